@@ -1,0 +1,120 @@
+# liquid_tf: `make help` lists the targets.
+#
+# TF_VERSION chooses the TensorFlow. Every version has its own virtual
+# environment and its own Bazel output, so that none disturbs another's.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.NOTPARALLEL:
+
+DEFAULT_TF_VERSION := 2.16.2
+TF_VERSION ?= $(DEFAULT_TF_VERSION)
+BAZEL ?= bazel
+JOBS ?= $(shell nproc)
+DATA ?=
+STEPS ?=
+
+LANE := tf$(subst .,,$(basename $(TF_VERSION)))
+REQUIREMENTS := requirements/$(LANE).txt requirements/dev.txt
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/liquid_tf
+CHECKOUT_ID := $(shell printf %s '$(CURDIR)' | md5sum | cut -c1-12)
+
+ifeq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
+VENV := .venv
+LINKS := build/bazel
+STARTUP :=
+else
+VENV := .venv-$(TF_VERSION)
+LINKS := build/bazel-$(TF_VERSION)
+STARTUP := --output_base=$(CACHE)/bazel-$(CHECKOUT_ID)-$(TF_VERSION)
+endif
+
+PY := $(VENV)/bin/python
+RUN_BAZEL = PYTHON_BIN_PATH=$(abspath $(PY)) $(BAZEL) $(STARTUP)
+FLAGS = --jobs=$(JOBS) --symlink_prefix=$(LINKS)/
+BUILD_FLAGS ?=
+TEST_FLAGS ?=
+
+LIBRARY := $(LINKS)/bin/ops/_liquid_ops.so
+STAMP := $(VENV)/.installed
+STAGE := build/wheel-$(TF_VERSION)
+WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
+WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
+SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h')
+
+.PHONY: help setup library demo test lint unit-test wheel-test format wheel stop clean
+
+help:
+	@echo 'make setup    install what is missing, make $(VENV), build the ops'
+	@echo 'make demo     set up, then convert, train and measure (DATA=folder, STEPS=n)'
+	@echo 'make test     set up, check the style, run every test'
+	@echo 'make format   format C++ and Python'
+	@echo 'make wheel    put a wheel into dist/'
+	@echo 'make stop     end the Bazel server'
+	@echo 'make clean    remove what was built'
+	@echo
+	@echo 'TF_VERSION=$(TF_VERSION) (2.16.2 or 2.21.0)  BAZEL=$(BAZEL)  JOBS=$(JOBS)'
+
+requirements/$(LANE).txt:
+	@echo 'TF_VERSION ("$(TF_VERSION)") must be one that requirements/ pins:' \
+	  "$$(sed -n 's/^tensorflow-cpu==//p' requirements/tf*.txt | xargs)" >&2; exit 1
+
+$(STAMP): $(REQUIREMENTS) tools/setup.sh
+	BAZEL=$(BAZEL) tools/setup.sh $(VENV) $(REQUIREMENTS)
+	@touch $@
+
+setup: library
+
+library: $(STAMP)
+	$(RUN_BAZEL) build $(FLAGS) $(BUILD_FLAGS) //ops:_liquid_ops.so
+
+demo: setup
+	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) $(PY) -m tools.demo \
+	  $(if $(DATA),--data='$(DATA)') $(if $(STEPS),--steps=$(STEPS))
+
+test: lint unit-test wheel-test
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	clang-format-16 --dry-run -Werror $(SOURCES)
+
+unit-test: $(STAMP)
+	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TEST_FLAGS) //...
+
+format: $(STAMP)
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+	clang-format-16 -i $(SOURCES)
+
+wheel: setup
+	rm -rf $(STAGE) $(WHEEL)
+	mkdir -p $(STAGE) dist
+	cp -r liquid_tf pyproject.toml setup.py README.md LICENSE $(STAGE)
+	cp -L $(LIBRARY) $(STAGE)/liquid_tf/
+	chmod u+w $(STAGE)/liquid_tf/_liquid_ops.so
+	strip --strip-unneeded $(STAGE)/liquid_tf/_liquid_ops.so
+	$(PY) -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps \
+	  --quiet --wheel-dir dist ./$(STAGE)
+	@ls $(WHEEL)
+
+# Installs the wheel away from the checkout, with the TensorFlow of $(VENV).
+wheel-test: wheel
+	rm -rf $(WHEEL_VENV)
+	$(PY) -m venv --without-pip $(WHEEL_VENV)
+	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > $$(echo $(WHEEL_VENV)/lib/python*/site-packages)/tensorflow.pth
+	$(PY) -m pip --python $(WHEEL_VENV)/bin/python --disable-pip-version-check \
+	  install --quiet --no-index --no-deps $(WHEEL)
+	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 \
+	  $(abspath $(WHEEL_VENV))/bin/python -I $(CURDIR)/tests/wheel_check.py
+
+# Ends the Bazel server, which would otherwise wait for the next command.
+stop:
+	-$(BAZEL) $(STARTUP) shutdown
+
+clean:
+	-$(BAZEL) clean --expunge
+	-for base in $(CACHE)/bazel-$(CHECKOUT_ID)-*; do \
+	  [ ! -d $$base ] || $(BAZEL) --output_base=$$base clean --expunge; done
+	rm -rf build dist

@@ -1,0 +1,35 @@
+"""Image datasets that keep each sample in the format that suits the machine.
+
+One dataset holds its samples in several formats at once, in a mix that balances
+disk and processors; a native tf.data pipeline draws every batch with the same
+composition and the same number of cache hits (Liquid, APSys '23).
+"""
+
+from liquid_tf import codecs
+from liquid_tf._decode import decode_and_batch
+from liquid_tf._graph import Snapshot, format_dataset, interleave
+from liquid_tf._version import __version__
+from liquid_tf.convert import ConvertReport, convert
+from liquid_tf.dataset import dataset
+from liquid_tf.inspection import inspect, verify
+from liquid_tf.manifest import ManifestError
+from liquid_tf.resume import Resume
+from liquid_tf.stats import Stats, stats
+
+__all__ = [
+  "ConvertReport",
+  "ManifestError",
+  "Resume",
+  "Snapshot",
+  "Stats",
+  "__version__",
+  "codecs",
+  "convert",
+  "dataset",
+  "decode_and_batch",
+  "format_dataset",
+  "inspect",
+  "interleave",
+  "stats",
+  "verify",
+]

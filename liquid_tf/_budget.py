@@ -1,0 +1,136 @@
+"""How much memory a pipeline may use, and what of it is cache."""
+
+import re
+
+_UNITS = {
+  "": 1,
+  "b": 1,
+  "kb": 10**3,
+  "mb": 10**6,
+  "gb": 10**9,
+  "tb": 10**12,
+  "kib": 2**10,
+  "mib": 2**20,
+  "gib": 2**30,
+  "tib": 2**40,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*\Z")
+_SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*\Z")
+
+# Of what the machine has free, how much "auto" takes: the rest is for the model,
+# and for what starts later.
+_AUTO_SHARE = 0.75
+
+
+def parse_bytes(value: int | str, name: str) -> int:
+  """Reads a number of bytes: 1000, "1000", "64MiB", "1.5GB".
+
+  Raises:
+    ValueError: it is none; the message names the argument `name`.
+  """
+  if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    return value
+  if isinstance(value, str):
+    match = _SIZE.match(value)
+    if match and match.group(2).lower() in _UNITS:
+      return int(float(match.group(1)) * _UNITS[match.group(2).lower()])
+  raise ValueError(f'{name} ({value!r}) must be bytes (8589934592, "8GiB") or "auto"')
+
+
+def free_memory() -> int:
+  """Bytes that this process may still take: the least of cgroup and machine."""
+  candidates = [_mem_available()]
+  for limit, usage in (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+      "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+      "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+    *_own_cgroups(),
+  ):
+    headroom = _headroom(limit, usage)
+    if headroom is not None:
+      candidates.append(headroom)
+  return max(0, min(candidates))
+
+
+def _mem_available() -> int:
+  with open("/proc/meminfo") as file:
+    for line in file:
+      if line.startswith("MemAvailable:"):
+        return int(line.split()[1]) * 1024
+  raise OSError("/proc/meminfo has no MemAvailable")
+
+
+def _own_cgroups() -> list[tuple[str, str]]:
+  """Limit and usage files of the cgroups, of version 1 and 2, that we are in."""
+  found = []
+  try:
+    with open("/proc/self/cgroup") as file:
+      for line in file:
+        _, controllers, path = line.rstrip("\n").split(":", 2)
+        if controllers == "":
+          base = "/sys/fs/cgroup" + path
+          found.append((base + "/memory.max", base + "/memory.current"))
+        elif "memory" in controllers.split(","):
+          base = "/sys/fs/cgroup/memory" + path
+          found.append(
+            (base + "/memory.limit_in_bytes", base + "/memory.usage_in_bytes")
+          )
+  except OSError:
+    pass  # No /proc: the machine's own figure is all there is.
+  return found
+
+
+def _headroom(limit_path: str, usage_path: str) -> int | None:
+  try:
+    with open(limit_path) as file:
+      limit = file.read().strip()
+    with open(usage_path) as file:
+      usage = int(file.read())
+  except (OSError, ValueError):
+    return None
+  return None if limit == "max" else int(limit) - usage
+
+
+def resolve_memory(memory: int | str) -> int:
+  """Bytes of `memory=`; "auto" takes three quarters of what is free."""
+  if memory == "auto":
+    return int(_AUTO_SHARE * free_memory())
+  return parse_bytes(memory, "memory")
+
+
+def cached_samples(
+  cache: int | str, samples: list[int], size: list[int], room: int
+) -> list[int]:
+  """How many samples of each format stay in memory between epochs.
+
+  Args:
+    cache: a share of the dataset ("30%"), bytes (0, "2GiB"), or "auto".
+    samples: of each format.
+    size: stored bytes of each format.
+    room: bytes that "auto" may take.
+
+  Returns:
+    Whole samples per format, the same share of each.
+
+  Raises:
+    ValueError: `cache` is none of these.
+  """
+  total = sum(size)
+  share = _SHARE.match(cache) if isinstance(cache, str) else None
+  if share:
+    fraction = float(share.group(1)) / 100
+    if fraction > 1:
+      raise ValueError(f"cache ({cache!r}) must be at most 100%")
+  elif cache == "auto":
+    fraction = min(1.0, room / total) if total else 0.0
+  else:
+    try:
+      wanted = parse_bytes(cache, "cache")
+    except ValueError:
+      raise ValueError(
+        f'cache ({cache!r}) must be a share ("30%"), bytes (0, "2GiB"), or "auto"'
+      ) from None
+    fraction = min(1.0, wanted / total) if total else 0.0
+  return [min(n, int(fraction * n + 1e-9)) for n in samples]

@@ -1,0 +1,1 @@
+"""The steps of a conversion; `liquid_tf.convert` puts them together."""

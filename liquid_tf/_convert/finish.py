@@ -1,0 +1,136 @@
+"""The files that close a dataset: made of what is known of its shards."""
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf import _schema, manifest
+from liquid_tf._convert import masks
+from liquid_tf._convert.mix import TARGETS
+from liquid_tf._convert.plan import ShardPlan
+from liquid_tf._convert.source import Source
+from liquid_tf._files import write_file
+from liquid_tf.manifest import INDEX_DTYPE
+
+# Their product is the size of an image in bits.
+_PIXEL_FIELDS = ("height", "width", "channels", "bits")
+
+
+def _fingerprint(source: Source, scan: np.ndarray) -> str:
+  digest = hashlib.sha256()
+  for file, row in zip(source.files, scan):
+    parts = [(file.path, file.size, row["crc32c"])]
+    if source.masks is not None:
+      parts.append((file.mask, file.mask_size, row["mask_crc32c"]))
+    for path, size, crc in parts:
+      digest.update(os.fsencode(path) + b"\0%d %d\n" % (size, crc))
+  return digest.hexdigest()
+
+
+def _common(values: np.ndarray) -> int | None:
+  """The one value of all, or null where they differ."""
+  return int(values[0]) if (values == values[0]).all() else None
+
+
+def finish(
+  directory: str,
+  source: Source,
+  scan: np.ndarray,
+  good: np.ndarray,
+  skipped: Sequence[tuple[str, str]],
+  splits: Sequence[str],
+  split_of: np.ndarray,
+  plans: Sequence[ShardPlan],
+  shards: Sequence[tuple[int, int, np.ndarray]],
+  arguments: dict[str, Any],
+) -> None:
+  """Writes the `.idx` files, the index and at last the manifest.
+
+  Raises:
+    OSError: a file cannot be written; there is then no manifest.
+  """
+  for plan, (_, _, rows) in zip(plans, shards):
+    lines = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
+    name = plan.name.removesuffix(".rec") + ".idx"
+    write_file(os.path.join(directory, name), lines.encode())
+
+  index = np.concatenate([rows for _, _, rows in shards])
+  index_bytes = manifest.encode_index(index)
+  write_file(os.path.join(directory, manifest.INDEX), index_bytes)
+
+  table = scan[good]
+  height, width = _common(table["height"]), _common(table["width"])
+  features = {
+    "image": {
+      "dtype": f"uint{table['bits'][0]}",
+      "shape": [height, width, int(table["channels"][0])],
+    }
+  }
+  supervised = ["image"]
+  if source.classes is not None:
+    features["label"] = {"dtype": "int64", "shape": [], "classes": source.classes}
+    supervised.append("label")
+  if source.masks is not None:
+    features["mask"] = {
+      "dtype": f"uint{table['mask_bits'][0]}",
+      "shape": [height, width, 1],
+      "example": masks.FEATURE,
+    }
+    supervised.append("mask")
+
+  formats = {}
+  for target in arguments["mix"]:
+    mine = [
+      (size, rows)
+      for plan, (size, _, rows) in zip(plans, shards)
+      if plan.target == target
+    ]
+    rows = np.concatenate([np.empty(0, INDEX_DTYPE), *(rows for _, rows in mine)])
+    sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
+    pixel_bytes = functools.reduce(np.multiply, sides) // 8
+    formats[TARGETS[target][0]] = {
+      "samples": len(rows),
+      "bytes": sum(size for size, _ in mine),
+      "pixel_bytes": int(pixel_bytes.sum()),
+      "lossless": bool(
+        (rows["pixels_hash"] == table["pixels_hash"][rows["sample"].astype(int)]).all()
+      ),
+    }
+
+  data = {
+    "schema": _schema.SCHEMA,
+    "created_by": arguments["created_by"],
+    "features": features,
+    "supervised": supervised,
+    "splits": {
+      name: {"samples": int((split_of == i).sum()), "index": i}
+      for i, name in enumerate(splits)
+    },
+    "seed": arguments["seed"],
+    "mix": {TARGETS[name][0]: share for name, share in arguments["mix"].items()},
+    "replicated": arguments["replicate"],
+    "encoding": arguments["encoding"],
+    "samples": len(good),
+    "formats": formats,
+    "shards": [
+      {
+        "path": plan.name,
+        "format": TARGETS[plan.target][0],
+        "split": splits[plan.split],
+        "records": len(rows),
+        "bytes": size,
+        "crc32c": crc,
+      }
+      for plan, (size, crc, rows) in zip(plans, shards)
+    ],
+    "source": {"kind": source.kind, "fingerprint": _fingerprint(source, scan)},
+    "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
+    "index": {"rows": len(index), "crc32c": manifest.crc32c(index_bytes)},
+  }
+  text = json.dumps(data, indent=1) + "\n"
+  write_file(os.path.join(directory, manifest.MANIFEST), text.encode())

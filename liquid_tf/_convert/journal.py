@@ -1,0 +1,187 @@
+"""What a conversion has done so far, in SQLite, so that it can be killed at any time.
+
+A step is journaled after its effect is on the disk. So whatever is journaled is done,
+and what is done but not journaled is done again, with the same bytes.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.source import Source
+from liquid_tf._files import sync_directory
+from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
+
+# What the scan learns of one file. `bits` 0: it cannot be a sample.
+SCAN_DTYPE = np.dtype(
+  [
+    ("done", "?"),
+    ("format", "u1"),
+    ("height", "<u4"),
+    ("width", "<u4"),
+    ("channels", "u1"),
+    ("bits", "u1"),
+    ("pixels_hash", "<u8"),
+    ("crc32c", "<u4"),
+    ("mask_bits", "u1"),
+    ("mask_hash", "<u8"),
+    ("mask_crc32c", "<u4"),
+  ]
+)
+
+_TABLES = """
+CREATE TABLE arguments (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE files (
+  position INTEGER PRIMARY KEY, path BLOB, size INTEGER, mtime INTEGER,
+  mask BLOB, mask_size INTEGER, mask_mtime INTEGER, row BLOB, error TEXT);
+CREATE TABLE shards (
+  name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB);
+"""
+
+
+def _named(paths: list[str]) -> str:
+  more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+  return ", ".join(paths[:5]) + more
+
+
+class Journal:
+  """The journal of one output directory. Not thread-safe; close it.
+
+  Args:
+    directory: the output; the journal is made if it is not there.
+
+  Raises:
+    sqlite3.Error: the journal cannot be made or read.
+  """
+
+  def __init__(self, directory: str):
+    self._directory = directory
+    self._path = os.path.join(directory, JOURNAL)
+    # Commits are explicit: a transaction is one step of the conversion.
+    self._db = sqlite3.connect(self._path, isolation_level=None)
+    self._db.execute("PRAGMA synchronous = FULL")
+
+  def close(self) -> None:
+    self._db.close()
+
+  def remove(self) -> None:
+    """Closes and deletes it: the conversion is finished."""
+    self.close()
+    os.unlink(self._path)
+    sync_directory(self._directory)
+
+  def is_new(self) -> bool:
+    """Whether nothing was journaled yet."""
+    return not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+  def start(self, arguments: dict[str, Any], source: Source) -> None:
+    """Writes down what is to be converted, and how."""
+    self._db.execute("BEGIN")
+    for statement in _TABLES.split(";")[:-1]:
+      self._db.execute(statement)
+    self._db.executemany(
+      "INSERT INTO arguments VALUES (?, ?)",
+      [(name, json.dumps(value)) for name, value in arguments.items()],
+    )
+    self._db.executemany(
+      "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+      [
+        (
+          position,
+          os.fsencode(file.path),
+          file.size,
+          file.mtime_ns,
+          os.fsencode(file.mask),
+          file.mask_size,
+          file.mask_mtime_ns,
+        )
+        for position, file in enumerate(source.files)
+      ],
+    )
+    self._db.execute("COMMIT")
+
+  def resume(
+    self, arguments: dict[str, Any], source: Source
+  ) -> tuple[np.ndarray, dict[int, str], list[int]]:
+    """Reads the journal of a conversion with these arguments and this source.
+
+    Returns:
+      The scan so far (shape [files], SCAN_DTYPE), the errors by position, and the
+      positions of files that were touched since they were scanned.
+
+    Raises:
+      ConvertError: arguments or source are not those that the journal was started with.
+    """
+    for name, text in self._db.execute("SELECT name, value FROM arguments"):
+      if json.dumps(arguments.get(name)) != text:
+        raise ConvertError(
+          f"cannot resume {self._directory}: {name} "
+          f"({json.dumps(arguments.get(name))}) was {text} when the conversion began; "
+          "give the same again, or start over with overwrite=True (--overwrite)"
+        )
+    scan = np.zeros(len(source.files), SCAN_DTYPE)
+    errors: dict[int, str] = {}
+    touched = []
+    known = {}
+    for row in self._db.execute("SELECT * FROM files"):
+      known[os.fsdecode(row[1])] = row
+    paths = {file.path for file in source.files}
+    added = [file.path for file in source.files if file.path not in known]
+    removed = sorted(path for path in known if path not in paths)
+    changed = []
+    for position, file in enumerate(source.files):
+      row = known.get(file.path)
+      if row is None:
+        continue
+      _, _, size, mtime, mask, mask_size, mask_mtime, scanned, error = row
+      if (size, os.fsdecode(mask), mask_size) != (file.size, file.mask, file.mask_size):
+        changed.append(file.path)
+      if scanned is None:
+        continue
+      scan[position] = np.frombuffer(scanned, SCAN_DTYPE)[0]
+      if error:
+        errors[position] = error
+      if (mtime, mask_mtime) != (file.mtime_ns, file.mask_mtime_ns):
+        touched.append(position)
+    for what, which in (("added", added), ("removed", removed), ("changed", changed)):
+      if which:
+        raise changed_source(self._directory, f"{what}: {_named(which)}")
+    return scan, errors, touched
+
+  def add_scanned(
+    self, positions: Iterable[int], scan: np.ndarray, errors: dict[int, str]
+  ) -> None:
+    """Journals scanned files."""
+    self._db.execute("BEGIN")
+    self._db.executemany(
+      "UPDATE files SET row = ?, error = ? WHERE position = ?",
+      [(scan[p].tobytes(), errors.get(p), p) for p in positions],
+    )
+    self._db.execute("COMMIT")
+
+  def shards(self) -> dict[str, tuple[int, int, np.ndarray]]:
+    """Size, CRC-32C and index rows of every finished shard, by name."""
+    return {
+      name: (size, crc, np.frombuffer(rows, INDEX_DTYPE))
+      for name, size, crc, rows in self._db.execute("SELECT * FROM shards")
+    }
+
+  def add_shard(self, name: str, size: int, crc32c: int, rows: np.ndarray) -> None:
+    """Journals a shard that is on the disk under its name."""
+    self._db.execute(
+      "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?)",
+      (name, size, crc32c, rows.tobytes()),
+    )
+
+
+def changed_source(directory: str, how: str) -> ConvertError:
+  """The error for a source that is not what the journal knows."""
+  return ConvertError(
+    f"cannot resume {directory}: the source is not the same as when the conversion "
+    f"began ({how}); restore it, or start over with overwrite=True (--overwrite)"
+  )

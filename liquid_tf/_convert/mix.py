@@ -1,0 +1,120 @@
+"""What a user may ask for as a mix of formats, or of splits."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf.manifest import FORMATS
+
+# Name in a mix -> (format, whether the format is lossless as it is asked for).
+TARGETS = {
+  "png": ("png", True),
+  "jpeg": ("jpeg", False),
+  "webp": ("webp", True),
+  "webp-lossy": ("webp", False),
+  "raw": ("raw", True),
+  "bmp": ("bmp", True),
+}
+
+_SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
+
+# Format -> (channels, bits) that it can hold such that they come back the same.
+_HOLDS = {
+  "png": ((1, 2, 3, 4), (8, 16)),
+  "jpeg": ((1, 3), (8,)),
+  "webp": ((3, 4), (8,)),
+  "raw": ((1, 2, 3, 4), (8, 16)),
+  "bmp": ((1, 3, 4), (8,)),
+}
+
+
+def parse_shares(
+  shares: str | Mapping[str, float], argument: str
+) -> dict[str, int | float]:
+  """Reads "a:6,b:4" or {"a": 6, "b": 4}.
+
+  Args:
+    shares: names with positive weights; only their ratios count.
+    argument: name of the caller's argument, for errors.
+
+  Returns:
+    The weights in the order given; whole numbers as int.
+
+  Raises:
+    ValueError: no name, a name twice, or a weight that is not positive.
+  """
+  if isinstance(shares, str):
+    pairs = []
+    for item in shares.split(","):
+      name, colon, weight = item.partition(":")
+      if not colon or not name.strip():
+        raise ValueError(f'{argument} ("{shares}") must look like "png:6,raw:4"')
+      pairs.append((name.strip(), weight))
+  else:
+    pairs = list(shares.items())
+  if not pairs:
+    raise ValueError(f"{argument} must name at least one")
+  result = {}
+  for name, weight in pairs:
+    try:
+      number = float(weight)
+    except (TypeError, ValueError):
+      number = math.nan
+    if not 0 < number < math.inf:
+      raise ValueError(f'{argument}: "{name}" ({weight}) must be a number > 0')
+    if name in result:
+      raise ValueError(f'{argument} names "{name}" twice')
+    result[name] = int(number) if number == int(number) else number
+  return result
+
+
+def parse_mix(mix: str | Mapping[str, float]) -> dict[str, int | float]:
+  """Reads a mix of formats.
+
+  Returns:
+    Weights by the names of TARGETS, in the order of the formats' numbers, so that
+    equal mixes give equal datasets however they are written.
+
+  Raises:
+    ValueError: see `parse_shares`; a format that cannot be written, or a codec twice.
+  """
+  shares = parse_shares(mix, "mix")
+  for name in shares:
+    if name not in TARGETS:
+      raise ValueError(f'mix: format ("{name}") must be one of {", ".join(TARGETS)}')
+  if "webp" in shares and "webp-lossy" in shares:
+    raise ValueError("mix names webp and webp-lossy: a dataset holds one or the other")
+  return {
+    name: shares[name]
+    for name in sorted(shares, key=lambda name: FORMATS.index(TARGETS[name][0]))
+  }
+
+
+def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
+  """Reads weights of splits, in the order given.
+
+  Raises:
+    ValueError: see `parse_shares`; or a name that cannot be part of a file's name.
+  """
+  shares = parse_shares(splits, "splits")
+  for name in shares:
+    if not _SPLIT_NAME.match(name):
+      raise ValueError(f'splits: name ("{name}") must be letters, digits, "_" and "-"')
+  return shares
+
+
+def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
+  """Raises ConvertError if a format of the mix cannot store such images."""
+  for name in mix:
+    may_channels, may_bits = _HOLDS[TARGETS[name][0]]
+    if channels not in may_channels or bits not in may_bits:
+      raise ConvertError(
+        f'mix: format "{name}" holds images of {_list(may_channels)} channels and '
+        f"{_list(may_bits)} bits, but these have {channels} channels and {bits} bits: "
+        "choose another format, or another number of channels (channels=, --channels)"
+      )
+
+
+def _list(numbers: tuple[int, ...]) -> str:
+  return " or ".join(str(number) for number in numbers)

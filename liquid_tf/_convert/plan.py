@@ -1,0 +1,237 @@
+"""Which sample goes to which split, format and shard: a pure function.
+
+Nothing here reads a file, a clock or a global; the same table and seed give the same
+plan with every version of NumPy, because the only random numbers are words of Philox
+and the only order is a stable sort of such words.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from liquid_tf._convert.mix import TARGETS
+
+# Samples that are alike in class and size are shuffled within this many, so that the
+# formats' fixed rotation does not meet the order of sizes.
+_WINDOW = 16
+
+# Of the pixels, what an encoder will probably make; only the number of shards uses it.
+_COMPRESSED = 0.6
+_OVERHEAD = 64
+
+
+class _Purpose(enum.IntEnum):
+  """Independent streams of random words. Never renumber: datasets depend on it."""
+
+  SPLIT = 0
+  FORMAT = 1
+  ORDER = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class ShardPlan:
+  """One file to write.
+
+  Attributes:
+    name: file name.
+    target: name of the format as the mix gives it.
+    split: position of the split.
+    samples: shape [records], sample numbers in stored order.
+  """
+
+  name: str
+  target: str
+  split: int
+  samples: np.ndarray
+
+
+def words(seed: int, purpose: int, count: int) -> np.ndarray:
+  """Random words, shape [count], uint64: Philox4x64-10 keyed by seed and purpose."""
+  return np.random.Philox(key=seed | int(purpose) << 64).random_raw(count)
+
+
+def apportion(
+  total: int, weights: Sequence[Fraction], owed: Sequence[Fraction] | None = None
+) -> list[int]:
+  """Splits `total` by weights: each gets the floor or the ceiling of its share.
+
+  Args:
+    total: what to split.
+    weights: positive.
+    owed: added to the remainders when the ceilings are given out.
+  """
+  whole = sum(weights)
+  exact = [weight * total / whole for weight in weights]
+  counts = [int(share) for share in exact]
+  claim = [
+    share - count + (owed[i] if owed else 0)
+    for i, (share, count) in enumerate(zip(exact, counts))
+  ]
+  # A share that is whole has no ceiling to be given.
+  fractional = [i for i in range(len(weights)) if exact[i] != counts[i]]
+  fractional.sort(key=lambda i: (-claim[i], i))
+  for i in fractional[: total - sum(counts)]:
+    counts[i] += 1
+  return counts
+
+
+def deal(counts: Sequence[int]) -> np.ndarray:
+  """Spreads `counts[k]` times k as evenly as whole numbers can.
+
+  Each step gives to the one that is furthest behind its share (error diffusion).
+
+  Returns:
+    Shape [sum of counts], int.
+  """
+  total = sum(counts)
+  behind = [0] * len(counts)
+  left = list(counts)
+  result = np.empty(total, np.int64)
+  for step in range(total):
+    best = -1
+    for k, count in enumerate(counts):
+      behind[k] += count
+      if left[k] and (best < 0 or behind[k] > behind[best]):
+        best = k
+    behind[best] -= total
+    left[best] -= 1
+    result[step] = best
+  return result
+
+
+def _fractions(shares: Mapping[str, float]) -> list[Fraction]:
+  # Through text, so that .1 is a tenth and not its nearest binary number.
+  return [Fraction(str(weight)) for weight in shares.values()]
+
+
+def draw_splits(
+  labels: np.ndarray, shares: Mapping[str, float], seed: int
+) -> np.ndarray:
+  """Draws a split for each sample, stratified by class.
+
+  Args:
+    labels: shape [n].
+    shares: weight of each split.
+    seed: of the dataset.
+
+  Returns:
+    Shape [n], positions in `shares`.
+  """
+  order = np.lexsort((words(seed, _Purpose.SPLIT, len(labels)), labels))
+  splits = np.empty(len(labels), np.int64)
+  splits[order] = deal(apportion(len(labels), _fractions(shares)))
+  return splits
+
+
+def assign_formats(
+  splits: np.ndarray,
+  labels: np.ndarray,
+  pixels: np.ndarray,
+  sizes: np.ndarray,
+  mix: Mapping[str, float],
+  seed: int,
+) -> np.ndarray:
+  """Chooses a format for each sample, stratified by split, class and size.
+
+  Args:
+    splits: shape [n].
+    labels: shape [n].
+    pixels: shape [n], height times width.
+    sizes: shape [n], bytes of the source's file.
+    mix: weight of each format.
+    seed: of the dataset.
+
+  Returns:
+    Shape [n], positions in `mix`. Of each split, every format gets the floor or the
+    ceiling of its share.
+  """
+  count = len(splits)
+  order = np.lexsort((sizes, pixels, labels, splits))
+  position = np.arange(count)
+  group = np.flatnonzero(
+    np.diff(splits[order], prepend=-1) | np.diff(labels[order], prepend=-2)
+  )
+  begin = np.zeros(count, np.int64)
+  begin[group] = group
+  begin = np.maximum.accumulate(begin)
+  window = begin + (position - begin) // _WINDOW * _WINDOW
+  order = order[np.lexsort((words(seed, _Purpose.FORMAT, count), window))]
+
+  weights = _fractions(mix)
+  whole = sum(weights)
+  owed = [Fraction(0)] * len(weights)
+  formats = np.empty(count, np.int64)
+  for split in np.unique(splits):
+    members = order[splits[order] == split]
+    counts = apportion(len(members), weights, owed)
+    for k, weight in enumerate(weights):
+      owed[k] += weight * len(members) / whole - counts[k]
+    formats[members] = deal(counts)
+  return formats
+
+
+def estimate_bytes(
+  target: str, source_format: np.ndarray, sizes: np.ndarray, pixel_bytes: np.ndarray
+) -> np.ndarray:
+  """Guesses the size of records, from what the scan knows.
+
+  Args:
+    target: name of a format in the mix.
+    source_format: shape [n], names of formats.
+    sizes: shape [n], bytes of the files.
+    pixel_bytes: shape [n], bytes of the decoded images.
+
+  Returns:
+    Shape [n], int.
+  """
+  name = TARGETS[target][0]
+  if name in ("raw", "bmp"):
+    return pixel_bytes + _OVERHEAD
+  return (
+    np.where(source_format == name, sizes, (pixel_bytes * _COMPRESSED)).astype(np.int64)
+    + _OVERHEAD
+  )
+
+
+def plan_shards(
+  splits: np.ndarray,
+  formats: np.ndarray | None,
+  estimates: Mapping[str, np.ndarray],
+  split_names: Sequence[str],
+  shard_size: int,
+  seed: int,
+) -> list[ShardPlan]:
+  """Cuts the samples of each split and format into files.
+
+  Args:
+    splits: shape [n], positions in `split_names`.
+    formats: shape [n], positions in `estimates`; None: every sample in every format.
+    estimates: per format of the mix, shape [n], bytes of a record.
+    split_names: names of the splits.
+    shard_size: bytes that a file should not exceed by much.
+    seed: of the dataset.
+
+  Returns:
+    The shards, ascending by split, format and number. Records are in the seed's random
+    order, the same for every format.
+  """
+  order = words(seed, _Purpose.ORDER, len(splits)).argsort(kind="stable")
+  result = []
+  for split, split_name in enumerate(split_names):
+    prefix = f"{split_name}-" if len(split_names) > 1 else ""
+    for k, (target, estimate) in enumerate(estimates.items()):
+      chosen = splits == split
+      if formats is not None:
+        chosen &= formats == k
+      samples = order[chosen[order]]
+      if not len(samples):
+        continue
+      count = -(-int(estimate[samples].sum()) // shard_size)
+      count = min(max(count, 1), len(samples))
+      for i, part in enumerate(np.array_split(samples, count)):
+        name = f"{prefix}{TARGETS[target][0]}-{i:05}-of-{count:05}.rec"
+        result.append(ShardPlan(name, target, split, part))
+  return result

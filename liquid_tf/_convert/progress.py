@@ -1,0 +1,32 @@
+"""A progress bar that can be absent."""
+
+import tqdm
+
+
+class Progress:
+  """Shows on stderr how many images of a pass are done, the rate and the time left.
+
+  Args:
+    visible: whether to show anything.
+  """
+
+  def __init__(self, visible: bool):
+    self._visible = visible
+    self._bar: tqdm.tqdm | None = None
+
+  def start(self, name: str, total: int, done: int = 0) -> None:
+    """Begins a pass of `total` images, of which `done` were done by an earlier run."""
+    self.close()
+    if self._visible:
+      self._bar = tqdm.tqdm(
+        desc=name, total=total, initial=done, unit="img", dynamic_ncols=True
+      )
+
+  def step(self, count: int = 1) -> None:
+    if self._bar is not None:
+      self._bar.update(count)
+
+  def close(self) -> None:
+    if self._bar is not None:
+      self._bar.close()
+      self._bar = None

@@ -1,0 +1,135 @@
+"""The first pass: what is in every file."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from liquid_tf._convert import pipelines
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
+from liquid_tf._convert.progress import Progress
+from liquid_tf._convert.source import Source
+from liquid_tf.manifest import FORMATS
+
+# Scanned files are journaled this often; a kill costs as much of the scan.
+_SECONDS = 1.0
+
+
+def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
+  """One row of the scan, and why the file cannot be a sample ("" if it can)."""
+  row = np.zeros((), SCAN_DTYPE)
+  row["done"] = True
+  row["crc32c"] = element["crc32c"]
+  if has_mask:
+    row["mask_crc32c"] = element["mask_crc32c"]
+  error = element["error"].decode(errors="replace")
+  if error:
+    return row, error
+  height, width, channels = element["shape"]
+  if has_mask:
+    mask_height, mask_width, _ = element["mask_shape"]
+    if (mask_height, mask_width) != (height, width):
+      return row, (
+        f"mask is {mask_height} x {mask_width} pixels, the image {height} x {width}"
+      )
+    row["mask_bits"] = element["mask_bits"]
+    row["mask_hash"] = np.int64(element["mask_hash"]).astype(np.uint64)
+  row["format"] = FORMATS.index(element["format"].decode())
+  row["height"], row["width"], row["channels"] = height, width, channels
+  row["bits"] = element["bits"]
+  row["pixels_hash"] = np.int64(element["pixels_hash"]).astype(np.uint64)
+  return row, ""
+
+
+def scan_source(
+  source: Source,
+  journal: Journal,
+  scan: np.ndarray,
+  errors: dict[int, str],
+  touched: Sequence[int],
+  channels: int | None,
+  workers: int,
+  progress: Progress,
+) -> None:
+  """Scans the files that are not yet scanned, and those that were touched since.
+
+  Args:
+    source: the files.
+    journal: gets the results in batches.
+    scan: shape [files], SCAN_DTYPE; completed in place.
+    errors: why a file cannot be a sample, by position; completed in place.
+    touched: positions of scanned files whose time has changed.
+    channels: of every image; None keeps each file's.
+    workers: files at a time.
+    progress: is told of each file.
+
+  Raises:
+    ConvertError: a touched file has changed.
+  """
+  positions = [p for p in range(len(scan)) if not scan[p]["done"]]
+  positions += list(touched)
+  progress.start("scan", len(scan), len(scan) - len(positions))
+  if not positions:
+    return
+  has_mask = source.masks is not None
+  data = pipelines.scan(
+    source.root,
+    [source.files[p].path for p in positions],
+    source.masks,
+    [source.files[p].mask for p in positions] if has_mask else [],
+    channels,
+    workers,
+  )
+  batch: list[int] = []
+  last = time.monotonic()
+  for position, element in zip(positions, data.as_numpy_iterator()):
+    row, error = _row(element, has_mask)
+    if scan[position]["done"] and row != scan[position]:
+      journal.add_scanned(batch, scan, errors)
+      raise changed_source("the conversion", f"changed: {source.files[position].path}")
+    scan[position] = row
+    if error:
+      errors[position] = error
+    batch.append(position)
+    progress.step()
+    if time.monotonic() - last > _SECONDS:
+      journal.add_scanned(batch, scan, errors)
+      batch, last = [], time.monotonic()
+  journal.add_scanned(batch, scan, errors)
+
+
+def _examples(source: Source, positions: np.ndarray) -> str:
+  names = [source.files[p].path for p in positions[:5]]
+  more = f" and {len(positions) - 5} more" if len(positions) > 5 else ""
+  return ", ".join(names) + more
+
+
+def check_uniform(source: Source, scan: np.ndarray, good: np.ndarray) -> None:
+  """Raises ConvertError unless all samples have the same channels and depth.
+
+  Args:
+    source: the files.
+    scan: shape [files], SCAN_DTYPE.
+    good: positions of the samples.
+  """
+  checks = [
+    ("bits", "bit depths", "bits", "convert the files of one depth only"),
+    (
+      "channels",
+      "numbers of channels",
+      "channels",
+      "choose one with channels= (--channels)",
+    ),
+  ]
+  if source.masks is not None:
+    advice = "store all masks with one depth"
+    checks.append(("mask_bits", "mask depths", "bits", advice))
+  for field, what, unit, advice in checks:
+    values = scan[field][good]
+    kinds = np.unique(values)
+    if len(kinds) > 1:
+      found = "; ".join(
+        f"{kind} {unit}: {_examples(source, good[values == kind])}" for kind in kinds
+      )
+      raise ConvertError(f"the source mixes {what} ({found}): {advice}")

@@ -1,0 +1,312 @@
+"""From record blocks to batches of images: `decode_and_batch`."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _graph, _ops
+from liquid_tf.manifest import Manifest
+
+# Batches that are decoded while the consumer holds one.
+_LOOKAHEAD_BATCHES = 2
+
+_PLAIN = {
+  "id": (tf.int64, ()),
+  "format": (tf.string, ()),
+  "window": (tf.int32, (4,)),
+  "bytes": (tf.string, ()),
+  "example": (tf.string, ()),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pixels:
+  """An image or mask feature: how it is stored and how it comes out."""
+
+  dtype: tf.DType
+  height: int | None
+  width: int | None
+  channels: int
+
+
+def _pixel_features(manifest: Manifest) -> dict[str, _Pixels]:
+  features = {}
+  for name in ("image", "mask"):
+    feature = manifest["features"].get(name)
+    if feature is not None:
+      features[name] = _Pixels(tf.as_dtype(feature["dtype"]), *feature["shape"])
+  return features
+
+
+def check_features(manifest: Manifest, features: Sequence[str] | None) -> list[str]:
+  """Names of the features to give out.
+
+  Raises:
+    ValueError: the dataset has no such feature; the message lists its features.
+  """
+  names = list(manifest["supervised"]) if features is None else list(features)
+  known = sorted({*_PLAIN, *manifest["features"]})
+  for name in names:
+    if name not in known:
+      raise ValueError(
+        f'features ("{name}") must be of {", ".join(known)}, the features of '
+        f"{manifest.directory}"
+      )
+  if not names or len(set(names)) < len(names):
+    raise ValueError(f"features ({names}) must be one or more different names")
+  return names
+
+
+def _check_pair(value: Any, name: str) -> tuple[int, int] | None:
+  if value is None:
+    return None
+  try:
+    height, width = (int(side) for side in value)
+  except (TypeError, ValueError):
+    height = width = 0
+  if height < 1 or width < 1:
+    raise ValueError(f"{name} ({value!r}) must be (height, width) in pixels")
+  return height, width
+
+
+class DecodeBatchDataset(tf.data.Dataset):
+  """Flat tuples of batch tensors, one per feature; see `decode_and_batch`."""
+
+  def __init__(
+    self,
+    blocks: tf.data.Dataset,
+    names: list[str],
+    specs: list[tf.TensorSpec],
+    masks: list[str],
+    *,
+    batch_size: int,
+    crop: tuple[int, int] | None,
+    random_crop: bool,
+    seed: int,
+    ragged: bool,
+    skip_errors: bool,
+    repeat_to_fill: bool,
+    max_pixels: int,
+    parallelism: int,
+  ):
+    self._blocks = blocks
+    self._spec = tuple(specs)
+    height, width = crop or (0, 0)
+    super().__init__(
+      _ops.lib().liquid_decode_batch_dataset(
+        blocks._variant_tensor,
+        batch_size=batch_size,
+        crop_height=height,
+        crop_width=width,
+        seed=seed,
+        max_pixels=max_pixels,
+        lookahead=_LOOKAHEAD_BATCHES,
+        parallelism=parallelism,
+        features=names,
+        masks=masks,
+        ragged=ragged,
+        random_crop=random_crop,
+        skip_errors=skip_errors,
+        repeat_to_fill=repeat_to_fill,
+        output_types=[spec.dtype for spec in specs],
+        output_shapes=[spec.shape for spec in specs],
+      )
+    )
+
+  def _inputs(self):
+    return [self._blocks]
+
+  @property
+  def element_spec(self):
+    return self._spec
+
+
+def _sizes_differ(sources: list[_graph.FormatDataset]) -> bool:
+  sizes = {
+    size
+    for source in sources
+    for size in np.unique(source.rows[["height", "width"]]).tolist()
+  }
+  return len(sizes) > 1
+
+
+def _check_crop(
+  sources: list[_graph.FormatDataset], crop: tuple[int, int], skip: bool
+) -> None:
+  for source in sources:
+    rows = source.rows
+    small = (rows["height"] < crop[0]) | (rows["width"] < crop[1])
+    if small.any() and not skip:
+      row = rows[small.argmax()]
+      raise ValueError(
+        f"crop {crop} must fit into every image, but {int(small.sum())} of "
+        f"{source.format} are smaller: sample {row['sample']} has "
+        f"{row['height']}x{row['width']} pixels"
+      )
+
+
+def decode_and_batch(
+  blocks: tf.data.Dataset,
+  *,
+  features: Sequence[str] | None = None,
+  crop: tuple[int, int] | None = None,
+  image_size: tuple[int, int] | None = None,
+  ragged: bool = False,
+  decode: str = "cpu",
+  on_error: str = "raise",
+  max_pixels: int = _graph.DEFAULT_MAX_PIXELS,
+  parallelism: int = 0,
+) -> tf.data.Dataset:
+  """Decodes blocks of records straight into batch tensors, in parallel.
+
+  Args:
+    blocks: what `interleave` of `format_dataset`s gives; a `format_dataset` by
+      itself gives the blocks of its reads.
+    features: None for the supervised tuple, (image, label) or (image, mask); a list
+      of names for a dict. Names: "image" [n, h, w, c] uint8 or uint16; "label" int64
+      [n]; "mask" [n, h, w, 1]; "id" int64 [n], the sample's number; "format" string
+      [n]; "window" int32 [n, 4], (y, x, height, width) of what was decoded; "bytes"
+      string [n], the image as stored; "example" string [n], a serialized
+      tf.train.Example of the other features.
+    crop: (height, width) of a window that is decoded instead of the whole image; at
+      a random place where the blocks are shuffled, else in the centre.
+    image_size: (height, width) to which images (bilinear, rounded) and masks
+      (nearest) are resized afterwards.
+    ragged: whether images of different sizes may make a batch: a tf.RaggedTensor
+      [n, None, None, c].
+    decode: "cpu", or "none" for the stored bytes in place of the image.
+    on_error: "raise", or "skip": a record that cannot be read or decoded gives its
+      place to the next draw of its format, and is counted in `liquid_tf.stats`.
+    max_pixels: largest image that is decoded, in pixels.
+    parallelism: decoding tasks per batch; 0 for as many as tf.data has threads.
+
+  Returns:
+    A dataset of batches.
+
+  Raises:
+    ValueError: an argument is wrong, or images differ in size where a batch needs
+      one size; the message says which.
+  """
+  mixed = _graph.find_part(blocks, _graph.InterleaveDataset)
+  source = _graph.find_part(blocks, _graph.FormatDataset)
+  if source is None:
+    raise ValueError("blocks must come from format_dataset() or interleave() of such")
+  sources = mixed.sources if mixed is not None else [source]
+  manifest = source.manifest
+  if decode not in ("cpu", "none"):
+    raise ValueError(f'decode ("{decode}") must be "cpu" or "none"')
+  if on_error not in ("raise", "skip"):
+    raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
+  crop = _check_pair(crop, "crop")
+  image_size = _check_pair(image_size, "image_size")
+  wanted = check_features(manifest, features)
+  names = [
+    "bytes" if decode == "none" and name == "image" else name for name in wanted
+  ]
+  pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
+  skip = on_error == "skip"
+  unequal = False
+  if pixels and crop is not None:
+    _check_crop(sources, crop, skip)
+  elif pixels and _sizes_differ(sources):
+    if image_size is None and not ragged:
+      raise ValueError(
+        f"images of {manifest.directory} differ in size: give crop= or image_size=, or "
+        "ragged=True for batches of unequal images"
+      )
+    unequal = True
+  flat = bool(pixels) and (unequal or ragged)
+  # What a flat batch is put together from.
+  stored = names + (["window"] if flat and "window" not in names else [])
+  rows = sources[0].rows
+  one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
+  height, width = crop or one_size
+  specs = []
+  for name in stored:
+    if name in pixels:
+      channels, dtype = pixels[name].channels, pixels[name].dtype
+      shape = [None, channels] if flat else [None, height, width, channels]
+    elif name == "label":
+      dtype, shape = tf.int64, [None]
+    else:
+      dtype, shape = _PLAIN[name][0], [None, *_PLAIN[name][1]]
+    specs.append(tf.TensorSpec(shape, dtype))
+  dataset = DecodeBatchDataset(
+    blocks,
+    stored,
+    specs,
+    [name for name in pixels if name != "image"],
+    batch_size=mixed.batch_size if mixed is not None else 64,
+    crop=crop,
+    random_crop=mixed is not None and mixed.shuffle,
+    seed=mixed.seed if mixed is not None else 0,
+    ragged=flat,
+    skip_errors=skip,
+    repeat_to_fill=skip and getattr(mixed, "fill_short_batches", False),
+    max_pixels=max_pixels,
+    parallelism=parallelism,
+  )
+  as_dict = features is not None
+  shape = _Shaper(stored, wanted, pixels, flat, ragged, image_size, as_dict)
+  return dataset.map(shape)
+
+
+class _Shaper:
+  """Gives a flat tuple of tensors the structure that was asked for."""
+
+  def __init__(self, stored, wanted, pixels, flat, ragged, image_size, as_dict):
+    self._stored = stored
+    self._wanted = wanted
+    self._pixels = pixels
+    self._flat = flat
+    self._ragged = ragged
+    self._image_size = image_size
+    self._as_dict = as_dict
+
+  def __call__(self, *tensors):
+    values = dict(zip(self._stored, tensors))
+    if "bytes" in values and "image" not in values:
+      values.setdefault("image", values["bytes"])
+    if self._flat:
+      for name in self._pixels:
+        values[name] = _to_ragged(values[name], values["window"])
+    if self._image_size is not None:
+      for name in self._pixels:
+        values[name] = _resize(values[name], self._image_size, name == "mask")
+        if self._ragged:
+          values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
+    if self._as_dict:
+      return {name: values[name] for name in self._wanted}
+    result = tuple(values[name] for name in self._wanted)
+    return result[0] if len(result) == 1 else result
+
+
+def _to_ragged(flat: tf.Tensor, window: tf.Tensor) -> tf.RaggedTensor:
+  """[pixels, c] of several images to a ragged [n, h, w, c]."""
+  heights, widths = window[:, 2], window[:, 3]
+  rows = tf.repeat(widths, heights)
+  return tf.RaggedTensor.from_nested_row_lengths(
+    flat, [tf.cast(heights, tf.int64), tf.cast(rows, tf.int64)], validate=False
+  )
+
+
+def _resize(images, size: tuple[int, int], nearest: bool) -> tf.Tensor:
+  """Resizes a batch, of one size or ragged, keeping its dtype."""
+  method = "nearest" if nearest else "bilinear"
+  dtype = images.dtype
+
+  def one(batch):
+    resized = tf.image.resize(batch, size, method=method)
+    return resized if nearest else tf.saturate_cast(tf.round(resized), dtype)
+
+  if not isinstance(images, tf.RaggedTensor):
+    return one(images)
+  channels = images.shape[-1]
+  return tf.map_fn(
+    lambda image: one(tf.ensure_shape(image.to_tensor(), [None, None, channels])),
+    images,
+    fn_output_signature=tf.TensorSpec([*size, channels], dtype),
+  )

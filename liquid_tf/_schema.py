@@ -1,0 +1,178 @@
+"""What `dataset.json` must look like: types, values, and keys that agree."""
+
+import json
+import re
+from typing import Any
+
+SCHEMA = 1
+
+# Names of formats; the position is the number in the index.
+FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
+
+_SHARD_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+
+
+class ManifestError(ValueError):
+  """A dataset directory that cannot be read; the message says what is wrong where."""
+
+
+# What a value must be, and how to see that it is.
+_COUNT = "a number >= 0"
+_NUMBER = "a number > 0"
+_CRC = "a number in [0, 2^32)"
+_CHECKS = {
+  _COUNT: lambda v: type(v) is int and v >= 0,
+  _NUMBER: lambda v: type(v) in (int, float) and 0 < v < float("inf"),
+  _CRC: lambda v: type(v) is int and 0 <= v < 2**32,
+  "text": lambda v: isinstance(v, str),
+  "true or false": lambda v: isinstance(v, bool),
+  "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
+  "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
+  "int64": lambda v: v == "int64",
+  "[]": lambda v: v == [],
+  "[height or null, width or null, channels]": lambda v: (
+    isinstance(v, list)
+    and len(v) == 3
+    and all(side is None or (type(side) is int and side > 0) for side in v[:2])
+    and type(v[2]) is int
+    and 1 <= v[2] <= 4
+  ),
+  "a number or null": lambda v: v is None or type(v) is int,
+  "a plain file name": lambda v: isinstance(v, str) and bool(_SHARD_NAME.match(v)),
+}
+_FORMAT = "one of " + ", ".join(FORMATS)
+_SHAPE = "[height or null, width or null, channels]"
+# A text is a key of _CHECKS, [x] a list of x, {"*": x} an object of any names, another
+# dict an object of these keys; "?" ends an optional one.
+_MANIFEST = {
+  "schema": _COUNT,
+  "created_by": "text",
+  "features": {
+    "image": {"dtype": "uint8 or uint16", "shape": _SHAPE},
+    "label?": {"dtype": "int64", "shape": "[]", "classes": ["text"]},
+    "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
+  },
+  "supervised": ["text"],
+  "splits": {"*": {"samples": _COUNT, "index": _COUNT}},
+  "seed": _COUNT,
+  "mix": {"*": _NUMBER},
+  "replicated": "true or false",
+  "encoding": {
+    "channels": "a number or null",
+    "jpeg_quality": _COUNT,
+    "png_level": _COUNT,
+    "webp_quality": _COUNT,
+  },
+  "samples": _COUNT,
+  "formats": {
+    "*": {
+      "samples": _COUNT,
+      "bytes": _COUNT,
+      "pixel_bytes": _COUNT,
+      "lossless": "true or false",
+    }
+  },
+  "shards": [
+    {
+      "path": "a plain file name",
+      "format": _FORMAT,
+      "split": "text",
+      "records": _COUNT,
+      "bytes": _COUNT,
+      "crc32c": _CRC,
+    }
+  ],
+  "source": {"kind": "text", "fingerprint": "text"},
+  "skipped": [{"path": "text", "reason": "text"}],
+  "index": {"rows": _COUNT, "crc32c": _CRC},
+}
+
+
+def _check(value: Any, schema: Any, key: str) -> None:
+  """Raises ManifestError unless `value` is what `schema` says."""
+  if isinstance(schema, str):
+    if not _CHECKS[schema](value):
+      raise ManifestError(f"{key} ({json.dumps(value)[:80]}) must be {schema}")
+  elif isinstance(schema, list):
+    if not isinstance(value, list):
+      raise ManifestError(f"{key} must be a list")
+    for i, element in enumerate(value):
+      _check(element, schema[0], f"{key}[{i}]")
+  else:
+    if not isinstance(value, dict):
+      raise ManifestError(f"{key} must be an object")
+    for name, below in schema.items():
+      if name == "*":
+        for found, element in value.items():
+          _check(element, below, f'{key}["{found}"]')
+        continue
+      wanted = name.rstrip("?")
+      if wanted in value:
+        _check(value[wanted], below, f"{key}.{wanted}" if key else wanted)
+      elif wanted == name:
+        raise ManifestError(f"{key + '.' if key else ''}{wanted} is missing")
+
+
+def _check_consistency(data: dict[str, Any]) -> None:
+  """Raises ManifestError where two keys contradict each other."""
+  for i, feature in enumerate(data["supervised"]):
+    if feature not in data["features"]:
+      raise ManifestError(
+        f'supervised[{i}] ("{feature}") must be one of '
+        f"{', '.join(data['features'])}, the features"
+      )
+  for key in ("mix", "formats"):
+    for name in data[key]:
+      _check(name, _FORMAT, key)
+  indices = sorted(split["index"] for split in data["splits"].values())
+  if indices != list(range(len(indices))) or len(indices) > 256:
+    raise ManifestError(f"splits[*].index ({indices}) must count from 0, at most 256")
+  total = sum(split["samples"] for split in data["splits"].values())
+  if total != data["samples"]:
+    raise ManifestError(
+      f"samples ({data['samples']}) must be the sum over splits, {total}"
+    )
+  sums = {name: [0, 0] for name in data["formats"]}
+  names = set()
+  for i, shard in enumerate(data["shards"]):
+    if shard["path"] in names:
+      raise ManifestError(f'shards[{i}].path ("{shard["path"]}") is there twice')
+    names.add(shard["path"])
+    if shard["split"] not in data["splits"]:
+      raise ManifestError(f'shards[{i}].split ("{shard["split"]}") is not in splits')
+    if shard["format"] not in sums:
+      raise ManifestError(f'shards[{i}].format ("{shard["format"]}") is not in formats')
+    sums[shard["format"]][0] += shard["records"]
+    sums[shard["format"]][1] += shard["bytes"]
+  for name, (records, size) in sums.items():
+    entry = data["formats"][name]
+    if (entry["samples"], entry["bytes"]) != (records, size):
+      raise ManifestError(
+        f"formats.{name} ({entry['samples']} samples, {entry['bytes']} bytes) must be "
+        f"the sum over its shards, {records} and {size}"
+      )
+  rows = sum(shard["records"] for shard in data["shards"])
+  if data["index"]["rows"] != rows:
+    raise ManifestError(
+      f"index.rows ({data['index']['rows']}) must be the sum over shards, {rows}"
+    )
+
+
+def check(data: Any) -> None:
+  """Checks a manifest by itself, without looking at files.
+
+  Args:
+    data: what the JSON of `dataset.json` decodes to.
+
+  Raises:
+    ManifestError: the message begins with the key that is wrong.
+  """
+  if not isinstance(data, dict):
+    raise ManifestError("the top must be an object")
+  if data.get("schema") != SCHEMA:
+    raise ManifestError(
+      f"schema ({json.dumps(data.get('schema'))}) must be {SCHEMA}: the dataset was "
+      "written by another version of liquid_tf"
+    )
+  _check(data, _MANIFEST, "")
+  _check_consistency(data)

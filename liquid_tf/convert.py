@@ -1,0 +1,304 @@
+"""Conversion of a folder of images into a dataset directory."""
+
+import contextlib
+import dataclasses
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import inspection, manifest
+from liquid_tf._convert import finish, pipelines, plan, scan, write
+from liquid_tf._convert import mix as mixes
+from liquid_tf._convert import output as outputs
+from liquid_tf._convert import source as sources
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.journal import SCAN_DTYPE, Journal
+from liquid_tf._convert.progress import Progress
+from liquid_tf._version import __version__
+
+__all__ = ["ConvertError", "ConvertReport", "convert"]
+
+_MIN_SHARD = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvertReport:
+  """What a conversion made.
+
+  Attributes:
+    output: the dataset directory.
+    samples: number of samples.
+    formats: per format, `samples`, `bytes` on disk and `pixel_bytes` decoded.
+    seconds: time that this run took.
+    skipped: `path` and `reason` of every source file that is in no sample.
+  """
+
+  output: str
+  samples: int
+  formats: dict[str, dict[str, int]]
+  seconds: float
+  skipped: list[dict[str, str]]
+
+  def to_dict(self) -> dict[str, Any]:
+    """The report as plain values, for JSON."""
+    return dataclasses.asdict(self)
+
+
+@contextlib.contextmanager
+def _clear_errors(output: str) -> Iterator[None]:
+  """Turns what the machine says into one sentence."""
+  try:
+    yield
+  except OSError as error:
+    raise ConvertError(
+      f"cannot write {error.filename or output}: {error.strerror or error}; what is "
+      "done so far is kept: mend it and resume=True (--resume)"
+    ) from error
+  except sqlite3.Error as error:
+    raise ConvertError(
+      f"cannot use {os.path.join(output, manifest.JOURNAL)}: {error}; mend it and "
+      "resume=True (--resume), or start over with overwrite=True (--overwrite)"
+    ) from error
+  except tf.errors.OpError as error:
+    raise ConvertError(f"cannot convert: {error.message}") from error
+
+
+def _in_range(name: str, value: int, low: int, high: int) -> None:
+  if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    raise ValueError(f"{name} ({value}) must be a whole number in [{low}, {high}]")
+
+
+def _report(output: str, seconds: float) -> ConvertReport:
+  data = manifest.load(output)
+  return ConvertReport(
+    output=output,
+    samples=data["samples"],
+    formats={
+      name: {key: entry[key] for key in ("samples", "bytes", "pixel_bytes")}
+      for name, entry in data["formats"].items()
+    },
+    seconds=round(seconds, 3),
+    skipped=data["skipped"],
+  )
+
+
+def _check_same(output: str, arguments: dict[str, Any]) -> None:
+  """Raises ConvertError unless the finished dataset was made with these arguments."""
+  data = manifest.load(output)
+  mix = {mixes.TARGETS[name][0]: share for name, share in arguments["mix"].items()}
+  for key, given in (
+    ("mix", mix),
+    ("seed", arguments["seed"]),
+    ("encoding", arguments["encoding"]),
+    ("replicated", arguments["replicate"]),
+  ):
+    if data[key] != given:
+      raise ConvertError(
+        f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
+        f"{given}: overwrite=True (--overwrite) replaces it"
+      )
+
+
+def _convert(
+  files: sources.Source,
+  output: str,
+  arguments: dict[str, Any],
+  encoding: pipelines.Encoding,
+  workers: int,
+  on_error: str,
+  progress: Progress,
+) -> None:
+  journal = Journal(output)
+  try:
+    if journal.is_new():
+      journal.start(arguments, files)
+      table, errors, touched = np.zeros(len(files.files), SCAN_DTYPE), {}, []
+    else:
+      table, errors, touched = journal.resume(arguments, files)
+    outputs.remove_leftovers(output, set(journal.shards()))
+
+    scan.scan_source(
+      files, journal, table, errors, touched, encoding.channels, workers, progress
+    )
+    skipped = files.skipped + [
+      (files.files[position].path, reason) for position, reason in errors.items()
+    ]
+    skipped.sort(key=lambda pair: os.fsencode(pair[0]))
+    if errors and on_error == "raise":
+      position, reason = min(errors.items())
+      raise ConvertError(
+        f"{files.files[position].path} cannot be decoded: {reason}; mend or remove it, "
+        'or skip such files with on_error="skip" (--on_error=skip)'
+      )
+    good = np.flatnonzero(table["bits"])
+    if not len(good):
+      position, reason = min(errors.items())
+      raise ConvertError(
+        f"none of the {len(errors)} files of {files.root} can be decoded; the first, "
+        f"{files.files[position].path}: {reason}"
+      )
+    scan.check_uniform(files, table, good)
+    samples = table[good]
+    mix = arguments["mix"]
+    mixes.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
+
+    labels = np.array([files.files[p].label for p in good])
+    sizes = np.array([files.files[p].size for p in good])
+    pixels = samples["height"].astype(np.int64) * samples["width"]
+    if arguments["splits"]:
+      splits = list(arguments["splits"])
+      split_of = plan.draw_splits(labels, arguments["splits"], arguments["seed"])
+    else:
+      splits = files.splits
+      split_of = np.array([splits.index(files.files[p].split) for p in good])
+    formats = None
+    if not arguments["replicate"]:
+      formats = plan.assign_formats(
+        split_of, labels, pixels, sizes, mix, arguments["seed"]
+      )
+    names = np.array(manifest.FORMATS)[samples["format"]]
+    pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
+    estimates = {
+      target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
+    }
+    plans = plan.plan_shards(
+      split_of, formats, estimates, splits, arguments["shard_size"], arguments["seed"]
+    )
+    shards = write.write_shards(
+      output, files, table, good, plans, journal, encoding, workers, progress
+    )
+    finish.finish(
+      output, files, table, good, skipped, splits, split_of, plans, shards, arguments
+    )
+    journal.remove()
+  finally:
+    journal.close()
+    progress.close()
+
+
+def convert(
+  source: str | os.PathLike,
+  output: str | os.PathLike,
+  mix: str | Mapping[str, float],
+  *,
+  seed: int = 0,
+  masks: str | os.PathLike | None = None,
+  splits: str | Mapping[str, float] | None = None,
+  channels: int | None = None,
+  workers: int | None = None,
+  shard_size: int = 64 << 20,
+  resume: bool = False,
+  overwrite: bool = False,
+  verify: bool = False,
+  replicate: bool = False,
+  jpeg_quality: int = 95,
+  png_level: int = 6,
+  webp_quality: int = 90,
+  on_error: str = "skip",
+  progress: bool = True,
+) -> ConvertReport:
+  """Converts a folder of images into a dataset that keeps several formats.
+
+  Which samples go to which format is drawn from the seed, stratified by class and size
+  (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result. Every
+  sample of a lossless format is decoded again and compared with its source. The bytes
+  written depend on source and arguments, not on `workers` or on interruptions: a
+  conversion killed at any point goes on with `resume`.
+
+  Args:
+    source: a folder of class folders; or of images without labels; or with `masks`, of
+      images with masks. If it holds nothing but folders named train, val, valid,
+      validation or test, these are its splits.
+    output: the dataset directory; made if it does not exist.
+    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, as "png:6,raw:4" or a
+      mapping. A lossy format is used because it is named here; a file that already
+      is in it is copied.
+    seed: of formats, splits and order, in [0, 2^63).
+    masks: a folder with a mask for each image at the same path, any extension: gray, or
+      with a palette, whose indices are kept.
+    splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
+    channels: 1 to 4, of every stored image, where the source's differ; None keeps them.
+      Only changes without loss are made.
+    workers: images at a time; None for one a processor.
+    shard_size: bytes that a shard should have, at most roughly.
+    resume: goes on with an interrupted conversion, or starts one.
+    overwrite: replaces a dataset that is there.
+    verify: reads and checks everything again at the end.
+    replicate: stores every sample in every format of the mix.
+    jpeg_quality: 1 to 100.
+    png_level: zlib's level, 0 to 9.
+    webp_quality: 0 to 100, for webp-lossy.
+    on_error: what a file that cannot be decoded does: "skip" reports and counts it,
+      "raise" ends the conversion.
+    progress: whether a progress bar with rate and time left appears on stderr.
+
+  Returns:
+    What was made, and what was skipped.
+
+  Raises:
+    ConvertError: the conversion cannot go on; the message says what, where and what to
+      do. What is done so far is kept for `resume`.
+    ValueError: an argument is wrong.
+  """
+  begin = time.monotonic()
+  source_folder, output = os.path.abspath(source), os.path.abspath(output)
+  mask_folder = None if masks is None else os.path.abspath(masks)
+  _in_range("seed", seed, 0, 2**63 - 1)
+  _in_range("jpeg_quality", jpeg_quality, 1, 100)
+  _in_range("png_level", png_level, 0, 9)
+  _in_range("webp_quality", webp_quality, 0, 100)
+  _in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
+  if channels is not None:
+    _in_range("channels", channels, 1, 4)
+  if workers is not None:
+    _in_range("workers", workers, 1, 1024)
+  if on_error not in ("skip", "raise"):
+    raise ValueError(f'on_error ("{on_error}") must be "skip" or "raise"')
+  if resume and overwrite:
+    raise ValueError("resume and overwrite must not both be True")
+  encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  arguments = {
+    "created_by": f"liquid_tf {__version__}",
+    "mix": mixes.parse_mix(mix),
+    "seed": seed,
+    "masks": masks is not None,
+    "splits": mixes.parse_splits(splits) if splits else None,
+    "shard_size": shard_size,
+    "replicate": replicate,
+    "encoding": dataclasses.asdict(encoding),
+  }
+  sources.check_places(source_folder, mask_folder, output)
+  files = sources.list_source(source_folder, mask_folder)
+  if splits and len(files.splits) > 1:
+    raise ConvertError(
+      f'splits ("{splits}") must not be given: source ("{source}") has folders of '
+      f"splits, {', '.join(files.splits)}"
+    )
+  with _clear_errors(output):
+    os.makedirs(output, exist_ok=True)
+    with outputs.locked(output):
+      if outputs.prepare(output, resume, overwrite):
+        _check_same(output, arguments)
+      else:
+        _convert(
+          files,
+          output,
+          arguments,
+          encoding,
+          workers or os.cpu_count(),
+          on_error,
+          Progress(progress),
+        )
+  if verify:
+    problems = inspection.verify(output, progress=progress)["problems"]
+    if problems:
+      raise ConvertError(
+        f"{output} is damaged ({len(problems)} problems): {problems[0]}; convert again "
+        "with overwrite=True (--overwrite)"
+      )
+  return _report(output, time.monotonic() - begin)

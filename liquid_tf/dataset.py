@@ -1,0 +1,146 @@
+"""`liquid_tf.dataset`: a Liquid dataset as a `tf.data.Dataset`."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf import _decode, _graph
+from liquid_tf import manifest as manifests
+
+# Samples that are drawn together where no batch is asked for.
+_UNBATCHED = 32
+
+
+def dataset(
+  path: str | os.PathLike,
+  batch_size: int | None = 32,
+  *,
+  split: str | None = None,
+  shuffle: bool = True,
+  seed: int = 0,
+  memory: int | str = "auto",
+  cache: int | str = "auto",
+  crop: tuple[int, int] | None = None,
+  image_size: tuple[int, int] | None = None,
+  features: Sequence[str] | None = None,
+  decode: str = "cpu",
+  shard: Any = (0, 1),
+  shard_policy: str = "pad",
+  on_error: str = "raise",
+  ragged: bool = False,
+  epoch: int | None = None,
+  initial_epoch: int = 0,
+  initial_step: int = 0,
+  drop_remainder: bool = False,
+  threads: int = 4,
+  parallelism: int = 0,
+  max_pixels: int = _graph.DEFAULT_MAX_PIXELS,
+) -> tf.data.Dataset:
+  """Batches of a Liquid dataset, each sample once per epoch.
+
+  Every batch has the same mix of formats and, from the second epoch on, keeps and
+  loads the same number of samples, so the disk and the processors are loaded evenly
+  (Liquid, APSys '23, section 4.2). The order is a pure function of the dataset, the
+  batch size, the seed, the shard, the cache and the epoch's number: threads, disks
+  and prefetching never change it (docs/determinism.md).
+
+  An iterator runs one epoch. Which one is counted per dataset object: the one after
+  the last whose every batch was delivered, so looking at a few batches first does
+  not use up an epoch.
+
+  Args:
+    path: a dataset directory, local or of a registered file system.
+    batch_size: samples in a batch; None gives one sample at a time.
+    split: name of a split; by default "train", or the first one.
+    shuffle: False gives the stored order, the same in every epoch.
+    seed: of the order and of random windows, any 64-bit number.
+    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three
+      quarters of what the machine or its cgroup has free.
+    cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
+      0, or "auto" for what fits. What does not fit into `memory` is read again.
+    crop: (height, width) of a window to decode: random with `shuffle`, else centred.
+    image_size: (height, width) to resize to afterwards.
+    features: None gives the supervised tuple, (image, label) or (image, mask); a list
+      of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
+    decode: "cpu", or "none" for the stored bytes in place of the image.
+    shard: (index, count) for data-parallel training, or a
+      `tf.distribute.InputContext`. Switches tf.data's own sharding off.
+    shard_policy: how all shards come to the same number of batches: "pad" repeats a
+      sample (counted in `stats`), "drop" leaves one out, "uneven" does not.
+    on_error: "raise", or "skip" for records that cannot be read or decoded.
+    ragged: whether images of different sizes may make a batch.
+    epoch: makes every iterator run this epoch.
+    initial_epoch: the first epoch to run, as if those before had been run.
+    initial_step: batches of it to leave out; see `Resume`.
+    drop_remainder: whether a short last batch is left out.
+    threads: reads under way at once, per format.
+    parallelism: decoding tasks per batch; 0 for as many as tf.data has threads.
+    max_pixels: largest image that is decoded, in pixels.
+
+  Returns:
+    A `tf.data.Dataset` that can be saved and restored by `tf.train.Checkpoint`.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: an argument is wrong; the message names it, its value and what it
+      must be.
+  """
+  if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+    raise ValueError(f"batch_size ({batch_size!r}) must be at least 1, or None")
+  if epoch is not None and (not isinstance(epoch, int) or epoch < 0):
+    raise ValueError(f"epoch ({epoch!r}) must be at least 0, or None")
+  manifest = manifests.load(os.fspath(path))
+  index = manifests.load_index(manifest)
+  split = split or _graph.default_split(manifest)
+  counts = _graph.split_counts(manifest, index, split)
+  shard = _graph.resolve_shard(shard)
+  part = _graph.split_part(counts, shard, shard_policy)
+  snapshot = _graph.Snapshot(
+    cache, memory, initial_epoch=initial_epoch, initial_step=initial_step
+  )
+  sources = [
+    _graph.FormatDataset(
+      manifest,
+      name,
+      split,
+      index,
+      part.ranges[name],
+      threads,
+      _graph.lookahead_bytes(snapshot.memory, len(counts)),
+    )
+    for name in counts
+  ]
+  blocks = _graph.InterleaveDataset(
+    sources,
+    snapshot,
+    batch_size=batch_size or _UNBATCHED,
+    seed=seed,
+    shuffle=shuffle,
+    drop_remainder=drop_remainder and batch_size is not None,
+    epoch=epoch,
+  )
+  blocks.part = part
+  # Workers in step need equal numbers of batches even where records are skipped.
+  blocks.fill_short_batches = shard[1] > 1 and shard_policy != "uneven"
+  batches = _decode.decode_and_batch(
+    blocks,
+    features=features,
+    crop=crop,
+    image_size=image_size,
+    ragged=ragged,
+    decode=decode,
+    on_error=on_error,
+    max_pixels=max_pixels,
+    parallelism=parallelism,
+  )
+  if batch_size is None:
+    batches = batches.unbatch()
+  if shard[1] > 1:
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+      tf.data.experimental.AutoShardPolicy.OFF
+    )
+    batches = batches.with_options(options)
+  return batches

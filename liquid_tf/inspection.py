@@ -1,0 +1,309 @@
+"""What is in a dataset, and whether it is right."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from liquid_tf import manifest as manifests
+from liquid_tf.manifest import FORMATS, Manifest, ManifestError, Shard
+
+# Records that one op call checks: enough for every thread, few enough for memory.
+_CHUNK = 64
+
+
+def _summary(path: str, manifest: Manifest | None, problems: list[str]) -> dict:
+  if manifest is None:
+    return {
+      "path": path,
+      "formats": {},
+      "mix": {},
+      "samples": 0,
+      "bytes": 0,
+      "problems": problems,
+    }
+  return {
+    "path": path,
+    "created_by": manifest["created_by"],
+    "samples": manifest["samples"],
+    "bytes": sum(shard.bytes for shard in manifest.shards),
+    "features": manifest["features"],
+    "supervised": manifest["supervised"],
+    "splits": {name: split["samples"] for name, split in manifest["splits"].items()},
+    "formats": manifest["formats"],
+    "mix": manifest["mix"],
+    "seed": manifest["seed"],
+    "replicated": manifest["replicated"],
+    "shards": len(manifest.shards),
+    "skipped": manifest["skipped"],
+    "problems": problems,
+  }
+
+
+def _open(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
+  """Manifest and index as far as they can be read, and what is wrong."""
+  try:
+    manifest = manifests.load(path, check_files=False)
+  except (ManifestError, OSError) as error:
+    return None, None, [str(error)]
+  problems = manifests.file_problems(manifest)
+  try:
+    index = manifests.load_index(manifest)
+  except ManifestError as error:
+    # A wrong size was already said.
+    if not any(manifest.path(manifests.INDEX) in problem for problem in problems):
+      problems.append(str(error))
+    return manifest, None, problems
+  return manifest, index, problems + _index_problems(manifest, index)
+
+
+def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
+  """What contradicts itself between the rows of the index."""
+  problems = []
+  path = manifest.path(manifests.INDEX)
+  records = np.bincount(index["shard"], minlength=len(manifest.shards))
+  for i, shard in enumerate(manifest.shards):
+    if records[i] != shard.records:
+      problems.append(
+        f"{path} has {records[i]} rows of {shard.path}, but shards[{i}].records of "
+        f"{manifests.MANIFEST} says {shard.records}"
+      )
+  copies = len(manifest["formats"]) if manifest["replicated"] else 1
+  stored = np.bincount(index["sample"].astype(np.int64), minlength=manifest["samples"])
+  wrong = np.flatnonzero(stored != copies)
+  if len(wrong):
+    problems.append(
+      f"{path} has {stored[wrong[0]]} rows of sample {wrong[0]}, not {copies} "
+      f"({len(wrong)} such samples)"
+    )
+  lossless = [
+    FORMATS.index(name)
+    for name, entry in manifest["formats"].items()
+    if entry["lossless"]
+  ]
+  rows = index[np.isin(index["format"], lossless)]
+  order = np.lexsort((rows["format"], rows["sample"]))
+  sample, pixels = rows["sample"][order], rows["pixels_hash"][order]
+  differ = (sample[1:] == sample[:-1]) & (pixels[1:] != pixels[:-1])
+  if differ.any():
+    problems.append(
+      f"{path} says that sample {sample[1:][differ.argmax()]} has other pixels in "
+      "another lossless format"
+    )
+  for name, split in manifest["splits"].items():
+    found = len(np.unique(index["sample"][index["split"] == split["index"]]))
+    if found != split["samples"]:
+      problems.append(
+        f'{path} has {found} samples of split "{name}", but {manifests.MANIFEST} says '
+        f"{split['samples']}"
+      )
+  return problems
+
+
+def inspect(path: str | os.PathLike) -> dict[str, Any]:
+  """Says what a dataset holds, from its manifest, index and the sizes of its files.
+
+  Takes no longer for a large dataset; `verify` reads every record.
+
+  Args:
+    path: a dataset directory.
+
+  Returns:
+    A dict of plain values: `path`, `samples`, `bytes` on disk, `features`,
+    `supervised`, `splits` (samples by name), `formats` (`samples`, `bytes`,
+    `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
+    `skipped`, and `problems`: one sentence for each thing that is wrong, empty for a
+    sound dataset. Of a directory that is no dataset, only `problems` says anything.
+  """
+  path = os.fspath(path)
+  manifest, _, problems = _open(path)
+  return _summary(path, manifest, problems)
+
+
+def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
+  """Finds where a sample is stored.
+
+  Args:
+    path: a dataset directory.
+    sample: its number.
+
+  Returns:
+    A dict for each of its encodings: `shard`, `record` (position in the shard),
+    `format`, `split`, and the fields of its index row.
+
+  Raises:
+    ManifestError: the dataset cannot be read.
+    ValueError: there is no such sample.
+  """
+  manifest = manifests.load(path, check_files=False)
+  index = manifests.load_index(manifest)
+  if not 0 <= sample < manifest["samples"]:
+    raise ValueError(
+      f"sample ({sample}) must be in [0, {manifest['samples'] - 1}] of {path}"
+    )
+  result = []
+  for row in np.flatnonzero(index["sample"] == sample):
+    fields = {name: index[row][name].item() for name in index.dtype.names}
+    shard = manifest.shards[fields["shard"]]
+    record = int((index["shard"][:row] == fields["shard"]).sum())
+    result.append(
+      fields
+      | {
+        "shard": shard.path,
+        "record": record,
+        "format": shard.format,
+        "split": shard.split,
+      }
+    )
+  return result
+
+
+def export_sample(path: str | os.PathLike, sample: int, output: str) -> None:
+  """Writes the image of a sample to a PNG file.
+
+  Args:
+    path: a dataset directory.
+    sample: its number.
+    output: the file to write.
+
+  Raises:
+    ManifestError: the dataset, or the sample's record, cannot be read.
+    ValueError: there is no such sample.
+    OSError: `output` cannot be written.
+  """
+  import tensorflow as tf
+
+  from liquid_tf import _ops
+
+  place = find_sample(path, sample)[0]
+  name = os.path.join(path, place["shard"])
+  where = (
+    f"{name}, record {place['record']} (sample {sample}, offset {place['offset']})"
+  )
+  try:
+    with open(name, "rb") as file:
+      file.seek(place["offset"])
+      framed = file.read(place["length"])
+    if manifests.crc32c(framed) != place["crc32c"]:
+      raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
+    record = _ops.lib().liquid_unpack_record(framed=framed)
+  except (OSError, tf.errors.OpError) as error:
+    raise ManifestError(f"{where} cannot be read: {error}") from error
+  result = _ops.lib().liquid_transcode_image(contents=record.image, target="png")
+  error = result.error.numpy().decode(errors="replace")
+  if error:
+    raise ManifestError(f"{where} cannot be decoded: {error}")
+  with open(output, "wb") as file:
+    file.write(result.encoded.numpy())
+
+
+def _mask_problem(example: bytes, row: np.ndarray, feature: dict[str, Any]) -> str:
+  """What is wrong with the mask of a record, or ""."""
+  import tensorflow as tf
+
+  from liquid_tf import _ops
+
+  try:
+    parsed = tf.train.Example.FromString(example)
+    values = parsed.features.feature[feature["example"]].bytes_list.value
+  except Exception as error:  # Whatever the running protobuf raises.
+    return f"its tf.train.Example cannot be parsed: {error}"
+  if len(values) != 1:
+    return f'its tf.train.Example has {len(values)} values of "{feature["example"]}"'
+  found = _ops.lib().liquid_scan_image(contents=values[0], channels=0)
+  error = found.error.numpy().decode(errors="replace")
+  if error:
+    return f"its mask: {error}"
+  expected = [int(row["height"]), int(row["width"]), 1]
+  shape = found.shape.numpy().tolist()
+  if shape != expected or f"uint{int(found.bits)}" != feature["dtype"]:
+    return (
+      f"its mask has shape {shape} and {int(found.bits)} bits, not {expected} and "
+      f"{feature['dtype']}"
+    )
+  return ""
+
+
+def _verify_shard(manifest: Manifest, number: int, rows: np.ndarray, step) -> list[str]:
+  """Checks every record of a shard; `step(n)` is told of n checked ones."""
+  import tensorflow as tf
+
+  from liquid_tf import _ops
+
+  shard = manifest.shards[number]
+  path = manifest.path(shard.path)
+  mask = manifest["features"].get("mask")
+  problems = []
+  for begin in range(0, len(rows), _CHUNK):
+    chunk = np.ascontiguousarray(rows[begin : begin + _CHUNK])
+    packed = chunk.view(np.uint8).reshape(len(chunk), -1)
+    try:
+      checked = _ops.lib().liquid_verify_records(path=path, rows=packed)
+    except tf.errors.OpError as error:
+      return [f"{path} cannot be read: {error.message}"]
+    for i, (problem, example) in enumerate(
+      zip(checked.problems.numpy(), checked.examples.numpy())
+    ):
+      text = problem.decode(errors="replace")
+      if not text and mask is not None:
+        text = _mask_problem(example, chunk[i], mask)
+      if text:
+        problems.append(
+          f"{path}, record {begin + i} (sample {chunk[i]['sample']}, offset "
+          f"{chunk[i]['offset']}): {text}"
+        )
+    step(len(chunk))
+  return problems or _file_problem(path, shard)
+
+
+def _file_problem(path: str, shard: Shard) -> list[str]:
+  """What is wrong with a file whose records are all right: bytes between them."""
+  crc = 0
+  for data in manifests.read_chunks(path):
+    crc = manifests.crc32c(data, crc)
+  if crc == shard.crc32c:
+    return []
+  return [
+    f"{path} has CRC-32C 0x{crc:08x}, {manifests.MANIFEST} says 0x{shard.crc32c:08x}"
+  ]
+
+
+def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
+  path = manifest.path(manifest.shards[number].path.removesuffix(".rec") + ".idx")
+  wanted = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
+  try:
+    found = manifests.read_file(path)
+  except OSError as error:
+    return f"{path} cannot be read: {error}"
+  return "" if found == wanted.encode() else f"{path} does not list its shard's records"
+
+
+def verify(path: str | os.PathLike, *, progress: bool = False) -> dict[str, Any]:
+  """Reads a whole dataset: every CRC, every decode, every pixel hash, every mask.
+
+  Args:
+    path: a dataset directory.
+    progress: whether a progress bar appears on stderr.
+
+  Returns:
+    What `inspect` returns, with `verified`, the number of records that were read and
+    found right. `problems` names file, record, sample and offset.
+  """
+  from liquid_tf._convert.progress import Progress
+
+  path = os.fspath(path)
+  manifest, index, problems = _open(path)
+  verified = 0
+  if index is not None:
+    bar = Progress(progress)
+    bar.start("verify", len(index))
+    for number, shard in enumerate(manifest.shards):
+      rows = index[index["shard"] == number]
+      if manifests.file_size(manifest.path(shard.path)) is None:
+        continue  # Said already.
+      found = _verify_shard(manifest, number, rows, bar.step)
+      verified += len(rows) - min(len(found), len(rows))
+      problem = _idx_problem(manifest, number, rows)
+      problems += found + ([problem] if problem else [])
+    bar.close()
+  return _summary(path, manifest, problems) | {"verified": verified}

@@ -1,0 +1,314 @@
+"""The manifest and the index of a dataset directory (docs/formats/liquid.md).
+
+Whoever opens a dataset does it through `load`, so that a wrong or unfinished one is
+found in one place and described in one sentence.
+"""
+
+import dataclasses
+import json
+import os
+import posixpath
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from liquid_tf import _schema
+from liquid_tf._schema import FORMATS, ManifestError
+
+MANIFEST = "dataset.json"
+INDEX = "index.npy"
+JOURNAL = "_journal.db"
+
+INDEX_DTYPE = np.dtype(
+  [
+    ("sample", "<u8"),
+    ("split", "u1"),
+    ("format", "u1"),
+    ("shard", "<u4"),
+    ("offset", "<u8"),
+    ("length", "<u8"),
+    ("crc32c", "<u4"),
+    ("height", "<u4"),
+    ("width", "<u4"),
+    ("channels", "u1"),
+    ("bits", "u1"),
+    ("pixels_hash", "<u8"),
+  ]
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+  """One file of records.
+
+  Attributes:
+    path: plain file name inside the dataset's directory.
+    format: name of the format of every record.
+    split: name of the split of every record.
+    records: number of records.
+    bytes: size of the file.
+    crc32c: CRC-32C of the whole file.
+  """
+
+  path: str
+  format: str
+  split: str
+  records: int
+  bytes: int
+  crc32c: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifest:
+  """A checked `dataset.json`.
+
+  Attributes:
+    directory: path or URL of the dataset.
+    data: the JSON object as it was read; every key of the specification is there.
+    shards: the files, in the order that the index's `shard` counts.
+  """
+
+  directory: str
+  data: dict[str, Any]
+  shards: tuple[Shard, ...]
+
+  def __getitem__(self, key: str) -> Any:
+    return self.data[key]
+
+  @property
+  def classes(self) -> list[str] | None:
+    """Names of the classes, or None for a dataset without labels."""
+    label = self.data["features"].get("label")
+    return None if label is None else label["classes"]
+
+  def path(self, name: str) -> str:
+    """Path or URL of a file of the dataset."""
+    return _join(self.directory, name)
+
+  def split_index(self, split: str) -> int:
+    """Number of a split in the index.
+
+    Raises:
+      ValueError: there is no such split.
+    """
+    splits = self.data["splits"]
+    if split not in splits:
+      names = ", ".join(f'"{name}"' for name in splits)
+      raise ValueError(f'split ("{split}") must be one of {names} of {self.directory}')
+    return splits[split]["index"]
+
+
+def _join(directory: str, name: str) -> str:
+  if "://" in directory:
+    return posixpath.join(directory, name)
+  return os.path.join(directory, name)
+
+
+def _is_remote(path: str) -> bool:
+  return "://" in path
+
+
+def file_size(path: str) -> int | None:
+  """Size of a file at a path or URL, or None where there is none."""
+  if _is_remote(path):
+    import tensorflow as tf
+
+    try:
+      return tf.io.gfile.stat(path).length
+    except tf.errors.NotFoundError:
+      return None
+  try:
+    return os.stat(path).st_size
+  except (FileNotFoundError, NotADirectoryError):
+    return None
+
+
+def _open(path: str) -> BinaryIO:
+  if _is_remote(path):
+    import tensorflow as tf
+
+    return tf.io.gfile.GFile(path, "rb")
+  return open(path, "rb")
+
+
+def read_file(path: str) -> bytes:
+  """Bytes of a file at a path or URL."""
+  with _open(path) as file:
+    return file.read()
+
+
+def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
+  """Yields the bytes of a file at a path or URL, `size` at a time."""
+  with _open(path) as file:
+    while data := file.read(size):
+      yield data
+
+
+def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
+  """Reads and checks the manifest of a dataset.
+
+  Args:
+    directory: path of the dataset, or a URL of a registered file system.
+    check_files: whether every file must be there with the size that the manifest
+      says; one `stat` a file.
+
+  Returns:
+    The manifest.
+
+  Raises:
+    ManifestError: the directory holds no dataset, an unfinished one, or one that
+      contradicts its manifest. The message names the file and the key.
+  """
+  directory = os.fspath(directory)
+  path = _join(directory, MANIFEST)
+  if file_size(path) is None:
+    if file_size(_join(directory, JOURNAL)) is not None:
+      raise ManifestError(
+        f"{directory} is an unfinished conversion: convert again with resume=True "
+        "(--resume) to finish it"
+      )
+    raise ManifestError(
+      f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
+      "liquid_tf.convert, or finish an interrupted one with resume=True (--resume)"
+    )
+  try:
+    data = json.loads(read_file(path).decode("utf-8"))
+  except ValueError as error:
+    raise ManifestError(f"{path} is not JSON: {error}") from error
+  try:
+    _schema.check(data)
+  except ManifestError as error:
+    raise ManifestError(f"{path}: {error}") from None
+  manifest = Manifest(
+    directory=directory,
+    data=data,
+    shards=tuple(
+      Shard(**{field.name: shard[field.name] for field in dataclasses.fields(Shard)})
+      for shard in data["shards"]
+    ),
+  )
+  if check_files:
+    problems = file_problems(manifest)
+    if problems:
+      raise ManifestError(problems[0])
+  return manifest
+
+
+def file_problems(manifest: Manifest) -> list[str]:
+  """Compares the manifest with the files' sizes.
+
+  Returns:
+    One sentence for each missing file or wrong size; empty where all is right.
+  """
+  problems = []
+  for i, shard in enumerate(manifest.shards):
+    path = manifest.path(shard.path)
+    size = file_size(path)
+    if size is None:
+      problems.append(
+        f"{path} is missing: it is shards[{i}] of {MANIFEST}, {shard.records} records"
+      )
+    elif size != shard.bytes:
+      problems.append(
+        f"{path} has {size} bytes, but shards[{i}].bytes of {MANIFEST} says "
+        f"{shard.bytes}"
+      )
+  path = manifest.path(INDEX)
+  size = file_size(path)
+  rows = manifest["index"]["rows"]
+  if size is None:
+    problems.append(f"{path} is missing")
+  elif size != index_size(rows):
+    problems.append(
+      f"{path} has {size} bytes, but index.rows of {MANIFEST} ({rows}) makes "
+      f"{index_size(rows)}"
+    )
+  return problems
+
+
+def _index_header(rows: int) -> bytes:
+  descr = [
+    (name, INDEX_DTYPE[name].str if INDEX_DTYPE[name].itemsize > 1 else "|u1")
+    for name in INDEX_DTYPE.names
+  ]
+  text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': ({rows},), }}"
+  text += " " * (63 - (10 + len(text)) % 64) + "\n"
+  return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def index_size(rows: int) -> int:
+  """Size in bytes of an `index.npy` of `rows` rows."""
+  return len(_index_header(rows)) + rows * INDEX_DTYPE.itemsize
+
+
+def encode_index(rows: np.ndarray) -> bytes:
+  """The bytes of `index.npy`, the same with every version of NumPy.
+
+  Args:
+    rows: shape [n], dtype INDEX_DTYPE, ascending by (split, format, shard, offset).
+  """
+  rows = np.ascontiguousarray(rows, INDEX_DTYPE)
+  return _index_header(len(rows)) + rows.tobytes()
+
+
+def load_index(manifest: Manifest) -> np.ndarray:
+  """Reads `index.npy` and checks it against the manifest.
+
+  Args:
+    manifest: of the dataset.
+
+  Returns:
+    Shape [rows], dtype INDEX_DTYPE, read-only.
+
+  Raises:
+    ManifestError: the index is missing, damaged, or of another dataset.
+  """
+  path = manifest.path(INDEX)
+  rows = manifest["index"]["rows"]
+  try:
+    data = read_file(path)
+  except OSError as error:
+    raise ManifestError(f"{path} cannot be read: {error}") from error
+  header = _index_header(rows)
+  if len(data) != index_size(rows) or not data.startswith(header):
+    raise ManifestError(
+      f"{path} is damaged: it does not hold the {rows} rows that index.rows "
+      f"of {MANIFEST} says"
+    )
+  crc = crc32c(data)
+  if crc != manifest["index"]["crc32c"]:
+    raise ManifestError(
+      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, index.crc32c of {MANIFEST} says "
+      f"0x{manifest['index']['crc32c']:08x}"
+    )
+  index = np.frombuffer(data, INDEX_DTYPE, offset=len(header))
+  shards = np.array(
+    [
+      (manifest.split_index(shard.split), FORMATS.index(shard.format), shard.bytes)
+      for shard in manifest.shards
+    ],
+    np.uint64,
+  ).reshape(-1, 3)
+  wrong = index["shard"] >= len(shards)
+  if not wrong.any():
+    of = shards[index["shard"]]
+    wrong = (
+      (index["sample"] >= manifest["samples"])
+      | (index["split"] != of[:, 0])
+      | (index["format"] != of[:, 1])
+      | (index["length"] > of[:, 2])
+      | (index["offset"] > of[:, 2] - np.minimum(index["length"], of[:, 2]))
+    )
+  if wrong.any():
+    raise ManifestError(
+      f"{path}: row {int(wrong.argmax())} contradicts the shards of {MANIFEST}"
+    )
+  return index
+
+
+def crc32c(data: bytes, crc: int = 0) -> int:
+  """CRC-32C of `data`, extending `crc`."""
+  from liquid_tf import _ops
+
+  return int(_ops.lib().liquid_crc32c(data, crc))

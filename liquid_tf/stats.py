@@ -1,0 +1,101 @@
+"""What a dataset has delivered, counted by its native ops."""
+
+import json
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf import _graph
+
+
+class Stats:
+  """A look at the counters of a dataset; made by `stats`. Always current."""
+
+  def __init__(self, blocks: _graph.InterleaveDataset):
+    self._blocks = blocks
+
+  def _read(self, batches: bool = False) -> dict[str, Any]:
+    return json.loads(self._blocks.snapshot.stats_json(batches))
+
+  @property
+  def epochs(self) -> list[dict[str, Any]]:
+    """Per epoch, in order: `epoch`, `batches`, `disk_bytes` read for its samples,
+    `seconds` {read, decode, wait}, and by format `samples`, `hits` (kept for the next
+    epoch), `loads` (read in place of evicted ones), `memory_hits` (in memory when the
+    epoch began), `bytes` and `skipped`."""
+    return self._read()["epochs"]
+
+  @property
+  def batches(self) -> list[dict[str, Any]]:
+    """Per delivered batch, of the last 65,536: `epoch`, `first_draw`, `full`,
+    `disk_bytes`, and by format `samples`, `hits`, `loads`, `memory_hits`."""
+    return self._read(batches=True)["batches"]
+
+  @property
+  def next_epoch(self) -> int:
+    """The epoch that a new iterator will run."""
+    return self._read()["next_epoch"]
+
+  def summary(self) -> dict[str, Any]:
+    """Everything so far, as plain values.
+
+    Returns:
+      `epochs` begun, `samples`, `hits`, `loads`, `memory_hits`, `disk_bytes`,
+      `by_format` {name: {samples, bytes, hits, loads, memory_hits, skipped}},
+      `seconds` {read: waiting for the disk, decode: summed over threads, wait: the
+      consumer's}, `skipped` {count, first: [{sample, reason}]}, `cached` {records,
+      bytes}: what memory holds between epochs, `memory`: the budget in bytes, and
+      `shard` {repeated, dropped} samples.
+    """
+    data = self._read()
+    names = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
+    by_format = {
+      name: {key: sum(e[key][name] for e in data["epochs"]) for key in names}
+      for name in data["formats"]
+    }
+    part = getattr(self._blocks, "part", _graph.Part({}))
+    return {
+      "epochs": len(data["epochs"]),
+      **{
+        key: sum(entry[key] for entry in by_format.values())
+        for key in ("samples", "hits", "loads", "memory_hits")
+      },
+      "disk_bytes": sum(e["disk_bytes"] for e in data["epochs"]),
+      "by_format": by_format,
+      "seconds": {
+        key: sum(e["seconds"][key] for e in data["epochs"])
+        for key in ("read", "decode", "wait")
+      },
+      "skipped": data["skipped"],
+      "cached": data["cached"],
+      "memory": self._blocks.snapshot.memory,
+      "shard": {"repeated": part.repeated, "dropped": part.dropped},
+    }
+
+
+def blocks_of(dataset: tf.data.Dataset) -> _graph.InterleaveDataset:
+  """The interleave at or below a dataset.
+
+  Raises:
+    ValueError: there is none.
+  """
+  blocks = _graph.find_part(dataset, _graph.InterleaveDataset)
+  if blocks is None:
+    raise ValueError("dataset must come from liquid_tf.dataset() or interleave()")
+  return blocks
+
+
+def stats(dataset: tf.data.Dataset) -> Stats:
+  """The counters of a dataset.
+
+  Args:
+    dataset: what `liquid_tf.dataset` gave, or anything mapped, batched or prefetched
+      from it.
+
+  Returns:
+    A `Stats`.
+
+  Raises:
+    ValueError: the dataset is not made from `liquid_tf.dataset`.
+  """
+  return Stats(blocks_of(dataset))

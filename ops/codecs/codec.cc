@@ -1,0 +1,154 @@
+#include "ops/codecs/codec.h"
+
+#include <cstring>
+
+#include "ops/codecs/bmp/bmp_codec.h"
+#include "ops/codecs/codec_util.h"
+#include "ops/codecs/jpeg/jpeg_codec.h"
+#include "ops/codecs/png/png_codec.h"
+#include "ops/codecs/raw/raw_codec.h"
+#include "ops/codecs/webp/webp_codec.h"
+
+// TensorFlow exports another version of the library's functions.
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+
+namespace liquid {
+namespace {
+
+struct Codec {
+  Format format;
+  const char* name;
+  Status (*peek)(ByteSpan, const DecodeLimits&, ImageInfo*);
+  Status (*decode)(ByteSpan, const DecodeLimits&, const ImageInfo&,
+                   const Window&, uint8_t*, size_t);
+  Status (*encode)(const EncodeOptions&, const ImageInfo&, const uint8_t*,
+                   std::string*);
+};
+
+// A format that has a name and a number but null functions cannot be decoded
+// image by image.
+constexpr Codec kCodecs[] = {
+    {Format::kRaw, "raw", PeekRaw, DecodeRaw, EncodeRaw},
+    {Format::kPng, "png", PeekPng, DecodePng, EncodePng},
+    {Format::kJpeg, "jpeg", PeekJpeg, DecodeJpeg, EncodeJpeg},
+    {Format::kWebp, "webp", PeekWebp, DecodeWebp, EncodeWebp},
+    {Format::kBmp, "bmp", PeekBmp, DecodeBmp, EncodeBmp},
+    {Format::kL3, "l3", nullptr, nullptr, nullptr},
+    {Format::kPcr, "pcr", nullptr, nullptr, nullptr},
+};
+
+Status FindCodec(Format format, const Codec** found) {
+  for (const Codec& codec : kCodecs) {
+    if (codec.format != format) continue;
+    if (codec.decode == nullptr) {
+      return Unimplemented(std::string(codec.name) +
+                           ": this library has no codec of single images for "
+                           "the format");
+    }
+    *found = &codec;
+    return OkStatus();
+  }
+  return InvalidArgument("format (" + std::to_string(static_cast<int>(format)) +
+                         ") is not the number of a known format");
+}
+
+bool StartsWith(ByteSpan bytes, const char* prefix, size_t size) {
+  return bytes.size >= size && std::memcmp(bytes.data, prefix, size) == 0;
+}
+
+}  // namespace
+
+const char* FormatName(Format format) {
+  for (const Codec& codec : kCodecs) {
+    if (codec.format == format) return codec.name;
+  }
+  return nullptr;
+}
+
+Status ParseFormat(const std::string& name, Format* format) {
+  std::string names;
+  for (const Codec& codec : kCodecs) {
+    if (name == codec.name) {
+      *format = codec.format;
+      return OkStatus();
+    }
+    if (codec.decode == nullptr) continue;
+    if (!names.empty()) names += ", ";
+    names += codec.name;
+  }
+  return InvalidArgument("format (\"" + name + "\") must be one of " + names);
+}
+
+Status SniffFormat(ByteSpan bytes, Format* format) {
+  if (StartsWith(bytes, "LRAW", 4)) {
+    *format = Format::kRaw;
+  } else if (StartsWith(bytes, "\x89PNG\r\n\x1a\n", 8)) {
+    *format = Format::kPng;
+  } else if (StartsWith(bytes, "\xFF\xD8\xFF", 3)) {
+    *format = Format::kJpeg;
+  } else if (bytes.size >= 12 && StartsWith(bytes, "RIFF", 4) &&
+             std::memcmp(bytes.data + 8, "WEBP", 4) == 0) {
+    *format = Format::kWebp;
+  } else if (StartsWith(bytes, "BM", 2)) {
+    *format = Format::kBmp;
+  } else if (StartsWith(bytes, "LLL.", 4)) {
+    *format = Format::kL3;
+  } else {
+    static const char kDigits[] = "0123456789abcdef";
+    std::string start;
+    for (size_t i = 0; i < bytes.size && i < 8; ++i) {
+      if (i > 0) start += ' ';
+      start += kDigits[bytes.data[i] >> 4];
+      start += kDigits[bytes.data[i] & 15];
+    }
+    return InvalidArgument(
+        "the bytes begin with [" + start + "] (" + std::to_string(bytes.size) +
+        " in all), which is no raw, png, jpeg, webp or bmp image");
+  }
+  return OkStatus();
+}
+
+Status Peek(Format format, ByteSpan bytes, const DecodeLimits& limits,
+            ImageInfo* info) {
+  const Codec* codec;
+  LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
+  return codec->peek(bytes, limits, info);
+}
+
+Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
+              const ImageInfo& expected, const Window& window, uint8_t* out,
+              size_t row_stride) {
+  const Codec* codec;
+  LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
+  return codec->decode(bytes, limits, expected, window, out, row_stride);
+}
+
+Status Encode(Format format, const EncodeOptions& options,
+              const ImageInfo& info, const uint8_t* pixels, std::string* out) {
+  const Codec* codec;
+  LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
+  return codec->encode(options, info, pixels, out);
+}
+
+uint64_t PixelHash(const ImageInfo& info, const uint8_t* pixels) {
+  uint8_t header[kRawHeaderBytes];
+  StoreRawHeader(info, header);
+  XXH3_state_t state;
+  XXH3_INITSTATE(&state);
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, header, sizeof(header));
+  if (info.bits == 16 && !kHostIsLittleEndian) {
+    for (size_t i = 0; i + 1 < info.PixelBytes(); i += 2) {
+      const uint8_t sample[2] = {pixels[i + 1], pixels[i]};
+      XXH3_64bits_update(&state, sample, sizeof(sample));
+    }
+  } else {
+    XXH3_64bits_update(&state, pixels, info.PixelBytes());
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+}  // namespace liquid

@@ -1,0 +1,90 @@
+// One interface over every image codec.
+//
+// A codec is three functions over bytes: Peek reads the header, Decode writes
+// pixels into the caller's buffer, Encode appends to a string. All are pure and
+// thread-safe, trust no header, and never read or write out of bounds. Pixels
+// are interleaved HWC; 16-bit samples are in the host's byte order.
+#ifndef LIQUID_OPS_CODECS_CODEC_H_
+#define LIQUID_OPS_CODECS_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "ops/core/span.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// Values are stored in a dataset's index: never renumber.
+enum class Format : uint8_t {
+  kRaw = 0,
+  kPng = 1,
+  kJpeg = 2,
+  kWebp = 3,
+  kBmp = 4,
+  kL3 = 5,
+  kPcr = 6,
+};
+
+struct ImageInfo {
+  uint32_t height = 0;
+  uint32_t width = 0;
+  uint8_t channels = 0;  // 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA
+  uint8_t bits = 8;      // 8 or 16 per channel
+
+  size_t BytesPerPixel() const { return size_t{channels} * (bits / 8); }
+  size_t RowBytes() const { return width * BytesPerPixel(); }
+  size_t PixelBytes() const { return height * RowBytes(); }
+};
+
+// The part of an image to decode, in pixels of the whole image.
+struct Window {
+  uint32_t y = 0;
+  uint32_t x = 0;
+  uint32_t height = 0;
+  uint32_t width = 0;
+};
+
+struct DecodeLimits {
+  uint64_t max_pixels = uint64_t{1} << 28;  // height * width of the whole image
+};
+
+struct EncodeOptions {
+  int png_level = 6;      // zlib level
+  int jpeg_quality = 95;  // 1..100, 4:4:4
+  bool webp_lossless = true;
+  int webp_quality = 90;  // lossy only
+};
+
+// Name of a format ("png"), or nullptr for an unknown value.
+const char* FormatName(Format format);
+// Finds the format by name. Error: InvalidArgument that lists the names.
+Status ParseFormat(const std::string& name, Format* format);
+// Finds the format from the first bytes of a file. Error: InvalidArgument.
+Status SniffFormat(ByteSpan bytes, Format* format);
+
+// Reads size, channels and bits without decoding pixels. Checks them against
+// the limits. A palette image reports the RGB or RGBA that it decodes to.
+Status Peek(Format format, ByteSpan bytes, const DecodeLimits& limits,
+            ImageInfo* info);
+
+// Decodes `window` of the image into `out`, whose rows are `row_stride` bytes
+// apart and hold window.width pixels. `expected` is what the caller sized the
+// buffer for: another size, channel count or depth in the bytes is DataLoss
+// and nothing out of bounds is written.
+Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
+              const ImageInfo& expected, const Window& window, uint8_t* out,
+              size_t row_stride);
+
+// Appends the encoding of a dense HWC image to `*out`.
+Status Encode(Format format, const EncodeOptions& options,
+              const ImageInfo& info, const uint8_t* pixels, std::string* out);
+
+// XXH3-64 of the image's raw encoding (header and pixels): equal for every
+// lossless encoding of one image, different for another shape or depth.
+uint64_t PixelHash(const ImageInfo& info, const uint8_t* pixels);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_CODEC_H_

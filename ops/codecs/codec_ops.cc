@@ -1,0 +1,201 @@
+#include <string>
+
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::shape_inference::DimensionHandle;
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+DimensionHandle ChannelDim(InferenceContext* c) {
+  int channels = 0;
+  if (!c->GetAttr("channels", &channels).ok() || channels == 0) {
+    return c->UnknownDim();
+  }
+  return c->MakeDim(channels);
+}
+
+absl::Status DecodeImageShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &unused));
+  DimensionHandle height = c->UnknownDim(), width = c->UnknownDim();
+  const tensorflow::Tensor* window = c->input_tensor(1);
+  if (window != nullptr && window->NumElements() == 4 &&
+      window->flat<int32_t>()(2) > 0 && window->flat<int32_t>()(3) > 0) {
+    height = c->MakeDim(window->flat<int32_t>()(2));
+    width = c->MakeDim(window->flat<int32_t>()(3));
+  }
+  c->set_output(0, c->MakeShape({height, width, ChannelDim(c)}));
+  return absl::OkStatus();
+}
+
+absl::Status DecodeImageBatchShape(InferenceContext* c) {
+  ShapeHandle contents, windows;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &contents));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &windows));
+  DimensionHandle n;
+  TF_RETURN_IF_ERROR(c->Merge(c->Dim(contents, 0), c->Dim(windows, 0), &n));
+  c->set_output(
+      0, c->MakeShape({n, c->UnknownDim(), c->UnknownDim(), ChannelDim(c)}));
+  return absl::OkStatus();
+}
+
+absl::Status EncodeImageShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &unused));
+  c->set_output(0, c->Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status PeekImageShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  c->set_output(0, c->Vector(3));
+  c->set_output(1, c->Scalar());
+  c->set_output(2, c->Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status ScanImageShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
+  c->set_output(1, c->Vector(3));
+  return absl::OkStatus();
+}
+
+absl::Status TranscodeImageShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
+  return ScanImageShape(c);
+}
+
+}  // namespace
+
+REGISTER_OP("Liquid>DecodeImage")
+    .Input("contents: string")
+    .Input("window: int32")
+    .Output("image: dtype")
+    .Attr("format: string = ''")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("dtype: {uint8, uint16} = DT_UINT8")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(DecodeImageShape)
+    .Doc(R"doc(
+Decodes an image, or a window of it.
+
+contents: Scalar, the bytes of the file.
+window: y, x, height, width in pixels; a height of 0 means the whole image.
+image: [height, width, channels].
+format: raw, png, jpeg, webp or bmp; empty finds it by the first bytes.
+channels: 0 as stored, or 1 to 4: alpha that is not opaque and colour that is not
+  gray are never dropped.
+dtype: uint16 scales images of 8 bits by 257; uint8 keeps the upper 8 of 16 bits.
+max_pixels: the largest height * width that is decoded.
+)doc");
+
+REGISTER_OP("Liquid>DecodeImageBatch")
+    .Input("contents: string")
+    .Input("windows: int32")
+    .Output("images: dtype")
+    .Attr("format: string = ''")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("dtype: {uint8, uint16} = DT_UINT8")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(DecodeImageBatchShape)
+    .Doc(R"doc(
+Decodes n images of one size in parallel, straight into one batch.
+
+contents: [n], the bytes of the files.
+windows: [n, 4], as in DecodeImage.
+images: [n, height, width, channels].
+)doc");
+
+REGISTER_OP("Liquid>EncodeImage")
+    .Input("image: dtype")
+    .Output("contents: string")
+    .Attr("dtype: {uint8, uint16}")
+    .Attr("format: string")
+    .Attr("png_level: int = 6")
+    .Attr("jpeg_quality: int = 95")
+    .Attr("webp_lossless: bool = true")
+    .Attr("webp_quality: int = 90")
+    .SetShapeFn(EncodeImageShape)
+    .Doc(R"doc(
+Encodes an image.
+
+image: [height, width, channels].
+contents: Scalar, the bytes of the file.
+format: raw, png, jpeg, webp or bmp.
+)doc");
+
+REGISTER_OP("Liquid>PeekImage")
+    .Input("contents: string")
+    .Output("shape: int64")
+    .Output("bits: int32")
+    .Output("found: string")
+    .Attr("format: string = ''")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(PeekImageShape)
+    .Doc(R"doc(
+Reads an image's header without decoding pixels.
+
+contents: Scalar, the bytes of the file.
+shape: height, width, channels.
+bits: 8 or 16 per channel.
+found: the format: raw, png, jpeg, webp or bmp.
+format: the format to expect; empty finds it by the first bytes.
+)doc");
+
+REGISTER_OP("Liquid>ScanImage")
+    .Input("contents: string")
+    .Output("format: string")
+    .Output("shape: int64")
+    .Output("bits: int32")
+    .Output("pixels_hash: int64")
+    .Output("error: string")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(ScanImageShape)
+    .Doc(R"doc(
+Identifies an image file, decodes all of it and hashes the pixels.
+
+Never fails for what the file holds: the reason is in `error`, which is empty
+where there is none, and the other outputs are then empty or zero.
+
+shape: height, width, channels after the change of channels.
+pixels_hash: the bits of a uint64.
+)doc");
+
+REGISTER_OP("Liquid>TranscodeImage")
+    .Input("contents: string")
+    .Input("target: string")
+    .Output("encoded: string")
+    .Output("shape: int64")
+    .Output("bits: int32")
+    .Output("pixels_hash: int64")
+    .Output("error: string")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("png_level: int = 6")
+    .Attr("jpeg_quality: int = 95")
+    .Attr("webp_lossless: bool = true")
+    .Attr("webp_quality: int = 90")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(TranscodeImageShape)
+    .Doc(R"doc(
+Stores an image file in another format and proves that its pixels are the same.
+
+Never fails for what the file holds, as ScanImage. A file that already has the
+format, the channels and the losslessness asked for is copied.
+
+target: Scalar: raw, png, jpeg, webp or bmp, or webp-lossy, which is webp with
+  webp_lossless false.
+pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
+)doc");
+
+}  // namespace liquid

@@ -1,0 +1,30 @@
+// JPEG over libjpeg-turbo in its accurate mode: the slow integer DCT and fancy
+// upsampling, so that pixels equal those of Pillow.
+//
+// Decodes baseline, extended, progressive and arithmetic-coded files of 8 bits
+// with one (gray) or three components (RGB). CMYK, YCCK, 12-bit and lossless
+// files are Unimplemented. Data that libjpeg-turbo could only patch up (a
+// premature end, bad Huffman codes, lost restart markers) is DataLoss. The
+// orientation of EXIF is not applied.
+//
+// A window is decoded through the library's own cropping; what lies below it is
+// neither decoded nor checked. Encoding is 4:4:4 with optimal Huffman tables.
+#ifndef LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
+#define LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
+
+#include <string>
+
+#include "ops/codecs/codec.h"
+
+namespace liquid {
+
+Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
+Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
+                  const ImageInfo& expected, const Window& window, uint8_t* out,
+                  size_t row_stride);
+Status EncodeJpeg(const EncodeOptions& options, const ImageInfo& info,
+                  const uint8_t* pixels, std::string* out);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_

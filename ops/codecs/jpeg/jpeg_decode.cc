@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cstring>
+
+#include "ops/codecs/codec_util.h"
+#include "ops/codecs/jpeg/jpeg_codec.h"
+#include "ops/codecs/jpeg/jpeg_errors.h"
+
+namespace liquid {
+namespace {
+
+// Every scan of a progressive file costs a pass over the whole image; encoders
+// make about ten.
+constexpr int kMaxScans = 500;
+
+class Reader {
+ public:
+  Reader() { std::memset(&library_, 0, sizeof(library_)); }
+  ~Reader() { jpeg_destroy_decompress(&library_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Status ReadHeader(ByteSpan bytes, const DecodeLimits& limits);
+  Status DecodeAll(uint8_t* out, size_t row_stride);
+  Status DecodeWindow(const Window& window, uint8_t* out, size_t row_stride);
+
+  const ImageInfo& info() const { return info_; }
+
+ private:
+  Status ParseHeader(ByteSpan bytes);
+  // Starts decoding and crops to the columns of `window` and a margin;
+  // `*first_column` is where the cropped rows begin.
+  Status StartWindow(const Window& window, JDIMENSION* first_column);
+  Status ReadWindow(const Window& window, JDIMENSION first_column,
+                    uint8_t* row_buffer, uint8_t* out, size_t row_stride);
+  static void LimitScans(j_common_ptr library);
+
+  jpeg_decompress_struct library_;
+  jpeg_progress_mgr progress_ = {};
+  JpegErrors errors_;
+  ImageInfo info_;
+};
+
+void Reader::LimitScans(j_common_ptr library) {
+  const auto* decoder = reinterpret_cast<jpeg_decompress_struct*>(library);
+  if (decoder->input_scan_number <= kMaxScans) return;
+  JpegErrors* errors = reinterpret_cast<JpegErrors*>(library->err);
+  std::snprintf(errors->message, sizeof(errors->message),
+                "more than %d scans of one image", kMaxScans);
+  errors->code = 0;
+  longjmp(errors->jump, 1);
+}
+
+Status Reader::ParseHeader(ByteSpan bytes) {
+  library_.err = errors_.Init();
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  jpeg_create_decompress(&library_);
+  progress_.progress_monitor = LimitScans;
+  library_.progress = &progress_;
+  jpeg_mem_src(&library_, bytes.data, bytes.size);
+  jpeg_read_header(&library_, TRUE);
+  return OkStatus();
+}
+
+Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {
+  LIQUID_RETURN_IF_ERROR(ParseHeader(bytes));
+  switch (library_.jpeg_color_space) {
+    case JCS_GRAYSCALE:
+      library_.out_color_space = JCS_GRAYSCALE;
+      info_.channels = 1;
+      break;
+    case JCS_YCbCr:
+    case JCS_RGB:
+      library_.out_color_space = JCS_RGB;
+      info_.channels = 3;
+      break;
+    case JCS_CMYK:
+    case JCS_YCCK:
+      return Unimplemented(
+          "jpeg: CMYK and YCCK images are not supported; convert the file to "
+          "RGB");
+    default:
+      return Unimplemented("jpeg: an image of " +
+                           std::to_string(library_.num_components) +
+                           " components is not supported; gray and RGB are");
+  }
+  LIQUID_RETURN_IF_ERROR(CheckImageSize("jpeg", library_.image_height,
+                                        library_.image_width, limits));
+  info_.height = library_.image_height;
+  info_.width = library_.image_width;
+  info_.bits = 8;
+  library_.dct_method = JDCT_ISLOW;
+  library_.do_fancy_upsampling = TRUE;
+  return OkStatus();
+}
+
+Status Reader::DecodeAll(uint8_t* out, size_t row_stride) {
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  jpeg_start_decompress(&library_);
+  while (library_.output_scanline < library_.output_height) {
+    constexpr JDIMENSION kRows = 16;
+    JSAMPROW rows[kRows];
+    const JDIMENSION first = library_.output_scanline;
+    const JDIMENSION count = std::min(kRows, library_.output_height - first);
+    for (JDIMENSION k = 0; k < count; ++k)
+      rows[k] = out + (first + k) * row_stride;
+    jpeg_read_scanlines(&library_, rows, count);
+  }
+  // Reads up to the end of the file, so that a missing end is noticed.
+  jpeg_finish_decompress(&library_);
+  return OkStatus();
+}
+
+Status Reader::StartWindow(const Window& window, JDIMENSION* first_column) {
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  jpeg_start_decompress(&library_);
+  // Fancy upsampling looks at neighbouring samples, which a crop cuts off: one
+  // block column more at either side keeps the window's own pixels exact.
+  const JDIMENSION block =
+      static_cast<JDIMENSION>(library_.max_h_samp_factor) * DCTSIZE;
+  JDIMENSION left = window.x < block ? 0 : window.x - block;
+  const JDIMENSION right = std::min<JDIMENSION>(
+      library_.output_width, window.x + window.width + block);
+  JDIMENSION width = right - left;
+  if (width < library_.output_width) {
+    jpeg_crop_scanline(&library_, &left, &width);
+  }
+  *first_column = left;
+  return OkStatus();
+}
+
+Status Reader::ReadWindow(const Window& window, JDIMENSION first_column,
+                          uint8_t* row_buffer, uint8_t* out,
+                          size_t row_stride) {
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  const JDIMENSION block =
+      static_cast<JDIMENSION>(library_.max_v_samp_factor) * DCTSIZE;
+  const JDIMENSION skipped =
+      window.y < 2 * block ? 0 : (window.y / block - 1) * block;
+  if (skipped > 0) jpeg_skip_scanlines(&library_, skipped);
+  const JDIMENSION end = window.y + window.height;
+  while (library_.output_scanline < end) {
+    const JDIMENSION y = library_.output_scanline;
+    jpeg_read_scanlines(&library_, &row_buffer, 1);
+    if (y < window.y) continue;
+    std::memcpy(out + (y - window.y) * row_stride,
+                row_buffer + (window.x - first_column) * info_.BytesPerPixel(),
+                window.width * info_.BytesPerPixel());
+  }
+  jpeg_abort_decompress(&library_);
+  return OkStatus();
+}
+
+Status Reader::DecodeWindow(const Window& window, uint8_t* out,
+                            size_t row_stride) {
+  JDIMENSION first_column = 0;
+  LIQUID_RETURN_IF_ERROR(StartWindow(window, &first_column));
+  const size_t row_bytes =
+      size_t{library_.output_width} * info_.BytesPerPixel();
+  const Buffer row_buffer = AllocateBuffer(row_bytes);
+  if (row_buffer == nullptr) return OutOfMemory("jpeg", row_bytes);
+  return ReadWindow(window, first_column, row_buffer.get(), out, row_stride);
+}
+
+}  // namespace
+
+Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info) {
+  Reader reader;
+  LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
+  *info = reader.info();
+  return OkStatus();
+}
+
+Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
+                  const ImageInfo& expected, const Window& window, uint8_t* out,
+                  size_t row_stride) {
+  Reader reader;
+  LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
+  LIQUID_RETURN_IF_ERROR(
+      CheckRequest("jpeg", reader.info(), expected, window, row_stride));
+  if (CoversImage(window, reader.info())) {
+    return reader.DecodeAll(out, row_stride);
+  }
+  return reader.DecodeWindow(window, out, row_stride);
+}
+
+}  // namespace liquid

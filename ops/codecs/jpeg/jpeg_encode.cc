@@ -1,0 +1,108 @@
+#include <cstring>
+
+#include "ops/codecs/codec_util.h"
+#include "ops/codecs/jpeg/jpeg_codec.h"
+#include "ops/codecs/jpeg/jpeg_errors.h"
+
+namespace liquid {
+namespace {
+
+// Appends what libjpeg writes to a string.
+struct StringDestination {
+  jpeg_destination_mgr base;  // first, so that the library's pointer is ours
+  std::string* out;
+  JOCTET buffer[1 << 15];
+
+  void Rewind() {
+    base.next_output_byte = buffer;
+    base.free_in_buffer = sizeof(buffer);
+  }
+
+  void Flush(size_t size) {
+    out->append(reinterpret_cast<const char*>(buffer), size);
+    Rewind();
+  }
+
+  static StringDestination* Of(j_compress_ptr library) {
+    return reinterpret_cast<StringDestination*>(library->dest);
+  }
+  static void Start(j_compress_ptr library) { Of(library)->Rewind(); }
+  static boolean OnFull(j_compress_ptr library) {
+    Of(library)->Flush(sizeof(buffer));
+    return TRUE;
+  }
+  static void Finish(j_compress_ptr library) {
+    StringDestination* self = Of(library);
+    self->Flush(sizeof(buffer) - self->base.free_in_buffer);
+  }
+};
+
+class Writer {
+ public:
+  Writer() { std::memset(&library_, 0, sizeof(library_)); }
+  ~Writer() { jpeg_destroy_compress(&library_); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  Status Write(int quality, const ImageInfo& info, const uint8_t* pixels,
+               std::string* out);
+
+ private:
+  jpeg_compress_struct library_;
+  StringDestination destination_ = {};
+  JpegErrors errors_;
+};
+
+Status Writer::Write(int quality, const ImageInfo& info, const uint8_t* pixels,
+                     std::string* out) {
+  library_.err = errors_.Init();
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  jpeg_create_compress(&library_);
+  destination_.out = out;
+  destination_.base.init_destination = StringDestination::Start;
+  destination_.base.empty_output_buffer = StringDestination::OnFull;
+  destination_.base.term_destination = StringDestination::Finish;
+  library_.dest = &destination_.base;
+  library_.image_width = info.width;
+  library_.image_height = info.height;
+  library_.input_components = info.channels;
+  library_.in_color_space = info.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&library_);
+  jpeg_set_quality(&library_, quality, TRUE);
+  library_.comp_info[0].h_samp_factor = 1;
+  library_.comp_info[0].v_samp_factor = 1;
+  library_.optimize_coding = TRUE;
+  library_.dct_method = JDCT_ISLOW;
+  jpeg_start_compress(&library_, TRUE);
+  while (library_.next_scanline < library_.image_height) {
+    JSAMPROW row =
+        const_cast<JSAMPROW>(pixels + library_.next_scanline * info.RowBytes());
+    jpeg_write_scanlines(&library_, &row, 1);
+  }
+  jpeg_finish_compress(&library_);
+  return OkStatus();
+}
+
+}  // namespace
+
+Status EncodeJpeg(const EncodeOptions& options, const ImageInfo& info,
+                  const uint8_t* pixels, std::string* out) {
+  LIQUID_RETURN_IF_ERROR(CheckEncodable("jpeg", info, "13", 8));
+  if (options.jpeg_quality < 1 || options.jpeg_quality > 100) {
+    return InvalidArgument("jpeg: jpeg_quality (" +
+                           std::to_string(options.jpeg_quality) +
+                           ") must be 1 to 100");
+  }
+  if (info.height > JPEG_MAX_DIMENSION || info.width > JPEG_MAX_DIMENSION) {
+    return InvalidArgument("jpeg: height and width (" + DescribeImage(info) +
+                           ") must be at most " +
+                           std::to_string(JPEG_MAX_DIMENSION));
+  }
+  const size_t start = out->size();
+  Writer writer;
+  const Status status = writer.Write(options.jpeg_quality, info, pixels, out);
+  if (!status.ok()) out->resize(start);
+  return status;
+}
+
+}  // namespace liquid

@@ -1,0 +1,72 @@
+// Reading inputs and attributes, and setting outputs, of the codec kernels.
+#ifndef LIQUID_OPS_CODECS_KERNEL_UTIL_H_
+#define LIQUID_OPS_CODECS_KERNEL_UTIL_H_
+
+#include <string>
+
+#include "ops/codecs/codec.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/platform/tstring.h"
+
+namespace liquid {
+
+inline ByteSpan Bytes(const tensorflow::tstring& text) {
+  return ByteSpan(text.data(), text.size());
+}
+
+inline absl::Status Scalar(tensorflow::OpKernelContext* context, int index,
+                           ByteSpan* bytes) {
+  const tensorflow::Tensor& tensor = context->input(index);
+  if (!tensorflow::TensorShapeUtils::IsScalar(tensor.shape())) {
+    return absl::InvalidArgumentError("input " + std::to_string(index) +
+                                      " must be a scalar, its shape is " +
+                                      tensor.shape().DebugString());
+  }
+  *bytes = Bytes(tensor.scalar<tensorflow::tstring>()());
+  return absl::OkStatus();
+}
+
+inline absl::Status GetLimits(tensorflow::OpKernelConstruction* context,
+                              DecodeLimits* limits) {
+  int64_t max_pixels = 0;
+  const absl::Status status = context->GetAttr("max_pixels", &max_pixels);
+  limits->max_pixels = static_cast<uint64_t>(max_pixels);
+  return status;
+}
+
+inline absl::Status GetEncodeOptions(tensorflow::OpKernelConstruction* context,
+                                     EncodeOptions* options) {
+  TF_RETURN_IF_ERROR(context->GetAttr("png_level", &options->png_level));
+  TF_RETURN_IF_ERROR(context->GetAttr("jpeg_quality", &options->jpeg_quality));
+  TF_RETURN_IF_ERROR(
+      context->GetAttr("webp_lossless", &options->webp_lossless));
+  return context->GetAttr("webp_quality", &options->webp_quality);
+}
+
+// Sets output `index` to a scalar.
+template <typename T>
+absl::Status SetScalar(tensorflow::OpKernelContext* context, int index,
+                       const T& value) {
+  tensorflow::Tensor* tensor = nullptr;
+  TF_RETURN_IF_ERROR(
+      context->allocate_output(index, tensorflow::TensorShape({}), &tensor));
+  tensor->scalar<T>()() = value;
+  return absl::OkStatus();
+}
+
+inline absl::Status SetShape(tensorflow::OpKernelContext* context, int index,
+                             const ImageInfo& info) {
+  tensorflow::Tensor* tensor = nullptr;
+  TF_RETURN_IF_ERROR(
+      context->allocate_output(index, tensorflow::TensorShape({3}), &tensor));
+  auto shape = tensor->vec<int64_t>();
+  shape(0) = info.height;
+  shape(1) = info.width;
+  shape(2) = info.channels;
+  return absl::OkStatus();
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_KERNEL_UTIL_H_

@@ -1,0 +1,82 @@
+#include "ops/codecs/transcode.h"
+
+#include <cstring>
+
+#include "ops/codecs/codec_util.h"
+#include "ops/codecs/pixels.h"
+
+namespace liquid {
+namespace {
+
+bool IsLosslessTarget(Format format, const EncodeOptions& options) {
+  return format == Format::kPng || format == Format::kRaw ||
+         format == Format::kBmp ||
+         (format == Format::kWebp && options.webp_lossless);
+}
+
+// Whether a WebP file's pixels are coded without loss: the kind of its first
+// image chunk says so.
+bool IsLosslessWebp(ByteSpan file) {
+  size_t at = 12;
+  while (at + 8 <= file.size) {
+    if (std::memcmp(file.data + at, "VP8L", 4) == 0) return true;
+    if (std::memcmp(file.data + at, "VP8 ", 4) == 0) return false;
+    const uint64_t size = LoadLittle32(file.data + at + 4);
+    if (size > file.size - at - 8) return false;
+    at += 8 + size + (size & 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
+                 Scan* scan) {
+  LIQUID_RETURN_IF_ERROR(SniffFormat(file, &scan->format));
+  Image image;
+  LIQUID_RETURN_IF_ERROR(DecodeWhole(scan->format, file, limits, &image));
+  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
+  scan->info = image.info;
+  scan->pixels_hash = PixelHash(image.info, image.pixels.get());
+  return OkStatus();
+}
+
+Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
+                 Format target, const EncodeOptions& options,
+                 std::string* encoded, Scan* result) {
+  encoded->clear();
+  Format source;
+  LIQUID_RETURN_IF_ERROR(SniffFormat(file, &source));
+  Image image;
+  LIQUID_RETURN_IF_ERROR(DecodeWhole(source, file, limits, &image));
+  const bool keeps_channels = channels == 0 || channels == image.info.channels;
+  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
+  result->format = target;
+  result->info = image.info;
+  result->pixels_hash = PixelHash(image.info, image.pixels.get());
+
+  const bool same_loss =
+      target != Format::kWebp || IsLosslessWebp(file) == options.webp_lossless;
+  if (source == target && keeps_channels && same_loss) {
+    encoded->assign(reinterpret_cast<const char*>(file.data), file.size);
+    return OkStatus();
+  }
+  LIQUID_RETURN_IF_ERROR(
+      Encode(target, options, image.info, image.pixels.get(), encoded));
+  Image stored;
+  LIQUID_RETURN_IF_ERROR(DecodeWhole(
+      target, ByteSpan(encoded->data(), encoded->size()), limits, &stored));
+  const uint64_t stored_hash = PixelHash(stored.info, stored.pixels.get());
+  if (IsLosslessTarget(target, options) && stored_hash != result->pixels_hash) {
+    return Internal(std::string(FormatName(target)) +
+                    ": decoding what was encoded gives an image of " +
+                    DescribeImage(stored.info) +
+                    " with other pixels than the source of " +
+                    DescribeImage(image.info));
+  }
+  result->info = stored.info;
+  result->pixels_hash = stored_hash;
+  return OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,38 @@
+// What a conversion does to one image file: identify it, and store it in
+// another format with proof that the pixels are the same.
+#ifndef LIQUID_OPS_CODECS_TRANSCODE_H_
+#define LIQUID_OPS_CODECS_TRANSCODE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "ops/codecs/codec.h"
+#include "ops/core/span.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+struct Scan {
+  Format format = Format::kRaw;  // of the bytes that were scanned
+  ImageInfo info;                // after the channel change
+  uint64_t pixels_hash = 0;      // PixelHash of the pixels after it
+};
+
+// Identifies `file` by its first bytes, decodes all of it, changes channels and
+// hashes. `channels` is as in ChangeChannels. Errors: those of SniffFormat,
+// Peek, Decode and ChangeChannels.
+Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
+                 Scan* scan);
+
+// Replaces `*encoded` by `file` in the `target` format. The bytes are copied
+// where the file already is in that format, keeps its channels, and is as
+// lossless as `options` ask. Otherwise the pixels are encoded, and for a
+// lossless target decoded again and compared: a difference is Internal.
+// `*result` describes `*encoded`: decoding it gives that hash.
+Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
+                 Format target, const EncodeOptions& options,
+                 std::string* encoded, Scan* result);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_TRANSCODE_H_

@@ -1,0 +1,158 @@
+#include "ops/containers/recordio/dataset_index.h"
+
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "ops/codecs/codec.h"
+#include "ops/containers/recordio/little_endian.h"
+
+namespace liquid {
+namespace {
+
+constexpr char kNpyMagic[] = "\x93NUMPY\x01";  // and version 1.0's final 0
+constexpr size_t kNpyPrefix = 10;              // magic, version, header length
+
+// A NumPy header is a Python expression. Only what the writer writes is
+// accepted, so that reading it needs no parser of Python.
+constexpr char kDescr[] =
+    "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
+    "('shard', '<u4'), ('offset', '<u8'), ('length', '<u8'), "
+    "('crc32c', '<u4'), ('height', '<u4'), ('width', '<u4'), "
+    "('channels', '|u1'), ('bits', '|u1'), ('pixels_hash', '<u8')], "
+    "'fortran_order': False, 'shape': (";
+constexpr char kTail[] = ",), }";
+
+// A record holds at least a part's header and a sample's header.
+constexpr uint64_t kSmallestRecord = 8 + 24;
+
+Status Damaged(const std::string& what, size_t offset) {
+  return DataLoss("index.npy: " + what + " at offset " +
+                  std::to_string(offset));
+}
+
+Status ParseRow(const uint8_t* bytes, size_t offset, IndexRow* row) {
+  row->sample = LoadLittleEndian<uint64_t>(bytes);
+  row->split = bytes[8];
+  row->format = bytes[9];
+  row->shard = LoadLittleEndian<uint32_t>(bytes + 10);
+  row->offset = LoadLittleEndian<uint64_t>(bytes + 14);
+  row->length = LoadLittleEndian<uint64_t>(bytes + 22);
+  row->crc32c = LoadLittleEndian<uint32_t>(bytes + 30);
+  row->height = LoadLittleEndian<uint32_t>(bytes + 34);
+  row->width = LoadLittleEndian<uint32_t>(bytes + 38);
+  row->channels = bytes[42];
+  row->bits = bytes[43];
+  row->pixels_hash = LoadLittleEndian<uint64_t>(bytes + 44);
+
+  if (row->format > static_cast<uint8_t>(Format::kPcr)) {
+    return Damaged("format (" + std::to_string(row->format) + ") is unknown",
+                   offset + 9);
+  }
+  // Rows of a pcr hold a record and a slot here, not a byte range.
+  if (row->format != static_cast<uint8_t>(Format::kPcr)) {
+    if (row->offset % 4 != 0 || row->offset >> 62 != 0) {
+      return Damaged("record offset (" + std::to_string(row->offset) +
+                         ") must be a multiple of 4 below 2^62",
+                     offset + 14);
+    }
+    if (row->length % 4 != 0 || row->length < kSmallestRecord ||
+        row->length >> 32 != 0) {
+      return Damaged("record length (" + std::to_string(row->length) +
+                         ") must be a multiple of 4 in [32, 2^32)",
+                     offset + 22);
+    }
+  }
+  if (row->height == 0 || row->width == 0) {
+    return Damaged("image size (" + std::to_string(row->height) + " x " +
+                       std::to_string(row->width) + ") must be positive",
+                   offset + 34);
+  }
+  if (row->channels < 1 || row->channels > 4) {
+    return Damaged(
+        "channels (" + std::to_string(row->channels) + ") must be 1 to 4",
+        offset + 42);
+  }
+  if (row->bits != 8 && row->bits != 16) {
+    return Damaged("bits (" + std::to_string(row->bits) + ") must be 8 or 16",
+                   offset + 43);
+  }
+  return OkStatus();
+}
+
+// Parses rows at packed.data; `base` is the offset of the first in the file.
+Status ParseRows(ByteSpan packed, size_t base, bool ascending,
+                 std::vector<IndexRow>* rows) {
+  std::vector<IndexRow> result(packed.size / kIndexRowBytes);
+  for (size_t i = 0; i < result.size(); ++i) {
+    const size_t offset = i * kIndexRowBytes;
+    LIQUID_RETURN_IF_ERROR(
+        ParseRow(packed.data + offset, base + offset, &result[i]));
+    if (!ascending || i == 0) continue;
+    const IndexRow& a = result[i - 1];
+    const IndexRow& b = result[i];
+    if (std::tie(a.split, a.format, a.shard, a.offset) >=
+        std::tie(b.split, b.format, b.shard, b.offset)) {
+      return Damaged("row " + std::to_string(i) +
+                         " does not ascend by (split, format, shard, offset)",
+                     base + offset);
+    }
+  }
+  *rows = std::move(result);
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ParseIndex(ByteSpan npy, std::vector<IndexRow>* rows) {
+  // sizeof counts the literal's terminator, which stands for the minor version.
+  if (npy.size < kNpyPrefix ||
+      std::memcmp(npy.data, kNpyMagic, sizeof(kNpyMagic)) != 0) {
+    return Damaged("not a NumPy file of format version 1.0", 0);
+  }
+  const size_t header = LoadLittleEndian<uint16_t>(npy.data + 8);
+  if (header > npy.size - kNpyPrefix) {
+    return Damaged("header of " + std::to_string(header) +
+                       " bytes passes the end of the file",
+                   8);
+  }
+  const std::string text(reinterpret_cast<const char*>(npy.data) + kNpyPrefix,
+                         header);
+  const size_t descr = sizeof(kDescr) - 1;
+  if (text.compare(0, descr, kDescr) != 0) {
+    return Damaged("the array's dtype is not that of an index", kNpyPrefix);
+  }
+  uint64_t count = 0;
+  size_t position = descr;
+  while (position < text.size() && text[position] >= '0' &&
+         text[position] <= '9' && position - descr < 19) {
+    count = count * 10 + static_cast<uint64_t>(text[position++] - '0');
+  }
+  const size_t tail = sizeof(kTail) - 1;
+  if (position == descr || text.compare(position, tail, kTail) != 0 ||
+      text.find_first_not_of(' ', position + tail) + 1 != text.size() ||
+      text.back() != '\n') {
+    return Damaged("the array must be one-dimensional", kNpyPrefix + position);
+  }
+  const size_t begin = kNpyPrefix + header;
+  const ByteSpan packed(npy.data + begin, npy.size - begin);
+  if (packed.size % kIndexRowBytes != 0 ||
+      packed.size / kIndexRowBytes != count) {
+    return Damaged(std::to_string(count) + " rows of 52 bytes promised, " +
+                       std::to_string(packed.size) + " bytes found",
+                   begin);
+  }
+  return ParseRows(packed, begin, /*ascending=*/true, rows);
+}
+
+Status ParseIndexRows(ByteSpan packed, std::vector<IndexRow>* rows) {
+  if (packed.size % kIndexRowBytes != 0) {
+    return Damaged(std::to_string(packed.size) +
+                       " bytes are no whole number of 52-byte rows",
+                   0);
+  }
+  return ParseRows(packed, 0, /*ascending=*/false, rows);
+}
+
+}  // namespace liquid

@@ -1,0 +1,47 @@
+// index.npy of a dataset directory: one row per stored encoding of a sample.
+//
+// A NumPy file, format version 1.0, with a one-dimensional packed structured
+// array of 52-byte little-endian rows (docs/formats/liquid.md). Pure functions,
+// thread-safe, O(bytes), no I/O.
+#ifndef LIQUID_OPS_CONTAINERS_RECORDIO_DATASET_INDEX_H_
+#define LIQUID_OPS_CONTAINERS_RECORDIO_DATASET_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ops/core/span.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+constexpr size_t kIndexRowBytes = 52;
+
+struct IndexRow {
+  uint64_t sample = 0;
+  uint8_t split = 0;
+  uint8_t format = 0;   // a liquid::Format
+  uint32_t shard = 0;   // position in the manifest's list of shards
+  uint64_t offset = 0;  // of the record's first byte in the shard
+  uint64_t length = 0;  // framed bytes on disk, every part and its padding
+  uint32_t crc32c = 0;  // of these bytes
+  uint32_t height = 0;
+  uint32_t width = 0;
+  uint8_t channels = 0;
+  uint8_t bits = 0;
+  uint64_t pixels_hash = 0;
+};
+
+// Reads a whole index.npy. Rows are checked one by one (known format, 1 to 4
+// channels, 8 or 16 bits, aligned and non-empty byte range) and must ascend by
+// (split, format, shard, offset). Errors are DataLoss with the offset in `npy`;
+// `*rows` is then unchanged.
+Status ParseIndex(ByteSpan npy, std::vector<IndexRow>* rows);
+
+// Reads rows without the NumPy header, in any order, with the same checks of
+// each row. Error: DataLoss with the offset in `packed`.
+Status ParseIndexRows(ByteSpan packed, std::vector<IndexRow>* rows);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CONTAINERS_RECORDIO_DATASET_INDEX_H_

@@ -1,0 +1,25 @@
+// From the bytes of a record on disk to a checked sample.
+#ifndef LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_
+#define LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_
+
+#include <string>
+
+#include "ops/containers/recordio/dataset_index.h"
+#include "ops/containers/recordio/recordio.h"
+#include "ops/core/span.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// Checks the record that `row` describes, in this order: length, CRC-32C,
+// framing, sample header, sample number. Then the spans of `*sample` point into
+// `framed`, or into `*scratch` where the record has several parts; they live as
+// long as both are unchanged. Thread-safe for distinct outputs, O(bytes).
+// Error: DataLoss with the reason and the offset inside the record; the caller
+// puts file and record before it.
+Status CheckRecord(ByteSpan framed, const IndexRow& row, std::string* scratch,
+                   SampleRecord* sample);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_

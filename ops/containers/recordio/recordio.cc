@@ -1,0 +1,191 @@
+#include "ops/containers/recordio/recordio.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "ops/containers/recordio/little_endian.h"
+
+namespace liquid {
+namespace {
+
+constexpr size_t kPartHeader = 8;
+constexpr size_t kSampleHeader = 24;
+
+// The header has room for one label and none for "no label": a quiet NaN with
+// these bits stands for it, so that the readers of other projects, which always
+// return a label, return one that nobody mistakes for a class.
+constexpr uint32_t kNoLabel = 0x7fc00000;
+
+enum PartFlag : uint32_t { kWhole = 0, kFirst = 1, kMiddle = 2, kLast = 3 };
+
+void AppendPart(PartFlag flag, const uint8_t* data, size_t size,
+                std::string* out) {
+  AppendLittleEndian<uint32_t>(kRecordIOMagic, out);
+  AppendLittleEndian<uint32_t>(flag << 29 | static_cast<uint32_t>(size), out);
+  out->append(reinterpret_cast<const char*>(data), size);
+  out->append((4 - size % 4) % 4, '\0');
+}
+
+std::string At(size_t offset) { return " at offset " + std::to_string(offset); }
+
+uint32_t FloatBits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+float BitsFloat(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+Status AppendRecord(ByteSpan payload, std::string* out) {
+  // dmlc-core refuses the whole payload, not only a part, at this size.
+  if (payload.size > kRecordIOMaxPart) {
+    return InvalidArgument("a record's payload (" +
+                           std::to_string(payload.size) +
+                           " bytes) must be less than 2^29 bytes");
+  }
+  out->reserve(out->size() + kPartHeader + payload.size + 4);
+  size_t begin = 0;
+  bool split = false;
+  for (size_t i = 0; i + 4 <= payload.size; i += 4) {
+    if (LoadLittleEndian<uint32_t>(payload.data + i) != kRecordIOMagic) {
+      continue;
+    }
+    AppendPart(split ? kMiddle : kFirst, payload.data + begin, i - begin, out);
+    split = true;
+    begin = i + 4;
+  }
+  AppendPart(split ? kLast : kWhole, payload.data + begin, payload.size - begin,
+             out);
+  return OkStatus();
+}
+
+Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
+  size_t position = 0;
+  bool joining = false;
+  while (true) {
+    if (framed.size - position < kPartHeader) {
+      return DataLoss("record ends inside a part's 8-byte header" +
+                      At(position));
+    }
+    const uint8_t* part = framed.data + position;
+    if (LoadLittleEndian<uint32_t>(part) != kRecordIOMagic) {
+      return DataLoss("no RecordIO magic" + At(position));
+    }
+    const uint32_t word = LoadLittleEndian<uint32_t>(part + 4);
+    const uint32_t flag = word >> 29;
+    const size_t size = word & kRecordIOMaxPart;
+    const size_t padded = (size + 3) / 4 * 4;
+    const bool continues = flag == kMiddle || flag == kLast;
+    if (flag > kLast || continues != joining) {
+      return DataLoss("part flag " + std::to_string(flag) +
+                      (joining ? " inside" : " at the start of") + " a record" +
+                      At(position + 4));
+    }
+    if (padded > framed.size - position - kPartHeader) {
+      return DataLoss("part of " + std::to_string(size) + " bytes" +
+                      At(position) + " passes the end of the record, " +
+                      std::to_string(framed.size));
+    }
+    const ByteSpan data(part + kPartHeader, size);
+    position += kPartHeader + padded;
+    if (flag == kWhole) {
+      *payload = data;
+      break;
+    }
+    if (flag == kFirst) {
+      joining = true;
+      scratch->clear();
+      scratch->reserve(framed.size);
+    } else {
+      AppendLittleEndian<uint32_t>(kRecordIOMagic, scratch);
+    }
+    scratch->append(reinterpret_cast<const char*>(data.data), data.size);
+    if (flag == kLast) {
+      *payload = ByteSpan(scratch->data(), scratch->size());
+      break;
+    }
+  }
+  if (position != framed.size) {
+    return DataLoss(std::to_string(framed.size - position) +
+                    " bytes follow the record's end" + At(position));
+  }
+  return OkStatus();
+}
+
+Status AppendSamplePayload(const SampleRecord& sample, std::string* out) {
+  if (sample.labels.size() > kRecordIOMaxPart / 4) {
+    return InvalidArgument("a sample's labels (" +
+                           std::to_string(sample.labels.size()) +
+                           ") must fit into a record of 2^29 bytes");
+  }
+  // Without an example the image is all the rest: id2 = 0, as MXNet's own
+  // tools write it. An empty image before an example cannot be told from that.
+  if (sample.image.size == 0 && sample.example.size != 0) {
+    return InvalidArgument("a sample with an example must have an image");
+  }
+  const bool in_header = sample.labels.size() <= 1;
+  const uint32_t label = sample.labels.size() == 1 ? FloatBits(sample.labels[0])
+                                                   : (in_header ? kNoLabel : 0);
+  AppendLittleEndian<uint32_t>(
+      in_header ? 0 : static_cast<uint32_t>(sample.labels.size()), out);
+  AppendLittleEndian<uint32_t>(label, out);
+  AppendLittleEndian<uint64_t>(sample.id, out);
+  AppendLittleEndian<uint64_t>(sample.example.size ? sample.image.size : 0,
+                               out);
+  if (!in_header) {
+    for (float value : sample.labels) {
+      AppendLittleEndian<uint32_t>(FloatBits(value), out);
+    }
+  }
+  out->append(reinterpret_cast<const char*>(sample.image.data),
+              sample.image.size);
+  out->append(reinterpret_cast<const char*>(sample.example.data),
+              sample.example.size);
+  return OkStatus();
+}
+
+Status ParseSamplePayload(ByteSpan payload, SampleRecord* sample) {
+  if (payload.size < kSampleHeader) {
+    return DataLoss("payload of " + std::to_string(payload.size) +
+                    " bytes is shorter than the 24-byte header of a sample");
+  }
+  const uint32_t flag = LoadLittleEndian<uint32_t>(payload.data);
+  const uint32_t label = LoadLittleEndian<uint32_t>(payload.data + 4);
+  sample->id = LoadLittleEndian<uint64_t>(payload.data + 8);
+  const uint64_t image_size = LoadLittleEndian<uint64_t>(payload.data + 16);
+
+  size_t position = kSampleHeader;
+  sample->labels.clear();
+  if (flag > (payload.size - position) / 4) {
+    return DataLoss("flag says " + std::to_string(flag) +
+                    " labels, more than the payload's " +
+                    std::to_string(payload.size) + " bytes hold" + At(0));
+  }
+  if (flag > 0) {
+    sample->labels.reserve(flag);
+    for (uint32_t i = 0; i < flag; ++i, position += 4) {
+      sample->labels.push_back(
+          BitsFloat(LoadLittleEndian<uint32_t>(payload.data + position)));
+    }
+  } else if (label != kNoLabel) {
+    sample->labels.push_back(BitsFloat(label));
+  }
+  const size_t rest = payload.size - position;
+  if (image_size > rest) {
+    return DataLoss("id2 says an image of " + std::to_string(image_size) +
+                    " bytes, but " + std::to_string(rest) + " are left" +
+                    At(16));
+  }
+  const size_t size = image_size ? static_cast<size_t>(image_size) : rest;
+  sample->image = ByteSpan(payload.data + position, size);
+  sample->example = ByteSpan(payload.data + position + size, rest - size);
+  return OkStatus();
+}
+
+}  // namespace liquid

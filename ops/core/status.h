@@ -1,0 +1,70 @@
+// The outcome of an operation of the TensorFlow-free core.
+//
+// A value type: cheap when OK, carries one sentence otherwise. Kernels turn it
+// into an absl::Status; nothing in the core throws or asserts on its input.
+#ifndef LIQUID_OPS_CORE_STATUS_H_
+#define LIQUID_OPS_CORE_STATUS_H_
+
+#include <string>
+#include <utility>
+
+namespace liquid {
+
+enum class StatusCode {
+  kOk,
+  kInvalidArgument,    // the caller's argument is wrong
+  kNotFound,           // a file or record does not exist
+  kDataLoss,           // bytes are damaged, truncated or lie about themselves
+  kResourceExhausted,  // a stated limit (pixels, bytes) would be passed
+  kUnimplemented,      // a valid file uses a feature that is not supported
+  kCancelled,
+  kInternal,
+};
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message)
+      : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+inline Status OkStatus() { return Status(); }
+inline Status InvalidArgument(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+inline Status NotFound(std::string message) {
+  return Status(StatusCode::kNotFound, std::move(message));
+}
+inline Status DataLoss(std::string message) {
+  return Status(StatusCode::kDataLoss, std::move(message));
+}
+inline Status ResourceExhausted(std::string message) {
+  return Status(StatusCode::kResourceExhausted, std::move(message));
+}
+inline Status Unimplemented(std::string message) {
+  return Status(StatusCode::kUnimplemented, std::move(message));
+}
+inline Status Cancelled(std::string message) {
+  return Status(StatusCode::kCancelled, std::move(message));
+}
+inline Status Internal(std::string message) {
+  return Status(StatusCode::kInternal, std::move(message));
+}
+
+}  // namespace liquid
+
+#define LIQUID_RETURN_IF_ERROR(expression)           \
+  do {                                               \
+    ::liquid::Status liquid_status_ = (expression);  \
+    if (!liquid_status_.ok()) return liquid_status_; \
+  } while (false)
+
+#endif  // LIQUID_OPS_CORE_STATUS_H_

@@ -1,0 +1,170 @@
+#include "ops/dataset/batch_assembler.h"
+
+#include <cstring>
+#include <utility>
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::tstring;
+
+size_t RowBytes(const Tensor& pixels) {
+  return pixels.dim_size(0) == 0 ? 0 : pixels.TotalBytes() / pixels.dim_size(0);
+}
+
+void CopyRow(const Tensor& source, size_t from, Tensor* target, size_t to) {
+  const size_t bytes = RowBytes(source);
+  std::memcpy(static_cast<uint8_t*>(target->data()) + to * bytes,
+              static_cast<const uint8_t*>(source.data()) + from * bytes, bytes);
+}
+
+Tensor Concatenate(const PendingBatch& batch, int pixel) {
+  int64_t rows = 0;
+  for (const Slot& slot : batch.slots) rows += slot.ragged[pixel].dim_size(0);
+  const Tensor& first = batch.slots.front().ragged[pixel];
+  Tensor all(first.dtype(), TensorShape({rows, first.dim_size(1)}));
+  auto* out = static_cast<uint8_t*>(all.data());
+  for (const Slot& slot : batch.slots) {
+    const Tensor& part = slot.ragged[pixel];
+    std::memcpy(out, part.data(), part.TotalBytes());
+    out += part.TotalBytes();
+  }
+  return all;
+}
+
+absl::Status BuildLabels(const OutputFeature& feature,
+                         const PendingBatch& batch, Tensor* labels) {
+  const auto n = static_cast<int64_t>(batch.slots.size());
+  const bool vector = feature.dtype == tensorflow::DT_FLOAT;
+  const size_t size = vector ? static_cast<size_t>(feature.label_size) : 1;
+  *labels = vector ? Tensor(feature.dtype, {n, feature.label_size})
+                   : Tensor(feature.dtype, {n});
+  for (int64_t i = 0; i < n; ++i) {
+    const Record& record = *batch.slots[i].item.record;
+    if (record.content.labels.size() != size) {
+      return absl::DataLossError(absl::StrCat(
+          record.Where(), ": the record has ", record.content.labels.size(),
+          " labels, the dataset's features say ", size));
+    }
+    for (size_t k = 0; k < size; ++k) {
+      if (vector) {
+        labels->matrix<float>()(i, k) = record.content.labels[k];
+      } else {
+        labels->vec<int64_t>()(i) =
+            static_cast<int64_t>(record.content.labels[0]);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+tstring Copy(ByteSpan bytes) {
+  return tstring(reinterpret_cast<const char*>(bytes.data), bytes.size);
+}
+
+}  // namespace
+
+bool IsBad(const Slot& slot) { return !slot.status.ok(); }
+
+void FillGap(PendingBatch* batch, size_t to, PendingBatch* donor, size_t from) {
+  for (size_t f = 0; f < batch->pixels.size(); ++f) {
+    CopyRow(donor->pixels[f], from, &batch->pixels[f], to);
+  }
+  Slot& source = donor->slots[from];
+  batch->slots[to] = source;
+  source.taken = true;
+}
+
+void RepeatInto(PendingBatch* batch, size_t to, size_t from) {
+  for (Tensor& pixels : batch->pixels) CopyRow(pixels, from, &pixels, to);
+  batch->slots[to] = batch->slots[from];
+}
+
+void DropGaps(PendingBatch* batch) {
+  std::vector<size_t> good;
+  for (size_t i = 0; i < batch->slots.size(); ++i) {
+    if (!IsBad(batch->slots[i]) && !batch->slots[i].taken) good.push_back(i);
+  }
+  if (good.size() == batch->slots.size()) return;
+  for (Tensor& pixels : batch->pixels) {
+    TensorShape shape = pixels.shape();
+    shape.set_dim(0, static_cast<int64_t>(good.size()));
+    Tensor packed(pixels.dtype(), shape);
+    for (size_t i = 0; i < good.size(); ++i) {
+      CopyRow(pixels, good[i], &packed, i);
+    }
+    pixels = std::move(packed);
+  }
+  std::vector<Slot> slots;
+  for (const size_t i : good) slots.push_back(std::move(batch->slots[i]));
+  batch->slots = std::move(slots);
+}
+
+absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
+                          const PendingBatch& batch, bool ragged,
+                          std::vector<Tensor>* outputs) {
+  const auto n = static_cast<int64_t>(batch.slots.size());
+  for (const OutputFeature& feature : features) {
+    if (feature.pixel >= 0) {
+      outputs->push_back(ragged ? Concatenate(batch, feature.pixel)
+                                : batch.pixels[feature.pixel]);
+      continue;
+    }
+    if (feature.name == "label") {
+      Tensor labels;
+      TF_RETURN_IF_ERROR(BuildLabels(feature, batch, &labels));
+      outputs->push_back(std::move(labels));
+      continue;
+    }
+    Tensor out = feature.name == "window" ? Tensor(feature.dtype, {n, 4})
+                                          : Tensor(feature.dtype, {n});
+    for (int64_t i = 0; i < n; ++i) {
+      const Slot& slot = batch.slots[i];
+      const Record& record = *slot.item.record;
+      if (feature.name == "id") {
+        out.vec<int64_t>()(i) = static_cast<int64_t>(record.row.sample);
+      } else if (feature.name == "format") {
+        out.vec<tstring>()(i) =
+            FormatName(static_cast<Format>(record.row.format));
+      } else if (feature.name == "bytes") {
+        out.vec<tstring>()(i) = Copy(record.content.image);
+      } else if (feature.name == "example") {
+        out.vec<tstring>()(i) = Copy(record.content.example);
+      } else {  // window; the names were checked when the dataset was made
+        const Window& w = slot.window;
+        const uint32_t values[] = {w.y, w.x, w.height, w.width};
+        for (int k = 0; k < 4; ++k) {
+          out.matrix<int32_t>()(i, k) = static_cast<int32_t>(values[k]);
+        }
+      }
+    }
+    outputs->push_back(std::move(out));
+  }
+  return absl::OkStatus();
+}
+
+BatchReport MakeReport(const PendingBatch& batch, size_t formats) {
+  BatchReport report;
+  report.epoch = batch.epoch;
+  report.first_draw = batch.first_draw;
+  report.full = batch.full;
+  report.samples.resize(formats);
+  report.kept.resize(formats);
+  report.loads.resize(formats);
+  report.memory_hits.resize(formats);
+  report.bytes.resize(formats);
+  for (const Slot& slot : batch.slots) {
+    const RecordBlock::Item& item = slot.item;
+    if (item.format >= formats) continue;
+    ++report.samples[item.format];
+    ++(item.keep ? report.kept : report.loads)[item.format];
+    report.memory_hits[item.format] += item.memory_hit;
+    report.bytes[item.format] += item.record->bytes();
+    if (!item.memory_hit) report.disk_bytes += item.record->disk_bytes;
+  }
+  return report;
+}
+
+}  // namespace liquid

@@ -1,0 +1,91 @@
+// Turns the records of a batch into pixels, in parallel, in place.
+#ifndef LIQUID_OPS_DATASET_BATCH_DECODER_H_
+#define LIQUID_OPS_DATASET_BATCH_DECODER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/codecs/codec.h"
+#include "ops/dataset/crop.h"
+#include "ops/dataset/record_block.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace liquid {
+
+// An output made of pixels: the image, or a mask kept in the record's Example.
+struct PixelFeature {
+  std::string example_key;  // empty: the image itself
+  tensorflow::DataType dtype = tensorflow::DT_UINT8;
+  int64_t height = 0;  // of every window; 0 where sizes differ (ragged)
+  int64_t width = 0;
+  int64_t channels = 0;
+
+  uint8_t bits() const { return dtype == tensorflow::DT_UINT16 ? 16 : 8; }
+};
+
+struct DecodeConfig {
+  std::vector<PixelFeature> pixels;
+  bool ragged = false;
+  CropSpec crop;
+  DecodeLimits limits;
+};
+
+// One sample of a batch on its way.
+struct Slot {
+  RecordBlock::Item item;
+  uint64_t draw = 0;
+  Window window;
+  Status status;
+  bool taken = false;                      // it fills a gap of an earlier batch
+  std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
+};
+
+struct PendingBatch {
+  int64_t epoch = 0;
+  uint64_t first_draw = 0;
+  bool last = false;
+  bool full = false;
+  std::shared_ptr<EpochRun> run;
+  std::vector<Slot> slots;
+  std::vector<tensorflow::Tensor> pixels;  // [n, h, w, c]; none where ragged
+  std::atomic<int64_t> tasks{0};
+  std::atomic<int64_t> decode_nanos{0};
+  bool done = false;          // guarded by the owner's mutex
+  absl::Status input_status;  // of the input instead of a block
+  bool end_of_sequence = false;
+  std::unique_ptr<tensorflow::data::MemoryCheckpoint> checkpoint;
+};
+
+// Thread-safe.
+class BatchDecoder {
+ public:
+  using Runner = std::function<void(std::function<void()>)>;
+
+  explicit BatchDecoder(DecodeConfig config) : config_(std::move(config)) {}
+  const DecodeConfig& config() const { return config_; }
+
+  // Fills batch->slots from the block, allocates the pixels, and decodes on
+  // `runner` in at most `parallelism` tasks; `done` is called once, when all
+  // slots have their status and pixels.
+  void Start(const RecordBlock& block, tensorflow::Allocator* allocator,
+             const Runner& runner, int parallelism,
+             std::shared_ptr<PendingBatch> batch,
+             std::function<void()> done) const;
+
+ private:
+  void DecodeSlot(size_t index, PendingBatch* batch) const;
+  Status DecodePixels(size_t feature, size_t index, PendingBatch* batch) const;
+
+  const DecodeConfig config_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_BATCH_DECODER_H_

@@ -1,0 +1,160 @@
+// Registration of the Dataset ops and of those on a snapshot.
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::shape_inference::NoOutputs;
+using ::tensorflow::shape_inference::ScalarShape;
+
+REGISTER_OP("Liquid>FormatDataset")
+    .Input("directory: string")
+    .Input("paths: string")
+    .Input("split: int64")
+    .Input("format: int64")
+    .Input("start: int64")
+    .Input("length: int64")
+    .Input("threads: int64")
+    .Input("lookahead_bytes: int64")
+    .Output("handle: variant")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+Reads the records of one format ahead of their use.
+
+Below an InterleaveDataset it reads what the plan says, else in stored order.
+Elements are blocks of records: scalar variants that only
+Liquid>InterleaveDataset and Liquid>DecodeBatchDataset understand. A record that
+cannot be read or fails its checks is passed on with its error.
+
+directory: of the dataset; holds index.npy.
+paths: [shards], file of each shard of the manifest, empty for other formats.
+split: number of the split.
+format: number of the format in the index.
+start: first sample of the part to read, in stored order.
+length: samples of the part, which wraps at the end; -1 for all.
+threads: reads under way at once.
+lookahead_bytes: most bytes read and not yet used.
+)doc");
+
+REGISTER_OP("Liquid>InterleaveDataset")
+    .Input("input_datasets: N * variant")
+    .Input("file_counts: int64")
+    .Input("files_per_format: int64")
+    .Input("cached: int64")
+    .Input("fill: int64")
+    .Input("formats: string")
+    .Input("seed: int64")
+    .Input("batch_size: int64")
+    .Input("epoch: int64")
+    .Input("initial_epoch: int64")
+    .Input("initial_step: int64")
+    .Input("cache_bytes: int64")
+    .Input("snapshot: string")
+    .Output("handle: variant")
+    .Attr("N: int >= 1")
+    .Attr("shuffle: bool = true")
+    .Attr("drop_remainder: bool = false")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+Draws batches from one dataset per format as the planner says.
+
+An iterator runs one epoch: the one after the last complete epoch of the
+snapshot, or `epoch`. Elements are blocks of batch_size records.
+
+input_datasets: Liquid>FormatDataset, one per format.
+file_counts: [files], samples in each shard file, format after format.
+files_per_format: [N], how many of file_counts are whose.
+cached: [N], samples of each format kept between epochs.
+fill: [N], samples of each format to shuffle among at least.
+formats: [N], names for errors and statistics.
+seed: of the order of samples.
+batch_size: samples in a batch.
+epoch: which epoch an iterator runs; -1: the snapshot counts.
+initial_epoch: first epoch that a new snapshot gives out.
+initial_step: batches of it to leave out.
+cache_bytes: most bytes kept between epochs.
+snapshot: name of the resource that iterators share; made where there is none.
+)doc");
+
+REGISTER_OP("Liquid>DecodeBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Input("crop_height: int64")
+    .Input("crop_width: int64")
+    .Input("seed: int64")
+    .Input("max_pixels: int64")
+    .Input("lookahead: int64")
+    .Input("parallelism: int64")
+    .Output("handle: variant")
+    .Attr("features: list(string)")
+    .Attr("masks: list(string) = []")
+    .Attr("ragged: bool = false")
+    .Attr("random_crop: bool = false")
+    .Attr("skip_errors: bool = false")
+    .Attr("repeat_to_fill: bool = false")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+Decodes blocks of records straight into batch tensors, in parallel.
+
+batch_size: samples in a full batch.
+crop_height: of the window that is decoded, or 0 for whole images.
+crop_width: likewise.
+seed: of the windows' places.
+max_pixels: largest image that is decoded, in pixels.
+lookahead: batches in flight.
+parallelism: decoding tasks per batch; 0: as many as tf.data's threads.
+features: one per output: image, label, id, format, window, bytes, example, or
+  one of masks.
+masks: PNG images in the record's tf.train.Example that follow the window.
+ragged: pixels of a batch as [pixels, channels], one image after another.
+random_crop: windows at random places instead of the centre.
+skip_errors: a bad record gives its place to the next draw of its format.
+repeat_to_fill: then a short batch is filled with repeats.
+)doc");
+
+REGISTER_OP("Liquid>SnapshotStats")
+    .Input("snapshot: string")
+    .Attr("batches: bool = false")
+    .Output("json: string")
+    .SetIsStateful()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+What was delivered so far, as one JSON object.
+
+snapshot: name of the resource.
+batches: whether to list every batch.
+)doc");
+
+REGISTER_OP("Liquid>SeekSnapshot")
+    .Input("snapshot: string")
+    .Input("epoch: int64")
+    .Input("step: int64")
+    .SetIsStateful()
+    .SetShapeFn(NoOutputs)
+    .Doc(R"doc(
+Makes the next new iterator run an epoch from one of its batches on.
+
+snapshot: name of the resource.
+epoch: number of the epoch.
+step: batches of it to leave out.
+)doc");
+
+REGISTER_OP("Liquid>DeleteSnapshot")
+    .Input("snapshot: string")
+    .SetIsStateful()
+    .SetShapeFn(NoOutputs)
+    .Doc(R"doc(
+Forgets a snapshot; iterators that run keep it until they end.
+
+snapshot: name of the resource.
+)doc");
+
+}  // namespace
+}  // namespace liquid

@@ -1,0 +1,274 @@
+// Liquid>FormatDataset: reads one format's records ahead of their use.
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/dataset/open_shards.h"
+#include "ops/dataset/plan_context.h"
+#include "ops/dataset/record_block.h"
+#include "ops/reader/record_stream.h"
+#include "ops/tf_status.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/model.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+
+namespace liquid {
+namespace {
+
+namespace tfd = ::tensorflow::data;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::tstring;
+
+// Records in one element, so that the cost of an element is shared.
+constexpr size_t kBlockRecords = 64;
+
+struct Arguments {
+  std::string directory;
+  std::vector<tstring> paths;
+  int64_t split = 0;
+  int64_t format = 0;
+  int64_t start = 0;
+  int64_t length = -1;  // -1: all
+  int64_t threads = 0;
+  int64_t lookahead_bytes = 0;
+};
+
+class FormatDatasetOp : public tfd::DatasetOpKernel {
+ public:
+  explicit FormatDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {}
+
+ protected:
+  void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
+
+ private:
+  class Dataset;
+};
+
+class FormatDatasetOp::Dataset : public tfd::DatasetBase {
+ public:
+  Dataset(OpKernelContext* ctx, Arguments arguments,
+          std::shared_ptr<ShardSet> shards)
+      : DatasetBase(tfd::DatasetContext(ctx)),
+        arguments_(std::move(arguments)),
+        shards_(std::move(shards)) {}
+
+  std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
+      const std::string& prefix) const override;
+
+  const tensorflow::DataTypeVector& output_dtypes() const override {
+    static const auto* const kTypes =
+        new tensorflow::DataTypeVector({tensorflow::DT_VARIANT});
+    return *kTypes;
+  }
+  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
+      const override {
+    static const auto* const kShapes =
+        new std::vector<tensorflow::PartialTensorShape>(
+            {tensorflow::PartialTensorShape({})});
+    return *kShapes;
+  }
+  std::string DebugString() const override {
+    return "Liquid>FormatDatasetOp::Dataset";
+  }
+  absl::Status InputDatasets(
+      std::vector<const tfd::DatasetBase*>* inputs) const override {
+    inputs->clear();
+    return absl::OkStatus();
+  }
+  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
+
+ protected:
+  absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
+                                  DatasetGraphDefBuilder* b,
+                                  tensorflow::Node** output) const override {
+    const Arguments& a = arguments_;
+    std::vector<tensorflow::Node*> inputs(8);
+    TF_RETURN_IF_ERROR(b->AddScalar(tstring(a.directory), &inputs[0]));
+    TF_RETURN_IF_ERROR(b->AddVector(a.paths, &inputs[1]));
+    const int64_t numbers[] = {a.split,  a.format,  a.start,
+                               a.length, a.threads, a.lookahead_bytes};
+    for (int i = 0; i < 6; ++i) {
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &inputs[2 + i]));
+    }
+    return b->AddDataset(this, inputs, output);
+  }
+
+ private:
+  class Iterator;
+  const Arguments arguments_;
+  const std::shared_ptr<ShardSet> shards_;
+};
+
+class FormatDatasetOp::Dataset::Iterator
+    : public tfd::DatasetIterator<FormatDatasetOp::Dataset> {
+ public:
+  explicit Iterator(const Params& params) : DatasetIterator<Dataset>(params) {}
+  ~Iterator() override {
+    if (deregister_) deregister_();
+  }
+
+  // Nothing to save: the plan says what is read.
+  bool SymbolicCheckpointCompatible() const override { return true; }
+
+ protected:
+  std::shared_ptr<tfd::model::Node> CreateNode(
+      tfd::IteratorContext* ctx, tfd::model::Node::Args args) const override {
+    return tfd::model::MakeSourceNode(std::move(args));
+  }
+
+  absl::Status GetNextInternal(tfd::IteratorContext* ctx,
+                               std::vector<Tensor>* out_tensors,
+                               bool* end_of_sequence) override {
+    TF_RETURN_IF_ERROR(Start(ctx));
+    std::vector<RecordPtr> records;
+    const Status status = stream_->Next(kBlockRecords, &records);
+    if (!status.ok()) return ToTf(status);
+    *end_of_sequence = records.empty();
+    if (records.empty()) return absl::OkStatus();
+    RecordBlock block;
+    block.items.reserve(records.size());
+    for (RecordPtr& record : records) {
+      block.items.push_back({std::move(record), 0, false, false});
+    }
+    out_tensors->push_back(ToTensor(std::move(block)));
+    return absl::OkStatus();
+  }
+
+  absl::Status SaveInternal(tfd::SerializationContext* ctx,
+                            tfd::IteratorStateWriter* writer) override {
+    return absl::OkStatus();
+  }
+  absl::Status RestoreInternal(tfd::IteratorContext* ctx,
+                               tfd::IteratorStateReader* reader) override {
+    return absl::OkStatus();
+  }
+
+ private:
+  // Starts reading at the first GetNext, when the interleave has its plan.
+  absl::Status Start(tfd::IteratorContext* ctx) {
+    std::unique_lock<std::mutex> lock(mu_);
+    if (stream_ != nullptr) return absl::OkStatus();
+    PositionSource positions;
+    TF_RETURN_IF_ERROR(MakePositions(ctx, &positions));
+    StreamOptions options;
+    options.threads = static_cast<int>(dataset()->arguments_.threads);
+    options.lookahead_bytes =
+        static_cast<uint64_t>(dataset()->arguments_.lookahead_bytes);
+    stream_ = std::make_shared<RecordStream>(dataset()->shards_,
+                                             std::move(positions), options);
+    if (ctx->cancellation_manager() == nullptr) return absl::OkStatus();
+    tensorflow::CancellationManager* manager = ctx->cancellation_manager();
+    const auto token = manager->get_cancellation_token();
+    const bool registered = manager->RegisterCallback(
+        token, [stream = stream_]() { stream->Cancel(); });
+    if (!registered) return absl::CancelledError("reading was cancelled");
+    deregister_ = [manager, token]() { manager->DeregisterCallback(token); };
+    return absl::OkStatus();
+  }
+
+  absl::Status MakePositions(tfd::IteratorContext* ctx,
+                             PositionSource* positions) {
+    PlanContext* plan_or_null = nullptr;
+    const absl::Status found =
+        ctx->resource_mgr() == nullptr
+            ? absl::NotFoundError("no resources")
+            : ctx->resource_mgr()->Lookup(PlanContext::kContainer,
+                                          PlanContext::kName, &plan_or_null);
+    const tensorflow::core::RefCountPtr<PlanContext> plan(plan_or_null);
+    const ShardSet& shards = *dataset()->shards_;
+    if (absl::IsNotFound(found)) {
+      // By itself a source is read in stored order.
+      *positions = [next = uint64_t{0},
+                    size = shards.size()](uint64_t* position) mutable {
+        *position = next;
+        return next++ < size;
+      };
+      return absl::OkStatus();
+    }
+    TF_RETURN_IF_ERROR(found);
+    if (plan->format().files != shards.FileCounts()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "interleave: the plan's file_counts are not those of ",
+          dataset()->arguments_.directory,
+          ": pass the datasets that format_dataset() made, in one order"));
+    }
+    std::unique_ptr<ReadOrder> order;
+    const Status made = plan->MakeReadOrder(&order);
+    if (!made.ok()) return ToTf(made);
+    *positions = [order = std::shared_ptr<ReadOrder>(std::move(order))](
+                     uint64_t* position) { return order->Next(position); };
+    return absl::OkStatus();
+  }
+
+  std::mutex mu_;
+  std::shared_ptr<RecordStream> stream_;
+  std::function<void()> deregister_;
+};
+
+std::unique_ptr<tfd::IteratorBase>
+FormatDatasetOp::Dataset::MakeIteratorInternal(
+    const std::string& prefix) const {
+  return std::make_unique<Iterator>(
+      Iterator::Params{this, prefix + "::LiquidFormat"});
+}
+
+void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
+                                  tfd::DatasetBase** output) {
+  Arguments a;
+  tstring directory;
+  OP_REQUIRES_OK(
+      ctx, tfd::ParseScalarArgument<tstring>(ctx, "directory", &directory));
+  a.directory = directory;
+  OP_REQUIRES_OK(ctx,
+                 tfd::ParseVectorArgument<tstring>(ctx, "paths", &a.paths));
+  const std::pair<const char*, int64_t*> numbers[] = {
+      {"split", &a.split},     {"format", &a.format},
+      {"start", &a.start},     {"length", &a.length},
+      {"threads", &a.threads}, {"lookahead_bytes", &a.lookahead_bytes}};
+  for (const auto& [name, value] : numbers) {
+    OP_REQUIRES_OK(ctx, tfd::ParseScalarArgument<int64_t>(ctx, name, value));
+  }
+  const auto require = [ctx](bool holds, const char* name, int64_t value,
+                             const char* constraint) {
+    if (!holds) {
+      ctx->CtxFailure(absl::InvalidArgumentError(
+          absl::StrCat(name, " (", value, ") must be ", constraint)));
+    }
+    return holds;
+  };
+  if (!require(a.split >= 0 && a.split < 256, "split", a.split, "in 0..255") ||
+      !require(a.format >= 0 && a.format < 256, "format", a.format,
+               "in 0..255") ||
+      !require(a.start >= 0, "start", a.start, "at least 0") ||
+      !require(a.length >= -1, "length", a.length, "at least -1") ||
+      !require(a.threads >= 1 && a.threads <= 256, "threads", a.threads,
+               "in 1..256") ||
+      !require(a.lookahead_bytes >= 0, "lookahead_bytes", a.lookahead_bytes,
+               "at least 0")) {
+    return;
+  }
+  std::unique_ptr<ShardSet> shards;
+  const Status opened = OpenShards(
+      ctx->env(), a.directory,
+      std::vector<std::string>(a.paths.begin(), a.paths.end()),
+      static_cast<uint8_t>(a.split), static_cast<uint8_t>(a.format), &shards);
+  OP_REQUIRES_OK(ctx, ToTf(opened));
+  if (a.length >= 0) {
+    const Status restricted = shards->Restrict(
+        {static_cast<uint64_t>(a.start), static_cast<uint64_t>(a.length)});
+    OP_REQUIRES_OK(ctx, ToTf(restricted));
+  }
+  *output = new Dataset(ctx, std::move(a), std::move(shards));
+}
+
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>FormatDataset").Device(tensorflow::DEVICE_CPU),
+    FormatDatasetOp);
+
+}  // namespace
+}  // namespace liquid

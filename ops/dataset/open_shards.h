@@ -1,0 +1,23 @@
+// Opens a dataset's index and shards through the filesystem that their path
+// names: local files directly, every other scheme through TensorFlow.
+#ifndef LIQUID_OPS_DATASET_OPEN_SHARDS_H_
+#define LIQUID_OPS_DATASET_OPEN_SHARDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/core/status.h"
+#include "ops/reader/shard_set.h"
+#include "tensorflow/core/platform/env.h"
+
+namespace liquid {
+
+// `directory`: holds index.npy. `paths`: see ShardSet::Create.
+Status OpenShards(tensorflow::Env* env, const std::string& directory,
+                  std::vector<std::string> paths, uint8_t split, uint8_t format,
+                  std::unique_ptr<ShardSet>* shards);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_OPEN_SHARDS_H_

@@ -1,0 +1,60 @@
+// How the interleave's iterator tells its sources what to read.
+//
+// A resource in a private ResourceMgr that the interleave puts into the
+// IteratorContext of its inputs: it passes through map and prefetch, and two
+// iterators of one dataset never see each other's.
+#ifndef LIQUID_OPS_DATASET_PLAN_CONTEXT_H_
+#define LIQUID_OPS_DATASET_PLAN_CONTEXT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ops/core/status.h"
+#include "ops/reader/read_order.h"
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/resource_mgr.h"
+
+namespace liquid {
+
+// Filled before the first GetNext of the source, constant afterwards.
+class PlanContext : public tensorflow::ResourceBase {
+ public:
+  static constexpr char kContainer[] = "liquid";
+  static constexpr char kName[] = "plan";
+
+  explicit PlanContext(uint32_t format) : format_(format) {}
+
+  void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
+           uint64_t position, HeldSets held, SampleSet in_memory) {
+    spec_ = std::move(spec);
+    epoch_ = epoch;
+    position_ = position;
+    held_ = std::move(held);
+    in_memory_ = std::move(in_memory);
+  }
+
+  const FormatSpec& format() const { return spec_->formats[format_]; }
+
+  Status MakeReadOrder(std::unique_ptr<ReadOrder>* order) const {
+    std::unique_ptr<EpochPlan> plan;
+    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec_, epoch_, held_, &plan));
+    plan->Skip(position_);
+    *order = std::make_unique<ReadOrder>(std::move(plan), format_, in_memory_);
+    return OkStatus();
+  }
+
+  std::string DebugString() const override { return "liquid::PlanContext"; }
+
+ private:
+  const uint32_t format_;
+  std::shared_ptr<const PlanSpec> spec_;
+  int64_t epoch_ = 0;
+  uint64_t position_ = 0;
+  HeldSets held_;
+  SampleSet in_memory_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_PLAN_CONTEXT_H_

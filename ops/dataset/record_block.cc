@@ -1,0 +1,141 @@
+#include "ops/dataset/record_block.h"
+
+#include <cstring>
+#include <utility>
+
+#include "ops/containers/recordio/read_record.h"
+#include "tensorflow/core/framework/variant_op_registry.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::Tensor;
+using ::tensorflow::tstring;
+
+constexpr int kColumns = 16;
+
+}  // namespace
+
+void RecordBlockRef::Encode(tensorflow::VariantTensorData* data) const {
+  data->set_type_name(TypeName());
+  if (block == nullptr) return;
+  const std::vector<RecordBlock::Item>& items = block->items;
+  const auto n = static_cast<int64_t>(items.size());
+  Tensor head(tensorflow::DT_INT64, {4});
+  head.vec<int64_t>()(0) = block->epoch;
+  head.vec<int64_t>()(1) = static_cast<int64_t>(block->first_draw);
+  head.vec<int64_t>()(2) = block->last;
+  head.vec<int64_t>()(3) = n;
+  Tensor numbers(tensorflow::DT_INT64, {n, kColumns});
+  // Columns of strings: framed bytes, path of the shard, error message.
+  Tensor strings(tensorflow::DT_STRING, {n, 3});
+  for (int64_t i = 0; i < n; ++i) {
+    const RecordBlock::Item& item = items[i];
+    const Record& record = *item.record;
+    const IndexRow& row = record.row;
+    const int64_t values[kColumns] = {
+        item.format,
+        item.keep,
+        item.memory_hit,
+        static_cast<int64_t>(record.position),
+        static_cast<int64_t>(record.number),
+        static_cast<int64_t>(record.status.code()),
+        static_cast<int64_t>(row.sample),
+        row.split,
+        row.format,
+        row.shard,
+        static_cast<int64_t>(row.offset),
+        static_cast<int64_t>(row.length),
+        row.crc32c,
+        static_cast<int64_t>(uint64_t{row.height} << 32 | row.width),
+        row.channels << 8 | row.bits,
+        static_cast<int64_t>(row.pixels_hash)};
+    std::memcpy(&numbers.matrix<int64_t>()(i, 0), values, sizeof(values));
+    auto text = strings.matrix<tstring>();
+    if (record.status.ok()) {
+      text(i, 0).assign(reinterpret_cast<const char*>(record.framed.get()),
+                        row.length);
+    }
+    text(i, 1) = record.shard;
+    text(i, 2) = record.status.message();
+  }
+  *data->add_tensors() = head;
+  *data->add_tensors() = numbers;
+  *data->add_tensors() = strings;
+}
+
+bool RecordBlockRef::Decode(tensorflow::VariantTensorData data) {
+  if (data.tensors_size() != 3) return false;
+  const Tensor& head = data.tensors(0);
+  const Tensor& numbers = data.tensors(1);
+  const Tensor& strings = data.tensors(2);
+  if (head.dtype() != tensorflow::DT_INT64 || head.NumElements() != 4 ||
+      numbers.dtype() != tensorflow::DT_INT64 || numbers.dims() != 2 ||
+      strings.dtype() != tensorflow::DT_STRING || strings.dims() != 2) {
+    return false;
+  }
+  const int64_t n = head.vec<int64_t>()(3);
+  if (numbers.dim_size(0) != n || numbers.dim_size(1) != kColumns ||
+      strings.dim_size(0) != n || strings.dim_size(1) != 3) {
+    return false;
+  }
+  auto decoded = std::make_shared<RecordBlock>();
+  decoded->epoch = head.vec<int64_t>()(0);
+  decoded->first_draw = static_cast<uint64_t>(head.vec<int64_t>()(1));
+  decoded->last = head.vec<int64_t>()(2) != 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t* v = &numbers.matrix<int64_t>()(i, 0);
+    auto text = strings.matrix<tstring>();
+    auto record = std::make_shared<Record>();
+    record->position = static_cast<uint64_t>(v[3]);
+    record->number = static_cast<uint64_t>(v[4]);
+    record->row.sample = static_cast<uint64_t>(v[6]);
+    record->row.split = static_cast<uint8_t>(v[7]);
+    record->row.format = static_cast<uint8_t>(v[8]);
+    record->row.shard = static_cast<uint32_t>(v[9]);
+    record->row.offset = static_cast<uint64_t>(v[10]);
+    record->row.length = static_cast<uint64_t>(v[11]);
+    record->row.crc32c = static_cast<uint32_t>(v[12]);
+    record->row.height =
+        static_cast<uint32_t>(static_cast<uint64_t>(v[13]) >> 32);
+    record->row.width = static_cast<uint32_t>(v[13]);
+    record->row.channels = static_cast<uint8_t>(v[14] >> 8);
+    record->row.bits = static_cast<uint8_t>(v[14]);
+    record->row.pixels_hash = static_cast<uint64_t>(v[15]);
+    record->shard = text(i, 1);
+    record->status = Status(static_cast<StatusCode>(v[5]), text(i, 2));
+    if (record->status.ok()) {
+      const tstring& framed = text(i, 0);
+      if (framed.size() != record->row.length) return false;
+      record->framed.reset(new uint8_t[framed.size()]);
+      std::memcpy(record->framed.get(), framed.data(), framed.size());
+      record->status =
+          CheckRecord(ByteSpan(record->framed.get(), framed.size()),
+                      record->row, &record->joined, &record->content);
+    }
+    decoded->items.push_back(
+        {std::move(record), static_cast<uint32_t>(v[0]), v[1] != 0, v[2] != 0});
+  }
+  block = std::move(decoded);
+  return true;
+}
+
+tensorflow::Tensor ToTensor(RecordBlock block) {
+  Tensor tensor(tensorflow::DT_VARIANT, {});
+  tensor.scalar<tensorflow::Variant>()() =
+      RecordBlockRef{std::make_shared<RecordBlock>(std::move(block))};
+  return tensor;
+}
+
+const RecordBlock* BlockOf(const tensorflow::Tensor& tensor) {
+  if (tensor.dtype() != tensorflow::DT_VARIANT || tensor.dims() != 0) {
+    return nullptr;
+  }
+  const auto* ref =
+      tensor.scalar<tensorflow::Variant>()().get<RecordBlockRef>();
+  return ref == nullptr ? nullptr : ref->block.get();
+}
+
+REGISTER_UNARY_VARIANT_DECODE_FUNCTION(RecordBlockRef, "liquid::RecordBlock");
+
+}  // namespace liquid

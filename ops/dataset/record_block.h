@@ -1,0 +1,56 @@
+// The element that flows between our Dataset ops: a few records, by reference.
+//
+// A variant rather than a string tensor, so that a record's bytes are never
+// copied between the read and the decoder, and stay alive while anybody needs
+// them. Sources emit what they read, the interleave emits one batch of draws.
+#ifndef LIQUID_OPS_DATASET_RECORD_BLOCK_H_
+#define LIQUID_OPS_DATASET_RECORD_BLOCK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/dataset/epoch_run.h"
+#include "ops/reader/record.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_tensor_data.h"
+
+namespace liquid {
+
+struct RecordBlock {
+  struct Item {
+    RecordPtr record;
+    uint32_t format = 0;  // position of its format in the plan
+    bool keep = false;    // held for the next epoch
+    bool memory_hit = false;
+  };
+
+  int64_t epoch = 0;
+  uint64_t first_draw = 0;  // position of items[0] in the epoch
+  bool last = false;        // the epoch's last block
+  std::vector<Item> items;
+  // Whom to tell of the delivery; null in a block that crossed a process.
+  std::shared_ptr<EpochRun> run;
+};
+
+// What the Variant holds: copies of it share the block. A block that was
+// encoded and decoded again, for a checkpoint or another process, has no run.
+struct RecordBlockRef {
+  std::shared_ptr<const RecordBlock> block;
+
+  std::string TypeName() const { return "liquid::RecordBlock"; }
+  std::string DebugString() const { return TypeName(); }
+  void Encode(tensorflow::VariantTensorData* data) const;
+  bool Decode(tensorflow::VariantTensorData data);
+};
+
+// A scalar variant tensor that holds the block.
+tensorflow::Tensor ToTensor(RecordBlock block);
+// The block in a tensor, or null if it holds something else.
+const RecordBlock* BlockOf(const tensorflow::Tensor& tensor);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_RECORD_BLOCK_H_

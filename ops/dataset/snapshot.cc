@@ -1,0 +1,204 @@
+#include "ops/dataset/snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensorflow/core/platform/refcount.h"
+
+namespace liquid {
+namespace {
+
+bool SamePlan(const PlanSpec& a, const PlanSpec& b) {
+  const auto same = [](const FormatSpec& x, const FormatSpec& y) {
+    return x.files == y.files && x.cached == y.cached && x.fill == y.fill;
+  };
+  return a.seed == b.seed && a.batch_size == b.batch_size &&
+         a.shuffle == b.shuffle && a.formats.size() == b.formats.size() &&
+         std::equal(a.formats.begin(), a.formats.end(), b.formats.begin(),
+                    same);
+}
+
+}  // namespace
+
+// Reports of one epoch, counted in the snapshot.
+class SnapshotRun : public EpochRun {
+ public:
+  SnapshotRun(Snapshot* snapshot, int64_t epoch)
+      : snapshot_(snapshot), epoch_(epoch) {
+    snapshot->Ref();
+  }
+  void Delivered(const BatchReport& report) override {
+    snapshot_->stats_.AddBatch(report);
+  }
+  void Skipped(const SkippedRecord& record) override {
+    snapshot_->stats_.AddSkipped(epoch_, record);
+  }
+  void Complete() override {
+    std::unique_lock<std::mutex> lock(snapshot_->mu_);
+    snapshot_->next_epoch_ = std::max(snapshot_->next_epoch_, epoch_ + 1);
+  }
+  void AddSeconds(double read, double decode, double wait) override {
+    snapshot_->stats_.AddSeconds(epoch_, read, decode, wait);
+  }
+
+ private:
+  tensorflow::core::RefCountPtr<Snapshot> snapshot_;
+  const int64_t epoch_;
+};
+
+Status Snapshot::Configure(const Config& config) {
+  std::unique_lock<std::mutex> lock(mu_);
+  if (config_.spec != nullptr) {
+    if (SamePlan(*config_.spec, *config.spec) &&
+        config_.formats == config.formats) {
+      return OkStatus();
+    }
+    return InvalidArgument(
+        "the snapshot belongs to a dataset with another plan (seed, batch "
+        "size, formats or cache): give each its own snapshot");
+  }
+  config_ = config;
+  spec_ = config.spec;
+  next_epoch_ = config.initial_epoch;
+  seek_epoch_ = config.initial_epoch;
+  seek_step_ = config.initial_step;
+  memory_.resize(config.formats.size());
+  stats_.SetFormats(config.formats);
+  return OkStatus();
+}
+
+std::shared_ptr<EpochRun> Snapshot::MakeRun(int64_t epoch) {
+  return std::make_shared<SnapshotRun>(this, epoch);
+}
+
+Status Snapshot::HeldBefore(int64_t epoch, HeldSets* held) {
+  auto start = chain_.upper_bound(epoch);
+  if (start == chain_.begin()) {
+    return HeldAt(spec_, 0, NothingHeld(*spec_), epoch, held);
+  }
+  --start;
+  return HeldAt(spec_, start->first, start->second, epoch, held);
+}
+
+void Snapshot::Remember(int64_t epoch, HeldSets held) {
+  chain_[epoch] = std::move(held);
+  while (chain_.size() > 2) {
+    // Drop the one farthest from here.
+    const bool first_is_near =
+        epoch - chain_.begin()->first < chain_.rbegin()->first - epoch;
+    chain_.erase(first_is_near ? std::prev(chain_.end()) : chain_.begin());
+  }
+}
+
+Status Snapshot::Take(const void* iterator, int64_t epoch, Lease* lease) {
+  std::unique_lock<std::mutex> lock(mu_);
+  const bool counted = epoch < 0;
+  lease->spec = spec_;
+  lease->epoch = counted ? next_epoch_ : epoch;
+  lease->position = 0;
+  if (counted && lease->epoch == seek_epoch_) {
+    lease->position = seek_step_ * spec_->batch_size;
+  }
+  LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
+  Remember(lease->epoch, lease->held);
+  lease->memory.clear();
+  lease->memory.resize(memory_.size());
+  if (owner_ == nullptr) owner_ = iterator;
+  if (owner_ == iterator && lease->position == 0) {
+    for (size_t f = 0; f < memory_.size(); ++f) {
+      for (auto& entry : memory_[f]) {
+        if (lease->held[f].contains(entry.first)) {
+          lease->memory[f].insert(std::move(entry));
+        }
+      }
+    }
+  }
+  if (owner_ == iterator) {
+    for (RecordMap& map : memory_) map = RecordMap();
+  }
+  lease->run = MakeRun(lease->epoch);
+  return OkStatus();
+}
+
+Status Snapshot::Restore(const void* iterator,
+                         const std::vector<uint64_t>& cached, int64_t epoch,
+                         uint64_t position, HeldSets held, bool complete,
+                         Lease* lease) {
+  std::unique_lock<std::mutex> lock(mu_);
+  auto spec = std::make_shared<PlanSpec>(*spec_);
+  if (cached.size() != spec->formats.size()) {
+    return InvalidArgument("the checkpoint was saved by a dataset with " +
+                           std::to_string(cached.size()) +
+                           " formats; this one has " +
+                           std::to_string(spec->formats.size()));
+  }
+  bool same = true;
+  for (size_t f = 0; f < cached.size(); ++f) {
+    same = same && spec->formats[f].cached == cached[f];
+    spec->formats[f].cached = cached[f];
+  }
+  if (!same) {
+    std::unique_ptr<EpochPlan> valid;
+    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec, epoch, held, &valid));
+    spec_ = spec;
+    chain_.clear();
+  }
+  lease->spec = spec_;
+  Remember(epoch, held);
+  next_epoch_ = complete ? epoch + 1 : epoch;
+  lease->epoch = epoch;
+  lease->position = position;
+  lease->held = std::move(held);
+  lease->memory.clear();
+  lease->memory.resize(memory_.size());
+  if (owner_ == nullptr) owner_ = iterator;
+  if (owner_ == iterator) {
+    for (RecordMap& map : memory_) map = RecordMap();
+  }
+  lease->run = MakeRun(epoch);
+  return OkStatus();
+}
+
+int64_t Snapshot::next_epoch() const {
+  std::unique_lock<std::mutex> lock(mu_);
+  return next_epoch_;
+}
+
+void Snapshot::Seek(int64_t epoch, uint64_t step) {
+  std::unique_lock<std::mutex> lock(mu_);
+  next_epoch_ = epoch;
+  seek_epoch_ = epoch;
+  seek_step_ = step;
+}
+
+bool Snapshot::Own(const void* iterator) {
+  std::unique_lock<std::mutex> lock(mu_);
+  if (owner_ == nullptr) owner_ = iterator;
+  return owner_ == iterator;
+}
+
+void Snapshot::Release(const void* iterator, int64_t epoch,
+                       const HeldSets* next, std::vector<RecordMap> memory) {
+  std::unique_lock<std::mutex> lock(mu_);
+  if (next != nullptr) Remember(epoch + 1, *next);
+  if (owner_ != iterator) return;
+  owner_ = nullptr;
+  memory_ = std::move(memory);
+}
+
+std::string Snapshot::StatsJson(bool with_batches) const {
+  int64_t next;
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  {
+    std::unique_lock<std::mutex> lock(mu_);
+    next = next_epoch_;
+    for (const RecordMap& map : memory_) {
+      records += map.size();
+      for (const auto& entry : map) bytes += entry.second->bytes();
+    }
+  }
+  return stats_.Json(next, records, bytes, with_batches);
+}
+
+}  // namespace liquid

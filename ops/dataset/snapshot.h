@@ -1,0 +1,105 @@
+// The deterministic cache: what outlives an epoch.
+//
+// A named resource, shared by every iterator of one dataset: the epoch counter,
+// the plan's chain of held sets, the records kept in memory, and the counters.
+// The plan never depends on what memory really holds: a held sample that is
+// missing is read again, a record that the plan does not hold is dropped.
+#ifndef LIQUID_OPS_DATASET_SNAPSHOT_H_
+#define LIQUID_OPS_DATASET_SNAPSHOT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ops/core/status.h"
+#include "ops/dataset/epoch_run.h"
+#include "ops/dataset/stats.h"
+#include "ops/reader/record.h"
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/resource_mgr.h"
+#include "tensorflow/core/platform/thread_annotations.h"
+
+namespace liquid {
+
+// Records of one format by position.
+using RecordMap = absl::flat_hash_map<uint64_t, RecordPtr>;
+
+// Thread-safe.
+class Snapshot : public tensorflow::ResourceBase {
+ public:
+  struct Config {
+    std::shared_ptr<const PlanSpec> spec;
+    std::vector<std::string> formats;  // names, in the plan's order
+    uint64_t cache_bytes = 0;          // most bytes kept between epochs
+    int64_t initial_epoch = 0;
+    uint64_t initial_step = 0;  // batches of it that were already delivered
+  };
+
+  // An epoch as one iterator runs it.
+  struct Lease {
+    std::shared_ptr<const PlanSpec> spec;
+    int64_t epoch = 0;
+    uint64_t position = 0;          // draws already made
+    HeldSets held;                  // of the plan, at the epoch's start
+    std::vector<RecordMap> memory;  // what of it is at hand
+    std::shared_ptr<EpochRun> run;
+  };
+
+  // The first call decides; a later one with another plan is an error.
+  Status Configure(const Config& config);
+
+  // Gives out the next epoch, the one after the last complete one, or
+  // `epoch` where it is not negative. Its order depends on its number alone;
+  // its records come from memory only for the snapshot's one owner.
+  Status Take(const void* iterator, int64_t epoch, Lease* lease);
+  // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
+  // samples per format as it says: a cache="auto" that this machine resolved
+  // otherwise gives way. An epoch whose every batch was delivered (`complete`)
+  // is followed by the next.
+  Status Restore(const void* iterator, const std::vector<uint64_t>& cached,
+                 int64_t epoch, uint64_t position, HeldSets held, bool complete,
+                 Lease* lease);
+  // What Take would give out.
+  int64_t next_epoch() const;
+  // Makes Take give out `epoch`, from its batch `step` on.
+  void Seek(int64_t epoch, uint64_t step);
+
+  // Whether `iterator` owns the cache; it becomes the owner where there is
+  // none.
+  bool Own(const void* iterator);
+  // Ends the ownership and leaves records for the next epoch. `next` is what
+  // that epoch's plan holds, or null where this one was abandoned.
+  void Release(const void* iterator, int64_t epoch, const HeldSets* next,
+               std::vector<RecordMap> memory);
+
+  std::string StatsJson(bool with_batches) const;
+  std::string DebugString() const override { return "liquid::Snapshot"; }
+
+ private:
+  friend class SnapshotRun;
+
+  Status HeldBefore(int64_t epoch, HeldSets* held)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remember(int64_t epoch, HeldSets held) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<EpochRun> MakeRun(int64_t epoch);
+
+  mutable std::mutex mu_;
+  Config config_ TF_GUARDED_BY(mu_);  // as the first caller gave it
+  std::shared_ptr<const PlanSpec> spec_ TF_GUARDED_BY(mu_);
+  int64_t next_epoch_ TF_GUARDED_BY(mu_) = 0;
+  int64_t seek_epoch_ TF_GUARDED_BY(mu_) = 0;
+  uint64_t seek_step_ TF_GUARDED_BY(mu_) = 0;
+  const void* owner_ TF_GUARDED_BY(mu_) = nullptr;
+  // Held sets at the start of the last two epochs that were planned.
+  std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);
+  std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);
+  StatsBoard stats_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_SNAPSHOT_H_

@@ -1,0 +1,158 @@
+#include "ops/dataset/stats.h"
+
+#include <cstdio>
+#include <sstream>
+#include <utility>
+
+namespace liquid {
+namespace {
+
+std::string Quote(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", c);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+template <typename T>
+void WriteByFormat(const char* name, const std::vector<std::string>& formats,
+                   const std::vector<T>& values, std::ostream& out) {
+  out << '"' << name << "\":{";
+  for (size_t f = 0; f < formats.size(); ++f) {
+    out << (f == 0 ? "" : ",") << Quote(formats[f]) << ':' << values[f];
+  }
+  out << '}';
+}
+
+template <typename T>
+void Add(const std::vector<T>& values, std::vector<uint64_t>* sums) {
+  for (size_t f = 0; f < values.size() && f < sums->size(); ++f) {
+    (*sums)[f] += values[f];
+  }
+}
+
+}  // namespace
+
+void StatsBoard::SetFormats(std::vector<std::string> formats) {
+  std::lock_guard<std::mutex> lock(mu_);
+  formats_ = std::move(formats);
+}
+
+StatsBoard::Epoch& StatsBoard::At(int64_t epoch) {
+  Epoch& entry = epochs_[epoch];
+  if (entry.samples.empty()) {
+    const std::vector<uint64_t> zeros(formats_.size());
+    entry.samples = entry.kept = entry.loads = entry.memory_hits = entry.bytes =
+        entry.skipped = zeros;
+  }
+  return entry;
+}
+
+void StatsBoard::AddBatch(const BatchReport& report) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(report.epoch);
+  ++entry.batches;
+  Add(report.samples, &entry.samples);
+  Add(report.kept, &entry.kept);
+  Add(report.loads, &entry.loads);
+  Add(report.memory_hits, &entry.memory_hits);
+  Add(report.bytes, &entry.bytes);
+  entry.disk_bytes += report.disk_bytes;
+  batches_.push_back(report);
+  for (auto* counts : {&batches_.back().samples, &batches_.back().kept,
+                       &batches_.back().loads, &batches_.back().memory_hits}) {
+    counts->resize(formats_.size());
+  }
+  if (batches_.size() > kMaxBatches) batches_.pop_front();
+}
+
+void StatsBoard::AddSkipped(int64_t epoch, const SkippedRecord& record) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(epoch);
+  if (record.format < entry.skipped.size()) ++entry.skipped[record.format];
+  ++skipped_total_;
+  if (skipped_.size() < kMaxSkipped) skipped_.push_back(record);
+}
+
+void StatsBoard::AddSeconds(int64_t epoch, double read, double decode,
+                            double wait) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(epoch);
+  entry.read_seconds += read;
+  entry.decode_seconds += decode;
+  entry.wait_seconds += wait;
+}
+
+std::string StatsBoard::Json(int64_t next_epoch, uint64_t cached_records,
+                             uint64_t cached_bytes, bool with_batches) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  std::ostringstream out;
+  out << "{\"next_epoch\":" << next_epoch
+      << ",\"cached\":{\"records\":" << cached_records
+      << ",\"bytes\":" << cached_bytes << "},\"formats\":[";
+  for (size_t f = 0; f < formats_.size(); ++f) {
+    out << (f == 0 ? "" : ",") << Quote(formats_[f]);
+  }
+  out << "],\"epochs\":[";
+  bool first = true;
+  for (const auto& [number, epoch] : epochs_) {
+    out << (first ? "" : ",") << "{\"epoch\":" << number
+        << ",\"batches\":" << epoch.batches
+        << ",\"disk_bytes\":" << epoch.disk_bytes
+        << ",\"seconds\":{\"read\":" << epoch.read_seconds
+        << ",\"decode\":" << epoch.decode_seconds
+        << ",\"wait\":" << epoch.wait_seconds << "},";
+    WriteByFormat("samples", formats_, epoch.samples, out);
+    out << ',';
+    WriteByFormat("hits", formats_, epoch.kept, out);
+    out << ',';
+    WriteByFormat("loads", formats_, epoch.loads, out);
+    out << ',';
+    WriteByFormat("memory_hits", formats_, epoch.memory_hits, out);
+    out << ',';
+    WriteByFormat("bytes", formats_, epoch.bytes, out);
+    out << ',';
+    WriteByFormat("skipped", formats_, epoch.skipped, out);
+    out << '}';
+    first = false;
+  }
+  out << "],\"skipped\":{\"count\":" << skipped_total_ << ",\"first\":[";
+  for (size_t i = 0; i < skipped_.size(); ++i) {
+    out << (i == 0 ? "" : ",") << "{\"sample\":" << skipped_[i].sample
+        << ",\"reason\":" << Quote(skipped_[i].reason) << '}';
+  }
+  out << "]}";
+  if (with_batches) {
+    out << ",\"batches\":[";
+    for (size_t i = 0; i < batches_.size(); ++i) {
+      const BatchReport& batch = batches_[i];
+      out << (i == 0 ? "" : ",") << "{\"epoch\":" << batch.epoch
+          << ",\"first_draw\":" << batch.first_draw
+          << ",\"full\":" << (batch.full ? "true" : "false")
+          << ",\"disk_bytes\":" << batch.disk_bytes << ',';
+      WriteByFormat("samples", formats_, batch.samples, out);
+      out << ',';
+      WriteByFormat("hits", formats_, batch.kept, out);
+      out << ',';
+      WriteByFormat("loads", formats_, batch.loads, out);
+      out << ',';
+      WriteByFormat("memory_hits", formats_, batch.memory_hits, out);
+      out << '}';
+    }
+    out << ']';
+  }
+  out << '}';
+  return out.str();
+}
+
+}  // namespace liquid

@@ -1,0 +1,54 @@
+// Counters of what was delivered, by epoch.
+#ifndef LIQUID_OPS_DATASET_STATS_H_
+#define LIQUID_OPS_DATASET_STATS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ops/dataset/epoch_run.h"
+
+namespace liquid {
+
+// Thread-safe. Memory is bounded: the last kMaxBatches batches and the first
+// kMaxSkipped bad records are kept one by one, the rest as sums.
+class StatsBoard {
+ public:
+  static constexpr size_t kMaxBatches = 1 << 16;
+  static constexpr size_t kMaxSkipped = 100;
+
+  void SetFormats(std::vector<std::string> formats);
+  void AddBatch(const BatchReport& report);
+  void AddSkipped(int64_t epoch, const SkippedRecord& record);
+  void AddSeconds(int64_t epoch, double read, double decode, double wait);
+  // One JSON object: formats, next_epoch, cached {records, bytes}, epochs,
+  // skipped, and `batches` where asked for.
+  std::string Json(int64_t next_epoch, uint64_t cached_records,
+                   uint64_t cached_bytes, bool with_batches) const;
+
+ private:
+  struct Epoch {
+    std::vector<uint64_t> samples, kept, loads, memory_hits, bytes, skipped;
+    uint64_t batches = 0;
+    uint64_t disk_bytes = 0;
+    double read_seconds = 0;
+    double decode_seconds = 0;
+    double wait_seconds = 0;
+  };
+  Epoch& At(int64_t epoch);
+
+  mutable std::mutex mu_;
+  // All below guarded by mu_.
+  std::vector<std::string> formats_;
+  std::map<int64_t, Epoch> epochs_;
+  std::deque<BatchReport> batches_;
+  std::vector<SkippedRecord> skipped_;
+  uint64_t skipped_total_ = 0;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_STATS_H_

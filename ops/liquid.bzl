@@ -1,0 +1,118 @@
+"""Macros that give every target of the project the same flags.
+
+Layers: core <- codecs, containers, sampler, reader <- kernels <- liquid_tf <- tools.
+Only liquid_kernel_library sees TensorFlow's headers.
+"""
+
+load("@local_tf//:config.bzl", "TF_COPTS")
+
+# Symbols are hidden so that nothing of ours meets TensorFlow's own copies of the
+# same libraries.
+_COPTS = [
+    "-O3",
+    "-Wall",
+    "-Wextra",
+    "-fvisibility=hidden",
+]
+
+# TensorFlow's headers warn under -Wextra, and hold checks that differ from the
+# wheel's own build unless NDEBUG is set.
+_KERNEL_COPTS = [
+    "-O3",
+    "-Wall",
+    "-Wno-sign-compare",
+    "-DNDEBUG",
+    "-fvisibility=hidden",
+]
+
+def liquid_core_library(name, copts = [], **kwargs):
+    """A C++17 library without TensorFlow."""
+    native.cc_library(
+        name = name,
+        copts = _COPTS + copts,
+        **kwargs
+    )
+
+def liquid_kernel_library(name, copts = [], deps = [], **kwargs):
+    """Ops and kernels: TensorFlow's headers, and static registration kept."""
+    native.cc_library(
+        name = name,
+        copts = TF_COPTS + _KERNEL_COPTS + copts,
+        alwayslink = True,
+        deps = deps + ["@local_tf//:headers"],
+        **kwargs
+    )
+
+def liquid_op_library(name, deps = [], **kwargs):
+    """The shared object that tf.load_op_library loads; it exports nothing."""
+    native.cc_binary(
+        name = name,
+        additional_linker_inputs = ["//ops:exports.lds"],
+        linkopts = [
+            "-Wl,--version-script,$(location //ops:exports.lds)",
+            "-Wl,--as-needed",
+            "-Wl,-z,defs",
+        ],
+        linkshared = True,
+        # System libraries come first: TensorFlow exports some of their symbols.
+        deps = deps + [
+            "@local_tf//:version",
+            "@local_tf//:framework",
+        ],
+        **kwargs
+    )
+
+def liquid_cc_test(name, srcs = None, copts = [], deps = [], size = "medium", **kwargs):
+    """A GoogleTest; `srcs` is by default the .cc of the same name."""
+    native.cc_test(
+        name = name,
+        size = size,
+        srcs = srcs or [name + ".cc"],
+        copts = _COPTS + copts,
+        # Libraries of hidden symbols cannot be shared.
+        linkstatic = True,
+        deps = deps + ["@system_libs//:gtest"],
+        **kwargs
+    )
+
+def liquid_py_test(name, srcs = None, main = None, data = [], deps = [], size = "medium", **kwargs):
+    """A Python test that sees liquid_tf; `srcs` is by default the .py of the same name."""
+    srcs = srcs or [name + ".py"]
+    native.py_test(
+        name = name,
+        size = size,
+        srcs = srcs,
+        data = data,
+        main = main or srcs[0],
+        python_version = "PY3",
+        deps = deps + ["//liquid_tf"],
+        **kwargs
+    )
+
+def liquid_py_tool(name, module, deps = [], **kwargs):
+    """A command that runs `module` as `python -m` does.
+
+    A script's own folder comes first on Python's path, where tools/inspect.py
+    and tools/profile.py would hide the standard modules of the same name.
+
+    Args:
+      name: name of the command.
+      module: dotted name of the module, such as "tools.inspect".
+      deps: Python libraries; one of them holds the module.
+      **kwargs: passed to py_binary.
+    """
+    main = name + "_main.py"
+    native.genrule(
+        name = name + "_main",
+        outs = [main],
+        cmd = ("echo 'import runpy; runpy.run_module(\"%s\", " +
+               "run_name=\"__main__\", alter_sys=True)' > $@") % module,
+    )
+    native.py_binary(
+        name = name,
+        srcs = [main],
+        main = main,
+        python_version = "PY3",
+        deps = deps + ["//liquid_tf"],
+        **kwargs
+    )

@@ -1,0 +1,38 @@
+// One record in memory: what a source reads, the interleave draws and keeps,
+// and the decoder consumes.
+#ifndef LIQUID_OPS_READER_RECORD_H_
+#define LIQUID_OPS_READER_RECORD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ops/containers/recordio/dataset_index.h"
+#include "ops/containers/recordio/recordio.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// Immutable once it is shared. Owns its bytes alone, so that keeping one
+// record never pins its neighbours.
+struct Record {
+  uint64_t position = 0;    // the planner's sample number in its format
+  IndexRow row;             // what the index says of it
+  std::string shard;        // path of its file
+  uint64_t number = 0;      // which record of the file
+  Status status;            // why it cannot be used; content is then empty
+  uint64_t disk_bytes = 0;  // its part of what was read for it
+  std::unique_ptr<uint8_t[]> framed;
+  std::string joined;    // the payload, where the record is in parts
+  SampleRecord content;  // points into framed or joined
+
+  uint64_t bytes() const { return row.length; }
+  // "FILE, record N (sample I, offset O)".
+  std::string Where() const;
+};
+
+using RecordPtr = std::shared_ptr<const Record>;
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_READER_RECORD_H_

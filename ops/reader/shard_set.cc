@@ -1,0 +1,79 @@
+#include "ops/reader/shard_set.h"
+
+#include <utility>
+
+namespace liquid {
+
+Status ShardSet::Create(const std::vector<IndexRow>& rows, uint8_t split,
+                        uint8_t format, std::vector<std::string> paths,
+                        FileOpener opener, std::unique_ptr<ShardSet>* set) {
+  auto result = std::make_unique<ShardSet>();
+  uint64_t number = 0;
+  for (const IndexRow& row : rows) {
+    if (row.split != split || row.format != format) continue;
+    if (row.shard >= paths.size() || paths[row.shard].empty()) {
+      return DataLoss("index.npy: sample " + std::to_string(row.sample) +
+                      " lies in shard " + std::to_string(row.shard) +
+                      ", which dataset.json does not list for this format");
+    }
+    const bool same_file =
+        !result->rows_.empty() && result->rows_.back().shard == row.shard;
+    if (same_file) {
+      const IndexRow& last = result->rows_.back();
+      if (row.offset < last.offset + last.length) {
+        return DataLoss("index.npy: sample " + std::to_string(row.sample) +
+                        " at offset " + std::to_string(row.offset) +
+                        " overlaps the record before it");
+      }
+    }
+    number = same_file ? number + 1 : 0;
+    result->rows_.push_back(row);
+    result->numbers_.push_back(number);
+  }
+  result->range_ = {0, result->rows_.size()};
+  result->files_.resize(paths.size());
+  result->paths_ = std::move(paths);
+  result->opener_ = std::move(opener);
+  *set = std::move(result);
+  return OkStatus();
+}
+
+Status ShardSet::Restrict(const ShardRange& range) {
+  const uint64_t total = rows_.size();
+  const bool fits =
+      range.length == 0 || (range.start < total && range.length <= total + 1);
+  if (!fits) {
+    return InvalidArgument(
+        "a part of " + std::to_string(range.length) + " samples from sample " +
+        std::to_string(range.start) + " does not fit a format of " +
+        std::to_string(total) + " samples");
+  }
+  range_ = range;
+  return OkStatus();
+}
+
+std::vector<uint64_t> ShardSet::FileCounts() const {
+  std::vector<uint64_t> counts;
+  for (uint64_t i = 0; i < size(); ++i) {
+    const bool wrapped = (range_.start + i) % rows_.size() == 0;
+    if (i == 0 || wrapped || row(i).shard != row(i - 1).shard) {
+      counts.push_back(0);
+    }
+    ++counts.back();
+  }
+  return counts;
+}
+
+Status ShardSet::Open(uint64_t position, std::shared_ptr<RandomFile>* file) {
+  const uint32_t shard = row(position).shard;
+  std::lock_guard<std::mutex> lock(mu_);
+  if (files_[shard] == nullptr) {
+    std::unique_ptr<RandomFile> opened;
+    LIQUID_RETURN_IF_ERROR(opener_(paths_[shard], &opened));
+    files_[shard] = std::move(opened);
+  }
+  *file = files_[shard];
+  return OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,65 @@
+// The records of one format in one split of a dataset, in stored order, and
+// the files that hold them.
+#ifndef LIQUID_OPS_READER_SHARD_SET_H_
+#define LIQUID_OPS_READER_SHARD_SET_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ops/containers/recordio/dataset_index.h"
+#include "ops/core/status.h"
+#include "ops/reader/file.h"
+#include "ops/sampler/shards.h"
+
+namespace liquid {
+
+using FileOpener =
+    std::function<Status(const std::string&, std::unique_ptr<RandomFile>*)>;
+
+// Thread-safe after Create.
+class ShardSet {
+ public:
+  // `rows`: the whole index. `paths[i]`: the file of manifest shard i, empty
+  // for those of other formats. Error: InvalidArgument or DataLoss.
+  static Status Create(const std::vector<IndexRow>& rows, uint8_t split,
+                       uint8_t format, std::vector<std::string> paths,
+                       FileOpener opener, std::unique_ptr<ShardSet>* set);
+
+  // Restricts the set to a part: position i of it is sample (start + i) mod
+  // the format's size. Call once, before use.
+  Status Restrict(const ShardRange& range);
+
+  // Positions: the samples of the part, 0..size()-1.
+  uint64_t size() const { return range_.length; }
+  const IndexRow& row(uint64_t position) const {
+    return rows_[(range_.start + position) % rows_.size()];
+  }
+  // Which record of its file the sample at `position` is.
+  uint64_t record_number(uint64_t position) const {
+    return numbers_[(range_.start + position) % rows_.size()];
+  }
+  const std::string& path(uint64_t position) const {
+    return paths_[row(position).shard];
+  }
+  // Samples of each file, in stored order: the planner's FormatSpec::files.
+  std::vector<uint64_t> FileCounts() const;
+  // The file of the sample at `position`, opened at its first use.
+  Status Open(uint64_t position, std::shared_ptr<RandomFile>* file);
+
+ private:
+  std::vector<IndexRow> rows_;
+  std::vector<uint64_t> numbers_;
+  std::vector<std::string> paths_;
+  ShardRange range_;
+  FileOpener opener_;
+  std::mutex mu_;
+  std::vector<std::shared_ptr<RandomFile>> files_;  // guarded by mu_
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_READER_SHARD_SET_H_

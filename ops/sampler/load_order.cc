@@ -1,0 +1,60 @@
+// LoadOrder: the order in which samples come from disk.
+//
+// Sequential reads of whole files are what disks are good at, and stored order
+// is what shuffling has to break. Permuted files break it between files, turns
+// among a few open files break it between neighbours, and the region's random
+// draws do the rest; every read still goes forward in one of a few files.
+#include "ops/core/rng.h"
+#include "ops/sampler/planner.h"
+
+namespace liquid {
+
+LoadOrder::LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
+                     const SampleSet* held)
+    : held_(held) {
+  uint64_t first = 0;
+  for (uint64_t samples : spec.formats[format].files) {
+    if (samples > 0) files_.push_back({first, first + samples});
+    first += samples;
+  }
+  if (spec.shuffle) {
+    RandomStream(spec.seed, static_cast<uint64_t>(epoch),
+                 RngPurpose::kFileOrder, static_cast<uint8_t>(format))
+        .Shuffle(&files_);
+  }
+  const size_t open = spec.shuffle ? kOpenFiles : 1;
+  while (open_.size() < open && next_file_ < files_.size()) {
+    open_.push_back(files_[next_file_++]);
+  }
+}
+
+void LoadOrder::EndTurn() {
+  left_in_turn_ = kSamplesPerTurn;
+  if (open_[turn_].next == open_[turn_].end) {
+    if (next_file_ < files_.size()) {
+      open_[turn_] = files_[next_file_++];
+    } else {
+      open_.erase(open_.begin() + turn_);
+      if (turn_ == open_.size()) turn_ = 0;
+      return;
+    }
+  }
+  turn_ = turn_ + 1 < open_.size() ? turn_ + 1 : 0;
+}
+
+bool LoadOrder::Next(uint64_t* sample) {
+  while (!open_.empty()) {
+    Cursor& cursor = open_[turn_];
+    while (left_in_turn_ > 0 && cursor.next < cursor.end) {
+      const uint64_t next = cursor.next++;
+      if (held_ != nullptr && held_->contains(next)) continue;
+      --left_in_turn_;
+      *sample = next;
+      return true;
+    }
+    EndTurn();
+  }
+  return false;
+}
+
+}  // namespace liquid

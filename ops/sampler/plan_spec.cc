@@ -1,0 +1,114 @@
+// What can be planned: sizes, sets and their limits.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/sampler/planner.h"
+
+namespace liquid {
+namespace {
+
+uint64_t SetBits(uint64_t word) {
+  uint64_t count = 0;
+  for (; word != 0; word &= word - 1) ++count;
+  return count;
+}
+
+std::string InFormat(size_t format, const char* field, uint64_t value) {
+  return "formats[" + std::to_string(format) + "]." + field + " (" +
+         std::to_string(value) + ")";
+}
+
+// Whether `set` has exactly its first `count` samples.
+bool IsPrefix(const SampleSet& set, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!set.contains(i)) return false;
+  }
+  return set.count() == count;
+}
+
+}  // namespace
+
+uint64_t SampleSet::count() const {
+  uint64_t count = 0;
+  for (uint64_t word : words_) count += SetBits(word);
+  return count;
+}
+
+uint64_t SampleCount(const FormatSpec& format) {
+  uint64_t samples = 0;
+  for (uint64_t in_file : format.files) samples += in_file;
+  return samples;
+}
+
+HeldSets NothingHeld(const PlanSpec& spec) {
+  HeldSets held;
+  for (const FormatSpec& f : spec.formats) held.emplace_back(SampleCount(f));
+  return held;
+}
+
+Status Validate(const PlanSpec& spec) {
+  if (spec.batch_size < 1) {
+    return InvalidArgument("batch_size (0) must be at least 1");
+  }
+  if (spec.formats.size() > kMaxFormats) {
+    return InvalidArgument("formats (" + std::to_string(spec.formats.size()) +
+                           " of them) must be at most " +
+                           std::to_string(kMaxFormats));
+  }
+  for (size_t f = 0; f < spec.formats.size(); ++f) {
+    uint64_t samples = 0;
+    for (uint64_t in_file : spec.formats[f].files) {
+      // Compared before it is added: the sum cannot overflow.
+      if (in_file > kMaxFormatSamples - samples) {
+        return InvalidArgument("formats[" + std::to_string(f) +
+                               "].files must sum to at most " +
+                               std::to_string(kMaxFormatSamples) + " samples");
+      }
+      samples += in_file;
+    }
+    const uint64_t cached = spec.formats[f].cached;
+    if (cached > samples) {
+      return InvalidArgument(InFormat(f, "cached", cached) +
+                             " must be at most the format's samples, " +
+                             std::to_string(samples));
+    }
+  }
+  return OkStatus();
+}
+
+Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
+  if (held.size() != spec.formats.size()) {
+    return InvalidArgument("held (" + std::to_string(held.size()) +
+                           " sets) must have one set for each of the " +
+                           std::to_string(spec.formats.size()) + " formats");
+  }
+  for (size_t f = 0; f < held.size(); ++f) {
+    const std::string name = "held[" + std::to_string(f) + "]";
+    const uint64_t samples = SampleCount(spec.formats[f]);
+    const std::vector<uint64_t>& words = held[f].words();
+    if (words.size() != (samples + 63) / 64 ||
+        (samples % 64 > 0 && words.back() >> (samples % 64) != 0)) {
+      return InvalidArgument(name + " must be a set of numbers below " +
+                             std::to_string(samples) +
+                             ", the samples of its format");
+    }
+    const uint64_t count = held[f].count();
+    const uint64_t cached = spec.formats[f].cached;
+    if (count != 0 && count != cached) {
+      return InvalidArgument(name + " (" + std::to_string(count) +
+                             " samples) must have no samples or as many as " +
+                             "are cached of its format, " +
+                             std::to_string(cached));
+    }
+    if (!spec.shuffle && count != 0 && !IsPrefix(held[f], cached)) {
+      return InvalidArgument(name + " must be the first " +
+                             std::to_string(cached) +
+                             " samples of its format where shuffle is off");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace liquid

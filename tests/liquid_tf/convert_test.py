@@ -1,0 +1,475 @@
+"""A conversion keeps every sample, proves its pixels, and always makes the same bytes."""
+
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import shutil
+
+import numpy as np
+import photos
+import tensorflow as tf
+from absl.testing import parameterized
+from PIL import Image
+
+from liquid_tf import _ops, inspection, manifest
+from liquid_tf.convert import ConvertError, convert
+
+
+def _records(dataset: str) -> list[dict]:
+  """Every record of a dataset: index row, unpacked record, decoded image."""
+  loaded = manifest.load(dataset)
+  result = []
+  for row in manifest.load_index(loaded):
+    shard = loaded.shards[row["shard"]]
+    data = pathlib.Path(loaded.path(shard.path)).read_bytes()
+    framed = data[row["offset"] :][: row["length"]]
+    record = _ops.lib().liquid_unpack_record(framed=framed)
+    dtype = tf.uint8 if row["bits"] == 8 else tf.uint16
+    image = _ops.lib().liquid_decode_image(
+      contents=record.image, window=[0, 0, 0, 0], dtype=dtype
+    )
+    result.append(
+      {
+        "row": row,
+        "shard": shard,
+        "id": int(record.id),
+        "labels": record.labels.numpy().tolist(),
+        "contents": record.image.numpy(),
+        "example": record.example.numpy(),
+        "image": image.numpy(),
+      }
+    )
+  return result
+
+
+def _sources(root: str) -> list[pathlib.Path]:
+  return sorted(path for path in pathlib.Path(root).rglob("*") if path.is_file())
+
+
+class ConvertTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.source = os.path.join(self.root, "source")
+    self.output = os.path.join(self.root, "dataset")
+
+  def _convert(self, mix="png:6,raw:4", output=None, **options):
+    return convert(self.source, output or self.output, mix, progress=False, **options)
+
+  @parameterized.parameters(
+    "png:6,raw:4", "raw:1", "png:1", "webp:1,bmp:1", "bmp:1,webp:1,png:1,raw:1"
+  )
+  def test_every_sample_is_there_with_its_pixels_and_label(self, mix):
+    photos.class_folders(self.source)
+    report = self._convert(mix)
+    sources = _sources(self.source)
+    records = _records(self.output)
+    self.assertEqual(report.samples, len(sources))
+    self.assertEqual(
+      sorted(record["id"] for record in records), list(range(len(sources)))
+    )
+    classes = manifest.load(self.output).classes
+    for record in records:
+      path = sources[record["id"]]
+      self.assertAllEqual(record["image"], np.asarray(Image.open(path)))
+      self.assertEqual(
+        [classes[int(label)] for label in record["labels"]], [path.parent.name]
+      )
+      self.assertEqual(record["row"]["sample"], record["id"])
+      self.assertEqual(record["image"].shape[0], record["row"]["height"])
+      if record["shard"].format == "png":
+        self.assertEqual(record["contents"], path.read_bytes())
+    self.assertEqual(inspection.verify(self.output)["problems"], [])
+
+  def test_report_and_manifest_count_what_is_there(self):
+    photos.class_folders(self.source, per_class=15)
+    report = self._convert().to_dict()
+    self.assertEqual(
+      set(report), {"output", "samples", "formats", "seconds", "skipped"}
+    )
+    json.dumps(report)
+    self.assertEqual(report["formats"]["png"]["samples"], 27)
+    self.assertEqual(report["formats"]["raw"]["samples"], 18)
+    pixel_bytes = {"png": 0, "raw": 0}
+    for record in _records(self.output):
+      pixel_bytes[record["shard"].format] += record["image"].nbytes
+    loaded = manifest.load(self.output)
+    for name, entry in report["formats"].items():
+      size = os.path.getsize(os.path.join(self.output, f"{name}-00000-of-00001.rec"))
+      self.assertEqual(entry["bytes"], size)
+      self.assertEqual(entry["pixel_bytes"], pixel_bytes[name])
+      self.assertTrue(loaded["formats"][name]["lossless"])
+    self.assertEqual(
+      loaded["features"],
+      {
+        "image": {"dtype": "uint8", "shape": [None, None, 3]},
+        "label": {
+          "dtype": "int64",
+          "shape": [],
+          "classes": ["astronaut", "chelsea", "coffee"],
+        },
+      },
+    )
+    self.assertEqual(loaded["supervised"], ["image", "label"])
+    self.assertEqual(loaded["splits"], {"train": {"samples": 45, "index": 0}})
+    self.assertNotIn("_journal.db", os.listdir(self.output))
+
+  def test_idx_files_point_at_the_records(self):
+    photos.class_folders(self.source)
+    self._convert()
+    for record in _records(self.output):
+      idx = pathlib.Path(self.output, record["shard"].path).with_suffix(".idx")
+      line = f"{record['id']}\t{record['row']['offset']}\n"
+      self.assertIn(line, idx.read_text())
+
+  def test_bytes_do_not_depend_on_workers_but_on_the_seed(self):
+    photos.class_folders(self.source, per_class=20)
+    made = []
+    for workers in (1, 2, 4):
+      output = os.path.join(self.root, f"by{workers}")
+      self._convert(output=output, workers=workers, shard_size=20_000)
+      made.append(photos.files(output))
+    self.assertGreater(len(made[0]), 12)
+    self.assertEqual(made[0], made[1])
+    self.assertEqual(made[0], made[2])
+    other = os.path.join(self.root, "other")
+    self._convert(output=other, seed=1, shard_size=20_000)
+    self.assertNotEqual(made[0]["index.npy"], photos.files(other)["index.npy"])
+
+  def test_golden_bytes(self):
+    for i in range(6):
+      pixels = np.arange(4 * (i + 2) * 3, dtype=np.uint8).reshape(4, i + 2, 3) + i
+      photos.save(f"{self.source}/{'ab'[i % 2]}/{i}.png", pixels)
+    self._convert("raw:1")
+    digests = {
+      name: hashlib.sha256(photos.files(self.output)[name]).hexdigest()[:16]
+      for name in ("index.npy", "raw-00000-of-00001.rec", "raw-00000-of-00001.idx")
+    }
+    self.assertEqual(digests, GOLDEN)
+
+  def test_what_cannot_be_a_sample_is_reported_and_counted(self):
+    photos.class_folders(self.source, per_class=3)
+    good = pathlib.Path(self.source, "coffee/0000.png").read_bytes()
+    bad = {
+      "coffee/cut.png": good[: len(good) // 2],
+      "coffee/notes.txt": b"not an image",
+      "coffee/empty.png": b"",
+      "coffee/.hidden.png": good,
+      "outside.png": good,
+    }
+    for name, data in bad.items():
+      pathlib.Path(self.source, name).write_bytes(data)
+    os.symlink("nowhere", os.path.join(self.source, "coffee/dangling.png"))
+    os.symlink("..", os.path.join(self.source, "coffee/circle"))
+    report = self._convert()
+    self.assertEqual(report.samples, 9)
+    self.assertEqual(
+      [skipped["path"] for skipped in report.skipped],
+      sorted([*bad, "coffee/dangling.png", "coffee/circle"]),
+    )
+    reasons = {skipped["path"]: skipped["reason"] for skipped in report.skipped}
+    self.assertEqual(reasons["outside.png"], "is in no class folder")
+    self.assertEqual(reasons["coffee/.hidden.png"], "is hidden")
+    self.assertIn("link", reasons["coffee/circle"])
+    self.assertTrue(all(reasons.values()))
+    self.assertEqual(manifest.load(self.output)["skipped"], report.skipped)
+    with self.assertRaisesRegex(ConvertError, r"coffee/cut.png cannot be decoded"):
+      self._convert(output=f"{self.root}/strict", on_error="raise")
+
+  def test_a_source_of_nothing_but_damage_is_an_error(self):
+    os.makedirs(f"{self.source}/class")
+    pathlib.Path(self.source, "class/a.png").write_bytes(b"no")
+    with self.assertRaisesRegex(ConvertError, "none of the 1 files .* class/a.png: "):
+      self._convert()
+    with self.assertRaisesRegex(manifest.ManifestError, "unfinished"):
+      manifest.load(self.output)
+
+  def test_mixed_channels_name_files_unless_channels_decides(self):
+    photos.class_folders(self.source, per_class=3, classes=2)
+    gray = photos.photo("camera")[:32, :40]
+    photos.save(f"{self.source}/coffee/gray.png", gray)
+    with self.assertRaisesRegex(
+      ConvertError,
+      r"mixes numbers of channels \(1 channels: coffee/gray.png; 3 channels: "
+      r"astronaut/0000.png, .* and 1 more\).*channels=",
+    ):
+      self._convert()
+    self._convert(output=f"{self.root}/rgb", channels=3)
+    records = _records(f"{self.root}/rgb")
+    self.assertLen(records, 7)
+    added = next(record for record in records if record["id"] == 6)
+    self.assertAllEqual(added["image"], np.repeat(gray[..., None], 3, -1))
+
+  def test_mixed_depths_name_files(self):
+    gray = photos.photo("camera")[:32, :40]
+    photos.save(f"{self.source}/a/8.png", gray)
+    photos.save(f"{self.source}/a/16.png", gray.astype(np.uint16) * 257)
+    with self.assertRaisesRegex(
+      ConvertError, r"mixes bit depths \(8 bits: a/8.png; 16 bits: a/16.png\)"
+    ):
+      self._convert()
+
+  def test_16_bits_and_gray(self):
+    deep = photos.photo("camera")[:32, :40].astype(np.uint16) * 201
+    for i in range(4):
+      photos.save(f"{self.source}/a/{i}.png", deep + i)
+    self._convert("png:1,raw:1")
+    loaded = manifest.load(self.output)
+    self.assertEqual(
+      loaded["features"]["image"], {"dtype": "uint16", "shape": [32, 40, 1]}
+    )
+    for record in _records(self.output):
+      self.assertAllEqual(record["image"][..., 0], deep + record["id"])
+    with self.assertRaisesRegex(ConvertError, r'"jpeg" holds .* 8 bits, but these'):
+      self._convert("jpeg:1", output=f"{self.root}/jpeg")
+
+  def test_jpeg_files_are_copied_and_other_files_encoded_because_it_is_asked(self):
+    photos.class_folders(self.source, per_class=4, extension="jpg")
+    report = self._convert("jpeg:1,raw:1")
+    sources = _sources(self.source)
+    for record in _records(self.output):
+      if record["shard"].format == "jpeg":
+        self.assertEqual(record["contents"], sources[record["id"]].read_bytes())
+      with Image.open(sources[record["id"]]) as image:
+        self.assertAllEqual(record["image"], np.asarray(image))
+    self.assertEqual(report.formats["jpeg"]["samples"], 6)
+    formats = manifest.load(self.output)["formats"]
+    self.assertTrue(formats["jpeg"]["lossless"])
+
+    shutil.rmtree(self.source)
+    photos.class_folders(self.source, per_class=4)
+    for mix, name in (("jpeg:1,raw:1", "jpeg"), ("webp-lossy:1,raw:1", "webp")):
+      output = f"{self.root}/{name}"
+      self._convert(mix, output=output)
+      formats = manifest.load(output)["formats"]
+      self.assertFalse(formats[name]["lossless"])
+      self.assertTrue(formats["raw"]["lossless"])
+      self.assertEqual(inspection.verify(output)["problems"], [])
+
+  def test_split_folders_are_splits(self):
+    for split, count in (("train", 6), ("val", 3), ("test", 2)):
+      photos.class_folders(f"{self.source}/{split}", per_class=count, seed=count)
+    self._convert()
+    loaded = manifest.load(self.output)
+    self.assertEqual(
+      loaded["splits"],
+      {
+        "train": {"samples": 18, "index": 0},
+        "val": {"samples": 9, "index": 1},
+        "test": {"samples": 6, "index": 2},
+      },
+    )
+    sources = _sources(self.source)
+    for record in _records(self.output):
+      self.assertStartsWith(
+        os.path.relpath(sources[record["id"]], self.source),
+        record["shard"].split + "/",
+      )
+      self.assertStartsWith(record["shard"].path, record["shard"].split + "-")
+    with self.assertRaisesRegex(ConvertError, "folders of splits, train, val, test"):
+      self._convert(output=f"{self.root}/other", splits="a:1,b:1")
+
+  def test_drawn_splits(self):
+    photos.class_folders(self.source, per_class=20)
+    self._convert(splits="train:.9,val:.1")
+    loaded = manifest.load(self.output)
+    self.assertEqual(loaded["splits"]["val"], {"samples": 6, "index": 1})
+    labels = [r["labels"][0] for r in _records(self.output) if r["row"]["split"] == 1]
+    self.assertEqual(sorted(labels), [0, 0, 1, 1, 2, 2])
+
+  def test_images_without_labels(self):
+    random = np.random.default_rng(0)
+    for i in range(5):
+      pixels = photos.crop(photos.photo("coffee"), (20, 30), random)
+      photos.save(f"{self.source}/{i}.png", pixels)
+    self._convert()
+    loaded = manifest.load(self.output)
+    self.assertIsNone(loaded.classes)
+    self.assertEqual(loaded["supervised"], ["image"])
+    self.assertEqual([record["labels"] for record in _records(self.output)], [[]] * 5)
+
+  def test_replicated_samples_are_in_every_format(self):
+    photos.class_folders(self.source, per_class=5)
+    report = self._convert("png:6,raw:4,webp:1", replicate=True)
+    self.assertEqual(report.samples, 15)
+    orders = {}
+    for record in _records(self.output):
+      orders.setdefault(record["shard"].format, []).append(record["id"])
+    self.assertEqual(set(orders), {"png", "raw", "webp"})
+    self.assertEqual(orders["png"], orders["raw"])
+    self.assertEqual(orders["png"], orders["webp"])
+    self.assertEqual(sorted(orders["png"]), list(range(15)))
+    self.assertTrue(manifest.load(self.output)["replicated"])
+    self.assertEqual(inspection.verify(self.output)["problems"], [])
+
+  def test_names_that_are_not_utf8(self):
+    photos.class_folders(self.source, per_class=2, classes=1)
+    folder = os.fsencode(self.source) + b"/astronaut/"
+    os.rename(folder + b"0000.png", folder + b"\xff\xfe.png")
+    with open(folder + b"\xfd.png", "wb") as file:
+      file.write(b"damaged")
+    report = self._convert()
+    self.assertEqual(report.samples, 2)
+    self.assertEqual(os.fsencode(report.skipped[0]["path"]), b"astronaut/\xfd.png")
+
+  def test_wrong_arguments_are_named(self):
+    photos.class_folders(self.source, per_class=1, classes=1)
+    for options, message in (
+      ({"seed": -1}, r"seed \(-1\) must be a whole number in \[0"),
+      ({"seed": 1.5}, r"seed \(1.5\)"),
+      ({"channels": 5}, r"channels \(5\)"),
+      ({"workers": 0}, r"workers \(0\)"),
+      ({"shard_size": 1}, r"shard_size \(1\)"),
+      ({"jpeg_quality": 101}, r"jpeg_quality \(101\)"),
+      ({"png_level": 10}, r"png_level \(10\)"),
+      ({"on_error": "ignore"}, r'on_error \("ignore"\)'),
+      ({"resume": True, "overwrite": True}, "must not both"),
+      ({"splits": "train"}, "splits .* must look like"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        self._convert(**options)
+    self.assertFalse(os.path.exists(self.output))
+
+
+class OutputTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.source = photos.class_folders(f"{self.root}/source", per_class=20)
+    self.output = f"{self.root}/dataset"
+
+  def _convert(self, **options):
+    options = {"shard_size": 50_000, "progress": False} | options
+    return convert(
+      self.source, self.output, options.pop("mix", "png:6,raw:4"), **options
+    )
+
+  def test_places_must_be_apart(self):
+    for source, output, message in (
+      (self.source, f"{self.source}/out", "output .* must not be inside source"),
+      (self.source, self.root, "source .* must not be inside output"),
+      (self.source, self.source, "must not be inside"),
+      (f"{self.root}/absent", self.output, "source .* must be an existing folder"),
+    ):
+      with self.assertRaisesRegex(ConvertError, message):
+        convert(source, output, "raw:1", progress=False)
+    self.assertFalse(os.path.exists(self.output))
+
+  def test_a_dataset_is_replaced_only_on_request(self):
+    self._convert()
+    before = photos.files(self.output)
+    with self.assertRaisesRegex(ConvertError, "already holds a dataset: overwrite"):
+      self._convert(mix="raw:1")
+    self.assertEqual(photos.files(self.output), before)
+    self._convert(mix="raw:1", overwrite=True)
+    after = photos.files(self.output)
+    self.assertNotIn("png-00000-of-00001.rec", after)
+    fresh = f"{self.root}/fresh"
+    convert(self.source, fresh, "raw:1", shard_size=50_000, progress=False)
+    self.assertEqual(after, photos.files(fresh))
+
+  def test_nothing_foreign_is_ever_removed(self):
+    os.makedirs(self.output)
+    for name in ("notes.txt", "mine.rec"):
+      path = pathlib.Path(self.output, name)
+      path.write_text("precious")
+      for options in ({}, {"resume": True}, {"overwrite": True}):
+        with self.assertRaisesRegex(ConvertError, f"holds {name}"):
+          self._convert(**options)
+      self.assertEqual(path.read_text(), "precious")
+      path.unlink()
+    self._convert()
+    path = pathlib.Path(self.output, "notes.txt")
+    path.write_text("precious")
+    with self.assertRaisesRegex(ConvertError, "holds notes.txt"):
+      self._convert(overwrite=True)
+    self.assertEqual(path.read_text(), "precious")
+    manifest.load(self.output)
+
+  def test_resume_of_a_finished_dataset_changes_nothing(self):
+    self._convert()
+    before = photos.files(self.output)
+    report = self._convert(resume=True)
+    self.assertEqual(report.samples, 60)
+    self.assertEqual(photos.files(self.output), before)
+    with self.assertRaisesRegex(ConvertError, "with seed 0, not 1: overwrite"):
+      self._convert(resume=True, seed=1)
+
+  def test_a_second_conversion_waits_outside(self):
+    os.makedirs(self.output)
+    descriptor = os.open(self.output, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with self.assertRaisesRegex(ConvertError, "written by another process"):
+      self._convert()
+    os.close(descriptor)
+    self._convert()
+
+  def test_an_output_that_cannot_be_made_is_one_clear_error(self):
+    pathlib.Path(self.output).touch()
+    with self.assertRaisesRegex(ConvertError, f"cannot write {self.output}"):
+      self._convert()
+
+  def _interrupt(self):
+    """Leaves a conversion that stopped when the disk was full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (45_000, hard))
+    try:
+      with self.assertRaisesRegex(ConvertError, "cannot .*resume=True") as caught:
+        self._convert(workers=1)
+    finally:
+      resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    return str(caught.exception)
+
+  def test_a_full_disk_is_one_clear_error_and_can_be_resumed(self):
+    message = self._interrupt()
+    self.assertRegex(message, rf"cannot write {self.output}.*: File too large")
+    left = photos.files(self.output)
+    self.assertNotIn("dataset.json", left)
+    self.assertFalse([name for name in left if name.endswith(".tmp")])
+    for read in (manifest.load, lambda path: self._convert()):
+      with self.assertRaisesRegex(Exception, "unfinished conversion.*resume"):
+        read(self.output)
+    self.assertIn("unfinished", inspection.inspect(self.output)["problems"][0])
+    self._convert(resume=True)
+    fresh = f"{self.root}/fresh"
+    self.output, resumed = fresh, self.output
+    self._convert()
+    self.assertEqual(photos.files(resumed), photos.files(fresh))
+
+  def test_resume_must_have_the_same_arguments_and_source(self):
+    self._interrupt()
+    with self.assertRaisesRegex(
+      ConvertError, r"cannot resume .*: seed \(1\) was 0 .*overwrite=True"
+    ):
+      self._convert(resume=True, seed=1)
+    with self.assertRaisesRegex(ConvertError, 'mix .* was {"raw": 4, "png": 6}'):
+      self._convert(resume=True, mix="png:1,raw:1")
+
+    added = pathlib.Path(self.source, "coffee", "new.png")
+    shutil.copy(f"{self.source}/coffee/0000.png", added)
+    with self.assertRaisesRegex(ConvertError, r"not the same.*added: coffee/new.png"):
+      self._convert(resume=True)
+    added.unlink()
+
+    victim = pathlib.Path(self.source, "coffee", "0003.png")
+    good = victim.read_bytes()
+    victim.write_bytes(good + b"\0")
+    with self.assertRaisesRegex(ConvertError, r"changed: coffee/0003.png"):
+      self._convert(resume=True)
+    # Of the same size, and so seen by its content only.
+    victim.write_bytes(bytes([*good[:-1], good[-1] ^ 1]))
+    with self.assertRaisesRegex(ConvertError, r"coffee/0003.png"):
+      self._convert(resume=True)
+    victim.unlink()
+    with self.assertRaisesRegex(ConvertError, r"removed: coffee/0003.png"):
+      self._convert(resume=True)
+    # Rewritten with the same content: only its time is new.
+    victim.write_bytes(good)
+    self.assertEqual(self._convert(resume=True).samples, 60)
+
+
+if __name__ == "__main__":
+  tf.test.main()

@@ -1,0 +1,89 @@
+"""The op library is found, recognised and loaded once."""
+
+import os
+import pathlib
+import threading
+from unittest import mock
+
+import tensorflow as tf
+
+from liquid_tf import _ops
+
+_MINOR = ".".join(tf.__version__.split(".")[:2])
+
+
+class OpsLibraryTest(tf.test.TestCase):
+  def _library(self, content: bytes) -> str:
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    path = folder / "_liquid_ops.so"
+    path.write_bytes(content)
+    return str(path)
+
+  def _with_library(self, path: str):
+    return mock.patch.dict(os.environ, {"LIQUID_OPS_LIBRARY": path})
+
+  def test_built_library_carries_the_running_version(self):
+    path = _ops.find(tf.__version__)
+    self.assertEqual(_ops.built_for(path), (_MINOR, tf.__version__))
+
+  def test_patch_version_does_not_matter(self):
+    self.assertEqual(_ops.find(f"{_MINOR}.99"), _ops.find(tf.__version__))
+
+  def test_library_of_another_version_is_refused_before_loading(self):
+    path = self._library(b"\0liquid_ops built for TensorFlow 1.15.5\0")
+    with self._with_library(path):
+      with self.assertRaisesRegex(
+        ImportError, rf"TensorFlow 2\.16 .*{path}.* TensorFlow 1\.15\.5.*make setup"
+      ):
+        _ops.find("2.16.2")
+      self.assertEqual(_ops.find("1.15.0"), path)
+
+  def test_minor_versions_are_compared_whole(self):
+    path = self._library(b"\0liquid_ops built for TensorFlow 2.160.2\0")
+    with self._with_library(path), self.assertRaises(ImportError):
+      _ops.find("2.16.2")
+
+  def test_other_file_is_refused(self):
+    path = self._library(b"\x7fELF")
+    with self._with_library(path):
+      with self.assertRaisesRegex(ImportError, "is not a liquid_tf op library"):
+        _ops.find(tf.__version__)
+
+  def test_missing_library_names_the_places(self):
+    with self._with_library("/nowhere/_liquid_ops.so"):
+      with self.assertRaisesRegex(ImportError, '"/nowhere/_liquid_ops.so".*make setup'):
+        _ops.find(tf.__version__)
+
+  def test_checkout_offers_one_library_per_version(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    for lane, version in (("bazel", "2.16.2"), ("bazel-2.21.0", "2.21.0")):
+      folder = root / "build" / lane / "bin" / "ops"
+      folder.mkdir(parents=True)
+      marker = f"liquid_ops built for TensorFlow {version}"
+      (folder / "_liquid_ops.so").write_bytes(b"\0" + marker.encode() + b"\0")
+    environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
+    package_file = str(root / "liquid_tf" / "_ops.py")
+    with (
+      mock.patch.object(_ops, "__file__", package_file),
+      mock.patch.dict(os.environ, environment, clear=True),
+    ):
+      self.assertIn("/bazel/", _ops.find("2.16.2"))
+      self.assertIn("/bazel-2.21.0/", _ops.find("2.21.0"))
+      with self.assertRaisesRegex(ImportError, "2.16.2; .*2.21.0"):
+        _ops.find("2.19.0")
+
+  def test_threads_load_one_module(self):
+    modules = []
+    threads = [
+      threading.Thread(target=lambda: modules.append(_ops.lib())) for _ in range(8)
+    ]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join()
+    self.assertLen(modules, 8)
+    self.assertLen({id(module) for module in modules}, 1)
+
+
+if __name__ == "__main__":
+  tf.test.main()

@@ -1,0 +1,181 @@
+#include "ops/containers/recordio/dataset_index.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ops/containers/recordio/little_endian.h"
+
+namespace liquid {
+namespace {
+
+const char kHeader[] =
+    "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
+    "('shard', '<u4'), ('offset', '<u8'), ('length', '<u8'), "
+    "('crc32c', '<u4'), ('height', '<u4'), ('width', '<u4'), "
+    "('channels', '|u1'), ('bits', '|u1'), ('pixels_hash', '<u8')], "
+    "'fortran_order': False, 'shape': (";
+
+ByteSpan Span(const std::string& text) {
+  return ByteSpan(text.data(), text.size());
+}
+
+std::string Npy(const std::string& rows, const std::string& count) {
+  std::string header = kHeader + count + ",), }";
+  header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
+  std::string out("\x93NUMPY\x01\x00", 8);
+  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(header.size()), &out);
+  return out + header + rows;
+}
+
+void AppendRow(const IndexRow& row, std::string* out) {
+  AppendLittleEndian<uint64_t>(row.sample, out);
+  AppendLittleEndian<uint8_t>(row.split, out);
+  AppendLittleEndian<uint8_t>(row.format, out);
+  AppendLittleEndian<uint32_t>(row.shard, out);
+  AppendLittleEndian<uint64_t>(row.offset, out);
+  AppendLittleEndian<uint64_t>(row.length, out);
+  AppendLittleEndian<uint32_t>(row.crc32c, out);
+  AppendLittleEndian<uint32_t>(row.height, out);
+  AppendLittleEndian<uint32_t>(row.width, out);
+  AppendLittleEndian<uint8_t>(row.channels, out);
+  AppendLittleEndian<uint8_t>(row.bits, out);
+  AppendLittleEndian<uint64_t>(row.pixels_hash, out);
+}
+
+IndexRow GoodRow() {
+  IndexRow row;
+  row.sample = 0x0102030405060708;
+  row.split = 1;
+  row.format = 2;
+  row.shard = 0x0a0b0c0d;
+  row.offset = 0x1000;
+  row.length = 64;
+  row.crc32c = 0xdeadbeef;
+  row.height = 48;
+  row.width = 32;
+  row.channels = 3;
+  row.bits = 16;
+  row.pixels_hash = 0xfedcba9876543210;
+  return row;
+}
+
+std::string Bytes(const IndexRow& row) {
+  std::string out;
+  AppendRow(row, &out);
+  return out;
+}
+
+TEST(DatasetIndexTest, ReadsEveryField) {
+  const std::string bytes = Bytes(GoodRow());
+  ASSERT_EQ(bytes.size(), kIndexRowBytes);
+  std::vector<IndexRow> rows;
+  const Status status = ParseIndex(Span(Npy(bytes, "1")), &rows);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].sample, 0x0102030405060708u);
+  EXPECT_EQ(rows[0].split, 1);
+  EXPECT_EQ(rows[0].format, 2);
+  EXPECT_EQ(rows[0].shard, 0x0a0b0c0du);
+  EXPECT_EQ(rows[0].offset, 0x1000u);
+  EXPECT_EQ(rows[0].length, 64u);
+  EXPECT_EQ(rows[0].crc32c, 0xdeadbeefu);
+  EXPECT_EQ(rows[0].height, 48u);
+  EXPECT_EQ(rows[0].width, 32u);
+  EXPECT_EQ(rows[0].channels, 3);
+  EXPECT_EQ(rows[0].bits, 16);
+  EXPECT_EQ(rows[0].pixels_hash, 0xfedcba9876543210u);
+}
+
+TEST(DatasetIndexTest, NoRowsAreAnIndexToo) {
+  std::vector<IndexRow> rows(3);
+  ASSERT_TRUE(ParseIndex(Span(Npy("", "0")), &rows).ok());
+  EXPECT_TRUE(rows.empty());
+}
+
+TEST(DatasetIndexTest, EveryTruncationIsFoundAndLeavesTheRows) {
+  const std::string npy = Npy(Bytes(GoodRow()), "1");
+  std::vector<IndexRow> rows(3);
+  for (size_t size = 0; size < npy.size(); ++size) {
+    const Status status = ParseIndex(Span(npy.substr(0, size)), &rows);
+    ASSERT_EQ(status.code(), StatusCode::kDataLoss) << size;
+    EXPECT_NE(status.message().find("offset"), std::string::npos);
+  }
+  EXPECT_EQ(rows.size(), 3u);
+}
+
+TEST(DatasetIndexTest, EveryFlippedHeaderByteIsFound) {
+  const std::string npy = Npy(Bytes(GoodRow()), "1");
+  std::vector<IndexRow> rows;
+  for (size_t i = 0; i < npy.size() - kIndexRowBytes; ++i) {
+    std::string damaged = npy;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
+    EXPECT_EQ(ParseIndex(Span(damaged), &rows).code(), StatusCode::kDataLoss)
+        << i;
+  }
+}
+
+TEST(DatasetIndexTest, CountsThatLieAreFound) {
+  const std::string row = Bytes(GoodRow());
+  std::vector<IndexRow> rows;
+  for (const char* count : {"0", "2", "", "1, 1", "-1", "1e0",
+                            "354745078340568301", "99999999999999999999"}) {
+    EXPECT_EQ(ParseIndex(Span(Npy(row, count)), &rows).code(),
+              StatusCode::kDataLoss)
+        << count;
+  }
+}
+
+TEST(DatasetIndexTest, EveryImpossibleValueIsFoundAtItsOffset) {
+  struct Case {
+    void (*spoil)(IndexRow*);
+    size_t offset;
+  };
+  const Case cases[] = {
+      {[](IndexRow* row) { row->format = 7; }, 9},
+      {[](IndexRow* row) { row->offset = 6; }, 14},
+      {[](IndexRow* row) { row->offset = ~uint64_t{3}; }, 14},
+      {[](IndexRow* row) { row->length = 66; }, 22},
+      {[](IndexRow* row) { row->length = 28; }, 22},
+      {[](IndexRow* row) { row->length = uint64_t{1} << 32; }, 22},
+      {[](IndexRow* row) { row->height = 0; }, 34},
+      {[](IndexRow* row) { row->width = 0; }, 34},
+      {[](IndexRow* row) { row->channels = 0; }, 42},
+      {[](IndexRow* row) { row->channels = 5; }, 42},
+      {[](IndexRow* row) { row->bits = 12; }, 43},
+  };
+  for (const Case& spoiled : cases) {
+    IndexRow row = GoodRow();
+    spoiled.spoil(&row);
+    const std::string bytes = Bytes(GoodRow()) + Bytes(row);
+    std::vector<IndexRow> rows;
+    const Status status = ParseIndexRows(Span(bytes), &rows);
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    const std::string end =
+        "at offset " + std::to_string(kIndexRowBytes + spoiled.offset);
+    EXPECT_EQ(status.message().substr(status.message().size() - end.size()),
+              end)
+        << status.message();
+  }
+}
+
+TEST(DatasetIndexTest, RowsMustAscend) {
+  const IndexRow first = GoodRow();
+  std::vector<IndexRow> rows;
+  const auto parse = [&](const IndexRow& second) {
+    return ParseIndex(Span(Npy(Bytes(first) + Bytes(second), "2")), &rows);
+  };
+  EXPECT_EQ(parse(first).code(), StatusCode::kDataLoss);
+  IndexRow second = first;
+  second.offset += 64;
+  EXPECT_TRUE(parse(second).ok());
+  second.shard -= 1;
+  EXPECT_EQ(parse(second).code(), StatusCode::kDataLoss);
+  second.format += 1;
+  EXPECT_TRUE(parse(second).ok());
+  second.split -= 1;
+  EXPECT_EQ(parse(second).code(), StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace liquid

@@ -1,0 +1,256 @@
+#include "ops/containers/recordio/recordio.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace liquid {
+namespace {
+
+const std::string kMagic("\x0a\x23\xd7\xce", 4);
+
+ByteSpan Span(const std::string& text) {
+  return ByteSpan(text.data(), text.size());
+}
+
+std::string String(ByteSpan span) {
+  return std::string(reinterpret_cast<const char*>(span.data), span.size);
+}
+
+std::string FromHex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(
+        static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+std::string Framed(const std::string& payload) {
+  std::string out;
+  const Status status = AppendRecord(Span(payload), &out);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+TEST(RecordIOTest, GoldenBytes) {
+  EXPECT_EQ(Framed(""), FromHex("0a23d7ce00000000"));
+  EXPECT_EQ(Framed(kMagic), FromHex("0a23d7ce000000200a23d7ce00000060"));
+  EXPECT_EQ(Framed("a" + kMagic), FromHex("0a23d7ce05000000610a23d7ce000000"));
+  EXPECT_EQ(Framed("abcd" + kMagic + kMagic + "e"),
+            FromHex("0a23d7ce0400002061626364"
+                    "0a23d7ce00000040"
+                    "0a23d7ce0100006065000000"));
+}
+
+TEST(RecordIOTest, AppendsBehindWhatIsThere) {
+  std::string out = "before";
+  ASSERT_TRUE(AppendRecord(Span("abcd"), &out).ok());
+  EXPECT_EQ(out, "before" + FromHex("0a23d7ce0400000061626364"));
+}
+
+TEST(RecordIOTest, SplitsAtTheMagicOnlyWhereItIsAligned) {
+  for (size_t before = 0; before < 12; ++before) {
+    for (size_t after = 0; after < 6; ++after) {
+      const std::string payload =
+          std::string(before, 'x') + kMagic + std::string(after, 'y');
+      const std::string framed = Framed(payload);
+      const bool whole = (static_cast<uint8_t>(framed[7]) >> 5) == 0;
+      EXPECT_EQ(whole, before % 4 != 0) << before;
+      std::string scratch;
+      ByteSpan parsed;
+      ASSERT_TRUE(ParseRecord(Span(framed), &scratch, &parsed).ok());
+      EXPECT_EQ(String(parsed), payload) << before << " " << after;
+    }
+  }
+}
+
+// Payloads over an alphabet of magics and their halves.
+TEST(RecordIOTest, RandomPayloadsComeBack) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 5000; ++round) {
+    std::string payload;
+    const int pieces = static_cast<int>(random() % 12);
+    for (int i = 0; i < pieces; ++i) {
+      switch (random() % 4) {
+        case 0:
+          payload += kMagic;
+          break;
+        case 1:
+          payload += kMagic.substr(0, random() % 4);
+          break;
+        case 2:
+          payload += kMagic.substr(random() % 4);
+          break;
+        default:
+          payload += std::string(random() % 9, static_cast<char>(random()));
+      }
+    }
+    const std::string framed = Framed(payload);
+    EXPECT_EQ(framed.size() % 4, 0u);
+    // No reader that scans for heads can be misled.
+    size_t heads = 0;
+    for (size_t i = 0; i + 8 <= framed.size(); i += 4) {
+      const bool magic = framed.compare(i, 4, kMagic) == 0;
+      const int flag = static_cast<uint8_t>(framed[i + 7]) >> 5;
+      if (magic && flag <= 1) ++heads;
+    }
+    EXPECT_EQ(heads, 1u);
+    std::string scratch;
+    ByteSpan parsed;
+    const Status status = ParseRecord(Span(framed), &scratch, &parsed);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(String(parsed), payload);
+  }
+}
+
+TEST(RecordIOTest, EveryTruncationAndExtensionIsFound) {
+  for (const std::string& payload :
+       {std::string("hello"), kMagic + "abcd" + kMagic + "z"}) {
+    const std::string framed = Framed(payload);
+    std::string scratch;
+    ByteSpan parsed;
+    for (size_t size = 0; size < framed.size(); ++size) {
+      const std::string cut = framed.substr(0, size);
+      const Status status = ParseRecord(Span(cut), &scratch, &parsed);
+      EXPECT_EQ(status.code(), StatusCode::kDataLoss) << size;
+      EXPECT_NE(status.message().find("offset"), std::string::npos);
+    }
+    const std::string longer = framed + std::string(4, '\0');
+    const Status status = ParseRecord(Span(longer), &scratch, &parsed);
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_NE(status.message().find("offset " + std::to_string(framed.size())),
+              std::string::npos)
+        << status.message();
+  }
+}
+
+TEST(RecordIOTest, EveryDamagedHeaderByteIsFoundOrKeepsThePayloadsSize) {
+  const std::string framed = Framed("hello" + std::string(3, '!'));
+  for (size_t i = 0; i < 8; ++i) {
+    for (int value = 1; value < 256; ++value) {
+      std::string damaged = framed;
+      damaged[i] = static_cast<char>(damaged[i] ^ value);
+      std::string scratch;
+      ByteSpan parsed;
+      if (ParseRecord(Span(damaged), &scratch, &parsed).ok()) {
+        // Only the three paddable lengths round to the same record.
+        EXPECT_EQ(i, 4u);
+        EXPECT_GE(parsed.size, 5u);
+        EXPECT_LE(parsed.size, 8u);
+      }
+    }
+  }
+}
+
+TEST(RecordIOTest, PartFlagsMustFollowEachOther) {
+  std::string scratch;
+  ByteSpan parsed;
+  // middle and last at the start; whole and first inside; an unknown flag.
+  for (const char* hex :
+       {"0a23d7ce00000040", "0a23d7ce00000060",
+        "0a23d7ce000000200a23d7ce00000000", "0a23d7ce000000200a23d7ce00000020",
+        "0a23d7ce000000800a23d7ce00000060", "0a23d7ce000000e0"}) {
+    EXPECT_EQ(ParseRecord(Span(FromHex(hex)), &scratch, &parsed).code(),
+              StatusCode::kDataLoss)
+        << hex;
+  }
+}
+
+TEST(RecordIOTest, PayloadsOf512MiBAreRefused) {
+  std::string out;
+  const uint8_t byte = 0;
+  const Status status =
+      AppendRecord(ByteSpan(&byte, size_t{kRecordIOMaxPart} + 1), &out);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(out.empty());
+}
+
+std::string Payload(const SampleRecord& sample) {
+  std::string out;
+  const Status status = AppendSamplePayload(sample, &out);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+TEST(SamplePayloadTest, GoldenBytes) {
+  SampleRecord sample;
+  sample.id = 0x0102;
+  sample.labels = {1.0f};
+  const std::string image = "img";
+  sample.image = Span(image);
+  EXPECT_EQ(Payload(sample), FromHex("00000000"
+                                     "0000803f"
+                                     "0201000000000000"
+                                     "0000000000000000"
+                                     "696d67"));
+  const std::string example = "ex";
+  sample.labels = {1.0f, 2.0f};
+  sample.example = Span(example);
+  EXPECT_EQ(Payload(sample), FromHex("02000000"
+                                     "00000000"
+                                     "0201000000000000"
+                                     "0300000000000000"
+                                     "0000803f00000040"
+                                     "696d676578"));
+  sample.labels = {};
+  EXPECT_EQ(Payload(sample).substr(0, 8), FromHex("000000000000c07f"));
+}
+
+TEST(SamplePayloadTest, ComesBack) {
+  for (size_t labels = 0; labels < 5; ++labels) {
+    for (size_t example = 0; example < 3; ++example) {
+      SampleRecord sample;
+      sample.id = 1 + labels;
+      for (size_t i = 0; i < labels; ++i) {
+        sample.labels.push_back(static_cast<float>(i) - 0.5f);
+      }
+      const std::string image = "image bytes";
+      const std::string features(example, 'e');
+      sample.image = Span(image);
+      sample.example = Span(features);
+      const std::string payload = Payload(sample);
+      SampleRecord parsed;
+      const Status status = ParseSamplePayload(Span(payload), &parsed);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(parsed.id, sample.id);
+      EXPECT_EQ(parsed.labels, sample.labels);
+      EXPECT_EQ(String(parsed.image), image);
+      EXPECT_EQ(String(parsed.example), features);
+    }
+  }
+}
+
+TEST(SamplePayloadTest, AnExampleWithoutAnImageIsRefused) {
+  SampleRecord sample;
+  const std::string example = "example";
+  sample.example = Span(example);
+  std::string out;
+  EXPECT_EQ(AppendSamplePayload(sample, &out).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(SamplePayloadTest, LiesAreFound) {
+  SampleRecord parsed;
+  const std::string header(24, '\0');
+  for (size_t size = 0; size < 24; ++size) {
+    EXPECT_EQ(ParseSamplePayload(Span(header.substr(0, size)), &parsed).code(),
+              StatusCode::kDataLoss);
+  }
+  std::string many_labels = header;
+  many_labels[0] = many_labels[3] = '\xff';
+  EXPECT_EQ(ParseSamplePayload(Span(many_labels), &parsed).code(),
+            StatusCode::kDataLoss);
+  std::string long_image = header + "abc";
+  long_image[16] = 4;
+  const Status status = ParseSamplePayload(Span(long_image), &parsed);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_NE(status.message().find("offset 16"), std::string::npos);
+  long_image[16] = 3;
+  EXPECT_TRUE(ParseSamplePayload(Span(long_image), &parsed).ok());
+}
+
+}  // namespace
+}  // namespace liquid

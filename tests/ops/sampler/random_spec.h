@@ -1,0 +1,55 @@
+// Specs to plan, of every shape that has a special case.
+#ifndef LIQUID_TESTS_OPS_SAMPLER_RANDOM_SPEC_H_
+#define LIQUID_TESTS_OPS_SAMPLER_RANDOM_SPEC_H_
+
+#include <cstdint>
+
+#include "ops/core/rng.h"
+#include "ops/sampler/planner.h"
+
+namespace liquid {
+
+// A stream for tests: a pure function of `seed`.
+inline RandomStream TestStream(uint64_t seed) {
+  return RandomStream(seed, 0, RngPurpose::kBatchOrder);
+}
+
+// 1 to 5 formats of at most `most` samples each. Empty and one-sample formats,
+// empty files, nothing and everything cached, fills of any size and batches
+// larger than the dataset are all likely.
+inline PlanSpec RandomSpec(RandomStream* random, uint64_t most) {
+  PlanSpec spec;
+  spec.seed = random->Next();
+  spec.formats.resize(1 + random->Below(5));
+  uint64_t total = 0;
+  for (FormatSpec& format : spec.formats) {
+    uint64_t samples = random->Below(most + 1);
+    if (random->Below(6) == 0) samples = random->Below(2);
+    total += samples;
+    uint64_t left = samples;
+    const uint64_t files = 1 + random->Below(12);
+    for (uint64_t i = 1; i < files; ++i) {
+      format.files.push_back(random->Below(left / 2 + 1));
+      left -= format.files.back();
+    }
+    format.files.push_back(left);
+    switch (random->Below(4)) {
+      case 0:
+        format.cached = 0;
+        break;
+      case 1:
+        format.cached = samples;
+        break;
+      default:
+        format.cached = random->Below(samples + 1);
+    }
+    format.fill = random->Below(2) == 0 ? 0 : random->Below(samples + 10);
+  }
+  spec.batch_size =
+      1 + random->Below(random->Below(4) == 0 ? 2 * total + 2 : total / 8 + 1);
+  return spec;
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_TESTS_OPS_SAMPLER_RANDOM_SPEC_H_

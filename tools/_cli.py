@@ -1,0 +1,112 @@
+"""What every tool does alike: flags, errors in one sentence, exit codes.
+
+Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+# TensorFlow's greetings would bury the one sentence that matters.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+from absl import app, flags  # noqa: E402
+
+FAILED = 1
+WRONG_FLAGS = 2
+TOO_NOISY = 3
+
+
+class FlagsError(Exception):
+  """Flags that contradict each other, or an argument that is missing."""
+
+
+def _say(text: str) -> None:
+  print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr)
+
+
+def _wrong_flags(error: Exception) -> None:
+  _say(f"{error}\nTry --help.")
+  sys.exit(WRONG_FLAGS)
+
+
+def _parse(argv: list[str]) -> list[str]:
+  try:
+    return flags.FLAGS(argv)
+  except flags.Error as error:
+    _wrong_flags(error)
+
+
+def _failures() -> tuple[type[Exception], ...]:
+  """What the work may raise that is the user's to mend, not a bug."""
+  import tensorflow as tf
+
+  from liquid_tf.convert import ConvertError
+  from liquid_tf.manifest import ManifestError
+
+  return (
+    ConvertError,
+    ManifestError,
+    ValueError,
+    ImportError,
+    OSError,
+    tf.errors.OpError,
+  )
+
+
+def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
+  """Parses flags, runs `main` and ends the process with its exit code.
+
+  Args:
+    main: takes the arguments that are no flags, without the program's name; returns an
+      exit code; may raise FlagsError.
+    resume: what to do after an interrupt, for people.
+  """
+
+  def guarded(argv: list[str]) -> int:
+    try:
+      return main(argv[1:])
+    except FlagsError as error:
+      _wrong_flags(error)
+    except KeyboardInterrupt:
+      _say(f"interrupted{': ' + resume if resume else ''}")
+      return FAILED
+    except Exception as error:
+      if not isinstance(error, _failures()):
+        raise
+      _say(str(error))
+      return FAILED
+
+  if {"--help", "-help", "--helpshort", "--helpfull"} & set(sys.argv[1:]):
+    app.usage(shorthelp="--helpfull" not in sys.argv, writeto_stdout=True)
+    sys.exit(0)
+  app.run(guarded, flags_parser=_parse)
+
+
+def print_json(value: dict[str, Any]) -> None:
+  """Writes one JSON object to stdout."""
+  print(json.dumps(value))
+
+
+def table(rows: list[list[str]]) -> str:
+  """Aligns columns: the first to the left, the others to the right."""
+  widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+  return "\n".join(
+    "  ".join(
+      cell.ljust(width) if i == 0 else cell.rjust(width)
+      for i, (cell, width) in enumerate(zip(row, widths))
+    )
+    for row in rows
+  )
+
+
+def size(count: int) -> str:
+  """Bytes for people."""
+  value = float(count)
+  for unit in ("B", "KiB", "MiB", "GiB"):
+    if value < 1024:
+      return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+    value /= 1024
+  return f"{value:.1f} TiB"

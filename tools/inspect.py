@@ -1,0 +1,82 @@
+"""Says what is in a Liquid dataset, and whether it is right.
+
+python -m tools.inspect photos.liquid
+python -m tools.inspect photos.liquid --verify
+python -m tools.inspect photos.liquid --sample=7 --export=seven.png
+"""
+
+import sys
+
+from absl import flags
+
+from tools import _cli
+
+_VERIFY = flags.DEFINE_bool("verify", False, "read every record, decode every image")
+_SAMPLE = flags.DEFINE_integer("sample", None, "say where this sample is stored")
+_EXPORT = flags.DEFINE_string("export", None, "write the sample's image to this PNG")
+_JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
+
+
+def _print(result: dict) -> None:
+  if result["formats"]:
+    rows = [["format", "samples", "on disk", "pixels", "lossless", "share"]]
+    shares = sum(result["mix"].values())
+    rows += [
+      [
+        name,
+        str(entry["samples"]),
+        _cli.size(entry["bytes"]),
+        _cli.size(entry["pixel_bytes"]),
+        "yes" if entry["lossless"] else "no",
+        f"{result['mix'].get(name, 0) / shares:.1%}",
+      ]
+      for name, entry in result["formats"].items()
+    ]
+    print(_cli.table(rows), file=sys.stderr)
+    splits = ", ".join(f"{name} {count}" for name, count in result["splits"].items())
+    print(
+      f"{result['samples']} samples ({splits}), {_cli.size(result['bytes'])} in "
+      f"{result['shards']} shards",
+      file=sys.stderr,
+    )
+  for encoding in result.get("encodings", []):
+    print(
+      f"sample {encoding['sample']}: {encoding['shard']}, record {encoding['record']}, "
+      f"offset {encoding['offset']}, {encoding['length']} bytes",
+      file=sys.stderr,
+    )
+  if "verified" in result:
+    print(f"{result['verified']} records verified", file=sys.stderr)
+  for problem in result["problems"]:
+    print(f"problem: {problem}", file=sys.stderr)
+
+
+def main(arguments: list[str]) -> int:
+  if len(arguments) != 1:
+    raise _cli.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
+  if _EXPORT.value and _SAMPLE.value is None:
+    raise _cli.FlagsError("--export needs --sample")
+  from liquid_tf import inspection
+
+  path = arguments[0]
+  if _VERIFY.value:
+    result = inspection.verify(path, progress=True)
+  else:
+    result = inspection.inspect(path)
+  if _SAMPLE.value is not None and result["formats"]:
+    if not 0 <= _SAMPLE.value < result["samples"]:
+      raise _cli.FlagsError(
+        f"--sample ({_SAMPLE.value}) must be in [0, {result['samples'] - 1}]"
+      )
+    result["encodings"] = inspection.find_sample(path, _SAMPLE.value)
+  if _EXPORT.value and result["formats"]:
+    inspection.export_sample(path, _SAMPLE.value, _EXPORT.value)
+    result["exported"] = _EXPORT.value
+  if _JSON.value:
+    _cli.print_json(result)
+  _print(result)
+  return _cli.FAILED if result["problems"] else 0
+
+
+if __name__ == "__main__":
+  _cli.run(main)

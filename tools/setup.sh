@@ -1,0 +1,105 @@
+#!/bin/bash
+# Prepares a Debian or Ubuntu machine: installs the system packages that are
+# missing, then makes a virtual environment from requirements/.
+#
+# usage: tools/setup.sh VENV REQUIREMENTS...
+#
+# PYTHON chooses the interpreter, BAZEL a Bazel other than the system's.
+set -euo pipefail
+
+readonly venv="${1:?usage: tools/setup.sh VENV REQUIREMENTS...}"
+shift
+
+say() { echo "setup: $*" >&2; }
+
+fail() {
+  say "$*"
+  exit 1
+}
+
+has_header() {
+  local dir
+  for dir in /usr/include "/usr/include/$(uname -m)-linux-gnu" /usr/local/include; do
+    [[ -e "${dir}/$1" ]] && return 0
+  done
+  return 1
+}
+
+# TensorFlow 2.16 and the pinned packages meet in these versions of Python.
+usable_python() {
+  "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
+    2>/dev/null
+}
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-python3 python3.12 python3.11}; do
+    if usable_python "${candidate}"; then
+      echo "${candidate}"
+      return
+    fi
+  done
+}
+
+missing_packages() {
+  local name package
+  while read -r name package; do
+    command -v "${name}" >/dev/null || echo "${package}"
+  done <<EOF
+g++ g++
+${BAZEL:-bazel} bazel-bootstrap
+clang-format-16 clang-format-16
+python3 python3
+EOF
+  while read -r name package; do
+    has_header "${name}" || echo "${package}"
+  done <<EOF
+benchmark/benchmark.h libbenchmark-dev
+gmock/gmock.h libgmock-dev
+gtest/gtest.h libgtest-dev
+jpeglib.h libjpeg-dev
+libdeflate.h libdeflate-dev
+spng.h libspng-dev
+webp/decode.h libwebp-dev
+xxhash.h libxxhash-dev
+zlib.h zlib1g-dev
+EOF
+  local python
+  python="$(find_python)"
+  if ! "${python:-python3}" -c 'import ensurepip' 2>/dev/null; then
+    echo python3-venv
+  fi
+}
+
+install_packages() {
+  local -a missing as_root=()
+  mapfile -t missing < <(missing_packages)
+  if ((${#missing[@]} == 0)); then return; fi
+  say "missing system packages: ${missing[*]}"
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      fail "install them as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  command -v apt-get >/dev/null ||
+    fail "there is no apt-get here; install what these packages hold by hand"
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+  "${as_root[@]}" apt-get update -q >&2
+  "${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+}
+
+make_venv() {
+  local python
+  python="$(find_python)"
+  [[ -n "${python}" ]] ||
+    fail "Python (${PYTHON:-python3}) must be 3.11 or 3.12; set PYTHON to one"
+  say "making ${venv} with $("${python}" --version)"
+  "${python}" -m venv "${venv}"
+  local -a files=()
+  local file
+  for file in "$@"; do files+=(-r "${file}"); done
+  "${venv}/bin/python" -m pip install --disable-pip-version-check --quiet "${files[@]}"
+}
+
+install_packages
+make_venv "$@"
