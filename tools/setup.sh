@@ -62,7 +62,6 @@ libdeflate.h libdeflate-dev
 spng.h libspng-dev
 webp/decode.h libwebp-dev
 xxhash.h libxxhash-dev
-zlib.h zlib1g-dev
 EOF
   local python
   python="$(find_python)"

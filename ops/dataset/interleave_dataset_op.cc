@@ -258,6 +258,7 @@ class InterleaveDatasetOp::Dataset::Iterator
         prefix(), "next_epoch",
         plan_ == nullptr ? dataset()->snapshot_->next_epoch() : -1));
     if (plan_ == nullptr) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
     for (size_t f = 0; f < held_.size(); ++f) {
       TF_RETURN_IF_ERROR(
           writer->WriteTensor(prefix(), absl::StrCat("held", f), held_[f]));

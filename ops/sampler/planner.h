@@ -15,14 +15,13 @@
 // the cached samples: for a slack of S_f, the format's part of a batch or what
 // `fill` asks beyond C_f, whichever is more. With H_f samples held at the start
 // (none or C_f):
-//  - Before the first draw, samples are loaded until C_f + S_f are in memory.
-//  In
-//    an epoch that starts with nothing held though C_f > 0, only until `fill`
-//    or a batch's part is: waiting for the whole cache would delay the first
-//    batch.
+//  - Before the first draw, samples are loaded until C_f + S_f are in memory;
+//    in an epoch that starts with nothing held though C_f > 0, only until
+//    `fill` or a batch's part is. Waiting for the whole cache would delay the
+//    first batch.
 //  - After each draw, up to two samples are loaded while there is room. Once
-//  the
-//    region is full that is one for each evicted draw; before, it is a ramp.
+//    the region is full that is one for each evicted draw; before, it is a
+//    ramp.
 // So a region is never empty while draws of its format remain. In memory are
 // u undrawn and k kept samples, with k <= C_f. If the disk has more, either
 // memory is full, and u = C_f + S_f - k >= S_f >= 1; or it is not yet, and then

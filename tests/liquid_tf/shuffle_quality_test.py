@@ -24,7 +24,10 @@ _EPOCHS = 120
 
 
 def liquid_orders(cached: int) -> list[np.ndarray]:
-  """Stored positions in draw order, one array an epoch, from the second on."""
+  """Stored positions in draw order, one array an epoch.
+
+  Each epoch has two before it, so that what it holds comes from a usual one.
+  """
   return [
     _ops.lib()
     .liquid_plan_epoch(
@@ -34,11 +37,11 @@ def liquid_orders(cached: int) -> list[np.ndarray]:
       fill=[_MEMORY],
       seed=1,
       batch_size=32,
-      first_epoch=0,
+      first_epoch=epoch - 2,
       epoch=epoch,
     )
     .sample.numpy()
-    for epoch in range(1, 1 + _EPOCHS)
+    for epoch in range(2, 2 + _EPOCHS)
   ]
 
 

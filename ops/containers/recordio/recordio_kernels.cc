@@ -43,6 +43,12 @@ absl::Status ScalarInput(OpKernelContext* context, int index,
   return absl::OkStatus();
 }
 
+std::string Size(const ImageInfo& info) {
+  return std::to_string(info.height) + " x " + std::to_string(info.width) +
+         " x " + std::to_string(info.channels) + " of " +
+         std::to_string(info.bits) + " bits";
+}
+
 class ReadFileOp : public OpKernel {
  public:
   explicit ReadFileOp(OpKernelConstruction* context) : OpKernel(context) {
@@ -281,7 +287,8 @@ class VerifyRecordsOp : public OpKernel {
     LIQUID_RETURN_IF_ERROR(Peek(format, sample->image, limits_, &found));
     if (found.height != info.height || found.width != info.width ||
         found.channels != info.channels || found.bits != info.bits) {
-      return DataLoss("the image's size differs from the index's");
+      return DataLoss("the image's size differs from the index's: " +
+                      Size(found) + ", not " + Size(info));
     }
     pixels->resize(info.PixelBytes());
     const Window whole{0, 0, info.height, info.width};

@@ -1,0 +1,304 @@
+"""The codecs as ops: against Pillow and tf.io, in graphs, batches and tf.data."""
+
+import io
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+from PIL import Image
+from skimage import data as skimage_data
+
+from liquid_tf import _ops, codecs
+
+_DATA = pathlib.Path(skimage_data.__file__).parent
+_PHOTOS = ("astronaut", "camera", "chelsea", "coffee", "horse", "logo", "page")
+
+_DECODERS = {
+  "raw": codecs.decode_raw,
+  "png": codecs.decode_png,
+  "jpeg": codecs.decode_jpeg,
+  "webp": codecs.decode_webp,
+  "bmp": codecs.decode_bmp,
+}
+_ENCODERS = {
+  "raw": codecs.encode_raw,
+  "png": codecs.encode_png,
+  "jpeg": codecs.encode_jpeg,
+  "webp": codecs.encode_webp,
+  "bmp": codecs.encode_bmp,
+}
+_PEEKS = {
+  "raw": codecs.peek_raw,
+  "png": codecs.peek_png,
+  "jpeg": codecs.peek_jpeg,
+  "webp": codecs.peek_webp,
+  "bmp": codecs.peek_bmp,
+}
+
+
+def _photo(name: str) -> bytes:
+  return (_DATA / f"{name}.png").read_bytes()
+
+
+def _pixels(channels: int = 3, dtype=np.uint8, size=(37, 53)) -> np.ndarray:
+  random = np.random.default_rng(channels)
+  top = np.iinfo(dtype).max
+  return random.integers(0, top, (*size, channels), dtype, endpoint=True)
+
+
+def _pillow(contents: bytes) -> np.ndarray:
+  """Pillow's pixels as HWC, with a palette made RGB or RGBA."""
+  with Image.open(io.BytesIO(contents)) as image:
+    image.load()
+    if image.mode == "P":
+      image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+    elif image.mode == "1":
+      image = image.convert("L")
+    array = np.asarray(image)
+  return array[..., np.newaxis] if array.ndim == 2 else array
+
+
+def _save(array: np.ndarray, **options) -> bytes:
+  stream = io.BytesIO()
+  Image.fromarray(array).save(stream, **options)
+  return stream.getvalue()
+
+
+class CodecsTest(tf.test.TestCase, parameterized.TestCase):
+  @parameterized.parameters(*_PHOTOS)
+  def test_png_equals_tf_and_pillow(self, name):
+    contents = _photo(name)
+    decoded = codecs.decode_png(contents)
+    self.assertAllEqual(decoded, _pillow(contents))
+    self.assertAllEqual(decoded, tf.io.decode_png(contents))
+
+  @parameterized.product(
+    subsampling=["4:4:4", "4:2:2", "4:2:0"],
+    progressive=[False, True],
+    quality=[30, 90],
+  )
+  def test_jpeg_equals_pillow(self, subsampling, progressive, quality):
+    photo = np.array(Image.open(_DATA / "astronaut.png"))[100:307, 50:301]
+    contents = _save(
+      photo,
+      format="JPEG",
+      subsampling=subsampling,
+      progressive=progressive,
+      quality=quality,
+    )
+    self.assertAllEqual(codecs.decode_jpeg(contents), _pillow(contents))
+
+  def test_gray_jpeg_equals_pillow(self):
+    contents = _save(np.array(Image.open(_DATA / "camera.png")), format="JPEG")
+    decoded = codecs.decode_jpeg(contents)
+    self.assertEqual(decoded.shape, (512, 512, 1))
+    self.assertAllEqual(decoded, _pillow(contents))
+
+  @parameterized.product(channels=[3, 4], lossless=[False, True])
+  def test_webp_equals_pillow(self, channels, lossless):
+    contents = _save(_pixels(channels), format="WEBP", lossless=lossless, quality=70)
+    self.assertAllEqual(codecs.decode_webp(contents), _pillow(contents))
+
+  @parameterized.parameters(1, 3, 4)
+  def test_bmp_equals_pillow(self, channels):
+    pixels = _pixels(channels)
+    contents = _save(pixels[..., 0] if channels == 1 else pixels, format="BMP")
+    self.assertAllEqual(codecs.decode_bmp(contents), _pillow(contents))
+
+  @parameterized.product(format=["png", "bmp", "webp"], channels=[1, 3, 4])
+  def test_pillow_reads_what_is_encoded(self, format, channels):  # noqa: A002
+    if format == "webp" and channels == 1:
+      self.skipTest("webp has no gray")
+    pixels = _pixels(channels)
+    contents = _ENCODERS[format](pixels).numpy()
+    self.assertAllEqual(_pillow(contents), pixels)
+
+  def test_tf_reads_what_is_encoded(self):
+    for channels in (1, 2, 3, 4):
+      for dtype in (np.uint8, np.uint16):
+        pixels = _pixels(channels, dtype)
+        contents = codecs.encode_png(pixels)
+        self.assertAllEqual(tf.io.decode_png(contents, dtype=dtype), pixels)
+    self.assertAllEqual(tf.io.decode_bmp(codecs.encode_bmp(_pixels(3))), _pixels(3))
+    self.assertEqual(
+      tf.io.decode_jpeg(codecs.encode_jpeg(_pixels(3))).shape, (37, 53, 3)
+    )
+
+  def test_png_is_about_as_small_as_pillows(self):
+    photo = np.array(Image.open(_DATA / "coffee.png"))
+    ours = len(codecs.encode_png(photo).numpy())
+    self.assertLess(ours, 1.05 * len(_save(photo, format="PNG")))
+
+  def test_sixteen_bits_equal_tf(self):
+    for channels in (1, 2, 3, 4):
+      pixels = _pixels(channels, np.uint16)
+      contents = tf.io.encode_png(pixels)
+      self.assertAllEqual(codecs.decode_png(contents, dtype=tf.uint16), pixels)
+      self.assertAllEqual(codecs.decode_png(contents), tf.io.decode_png(contents))
+      self.assertEqual(codecs.peek_png(contents).bits, 16)
+
+  def test_eight_bits_as_sixteen_equal_tf(self):
+    contents = _photo("chelsea")
+    self.assertAllEqual(
+      codecs.decode_png(contents, dtype=tf.uint16),
+      tf.io.decode_png(contents, dtype=tf.uint16),
+    )
+
+  @parameterized.parameters(*_DECODERS)
+  def test_decode_peek_and_window(self, format):  # noqa: A002
+    contents = _ENCODERS[format](_pixels(3))
+    whole = _DECODERS[format](contents).numpy()
+    self.assertEqual(whole.shape, (37, 53, 3))
+    self.assertAllEqual(codecs.decode_image(contents), whole)
+    window = (5, 7, 20, 31)
+    expected = whole[5:25, 7:38]
+    self.assertAllEqual(_DECODERS[format](contents, window=window), expected)
+    self.assertAllEqual(codecs.decode_image(contents, window=window), expected)
+    for info in (_PEEKS[format](contents), codecs.peek_image(contents)):
+      self.assertAllEqual(info.shape, [37, 53, 3])
+      self.assertEqual(info.bits, 8)
+      self.assertEqual(info.format, format.encode())
+    other = "png" if format != "png" else "bmp"
+    for function in (_DECODERS[other], _PEEKS[other]):
+      with self.assertRaises(tf.errors.DataLossError):
+        function(contents)
+
+  def test_channels(self):
+    gray = _pixels(1)
+    contents = codecs.encode_png(gray)
+    rgb = np.repeat(gray, 3, 2)
+    self.assertAllEqual(codecs.decode_png(contents, channels=3), rgb)
+    opaque = np.concatenate([rgb, np.full_like(gray, 255)], 2)
+    self.assertAllEqual(codecs.decode_png(contents, channels=4), opaque)
+    contents = codecs.encode_png(opaque)
+    self.assertAllEqual(codecs.decode_png(contents, channels=3), rgb)
+    self.assertAllEqual(codecs.decode_png(contents, channels=1), gray)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is not opaque"):
+      codecs.decode_png(codecs.encode_png(_pixels(4)), channels=3)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is not gray"):
+      codecs.decode_png(codecs.encode_png(_pixels(3)), channels=1)
+
+  def test_limit_on_pixels(self):
+    contents = codecs.encode_png(_pixels(3))
+    codecs.decode_png(contents, max_pixels=37 * 53)
+    for function in (codecs.decode_png, codecs.decode_image, codecs.peek_image):
+      with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "37 x 53 pixels"):
+        function(contents, max_pixels=37 * 53 - 1)
+
+  @parameterized.parameters(
+    ((0, 0, 38, 1),),
+    ((0, 0, 1, 54),),
+    ((37, 0, 1, 1),),
+    ((-1, 0, 1, 1),),
+    ((0, 0, 1, 0),),
+    ((2**31 - 1, 0, 2, 2),),
+    ((0, 0, 1),),
+  )
+  def test_wrong_windows(self, window):
+    contents = codecs.encode_png(_pixels(3))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "window"):
+      codecs.decode_png(contents, window=window)
+
+  def test_batch(self):
+    images = np.stack([_pixels(3), 255 - _pixels(3), _pixels(3)[::-1]])
+    files = [
+      codecs.encode_png(images[0]),
+      codecs.encode_raw(images[1]),
+      codecs.encode_webp(images[2]),
+    ]
+    self.assertAllEqual(codecs.decode_image_batch(files), images)
+    windows = [(0, 0, 9, 8), (28, 45, 9, 8), (3, 4, 9, 8)]
+    decoded = codecs.decode_image_batch(files, windows=windows, dtype=tf.uint16)
+    for i, (y, x, height, width) in enumerate(windows):
+      window = images[i, y : y + height, x : x + width].astype(np.uint16)
+      self.assertAllEqual(decoded[i], window * 257)
+    self.assertEqual(codecs.decode_image_batch(tf.zeros([0], tf.string)).shape[0], 0)
+
+  def test_batch_names_the_image_at_fault(self):
+    good = codecs.encode_png(_pixels(3)).numpy()
+    other = codecs.encode_png(_pixels(3, size=(36, 53))).numpy()
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "number 2 is 36 x 53"):
+      codecs.decode_image_batch([good, good, other])
+    with self.assertRaisesRegex(tf.errors.DataLossError, "image 1: png"):
+      codecs.decode_image_batch([good, good[:-20]])
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0"):
+      codecs.decode_image_batch([b"text", good])
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "shape"):
+      codecs.decode_image_batch([good, good], windows=[(0, 0, 0, 0)])
+
+  def test_static_shapes(self):
+    @tf.function
+    def decode(contents, window):
+      whole = codecs.decode_png(contents)
+      part = codecs.decode_png(contents, channels=3, window=(0, 0, 8, 9))
+      batch = codecs.decode_image_batch(tf.stack([contents] * 2), channels=1)
+      moving = codecs.decode_png(contents, window=window)
+      return whole, part, batch, moving
+
+    trace = decode.get_concrete_function(
+      tf.TensorSpec([], tf.string), tf.TensorSpec([4], tf.int32)
+    )
+    shapes = [output.shape.as_list() for output in trace.structured_outputs]
+    self.assertEqual(shapes, [[None] * 3, [8, 9, 3], [2, None, None, 1], [None] * 3])
+    with self.assertRaisesRegex(ValueError, "rank 0"):
+      tf.function(codecs.decode_png).get_concrete_function(
+        tf.TensorSpec([2], tf.string)
+      )
+
+  def test_in_a_pipeline(self):
+    images = np.stack([_pixels(3) + i for i in range(6)])
+    ds = tf.data.Dataset.from_tensor_slices(images)
+    ds = ds.map(codecs.encode_webp, num_parallel_calls=2)
+    ds = ds.map(codecs.decode_image, num_parallel_calls=2).batch(6)
+    self.assertAllEqual(next(iter(ds)), images)
+
+  def test_images_that_a_format_cannot_hold(self):
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "channels .4. must"):
+      codecs.encode_jpeg(_pixels(4))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "bits .16. must"):
+      codecs.encode_webp(_pixels(3, np.uint16))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "shape"):
+      codecs.encode_png(_pixels(5))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "quality .101. must"):
+      codecs.encode_jpeg(_pixels(3), quality=101)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "must be one of raw"):
+      codecs.encode_image(_pixels(3), "gif")
+
+  def test_scan_and_transcode(self):
+    pixels = _pixels(3)
+    contents = codecs.encode_png(pixels)
+    lib = _ops.lib()
+    found = lib.liquid_scan_image(contents)
+    self.assertEqual(found.format, b"png")
+    self.assertEqual(found.error, b"")
+    self.assertAllEqual(found.shape, [37, 53, 3])
+    self.assertEqual(found.bits, 8)
+    for target in ("raw", "png", "webp", "bmp"):
+      stored = lib.liquid_transcode_image(contents, target)
+      self.assertEqual(stored.error, b"")
+      self.assertEqual(stored.pixels_hash, found.pixels_hash)
+      self.assertAllEqual(_DECODERS[target](stored.encoded), pixels)
+    for target in ("jpeg", "webp-lossy"):
+      stored = lib.liquid_transcode_image(contents, target)
+      self.assertNotEqual(int(stored.pixels_hash), int(found.pixels_hash))
+      again = lib.liquid_scan_image(stored.encoded)
+      self.assertEqual(stored.pixels_hash, again.pixels_hash)
+
+  def test_scan_and_transcode_report_instead_of_failing(self):
+    lib = _ops.lib()
+    cut = codecs.encode_png(_pixels(3)).numpy()[:-30]
+    for contents, reason in ((cut, "png: "), (b"text", "no raw, png"), (b"", "begin")):
+      found = lib.liquid_scan_image(contents)
+      self.assertIn(reason, found.error.numpy().decode())
+      self.assertEqual(found.format, b"")
+      self.assertAllEqual(found.shape, [0, 0, 0])
+      stored = lib.liquid_transcode_image(contents, "raw")
+      self.assertIn(reason, stored.error.numpy().decode())
+      self.assertEqual(stored.encoded, b"")
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "must be one of"):
+      lib.liquid_transcode_image(cut, "gif")
+
+
+if __name__ == "__main__":
+  tf.test.main()
