@@ -35,8 +35,7 @@ constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {
 constexpr std::array<std::array<uint32_t, 256>, 8> kTables = MakeTables();
 
 // Every variant works on the inverted register; ExtendCrc32c inverts.
-[[maybe_unused]] uint32_t ExtendTable(uint32_t crc, const uint8_t* data,
-                                      size_t size) {
+uint32_t ExtendTable(uint32_t crc, const uint8_t* data, size_t size) {
   for (; size >= 8; data += 8, size -= 8) {
     const uint32_t low =
         crc ^ (uint32_t{data[0]} | uint32_t{data[1]} << 8 |
@@ -143,6 +142,10 @@ uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes) {
   crc = ExtendTable(crc, bytes.data, bytes.size);
 #endif
   return ~crc;
+}
+
+uint32_t ExtendCrc32cPortable(uint32_t crc, ByteSpan bytes) {
+  return ~ExtendTable(~crc, bytes.data, bytes.size);
 }
 
 }  // namespace liquid

@@ -12,6 +12,9 @@ namespace liquid {
 // where the processor has it. Thread-safe, O(size).
 uint32_t ExtendCrc32c(uint32_t crc, ByteSpan bytes);
 
+// The same without the instruction: what other processors run.
+uint32_t ExtendCrc32cPortable(uint32_t crc, ByteSpan bytes);
+
 inline uint32_t Crc32c(ByteSpan bytes) { return ExtendCrc32c(0, bytes); }
 
 }  // namespace liquid

@@ -1,5 +1,6 @@
 #include "ops/dataset/batch_assembler.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -145,7 +146,11 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
   return absl::OkStatus();
 }
 
-BatchReport MakeReport(const PendingBatch& batch, size_t formats) {
+BatchReport MakeReport(const PendingBatch& batch) {
+  size_t formats = 0;
+  for (const Slot& slot : batch.slots) {
+    formats = std::max<size_t>(formats, slot.item.format + 1);
+  }
   BatchReport report;
   report.epoch = batch.epoch;
   report.first_draw = batch.first_draw;
@@ -157,7 +162,6 @@ BatchReport MakeReport(const PendingBatch& batch, size_t formats) {
   report.bytes.resize(formats);
   for (const Slot& slot : batch.slots) {
     const RecordBlock::Item& item = slot.item;
-    if (item.format >= formats) continue;
     ++report.samples[item.format];
     ++(item.keep ? report.kept : report.loads)[item.format];
     report.memory_hits[item.format] += item.memory_hit;

@@ -44,7 +44,7 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
                           std::vector<tensorflow::Tensor>* outputs);
 
 // What the batch was made of.
-BatchReport MakeReport(const PendingBatch& batch, size_t formats);
+BatchReport MakeReport(const PendingBatch& batch);
 
 }  // namespace liquid
 

@@ -57,7 +57,7 @@ struct PendingBatch {
   std::vector<tensorflow::Tensor> pixels;  // [n, h, w, c]; none where ragged
   std::atomic<int64_t> tasks{0};
   std::atomic<int64_t> decode_nanos{0};
-  bool done = false;          // guarded by the owner's mutex
+  bool done = false;          // decoded; guarded by the queue
   absl::Status input_status;  // of the input instead of a block
   bool end_of_sequence = false;
   std::unique_ptr<tensorflow::data::MemoryCheckpoint> checkpoint;

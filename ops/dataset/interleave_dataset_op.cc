@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/dataset/epoch_draws.h"
 #include "ops/dataset/plan_context.h"
 #include "ops/dataset/record_block.h"
 #include "ops/dataset/snapshot.h"
@@ -97,10 +98,7 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
     return "Liquid>InterleaveDatasetOp::Dataset";
   }
   int64_t CardinalityInternal(tfd::CardinalityOptions options) const override {
-    uint64_t samples = 0;
-    for (const FormatSpec& format : spec_->formats) {
-      samples += SampleCount(format);
-    }
+    const uint64_t samples = Samples();
     const uint64_t batch = spec_->batch_size;
     return static_cast<int64_t>(arguments_.drop_remainder
                                     ? samples / batch
@@ -154,33 +152,32 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
 
  private:
   class Iterator;
+
+  uint64_t Samples() const {
+    uint64_t samples = 0;
+    for (const FormatSpec& format : spec_->formats) {
+      samples += SampleCount(format);
+    }
+    return samples;
+  }
+
   const Arguments arguments_;
   const std::vector<tfd::DatasetBase*> inputs_;
   const std::shared_ptr<const PlanSpec> spec_;
   const tensorflow::core::RefCountPtr<Snapshot> snapshot_;
 };
 
-// One epoch. Invariant between two calls: `plan_` stands at the next draw;
-// `region_` has every record that was read or kept and is not yet drawn;
-// `next_` has every drawn record that is kept.
+// One epoch, taken from the snapshot at the first GetNext.
 class InterleaveDatasetOp::Dataset::Iterator
     : public tfd::DatasetIterator<InterleaveDatasetOp::Dataset> {
  public:
   explicit Iterator(const Params& params) : DatasetIterator<Dataset>(params) {}
-
-  ~Iterator() override {
-    inputs_.clear();  // before the resources that they use
-    std::unique_lock<std::mutex> lock(mu_);
-    if (plan_ != nullptr && !released_) Release(nullptr);
-  }
+  ~Iterator() override { inputs_.clear(); }  // before their resources
 
   bool SymbolicCheckpointCompatible() const override { return true; }
 
   absl::Status Initialize(tfd::IteratorContext* ctx) override {
-    const size_t formats = dataset()->inputs_.size();
-    region_.resize(formats);
-    next_.resize(formats);
-    for (size_t f = 0; f < formats; ++f) {
+    for (size_t f = 0; f < dataset()->inputs_.size(); ++f) {
       resources_.push_back(
           std::make_unique<tensorflow::ResourceMgr>("localhost"));
       plans_.push_back(new PlanContext(static_cast<uint32_t>(f)));
@@ -206,58 +203,40 @@ class InterleaveDatasetOp::Dataset::Iterator
                                bool* end_of_sequence) override {
     std::unique_lock<std::mutex> lock(mu_);
     TF_RETURN_IF_ERROR(status_);
-    if (plan_ == nullptr) {
+    if (draws_ == nullptr) {
       Snapshot::Lease lease;
       const Status taken =
-          dataset()->snapshot_->Take(this, dataset()->arguments_.epoch, &lease);
+          dataset()->snapshot_->Take(dataset()->arguments_.epoch, &lease);
       if (!taken.ok()) return ToTf(taken);
       TF_RETURN_IF_ERROR(Begin(std::move(lease)));
     }
-    const uint64_t batch = plan_->spec().batch_size;
-    const uint64_t left = plan_->size() - plan_->position();
-    *end_of_sequence =
-        left == 0 || (dataset()->arguments_.drop_remainder && left < batch);
-    if (*end_of_sequence) {
-      Finish();
-      return absl::OkStatus();
-    }
+    *end_of_sequence = draws_->AtEnd();
+    if (*end_of_sequence) return absl::OkStatus();
     RecordBlock block;
-    block.epoch = plan_->epoch();
-    block.first_draw = plan_->position();
-    block.run = run_;
-    const bool owner = !released_ && dataset()->snapshot_->Own(this);
-    const uint64_t draws = std::min(left, batch - plan_->position() % batch);
-    block.items.reserve(draws);
-    for (uint64_t i = 0; i < draws; ++i) {
-      const Draw draw = plan_->Next();
-      RecordBlock::Item item;
-      item.format = draw.format;
-      item.keep = draw.keep;
-      status_ = Obtain(ctx, draw, &item);
-      TF_RETURN_IF_ERROR(status_);
-      if (draw.keep && owner) Keep(draw, item.record);
-      block.items.push_back(std::move(item));
-    }
-    const uint64_t remaining = left - draws;
-    block.last = remaining == 0 ||
-                 (dataset()->arguments_.drop_remainder && remaining < batch);
-    if (block.last) Finish();
+    status_ = draws_->Next(
+        [this, ctx](uint32_t format, std::vector<RecordPtr>* records) {
+          return Read(ctx, format, records);
+        },
+        &block);
+    TF_RETURN_IF_ERROR(status_);
     out_tensors->push_back(ToTensor(std::move(block)));
     return absl::OkStatus();
   }
 
+  // The inputs have no state of their own: where they stand follows from ours.
   absl::Status SaveInternal(tfd::SerializationContext* ctx,
                             tfd::IteratorStateWriter* writer) override {
     std::unique_lock<std::mutex> lock(mu_);
-    const int64_t epoch = plan_ == nullptr ? -1 : plan_->epoch();
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
+    const bool begun = draws_ != nullptr;
+    TF_RETURN_IF_ERROR(writer->WriteScalar(
+        prefix(), "epoch", begun ? draws_->plan().epoch() : -1));
     TF_RETURN_IF_ERROR(writer->WriteScalar(
         prefix(), "position",
-        plan_ == nullptr ? 0 : static_cast<int64_t>(plan_->position())));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(
-        prefix(), "next_epoch",
-        plan_ == nullptr ? dataset()->snapshot_->next_epoch() : -1));
-    if (plan_ == nullptr) return absl::OkStatus();
+        begun ? static_cast<int64_t>(draws_->plan().position()) : 0));
+    TF_RETURN_IF_ERROR(
+        writer->WriteScalar(prefix(), "next_epoch",
+                            begun ? -1 : dataset()->snapshot_->next_epoch()));
+    if (!begun) return absl::OkStatus();
     TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
     for (size_t f = 0; f < held_.size(); ++f) {
       TF_RETURN_IF_ERROR(
@@ -274,59 +253,34 @@ class InterleaveDatasetOp::Dataset::Iterator
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "next_epoch", &next_epoch));
     if (epoch < 0) {
-      if (next_epoch >= 0) dataset()->snapshot_->Seek(next_epoch, 0);
+      dataset()->snapshot_->Seek(std::max<int64_t>(0, next_epoch), 0);
       return absl::OkStatus();
     }
-    HeldSets held = NothingHeld(*dataset()->spec_);
-    for (size_t f = 0; f < held.size(); ++f) {
-      Tensor words;
-      TF_RETURN_IF_ERROR(
-          reader->ReadTensor(prefix(), absl::StrCat("held", f), &words));
-      if (words.dtype() != tensorflow::DT_INT64 ||
-          words.NumElements() != static_cast<int64_t>(held[f].words().size())) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the checkpoint was saved by a dataset with another number of ",
-            FormatOf(f), " samples"));
-      }
-      const auto flat = words.flat<int64_t>();
-      for (int64_t i = 0; i < flat.size(); ++i) {
-        held[f].words()[i] = static_cast<uint64_t>(flat(i));
-      }
-    }
-    uint64_t samples = 0;
-    for (const FormatSpec& format : dataset()->spec_->formats) {
-      samples += SampleCount(format);
-    }
+    const uint64_t samples = dataset()->Samples();
     if (position < 0 || static_cast<uint64_t>(position) > samples) {
       return absl::InvalidArgumentError(
           absl::StrCat("the checkpoint stands at draw ", position, " of ",
                        samples, ": it was saved by another dataset"));
     }
+    std::vector<uint64_t> cached;
+    HeldSets held = NothingHeld(*dataset()->spec_);
+    TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
+    for (size_t f = 0; f < held.size(); ++f) {
+      TF_RETURN_IF_ERROR(ReadWords(reader, absl::StrCat("held", f),
+                                   held[f].words().size(), &held[f].words()));
+    }
     const uint64_t left = samples - static_cast<uint64_t>(position);
     const bool complete = left == 0 || (dataset()->arguments_.drop_remainder &&
                                         left < dataset()->spec_->batch_size);
     Snapshot::Lease lease;
-    Tensor cached;
-    TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), "cached", &cached));
-    if (cached.dtype() != tensorflow::DT_INT64 || cached.dims() != 1) {
-      return absl::InvalidArgumentError(
-          "the checkpoint's cached must be an int64 vector");
-    }
-    const auto counts = cached.vec<int64_t>();
     const Status restored = dataset()->snapshot_->Restore(
-        this,
-        std::vector<uint64_t>(counts.data(), counts.data() + counts.size()),
-        epoch, static_cast<uint64_t>(position), std::move(held), complete,
-        &lease);
+        cached, epoch, static_cast<uint64_t>(position), std::move(held),
+        complete, &lease);
     if (!restored.ok()) return ToTf(restored);
     return Begin(std::move(lease));
   }
 
  private:
-  std::string FormatOf(size_t f) const {
-    return dataset()->arguments_.formats[f];
-  }
-
   tfd::IteratorContext InputContext(tfd::IteratorContext* ctx, size_t format) {
     tfd::IteratorContext::Params params(ctx);
     params.resource_mgr = resources_[format].get();
@@ -336,126 +290,73 @@ class InterleaveDatasetOp::Dataset::Iterator
   absl::Status Begin(Snapshot::Lease lease) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     held_.clear();
     for (const SampleSet& set : lease.held) {
-      Tensor words(tensorflow::DT_INT64,
-                   {static_cast<int64_t>(set.words().size())});
-      auto flat = words.flat<int64_t>();
-      for (size_t i = 0; i < set.words().size(); ++i) {
-        flat(i) = static_cast<int64_t>(set.words()[i]);
-      }
-      held_.push_back(std::move(words));
+      held_.push_back(AsTensor(set.words()));
     }
-    cached_ = Tensor(tensorflow::DT_INT64,
-                     {static_cast<int64_t>(lease.spec->formats.size())});
-    for (size_t f = 0; f < lease.spec->formats.size(); ++f) {
-      cached_.vec<int64_t>()(f) =
-          static_cast<int64_t>(lease.spec->formats[f].cached);
+    std::vector<uint64_t> cached;
+    for (const FormatSpec& format : lease.spec->formats) {
+      cached.push_back(format.cached);
     }
-    std::unique_ptr<EpochPlan> plan;
-    const Status made =
-        EpochPlan::Create(lease.spec, lease.epoch, lease.held, &plan);
-    if (!made.ok()) return ToTf(made);
-    if (lease.position > plan->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "initial_step lies behind the epoch's ", plan->size(), " samples"));
-    }
-    plan->Skip(lease.position);
-    region_ = std::move(lease.memory);
-    for (size_t f = 0; f < plans_.size(); ++f) {
-      SampleSet in_memory(SampleCount(lease.spec->formats[f]));
-      for (const auto& entry : region_[f]) in_memory.insert(entry.first);
-      plans_[f]->Set(lease.spec, lease.epoch, lease.position, lease.held,
-                     std::move(in_memory));
-    }
-    // What a memory hit is: at hand when the epoch began.
-    at_hand_.resize(region_.size());
-    for (size_t f = 0; f < region_.size(); ++f) {
-      at_hand_[f] = SampleSet(SampleCount(lease.spec->formats[f]));
-      for (const auto& entry : region_[f]) at_hand_[f].insert(entry.first);
-    }
-    spec_ = std::move(lease.spec);
-    run_ = std::move(lease.run);
-    plan_ = std::move(plan);
-    return absl::OkStatus();
-  }
-
-  // Takes the drawn record from the region, reading on until it is there.
-  absl::Status Obtain(tfd::IteratorContext* ctx, const Draw& draw,
-                      RecordBlock::Item* item)
-      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    RecordMap& region = region_[draw.format];
-    auto found = region.find(draw.sample);
-    while (found == region.end()) {
-      std::vector<Tensor> element;
-      bool end_of_sequence = false;
-      tfd::IteratorContext nested = InputContext(ctx, draw.format);
-      const uint64_t asked = tensorflow::EnvTime::NowNanos();
-      TF_RETURN_IF_ERROR(
-          inputs_[draw.format]->GetNext(&nested, &element, &end_of_sequence));
-      run_->AddSeconds((tensorflow::EnvTime::NowNanos() - asked) * 1e-9, 0, 0);
-      ctx->MergeCheckpoint(nested.checkpoint());
-      const RecordBlock* read =
-          element.size() == 1 ? BlockOf(element[0]) : nullptr;
-      if (end_of_sequence || read == nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "interleave: dataset ", draw.format, " (", FormatOf(draw.format),
-            end_of_sequence ? ") ended before sample " : ") gave no record of ",
-            draw.sample,
-            ": its elements must be those of format_dataset(), in order"));
-      }
-      for (const RecordBlock::Item& one : read->items) {
-        region[one.record->position] = one.record;
-      }
-      found = region.find(draw.sample);
-    }
-    item->record = std::move(found->second);
-    item->memory_hit = at_hand_[draw.format].contains(draw.sample);
-    region.erase(found);
-    return absl::OkStatus();
-  }
-
-  // Holds a record for the next epoch, unless it is bad or over the budget:
-  // then it is read again, the plan stays.
-  void Keep(const Draw& draw, const RecordPtr& record)
-      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (!record->status.ok()) return;
-    const auto budget =
+    cached_ = AsTensor(cached);
+    EpochDraws::Options options;
+    options.cache_bytes =
         static_cast<uint64_t>(dataset()->arguments_.cache_bytes);
-    if (kept_bytes_ + record->bytes() > budget) return;
-    kept_bytes_ += record->bytes();
-    next_[draw.format].emplace(draw.sample, record);
+    options.drop_remainder = dataset()->arguments_.drop_remainder;
+    TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot_.get(),
+                                          std::move(lease), options, &draws_));
+    for (size_t f = 0; f < plans_.size(); ++f) {
+      const EpochPlan& plan = draws_->plan();
+      plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
+                     draws_->at_hand(static_cast<uint32_t>(f)));
+    }
+    return absl::OkStatus();
   }
 
-  // After the last draw: hands the next epoch's region to the snapshot.
-  void Finish() TF_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (released_) return;
-    if (plan_->position() < plan_->size()) {
-      // Dropped remainder: its draws are planned, not delivered.
-      std::unique_ptr<EpochPlan> rest;
-      HeldSets held = plan_->held();
-      if (EpochPlan::Create(spec_, plan_->epoch(), std::move(held), &rest)
-              .ok()) {
-        rest->Skip(rest->size());
-        Release(&rest->kept());
-        return;
-      }
+  absl::Status Read(tfd::IteratorContext* ctx, uint32_t format,
+                    std::vector<RecordPtr>* records) {
+    std::vector<Tensor> element;
+    bool end_of_sequence = false;
+    tfd::IteratorContext nested = InputContext(ctx, format);
+    TF_RETURN_IF_ERROR(
+        inputs_[format]->GetNext(&nested, &element, &end_of_sequence));
+    ctx->MergeCheckpoint(nested.checkpoint());
+    if (end_of_sequence) return absl::OkStatus();
+    const RecordBlock* block =
+        element.size() == 1 ? BlockOf(element[0]) : nullptr;
+    if (block == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "interleave: dataset ", format,
+          " gave no records: its elements must be those of format_dataset()"));
     }
-    Release(&plan_->kept());
+    for (const RecordBlock::Item& item : block->items) {
+      records->push_back(item.record);
+    }
+    return absl::OkStatus();
   }
 
-  void Release(const HeldSets* next) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    released_ = true;
-    // What was read and not drawn may serve the next epoch as well.
-    for (size_t f = 0; f < region_.size(); ++f) {
-      for (auto& entry : region_[f]) {
-        if (!entry.second->status.ok()) continue;
-        if (next != nullptr && !(*next)[f].contains(entry.first)) continue;
-        next_[f].insert(std::move(entry));
-      }
-      region_[f] = RecordMap();
+  static Tensor AsTensor(const std::vector<uint64_t>& words) {
+    Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(words.size())});
+    auto flat = tensor.flat<int64_t>();
+    for (size_t i = 0; i < words.size(); ++i) {
+      flat(i) = static_cast<int64_t>(words[i]);
     }
-    dataset()->snapshot_->Release(this, plan_->epoch(), next, std::move(next_));
-    next_.clear();
-    next_.resize(region_.size());
+    return tensor;
+  }
+
+  absl::Status ReadWords(tfd::IteratorStateReader* reader,
+                         const std::string& key, size_t size,
+                         std::vector<uint64_t>* words) {
+    Tensor tensor;
+    TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
+    if (tensor.dtype() != tensorflow::DT_INT64 ||
+        tensor.NumElements() != static_cast<int64_t>(size)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the checkpoint's ", key, " has ", tensor.NumElements(),
+          " values instead of ", size,
+          ": it was saved by a dataset of other samples or formats"));
+    }
+    const auto flat = tensor.flat<int64_t>();
+    words->assign(flat.data(), flat.data() + flat.size());
+    return absl::OkStatus();
   }
 
   std::mutex mu_;
@@ -465,17 +366,10 @@ class InterleaveDatasetOp::Dataset::Iterator
   std::vector<std::unique_ptr<tfd::IteratorBase>> inputs_;
 
   absl::Status status_ TF_GUARDED_BY(mu_);  // a failed draw ends the epoch
-  std::shared_ptr<const PlanSpec> spec_ TF_GUARDED_BY(mu_);
-  std::unique_ptr<EpochPlan> plan_ TF_GUARDED_BY(mu_);
-  std::shared_ptr<EpochRun> run_ TF_GUARDED_BY(mu_);
+  std::unique_ptr<EpochDraws> draws_ TF_GUARDED_BY(mu_);
   // As saved: immutable, so that saving shares them.
   Tensor cached_ TF_GUARDED_BY(mu_);
   std::vector<Tensor> held_ TF_GUARDED_BY(mu_);
-  std::vector<SampleSet> at_hand_ TF_GUARDED_BY(mu_);
-  std::vector<RecordMap> region_ TF_GUARDED_BY(mu_);
-  std::vector<RecordMap> next_ TF_GUARDED_BY(mu_);
-  uint64_t kept_bytes_ TF_GUARDED_BY(mu_) = 0;
-  bool released_ TF_GUARDED_BY(mu_) = false;
 };
 
 std::unique_ptr<tfd::IteratorBase>

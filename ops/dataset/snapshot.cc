@@ -27,6 +27,10 @@ class SnapshotRun : public EpochRun {
       : snapshot_(snapshot), epoch_(epoch) {
     snapshot->Ref();
   }
+  ~SnapshotRun() override {
+    std::unique_lock<std::mutex> lock(snapshot_->mu_);
+    if (snapshot_->owner_ == this) snapshot_->owner_ = nullptr;
+  }
   void Delivered(const BatchReport& report) override {
     snapshot_->stats_.AddBatch(report);
   }
@@ -67,10 +71,6 @@ Status Snapshot::Configure(const Config& config) {
   return OkStatus();
 }
 
-std::shared_ptr<EpochRun> Snapshot::MakeRun(int64_t epoch) {
-  return std::make_shared<SnapshotRun>(this, epoch);
-}
-
 Status Snapshot::HeldBefore(int64_t epoch, HeldSets* held) {
   auto start = chain_.upper_bound(epoch);
   if (start == chain_.begin()) {
@@ -90,7 +90,7 @@ void Snapshot::Remember(int64_t epoch, HeldSets held) {
   }
 }
 
-Status Snapshot::Take(const void* iterator, int64_t epoch, Lease* lease) {
+Status Snapshot::Take(int64_t epoch, Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
   const bool counted = epoch < 0;
   lease->spec = spec_;
@@ -101,27 +101,29 @@ Status Snapshot::Take(const void* iterator, int64_t epoch, Lease* lease) {
   }
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
-  lease->memory.clear();
-  lease->memory.resize(memory_.size());
-  if (owner_ == nullptr) owner_ = iterator;
-  if (owner_ == iterator && lease->position == 0) {
-    for (size_t f = 0; f < memory_.size(); ++f) {
-      for (auto& entry : memory_[f]) {
-        if (lease->held[f].contains(entry.first)) {
-          lease->memory[f].insert(std::move(entry));
-        }
-      }
-    }
-  }
-  if (owner_ == iterator) {
-    for (RecordMap& map : memory_) map = RecordMap();
-  }
-  lease->run = MakeRun(lease->epoch);
+  Lend(lease);
   return OkStatus();
 }
 
-Status Snapshot::Restore(const void* iterator,
-                         const std::vector<uint64_t>& cached, int64_t epoch,
+// What memory holds and the plan does not is dropped; so is all of it where the
+// epoch goes on in its middle, since part of it was drawn before.
+void Snapshot::Lend(Lease* lease) {
+  lease->run = std::make_shared<SnapshotRun>(this, lease->epoch);
+  lease->memory.clear();
+  lease->memory.resize(memory_.size());
+  if (owner_ != nullptr) return;
+  owner_ = lease->run.get();
+  for (size_t f = 0; f < memory_.size(); ++f) {
+    for (auto& entry : memory_[f]) {
+      if (lease->position == 0 && lease->held[f].contains(entry.first)) {
+        lease->memory[f].insert(std::move(entry));
+      }
+    }
+    memory_[f] = RecordMap();
+  }
+}
+
+Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
                          uint64_t position, HeldSets held, bool complete,
                          Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
@@ -149,13 +151,7 @@ Status Snapshot::Restore(const void* iterator,
   lease->epoch = epoch;
   lease->position = position;
   lease->held = std::move(held);
-  lease->memory.clear();
-  lease->memory.resize(memory_.size());
-  if (owner_ == nullptr) owner_ = iterator;
-  if (owner_ == iterator) {
-    for (RecordMap& map : memory_) map = RecordMap();
-  }
-  lease->run = MakeRun(epoch);
+  Lend(lease);
   return OkStatus();
 }
 
@@ -171,17 +167,17 @@ void Snapshot::Seek(int64_t epoch, uint64_t step) {
   seek_step_ = step;
 }
 
-bool Snapshot::Own(const void* iterator) {
+bool Snapshot::Own(const EpochRun* run) {
   std::unique_lock<std::mutex> lock(mu_);
-  if (owner_ == nullptr) owner_ = iterator;
-  return owner_ == iterator;
+  if (owner_ == nullptr) owner_ = run;
+  return owner_ == run;
 }
 
-void Snapshot::Release(const void* iterator, int64_t epoch,
-                       const HeldSets* next, std::vector<RecordMap> memory) {
+void Snapshot::Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
+                       std::vector<RecordMap> memory) {
   std::unique_lock<std::mutex> lock(mu_);
   if (next != nullptr) Remember(epoch + 1, *next);
-  if (owner_ != iterator) return;
+  if (owner_ != run) return;
   owner_ = nullptr;
   memory_ = std::move(memory);
 }

@@ -54,26 +54,25 @@ class Snapshot : public tensorflow::ResourceBase {
 
   // Gives out the next epoch, the one after the last complete one, or
   // `epoch` where it is not negative. Its order depends on its number alone;
-  // its records come from memory only for the snapshot's one owner.
-  Status Take(const void* iterator, int64_t epoch, Lease* lease);
+  // its records come from memory only for the one run that owns the cache.
+  Status Take(int64_t epoch, Lease* lease);
   // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
   // samples per format as it says: a cache="auto" that this machine resolved
   // otherwise gives way. An epoch whose every batch was delivered (`complete`)
   // is followed by the next.
-  Status Restore(const void* iterator, const std::vector<uint64_t>& cached,
-                 int64_t epoch, uint64_t position, HeldSets held, bool complete,
-                 Lease* lease);
+  Status Restore(const std::vector<uint64_t>& cached, int64_t epoch,
+                 uint64_t position, HeldSets held, bool complete, Lease* lease);
   // What Take would give out.
   int64_t next_epoch() const;
   // Makes Take give out `epoch`, from its batch `step` on.
   void Seek(int64_t epoch, uint64_t step);
 
-  // Whether `iterator` owns the cache; it becomes the owner where there is
+  // Whether `run` owns the cache; it becomes the owner where there is
   // none.
-  bool Own(const void* iterator);
+  bool Own(const EpochRun* run);
   // Ends the ownership and leaves records for the next epoch. `next` is what
   // that epoch's plan holds, or null where this one was abandoned.
-  void Release(const void* iterator, int64_t epoch, const HeldSets* next,
+  void Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
                std::vector<RecordMap> memory);
 
   std::string StatsJson(bool with_batches) const;
@@ -84,8 +83,8 @@ class Snapshot : public tensorflow::ResourceBase {
 
   Status HeldBefore(int64_t epoch, HeldSets* held)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Lend(Lease* lease) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remember(int64_t epoch, HeldSets held) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::shared_ptr<EpochRun> MakeRun(int64_t epoch);
 
   mutable std::mutex mu_;
   Config config_ TF_GUARDED_BY(mu_);  // as the first caller gave it
@@ -93,7 +92,7 @@ class Snapshot : public tensorflow::ResourceBase {
   int64_t next_epoch_ TF_GUARDED_BY(mu_) = 0;
   int64_t seek_epoch_ TF_GUARDED_BY(mu_) = 0;
   uint64_t seek_step_ TF_GUARDED_BY(mu_) = 0;
-  const void* owner_ TF_GUARDED_BY(mu_) = nullptr;
+  const EpochRun* owner_ TF_GUARDED_BY(mu_) = nullptr;
   // Held sets at the start of the last two epochs that were planned.
   std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);
   std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);

@@ -5,11 +5,11 @@ the checkout: open/conformance/{png,jpeg,webp,bmp,fuzz} and limited/conformance.
 """
 
 import io
-import os
 import pathlib
 import struct
 
 import numpy as np
+import photos
 import tensorflow as tf
 from PIL import Image
 
@@ -26,15 +26,6 @@ _DAMAGED = {
   "subtract-with-overflow.jpg": "bad Huffman code",
   "badplanes.bmp": "planes",
 }
-
-
-def _root() -> pathlib.Path | None:
-  named = os.environ.get("LIQUID_TEST_DATA")
-  checkout = pathlib.Path(os.path.realpath(__file__)).parents[2]
-  for root in [named] if named else [checkout.parent / "shared" / "data"]:
-    if (pathlib.Path(root) / "open" / "conformance").is_dir():
-      return pathlib.Path(root)
-  return None
 
 
 def _pillow(contents: bytes) -> np.ndarray | None:
@@ -87,9 +78,9 @@ def _with_color_key(contents: bytes, colors: np.ndarray) -> np.ndarray:
 class ConformanceTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    self.root = _root()
-    if self.root is None:
-      self.skipTest("no conformance sets: LIQUID_TEST_DATA names none")
+    if photos.shared_data("open", "conformance") is None:
+      self.skipTest("no conformance sets on this machine")
+    self.root = pathlib.Path(photos.shared_data())
 
   def _files(self, folder: str, *, magic: bytes = b"") -> list[pathlib.Path]:
     paths = sorted(p for p in (self.root / folder).rglob("*") if p.is_file())

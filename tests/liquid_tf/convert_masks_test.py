@@ -6,11 +6,12 @@ import pathlib
 
 import numpy as np
 import photos
+import stored
 import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf import _ops, inspection, manifest
+from liquid_tf import inspection, manifest
 from liquid_tf._convert import masks
 from liquid_tf.convert import ConvertError, convert
 
@@ -19,22 +20,6 @@ def _palette(indices: np.ndarray) -> Image.Image:
   image = Image.fromarray(indices, mode="P")
   image.putpalette([255 - i % 256 for i in range(768)])
   return image
-
-
-def stored_masks(dataset: str) -> dict[int, np.ndarray]:
-  """Masks by sample number, read as a stranger would."""
-  loaded = manifest.load(dataset)
-  result = {}
-  for row in manifest.load_index(loaded):
-    data = pathlib.Path(loaded.path(loaded.shards[row["shard"]].path)).read_bytes()
-    framed = data[row["offset"] :][: row["length"]]
-    example = _ops.lib().liquid_unpack_record(framed=framed).example
-    parsed = tf.io.parse_single_example(
-      example, {"mask": tf.io.FixedLenFeature([], tf.string)}
-    )
-    image = Image.open(io.BytesIO(parsed["mask"].numpy()))
-    result[int(row["sample"])] = np.asarray(image)
-  return result
 
 
 class MasksTest(parameterized.TestCase, tf.test.TestCase):
@@ -68,7 +53,7 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     report = self._convert()
     self.assertEqual(report.samples, 10)
     self.assertEqual(report.skipped, [])
-    found = stored_masks(self.output)
+    found = stored.masks(self.output)
     for sample, numbers in enumerate(wanted):
       self.assertAllEqual(found[sample], numbers)
     loaded = manifest.load(self.output)
@@ -92,7 +77,7 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     for i in range(3):
       self._pair(str(i), deepen)
     self._convert()
-    for sample, numbers in stored_masks(self.output).items():
+    for sample, numbers in stored.masks(self.output).items():
       self.assertAllEqual(numbers, wide[sample])
     self.assertEqual(manifest.load(self.output)["features"]["mask"]["dtype"], "uint16")
     self.assertEqual(inspection.verify(self.output)["problems"], [])

@@ -5,8 +5,8 @@ import pathlib
 
 import numpy as np
 import photos
+import stored
 import tensorflow as tf
-from convert_masks_test import stored_masks
 from PIL import Image
 
 from liquid_tf import inspection, manifest
@@ -51,7 +51,7 @@ class SharedDataTest(tf.test.TestCase):
     images = sorted(pathlib.Path(camvid, "train").iterdir())
     self.assertEqual((report.samples, report.skipped), (len(images), []))
     self.assertEqual(manifest.load(output)["features"]["mask"]["shape"], [360, 480, 1])
-    found = stored_masks(output)
+    found = stored.masks(output)
     for sample, path in enumerate(images):
       mask = Image.open(os.path.join(camvid, "trainannot", path.name))
       self.assertAllEqual(found[sample], np.asarray(mask))

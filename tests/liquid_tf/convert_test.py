@@ -1,4 +1,4 @@
-"""A conversion keeps every sample, proves its pixels, and makes the same bytes again."""
+"""A conversion keeps every sample, proves its pixels, and repeats its bytes."""
 
 import fcntl
 import hashlib
@@ -10,39 +10,13 @@ import shutil
 
 import numpy as np
 import photos
+import stored
 import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf import _ops, inspection, manifest
+from liquid_tf import inspection, manifest
 from liquid_tf.convert import ConvertError, convert
-
-
-def _records(dataset: str) -> list[dict]:
-  """Every record of a dataset: index row, unpacked record, decoded image."""
-  loaded = manifest.load(dataset)
-  result = []
-  for row in manifest.load_index(loaded):
-    shard = loaded.shards[row["shard"]]
-    data = pathlib.Path(loaded.path(shard.path)).read_bytes()
-    framed = data[row["offset"] :][: row["length"]]
-    record = _ops.lib().liquid_unpack_record(framed=framed)
-    dtype = tf.uint8 if row["bits"] == 8 else tf.uint16
-    image = _ops.lib().liquid_decode_image(
-      contents=record.image, window=[0, 0, 0, 0], dtype=dtype
-    )
-    result.append(
-      {
-        "row": row,
-        "shard": shard,
-        "id": int(record.id),
-        "labels": record.labels.numpy().tolist(),
-        "contents": record.image.numpy(),
-        "example": record.example.numpy(),
-        "image": image.numpy(),
-      }
-    )
-  return result
 
 
 def _sources(root: str) -> list[pathlib.Path]:
@@ -66,7 +40,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source)
     report = self._convert(mix)
     sources = _sources(self.source)
-    records = _records(self.output)
+    records = stored.records(self.output)
     self.assertEqual(report.samples, len(sources))
     self.assertEqual(
       sorted(record["id"] for record in records), list(range(len(sources)))
@@ -94,7 +68,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(report["formats"]["png"]["samples"], 27)
     self.assertEqual(report["formats"]["raw"]["samples"], 18)
     pixel_bytes = {"png": 0, "raw": 0}
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       pixel_bytes[record["shard"].format] += record["image"].nbytes
     loaded = manifest.load(self.output)
     for name, entry in report["formats"].items():
@@ -120,7 +94,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
   def test_idx_files_point_at_the_records(self):
     photos.class_folders(self.source)
     self._convert()
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       idx = pathlib.Path(self.output, record["shard"].path).with_suffix(".idx")
       line = f"{record['id']}\t{record['row']['offset']}\n"
       self.assertIn(line, idx.read_text())
@@ -205,7 +179,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self._convert()
     self._convert(output=f"{self.root}/rgb", channels=3)
-    records = _records(f"{self.root}/rgb")
+    records = stored.records(f"{self.root}/rgb")
     self.assertLen(records, 7)
     added = next(record for record in records if record["id"] == 6)
     self.assertAllEqual(added["image"], np.repeat(gray[..., None], 3, -1))
@@ -228,7 +202,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(
       loaded["features"]["image"], {"dtype": "uint16", "shape": [32, 40, 1]}
     )
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       self.assertAllEqual(record["image"][..., 0], deep + record["id"])
     with self.assertRaisesRegex(ConvertError, r'"jpeg" holds .* 8 bits, but these'):
       self._convert("jpeg:1", output=f"{self.root}/jpeg")
@@ -237,7 +211,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source, per_class=4, extension="jpg")
     report = self._convert("jpeg:1,raw:1")
     sources = _sources(self.source)
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       if record["shard"].format == "jpeg":
         self.assertEqual(record["contents"], sources[record["id"]].read_bytes())
       with Image.open(sources[record["id"]]) as image:
@@ -270,7 +244,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       },
     )
     sources = _sources(self.source)
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       self.assertStartsWith(
         os.path.relpath(sources[record["id"]], self.source),
         record["shard"].split + "/",
@@ -284,7 +258,8 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self._convert(splits="train:.9,val:.1")
     loaded = manifest.load(self.output)
     self.assertEqual(loaded["splits"]["val"], {"samples": 6, "index": 1})
-    labels = [r["labels"][0] for r in _records(self.output) if r["row"]["split"] == 1]
+    records = stored.records(self.output)
+    labels = [r["labels"][0] for r in records if r["row"]["split"] == 1]
     self.assertEqual(sorted(labels), [0, 0, 1, 1, 2, 2])
 
   def test_images_without_labels(self):
@@ -296,14 +271,15 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     loaded = manifest.load(self.output)
     self.assertIsNone(loaded.classes)
     self.assertEqual(loaded["supervised"], ["image"])
-    self.assertEqual([record["labels"] for record in _records(self.output)], [[]] * 5)
+    labels = [record["labels"] for record in stored.records(self.output)]
+    self.assertEqual(labels, [[]] * 5)
 
   def test_replicated_samples_are_in_every_format(self):
     photos.class_folders(self.source, per_class=5)
     report = self._convert("png:6,raw:4,webp:1", replicate=True)
     self.assertEqual(report.samples, 15)
     orders = {}
-    for record in _records(self.output):
+    for record in stored.records(self.output):
       orders.setdefault(record["shard"].format, []).append(record["id"])
     self.assertEqual(set(orders), {"png", "raw", "webp"})
     self.assertEqual(orders["png"], orders["raw"])

@@ -28,7 +28,8 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
 
   def _where(self, record: int) -> str:
     row = self.rows[record]
-    return f"{self.shard}, record {record} (sample {row['sample']}, offset {row['offset']}): "
+    place = f"(sample {row['sample']}, offset {row['offset']})"
+    return f"{self.shard}, record {record} {place}: "
 
   def test_a_sound_dataset(self):
     result = inspection.verify(self.dataset)

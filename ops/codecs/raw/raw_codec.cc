@@ -1,6 +1,7 @@
 #include "ops/codecs/raw/raw_codec.h"
 
 #include <cstring>
+#include <utility>
 
 #include "ops/codecs/codec_util.h"
 

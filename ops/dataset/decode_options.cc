@@ -1,0 +1,128 @@
+#include "ops/dataset/decode_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace liquid {
+
+absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
+  TF_RETURN_IF_ERROR(ctx->GetAttr("features", &features));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("masks", &masks));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("ragged", &ragged));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("random_crop", &random_crop));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("skip_errors", &skip_errors));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("repeat_to_fill", &repeat_to_fill));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("output_types", &output_types));
+  return ctx->GetAttr("output_shapes", &output_shapes);
+}
+
+absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
+  const struct {
+    const char* name;
+    int64_t* value;
+    int64_t least;
+    int64_t most;
+  } numbers[] = {{"batch_size", &batch_size, 1, 1 << 30},
+                 {"crop_height", &crop_height, 0, 1 << 30},
+                 {"crop_width", &crop_width, 0, 1 << 30},
+                 {"seed", &seed, INT64_MIN, INT64_MAX},
+                 {"max_pixels", &max_pixels, 1, INT64_MAX},
+                 {"lookahead", &lookahead, 1, 1 << 20},
+                 {"parallelism", &parallelism, 0, 1 << 16}};
+  for (const auto& number : numbers) {
+    TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<int64_t>(
+        ctx, number.name, number.value));
+    if (*number.value < number.least || *number.value > number.most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(number.name, " (", *number.value, ") must be at least ",
+                       number.least, " and at most ", number.most));
+    }
+  }
+  if ((crop_height == 0) != (crop_width == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("crop (", crop_height, ", ", crop_width,
+                     ") must have both sides, or none"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
+                       DecodeConfig* config,
+                       std::vector<OutputFeature>* features) {
+  if (a.features.empty() || a.features.size() != a.output_types.size() ||
+      a.features.size() != a.output_shapes.size()) {
+    return absl::InvalidArgumentError(
+        "features, output_types and output_shapes must have the same number "
+        "of entries, at least one");
+  }
+  config->ragged = a.ragged;
+  config->crop = {static_cast<uint32_t>(inputs.crop_height),
+                  static_cast<uint32_t>(inputs.crop_width), a.random_crop,
+                  static_cast<uint64_t>(inputs.seed)};
+  config->limits.max_pixels = static_cast<uint64_t>(inputs.max_pixels);
+  for (size_t i = 0; i < a.features.size(); ++i) {
+    OutputFeature feature;
+    feature.name = a.features[i];
+    feature.dtype = a.output_types[i];
+    const tensorflow::PartialTensorShape& shape = a.output_shapes[i];
+    const bool mask = std::find(a.masks.begin(), a.masks.end(), feature.name) !=
+                      a.masks.end();
+    tensorflow::DataTypeVector types;
+    if (feature.name == "image" || mask) {
+      types = {tensorflow::DT_UINT8, tensorflow::DT_UINT16};
+      const int rank = a.ragged ? 2 : 4;
+      bool known = shape.dims() == rank;
+      for (int d = 1; known && d < rank; ++d) known = shape.dim_size(d) > 0;
+      if (!known) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("output_shapes of ", feature.name, " (",
+                         shape.DebugString(), ") must be ",
+                         a.ragged ? "[pixels, channels]"
+                                  : "[batch, height, width, channels]",
+                         ", known but for the first"));
+      }
+      PixelFeature pixel;
+      pixel.example_key = mask ? feature.name : "";
+      pixel.dtype = feature.dtype;
+      pixel.height = a.ragged ? 0 : shape.dim_size(1);
+      pixel.width = a.ragged ? 0 : shape.dim_size(2);
+      pixel.channels = shape.dim_size(rank - 1);
+      feature.pixel = static_cast<int>(config->pixels.size());
+      config->pixels.push_back(std::move(pixel));
+    } else if (feature.name == "label") {
+      types = {tensorflow::DT_INT64, tensorflow::DT_FLOAT};
+      if (feature.dtype == tensorflow::DT_FLOAT) {
+        feature.label_size = shape.dims() == 2 ? shape.dim_size(1) : -1;
+        if (feature.label_size < 0) {
+          return absl::InvalidArgumentError(
+              "output_shapes of a float32 label must be [batch, size]");
+        }
+      }
+    } else if (feature.name == "id") {
+      types = {tensorflow::DT_INT64};
+    } else if (feature.name == "window") {
+      types = {tensorflow::DT_INT32};
+    } else if (feature.name == "format" || feature.name == "bytes" ||
+               feature.name == "example") {
+      types = {tensorflow::DT_STRING};
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "features (\"", feature.name,
+          "\") must be image, label, id, format, window, bytes, example, or "
+          "one of masks"));
+    }
+    if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output_types of ", feature.name, " (",
+          tensorflow::DataTypeString(feature.dtype), ") does not fit it"));
+    }
+    features->push_back(std::move(feature));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,149 @@
+#include "ops/dataset/epoch_draws.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/tf_status.h"
+#include "tensorflow/core/platform/env_time.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace liquid {
+
+absl::Status EpochDraws::Create(Snapshot* snapshot, Snapshot::Lease lease,
+                                const Options& options,
+                                std::unique_ptr<EpochDraws>* draws) {
+  std::unique_ptr<EpochPlan> plan;
+  const Status made =
+      EpochPlan::Create(lease.spec, lease.epoch, lease.held, &plan);
+  if (!made.ok()) return ToTf(made);
+  if (lease.position > plan->size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("initial_step lies behind the ", plan->size(),
+                     " samples of epoch ", lease.epoch));
+  }
+  plan->Skip(lease.position);
+  draws->reset(
+      new EpochDraws(snapshot, std::move(lease), options, std::move(plan)));
+  return absl::OkStatus();
+}
+
+EpochDraws::EpochDraws(Snapshot* snapshot, Snapshot::Lease lease,
+                       const Options& options, std::unique_ptr<EpochPlan> plan)
+    : snapshot_(snapshot),
+      options_(options),
+      spec_(std::move(lease.spec)),
+      run_(std::move(lease.run)),
+      plan_(std::move(plan)),
+      region_(std::move(lease.memory)),
+      next_(region_.size()) {
+  for (size_t f = 0; f < region_.size(); ++f) {
+    at_hand_.emplace_back(SampleCount(spec_->formats[f]));
+    for (const auto& entry : region_[f]) at_hand_[f].insert(entry.first);
+  }
+}
+
+EpochDraws::~EpochDraws() {
+  if (!released_) Release(nullptr);
+}
+
+bool EpochDraws::AtEnd() const {
+  const uint64_t left = plan_->size() - plan_->position();
+  return left == 0 || (options_.drop_remainder && left < spec_->batch_size);
+}
+
+absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
+  block->epoch = plan_->epoch();
+  block->first_draw = plan_->position();
+  block->run = run_;
+  // Another iterator may have had the cache and left it.
+  const bool owner = !released_ && snapshot_->Own(run_.get());
+  const uint64_t batch = spec_->batch_size;
+  const uint64_t draws = std::min(plan_->size() - plan_->position(),
+                                  batch - plan_->position() % batch);
+  block->items.reserve(draws);
+  for (uint64_t i = 0; i < draws; ++i) {
+    const Draw draw = plan_->Next();
+    RecordBlock::Item item;
+    item.format = draw.format;
+    item.keep = draw.keep;
+    TF_RETURN_IF_ERROR(Obtain(draw, read, &item));
+    if (draw.keep && owner) Keep(draw, item.record);
+    block->items.push_back(std::move(item));
+  }
+  block->last = AtEnd();
+  if (block->last) Finish();
+  return absl::OkStatus();
+}
+
+// Takes the drawn record from the region, reading on until it is there.
+absl::Status EpochDraws::Obtain(const Draw& draw, const ReadMore& read,
+                                RecordBlock::Item* item) {
+  RecordMap& region = region_[draw.format];
+  auto found = region.find(draw.sample);
+  while (found == region.end()) {
+    std::vector<RecordPtr> records;
+    const uint64_t asked = tensorflow::EnvTime::NowNanos();
+    TF_RETURN_IF_ERROR(read(draw.format, &records));
+    run_->AddSeconds((tensorflow::EnvTime::NowNanos() - asked) * 1e-9, 0, 0);
+    if (records.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "interleave: dataset ", draw.format, " ended before sample ",
+          draw.sample,
+          ": its elements must be those of format_dataset(), in order"));
+    }
+    for (RecordPtr& record : records) {
+      const uint64_t position = record->position;
+      region[position] = std::move(record);
+    }
+    found = region.find(draw.sample);
+  }
+  item->record = std::move(found->second);
+  item->memory_hit = at_hand_[draw.format].contains(draw.sample);
+  region.erase(found);
+  return absl::OkStatus();
+}
+
+// Holds a record for the next epoch, unless it is bad or over the budget: then
+// it is read again, and the plan stays.
+void EpochDraws::Keep(const Draw& draw, const RecordPtr& record) {
+  if (!record->status.ok()) return;
+  if (kept_bytes_ + record->bytes() > options_.cache_bytes) return;
+  kept_bytes_ += record->bytes();
+  next_[draw.format].emplace(draw.sample, record);
+}
+
+// After the last delivered draw: hands the next epoch's region over.
+void EpochDraws::Finish() {
+  if (plan_->position() == plan_->size()) {
+    Release(&plan_->kept());
+    return;
+  }
+  // The remainder is dropped from delivery, not from the plan.
+  std::unique_ptr<EpochPlan> whole;
+  const Status made =
+      EpochPlan::Create(spec_, plan_->epoch(), plan_->held(), &whole);
+  if (!made.ok()) {  // it was made once before
+    Release(nullptr);
+    return;
+  }
+  whole->Skip(whole->size());
+  Release(&whole->kept());
+}
+
+void EpochDraws::Release(const HeldSets* next) {
+  released_ = true;
+  // What was read and not drawn may serve the next epoch as well.
+  for (size_t f = 0; f < region_.size(); ++f) {
+    for (auto& entry : region_[f]) {
+      if (!entry.second->status.ok()) continue;
+      if (next != nullptr && !(*next)[f].contains(entry.first)) continue;
+      next_[f].insert(std::move(entry));
+    }
+    region_[f] = RecordMap();
+  }
+  snapshot_->Release(run_.get(), plan_->epoch(), next, std::move(next_));
+  next_ = std::vector<RecordMap>(region_.size());
+}
+
+}  // namespace liquid

@@ -1,0 +1,72 @@
+// The records of one epoch on their way from disk or memory into blocks.
+#ifndef LIQUID_OPS_DATASET_EPOCH_DRAWS_H_
+#define LIQUID_OPS_DATASET_EPOCH_DRAWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ops/dataset/record_block.h"
+#include "ops/dataset/snapshot.h"
+#include "ops/sampler/planner.h"
+
+namespace liquid {
+
+// Executes a plan. Invariant between two calls: the plan stands at the next
+// draw; `region_` has every record that was read or held and is not yet
+// drawn; `next_` has every drawn record that is kept.
+//
+// Thread-compatible. The snapshot must outlive it.
+class EpochDraws {
+ public:
+  struct Options {
+    uint64_t cache_bytes = 0;  // most bytes kept for the next epoch
+    bool drop_remainder = false;
+  };
+  // Reads on in one format; no records at its end.
+  using ReadMore =
+      std::function<absl::Status(uint32_t format, std::vector<RecordPtr>*)>;
+
+  static absl::Status Create(Snapshot* snapshot, Snapshot::Lease lease,
+                             const Options& options,
+                             std::unique_ptr<EpochDraws>* draws);
+  // Leaves what is in memory to the next epoch.
+  ~EpochDraws();
+
+  const EpochPlan& plan() const { return *plan_; }
+  const std::shared_ptr<const PlanSpec>& spec() const { return spec_; }
+  // Held samples of a format that were in memory when the run began.
+  const SampleSet& at_hand(uint32_t format) const { return at_hand_[format]; }
+
+  // Whether the epoch has another block.
+  bool AtEnd() const;
+  // Draws the next batch. After an error the epoch cannot go on.
+  absl::Status Next(const ReadMore& read, RecordBlock* block);
+
+ private:
+  EpochDraws(Snapshot* snapshot, Snapshot::Lease lease, const Options& options,
+             std::unique_ptr<EpochPlan> plan);
+
+  absl::Status Obtain(const Draw& draw, const ReadMore& read,
+                      RecordBlock::Item* item);
+  void Keep(const Draw& draw, const RecordPtr& record);
+  void Finish();
+  void Release(const HeldSets* next);
+
+  Snapshot* const snapshot_;
+  const Options options_;
+  const std::shared_ptr<const PlanSpec> spec_;
+  const std::shared_ptr<EpochRun> run_;
+  const std::unique_ptr<EpochPlan> plan_;
+  std::vector<SampleSet> at_hand_;
+  std::vector<RecordMap> region_;
+  std::vector<RecordMap> next_;
+  uint64_t kept_bytes_ = 0;
+  bool released_ = false;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_EPOCH_DRAWS_H_

@@ -1,0 +1,165 @@
+"""The order of samples depends on nothing but what docs/determinism.md lists."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+
+import numpy as np
+import photos
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf.convert import convert
+
+_THROTTLE = "/sys/fs/cgroup/blkio"
+_SLOW_BYTES_PER_SECOND = 20_000_000
+
+
+def _make(root: str) -> str:
+  """60 images whose stored bytes depend on no encoder: 36 raw, 24 bmp."""
+  random = np.random.default_rng(7)
+  for i in range(60):
+    pixels = random.integers(0, 256, (8, 8, 3), np.uint8)
+    photos.save(os.path.join(root, "source", "all", f"{i:02}.bmp"), pixels)
+  path = os.path.join(root, "dataset")
+  convert(
+    os.path.join(root, "source"), path, "raw:3,bmp:2", shard_size=4096, progress=False
+  )
+  return path
+
+
+# Three epochs of what _make makes, with seed 5, batches of 8 and 30 % cached: a
+# change of any of these numbers is a change of what users train on.
+_GOLDEN = ()
+# The first epoch of the second of two shards; stored order.
+_GOLDEN_SHARD = ()
+_GOLDEN_STORED = ()
+
+
+def _run(path: str, epochs: int = 3, **options) -> list[list[int]]:
+  dataset = liquid_tf.dataset(
+    path, 8, seed=5, cache="30%", features=["id", "image"], **options
+  )
+  return [runs.flat(runs.ids(dataset)) for _ in range(epochs)]
+
+
+def _throttled_group(path: str) -> str:
+  """A version 1 cgroup that reads the disk of `path` slowly; OSError where none."""
+  device = os.stat(path).st_dev
+  group = tempfile.mkdtemp(prefix="liquid_test_", dir=_THROTTLE)
+  try:
+    with open(f"{group}/blkio.throttle.read_bps_device", "w") as file:
+      file.write(
+        f"{os.major(device)}:{os.minor(device)} {_SLOW_BYTES_PER_SECOND}"
+      )
+  except OSError:
+    os.rmdir(group)
+    raise
+  return group
+
+
+def _timed_digests(path: str, group: str | None = None) -> dict:
+  """Digests of two epochs of large images, read in a cgroup of its own."""
+  dataset = liquid_tf.dataset(
+    path, 16, seed=5, cache="30%", memory="64MiB", features=["id", "image"]
+  )
+  if group is not None:
+    with open(f"{group}/cgroup.procs", "w") as file:
+      file.write(str(os.getpid()))
+  begin = time.monotonic()
+  found = [runs.digests(dataset) for _ in range(2)]
+  seconds = time.monotonic() - begin
+  if group is not None:
+    # The group can be removed once nobody is in it.
+    with open(f"{_THROTTLE}/cgroup.procs", "w") as file:
+      file.write(str(os.getpid()))
+  disk_bytes = liquid_tf.stats(dataset).summary()["disk_bytes"]
+  return {"digests": found, "seconds": seconds, "disk_bytes": disk_bytes}
+
+
+class OrderTest(parameterized.TestCase, tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.root)
+    cls.path = _make(cls.root)
+
+  def test_golden(self):
+    self.assertEqual(_run(self.path), [list(epoch) for epoch in _GOLDEN])
+    self.assertEqual(_run(self.path, 1, shard=(1, 2)), [list(_GOLDEN_SHARD)])
+    self.assertEqual(
+      _run(self.path, 2, shuffle=False), [list(_GOLDEN_STORED), list(_GOLDEN_STORED)]
+    )
+
+  @parameterized.product(threads=(1, 2, 8), parallelism=(1, 2, 8))
+  def test_threads_of_the_reader_and_the_decoder(self, threads, parallelism):
+    found = _run(self.path, threads=threads, parallelism=parallelism)
+    self.assertEqual(found, [list(epoch) for epoch in _GOLDEN])
+
+  @parameterized.product(threads=(1, 2, 8), prefetch=(0, 1, 8, tf.data.AUTOTUNE))
+  def test_threads_of_tf_data_and_prefetching(self, threads, prefetch):
+    dataset = liquid_tf.dataset(self.path, 8, seed=5, cache="30%", features=["id"])
+    if prefetch:
+      dataset = dataset.prefetch(prefetch)
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = threads
+    options.threading.max_intra_op_parallelism = threads
+    dataset = dataset.with_options(options)
+    found = [runs.flat(runs.ids(dataset)) for _ in range(3)]
+    self.assertEqual(found, [list(epoch) for epoch in _GOLDEN])
+
+  def test_a_slow_consumer(self):
+    dataset = liquid_tf.dataset(self.path, 8, seed=5, cache="30%", features=["id"])
+    for epoch in _GOLDEN[:2]:
+      found = []
+      for batch in dataset.prefetch(4):
+        time.sleep(0.02)
+        found += batch["id"].numpy().tolist()
+      self.assertEqual(found, list(epoch))
+
+  def test_what_the_order_does_depend_on(self):
+    orders = {
+      tuple(runs.flat(runs.ids(liquid_tf.dataset(self.path, **arguments))))
+      for arguments in (
+        {"batch_size": 8, "cache": 0, "features": ["id"]},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "seed": 1},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "seed": 2**63},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "seed": -1},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "epoch": 1},
+        {"batch_size": 9, "cache": 0, "features": ["id"]},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "shuffle": False},
+      )
+    }
+    self.assertLen(orders, 7)
+
+  def test_a_slow_disk(self):
+    if os.geteuid() != 0 or not os.path.isdir(_THROTTLE):
+      self.skipTest(f"needs root and a version 1 blkio controller at {_THROTTLE}")
+    # Beside the test, since /tmp may be memory.
+    with contextlib.ExitStack() as stack:
+      folder = os.environ.get("TEST_TMPDIR", os.getcwd())
+      root = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
+      path = runs.make(
+        root, "raw:1,bmp:1", per_class=16, sides=(256, 256), shard_size=2 << 20
+      )
+      try:
+        group = _throttled_group(path)
+      except OSError as error:
+        self.skipTest(f"the disk of {folder} cannot be throttled: {error}")
+      stack.callback(os.rmdir, group)
+      fast, _ = runs.in_new_process(_timed_digests, path=path)
+      slow, _ = runs.in_new_process(_timed_digests, path=path, group=group)
+    self.assertEqual(slow["digests"], fast["digests"])
+    # It was the disk that decided how long it took.
+    least = slow["disk_bytes"] / _SLOW_BYTES_PER_SECOND
+    self.assertGreater(slow["seconds"], 0.8 * least)
+    self.assertLess(fast["seconds"], 0.8 * least)
+
+
+if __name__ == "__main__":
+  tf.test.main()

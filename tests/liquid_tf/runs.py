@@ -1,0 +1,109 @@
+"""Datasets to train from, what a run of one delivered, and runs in new processes."""
+
+import hashlib
+import inspect
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import photos
+import tensorflow as tf
+
+from liquid_tf.convert import convert
+
+
+def make(
+  root: str,
+  mix: str = "png:5,raw:3,webp:2",
+  *,
+  per_class: int = 25,
+  sides: tuple[int, int] = (24, 24),
+  extension: str = "png",
+  **options,
+) -> str:
+  """Converts crops of four photographs.
+
+  Args:
+    root: where; the source goes to `root`/source.
+    mix: as for `liquid_tf.convert`.
+    per_class: images of each photograph.
+    sides: smallest and largest side of an image, in pixels.
+    extension: of the source files.
+    **options: of `liquid_tf.convert`.
+
+  Returns:
+    Path of the dataset directory.
+  """
+  source, output = os.path.join(root, "source"), os.path.join(root, "dataset")
+  photos.class_folders(
+    source, per_class=per_class, classes=4, sides=sides, extension=extension
+  )
+  convert(source, output, mix, progress=False, **options)
+  return output
+
+
+def ids(dataset: tf.data.Dataset) -> list[list[int]]:
+  """Sample numbers of every batch of one run through a dataset of dicts."""
+  return [batch["id"].numpy().reshape(-1).tolist() for batch in dataset]
+
+
+def flat(batches: Iterable[list[int]]) -> list[int]:
+  """The samples of batches, one after another."""
+  return [sample for batch in batches for sample in batch]
+
+
+def digest(element: Any) -> str:
+  """A hash of every value, shape and dtype in an element."""
+  state = hashlib.sha256()
+  for value in tf.nest.flatten(element, expand_composites=True):
+    array = np.asarray(value)
+    data = b"\0".join(array.reshape(-1)) if array.dtype == object else array.tobytes()
+    state.update(f"{array.dtype}{array.shape}".encode() + data)
+  return state.hexdigest()
+
+
+def digests(dataset: Iterable) -> list[str]:
+  """Hashes of every element of one run through a dataset."""
+  return [digest(element) for element in dataset]
+
+
+def in_new_process(
+  function: Callable, exit_code: int = 0, **arguments
+) -> tuple[Any, str]:
+  """Calls a function of a test file in a fresh Python.
+
+  Args:
+    function: at the top level of its module; arguments and result are JSON.
+    exit_code: that the process must end with; -9 for one that kills itself.
+    **arguments: of the function.
+
+  Returns:
+    The result, or None where the exit code is not 0, and what it wrote to stderr.
+  """
+  module = pathlib.Path(inspect.getfile(function)).stem
+  with tempfile.TemporaryDirectory() as folder:
+    output = os.path.join(folder, "result.json")
+    code = (
+      f"import json, sys, {module} as m\n"
+      f"result = m.{function.__name__}(**json.loads(sys.argv[1]))\n"
+      "open(sys.argv[2], 'w').write(json.dumps(result))"
+    )
+    done = subprocess.run(
+      [sys.executable, "-c", code, json.dumps(arguments), output],
+      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+      capture_output=True,
+      text=True,
+    )
+    if done.returncode != exit_code:
+      raise AssertionError(
+        f"exit code {done.returncode} instead of {exit_code}\n{done.stderr}"
+      )
+    if exit_code != 0:
+      return None, done.stderr
+    return json.loads(pathlib.Path(output).read_text()), done.stderr

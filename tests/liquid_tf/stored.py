@@ -1,0 +1,57 @@
+"""What a dataset holds, read record by record without the project's readers."""
+
+import io
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+from PIL import Image
+
+from liquid_tf import _ops, manifest
+
+
+def records(dataset: str) -> list[dict]:
+  """Every record of a dataset, in the order of its index.
+
+  Args:
+    dataset: its directory.
+
+  Returns:
+    Dicts with `row` of the index, `shard` of the manifest, and of the record `id`,
+    `labels`, `contents` (the encoded image), `example` and `image` (decoded).
+  """
+  loaded = manifest.load(dataset)
+  result = []
+  for row in manifest.load_index(loaded):
+    shard = loaded.shards[row["shard"]]
+    data = pathlib.Path(loaded.path(shard.path)).read_bytes()
+    framed = data[row["offset"] :][: row["length"]]
+    record = _ops.lib().liquid_unpack_record(framed=framed)
+    dtype = tf.uint8 if row["bits"] == 8 else tf.uint16
+    image = _ops.lib().liquid_decode_image(
+      contents=record.image, window=[0, 0, 0, 0], dtype=dtype
+    )
+    result.append(
+      {
+        "row": row,
+        "shard": shard,
+        "id": int(record.id),
+        "labels": record.labels.numpy().tolist(),
+        "contents": record.image.numpy(),
+        "example": record.example.numpy(),
+        "image": image.numpy(),
+      }
+    )
+  return result
+
+
+def masks(dataset: str) -> dict[int, np.ndarray]:
+  """Masks by sample number, read as a stranger would."""
+  result = {}
+  for record in records(dataset):
+    parsed = tf.io.parse_single_example(
+      record["example"], {"mask": tf.io.FixedLenFeature([], tf.string)}
+    )
+    image = Image.open(io.BytesIO(parsed["mask"].numpy()))
+    result[record["id"]] = np.asarray(image)
+  return result

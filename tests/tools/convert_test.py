@@ -1,0 +1,147 @@
+"""The convert tool: exit codes, one sentence on stderr, JSON on stdout."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+from absl.testing import absltest
+from PIL import Image
+
+
+def run(tool: str, *arguments: str, **options) -> subprocess.CompletedProcess:
+  """Runs `python -m tools.TOOL` with this process's import path."""
+  return subprocess.run(
+    [sys.executable, "-m", f"tools.{tool}", *arguments],
+    env=environment(),
+    capture_output=True,
+    text=True,
+    timeout=120,
+    **options,
+  )
+
+
+def environment() -> dict[str, str]:
+  return {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+  }
+
+
+def make_source(root: str, count: int = 6, side: int = 24) -> str:
+  random = np.random.default_rng(0)
+  for i in range(count):
+    folder = pathlib.Path(root, "source", "ab"[i % 2])
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels = random.integers(0, 256, (side, side, 3), np.uint8)
+    Image.fromarray(pixels).save(folder / f"{i:04}.png")
+  return f"{root}/source"
+
+
+class ConvertToolTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.output = f"{self.root}/dataset"
+
+  def test_makes_a_dataset_and_says_so(self):
+    source = make_source(self.root)
+    pathlib.Path(source, "a", "bad.png").write_text("no image")
+    done = run(
+      "convert",
+      f"--input={source}",
+      f"--output={self.output}",
+      "--mix=png:1,raw:1",
+      "--json",
+      "--verify",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    report = json.loads(done.stdout)
+    self.assertEqual(report["samples"], 6)
+    self.assertEqual(
+      {n: f["samples"] for n, f in report["formats"].items()}, {"png": 3, "raw": 3}
+    )
+    self.assertEqual([s["path"] for s in report["skipped"]], ["a/bad.png"])
+    self.assertIn("seconds", report)
+    self.assertIn("img/s", done.stderr)
+    self.assertIn("skipped a/bad.png", done.stderr)
+    again = run(
+      "convert", f"--input={source}", f"--output={self.output}", "--mix=raw:1"
+    )
+    self.assertEqual(again.returncode, 1)
+    self.assertEqual(again.stdout, "")
+    self.assertIn("already holds a dataset: overwrite", again.stderr)
+    self.assertNotIn("Traceback", again.stderr)
+
+  def test_wrong_flags_end_with_2(self):
+    source = make_source(self.root)
+    good = [f"--input={source}", f"--output={self.output}"]
+    for arguments, message in (
+      ([*good, "--mix=raw:1", "--sede=1"], "Did you mean: seed"),
+      (good, "mix"),
+      (["--mix=raw:1"], "input"),
+      ([*good, "--mix=gif:1"], "must be one of png, jpeg"),
+      ([*good, "--mix=raw:1", "--seed=x"], "seed"),
+      ([*good, "--mix=raw:1", "--seed=-1"], "seed (-1) must be"),
+      ([*good, "--mix=raw:1", "--resume", "--overwrite"], "exclude each other"),
+      ([*good, "--mix=raw:1", "stray"], "stray"),
+    ):
+      with self.subTest(message):
+        done = run("convert", *arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+    self.assertFalse(os.path.exists(self.output))
+
+  def test_failed_work_ends_with_1(self):
+    done = run(
+      "convert", f"--input={self.root}/no", f"--output={self.output}", "--mix=raw:1"
+    )
+    self.assertEqual(done.returncode, 1)
+    self.assertIn('no") must be an existing folder', done.stderr)
+    self.assertNotIn("Traceback", done.stderr)
+
+  def test_an_interrupt_says_how_to_go_on(self):
+    source = make_source(self.root, count=400, side=160)
+    arguments = [
+      sys.executable,
+      "-m",
+      "tools.convert",
+      f"--input={source}",
+      f"--output={self.output}",
+      "--mix=png:1,webp:1",
+      "--png_level=9",
+      "--workers=1",
+    ]
+    process = subprocess.Popen(
+      arguments, env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(600):
+      if os.path.exists(f"{self.output}/_journal.db") or process.poll() is not None:
+        break
+      time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    self.assertEqual(process.returncode, 1, errors)
+    self.assertIn("interrupted: run the same command with --resume", errors)
+    self.assertNotIn("Traceback", errors)
+    self.assertNotIn("dataset.json", os.listdir(self.output))
+    self.assertEqual(
+      [name for name in os.listdir(self.output) if name.endswith(".tmp")], []
+    )
+    done = subprocess.run([*arguments, "--resume"], env=environment(), timeout=200)
+    self.assertEqual(done.returncode, 0)
+    self.assertIn("dataset.json", os.listdir(self.output))
+
+  def test_help_is_fine(self):
+    done = run("convert", "--help")
+    self.assertEqual(done.returncode, 0)
+    self.assertIn("--mix", done.stdout)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,92 @@
+"""The inspect tool: exit codes, problems, JSON, one sample."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+from absl.testing import absltest
+from PIL import Image
+
+from liquid_tf.convert import convert
+
+
+class InspectToolTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.dataset = f"{self.root}/dataset"
+    random = np.random.default_rng(0)
+    self.images = random.integers(0, 256, (6, 24, 20, 3), np.uint8)
+    for i, pixels in enumerate(self.images):
+      folder = pathlib.Path(self.root, "source", "a")
+      folder.mkdir(parents=True, exist_ok=True)
+      Image.fromarray(pixels).save(folder / f"{i}.png")
+    convert(f"{self.root}/source", self.dataset, "png:1,raw:1", progress=False)
+
+  def _run(self, *arguments: str) -> subprocess.CompletedProcess:
+    path = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.run(
+      [sys.executable, "-m", "tools.inspect", *arguments],
+      env={**os.environ, "PYTHONPATH": path},
+      capture_output=True,
+      text=True,
+      timeout=120,
+    )
+
+  def test_a_sound_dataset(self):
+    done = self._run(self.dataset, "--json", "--verify")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    for key in ("formats", "mix", "samples", "bytes", "problems"):
+      self.assertIn(key, result)
+    self.assertEqual(result["samples"], 6)
+    self.assertEqual(result["verified"], 6)
+    self.assertEqual(result["problems"], [])
+    self.assertIn("6 samples (train 6)", done.stderr)
+
+  def test_problems_end_with_1(self):
+    shard = f"{self.dataset}/raw-00000-of-00001.rec"
+    with open(shard, "r+b") as file:
+      file.seek(100)
+      byte = file.read(1)[0]
+      file.seek(100)
+      file.write(bytes([byte ^ 1]))
+    self.assertEqual(self._run(self.dataset).returncode, 0)
+    done = self._run(self.dataset, "--verify", "--json")
+    self.assertEqual(done.returncode, 1)
+    [problem] = json.loads(done.stdout)["problems"]
+    self.assertIn(f"{shard}, record 0 (sample ", problem)
+    self.assertIn(problem, done.stderr)
+    done = self._run(f"{self.root}/source")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("is not a Liquid dataset", done.stderr)
+    self.assertNotIn("Traceback", done.stderr)
+
+  def test_one_sample(self):
+    exported = f"{self.root}/x.png"
+    done = self._run(self.dataset, "--sample=4", f"--export={exported}", "--json")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    [encoding] = json.loads(done.stdout)["encodings"]
+    self.assertEqual(encoding["sample"], 4)
+    np.testing.assert_array_equal(np.asarray(Image.open(exported)), self.images[4])
+
+  def test_wrong_flags_end_with_2(self):
+    for arguments in (
+      [],
+      [self.dataset, "other"],
+      [self.dataset, "--sample=6"],
+      [self.dataset, "--sample=-1"],
+      [self.dataset, "--export=x.png"],
+      [self.dataset, "--verfy"],
+    ):
+      with self.subTest(str(arguments)):
+        done = self._run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
