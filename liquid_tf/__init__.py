@@ -7,7 +7,9 @@ composition and the same number of cache hits (Liquid, APSys '23).
 
 from liquid_tf import codecs
 from liquid_tf._decode import decode_and_batch
-from liquid_tf._graph import Snapshot, format_dataset, interleave
+from liquid_tf._interleave import interleave
+from liquid_tf._snapshot import Snapshot
+from liquid_tf._sources import format_dataset
 from liquid_tf._version import __version__
 from liquid_tf.convert import ConvertReport, convert
 from liquid_tf.dataset import dataset

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _graph, _ops
+from liquid_tf import _ops, _sources
+from liquid_tf._interleave import InterleaveDataset
 from liquid_tf.manifest import Manifest
 
 # Batches that are decoded while the consumer holds one.
 _LOOKAHEAD_BATCHES = 2
+
+DEFAULT_MAX_PIXELS = 1 << 28
 
 _PLAIN = {
   "id": (tf.int64, ()),
@@ -124,7 +127,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     return self._spec
 
 
-def _sizes_differ(sources: list[_graph.FormatDataset]) -> bool:
+def _sizes_differ(sources: list[_sources.FormatDataset]) -> bool:
   sizes = {
     size
     for source in sources
@@ -134,7 +137,7 @@ def _sizes_differ(sources: list[_graph.FormatDataset]) -> bool:
 
 
 def _check_crop(
-  sources: list[_graph.FormatDataset], crop: tuple[int, int], skip: bool
+  sources: list[_sources.FormatDataset], crop: tuple[int, int], skip: bool
 ) -> None:
   for source in sources:
     rows = source.rows
@@ -157,7 +160,7 @@ def decode_and_batch(
   ragged: bool = False,
   decode: str = "cpu",
   on_error: str = "raise",
-  max_pixels: int = _graph.DEFAULT_MAX_PIXELS,
+  max_pixels: int = DEFAULT_MAX_PIXELS,
   parallelism: int = 0,
 ) -> tf.data.Dataset:
   """Decodes blocks of records straight into batch tensors, in parallel.
@@ -190,8 +193,8 @@ def decode_and_batch(
     ValueError: an argument is wrong, or images differ in size where a batch needs
       one size; the message says which.
   """
-  mixed = _graph.find_part(blocks, _graph.InterleaveDataset)
-  source = _graph.find_part(blocks, _graph.FormatDataset)
+  mixed = _sources.find_part(blocks, InterleaveDataset)
+  source = _sources.find_part(blocks, _sources.FormatDataset)
   if source is None:
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]
@@ -203,9 +206,7 @@ def decode_and_batch(
   crop = _check_pair(crop, "crop")
   image_size = _check_pair(image_size, "image_size")
   wanted = check_features(manifest, features)
-  names = [
-    "bytes" if decode == "none" and name == "image" else name for name in wanted
-  ]
+  names = ["bytes" if decode == "none" and name == "image" else name for name in wanted]
   pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
   skip = on_error == "skip"
   unequal = False
@@ -245,7 +246,7 @@ def decode_and_batch(
     seed=mixed.seed if mixed is not None else 0,
     ragged=flat,
     skip_errors=skip,
-    repeat_to_fill=skip and getattr(mixed, "fill_short_batches", False),
+    repeat_to_fill=skip and mixed is not None and mixed.fill_short_batches,
     max_pixels=max_pixels,
     parallelism=parallelism,
   )

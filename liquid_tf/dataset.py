@@ -6,8 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _decode, _graph
+from liquid_tf import _decode, _interleave, _sources
 from liquid_tf import manifest as manifests
+from liquid_tf._snapshot import Snapshot
 
 # Samples that are drawn together where no batch is asked for.
 _UNBATCHED = 32
@@ -36,7 +37,7 @@ def dataset(
   drop_remainder: bool = False,
   threads: int = 4,
   parallelism: int = 0,
-  max_pixels: int = _graph.DEFAULT_MAX_PIXELS,
+  max_pixels: int = _decode.DEFAULT_MAX_PIXELS,
 ) -> tf.data.Dataset:
   """Batches of a Liquid dataset, each sample once per epoch.
 
@@ -93,26 +94,26 @@ def dataset(
     raise ValueError(f"epoch ({epoch!r}) must be at least 0, or None")
   manifest = manifests.load(os.fspath(path))
   index = manifests.load_index(manifest)
-  split = split or _graph.default_split(manifest)
-  counts = _graph.split_counts(manifest, index, split)
-  shard = _graph.resolve_shard(shard)
-  part = _graph.split_part(counts, shard, shard_policy)
-  snapshot = _graph.Snapshot(
+  split = split or _sources.default_split(manifest)
+  counts = _sources.split_counts(manifest, index, split)
+  shard = _sources.resolve_shard(shard)
+  part = _sources.split_part(counts, shard, shard_policy)
+  snapshot = Snapshot(
     cache, memory, initial_epoch=initial_epoch, initial_step=initial_step
   )
   sources = [
-    _graph.FormatDataset(
+    _sources.FormatDataset(
       manifest,
       name,
       split,
       index,
       part.ranges[name],
       threads,
-      _graph.lookahead_bytes(snapshot.memory, len(counts)),
+      _interleave.lookahead_bytes(snapshot.memory, len(counts)),
     )
     for name in counts
   ]
-  blocks = _graph.InterleaveDataset(
+  blocks = _interleave.InterleaveDataset(
     sources,
     snapshot,
     batch_size=batch_size or _UNBATCHED,
@@ -120,10 +121,9 @@ def dataset(
     shuffle=shuffle,
     drop_remainder=drop_remainder and batch_size is not None,
     epoch=epoch,
+    part=part,
+    fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
   )
-  blocks.part = part
-  # Workers in step need equal numbers of batches even where records are skipped.
-  blocks.fill_short_batches = shard[1] > 1 and shard_policy != "uneven"
   batches = _decode.decode_and_batch(
     blocks,
     features=features,

@@ -5,13 +5,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _graph
+from liquid_tf import _sources
+from liquid_tf._interleave import InterleaveDataset
 
 
 class Stats:
   """A look at the counters of a dataset; made by `stats`. Always current."""
 
-  def __init__(self, blocks: _graph.InterleaveDataset):
+  def __init__(self, blocks: InterleaveDataset):
     self._blocks = blocks
 
   def _read(self, batches: bool = False) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Stats:
       name: {key: sum(e[key][name] for e in data["epochs"]) for key in names}
       for name in data["formats"]
     }
-    part = getattr(self._blocks, "part", _graph.Part({}))
+    part = self._blocks.part
     return {
       "epochs": len(data["epochs"]),
       **{
@@ -73,13 +74,13 @@ class Stats:
     }
 
 
-def blocks_of(dataset: tf.data.Dataset) -> _graph.InterleaveDataset:
+def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
   """The interleave at or below a dataset.
 
   Raises:
     ValueError: there is none.
   """
-  blocks = _graph.find_part(dataset, _graph.InterleaveDataset)
+  blocks = _sources.find_part(dataset, InterleaveDataset)
   if blocks is None:
     raise ValueError("dataset must come from liquid_tf.dataset() or interleave()")
   return blocks

@@ -79,6 +79,8 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
       _say(str(error))
       return FAILED
 
+  # `bazel run` starts a command in its own folder; paths are relative to the user's.
+  os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
   if {"--help", "-help", "--helpshort", "--helpfull"} & set(sys.argv[1:]):
     app.usage(shorthelp="--helpfull" not in sys.argv, writeto_stdout=True)
     sys.exit(0)

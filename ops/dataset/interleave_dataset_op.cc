@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/dataset/epoch_draws.h"
+#include "ops/dataset/interleave_options.h"
 #include "ops/dataset/plan_context.h"
 #include "ops/dataset/record_block.h"
 #include "ops/dataset/snapshot.h"
@@ -25,24 +26,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::tstring;
 
-// The op's inputs behind the datasets, as given.
-struct Arguments {
-  std::vector<int64_t> file_counts;
-  std::vector<int64_t> files_per_format;
-  std::vector<int64_t> cached;
-  std::vector<int64_t> fill;
-  std::vector<tstring> formats;
-  int64_t seed = 0;
-  int64_t batch_size = 0;
-  int64_t epoch = -1;  // -1: the snapshot counts
-  int64_t initial_epoch = 0;
-  int64_t initial_step = 0;
-  int64_t cache_bytes = 0;
-  std::string snapshot;
-  bool shuffle = true;
-  bool drop_remainder = false;
-};
-
 class InterleaveDatasetOp : public tfd::DatasetOpKernel {
  public:
   explicit InterleaveDatasetOp(OpKernelConstruction* ctx)
@@ -56,7 +39,6 @@ class InterleaveDatasetOp : public tfd::DatasetOpKernel {
 
  private:
   class Dataset;
-  absl::Status ParseArguments(OpKernelContext* ctx, Arguments* a) const;
 
   bool shuffle_;
   bool drop_remainder_;
@@ -64,19 +46,21 @@ class InterleaveDatasetOp : public tfd::DatasetOpKernel {
 
 class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
  public:
-  Dataset(OpKernelContext* ctx, Arguments arguments,
-          std::vector<tfd::DatasetBase*> inputs,
+  Dataset(OpKernelContext* ctx, InterleaveInputs inputs, bool shuffle,
+          bool drop_remainder, std::vector<tfd::DatasetBase*> datasets,
           std::shared_ptr<const PlanSpec> spec,
           tensorflow::core::RefCountPtr<Snapshot> snapshot)
       : DatasetBase(tfd::DatasetContext(ctx)),
-        arguments_(std::move(arguments)),
         inputs_(std::move(inputs)),
+        shuffle_(shuffle),
+        drop_remainder_(drop_remainder),
+        datasets_(std::move(datasets)),
         spec_(std::move(spec)),
         snapshot_(std::move(snapshot)) {
-    for (tfd::DatasetBase* input : inputs_) input->Ref();
+    for (tfd::DatasetBase* input : datasets_) input->Ref();
   }
   ~Dataset() override {
-    for (tfd::DatasetBase* input : inputs_) input->Unref();
+    for (tfd::DatasetBase* input : datasets_) input->Unref();
   }
 
   std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
@@ -100,17 +84,16 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
   int64_t CardinalityInternal(tfd::CardinalityOptions options) const override {
     const uint64_t samples = Samples();
     const uint64_t batch = spec_->batch_size;
-    return static_cast<int64_t>(arguments_.drop_remainder
-                                    ? samples / batch
-                                    : (samples + batch - 1) / batch);
+    return static_cast<int64_t>(
+        drop_remainder_ ? samples / batch : (samples + batch - 1) / batch);
   }
   absl::Status InputDatasets(
       std::vector<const tfd::DatasetBase*>* inputs) const override {
-    inputs->assign(inputs_.begin(), inputs_.end());
+    inputs->assign(datasets_.begin(), datasets_.end());
     return absl::OkStatus();
   }
   absl::Status CheckExternalState() const override {
-    for (const tfd::DatasetBase* input : inputs_) {
+    for (const tfd::DatasetBase* input : datasets_) {
       TF_RETURN_IF_ERROR(input->CheckExternalState());
     }
     return absl::OkStatus();
@@ -120,9 +103,9 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
-    const Arguments& a = arguments_;
+    const InterleaveInputs& a = inputs_;
     std::vector<tensorflow::Node*> datasets;
-    for (const tfd::DatasetBase* input : inputs_) {
+    for (const tfd::DatasetBase* input : datasets_) {
       datasets.emplace_back();
       TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &datasets.back()));
     }
@@ -137,10 +120,10 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
     for (int i = 0; i < 6; ++i) {
       TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[5 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(tstring(a.snapshot), &nodes[11]));
+    TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes[11]));
     tensorflow::AttrValue shuffle, drop_remainder;
-    b->BuildAttrValue(a.shuffle, &shuffle);
-    b->BuildAttrValue(a.drop_remainder, &drop_remainder);
+    b->BuildAttrValue(shuffle_, &shuffle);
+    b->BuildAttrValue(drop_remainder_, &drop_remainder);
     std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
     for (size_t i = 0; i < nodes.size(); ++i) {
       inputs.emplace_back(i + 1, nodes[i]);
@@ -161,8 +144,10 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
     return samples;
   }
 
-  const Arguments arguments_;
-  const std::vector<tfd::DatasetBase*> inputs_;
+  const InterleaveInputs inputs_;
+  const bool shuffle_;
+  const bool drop_remainder_;
+  const std::vector<tfd::DatasetBase*> datasets_;
   const std::shared_ptr<const PlanSpec> spec_;
   const tensorflow::core::RefCountPtr<Snapshot> snapshot_;
 };
@@ -177,7 +162,7 @@ class InterleaveDatasetOp::Dataset::Iterator
   bool SymbolicCheckpointCompatible() const override { return true; }
 
   absl::Status Initialize(tfd::IteratorContext* ctx) override {
-    for (size_t f = 0; f < dataset()->inputs_.size(); ++f) {
+    for (size_t f = 0; f < dataset()->datasets_.size(); ++f) {
       resources_.push_back(
           std::make_unique<tensorflow::ResourceMgr>("localhost"));
       plans_.push_back(new PlanContext(static_cast<uint32_t>(f)));
@@ -185,7 +170,7 @@ class InterleaveDatasetOp::Dataset::Iterator
                                                PlanContext::kName, plans_[f]));
       inputs_.emplace_back();
       tfd::IteratorContext nested = InputContext(ctx, f);
-      TF_RETURN_IF_ERROR(dataset()->inputs_[f]->MakeIterator(
+      TF_RETURN_IF_ERROR(dataset()->datasets_[f]->MakeIterator(
           &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
       ctx->MergeCheckpoint(nested.checkpoint());
     }
@@ -206,7 +191,7 @@ class InterleaveDatasetOp::Dataset::Iterator
     if (draws_ == nullptr) {
       Snapshot::Lease lease;
       const Status taken =
-          dataset()->snapshot_->Take(dataset()->arguments_.epoch, &lease);
+          dataset()->snapshot_->Take(dataset()->inputs_.epoch, &lease);
       if (!taken.ok()) return ToTf(taken);
       TF_RETURN_IF_ERROR(Begin(std::move(lease)));
     }
@@ -270,7 +255,7 @@ class InterleaveDatasetOp::Dataset::Iterator
                                    held[f].words().size(), &held[f].words()));
     }
     const uint64_t left = samples - static_cast<uint64_t>(position);
-    const bool complete = left == 0 || (dataset()->arguments_.drop_remainder &&
+    const bool complete = left == 0 || (dataset()->drop_remainder_ &&
                                         left < dataset()->spec_->batch_size);
     Snapshot::Lease lease;
     const Status restored = dataset()->snapshot_->Restore(
@@ -298,9 +283,8 @@ class InterleaveDatasetOp::Dataset::Iterator
     }
     cached_ = AsTensor(cached);
     EpochDraws::Options options;
-    options.cache_bytes =
-        static_cast<uint64_t>(dataset()->arguments_.cache_bytes);
-    options.drop_remainder = dataset()->arguments_.drop_remainder;
+    options.cache_bytes = static_cast<uint64_t>(dataset()->inputs_.cache_bytes);
+    options.drop_remainder = dataset()->drop_remainder_;
     TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot_.get(),
                                           std::move(lease), options, &draws_));
     for (size_t f = 0; f < plans_.size(); ++f) {
@@ -379,111 +363,36 @@ InterleaveDatasetOp::Dataset::MakeIteratorInternal(
       Iterator::Params{this, prefix + "::LiquidInterleave"});
 }
 
-absl::Status InterleaveDatasetOp::ParseArguments(OpKernelContext* ctx,
-                                                 Arguments* a) const {
-  const std::pair<const char*, std::vector<int64_t>*> vectors[] = {
-      {"file_counts", &a->file_counts},
-      {"files_per_format", &a->files_per_format},
-      {"cached", &a->cached},
-      {"fill", &a->fill}};
-  for (const auto& [name, value] : vectors) {
-    TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
-    for (const int64_t number : *value) {
-      if (number < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name, " (", number, ") must be at least 0"));
-      }
-    }
-  }
-  TF_RETURN_IF_ERROR(
-      tfd::ParseVectorArgument<tstring>(ctx, "formats", &a->formats));
-  const std::pair<const char*, int64_t*> scalars[] = {
-      {"seed", &a->seed},
-      {"batch_size", &a->batch_size},
-      {"epoch", &a->epoch},
-      {"initial_epoch", &a->initial_epoch},
-      {"initial_step", &a->initial_step},
-      {"cache_bytes", &a->cache_bytes}};
-  for (const auto& [name, value] : scalars) {
-    TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<int64_t>(ctx, name, value));
-    const bool any = value == &a->seed;
-    const int64_t least = value == &a->epoch ? -1 : value == &a->batch_size;
-    if (!any && *value < least) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " (", *value, ") must be at least ", least));
-    }
-  }
-  tstring snapshot;
-  TF_RETURN_IF_ERROR(
-      tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
-  a->snapshot = snapshot;
-  a->shuffle = shuffle_;
-  a->drop_remainder = drop_remainder_;
-  if (a->snapshot.empty()) {
-    return absl::InvalidArgumentError("snapshot (\"\") must be a name");
-  }
-  return absl::OkStatus();
-}
-
 void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
                                       tfd::DatasetBase** output) {
   tensorflow::OpInputList list;
   OP_REQUIRES_OK(ctx, ctx->input_list("input_datasets", &list));
-  std::vector<tfd::DatasetBase*> inputs(list.size());
+  std::vector<tfd::DatasetBase*> datasets(list.size());
   for (int i = 0; i < list.size(); ++i) {
-    OP_REQUIRES_OK(ctx, tfd::GetDatasetFromVariantTensor(list[i], &inputs[i]));
+    OP_REQUIRES_OK(ctx,
+                   tfd::GetDatasetFromVariantTensor(list[i], &datasets[i]));
   }
-  Arguments a;
-  OP_REQUIRES_OK(ctx, ParseArguments(ctx, &a));
-  const size_t formats = inputs.size();
-  OP_REQUIRES(
-      ctx,
-      a.files_per_format.size() == formats && a.cached.size() == formats &&
-          a.fill.size() == formats && a.formats.size() == formats,
-      absl::InvalidArgumentError(absl::StrCat(
-          "files_per_format, cached, fill and formats must have one entry for "
-          "each of the ",
-          formats, " input datasets")));
-  auto spec = std::make_shared<PlanSpec>();
-  spec->seed = static_cast<uint64_t>(a.seed);
-  spec->batch_size = static_cast<uint64_t>(a.batch_size);
-  spec->shuffle = a.shuffle;
-  size_t next_file = 0;
-  for (size_t f = 0; f < formats; ++f) {
-    const auto files = static_cast<size_t>(a.files_per_format[f]);
-    OP_REQUIRES(ctx, files <= a.file_counts.size() - next_file,
-                absl::InvalidArgumentError(
-                    "files_per_format names more files than file_counts has"));
-    FormatSpec format;
-    for (size_t i = 0; i < files; ++i) {
-      format.files.push_back(static_cast<uint64_t>(a.file_counts[next_file++]));
-    }
-    format.cached = static_cast<uint64_t>(a.cached[f]);
-    format.fill = static_cast<uint64_t>(a.fill[f]);
-    spec->formats.push_back(std::move(format));
-  }
-  // Names every wrong argument now rather than at the first batch.
-  std::unique_ptr<EpochPlan> probe;
-  const Status valid = EpochPlan::Create(spec, 0, NothingHeld(*spec), &probe);
-  OP_REQUIRES_OK(ctx, ToTf(valid));
+  InterleaveInputs inputs;
+  OP_REQUIRES_OK(ctx, inputs.Read(ctx));
+  std::shared_ptr<const PlanSpec> spec;
+  OP_REQUIRES_OK(ctx, inputs.MakeSpec(datasets.size(), shuffle_, &spec));
 
   Snapshot* snapshot = nullptr;
   OP_REQUIRES_OK(ctx, ctx->resource_manager()->LookupOrCreate<Snapshot>(
                           ctx->resource_manager()->default_container(),
-                          a.snapshot, &snapshot, [](Snapshot** created) {
+                          inputs.snapshot, &snapshot, [](Snapshot** created) {
                             *created = new Snapshot();
                             return absl::OkStatus();
                           }));
   tensorflow::core::RefCountPtr<Snapshot> owned(snapshot);
   Snapshot::Config config;
   config.spec = spec;
-  config.formats.assign(a.formats.begin(), a.formats.end());
-  config.cache_bytes = static_cast<uint64_t>(a.cache_bytes);
-  config.initial_epoch = a.initial_epoch;
-  config.initial_step = static_cast<uint64_t>(a.initial_step);
+  config.formats.assign(inputs.formats.begin(), inputs.formats.end());
+  config.initial_epoch = inputs.initial_epoch;
+  config.initial_step = static_cast<uint64_t>(inputs.initial_step);
   OP_REQUIRES_OK(ctx, ToTf(owned->Configure(config)));
-  *output = new Dataset(ctx, std::move(a), std::move(inputs), std::move(spec),
-                        std::move(owned));
+  *output = new Dataset(ctx, std::move(inputs), shuffle_, drop_remainder_,
+                        std::move(datasets), std::move(spec), std::move(owned));
 }
 
 REGISTER_KERNEL_BUILDER(

@@ -34,7 +34,6 @@ class Snapshot : public tensorflow::ResourceBase {
   struct Config {
     std::shared_ptr<const PlanSpec> spec;
     std::vector<std::string> formats;  // names, in the plan's order
-    uint64_t cache_bytes = 0;          // most bytes kept between epochs
     int64_t initial_epoch = 0;
     uint64_t initial_step = 0;  // batches of it that were already delivered
   };

@@ -137,8 +137,8 @@ class KillTest(absltest.TestCase):
 
   def test_killed_between_any_two_steps(self):
     output = f"{self.root}/stepped"
-    # LIQUID_TEST_KILLS=240 takes every step.
-    stride = max(1, 240 // _KILLS)
+    # LIQUID_TEST_KILLS=480 takes every step.
+    stride = max(1, 480 // _KILLS)
     for step in range(random.Random(6).randint(1, stride), 1000, stride):
       child = _fork(lambda step=step: (_die_at(step), self._convert(output)))
       _, status = os.waitpid(child, 0)

@@ -1,0 +1,43 @@
+"""What the kernel says about this process, and about files in memory."""
+
+import os
+
+
+def disk_bytes() -> int | None:
+  """Bytes that this process has read from devices so far; None where not counted.
+
+  What the page cache or a file system in memory answers is not among them.
+  """
+  try:
+    with open("/proc/self/io") as file:
+      for line in file:
+        if line.startswith("read_bytes:"):
+          return int(line.split()[1])
+  except OSError:
+    pass  # Not every container shows it.
+  return None
+
+
+def max_rss_bytes() -> int:
+  """Most memory that this process has had.
+
+  Not getrusage's, which goes on from the process that started this one.
+  """
+  with open("/proc/self/status") as file:
+    for line in file:
+      if line.startswith("VmHWM:"):
+        return int(line.split()[1]) * 1024
+  raise OSError("/proc/self/status has no VmHWM")
+
+
+def drop_from_page_cache(folder: str | os.PathLike) -> None:
+  """Makes the next buffered reads of a folder's files go to the disk."""
+  for entry in os.scandir(folder):
+    if not entry.is_file():
+      continue
+    fd = os.open(entry.path, os.O_RDONLY)
+    try:
+      os.fdatasync(fd)  # Pages that are not yet written stay.
+      os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+      os.close(fd)

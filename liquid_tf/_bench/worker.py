@@ -1,0 +1,41 @@
+"""One measurement in a process of its own: `python -m liquid_tf._bench.worker JSON`.
+
+The request names a `stage`: "liquid" with the arguments of `epochs.measure`, or "stock"
+with `files`, `batch_size`, `shape`, `threads` and `epochs`. The answer is the last line
+of stdout: the measurement, or {"error": sentence}.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import tensorflow as tf  # noqa: E402
+
+from liquid_tf._bench import epochs as runs  # noqa: E402
+from liquid_tf._bench import process, stock  # noqa: E402
+
+
+def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
+  dataset = stock.stock_dataset(**arguments)
+  rates = []
+  for _ in range(epochs):
+    images, seconds = runs.consume(dataset)
+    rates.append({"seconds": seconds, "images": images, "images_per_s": images / seconds})
+  return {"epochs": rates, "max_rss_bytes": process.max_rss_bytes()}
+
+
+def main(request: str) -> None:
+  arguments = json.loads(request)
+  stage = {"liquid": runs.measure, "stock": _stock}[arguments.pop("stage")]
+  try:
+    answer = stage(**arguments)
+  except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
+    answer = {"error": getattr(error, "message", None) or str(error)}
+  print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+  main(sys.argv[1])

@@ -1,0 +1,203 @@
+"""The interleave: batches of one composition from several formats."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _budget, _ops, _sources
+from liquid_tf._snapshot import Snapshot
+
+# Samples to shuffle among before the first batch: ten batches, of at least this
+# many samples, as far as they fit these bytes.
+_FILL_BATCHES = 10
+_FILL_LEAST_BATCH = 32
+_FILL_BYTES = 512 << 20
+# Bytes read ahead by a source.
+_LOOKAHEAD_LEAST = 8 << 20
+_LOOKAHEAD_MOST = 64 << 20
+
+_NO_PART = _sources.Part({})
+
+
+class InterleaveDataset(tf.data.Dataset):
+  """Batches drawn as the planner says; made by `interleave`."""
+
+  def __init__(
+    self,
+    sources: Sequence[_sources.FormatDataset],
+    snapshot: Snapshot,
+    *,
+    batch_size: int,
+    seed: int,
+    shuffle: bool,
+    drop_remainder: bool,
+    epoch: int | None,
+    part: _sources.Part = _NO_PART,
+    fill_short_batches: bool = False,
+  ):
+    self.sources = list(sources)
+    self.snapshot = snapshot
+    self.batch_size = batch_size
+    self.seed = seed = check_seed(seed)
+    self.shuffle = shuffle
+    self.part = part
+    # Workers in step need equal numbers of batches even where records are skipped.
+    self.fill_short_batches = fill_short_batches
+    samples = [len(source.rows) for source in sources]
+    size = [int(source.rows["length"].sum()) for source in sources]
+    fill = _fill(samples, size, batch_size)
+    staging = staging_bytes(samples, size, fill, batch_size)
+    room = max(0, snapshot.memory - staging)
+    self.cached = _budget.cached_samples(snapshot.cache, samples, size, room)
+    variant = _ops.lib().liquid_interleave_dataset(
+      input_datasets=[source._variant_tensor for source in sources],
+      file_counts=np.concatenate([source.file_counts for source in sources]),
+      files_per_format=[len(source.file_counts) for source in sources],
+      cached=self.cached,
+      fill=fill,
+      formats=[source.format for source in sources],
+      seed=seed,
+      batch_size=batch_size,
+      epoch=-1 if epoch is None else epoch,
+      initial_epoch=snapshot.initial_epoch,
+      initial_step=snapshot.initial_step,
+      cache_bytes=room,
+      snapshot=snapshot.name,
+      shuffle=shuffle,
+      drop_remainder=drop_remainder,
+    )
+    super().__init__(variant)
+
+  def _inputs(self):
+    return self.sources
+
+  @property
+  def element_spec(self):
+    return tf.TensorSpec([], tf.variant)
+
+
+def check_seed(seed: int) -> int:
+  """The int64 with the bits of `seed`, which may be any 64-bit number.
+
+  Raises:
+    ValueError: it is none.
+  """
+  whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+  if not whole or not -(2**63) <= seed < 2**64:
+    raise ValueError(f"seed ({seed!r}) must be a whole number of 64 bits")
+  return (int(seed) + 2**63) % 2**64 - 2**63
+
+
+def _fill(samples: list[int], size: list[int], batch_size: int) -> list[int]:
+  """Samples of each format to shuffle among at least (determinism.md)."""
+  total = sum(samples)
+  if total == 0:
+    return [0] * len(samples)
+  wanted = min(total, _FILL_BATCHES * max(batch_size, _FILL_LEAST_BATCH))
+  fits = int(_FILL_BYTES * total / max(1, sum(size)))
+  wanted = max(1, min(wanted, fits))
+  return [-(-wanted * n // total) for n in samples]
+
+
+def staging_bytes(
+  samples: list[int], size: list[int], fill: list[int], batch_size: int
+) -> int:
+  """Bytes in memory beside the cache: regions' slack, look-ahead, a batch."""
+  total = max(1, sum(samples))
+  slack = sum(
+    (max(count, -(-batch_size * n // total)) * s // n) if n else 0
+    for n, s, count in zip(samples, size, fill)
+  )
+  return slack + sum(_LOOKAHEAD_LEAST if n else 0 for n in samples)
+
+
+def lookahead_bytes(memory: int, formats: int) -> int:
+  """Bytes that each of `formats` sources may read ahead."""
+  return max(_LOOKAHEAD_LEAST, min(_LOOKAHEAD_MOST, memory // 16 // max(1, formats)))
+
+
+def interleave(
+  datasets: Sequence[tf.data.Dataset],
+  snapshot: Snapshot | None = None,
+  *,
+  batch_size: int = 32,
+  seed: int = 0,
+  shuffle: bool = True,
+  drop_remainder: bool = False,
+  epoch: int | None = None,
+) -> tf.data.Dataset:
+  """Mixes datasets so that every batch has the same composition.
+
+  Of `format_dataset`s it draws blocks of `batch_size` records as the planner
+  says: each sample once per epoch, a part kept in memory for the next one (Liquid,
+  APSys '23, section 4.2). Any other datasets of known, finite size are mixed
+  element by element, each in its own order and to its end.
+
+  Args:
+    datasets: one `format_dataset` per format of one split and shard, or plain
+      datasets of one structure.
+    snapshot: epochs, cache and counters; by default one without a cache. Only for
+      `format_dataset`s.
+    batch_size: samples whose composition is constant.
+    seed: of the order of samples, any 64-bit number.
+    shuffle: False for stored order.
+    drop_remainder: whether the last batch is left out where it is short.
+    epoch: runs this epoch in every iterator, instead of the snapshot's next.
+
+  Returns:
+    A dataset of record blocks for `decode_and_batch`, or of elements.
+
+  Raises:
+    ValueError: an argument is wrong; the message names it.
+  """
+  datasets = list(datasets)
+  if not datasets:
+    raise ValueError("datasets ([]) must be at least one dataset")
+  if not isinstance(batch_size, int) or batch_size < 1:
+    raise ValueError(f"batch_size ({batch_size!r}) must be a number of at least 1")
+  ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
+  if all(ours):
+    return InterleaveDataset(
+      datasets,
+      snapshot if snapshot is not None else Snapshot(),
+      batch_size=batch_size,
+      seed=seed,
+      shuffle=shuffle,
+      drop_remainder=drop_remainder,
+      epoch=epoch,
+    )
+  if any(ours):
+    raise ValueError("datasets must be all format_dataset()s, or none")
+  if snapshot is not None:
+    raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
+  return _interleave_plain(
+    datasets, batch_size, check_seed(seed), shuffle, epoch or 0
+  )
+
+
+def _interleave_plain(
+  datasets: list[tf.data.Dataset], batch_size: int, seed: int, shuffle: bool, epoch: int
+) -> tf.data.Dataset:
+  sizes = [int(dataset.cardinality().numpy()) for dataset in datasets]
+  for i, size in enumerate(sizes):
+    if size < 0:
+      raise ValueError(
+        f"datasets[{i}] must have a known, finite cardinality; say it with "
+        "tf.data.experimental.assert_cardinality"
+      )
+  plan = _ops.lib().liquid_plan_epoch(
+    file_counts=sizes,
+    files_per_format=[1] * len(sizes),
+    cached=[0] * len(sizes),
+    fill=[0] * len(sizes),
+    seed=seed,
+    batch_size=batch_size,
+    first_epoch=epoch,
+    epoch=epoch,
+    shuffle=shuffle,
+  )
+  order = tf.data.Dataset.from_tensor_slices(tf.cast(plan.format, tf.int64))
+  return tf.data.Dataset.choose_from_datasets(
+    datasets, order, stop_on_empty_dataset=False
+  )

@@ -1,0 +1,65 @@
+"""What the iterators of one dataset share."""
+
+import uuid
+import weakref
+
+import tensorflow as tf
+
+from liquid_tf import _budget, _ops
+
+
+class Snapshot:
+  """What the iterators of one dataset share: epochs, cache and counters.
+
+  The epoch counter, the records that stay in memory between epochs, and the
+  statistics live in a named resource, made when the first dataset uses it and
+  forgotten with this object.
+
+  Args:
+    cache: part of the memory that lasts between epochs: a share of the dataset
+      ("30%"), bytes, 0, or "auto".
+    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
+      machine has free.
+    initial_epoch: the first epoch to give out.
+    initial_step: batches of it to leave out.
+    name: of the resource; by default one of its own.
+  """
+
+  def __init__(
+    self,
+    cache: int | str = 0,
+    memory: int | str = "auto",
+    *,
+    initial_epoch: int = 0,
+    initial_step: int = 0,
+    name: str | None = None,
+  ):
+    for key, value in (
+      ("initial_epoch", initial_epoch),
+      ("initial_step", initial_step),
+    ):
+      if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{key} ({value!r}) must be a number of at least 0")
+    self.name = name or f"liquid/{uuid.uuid4().hex}"
+    self.cache = cache
+    self.memory = _budget.resolve_memory(memory)
+    self.initial_epoch = initial_epoch
+    self.initial_step = initial_step
+    weakref.finalize(self, _forget, self.name)
+
+  def seek(self, epoch: int, step: int = 0) -> None:
+    """Makes the next new iterator run `epoch` from its batch `step` on."""
+    _ops.lib().liquid_seek_snapshot(self.name, epoch, step)
+
+  def stats_json(self, batches: bool = False) -> str:
+    """Counters as JSON; see `liquid_tf.stats`."""
+    json = _ops.lib().liquid_snapshot_stats(self.name, batches=batches)
+    return json.numpy().decode()
+
+
+def _forget(name: str) -> None:
+  try:
+    with tf.init_scope():
+      _ops.lib().liquid_delete_snapshot(name)
+  except Exception:  # noqa: BLE001 - at interpreter exit TensorFlow may be gone.
+    pass

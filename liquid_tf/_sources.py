@@ -1,0 +1,200 @@
+"""Sources: one format of one split and shard, as a tf.data dataset."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _ops
+from liquid_tf import manifest as manifests
+from liquid_tf.manifest import FORMATS, Manifest
+
+_POLICIES = ("pad", "drop", "uneven")
+
+
+class FormatDataset(tf.data.Dataset):
+  """Records of one format; made by `format_dataset`.
+
+  Attributes:
+    manifest: of the dataset.
+    format: name of the format.
+    split: name of the split.
+    rows: the index's rows of this part, in stored order.
+    file_counts: samples in each shard file, in stored order.
+  """
+
+  def __init__(
+    self,
+    manifest: Manifest,
+    format_name: str,
+    split: str,
+    index: np.ndarray,
+    part: tuple[int, int] | None,
+    threads: int,
+    lookahead_bytes: int,
+  ):
+    self.manifest = manifest
+    self.format = format_name
+    self.split = split
+    number = FORMATS.index(format_name)
+    split_number = manifest.split_index(split)
+    stored = index[(index["split"] == split_number) & (index["format"] == number)]
+    start, length = part if part is not None else (0, len(stored))
+    positions = (start + np.arange(length)) % max(1, len(stored))
+    self.rows = stored[positions]
+    self.file_counts = _file_counts(self.rows["shard"], positions)
+    paths = [
+      manifest.path(shard.path) if shard.format == format_name else ""
+      for shard in manifest.shards
+    ]
+    super().__init__(
+      _ops.lib().liquid_format_dataset(
+        directory=manifest.directory,
+        paths=tf.constant(paths, tf.string, [len(paths)]),
+        split=split_number,
+        format=number,
+        start=start,
+        length=length,
+        threads=threads,
+        lookahead_bytes=lookahead_bytes,
+      )
+    )
+
+  def _inputs(self):
+    return []
+
+  @property
+  def element_spec(self):
+    return tf.TensorSpec([], tf.variant)
+
+
+def _file_counts(shards: np.ndarray, positions: np.ndarray) -> np.ndarray:
+  """Lengths of the runs of one shard file, a wrap to the first sample apart."""
+  if len(shards) == 0:
+    return np.zeros([0], np.int64)
+  starts = np.flatnonzero(
+    np.concatenate([[True], (shards[1:] != shards[:-1]) | (positions[1:] == 0)])
+  )
+  return np.diff(np.append(starts, len(shards))).astype(np.int64)
+
+
+def resolve_shard(shard: Any) -> tuple[int, int]:
+  """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
+  if isinstance(shard, tf.distribute.InputContext):
+    return shard.input_pipeline_id, shard.num_input_pipelines
+  try:
+    index, count = (int(x) for x in shard)
+  except (TypeError, ValueError):
+    index, count = -1, 0
+  if not 0 <= index < count:
+    raise ValueError(
+      f"shard ({shard!r}) must be (index, count) with 0 <= index < count, or a "
+      "tf.distribute.InputContext"
+    )
+  return index, count
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+  """One shard of a split.
+
+  Attributes:
+    ranges: (start, length) in stored order, by format.
+    repeated: samples that this shard shares with another one.
+    dropped: samples that no shard has.
+  """
+
+  ranges: dict[str, tuple[int, int]]
+  repeated: int = 0
+  dropped: int = 0
+
+
+def split_part(counts: dict[str, int], shard: tuple[int, int], policy: str) -> Part:
+  """Which samples of each format a data-parallel shard has."""
+  if policy not in _POLICIES:
+    raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+  if shard == (0, 1):
+    return Part({name: (0, count) for name, count in counts.items()})
+  out = _ops.lib().liquid_shard_ranges(
+    samples=tf.constant(list(counts.values()), tf.int64),
+    index=shard[0],
+    count=shard[1],
+    policy=policy,
+  )
+  ranges = zip(out.start.numpy().tolist(), out.length.numpy().tolist())
+  return Part(
+    dict(zip(counts, ranges)), int(out.repeated.numpy()), int(out.dropped.numpy())
+  )
+
+
+def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:
+  """Samples of each format in a split, in the formats' order."""
+  rows = index[index["split"] == manifest.split_index(split)]
+  counts = np.bincount(rows["format"], minlength=len(FORMATS))
+  return {name: int(counts[FORMATS.index(name)]) for name in manifest["formats"]}
+
+
+def default_split(manifest: Manifest) -> str:
+  """The split that is meant when none is named: "train", or the only one."""
+  splits = list(manifest["splits"])
+  return "train" if "train" in splits else splits[0]
+
+
+def format_dataset(
+  path: str,
+  format: str,  # noqa: A002 - the field's name for it.
+  *,
+  split: str | None = None,
+  shard: Any = (0, 1),
+  shard_policy: str = "pad",
+  threads: int = 4,
+  lookahead_bytes: int = 32 << 20,
+) -> FormatDataset:
+  """A source of the records of one format.
+
+  Below `interleave` it reads what the plan says, ahead of its use; by itself it
+  reads in stored order.
+
+  Args:
+    path: a dataset directory.
+    format: name of one of its formats, such as "png".
+    split: name of a split; by default "train", or the first one.
+    shard: (index, count) for data-parallel training, or a
+      `tf.distribute.InputContext`.
+    shard_policy: how shards come to equal numbers of batches: "pad" repeats a
+      sample, "drop" leaves one out, "uneven" does not.
+    threads: reads under way at once.
+    lookahead_bytes: most bytes read and not yet used.
+
+  Returns:
+    A dataset of scalar variants, blocks of records, for `interleave` and
+    `decode_and_batch`.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: an argument is wrong; the message names it.
+  """
+  manifest = manifests.load(path)
+  index = manifests.load_index(manifest)
+  split = split or default_split(manifest)
+  counts = split_counts(manifest, index, split)
+  if format not in counts:
+    raise ValueError(
+      f'format ("{format}") must be one of {", ".join(counts)}, the formats of {path}'
+    )
+  part = split_part(counts, resolve_shard(shard), shard_policy)
+  return FormatDataset(
+    manifest, format, split, index, part.ranges[format], threads, lookahead_bytes
+  )
+
+
+def find_part(dataset: tf.data.Dataset, kind: type) -> Any:
+  """The first dataset of a class at or below `dataset`, or None."""
+  queue = [dataset]
+  while queue:
+    found = queue.pop(0)
+    if isinstance(found, kind):
+      return found
+    queue.extend(found._inputs())
+  return None

@@ -1,0 +1,96 @@
+#include "ops/dataset/interleave_options.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/tf_status.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace liquid {
+
+namespace tfd = ::tensorflow::data;
+using ::tensorflow::tstring;
+
+absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
+  const std::pair<const char*, std::vector<int64_t>*> vectors[] = {
+      {"file_counts", &file_counts},
+      {"files_per_format", &files_per_format},
+      {"cached", &cached},
+      {"fill", &fill}};
+  for (const auto& [name, value] : vectors) {
+    TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
+    for (const int64_t number : *value) {
+      if (number < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " (", number, ") must be at least 0"));
+      }
+    }
+  }
+  TF_RETURN_IF_ERROR(
+      tfd::ParseVectorArgument<tstring>(ctx, "formats", &formats));
+  const struct {
+    const char* name;
+    int64_t* value;
+    int64_t least;
+  } scalars[] = {{"seed", &seed, INT64_MIN},
+                 {"batch_size", &batch_size, 1},
+                 {"epoch", &epoch, -1},
+                 {"initial_epoch", &initial_epoch, 0},
+                 {"initial_step", &initial_step, 0},
+                 {"cache_bytes", &cache_bytes, 0}};
+  for (const auto& scalar : scalars) {
+    TF_RETURN_IF_ERROR(
+        tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));
+    if (*scalar.value < scalar.least) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(scalar.name, " (", *scalar.value, ") must be at least ",
+                       scalar.least));
+    }
+  }
+  TF_RETURN_IF_ERROR(
+      tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
+  if (snapshot.empty()) {
+    return absl::InvalidArgumentError("snapshot (\"\") must be a name");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveInputs::MakeSpec(
+    size_t datasets, bool shuffle,
+    std::shared_ptr<const PlanSpec>* spec) const {
+  if (files_per_format.size() != datasets || cached.size() != datasets ||
+      fill.size() != datasets || formats.size() != datasets) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "files_per_format, cached, fill and formats must have one entry for "
+        "each of the ",
+        datasets, " input datasets"));
+  }
+  auto made = std::make_shared<PlanSpec>();
+  made->seed = static_cast<uint64_t>(seed);
+  made->batch_size = static_cast<uint64_t>(batch_size);
+  made->shuffle = shuffle;
+  size_t next = 0;
+  for (size_t f = 0; f < datasets; ++f) {
+    const auto files = static_cast<size_t>(files_per_format[f]);
+    if (files > file_counts.size() - next) {
+      return absl::InvalidArgumentError(
+          "files_per_format names more files than file_counts has");
+    }
+    FormatSpec format;
+    for (size_t i = 0; i < files; ++i) {
+      format.files.push_back(static_cast<uint64_t>(file_counts[next++]));
+    }
+    format.cached = static_cast<uint64_t>(cached[f]);
+    format.fill = static_cast<uint64_t>(fill[f]);
+    made->formats.push_back(std::move(format));
+  }
+  // Names every wrong number now rather than at the first batch.
+  std::unique_ptr<EpochPlan> probe;
+  const Status valid = EpochPlan::Create(made, 0, NothingHeld(*made), &probe);
+  if (!valid.ok()) return ToTf(valid);
+  *spec = std::move(made);
+  return absl::OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,39 @@
+// Inputs of Liquid>InterleaveDataset, checked.
+#ifndef LIQUID_OPS_DATASET_INTERLEAVE_OPTIONS_H_
+#define LIQUID_OPS_DATASET_INTERLEAVE_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace liquid {
+
+// As given, so that the dataset can be serialized again.
+struct InterleaveInputs {
+  std::vector<int64_t> file_counts;
+  std::vector<int64_t> files_per_format;
+  std::vector<int64_t> cached;
+  std::vector<int64_t> fill;
+  std::vector<tensorflow::tstring> formats;
+  int64_t seed = 0;
+  int64_t batch_size = 0;
+  int64_t epoch = -1;  // -1: the snapshot counts
+  int64_t initial_epoch = 0;
+  int64_t initial_step = 0;
+  int64_t cache_bytes = 0;
+  tensorflow::tstring snapshot;
+
+  // Error: InvalidArgument that names input, value and constraint.
+  absl::Status Read(tensorflow::OpKernelContext* ctx);
+  // The plan of `datasets` formats. Error: likewise.
+  absl::Status MakeSpec(size_t datasets, bool shuffle,
+                        std::shared_ptr<const PlanSpec>* spec) const;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_INTERLEAVE_OPTIONS_H_
