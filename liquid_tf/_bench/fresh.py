@@ -22,7 +22,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
   """
   path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
   done = subprocess.run(
-    [sys.executable, "-m", "liquid_tf._bench.worker", json.dumps(request)],
+    [sys.executable, "-m", "liquid_tf._bench.worker"],
+    input=json.dumps(request),
     env={**os.environ, "PYTHONPATH": path},
     capture_output=True,
     text=True,

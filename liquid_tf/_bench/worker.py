@@ -1,6 +1,6 @@
-"""One measurement in a process of its own: `python -m liquid_tf._bench.worker JSON`.
+"""One measurement in a process of its own: `python -m liquid_tf._bench.worker`.
 
-The request names a `stage`: "liquid" with the arguments of `epochs.measure`, or "stock"
+The request is one JSON object on stdin. It names a `stage`: "liquid" with the arguments of `epochs.measure`, or "stock"
 with `files`, `batch_size`, `shape`, `threads` and `epochs`. The answer is the last line
 of stdout: the measurement, or {"error": sentence}.
 """
@@ -20,11 +20,13 @@ from liquid_tf._bench import process, stock  # noqa: E402
 
 def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
   dataset = stock.stock_dataset(**arguments)
-  rates = []
+  entries = []
   for _ in range(epochs):
     images, seconds = runs.consume(dataset)
-    rates.append({"seconds": seconds, "images": images, "images_per_s": images / seconds})
-  return {"epochs": rates, "max_rss_bytes": process.max_rss_bytes()}
+    entries.append(
+      {"seconds": seconds, "images": images, "images_per_s": images / seconds}
+    )
+  return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
 
 
 def main(request: str) -> None:
@@ -38,4 +40,4 @@ def main(request: str) -> None:
 
 
 if __name__ == "__main__":
-  main(sys.argv[1])
+  main(sys.stdin.read())
