@@ -1,11 +1,14 @@
 """What the iterators of one dataset share."""
 
+import logging
 import uuid
 import weakref
 
 import tensorflow as tf
 
 from liquid_tf import _budget, _ops
+
+_logger = logging.getLogger(__name__)
 
 
 class Snapshot:
@@ -43,23 +46,26 @@ class Snapshot:
     self.name = name or f"liquid/{uuid.uuid4().hex}"
     self.cache = cache
     self.memory = _budget.resolve_memory(memory)
+    _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     self.initial_epoch = initial_epoch
     self.initial_step = initial_step
     weakref.finalize(self, _forget, self.name)
 
   def seek(self, epoch: int, step: int = 0) -> None:
     """Makes the next new iterator run `epoch` from its batch `step` on."""
-    _ops.lib().liquid_seek_snapshot(self.name, epoch, step)
+    with tf.init_scope(), tf.device("CPU:0"):
+      _ops.lib().liquid_seek_snapshot(self.name, epoch, step)
 
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `liquid_tf.stats`."""
-    json = _ops.lib().liquid_snapshot_stats(self.name, batches=batches)
+    with tf.init_scope(), tf.device("CPU:0"):
+      json = _ops.lib().liquid_snapshot_stats(self.name, batches=batches)
     return json.numpy().decode()
 
 
 def _forget(name: str) -> None:
   try:
-    with tf.init_scope():
+    with tf.init_scope(), tf.device("CPU:0"):
       _ops.lib().liquid_delete_snapshot(name)
   except Exception:  # noqa: BLE001 - at interpreter exit TensorFlow may be gone.
     pass

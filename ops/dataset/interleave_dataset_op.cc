@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/core/crc32c.h"
 #include "ops/dataset/epoch_draws.h"
 #include "ops/dataset/interleave_options.h"
 #include "ops/dataset/plan_context.h"
@@ -25,6 +28,18 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::tstring;
+
+// Of all that must be equal for a checkpoint to fit; what is cached may differ
+// (Snapshot::Restore).
+int64_t Fingerprint(const PlanSpec& spec) {
+  std::string text =
+      absl::StrCat(spec.seed, "/", spec.batch_size, "/", spec.shuffle);
+  for (const FormatSpec& format : spec.formats) {
+    absl::StrAppend(&text, ";", format.fill, ":",
+                    absl::StrJoin(format.files, ","));
+  }
+  return int64_t{Crc32c(ByteSpan(text.data(), text.size()))};
+}
 
 class InterleaveDatasetOp : public tfd::DatasetOpKernel {
  public:
@@ -56,6 +71,7 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
         drop_remainder_(drop_remainder),
         datasets_(std::move(datasets)),
         spec_(std::move(spec)),
+        fingerprint_(Fingerprint(*spec_)),
         snapshot_(std::move(snapshot)) {
     for (tfd::DatasetBase* input : datasets_) input->Ref();
   }
@@ -149,6 +165,7 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
   const bool drop_remainder_;
   const std::vector<tfd::DatasetBase*> datasets_;
   const std::shared_ptr<const PlanSpec> spec_;
+  const int64_t fingerprint_;
   const tensorflow::core::RefCountPtr<Snapshot> snapshot_;
 };
 
@@ -212,16 +229,21 @@ class InterleaveDatasetOp::Dataset::Iterator
   absl::Status SaveInternal(tfd::SerializationContext* ctx,
                             tfd::IteratorStateWriter* writer) override {
     std::unique_lock<std::mutex> lock(mu_);
-    const bool begun = draws_ != nullptr;
-    TF_RETURN_IF_ERROR(writer->WriteScalar(
-        prefix(), "epoch", begun ? draws_->plan().epoch() : -1));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(
-        prefix(), "position",
-        begun ? static_cast<int64_t>(draws_->plan().position()) : 0));
     TF_RETURN_IF_ERROR(
-        writer->WriteScalar(prefix(), "next_epoch",
-                            begun ? -1 : dataset()->snapshot_->next_epoch()));
-    if (!begun) return absl::OkStatus();
+        writer->WriteScalar(prefix(), "plan", dataset()->fingerprint_));
+    if (draws_ == nullptr) {
+      int64_t epoch;
+      uint64_t step;
+      dataset()->snapshot_->Next(&epoch, &step);
+      TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
+      TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
+      return writer->WriteScalar(prefix(), "step", static_cast<int64_t>(step));
+    }
+    const EpochPlan& plan = draws_->plan();
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 1));
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", plan.epoch()));
+    TF_RETURN_IF_ERROR(writer->WriteScalar(
+        prefix(), "position", static_cast<int64_t>(plan.position())));
     TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
     for (size_t f = 0; f < held_.size(); ++f) {
       TF_RETURN_IF_ERROR(
@@ -233,14 +255,22 @@ class InterleaveDatasetOp::Dataset::Iterator
   absl::Status RestoreInternal(tfd::IteratorContext* ctx,
                                tfd::IteratorStateReader* reader) override {
     std::unique_lock<std::mutex> lock(mu_);
-    int64_t epoch, position, next_epoch;
+    int64_t plan, begun, epoch, position, step;
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "plan", &plan));
+    if (plan != dataset()->fingerprint_) {
+      return absl::InvalidArgumentError(
+          "the checkpoint was saved by a dataset with other samples, seed, "
+          "batch size, shard or shuffle: make this one with the same "
+          "arguments");
+    }
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "next_epoch", &next_epoch));
-    if (epoch < 0) {
-      dataset()->snapshot_->Seek(std::max<int64_t>(0, next_epoch), 0);
+    if (!begun) {
+      TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
+      dataset()->snapshot_->Seek(epoch, static_cast<uint64_t>(step));
       return absl::OkStatus();
     }
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
     const uint64_t samples = dataset()->Samples();
     if (position < 0 || static_cast<uint64_t>(position) > samples) {
       return absl::InvalidArgumentError(

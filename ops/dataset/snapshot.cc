@@ -95,10 +95,7 @@ Status Snapshot::Take(int64_t epoch, Lease* lease) {
   const bool counted = epoch < 0;
   lease->spec = spec_;
   lease->epoch = counted ? next_epoch_ : epoch;
-  lease->position = 0;
-  if (counted && lease->epoch == seek_epoch_) {
-    lease->position = seek_step_ * spec_->batch_size;
-  }
+  lease->position = counted ? StepOf(lease->epoch) * spec_->batch_size : 0;
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
   Lend(lease);
@@ -155,9 +152,14 @@ Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
   return OkStatus();
 }
 
-int64_t Snapshot::next_epoch() const {
+void Snapshot::Next(int64_t* epoch, uint64_t* step) const {
   std::unique_lock<std::mutex> lock(mu_);
-  return next_epoch_;
+  *epoch = next_epoch_;
+  *step = StepOf(next_epoch_);
+}
+
+uint64_t Snapshot::StepOf(int64_t epoch) const {
+  return epoch == seek_epoch_ ? seek_step_ : 0;
 }
 
 void Snapshot::Seek(int64_t epoch, uint64_t step) {

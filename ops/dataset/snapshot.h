@@ -61,8 +61,8 @@ class Snapshot : public tensorflow::ResourceBase {
   // is followed by the next.
   Status Restore(const std::vector<uint64_t>& cached, int64_t epoch,
                  uint64_t position, HeldSets held, bool complete, Lease* lease);
-  // What Take would give out.
-  int64_t next_epoch() const;
+  // What Take would give out: the epoch, and the batches of it to leave out.
+  void Next(int64_t* epoch, uint64_t* step) const;
   // Makes Take give out `epoch`, from its batch `step` on.
   void Seek(int64_t epoch, uint64_t step);
 
@@ -82,6 +82,7 @@ class Snapshot : public tensorflow::ResourceBase {
 
   Status HeldBefore(int64_t epoch, HeldSets* held)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint64_t StepOf(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Lend(Lease* lease) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remember(int64_t epoch, HeldSets held) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
