@@ -108,6 +108,7 @@ absl::Status EpochDraws::Obtain(const Draw& draw, const ReadMore& read,
 // it is read again, and the plan stays.
 void EpochDraws::Keep(const Draw& draw, const RecordPtr& record) {
   if (!record->status.ok()) return;
+  if (next_[draw.format].size() >= options_.kept[draw.format]) return;
   if (kept_bytes_ + record->bytes() > options_.cache_bytes) return;
   kept_bytes_ += record->bytes();
   next_[draw.format].emplace(draw.sample, record);

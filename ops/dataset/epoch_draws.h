@@ -22,7 +22,8 @@ namespace liquid {
 class EpochDraws {
  public:
   struct Options {
-    uint64_t cache_bytes = 0;  // most bytes kept for the next epoch
+    uint64_t cache_bytes = 0;    // most bytes kept for the next epoch
+    std::vector<uint64_t> kept;  // most samples of each format kept for it
     bool drop_remainder = false;
   };
   // Reads on in one format; no records at its end.
