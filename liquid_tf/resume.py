@@ -49,6 +49,8 @@ class Resume(tf.keras.callbacks.Callback):
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+    # A cache="auto" that another machine resolves otherwise would change the order.
+    self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
     self._manager = None
     self._step_offset = 0
@@ -77,7 +79,8 @@ class Resume(tf.keras.callbacks.Callback):
     # Epochs of steps_per_epoch batches are not those of the data.
     batches = int(self._blocks.cardinality())
     steps = self.params.get("steps") or batches
-    self._blocks.snapshot.seek(*divmod(self.epoch * steps + self.step, batches))
+    epoch, step = divmod(self.epoch * steps + self.step, batches)
+    self._blocks.snapshot.seek(epoch, step, self._cached.numpy())
     self._step_offset = self.step
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = self.epoch
@@ -130,7 +133,11 @@ class Resume(tf.keras.callbacks.Callback):
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
     state = {f"variable{i}": _raw(v) for i, v in enumerate(variables)}
     checkpoint = tf.train.Checkpoint(
-      epoch=self._epoch, step=self._step, build=self._build, **state
+      epoch=self._epoch,
+      step=self._step,
+      cached=self._cached,
+      build=self._build,
+      **state,
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager

@@ -23,16 +23,14 @@ _SAVE_FREQ = 3
 class NotingModel(tf.keras.Sequential):
   """Writes each batch's samples, pixels and loss to a file, before it counts."""
 
-  def __init__(self, layers, path: str):
-    super().__init__(layers)
-    self._path = path
+  log_path = ""
 
   def compute_loss(self, x, y, y_pred, *arguments, **named):
     loss = super().compute_loss(x, y[:, 0], y_pred, *arguments, **named)
 
     def note(ids, pixels, value):
       line = [ids.tolist(), runs.digest(pixels), float(value)]
-      with open(self._path, "a") as file:
+      with open(self.log_path, "a") as file:
         file.write(json.dumps(line) + "\n")
       return np.float32(0)
 
@@ -82,9 +80,9 @@ def _model(folder: str, built: bool = True) -> tf.keras.Model:
       tf.keras.layers.Flatten(),
       tf.keras.layers.Dropout(0.2, seed=4),
       tf.keras.layers.Dense(4),
-    ],
-    os.path.join(folder, "log"),
+    ]
   )
+  model.log_path = os.path.join(folder, "log")
   loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
   model.compile("adam", loss, jit_compile=False)
   return model
