@@ -323,6 +323,8 @@ class InterleaveDatasetOp::Dataset::Iterator
     options.cache_bytes = static_cast<uint64_t>(dataset()->inputs_.cache_bytes);
     options.kept.assign(dataset()->inputs_.kept.begin(),
                         dataset()->inputs_.kept.end());
+    options.resident.assign(dataset()->inputs_.resident.begin(),
+                            dataset()->inputs_.resident.end());
     options.drop_remainder = dataset()->drop_remainder_;
     TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot_.get(),
                                           std::move(lease), options, &draws_));

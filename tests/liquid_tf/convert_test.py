@@ -308,7 +308,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       ({"png_level": 10}, r"png_level \(10\)"),
       ({"on_error": "ignore"}, r'on_error \("ignore"\)'),
       ({"resume": True, "overwrite": True}, "must not both"),
-      ({"splits": "train"}, "splits .* must look like"),
+      ({"splits": "train,val"}, "splits .* must look like"),
     ):
       with self.assertRaisesRegex(ValueError, message):
         self._convert(**options)

@@ -83,7 +83,8 @@ Outcome DrawRest(const std::shared_ptr<const PlanSpec>& spec, uint32_t format,
     }
     memory.erase(draw.sample);
     outcome.drawn.insert(draw.sample);
-    if (draw.keep && kept < limits.kept) ++kept;
+    const bool room = memory.size() + kept < limits.resident;
+    if (draw.keep && kept < limits.kept && room) ++kept;
   }
   EXPECT_FALSE(order.Next(&sample)) << "sample " << sample << " is of no use";
   EXPECT_TRUE(memory.empty());
