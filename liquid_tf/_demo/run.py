@@ -50,7 +50,8 @@ def run(
   photos, output = workdir / "photos", workdir / "photos.liquid"
   say(f"1. making {count} images of {side}x{side} in {photos}")
   made = images.make(photos, side=side, count=count, data=data, say=say)
-  say(f"2. converting {made} of them into {output} with mix {mix}")
+  say(f"2. converting {made} images into {output}, mix {mix}: a fixed choice,")
+  say("   neither measured nor fitted to this machine (tools.bench measures others)")
   report = liquid_tf.convert(photos, output, mix)
   for name, entry in report.formats.items():
     say(f"   {name}: {entry['samples']} samples, {entry['bytes']:,} bytes")
