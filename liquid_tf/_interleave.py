@@ -43,6 +43,14 @@ class InterleaveDataset(tf.data.Dataset):
     self.fill_short_batches = fill_short_batches
     samples = [len(source.rows) for source in sources]
     size = [int(source.rows["length"].sum()) for source in sources]
+    batches = (
+      sum(samples) // batch_size if drop_remainder else -(-sum(samples) // batch_size)
+    )
+    if snapshot.initial_step >= max(1, batches):
+      raise ValueError(
+        f"initial_step ({snapshot.initial_step}) must be less than the {batches} "
+        "batches of an epoch"
+      )
     fill = _fill(samples, size, batch_size)
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     division = _budget.divide(

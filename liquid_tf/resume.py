@@ -79,8 +79,12 @@ class Resume(tf.keras.callbacks.Callback):
     # Epochs of steps_per_epoch batches are not those of the data.
     batches = int(self._blocks.cardinality())
     steps = self.params.get("steps") or batches
-    epoch, step = divmod(self.epoch * steps + self.step, batches)
-    self._blocks.snapshot.seek(epoch, step, self._cached.numpy())
+    trained = self.epoch * steps + self.step
+    self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy())
+    # A kill may come between an epoch's last batch and its end.
+    epoch, step = divmod(trained, steps)
+    self._epoch.assign(epoch)
+    self._step.assign(step)
     self._step_offset = self.step
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = self.epoch

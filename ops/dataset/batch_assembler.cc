@@ -78,9 +78,17 @@ void FillGap(PendingBatch* batch, size_t to, PendingBatch* donor, size_t from) {
   source.taken = true;
 }
 
-void RepeatInto(PendingBatch* batch, size_t to, size_t from) {
-  for (Tensor& pixels : batch->pixels) CopyRow(pixels, from, &pixels, to);
-  batch->slots[to] = batch->slots[from];
+std::unique_ptr<PendingBatch> CopySample(const PendingBatch& batch,
+                                         size_t slot) {
+  auto copy = std::make_unique<PendingBatch>();
+  for (const Tensor& pixels : batch.pixels) {
+    TensorShape shape = pixels.shape();
+    shape.set_dim(0, 1);
+    copy->pixels.emplace_back(pixels.dtype(), shape);
+    CopyRow(pixels, slot, &copy->pixels.back(), 0);
+  }
+  copy->slots.push_back(batch.slots[slot]);
+  return copy;
 }
 
 void DropGaps(PendingBatch* batch) {

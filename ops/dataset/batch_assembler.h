@@ -4,6 +4,7 @@
 #define LIQUID_OPS_DATASET_BATCH_ASSEMBLER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ bool IsBad(const Slot& slot);
 // Moves the pixels and the record of donor slot `from` into gap `to`.
 void FillGap(PendingBatch* batch, size_t to, PendingBatch* donor, size_t from);
 
-// Repeats a good slot of the same batch in gap `to`.
-void RepeatInto(PendingBatch* batch, size_t to, size_t from);
+// A batch of one: a copy of a good slot.
+std::unique_ptr<PendingBatch> CopySample(const PendingBatch& batch,
+                                         size_t slot);
 
 // Removes the slots that stayed bad or were taken by an earlier batch.
 void DropGaps(PendingBatch* batch);

@@ -9,6 +9,10 @@
 namespace liquid {
 namespace {
 
+// Where all records of a format are bad, looking for a good one would decode
+// the whole rest of the epoch: batches with nothing but bad ones, at most.
+constexpr int kMostBadDonors = 4;
+
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 
 }  // namespace
@@ -28,14 +32,15 @@ absl::Status BatchRepair::Repair(PendingBatch* batch) {
     }
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));
   }
-  if (options_.repeat_to_fill) FillByRepeating(batch);
+  if (options_.repeat_to_fill) TF_RETURN_IF_ERROR(FillByRepeating(batch));
   DropGaps(batch);
   return absl::OkStatus();
 }
 
 bool BatchRepair::IsLast(const PendingBatch& batch) const {
   bool last = batch.last;
-  for (size_t i = 0; !last && options_.skip; ++i) {
+  const bool may_be_spent = options_.skip && !options_.repeat_to_fill;
+  for (size_t i = 0; !last && may_be_spent; ++i) {
     PendingBatch* next = queue_->Peek(i);
     if (next == nullptr ||
         std::any_of(next->slots.begin(), next->slots.end(), IsUsable)) {
@@ -48,31 +53,49 @@ bool BatchRepair::IsLast(const PendingBatch& batch) const {
 
 absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
   const uint32_t format = batch->slots[gap].item.format;
-  for (size_t ahead = 0;; ++ahead) {
+  int bad_donors = 0;
+  for (size_t ahead = 0; bad_donors < kMostBadDonors; ++ahead) {
     PendingBatch* donor;
     TF_RETURN_IF_ERROR(queue_->Wait(ahead, &donor));
     if (donor == nullptr) break;
     MarkBorrowed(donor);
+    // One is left to fill the donor itself with.
+    const auto usable =
+        std::count_if(donor->slots.begin(), donor->slots.end(), IsUsable);
+    if (options_.repeat_to_fill && usable < 2) continue;
+    bool bad = false;
     for (size_t i = 0; i < donor->slots.size(); ++i) {
       const Slot& slot = donor->slots[i];
-      if (slot.item.format != format || !IsUsable(slot)) continue;
+      if (slot.item.format != format) continue;
+      bad |= IsBad(slot);
+      if (!IsUsable(slot)) continue;
       borrowed_.push_back(static_cast<int64_t>(slot.draw));
       FillGap(batch, gap, donor, i);
       return absl::OkStatus();
     }
+    bad_donors += bad;
   }
-  batch->slots[gap].taken = true;  // nothing is left: the batch is shorter
+  batch->slots[gap].taken = true;  // nothing was found: the batch is shorter
   return absl::OkStatus();
 }
 
-void BatchRepair::FillByRepeating(PendingBatch* batch) {
+absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
   const auto good =
       std::find_if(batch->slots.begin(), batch->slots.end(), IsUsable);
-  if (good == batch->slots.end()) return;
-  const auto from = static_cast<size_t>(good - batch->slots.begin());
-  for (size_t i = 0; i < batch->slots.size(); ++i) {
-    if (!IsUsable(batch->slots[i])) RepeatInto(batch, i, from);
+  if (good != batch->slots.end()) {
+    spare_ = CopySample(*batch, good - batch->slots.begin());
   }
+  for (size_t i = 0; i < batch->slots.size(); ++i) {
+    if (IsUsable(batch->slots[i])) continue;
+    if (spare_ == nullptr) {
+      return absl::DataLossError(
+          "no sample of this shard can be used to fill a batch whose every "
+          "record is bad: mend the dataset, or use shard_policy=\"uneven\"");
+    }
+    FillGap(batch, i, spare_.get(), 0);
+    spare_->slots[0].taken = false;
+  }
+  return absl::OkStatus();
 }
 
 // After a restore the draws that an earlier batch had are decoded once more.

@@ -3,6 +3,7 @@
 #define LIQUID_OPS_DATASET_BATCH_REPAIR_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,14 +14,16 @@ namespace liquid {
 // With `skip`, a bad record's place in the batch goes to the next draw of its
 // format, whose own place goes to the one behind it, and so on: the epoch has
 // as many samples fewer as there are bad records, and every batch but the last
-// keeps its size and composition.
+// keeps its size and composition, unless so many of a format are bad that none
+// of the next batches has a good one. With `repeat_to_fill`, every batch keeps
+// its size.
 //
 // Thread-compatible.
 class BatchRepair {
  public:
   struct Options {
     bool skip = false;
-    bool repeat_to_fill = false;  // a short batch repeats one of its samples
+    bool repeat_to_fill = false;  // a gap that is left repeats a sample
   };
 
   BatchRepair(const Options& options, BatchQueue* queue)
@@ -40,12 +43,14 @@ class BatchRepair {
 
  private:
   absl::Status FillFromLater(PendingBatch* batch, size_t gap);
-  void FillByRepeating(PendingBatch* batch);
+  absl::Status FillByRepeating(PendingBatch* batch);
   void MarkBorrowed(PendingBatch* batch);
   void NoteSkipped(const PendingBatch& batch, const Slot& slot);
 
   const Options options_;
   BatchQueue* const queue_;
+  // With repeat_to_fill, a sample of the last batch that had a good one.
+  std::unique_ptr<PendingBatch> spare_;
   std::vector<int64_t> borrowed_;
   std::vector<int64_t> skipped_;
 };

@@ -61,8 +61,8 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     damaged.repack(self.path, sample, damaged.lie_about_size)
     message = self._error()
     self.assertRegex(message, damaged.where(self.path, sample))
-    self.assertRegex(message, "48x24")
-    self.assertRegex(message, "24x24")
+    self.assertRegex(message, "48 x 24")
+    self.assertRegex(message, "expected 24 x 24")
     self._check_batches_before(sample)
 
   @parameterized.parameters("png", "webp")
@@ -113,13 +113,17 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(liquid_tf.ManifestError, "index.npy has [0-9]+ bytes"):
       liquid_tf.dataset(self.path)
 
-  @parameterized.parameters(
-    (lambda data: data.pop("formats"), "dataset.json.*formats"),
-    (lambda data: data["shards"][0].update(records=-1), "dataset.json.*shards"),
-    (lambda data: data["shards"][0].update(path="../x"), "dataset.json.*path"),
-    (lambda data: data["index"].update(rows=99), "index.npy has|index.rows"),
-    (lambda data: data["shards"].pop(), "dataset.json"),
-    (lambda data: data.update(version=99), "dataset.json.*version"),
+  @parameterized.named_parameters(
+    ("key", lambda data: data.pop("formats"), "dataset.json.*formats"),
+    (
+      "count",
+      lambda data: data["shards"][0].update(records=-1),
+      "dataset.json.*shards",
+    ),
+    ("path", lambda data: data["shards"][0].update(path="../x"), "dataset.json.*path"),
+    ("rows", lambda data: data["index"].update(rows=99), "index.npy has|index.rows"),
+    ("shards", lambda data: data["shards"].pop(), "dataset.json"),
+    ("schema", lambda data: data.update(schema=99), "dataset.json.*schema.*99"),
   )
   def test_a_wrong_manifest(self, edit, message):
     damaged.edit_manifest(self.path, edit)

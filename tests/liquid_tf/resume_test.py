@@ -185,6 +185,22 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     losses = [[line[2] for line in lines] for lines in (log, wanted)]
     self.assertAllClose(losses[0], losses[1], rtol=1e-4)
 
+  def test_killed_between_the_last_batch_and_the_end_of_its_epoch(self):
+    folder = self.create_tempdir().full_path
+    dataset = _dataset(self.path)
+
+    def fit(*callbacks):
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_STEPS)
+      model = _model(folder)
+      callbacks = [resume, *callbacks]
+      return model.fit(dataset, epochs=2, verbose=0, callbacks=callbacks).epoch
+
+    with self.assertRaises(_KilledError):
+      fit(_KillAt(_STEPS, whole_process=False))
+    self.assertEqual(fit(), [1])
+    ids = [line[0] for line in _log(folder)]
+    self.assertEqual(ids, [line[0] for line in self.wanted[: 2 * _STEPS]])
+
   def test_the_log_says_what_was_trained_on(self):
     self.assertLen(self.wanted, _EPOCHS * _STEPS)
     self.assertLen({pixels for _, pixels, _ in self.wanted}, _EPOCHS * _STEPS)
