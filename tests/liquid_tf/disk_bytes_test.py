@@ -25,6 +25,11 @@ def _kernel_bytes() -> int:
   raise OSError("/proc/self/io has no read_bytes")
 
 
+def _run_all(runs_to_make: dict[str, dict]) -> dict[str, list]:
+  """`_run` with each of some named sets of arguments."""
+  return {name: _run(**arguments) for name, arguments in runs_to_make.items()}
+
+
 def _run(path: str, cache: str, shuffle: bool = True, memory: str = "1GiB") -> list:
   """Disk bytes of each epoch, by the kernel and by `stats`, and loads."""
   dataset = liquid_tf.dataset(
@@ -65,16 +70,37 @@ class DiskBytesTest(parameterized.TestCase, tf.test.TestCase):
       os.path.join(cls.root, "mixed"), "png:1,raw:1", per_class=10, sides=(256, 256)
     )
     cls.small = runs.make(os.path.join(cls.root, "small"), "png:1,raw:1")
-    if runs.in_new_process(_run, path=cls.even, cache="0%")[0][0][0] == 0:
+    cls.total = cls._bytes(cls.even)
+    even, mixed = {"path": cls.even}, {"path": cls.mixed}
+    # In a process of their own, whose disk nobody else reads.
+    cls.found, _ = runs.in_new_process(
+      _run_all,
+      runs_to_make={
+        "even 0": {**even, "cache": "0%"},
+        "even 0.3": {**even, "cache": "30%"},
+        "even 1": {**even, "cache": "100%"},
+        # A share of PNGs is not exactly that share of their bytes.
+        "mixed 0": {**mixed, "cache": "0%"},
+        "mixed 1": {**mixed, "cache": "100%"},
+        "stored": {**even, "cache": "30%", "shuffle": False},
+        "small": {"path": cls.small, "cache": "0%"},
+        "poor": {**even, "cache": "90%", "memory": f"{cls.total // 2}B"},
+      },
+    )
+    if cls.found["even 0"][0][0] == 0:
       raise unittest.SkipTest(f"{folder} is no disk: the kernel counts no reads")
 
+  @staticmethod
+  def _bytes(path: str) -> int:
+    return int(manifest.load_index(manifest.load(path))["length"].sum())
+
   def _check(self, path: str, share: float, found: list) -> None:
-    index = manifest.load_index(manifest.load(path))
-    total = int(index["length"].sum())
+    total = self._bytes(path)
+    samples = liquid_tf.inspect(path)["samples"]
     for epoch, (kernel, counted, loads) in enumerate(found):
       read = (1 - share if epoch else 1) * total
       if epoch:
-        self.assertAllClose(loads, (1 - share) * len(index), atol=1)
+        self.assertAllClose(loads, (1 - share) * samples, atol=1)
       # An aligned block may come with each end of a read, and there are no more reads
       # than samples.
       most = read + 0.02 * total + 2 * _BLOCK * loads
@@ -83,36 +109,27 @@ class DiskBytesTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(0, 0.3, 1)
   def test_epochs_read_what_is_not_cached(self, share):
-    # A share of PNGs is not exactly that share of their bytes.
-    for path in [self.even] + [self.mixed] * (share in (0, 1)):
-      found, _ = runs.in_new_process(_run, path=path, cache=f"{100 * share:g}%")
-      self._check(path, share, found)
+    self._check(self.even, share, self.found[f"even {share}"])
+    if share in (0, 1):
+      self._check(self.mixed, share, self.found[f"mixed {share}"])
 
   def test_in_stored_order(self):
-    found, _ = runs.in_new_process(_run, path=self.even, cache="30%", shuffle=False)
-    self._check(self.even, 0.3, found)
+    self._check(self.even, 0.3, self.found["stored"])
 
   def test_small_records_are_read_together(self):
     # Records of one block or less: if each were a read of its own, an epoch without a
     # cache would read more than twice what there is.
-    found, _ = runs.in_new_process(_run, path=self.small, cache="0%")
-    index = manifest.load_index(manifest.load(self.small))
-    total = int(index["length"].sum())
-    for kernel, _, _ in found:
+    total = self._bytes(self.small)
+    for kernel, _, _ in self.found["small"]:
       self.assertBetween(kernel, total, 1.2 * total)
 
   def test_a_budget_below_the_cache_costs_reads_and_keeps_the_order(self):
-    index = manifest.load_index(manifest.load(self.even))
-    total = int(index["length"].sum())
-    # A third of the cached 90 % fits.
-    found, _ = runs.in_new_process(
-      _run, path=self.even, cache="90%", memory=f"{total // 2}B"
-    )
-    for kernel, counted, _ in found[1:]:
-      self.assertBetween(kernel, 0.5 * total, 1.1 * total)
-      self.assertAllClose(counted, kernel, atol=0.02 * total)
+    # Not half of the cached 90 % fits.
+    for kernel, counted, _ in self.found["poor"][1:]:
+      self.assertBetween(kernel, 0.5 * self.total, 1.1 * self.total)
+      self.assertAllClose(counted, kernel, atol=0.02 * self.total)
     options = {"cache": "90%", "seed": 3, "features": ["id"]}
-    poor = liquid_tf.dataset(self.even, 8, memory=total // 2, **options)
+    poor = liquid_tf.dataset(self.even, 8, memory=self.total // 2, **options)
     rich = liquid_tf.dataset(self.even, 8, memory="1GiB", **options)
     for _ in range(_EPOCHS):
       self.assertEqual(runs.ids(poor), runs.ids(rich))
