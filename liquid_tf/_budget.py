@@ -1,5 +1,6 @@
 """How much memory a pipeline may use, and what of it is cache."""
 
+import dataclasses
 import re
 
 _UNITS = {
@@ -98,6 +99,70 @@ def resolve_memory(memory: int | str) -> int:
   if memory == "auto":
     return int(_AUTO_SHARE * free_memory())
   return parse_bytes(memory, "memory")
+
+
+# Most bytes that a source reads ahead, and parts of the budget that look-ahead and
+# the regions' slack may take at most.
+_LOOKAHEAD_MOST = 64 << 20
+_LOOKAHEAD_PART = 8
+_SLACK_PART = 4
+
+
+def lookahead_bytes(memory: int, formats: int) -> int:
+  """Bytes that each of `formats` sources may read ahead."""
+  return min(_LOOKAHEAD_MOST, memory // _LOOKAHEAD_PART // max(1, formats))
+
+
+@dataclasses.dataclass(frozen=True)
+class Division:
+  """What a budget is spent on, by format; it changes reads, never the order.
+
+  Attributes:
+    cache_bytes: most bytes kept between epochs.
+    cached: samples that the plan keeps between epochs.
+    kept: those of them that there is memory for.
+    resident: samples that there is memory for at once, kept or not yet drawn.
+  """
+
+  cache_bytes: int
+  cached: list[int]
+  kept: list[int]
+  resident: list[int]
+
+
+def divide(
+  memory: int,
+  lookahead: int,
+  cache: int | str,
+  samples: list[int],
+  size: list[int],
+  slack: list[int],
+) -> Division:
+  """Divides a budget into look-ahead, slack of the regions, and cache.
+
+  Args:
+    memory: the whole budget in bytes.
+    lookahead: bytes of it for reads ahead of their use.
+    cache: as in `cached_samples`.
+    samples: of each format.
+    size: stored bytes of each format.
+    slack: samples that each region would hold beside the cached ones.
+  """
+  mean = [s / n if n else 0.0 for s, n in zip(size, samples)]
+  wanted = sum(m * n for m, n in zip(mean, slack))
+  slack_bytes = min(wanted, memory / _SLACK_PART)
+  fitting = [int(n * slack_bytes / wanted) if wanted else 0 for n in slack]
+  room = max(0, memory - lookahead - int(slack_bytes))
+  cached = cached_samples(cache, samples, size, room)
+  needed = sum(m * n for m, n in zip(mean, cached))
+  share = min(1.0, room / needed) if needed else 1.0
+  kept = [int(n * share) for n in cached]
+  return Division(
+    cache_bytes=room,
+    cached=cached,
+    kept=kept,
+    resident=[k + f for k, f in zip(kept, fitting)],
+  )
 
 
 def cached_samples(

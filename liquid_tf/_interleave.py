@@ -13,9 +13,6 @@ from liquid_tf._snapshot import Snapshot
 _FILL_BATCHES = 10
 _FILL_LEAST_BATCH = 32
 _FILL_BYTES = 512 << 20
-# Bytes read ahead by a source.
-_LOOKAHEAD_LEAST = 8 << 20
-_LOOKAHEAD_MOST = 64 << 20
 
 _NO_PART = _sources.Part({})
 
@@ -47,22 +44,31 @@ class InterleaveDataset(tf.data.Dataset):
     samples = [len(source.rows) for source in sources]
     size = [int(source.rows["length"].sum()) for source in sources]
     fill = _fill(samples, size, batch_size)
-    staging = staging_bytes(samples, size, fill, batch_size)
-    room = max(0, snapshot.memory - staging)
-    self.cached = _budget.cached_samples(snapshot.cache, samples, size, room)
+    lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
+    division = _budget.divide(
+      snapshot.memory,
+      lookahead,
+      snapshot.cache,
+      samples,
+      size,
+      _slack(samples, fill, batch_size),
+    )
+    self.cached = division.cached
     variant = _ops.lib().liquid_interleave_dataset(
       input_datasets=[source._variant_tensor for source in sources],
       file_counts=np.concatenate([source.file_counts for source in sources]),
       files_per_format=[len(source.file_counts) for source in sources],
       cached=self.cached,
       fill=fill,
+      resident=division.resident,
+      kept=division.kept,
       formats=[source.format for source in sources],
       seed=seed,
       batch_size=batch_size,
       epoch=-1 if epoch is None else epoch,
       initial_epoch=snapshot.initial_epoch,
       initial_step=snapshot.initial_step,
-      cache_bytes=room,
+      cache_bytes=division.cache_bytes,
       snapshot=snapshot.name,
       shuffle=shuffle,
       drop_remainder=drop_remainder,
@@ -100,21 +106,12 @@ def _fill(samples: list[int], size: list[int], batch_size: int) -> list[int]:
   return [-(-wanted * n // total) for n in samples]
 
 
-def staging_bytes(
-  samples: list[int], size: list[int], fill: list[int], batch_size: int
-) -> int:
-  """Bytes in memory beside the cache: regions' slack, look-ahead, a batch."""
+def _slack(samples: list[int], fill: list[int], batch_size: int) -> list[int]:
+  """Most samples of each region beside the cached ones: a batch's part, or the fill."""
   total = max(1, sum(samples))
-  slack = sum(
-    (max(count, -(-batch_size * n // total)) * s // n) if n else 0
-    for n, s, count in zip(samples, size, fill)
-  )
-  return slack + sum(_LOOKAHEAD_LEAST if n else 0 for n in samples)
-
-
-def lookahead_bytes(memory: int, formats: int) -> int:
-  """Bytes that each of `formats` sources may read ahead."""
-  return max(_LOOKAHEAD_LEAST, min(_LOOKAHEAD_MOST, memory // 16 // max(1, formats)))
+  return [
+    min(n, max(least, -(-batch_size * n // total))) for n, least in zip(samples, fill)
+  ]
 
 
 def interleave(
@@ -171,9 +168,7 @@ def interleave(
     raise ValueError("datasets must be all format_dataset()s, or none")
   if snapshot is not None:
     raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
-  return _interleave_plain(
-    datasets, batch_size, check_seed(seed), shuffle, epoch or 0
-  )
+  return _interleave_plain(datasets, batch_size, check_seed(seed), shuffle, epoch or 0)
 
 
 def _interleave_plain(

@@ -57,9 +57,7 @@ def image_files(folder: str | os.PathLike) -> list[pathlib.Path]:
     ValueError: there is no such folder, or no image in it.
   """
   root = pathlib.Path(folder)
-  files = sorted(
-    path for path in root.rglob("*") if path.suffix.lower() in _EXTENSIONS
-  )
+  files = sorted(path for path in root.rglob("*") if path.suffix.lower() in _EXTENSIONS)
   if not files:
     raise ValueError(
       f'folder ("{root}") must hold images: {", ".join(_EXTENSIONS)}'

@@ -3,6 +3,7 @@
 import logging
 import uuid
 import weakref
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -51,10 +52,18 @@ class Snapshot:
     self.initial_step = initial_step
     weakref.finalize(self, _forget, self.name)
 
-  def seek(self, epoch: int, step: int = 0) -> None:
-    """Makes the next new iterator run `epoch` from its batch `step` on."""
+  def seek(self, epoch: int, step: int = 0, cached: Sequence[int] = ()) -> None:
+    """Makes the next new iterator run `epoch` from its batch `step` on.
+
+    Args:
+      epoch: its number.
+      step: batches of it to leave out.
+      cached: samples of each format that the plan keeps between epochs, where they
+        are to be others than before.
+    """
     with tf.init_scope(), tf.device("CPU:0"):
-      _ops.lib().liquid_seek_snapshot(self.name, epoch, step)
+      counts = tf.constant(list(cached), tf.int64, [len(cached)])
+      _ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts)
 
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `liquid_tf.stats`."""

@@ -22,6 +22,7 @@ class FormatDataset(tf.data.Dataset):
     split: name of the split.
     rows: the index's rows of this part, in stored order.
     file_counts: samples in each shard file, in stored order.
+    lookahead_bytes: most bytes read and not yet used.
   """
 
   def __init__(
@@ -37,6 +38,7 @@ class FormatDataset(tf.data.Dataset):
     self.manifest = manifest
     self.format = format_name
     self.split = split
+    self.lookahead_bytes = lookahead_bytes
     number = FORMATS.index(format_name)
     split_number = manifest.split_index(split)
     stored = index[(index["split"] == split_number) & (index["format"] == number)]

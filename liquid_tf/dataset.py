@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _decode, _interleave, _sources
+from liquid_tf import _budget, _decode, _interleave, _sources
 from liquid_tf import manifest as manifests
 from liquid_tf._snapshot import Snapshot
 
@@ -109,7 +109,7 @@ def dataset(
       index,
       part.ranges[name],
       threads,
-      _interleave.lookahead_bytes(snapshot.memory, len(counts)),
+      _budget.lookahead_bytes(snapshot.memory, len(counts)),
     )
     for name in counts
   ]

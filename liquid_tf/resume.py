@@ -1,10 +1,17 @@
 """A Keras callback that lets a killed `fit` go on with the very next batch."""
 
+import json
 import os
 
 import tensorflow as tf
 
 from liquid_tf import stats as stats_lib
+
+# Where a checkpoint holds the variable of its attribute `build`.
+_BUILD_KEY = "build/.ATTRIBUTES/VARIABLE_VALUE"
+
+# What ends an epoch but not the training: true, and nobody else's.
+_EPOCH_IS_OVER = object()
 
 
 class Resume(tf.keras.callbacks.Callback):
@@ -42,8 +49,12 @@ class Resume(tf.keras.callbacks.Callback):
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+    # A cache="auto" that another machine resolves otherwise would change the order.
+    self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
+    self._build = tf.Variable("null", dtype=tf.string, trainable=False)
     self._manager = None
     self._step_offset = 0
+    self._steps_since_save = 0
 
   @property
   def epoch(self) -> int:
@@ -56,32 +67,80 @@ class Resume(tf.keras.callbacks.Callback):
     return int(self._step.numpy())
 
   def on_train_begin(self, logs=None):
-    variables = list(self.model.variables)
-    optimizer = self.model.optimizer
-    if optimizer is not None:
-      variables += [v for v in optimizer.variables if v not in variables]
-    state = {f"variable{i}": _raw(v) for i, v in enumerate(variables)}
-    checkpoint = tf.train.Checkpoint(epoch=self._epoch, step=self._step, **state)
-    self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
-    latest = self._manager.latest_checkpoint
+    self._manager = None
+    self._step_offset = 0
+    self._steps_since_save = 0
+    latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
       return
+    self._build_model(latest)
+    checkpoint = self._make_manager().checkpoint
     checkpoint.restore(latest).assert_existing_objects_matched()
-    self._blocks.snapshot.seek(self.epoch, self.step)
+    # Epochs of steps_per_epoch batches are not those of the data.
+    batches = int(self._blocks.cardinality())
+    steps = self.params.get("steps") or batches
+    epoch, step = divmod(self.epoch * steps + self.step, batches)
+    self._blocks.snapshot.seek(epoch, step, self._cached.numpy())
     self._step_offset = self.step
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = self.epoch
 
   def on_train_batch_end(self, batch, logs=None):
-    self._step.assign(self._step_offset + batch + 1)
-    if (batch + 1) % self._save_freq == 0:
-      self._manager.save()
+    step = self._step_offset + batch + 1
+    self._steps_since_save += step - self.step
+    self._step.assign(step)
+    if self._steps_since_save >= self._save_freq:
+      self._save()
+    # Of the epoch that was gone on with, Keras would run as many steps as of a whole
+    # one. Asking the iterator at its end would already advance random generators.
+    over = self._step_offset and step == self.params.get("steps")
+    if over and not self.model.stop_training:
+      self.model.stop_training = _EPOCH_IS_OVER
 
   def on_epoch_end(self, epoch, logs=None):
+    if self.model.stop_training is _EPOCH_IS_OVER:
+      self.model.stop_training = False
     self._epoch.assign(epoch + 1)
     self._step.assign(0)
     self._step_offset = 0
-    self._manager.save()
+    self._save()
+
+  def _save(self) -> None:
+    # The first batch has built what was not built before.
+    self._build.assign(json.dumps(self.model.get_build_config()))
+    (self._manager or self._make_manager()).save()
+    self._steps_since_save = 0
+
+  def _build_model(self, latest: str) -> None:
+    """Makes the variables that Keras would only make in the first batch."""
+    model = self.model
+    if not model.built:
+      saved = tf.train.load_checkpoint(latest).get_tensor(_BUILD_KEY)
+      model.build_from_config(json.loads(saved))
+    if not model.built:
+      raise ValueError(
+        f"model ({model.name}) must be built before fit() to go on from {latest}: "
+        "call it on a batch"
+      )
+    if model.optimizer is not None and not model.optimizer.built:
+      model.optimizer.build(model.trainable_variables)
+
+  def _make_manager(self) -> tf.train.CheckpointManager:
+    variables = list(self.model.variables)
+    if self.model.optimizer is not None:
+      # By identity: Keras compares variables by value.
+      known = {id(variable) for variable in variables}
+      variables += [v for v in self.model.optimizer.variables if id(v) not in known]
+    state = {f"variable{i}": _raw(v) for i, v in enumerate(variables)}
+    checkpoint = tf.train.Checkpoint(
+      epoch=self._epoch,
+      step=self._step,
+      cached=self._cached,
+      build=self._build,
+      **state,
+    )
+    self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
+    return self._manager
 
 
 def _raw(variable) -> tf.Variable:

@@ -3,9 +3,9 @@
   python -m tools.bench --dataset=photos.liquid --cache=30%
   python -m tools.bench --compare
 
-The first form runs the pipeline, then its two stages by themselves: load (no decoding)
-and decode (no disk). The second puts ours beside stock tf.data on 1024x1024 photographs,
-ours, stock, ours, stock, each in a fresh process.
+The first form runs the pipeline, then its two stages by themselves: load (no
+decoding) and decode (no disk). The second puts ours beside stock tf.data on 1024x1024
+photographs: ours, stock, ours, stock, each in a fresh process.
 """
 
 import os
@@ -26,7 +26,9 @@ _ROUNDS = flags.DEFINE_integer("rounds", 2, "processes of each kind, in turn", 1
 _THREADS = flags.DEFINE_integer("threads", 0, "of tf.data; 0: one a processor", 0)
 _CACHE = flags.DEFINE_string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
 _MEMORY = flags.DEFINE_string("memory", "auto", 'whole budget: bytes, or "auto"')
-_DECODE = flags.DEFINE_enum("decode", "cpu", ["cpu", "none"], "where images are decoded")
+_DECODE = flags.DEFINE_enum(
+  "decode", "cpu", ["cpu", "none"], "where images are decoded"
+)
 _COLD = flags.DEFINE_bool("cold", False, "empty the page cache before each epoch")
 _LIMITS = flags.DEFINE_bool("limits", True, "measure the limits of the stages too")
 _SPLIT = flags.DEFINE_string("split", None, "which split")
@@ -70,6 +72,7 @@ def _threads() -> int:
 def _bench() -> dict:
   from liquid_tf._bench import evidence, pipeline
 
+  load = evidence.load()
   result = pipeline.bench(
     os.path.abspath(_DATASET.value),
     epochs=_EPOCHS.value,
@@ -89,7 +92,7 @@ def _bench() -> dict:
     image_size=_pair("image_size", _IMAGE_SIZE.value),
   )
   result["threads"] = _threads()
-  result["evidence"] = evidence.evidence(_DATASET.value)
+  result["evidence"] = {**evidence.evidence(_DATASET.value), "load_before": load}
   return result
 
 
@@ -126,6 +129,7 @@ def _print_bench(result: dict) -> None:
 def _compare() -> dict:
   from liquid_tf._bench import compare, evidence
 
+  load = evidence.load()
   with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
     workdir = os.path.abspath(_WORKDIR.value or temporary)
     result = compare.compare(
@@ -139,7 +143,7 @@ def _compare() -> dict:
       data=_DATA.value,
       say=_say,
     )
-    result["evidence"] = evidence.evidence(workdir)
+    result["evidence"] = {**evidence.evidence(workdir), "load_before": load}
   return result
 
 
@@ -156,7 +160,10 @@ def main(arguments: list[str]) -> int:
       pathlib.Path(_REPORT.value).write_text(report.markdown(result))
     _say(report.table(result))
   else:
-    result = _bench()
+    try:
+      result = _bench()
+    except ValueError as error:
+      raise _cli.FlagsError(str(error)) from error
     _print_bench(result)
   if _JSON.value:
     _cli.print_json(result)

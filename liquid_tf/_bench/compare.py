@@ -161,9 +161,7 @@ def _alternate(
     for name, request in requests.items():
       counted = [e["images_per_s"] for e in fresh.run(request)["epochs"][1:]]
       rates[name] += counted
-      say(
-        f"{name}, {number} of {rounds}: {statistics.median(counted):.1f} images/s"
-      )
+      say(f"{name}, {number} of {rounds}: {statistics.median(counted):.1f} images/s")
   return {
     name: {
       "median": statistics.median(values),

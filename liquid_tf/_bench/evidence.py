@@ -22,7 +22,7 @@ def evidence(path: str | os.PathLike | None = None) -> dict[str, Any]:
 
   Returns:
     `command`, `versions`, `cpu`, `cpus` that this process may use, `memory_bytes`,
-    `load` of the machine over the last minute, `disk` of `path`, and `revision` of
+    `disk` of `path`, and `revision` of
     the checkout; None where unknown.
   """
   return {
@@ -31,10 +31,14 @@ def evidence(path: str | os.PathLike | None = None) -> dict[str, Any]:
     "cpu": _cpu(),
     "cpus": len(os.sched_getaffinity(0)),
     "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-    "load": round(os.getloadavg()[0], 2),
     "disk": None if path is None else _disk(path),
     "revision": _revision(),
   }
+
+
+def load() -> float:
+  """Processes that the whole machine ran at once, over the last minute."""
+  return round(os.getloadavg()[0], 1)
 
 
 def _command() -> str:

@@ -17,8 +17,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     Its measurement.
 
   Raises:
-    ValueError: it could not measure; the message says why.
-    ChildProcessError: it ended without an answer, as when memory ran out.
+    ValueError: an argument is wrong; the message names it.
+    ChildProcessError: it could not measure, or ended without an answer, as when memory
+      ran out.
   """
   path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
   done = subprocess.run(
@@ -35,5 +36,5 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     )
   answer = json.loads(done.stdout.splitlines()[-1])
   if "error" in answer:
-    raise ValueError(answer["error"])
+    raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
   return answer

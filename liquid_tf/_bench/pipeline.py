@@ -43,8 +43,8 @@ def bench(
     the lower limit that is reached. Limits that were not measured are None.
 
   Raises:
-    ValueError: the dataset or an argument is wrong.
-    ChildProcessError: a process died.
+    ValueError: an argument is wrong.
+    ChildProcessError: the dataset is not sound, or a process died.
   """
   common = {
     "stage": "liquid",

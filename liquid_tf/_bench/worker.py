@@ -1,8 +1,9 @@
 """One measurement in a process of its own: `python -m liquid_tf._bench.worker`.
 
-The request is one JSON object on stdin. It names a `stage`: "liquid" with the arguments of `epochs.measure`, or "stock"
-with `files`, `batch_size`, `shape`, `threads` and `epochs`. The answer is the last line
-of stdout: the measurement, or {"error": sentence}.
+The request is one JSON object on stdin. It names a `stage`: "liquid" with the
+arguments of `epochs.measure`, or "stock" with `files`, `batch_size`, `shape`, `threads`
+and `epochs`. The answer is the last line of stdout: the measurement, or {"error":
+sentence, "argument": whether one is wrong}.
 """
 
 import json
@@ -16,6 +17,7 @@ import tensorflow as tf  # noqa: E402
 
 from liquid_tf._bench import epochs as runs  # noqa: E402
 from liquid_tf._bench import process, stock  # noqa: E402
+from liquid_tf.manifest import ManifestError  # noqa: E402
 
 
 def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
@@ -35,7 +37,11 @@ def main(request: str) -> None:
   try:
     answer = stage(**arguments)
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
-    answer = {"error": getattr(error, "message", None) or str(error)}
+    of_dataset = isinstance(error, ManifestError)
+    answer = {
+      "error": getattr(error, "message", None) or str(error),
+      "argument": isinstance(error, ValueError) and not of_dataset,
+    }
   print(json.dumps(answer), flush=True)
 
 

@@ -34,7 +34,7 @@ _HOLDS = {
 def parse_shares(
   shares: str | Mapping[str, float], argument: str
 ) -> dict[str, int | float]:
-  """Reads "a:6,b:4" or {"a": 6, "b": 4}.
+  """Reads "a:6,b:4" or {"a": 6, "b": 4}; a name alone, "a", is all of it.
 
   Args:
     shares: names with positive weights; only their ratios count.
@@ -48,11 +48,12 @@ def parse_shares(
   """
   if isinstance(shares, str):
     pairs = []
-    for item in shares.split(","):
+    items = shares.split(",")
+    for item in items:
       name, colon, weight = item.partition(":")
-      if not colon or not name.strip():
+      if not name.strip() or (not colon and len(items) > 1):
         raise ValueError(f'{argument} ("{shares}") must look like "png:6,raw:4"')
-      pairs.append((name.strip(), weight))
+      pairs.append((name.strip(), weight if colon else "1"))
   else:
     pairs = list(shares.items())
   if not pairs:

@@ -1,6 +1,12 @@
 """A progress bar that can be absent."""
 
+import sys
+
 import tqdm
+
+# Seconds between two states of the bar; a log file keeps every one of them.
+_INTERVAL = 0.1
+_INTERVAL_IN_A_LOG = 10.0
 
 
 class Progress:
@@ -19,7 +25,12 @@ class Progress:
     self.close()
     if self._visible:
       self._bar = tqdm.tqdm(
-        desc=name, total=total, initial=done, unit="img", dynamic_ncols=True
+        desc=name,
+        total=total,
+        initial=done,
+        unit="img",
+        dynamic_ncols=True,
+        mininterval=_INTERVAL if sys.stderr.isatty() else _INTERVAL_IN_A_LOG,
       )
 
   def step(self, count: int = 1) -> None:

@@ -45,6 +45,8 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("files_per_format: int64")
     .Input("cached: int64")
     .Input("fill: int64")
+    .Input("resident: int64")
+    .Input("kept: int64")
     .Input("formats: string")
     .Input("seed: int64")
     .Input("batch_size: int64")
@@ -70,6 +72,9 @@ file_counts: [files], samples in each shard file, format after format.
 files_per_format: [N], how many of file_counts are whose.
 cached: [N], samples of each format kept between epochs.
 fill: [N], samples of each format to shuffle among at least.
+resident: [N], most samples of each format in memory; the rest is read later,
+  at its draw.
+kept: [N], most of them that were drawn and are kept.
 formats: [N], names for errors and statistics.
 seed: of the order of samples.
 batch_size: samples in a batch.
@@ -136,6 +141,7 @@ REGISTER_OP("Liquid>SeekSnapshot")
     .Input("snapshot: string")
     .Input("epoch: int64")
     .Input("step: int64")
+    .Input("cached: int64")
     .SetIsStateful()
     .SetShapeFn(NoOutputs)
     .Doc(R"doc(
@@ -144,6 +150,8 @@ Makes the next new iterator run an epoch from one of its batches on.
 snapshot: name of the resource.
 epoch: number of the epoch.
 step: batches of it to leave out.
+cached: [formats], samples of each format kept between epochs from now on; [0]
+  leaves it as it is.
 )doc");
 
 REGISTER_OP("Liquid>DeleteSnapshot")

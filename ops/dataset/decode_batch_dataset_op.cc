@@ -172,6 +172,7 @@ class DecodeBatchDatasetOp::Dataset::Iterator
                                std::vector<Tensor>* out_tensors,
                                bool* end_of_sequence) override {
     std::unique_lock<std::mutex> lock(mu_);
+    *end_of_sequence = false;
     StartThread(ctx);
     for (;;) {
       const uint64_t asked = tensorflow::EnvTime::NowNanos();

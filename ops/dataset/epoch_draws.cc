@@ -108,6 +108,12 @@ absl::Status EpochDraws::Obtain(const Draw& draw, const ReadMore& read,
 // it is read again, and the plan stays.
 void EpochDraws::Keep(const Draw& draw, const RecordPtr& record) {
   if (!record->status.ok()) return;
+  const size_t kept = next_[draw.format].size();
+  if (kept >= options_.kept[draw.format]) return;
+  // Where the budget is short, a draw may be read and kept while the loads take
+  // all of it. What the last element brought ahead of its use is no part of it.
+  const size_t resident = region_[draw.format].size() + kept;
+  if (resident >= options_.resident[draw.format] + kBlockRecords) return;
   if (kept_bytes_ + record->bytes() > options_.cache_bytes) return;
   kept_bytes_ += record->bytes();
   next_[draw.format].emplace(draw.sample, record);

@@ -22,7 +22,9 @@ namespace liquid {
 class EpochDraws {
  public:
   struct Options {
-    uint64_t cache_bytes = 0;  // most bytes kept for the next epoch
+    uint64_t cache_bytes = 0;        // most bytes kept for the next epoch
+    std::vector<uint64_t> kept;      // most samples of each format kept for it
+    std::vector<uint64_t> resident;  // most of them in memory, drawn or not
     bool drop_remainder = false;
   };
   // Reads on in one format; no records at its end.

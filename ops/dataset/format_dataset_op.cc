@@ -24,9 +24,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::tstring;
 
-// Records in one element, so that the cost of an element is shared.
-constexpr size_t kBlockRecords = 64;
-
 struct Arguments {
   std::string directory;
   std::vector<tstring> paths;

@@ -125,18 +125,20 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
       datasets.emplace_back();
       TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &datasets.back()));
     }
-    std::vector<tensorflow::Node*> nodes(12);
+    std::vector<tensorflow::Node*> nodes(14);
     TF_RETURN_IF_ERROR(b->AddVector(a.file_counts, &nodes[0]));
     TF_RETURN_IF_ERROR(b->AddVector(a.files_per_format, &nodes[1]));
     TF_RETURN_IF_ERROR(b->AddVector(a.cached, &nodes[2]));
     TF_RETURN_IF_ERROR(b->AddVector(a.fill, &nodes[3]));
-    TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes[4]));
+    TF_RETURN_IF_ERROR(b->AddVector(a.resident, &nodes[4]));
+    TF_RETURN_IF_ERROR(b->AddVector(a.kept, &nodes[5]));
+    TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes[6]));
     const int64_t numbers[] = {a.seed,          a.batch_size,   a.epoch,
                                a.initial_epoch, a.initial_step, a.cache_bytes};
     for (int i = 0; i < 6; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[5 + i]));
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[7 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes[11]));
+    TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes[13]));
     tensorflow::AttrValue shuffle, drop_remainder;
     b->BuildAttrValue(shuffle_, &shuffle);
     b->BuildAttrValue(drop_remainder_, &drop_remainder);
@@ -151,6 +153,11 @@ class InterleaveDatasetOp::Dataset : public tfd::DatasetBase {
 
  private:
   class Iterator;
+
+  MemoryLimits Limits(size_t format) const {
+    return {static_cast<uint64_t>(inputs_.resident[format]),
+            static_cast<uint64_t>(inputs_.kept[format])};
+  }
 
   uint64_t Samples() const {
     uint64_t samples = 0;
@@ -267,8 +274,8 @@ class InterleaveDatasetOp::Dataset::Iterator
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
     if (!begun) {
       TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
-      dataset()->snapshot_->Seek(epoch, static_cast<uint64_t>(step));
-      return absl::OkStatus();
+      return ToTf(
+          dataset()->snapshot_->Seek(epoch, static_cast<uint64_t>(step), {}));
     }
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
     const uint64_t samples = dataset()->Samples();
@@ -314,13 +321,18 @@ class InterleaveDatasetOp::Dataset::Iterator
     cached_ = AsTensor(cached);
     EpochDraws::Options options;
     options.cache_bytes = static_cast<uint64_t>(dataset()->inputs_.cache_bytes);
+    options.kept.assign(dataset()->inputs_.kept.begin(),
+                        dataset()->inputs_.kept.end());
+    options.resident.assign(dataset()->inputs_.resident.begin(),
+                            dataset()->inputs_.resident.end());
     options.drop_remainder = dataset()->drop_remainder_;
     TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot_.get(),
                                           std::move(lease), options, &draws_));
     for (size_t f = 0; f < plans_.size(); ++f) {
       const EpochPlan& plan = draws_->plan();
       plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
-                     draws_->at_hand(static_cast<uint32_t>(f)));
+                     draws_->at_hand(static_cast<uint32_t>(f)),
+                     dataset()->Limits(f));
     }
     return absl::OkStatus();
   }

@@ -14,10 +14,9 @@ using ::tensorflow::tstring;
 
 absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
   const std::pair<const char*, std::vector<int64_t>*> vectors[] = {
-      {"file_counts", &file_counts},
-      {"files_per_format", &files_per_format},
-      {"cached", &cached},
-      {"fill", &fill}};
+      {"file_counts", &file_counts}, {"files_per_format", &files_per_format},
+      {"cached", &cached},           {"fill", &fill},
+      {"resident", &resident},       {"kept", &kept}};
   for (const auto& [name, value] : vectors) {
     TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
     for (const int64_t number : *value) {
@@ -60,9 +59,11 @@ absl::Status InterleaveInputs::MakeSpec(
     size_t datasets, bool shuffle,
     std::shared_ptr<const PlanSpec>* spec) const {
   if (files_per_format.size() != datasets || cached.size() != datasets ||
-      fill.size() != datasets || formats.size() != datasets) {
+      fill.size() != datasets || resident.size() != datasets ||
+      kept.size() != datasets || formats.size() != datasets) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "files_per_format, cached, fill and formats must have one entry for "
+        "files_per_format, cached, fill, resident, kept and formats "
+        "must have one entry for "
         "each of the ",
         datasets, " input datasets"));
   }

@@ -18,6 +18,8 @@ struct InterleaveInputs {
   std::vector<int64_t> files_per_format;
   std::vector<int64_t> cached;
   std::vector<int64_t> fill;
+  std::vector<int64_t> resident;
+  std::vector<int64_t> kept;
   std::vector<tensorflow::tstring> formats;
   int64_t seed = 0;
   int64_t batch_size = 0;

@@ -26,12 +26,14 @@ class PlanContext : public tensorflow::ResourceBase {
   explicit PlanContext(uint32_t format) : format_(format) {}
 
   void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
-           uint64_t position, HeldSets held, SampleSet in_memory) {
+           uint64_t position, HeldSets held, SampleSet in_memory,
+           const MemoryLimits& limits) {
     spec_ = std::move(spec);
     epoch_ = epoch;
     position_ = position;
     held_ = std::move(held);
     in_memory_ = std::move(in_memory);
+    limits_ = limits;
   }
 
   const FormatSpec& format() const { return spec_->formats[format_]; }
@@ -40,7 +42,8 @@ class PlanContext : public tensorflow::ResourceBase {
     std::unique_ptr<EpochPlan> plan;
     LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec_, epoch_, held_, &plan));
     plan->Skip(position_);
-    *order = std::make_unique<ReadOrder>(std::move(plan), format_, in_memory_);
+    *order = std::make_unique<ReadOrder>(std::move(plan), format_, in_memory_,
+                                         limits_);
     return OkStatus();
   }
 
@@ -53,6 +56,7 @@ class PlanContext : public tensorflow::ResourceBase {
   uint64_t position_ = 0;
   HeldSets held_;
   SampleSet in_memory_;
+  MemoryLimits limits_;
 };
 
 }  // namespace liquid

@@ -19,6 +19,9 @@
 
 namespace liquid {
 
+// Records in one element of a source, at most: they share its cost.
+constexpr size_t kBlockRecords = 64;
+
 struct RecordBlock {
   struct Item {
     RecordPtr record;

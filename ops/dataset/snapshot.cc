@@ -120,10 +120,7 @@ void Snapshot::Lend(Lease* lease) {
   }
 }
 
-Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
-                         uint64_t position, HeldSets held, bool complete,
-                         Lease* lease) {
-  std::unique_lock<std::mutex> lock(mu_);
+Status Snapshot::SetCached(const std::vector<uint64_t>& cached) {
   auto spec = std::make_shared<PlanSpec>(*spec_);
   if (cached.size() != spec->formats.size()) {
     return InvalidArgument("the checkpoint was saved by a dataset with " +
@@ -136,12 +133,18 @@ Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
     same = same && spec->formats[f].cached == cached[f];
     spec->formats[f].cached = cached[f];
   }
-  if (!same) {
-    std::unique_ptr<EpochPlan> valid;
-    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec, epoch, held, &valid));
-    spec_ = spec;
-    chain_.clear();
-  }
+  if (same) return OkStatus();
+  LIQUID_RETURN_IF_ERROR(Validate(*spec));
+  spec_ = spec;
+  chain_.clear();
+  return OkStatus();
+}
+
+Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
+                         uint64_t position, HeldSets held, bool complete,
+                         Lease* lease) {
+  std::unique_lock<std::mutex> lock(mu_);
+  LIQUID_RETURN_IF_ERROR(SetCached(cached));
   lease->spec = spec_;
   Remember(epoch, held);
   next_epoch_ = complete ? epoch + 1 : epoch;
@@ -162,11 +165,14 @@ uint64_t Snapshot::StepOf(int64_t epoch) const {
   return epoch == seek_epoch_ ? seek_step_ : 0;
 }
 
-void Snapshot::Seek(int64_t epoch, uint64_t step) {
+Status Snapshot::Seek(int64_t epoch, uint64_t step,
+                      const std::vector<uint64_t>& cached) {
   std::unique_lock<std::mutex> lock(mu_);
+  if (!cached.empty()) LIQUID_RETURN_IF_ERROR(SetCached(cached));
   next_epoch_ = epoch;
   seek_epoch_ = epoch;
   seek_step_ = step;
+  return OkStatus();
 }
 
 bool Snapshot::Own(const EpochRun* run) {

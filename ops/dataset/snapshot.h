@@ -63,8 +63,10 @@ class Snapshot : public tensorflow::ResourceBase {
                  uint64_t position, HeldSets held, bool complete, Lease* lease);
   // What Take would give out: the epoch, and the batches of it to leave out.
   void Next(int64_t* epoch, uint64_t* step) const;
-  // Makes Take give out `epoch`, from its batch `step` on.
-  void Seek(int64_t epoch, uint64_t step);
+  // Makes Take give out `epoch`, from its batch `step` on, with as many cached
+  // samples per format; none given leaves them as they are.
+  Status Seek(int64_t epoch, uint64_t step,
+              const std::vector<uint64_t>& cached);
 
   // Whether `run` owns the cache; it becomes the owner where there is
   // none.
@@ -80,6 +82,8 @@ class Snapshot : public tensorflow::ResourceBase {
  private:
   friend class SnapshotRun;
 
+  Status SetCached(const std::vector<uint64_t>& cached)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status HeldBefore(int64_t epoch, HeldSets* held)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   uint64_t StepOf(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);

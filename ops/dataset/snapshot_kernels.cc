@@ -1,7 +1,9 @@
 // Kernels of the ops on a snapshot.
 #include <string>
+#include <vector>
 
 #include "ops/dataset/snapshot.h"
+#include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace liquid {
@@ -67,7 +69,15 @@ class SeekSnapshotOp : public tensorflow::OpKernel {
                       names[i], " must be a scalar of at least 0")));
       values[i] = tensor->scalar<int64_t>()();
     }
-    snapshot->Seek(values[0], static_cast<uint64_t>(values[1]));
+    const Tensor* cached;
+    OP_REQUIRES_OK(ctx, ctx->input("cached", &cached));
+    OP_REQUIRES(ctx, cached->dims() == 1,
+                absl::InvalidArgumentError("cached must be a vector"));
+    const auto counts = cached->vec<int64_t>();
+    const Status sought = snapshot->Seek(
+        values[0], static_cast<uint64_t>(values[1]),
+        std::vector<uint64_t>(counts.data(), counts.data() + counts.size()));
+    OP_REQUIRES_OK(ctx, ToTf(sought));
   }
 };
 

@@ -5,31 +5,43 @@
 namespace liquid {
 
 ReadOrder::ReadOrder(std::unique_ptr<EpochPlan> plan, uint32_t format,
-                     SampleSet in_memory)
+                     SampleSet in_memory, const MemoryLimits& limits)
     : plan_(std::move(plan)),
       format_(format),
-      in_memory_(std::move(in_memory)),
+      limits_(limits),
+      at_hand_(std::move(in_memory)),
       loads_(plan_->spec(), format, plan_->epoch(), &plan_->held()[format]),
-      loaded_before_(plan_->position() == 0 ? 0 : plan_->loads(format)),
-      loaded_(loaded_before_) {
-  uint64_t skipped;
-  for (uint64_t i = 0; i < loaded_before_; ++i) loads_.Next(&skipped);
+      resident_(at_hand_.count()) {
+  if (plan_->position() == 0) return;
+  // Begun in the middle: what was loaded before is no longer in memory.
+  loaded_ = plan_->loads(format);
+  uint64_t sample;
+  for (uint64_t i = 0; i < loaded_; ++i) loads_.Next(&sample);
 }
 
 bool ReadOrder::Next(uint64_t* sample) {
   for (;;) {
-    if (loaded_ < plan_->loads(format_)) {
+    while (loaded_ < plan_->loads(format_)) {
       ++loaded_;
-      return loads_.Next(sample);
+      if (!loads_.Next(sample)) return false;
+      if (resident_ >= limits_.resident) continue;  // read at its draw
+      ++resident_;
+      at_hand_.insert(*sample);
+      return true;
     }
     if (plan_->position() == plan_->size()) return false;
     const Draw draw = plan_->Next();
     if (draw.format != format_) continue;
-    const bool loaded_here = draw.load != Draw::kHeld &&
-                             static_cast<uint64_t>(draw.load) >= loaded_before_;
-    const bool remembered =
-        draw.load == Draw::kHeld && in_memory_.contains(draw.sample);
-    if (!loaded_here && !remembered) {
+    const bool was_at_hand = at_hand_.contains(draw.sample);
+    if (was_at_hand) {
+      at_hand_.erase(draw.sample);
+      --resident_;
+    }
+    if (draw.keep && kept_ < limits_.kept) {
+      ++kept_;
+      ++resident_;
+    }
+    if (!was_at_hand) {
       *sample = draw.sample;
       return true;
     }

@@ -139,10 +139,11 @@ class MixTest(parameterized.TestCase):
     self.assertEqual(list(mix.parse_mix("png:6,raw:4").items()), wanted)
     self.assertEqual(list(mix.parse_mix(" raw:4.0 , png:6").items()), wanted)
     self.assertEqual(list(mix.parse_mix({"png": 6.0, "raw": 4}).items()), wanted)
+    self.assertEqual(list(mix.parse_mix("png").items()), [("png", 1)])
 
   @parameterized.parameters(
     ("", 'mix .* must look like "png:6,raw:4"'),
-    ("png", "must look like"),
+    ("png,raw:1", "must look like"),
     ("png:6;raw:4", "png.*must be a number > 0"),
     ("png:0", r'"png" \(0\) must be a number > 0'),
     ("png:-1", "must be a number > 0"),

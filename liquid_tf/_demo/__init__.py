@@ -1,0 +1,1 @@
+"""What `tools/demo.py` shows."""

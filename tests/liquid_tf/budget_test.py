@@ -1,0 +1,106 @@
+"""How a memory budget is read and divided, and that a run stays inside it."""
+
+import shutil
+import tempfile
+
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf import _budget
+
+_MIB = 1 << 20
+
+
+class ReadingTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    (0, 0), (17, 17), ("17", 17), ("1 KB", 1000), ("1.5KiB", 1536), ("2gib", 2 << 30)
+  )
+  def test_bytes(self, value, wanted):
+    self.assertEqual(_budget.parse_bytes(value, "memory"), wanted)
+
+  @parameterized.parameters("-1", "GiB", "1 stone", "1e9", -1, 1.5, True, None)
+  def test_what_is_none(self, value):
+    with self.assertRaisesRegex(ValueError, r"memory \(.*\) must be bytes"):
+      _budget.parse_bytes(value, "memory")
+
+  def test_auto_takes_a_part_of_what_is_free(self):
+    free = _budget.free_memory()
+    self.assertBetween(_budget.resolve_memory("auto"), 0.5 * free, 0.9 * free)
+
+  @parameterized.parameters(
+    ("0%", [0, 0]), ("30%", [30, 3]), ("100%", [100, 10]), (0, [0, 0]),
+    ("1500", [50, 5]), ("1GiB", [100, 10]), ("auto", [25, 2]),
+  )  # fmt: skip
+  def test_cached_samples(self, cache, wanted):
+    found = _budget.cached_samples(cache, [100, 10], [1000, 2000], room=750)
+    self.assertEqual(found, wanted)
+
+
+class DivisionTest(tf.test.TestCase):
+  def _divide(self, memory, cache="50%"):
+    lookahead = 2 * _budget.lookahead_bytes(memory, 2)
+    division = _budget.divide(
+      memory, lookahead, cache, [1000, 500], [1000 * 1000, 500 * 4000], [100, 50]
+    )
+    spent = lookahead + sum(
+      n * mean for n, mean in zip(division.resident, (1000, 4000))
+    )
+    return division, spent
+
+  def test_the_plan_never_depends_on_the_budget(self):
+    for memory in (0, 10_000, 1_000_000, 10_000_000, 1 << 33):
+      self.assertEqual(self._divide(memory)[0].cached, [500, 250])
+
+  def test_all_fits(self):
+    division, _ = self._divide(1 << 33)
+    self.assertEqual(division.kept, [500, 250])
+    self.assertEqual(division.resident, [600, 300])
+
+  def test_never_more_than_the_budget(self):
+    for memory in (0, 10_000, 300_000, 1_000_000, 1_900_000):
+      division, spent = self._divide(memory)
+      self.assertLessEqual(spent, memory)
+      for kept, resident in zip(division.kept, division.resident):
+        self.assertLessEqual(kept, resident)
+    self.assertEqual(self._divide(0)[0].resident, [0, 0])
+
+
+class RunTest(tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, root)
+    cls.path = runs.make(root, "raw:1,bmp:1", per_class=25, sides=(64, 64))
+
+  def _dataset(self, **options):
+    return liquid_tf.dataset(
+      self.path, 8, seed=2, features=["id", "image"], cache="60%", **options
+    )
+
+  def test_a_small_budget_costs_reads_and_not_the_order(self):
+    ample = self._dataset(memory="1GiB")
+    wanted = [runs.digests(ample) for _ in range(3)]
+    whole = liquid_tf.stats(ample).epochs
+    self.assertEqual(sum(whole[1]["memory_hits"].values()), 60)
+    for memory in (0, 100_000, 400_000):
+      tight = self._dataset(memory=memory)
+      self.assertEqual([runs.digests(tight) for _ in range(3)], wanted)
+      stats = liquid_tf.stats(tight)
+      self.assertLessEqual(stats.summary()["cached"]["bytes"], memory)
+      epochs = stats.epochs
+      self.assertLess(sum(epochs[1]["memory_hits"].values()), 60)
+      self.assertGreater(epochs[1]["disk_bytes"], whole[1]["disk_bytes"])
+    # Some of it is still worth having.
+    self.assertGreater(sum(epochs[1]["memory_hits"].values()), 0)
+
+  def test_the_budget_is_told(self):
+    dataset = self._dataset(memory="123MiB")
+    next(iter(dataset))
+    self.assertEqual(liquid_tf.stats(dataset).summary()["memory"], 123 * _MIB)
+
+
+if __name__ == "__main__":
+  tf.test.main()

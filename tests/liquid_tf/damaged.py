@@ -1,0 +1,99 @@
+"""Damage done to datasets on purpose."""
+
+import json
+import os
+import pathlib
+import struct
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+
+from liquid_tf import _ops, manifest
+
+
+def _row(path: str, sample: int) -> np.void:
+  index = manifest.load_index(manifest.load(path, check_files=False))
+  return index[np.flatnonzero(index["sample"] == sample)[0]]
+
+
+def shard_of(path: str, sample: int) -> str:
+  """Path of the file that holds a sample."""
+  loaded = manifest.load(path, check_files=False)
+  return loaded.path(loaded.shards[_row(path, sample)["shard"]].path)
+
+
+def where(path: str, sample: int) -> str:
+  """The file and record of a sample, as an error names them; a pattern."""
+  row = _row(path, sample)
+  index = manifest.load_index(manifest.load(path, check_files=False))
+  before = (index["shard"] == row["shard"]) & (index["offset"] < row["offset"])
+  return (
+    rf"{os.path.basename(shard_of(path, sample))}, record {int(before.sum())} "
+    rf"\(sample {sample}, offset {row['offset']}\)"
+  )
+
+
+def samples(path: str, format_name: str) -> list[int]:
+  """Sample numbers of a format, in stored order."""
+  index = manifest.load_index(manifest.load(path, check_files=False))
+  number = manifest.FORMATS.index(format_name)
+  return [int(sample) for sample in index["sample"][index["format"] == number]]
+
+
+def flip(path: str, sample: int) -> None:
+  """Changes one bit in the middle of a sample's image."""
+  row = _row(path, sample)
+  offset = int(row["offset"] + row["length"] // 2)
+  with open(shard_of(path, sample), "r+b") as file:
+    file.seek(offset)
+    byte = file.read(1)[0]
+    file.seek(offset)
+    file.write(bytes([byte ^ 1]))
+
+
+def repack(path: str, sample: int, change: Callable[[bytes], bytes]) -> None:
+  """Changes a sample's image as somebody would who wrote the dataset so.
+
+  The CRCs of the record, of the index and in the manifest are right again.
+
+  Args:
+    path: of the dataset.
+    sample: its number.
+    change: gives the new image, of the same length.
+  """
+  row = _row(path, sample)
+  file = pathlib.Path(shard_of(path, sample))
+  data = bytearray(file.read_bytes())
+  begin, end = int(row["offset"]), int(row["offset"] + row["length"])
+  image = _ops.lib().liquid_unpack_record(framed=bytes(data[begin:end])).image.numpy()
+  changed = change(image)
+  if len(changed) != len(image):
+    raise ValueError(f"change must give {len(image)} bytes, not {len(changed)}")
+  at = data.index(image, begin, end)
+  data[at : at + len(changed)] = changed
+  file.write_bytes(data)
+
+  loaded = manifest.load(path)
+  rows = np.array(manifest.load_index(loaded))
+  rows["crc32c"][rows["sample"] == sample] = manifest.crc32c(bytes(data[begin:end]))
+  index = manifest.encode_index(rows)
+  pathlib.Path(path, manifest.INDEX).write_bytes(index)
+  edit_manifest(path, lambda data: data["index"].update(crc32c=manifest.crc32c(index)))
+
+
+def edit_manifest(path: str, edit: Callable[[dict], None]) -> None:
+  """Changes the manifest's JSON in place."""
+  file = os.path.join(path, manifest.MANIFEST)
+  with open(file) as f:
+    data = json.load(f)
+  edit(data)
+  with open(file, "w") as f:
+    json.dump(data, f)
+
+
+def lie_about_size(png: bytes) -> bytes:
+  """A PNG whose header says twice the height, with a right CRC."""
+  width, height = struct.unpack(">II", png[16:24])
+  header = png[12:16] + struct.pack(">II", width, 2 * height) + png[24:29]
+  return png[:12] + header + struct.pack(">I", zlib.crc32(header)) + png[33:]

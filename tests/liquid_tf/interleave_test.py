@@ -1,0 +1,121 @@
+"""The public parts make up `dataset`, and the interleave mixes plain datasets too."""
+
+import shutil
+import tempfile
+
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+
+
+class PartsTest(tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, root)
+    cls.path = runs.make(root)
+    cls.formats = list(liquid_tf.inspect(cls.path)["formats"])
+
+  def _parts(self, snapshot, **options):
+    sources = [liquid_tf.format_dataset(self.path, name) for name in self.formats]
+    blocks = liquid_tf.interleave(
+      sources, snapshot=snapshot, batch_size=8, seed=11, **options
+    )
+    return liquid_tf.decode_and_batch(
+      blocks, features=["id", "image", "label"], crop=(16, 20)
+    )
+
+  def test_parts_give_the_batches_of_dataset(self):
+    whole = liquid_tf.dataset(
+      self.path,
+      8,
+      seed=11,
+      cache="30%",
+      crop=(16, 20),
+      features=["id", "image", "label"],
+    )
+    parts = self._parts(liquid_tf.Snapshot(cache="30%"))
+    for _ in range(3):
+      wanted = runs.digests(whole)
+      self.assertLen(wanted, 13)
+      self.assertEqual(runs.digests(parts), wanted)
+
+  def test_a_snapshot_is_needed_only_for_a_cache(self):
+    parts = self._parts(None)
+    whole = liquid_tf.dataset(
+      self.path,
+      8,
+      seed=11,
+      cache=0,
+      crop=(16, 20),
+      features=["id", "image", "label"],
+    )
+    self.assertEqual(runs.digests(parts), runs.digests(whole))
+
+  def test_a_snapshot_of_another_plan_is_refused(self):
+    snapshot = liquid_tf.Snapshot(cache="30%")
+    self._parts(snapshot)
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, "snapshot belongs to a dataset with another plan"
+    ):
+      self._parts(snapshot, shuffle=False)
+
+  def test_a_source_by_itself_reads_in_stored_order(self):
+    source = liquid_tf.format_dataset(self.path, "png")
+    found = runs.flat(
+      runs.ids(liquid_tf.decode_and_batch(source, features=["id", "image"]))
+    )
+    self.assertEqual(found, source.rows["sample"].tolist())
+    self.assertGreater(len(found), 10)
+
+  def test_sources_that_do_not_fit_together(self):
+    source = liquid_tf.format_dataset(self.path, "png")
+    with self.assertRaisesRegex(ValueError, "all format_dataset"):
+      liquid_tf.interleave([source, tf.data.Dataset.range(3)])
+    with self.assertRaisesRegex(ValueError, 'format \\("gif"\\) must be one of'):
+      liquid_tf.format_dataset(self.path, "gif")
+
+
+class PlainTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters((30, 10, 8), (7, 0, 4), (1, 1, 1), (5, 13, 32))
+  def test_batches_have_one_composition(self, a, b, batch_size):
+    first = tf.data.Dataset.range(a)
+    second = tf.data.Dataset.range(1000, 1000 + b)
+    mixed = liquid_tf.interleave([first, second], batch_size=batch_size, seed=2)
+    found = [int(x) for x in mixed]
+    # Each in its own order, and to its end.
+    self.assertEqual([x for x in found if x < 1000], list(range(a)))
+    self.assertEqual([x for x in found if x >= 1000], list(range(1000, 1000 + b)))
+    full = [
+      sum(x < 1000 for x in found[i : i + batch_size])
+      for i in range(0, (a + b) // batch_size * batch_size, batch_size)
+    ]
+    if full:
+      self.assertLessEqual(max(full) - min(full), 1)
+
+  def test_the_order_is_mixed_and_pinned_by_the_seed(self):
+    parts = [tf.data.Dataset.range(20), tf.data.Dataset.range(100, 120)]
+    orders = [
+      [int(x) for x in liquid_tf.interleave(parts, batch_size=10, seed=seed)]
+      for seed in (1, 1, 2)
+    ]
+    self.assertEqual(orders[0], orders[1])
+    self.assertNotEqual(orders[0], orders[2])
+
+  def test_what_cannot_be_mixed(self):
+    endless = tf.data.Dataset.range(3).repeat()
+    with self.assertRaisesRegex(ValueError, r"datasets\[0\] must have a known, finite"):
+      liquid_tf.interleave([endless])
+    with self.assertRaisesRegex(ValueError, "at least one dataset"):
+      liquid_tf.interleave([])
+    with self.assertRaisesRegex(ValueError, "batch_size .*at least 1"):
+      liquid_tf.interleave([tf.data.Dataset.range(3)], batch_size=0)
+    with self.assertRaisesRegex(ValueError, "snapshot needs format_dataset"):
+      liquid_tf.interleave([tf.data.Dataset.range(3)], snapshot=liquid_tf.Snapshot())
+
+
+if __name__ == "__main__":
+  tf.test.main()

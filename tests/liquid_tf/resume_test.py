@@ -1,0 +1,220 @@
+"""A killed `fit`, started again with `Resume`, goes on with the very next batch."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+import numpy as np
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+
+_EPOCHS = 3
+_STEPS = 13  # in an epoch of 100 samples
+_SAVE_FREQ = 3
+
+
+class NotingModel(tf.keras.Sequential):
+  """Writes each batch's samples, pixels and loss to a file, before it counts."""
+
+  log_path = ""
+
+  def compute_loss(self, x, y, y_pred, *arguments, **named):
+    loss = super().compute_loss(x, y[:, 0], y_pred, *arguments, **named)
+
+    def note(ids, pixels, value):
+      line = [ids.tolist(), runs.digest(pixels), float(value)]
+      with open(self.log_path, "a") as file:
+        file.write(json.dumps(line) + "\n")
+      return np.float32(0)
+
+    noted = tf.numpy_function(note, [y[:, 1], x, loss], tf.float32)
+    with tf.control_dependencies([noted]):
+      return tf.identity(loss)
+
+
+class _KilledError(Exception):
+  """Stands for a kill where no new process is needed."""
+
+
+class _KillAt(tf.keras.callbacks.Callback):
+  """Kills the process, or only `fit`, after some batches of its own."""
+
+  def __init__(self, batches: int, whole_process: bool = True):
+    super().__init__()
+    self._left = batches
+    self._whole_process = whole_process
+
+  def on_train_batch_end(self, batch, logs=None):
+    self._left -= 1
+    if self._left == 0:
+      if self._whole_process:
+        os.kill(os.getpid(), signal.SIGKILL)
+      raise _KilledError
+
+
+def _dataset(path: str) -> tf.data.Dataset:
+  dataset = liquid_tf.dataset(
+    path, 8, seed=3, cache="30%", crop=(16, 16), features=["id", "image", "label"]
+  )
+  return dataset.map(
+    lambda batch: (batch["image"], tf.stack([batch["label"], batch["id"]], axis=1)),
+    num_parallel_calls=2,
+  ).prefetch(3)
+
+
+def _model(folder: str, built: bool = True) -> tf.keras.Model:
+  tf.keras.utils.set_random_seed(1)
+  layers = [tf.keras.Input((16, 16, 3))] if built else []
+  model = NotingModel(
+    [
+      *layers,
+      tf.keras.layers.Rescaling(1 / 255),
+      tf.keras.layers.Conv2D(4, 3, strides=2, activation="relu"),
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dropout(0.2, seed=4),
+      tf.keras.layers.Dense(4),
+    ]
+  )
+  model.log_path = os.path.join(folder, "log")
+  loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+  model.compile("adam", loss, jit_compile=False)
+  return model
+
+
+def _fit(path: str, folder: str, kill_after: int = 0, repeats: int = 1) -> str:
+  """Trains a small model, and returns a hash of its weights."""
+  tf.config.experimental.enable_op_determinism()
+  dataset, model = _dataset(path), _model(folder)
+  for _ in range(repeats):
+    resume = liquid_tf.Resume(
+      dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ
+    )
+    callbacks = [resume] + ([_KillAt(kill_after)] if kill_after else [])
+    model.fit(dataset, epochs=_EPOCHS, verbose=0, callbacks=callbacks)
+  return runs.digest(model.get_weights())
+
+
+def _log(folder: str) -> list:
+  lines = pathlib.Path(folder, "log").read_text().splitlines()
+  return [json.loads(line) for line in lines]
+
+
+class ResumeTest(parameterized.TestCase, tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.root)
+    cls.path = runs.make(cls.root, "png:6,raw:4")
+    cls.undisturbed = os.path.join(cls.root, "undisturbed")
+    os.mkdir(cls.undisturbed)
+    cls.weights, _ = runs.in_new_process(_fit, path=cls.path, folder=cls.undisturbed)
+    cls.wanted = _log(cls.undisturbed)
+
+  def _check_resumed(self, folder: str, first: int, killed: int) -> int:
+    """Checks a log up to a kill; returns where the next run has to begin."""
+    log = _log(folder)
+    os.remove(os.path.join(folder, "log"))
+    self.assertEqual(log, self.wanted[first:killed])
+    epoch, step = divmod(killed, _STEPS)
+    # The end of an epoch is saved, and every third batch of a run of one.
+    begin = max(first, epoch * _STEPS)
+    return begin + (killed - begin) // _SAVE_FREQ * _SAVE_FREQ
+
+  def test_killed_twice(self):
+    folder = self.create_tempdir().full_path
+    # In the first epoch, in the third, then to the end.
+    runs.in_new_process(_fit, exit_code=-9, path=self.path, folder=folder, kill_after=8)
+    first = self._check_resumed(folder, 0, 8)
+    self.assertEqual(first, 6)
+    runs.in_new_process(
+      _fit, exit_code=-9, path=self.path, folder=folder, kill_after=24
+    )
+    second = self._check_resumed(folder, first, first + 24)
+    self.assertEqual(second, 29)
+    weights, _ = runs.in_new_process(_fit, path=self.path, folder=folder)
+    self.assertEqual(_log(folder), self.wanted[second:])
+    self.assertEqual(weights, self.weights)
+
+  @parameterized.named_parameters(
+    ("built", {}),
+    ("unbuilt", {"built": False}),
+    ("mirrored", {"mirrored": True}),
+    ("mirrored_unbuilt", {"mirrored": True, "built": False}),
+    ("epochs_of_some_steps", {"steps": 5}),
+  )
+  def test_kinds_of_models(self, how):
+    folder = self.create_tempdir().full_path
+    dataset, epochs = _dataset(self.path), 2
+    if "steps" in how:
+      dataset, epochs = dataset.repeat(), 5
+    mirrored = how.get("mirrored", False)
+
+    def fit(callbacks):
+      strategy = tf.distribute.MirroredStrategy(["CPU:0"]) if mirrored else None
+      with strategy.scope() if strategy else contextlib.nullcontext():
+        model = _model(folder, how.get("built", True))
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
+      history = model.fit(
+        dataset,
+        epochs=epochs,
+        steps_per_epoch=how.get("steps"),
+        verbose=0,
+        callbacks=[*callbacks, resume],
+      )
+      return history.epoch
+
+    with self.assertRaises(_KilledError):
+      fit([_KillAt(19, whole_process=False)])
+    # Of a second epoch, or a fourth of 5 steps, 6 or 4 are behind us; 4 were saved.
+    begin = 15 if "steps" in how else 17
+    trained = fit([])
+    self.assertEqual(trained, list(range(3 if "steps" in how else 1, epochs)))
+    log = _log(folder)
+    end = 25 if "steps" in how else 26
+    wanted = self.wanted[:19] + self.wanted[begin:end]
+    self.assertEqual([line[:2] for line in log], [line[:2] for line in wanted])
+    # Without TensorFlow's deterministic mode, sums may end in other digits.
+    losses = [[line[2] for line in lines] for lines in (log, wanted)]
+    self.assertAllClose(losses[0], losses[1], rtol=1e-4)
+
+  def test_the_log_says_what_was_trained_on(self):
+    self.assertLen(self.wanted, _EPOCHS * _STEPS)
+    self.assertLen({pixels for _, pixels, _ in self.wanted}, _EPOCHS * _STEPS)
+    for epoch in range(_EPOCHS):
+      lines = self.wanted[epoch * _STEPS : (epoch + 1) * _STEPS]
+      self.assertCountEqual(runs.flat(ids for ids, _, _ in lines), range(100))
+
+  def test_a_run_that_ended_is_not_run_again(self):
+    # The second fit finds the checkpoint of the first one's end.
+    folder = self.create_tempdir().full_path
+    weights, _ = runs.in_new_process(_fit, path=self.path, folder=folder, repeats=2)
+    self.assertEqual(_log(folder), self.wanted)
+    self.assertEqual(weights, self.weights)
+
+  def test_initial_epoch_and_step_without_a_callback(self):
+    options = {"seed": 3, "cache": "30%", "features": ["id"]}
+    dataset = liquid_tf.dataset(
+      self.path, 8, initial_epoch=1, initial_step=4, **options
+    )
+    wanted = [ids for ids, _, _ in self.wanted]
+    self.assertEqual(runs.ids(dataset), wanted[_STEPS + 4 : 2 * _STEPS])
+    self.assertEqual(runs.ids(dataset), wanted[2 * _STEPS :])
+
+  def test_wrong_arguments(self):
+    dataset = liquid_tf.dataset(self.path, 8)
+    with self.assertRaisesRegex(ValueError, r"save_freq \(0\) must be at least 1"):
+      liquid_tf.Resume(dataset, "run", save_freq=0)
+    with self.assertRaisesRegex(ValueError, "must come from liquid_tf.dataset"):
+      liquid_tf.Resume(tf.data.Dataset.range(3), "run")
+
+
+if __name__ == "__main__":
+  tf.test.main()

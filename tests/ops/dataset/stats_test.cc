@@ -1,0 +1,135 @@
+#include "ops/dataset/stats.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace liquid {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+BatchReport Report(int64_t epoch, uint64_t first_draw) {
+  BatchReport report;
+  report.epoch = epoch;
+  report.first_draw = first_draw;
+  report.full = true;
+  report.samples = {3, 1};
+  report.kept = {1, 0};
+  report.loads = {2, 1};
+  report.memory_hits = {0, 1};
+  report.bytes = {300, 50};
+  report.disk_bytes = 4096;
+  return report;
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(StatsTest, NothingYet) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  EXPECT_EQ(board.Json(0, 0, 0, true),
+            "{\"next_epoch\":0,\"cached\":{\"records\":0,\"bytes\":0},"
+            "\"formats\":[\"png\",\"raw\"],\"epochs\":[],"
+            "\"skipped\":{\"count\":0,\"first\":[]},\"batches\":[]}");
+}
+
+TEST(StatsTest, SumsByEpochAndFormat) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  board.AddBatch(Report(1, 0));
+  board.AddBatch(Report(0, 4));
+  board.AddBatch(Report(0, 8));
+  board.AddSeconds(0, 0.5, 0.25, 2);
+  board.AddSeconds(0, 0.5, 0.25, 2);
+  board.AddSkipped(0, {1, 77, "it is bad"});
+  const std::string json = board.Json(2, 5, 600, false);
+  EXPECT_THAT(json, HasSubstr("\"next_epoch\":2,\"cached\":{\"records\":5,"
+                              "\"bytes\":600}"));
+  EXPECT_THAT(
+      json,
+      HasSubstr(
+          "{\"epoch\":0,\"batches\":2,\"disk_bytes\":8192,"
+          "\"seconds\":{\"read\":1,\"decode\":0.5,\"wait\":4},"
+          "\"samples\":{\"png\":6,\"raw\":2},"
+          "\"hits\":{\"png\":2,\"raw\":0},"
+          "\"loads\":{\"png\":4,\"raw\":2},"
+          "\"memory_hits\":{\"png\":0,\"raw\":2},"
+          "\"bytes\":{\"png\":600,\"raw\":100},"
+          "\"skipped\":{\"png\":0,\"raw\":1}},{\"epoch\":1,\"batches\":1"));
+  EXPECT_THAT(json, HasSubstr("\"skipped\":{\"count\":1,\"first\":[{\"sample\":"
+                              "77,\"reason\":\"it is bad\"}]}"));
+  EXPECT_THAT(json, Not(HasSubstr("first_draw")));
+}
+
+TEST(StatsTest, BatchesAreInOrderOfDelivery) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  board.AddBatch(Report(1, 0));
+  BatchReport last = Report(0, 4);
+  last.full = false;
+  board.AddBatch(last);
+  EXPECT_THAT(
+      board.Json(0, 0, 0, true),
+      HasSubstr(
+          "\"batches\":[{\"epoch\":1,\"first_draw\":0,\"full\":true,"
+          "\"disk_bytes\":4096,\"samples\":{\"png\":3,\"raw\":1},"
+          "\"hits\":{\"png\":1,\"raw\":0},\"loads\":{\"png\":2,\"raw\":1},"
+          "\"memory_hits\":{\"png\":0,\"raw\":1}},"
+          "{\"epoch\":0,\"first_draw\":4,\"full\":false,"));
+}
+
+TEST(StatsTest, AReportMayLeaveLastFormatsOut) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw", "webp"});
+  BatchReport report = Report(0, 0);
+  report.samples = report.kept = report.loads = report.memory_hits = {2};
+  report.bytes = {9};
+  board.AddBatch(report);
+  EXPECT_THAT(board.Json(0, 0, 0, true),
+              HasSubstr("\"full\":true,\"disk_bytes\":4096,"
+                        "\"samples\":{\"png\":2,\"raw\":0,\"webp\":0}"));
+}
+
+TEST(StatsTest, MemoryIsBounded) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  for (size_t i = 0; i < StatsBoard::kMaxBatches + 10; ++i) {
+    board.AddBatch(Report(0, i));
+  }
+  for (size_t i = 0; i < StatsBoard::kMaxSkipped + 10; ++i) {
+    board.AddSkipped(0, {0, i, "bad"});
+  }
+  const std::string json = board.Json(0, 0, 0, true);
+  EXPECT_EQ(Count(json, "\"first_draw\""), StatsBoard::kMaxBatches);
+  // The oldest go, and the first bad ones stay.
+  EXPECT_EQ(Count(json, "\"first_draw\":9,"), 0u);
+  EXPECT_EQ(Count(json, "\"first_draw\":10,"), 1u);
+  EXPECT_EQ(Count(json, "\"reason\""), StatsBoard::kMaxSkipped);
+  EXPECT_EQ(Count(json, "\"sample\":0,"), 1u);
+  EXPECT_THAT(json, HasSubstr("\"batches\":" +
+                              std::to_string(StatsBoard::kMaxBatches + 10)));
+  EXPECT_THAT(json, HasSubstr("\"count\":" +
+                              std::to_string(StatsBoard::kMaxSkipped + 10)));
+}
+
+TEST(StatsTest, TextIsQuoted) {
+  StatsBoard board;
+  board.SetFormats({"png"});
+  board.AddSkipped(0, {0, 1, "a \"b\" \\ \n\x01"});
+  EXPECT_THAT(board.Json(0, 0, 0, false),
+              HasSubstr("\"reason\":\"a \\\"b\\\" \\\\ \\u000a\\u0001\""));
+}
+
+}  // namespace
+}  // namespace liquid

@@ -1,0 +1,159 @@
+#include "ops/reader/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace liquid {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr size_t kSize =
+    5 * kDirectAlignment + 123;  // no whole block at its end
+
+class FileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937 random(1);
+    content_.resize(kSize);
+    for (char& c : content_) c = static_cast<char>(random());
+    path_ = Write("content", content_);
+    ASSERT_TRUE(OpenPosixFile(path_, &file_).ok());
+  }
+  void TearDown() override {
+    for (const std::string& path : written_) std::remove(path.c_str());
+  }
+
+  std::string Write(const std::string& name, const std::string& content) {
+    const std::string path = ::testing::TempDir() + "liquid_file_test_" + name;
+    std::ofstream(path, std::ios::binary) << content;
+    written_.push_back(path);
+    return path;
+  }
+
+  std::string content_;
+  std::string path_;
+  std::vector<std::string> written_;
+  std::unique_ptr<RandomFile> file_;
+};
+
+TEST_F(FileTest, ReadsAnyRange) {
+  EXPECT_EQ(file_->path(), path_);
+  AlignedBuffer buffer;
+  const uint64_t edges[] = {0,    1,     4095,      4096,  4097,
+                            8192, 20479, kSize - 1, kSize, 20480};
+  for (const uint64_t begin : edges) {
+    for (const uint64_t end : edges) {
+      if (begin >= end) continue;
+      ByteSpan bytes;
+      uint64_t disk_bytes = 0;
+      const Status status =
+          file_->Read(begin, end - begin, &buffer, &bytes, &disk_bytes);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(std::string(bytes.data, bytes.data + bytes.size),
+                content_.substr(begin, end - begin));
+      EXPECT_GE(disk_bytes, end - begin);
+      EXPECT_LE(disk_bytes, end - begin + 2 * kDirectAlignment);
+    }
+  }
+}
+
+TEST_F(FileTest, ChargesWholeBlocksToADirectRead) {
+  if (std::string(file_->method()) != "direct") {
+    GTEST_SKIP() << "no O_DIRECT in " << ::testing::TempDir();
+  }
+  AlignedBuffer buffer;
+  ByteSpan bytes;
+  uint64_t disk_bytes = 0;
+  ASSERT_TRUE(file_->Read(4095, 2, &buffer, &bytes, &disk_bytes).ok());
+  EXPECT_EQ(disk_bytes, 2 * kDirectAlignment);
+  ASSERT_TRUE(file_->Read(kSize - 1, 1, &buffer, &bytes, &disk_bytes).ok());
+  EXPECT_EQ(disk_bytes, 123u);
+}
+
+TEST_F(FileTest, SaysWhereATruncatedFileEnds) {
+  AlignedBuffer buffer;
+  ByteSpan bytes;
+  uint64_t disk_bytes = 0;
+  const uint64_t offsets[] = {kSize - 10, kSize, kSize + 100000};
+  for (const uint64_t offset : offsets) {
+    const Status status = file_->Read(offset, 11, &buffer, &bytes, &disk_bytes);
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << offset;
+    EXPECT_THAT(status.message(), HasSubstr(path_));
+    EXPECT_THAT(status.message(), HasSubstr("truncated"));
+    EXPECT_THAT(status.message(), HasSubstr(std::to_string(offset + 11)));
+  }
+}
+
+TEST_F(FileTest, NamesAFileThatCannotBeOpened) {
+  std::unique_ptr<RandomFile> file;
+  Status status = OpenPosixFile(path_ + ".missing", &file);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr(path_ + ".missing: cannot open"));
+  EXPECT_EQ(file, nullptr);
+}
+
+TEST_F(FileTest, AnEmptyFileOpensAndHasNothing) {
+  std::unique_ptr<RandomFile> file;
+  ASSERT_TRUE(OpenPosixFile(Write("empty", ""), &file).ok());
+  AlignedBuffer buffer;
+  ByteSpan bytes;
+  uint64_t disk_bytes = 0;
+  EXPECT_EQ(file->Read(0, 1, &buffer, &bytes, &disk_bytes).code(),
+            StatusCode::kDataLoss);
+}
+
+TEST_F(FileTest, IsReadByManyThreads) {
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(8, 0);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([this, t, &wrong] {
+      std::mt19937 random(t);
+      AlignedBuffer buffer;
+      for (int i = 0; i < 50; ++i) {
+        const uint64_t offset = random() % (kSize - 500);
+        ByteSpan bytes;
+        uint64_t disk_bytes = 0;
+        const Status status =
+            file_->Read(offset, 500, &buffer, &bytes, &disk_bytes);
+        wrong[t] += !status.ok() ||
+                    content_.compare(offset, 500,
+                                     reinterpret_cast<const char*>(bytes.data),
+                                     500) != 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, ::testing::Each(0));
+}
+
+TEST(AlignedBufferTest, GrowsAndStaysAligned) {
+  AlignedBuffer buffer;
+  EXPECT_EQ(buffer.data(), nullptr);
+  size_t last = 0;
+  const size_t sizes[] = {1, 4096, 4097, 100, 1 << 20};
+  for (const size_t size : sizes) {
+    ASSERT_TRUE(buffer.Reserve(size));
+    EXPECT_GE(buffer.capacity(), std::max(size, last));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % kDirectAlignment,
+              0u);
+    last = buffer.capacity();
+  }
+}
+
+TEST(AlignedBufferTest, SaysThatThereIsNoMemory) {
+  AlignedBuffer buffer;
+  EXPECT_FALSE(buffer.Reserve(size_t{1} << 60));
+  EXPECT_EQ(buffer.capacity(), 0u);
+}
+
+}  // namespace
+}  // namespace liquid

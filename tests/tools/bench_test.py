@@ -1,0 +1,186 @@
+"""The bench tool: its JSON, its limits, and the comparison with stock tf.data."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from liquid_tf import _photographs
+from liquid_tf._bench import epochs, evidence
+from liquid_tf._demo import images
+from liquid_tf.convert import convert
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+  path = os.pathsep.join(path for path in sys.path if path)
+  return subprocess.run(
+    [sys.executable, "-m", "tools.bench", *arguments],
+    env={**os.environ, "PYTHONPATH": path},
+    capture_output=True,
+    text=True,
+    timeout=240,
+  )
+
+
+class BenchDatasetTest(absltest.TestCase):
+  def test_measures_a_dataset(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    images.make(root / "source", side=40, count=150)
+    dataset = f"{root}/dataset"
+    report = convert(root / "source", dataset, "png:6,raw:4", progress=False)
+    stored = sum(entry["bytes"] for entry in report.formats.values())
+    done = run(
+      f"--dataset={dataset}",
+      "--batch_size=16",
+      "--epochs=3",
+      "--rounds=1",
+      "--cache=30%",
+      "--threads=2",
+      "--cold",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    self.assertLen(result["epochs"], 3)
+    for number, epoch in enumerate(result["epochs"]):
+      self.assertEqual(epoch["images"], 150)
+      self.assertAlmostEqual(epoch["images_per_s"], 150 / epoch["seconds"])
+      self.assertEqual(epoch["hits"], 45)
+      self.assertEqual(epoch["memory_hits"], 45 if number else 0)
+      counts = {name: f["samples"] for name, f in epoch["by_format"].items()}
+      self.assertEqual(counts, {"png": 90, "raw": 60})
+      share = epoch["stats_disk_bytes"] / stored
+      # Reads cover whole blocks of 4 KiB, more than these small records have.
+      self.assertBetween(share, *((0.6, 0.99) if number else (0.99, 1.05)))
+      self.assertIn("disk_bytes", epoch)
+    batches = result["batches"]
+    self.assertEqual(set(batches["composition"]), {"png", "raw"})
+    for mean, found in (
+      (9.6, batches["composition"]["png"]),
+      (6.4, batches["composition"]["raw"]),
+    ):
+      self.assertEqual(found, {"min": int(mean), "max": int(mean) + 1})
+    for key, mean in (("hits", 4.8), ("loads", 11.2)):
+      self.assertLessEqual(batches[key]["min"], mean)
+      self.assertGreaterEqual(batches[key]["max"], mean)
+      self.assertLessEqual(batches[key]["max"] - batches[key]["min"], 2)
+    rates = sorted(epoch["images_per_s"] for epoch in result["epochs"][1:])
+    self.assertBetween(result["images_per_s"], *rates)
+    limit = min(result["limits"]["load"], result["limits"]["decode"])
+    self.assertAlmostEqual(result["efficiency"], result["images_per_s"] / limit)
+    self.assertGreater(result["max_rss_bytes"], 50 << 20)
+    self.assertEqual(result["evidence"]["versions"]["numpy"], np.__version__)
+    self.assertIn("--cache=30%", result["evidence"]["command"])
+    self.assertIn("of the lower of load", done.stderr)
+
+  def test_wrong_flags_end_with_2(self):
+    for arguments, message in (
+      ([], "either --dataset or --compare"),
+      (["--dataset=x", "--compare"], "either --dataset or --compare"),
+      (["--dataset=x", "--epochs=1"], "epochs"),
+      (["--dataset=x", "--crop=3"], "HEIGHT,WIDTH"),
+      (["--dataset=x", "y"], "(y) is not used"),
+    ):
+      with self.subTest(message):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+  def test_no_dataset_ends_with_1(self):
+    done = run(f"--dataset={self.create_tempdir().full_path}")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("is not a Liquid dataset", done.stderr)
+    self.assertNotIn("Traceback", done.stderr)
+
+
+class BenchCompareTest(absltest.TestCase):
+  def test_compares_with_stock(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    done = run(
+      "--compare",
+      "--images=6",
+      "--side=64",
+      "--batch_size=4",
+      "--epochs=2",
+      "--rounds=1",
+      f"--workdir={root}",
+      f"--report={root}/page.md",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    self.assertEqual(list(result["pairs"]), ["png", "raw"])
+    for pair in result["pairs"].values():
+      ratio = pair["ours"]["median"] / pair["stock"]["median"]
+      self.assertAlmostEqual(pair["ratio"], ratio)
+      self.assertEqual(pair["reached"], ratio >= pair["wanted"])
+    made = root / "6x64"
+    self.assertLen(list((made / "png").glob("*.png")), 6)
+    self.assertLen(list((made / "bmp").glob("*.bmp")), 6)
+    page = (root / "page.md").read_text()
+    self.assertIn("| raw |", page)
+    self.assertIn("--images=6", page)
+
+
+class BenchPartsTest(parameterized.TestCase):
+  def test_ranges_leave_out_the_first_epoch_and_short_batches(self):
+    def batch(epoch, full, png, raw):
+      return {
+        "epoch": epoch,
+        "full": full,
+        "samples": {"png": png, "raw": raw},
+        "hits": {"png": png - 1, "raw": 0},
+        "loads": {"png": 1, "raw": raw},
+      }
+
+    found = epochs.batch_ranges(
+      [
+        batch(4, True, 1, 9),
+        batch(5, True, 6, 4),
+        batch(5, False, 2, 2),
+        batch(6, True, 7, 3),
+      ]
+    )
+    self.assertEqual(
+      found["composition"],
+      {"png": {"min": 6, "max": 7}, "raw": {"min": 3, "max": 4}},
+    )
+    self.assertEqual(found["hits"], {"min": 5, "max": 6})
+    self.assertEqual(found["loads"], {"min": 4, "max": 5})
+    self.assertEqual(epochs.batch_ranges([batch(4, True, 1, 9)]), {})
+    self.assertEqual(epochs.batch_ranges([]), {})
+
+  @parameterized.parameters(3, 5, 40)
+  def test_large_crops_continue_by_mirroring(self, side):
+    rows = np.arange(5, dtype=np.uint8)
+    photograph = np.stack(np.broadcast_arrays(rows[:, None], rows[None, :], 7), -1)
+    for window in _photographs.large_crops([photograph.astype(np.uint8)], 20, side):
+      self.assertEqual(window.shape, (side, side, 3))
+      for axis in (0, 1):
+        steps = np.diff(window[..., axis].astype(int), axis=axis)
+        self.assertLessEqual(np.abs(steps).max(), 1)
+      if side >= 10:
+        self.assertEqual(set(window[..., 0].ravel()), set(range(5)))
+
+  def test_crops_follow_the_seed(self):
+    photographs = [_photographs.wheel_photographs()["coffee"]]
+    first, again, other = (
+      list(_photographs.large_crops(photographs, 2, 32, seed)) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    self.assertFalse(np.array_equal(first, other))
+
+  def test_evidence(self):
+    found = evidence.evidence(self.create_tempdir().full_path)
+    self.assertIn("liquid_tf", found["versions"])
+    self.assertGreaterEqual(found["cpus"], 1)
+    self.assertIsNotNone(found["disk"])
+
+
+if __name__ == "__main__":
+  absltest.main()
