@@ -203,7 +203,8 @@ TEST(FormatTest, NamesNumbersAndFirstBytes) {
   const Status unknown = ParseFormat("gif", &format);
   EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(unknown.message(),
-            "format (\"gif\") must be one of raw, png, jpeg, webp, bmp");
+            "format (\"gif\") must be one of raw, png, jpeg, webp, bmp, "
+            "l3");
   EXPECT_EQ(SniffFormat(Span("GIF89a"), &format).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(SniffFormat(Span(""), &format).code(),

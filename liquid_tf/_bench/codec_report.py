@@ -1,0 +1,112 @@
+"""The table and the plot of `tools/bench.py codecs`."""
+
+import os
+from typing import Any
+
+_NO_RATIO = "png tf.io"
+
+
+def table(result: dict[str, Any]) -> str:
+  """A Markdown table for each set and one for all of them together."""
+  parts = [
+    _set_table(name, entry, result["windows"] if name == "all" else None)
+    for name, entry in [*result["sets"].items(), ("all", result["all"])]
+  ]
+  return "\n\n".join(parts)
+
+
+def _set_table(
+  name: str, entry: dict[str, Any], windows: dict[str, float] | None
+) -> str:
+  lines = [
+    f"**{name}**: {entry['images']} photographs, "
+    f"{entry['pixel_bytes'] / 1e6:.0f} MB of pixels",
+    "",
+    "| codec | of raw | of PNG | worst | decode GB/s (quartiles) | encode MB/s |"
+    + (" window |" if windows is not None else ""),
+    "| --- | ---: | ---: | ---: | ---: | ---: |"
+    + (" ---: |" if windows is not None else ""),
+  ]
+  for codec, values in entry["codecs"].items():
+    rate = values["decode_gb_per_s"]
+    encode = "" if codec == _NO_RATIO else f"{values['encode_gb_per_s'] * 1000:.0f}"
+    line = (
+      f"| {codec} | {values['ratio']:.3f} | {values['to_png']:.3f} | "
+      f"{values['worst_to_png']:.3f} | {rate['median']:.3f} "
+      f"({rate['q1']:.3f} to {rate['q3']:.3f}) | {encode} |"
+    )
+    if windows is not None:
+      line += f" {windows[codec]:.4f} |" if codec in windows else " |"
+    lines.append(line)
+  return "\n".join(lines)
+
+
+def plot(result: dict[str, Any], path: str | os.PathLike) -> None:
+  """Draws size against decoding speed, a point for each codec, to an image file.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: the extension of `path` is of no image format.
+  """
+  import matplotlib
+
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+
+  figure, axes = pyplot.subplots(figsize=(7, 5))
+  for name, values in result["all"]["codecs"].items():
+    rate = values["decode_gb_per_s"]
+    ours = name.startswith("l3")
+    axes.errorbar(
+      values["ratio"],
+      rate["median"],
+      yerr=[[rate["median"] - rate["q1"]], [rate["q3"] - rate["median"]]],
+      fmt="o",
+      color="tab:red" if ours else "tab:blue",
+    )
+    axes.annotate(
+      name,
+      (values["ratio"], rate["median"]),
+      xytext=(5, 4),
+      textcoords="offset points",
+      fontweight="bold" if ours else "normal",
+    )
+  axes.set_yscale("log")
+  axes.set_xlim(0, 1.15)
+  axes.grid(True, which="both", alpha=0.3)
+  axes.set_xlabel("size, of raw pixels")
+  axes.set_ylabel("decoding, GB/s of pixels on one processor")
+  axes.set_title(f"{result['all']['images']} photographs, {result['evidence']['cpu']}")
+  figure.tight_layout()
+  figure.savefig(path, dpi=150)
+  pyplot.close(figure)
+
+
+def verdicts(result: dict[str, Any]) -> list[str]:
+  """What the L3 paper's successor promises, with the figures of this run."""
+  codecs = result["all"]["codecs"]
+
+  def rate(name: str) -> float:
+    return codecs[name]["decode_gb_per_s"]["median"]
+
+  l3 = rate("l3 v2")
+  lines = [f"l3 v2 decodes {l3:.2f} GB/s of pixels on one processor (promised: 2)"]
+  for name, promised in (("png tf.io", 10), ("qoi", 3)):
+    if name in codecs:
+      lines.append(
+        f"l3 v2 decodes {l3 / rate(name):.1f} x as fast as {name} "
+        f"(promised: {promised})"
+      )
+  for name, entry in result["sets"].items():
+    lines.append(
+      f"l3 v2 takes {entry['codecs']['l3 v2']['to_png']:.3f} of PNG on {name} "
+      "(promised: at most 1.00)"
+    )
+  lines.append(
+    f"l3 v2 takes {codecs['l3 v2']['to_png']:.3f} of PNG over all (promised: .95)"
+  )
+  lines.append(
+    f"a 224x224 window of 2048x1024 costs {result['windows']['l3 v2']:.3f} of the "
+    "whole (promised: at most 0.125)"
+  )
+  return lines
