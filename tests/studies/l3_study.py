@@ -4,8 +4,8 @@
 
 FOLDER holds sets of PNG files (see _SETS; a set that is not there is left out). The
 first table varies one choice of the format at a time and estimates sizes with NumPy,
-on every Nth image of a set; the second encodes every image. Sizes are relative to PNG
-as Pillow writes it by default. docs/formats/l3.md quotes both.
+on every Nth image of a set, cut to whole patches; the second encodes every image. Sizes
+are relative to PNG as Pillow writes it by default. docs/formats/l3.md quotes both.
 """
 
 import dataclasses
@@ -172,14 +172,12 @@ def _bytes(widths: np.ndarray, pixels: int, table: bool) -> np.ndarray:
 
 
 def _patches(plane: np.ndarray) -> np.ndarray:
-  height, width = plane.shape
-  padded = np.pad(plane, ((0, -height % _SIDE), (0, -width % _SIDE)), mode="edge")
-  grid = padded.reshape(padded.shape[0] // _SIDE, _SIDE, -1, _SIDE)
+  grid = plane.reshape(plane.shape[0] // _SIDE, _SIDE, -1, _SIDE)
   return np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(-1, _SIDE, _SIDE)
 
 
 class _Estimate:
-  """Sizes of one RGB image under any choice."""
+  """Sizes of one RGB image, whose sides are multiples of 64, under any choice."""
 
   def __init__(self, image: np.ndarray) -> None:
     red, green, blue = (image[..., c] for c in range(3))
@@ -194,7 +192,6 @@ class _Estimate:
     }
     self._left: dict[tuple, np.ndarray] = {}
     self._sizes: dict[tuple, np.ndarray] = {}
-    self._fraction = image.size / 3 / (len(_patches(green)) * _SIDE**2)
 
   def _residuals(self, plane: str, predictor: str) -> np.ndarray:
     key = (plane, predictor)
@@ -211,7 +208,7 @@ class _Estimate:
     return self._sizes[key]
 
   def size(self, choice: Choice) -> float:
-    """Bytes of the image; edges are counted as the share of a whole patch."""
+    """Bytes of the image."""
 
     def least(planes: Sequence[str]) -> np.ndarray:
       return np.minimum.reduce(
@@ -225,7 +222,7 @@ class _Estimate:
     blue = [f"blue {colour}" for colour in choice.colours]
     red = [f"red {colour}" for colour in choice.colours if colour != "mean"]
     total = least(red) + least(["green"]) + least(blue) + _HEADER_BYTES
-    return float(total.sum() * self._fraction)
+    return float(total.sum())
 
 
 def _files(data: pathlib.Path, folder: str) -> list[pathlib.Path]:
@@ -248,6 +245,7 @@ def _estimates(data: pathlib.Path, every: int) -> Iterator[str]:
     sizes = dict.fromkeys(relative, 0.0)
     for file in _files(data, _SETS[name][0])[::every]:
       image = Image.open(file).convert("RGB")
+      image = image.crop((0, 0, *(side // _SIDE * _SIDE for side in image.size)))
       png += _png_bytes(image)
       estimate = _Estimate(np.asarray(image))
       for choice in _CHOICES:

@@ -1,6 +1,7 @@
 // Version 2 of L3 with AVX2 and BMI2: `pdep` spreads a group of 8 pixels over 8
 // bytes, and whatever follows works on 32 pixels at a time.
 #include "ops/codecs/l3/l3_avx2.h"
+#include "ops/codecs/l3/l3_wide.h"
 
 #if defined(__x86_64__)
 
@@ -223,17 +224,11 @@ L3RowsResult DecodeAnyV2(const L3V2Patch& patch, const L3Rows& rows,
   }
 }
 
-L3RowsResult DecodeV2Wide(const L3V2Patch& patch, const L3Rows& rows,
-                          const uint8_t** stopped) {
-  return kL3ScalarDecoders.v2_16(patch, rows, stopped);
-}
-
 }  // namespace
 }  // namespace l3_avx2
 
 const L3RowDecoders kL3Avx2Decoders = {l3_avx2::DecodeV1, l3_avx2::DecodeAnyV2,
-                                       l3_avx2::DecodeV2Wide,
-                                       l3_avx2::PredictRowV1};
+                                       DecodeL3Wide, l3_avx2::PredictRowV1};
 
 }  // namespace liquid
 

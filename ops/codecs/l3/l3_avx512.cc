@@ -2,6 +2,7 @@
 // byte permutation brings each group's bytes into a quadword of its own, and
 // `vpmultishiftqb` takes the eight pixels out of it.
 #include "ops/codecs/l3/l3_rows.h"
+#include "ops/codecs/l3/l3_wide.h"
 
 #if defined(__x86_64__)
 
@@ -273,14 +274,9 @@ void PredictV1(const uint8_t* above, uint32_t width, uint8_t* predicted) {
   kL3Avx2Decoders.predict_v1(above, width, predicted);
 }
 
-L3RowsResult DecodeV2Wide(const L3V2Patch& patch, const L3Rows& rows,
-                          const uint8_t** stopped) {
-  return kL3ScalarDecoders.v2_16(patch, rows, stopped);
-}
-
 }  // namespace
 
-const L3RowDecoders kL3Avx512Decoders = {DecodeV1, DecodeAnyV2, DecodeV2Wide,
+const L3RowDecoders kL3Avx512Decoders = {DecodeV1, DecodeAnyV2, DecodeL3Wide,
                                          PredictV1};
 
 }  // namespace liquid

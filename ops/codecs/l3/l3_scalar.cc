@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "ops/codecs/l3/l3_decode.h"
+#include "ops/codecs/l3/l3_join.h"
 #include "ops/codecs/l3/l3_rows.h"
 
 namespace liquid {
@@ -106,24 +107,7 @@ L3RowsResult DecodeV2(const L3V2Patch& patch, const L3Rows& rows,
       codes[c] += channel.code_bits;
     }
     if (y < rows.row_begin) continue;
-    uint8_t* out = rows.out + (y - rows.row_begin) * rows.stride;
-    for (uint32_t x = rows.x_begin; x < rows.x_end; ++x) {
-      Sample pixel[kL3MaxChannels];
-      for (uint32_t c = 0; c < patch.channels; ++c) pixel[c] = plane[c][x];
-      if (patch.channels >= 3) {
-        const uint32_t green = pixel[1];
-        if (patch.channel[0].colour == L3Colour::kLessGreen) {
-          pixel[0] = static_cast<Sample>(pixel[0] + green);
-        }
-        if (patch.channel[2].colour == L3Colour::kLessGreen) {
-          pixel[2] = static_cast<Sample>(pixel[2] + green);
-        } else if (patch.channel[2].colour == L3Colour::kLessMean) {
-          pixel[2] = static_cast<Sample>(pixel[2] + (pixel[0] + green + 1) / 2);
-        }
-      }
-      std::memcpy(out, pixel, patch.channels * sizeof(Sample));
-      out += patch.channels * sizeof(Sample);
-    }
+    L3JoinRow<Sample>(patch, plane, rows, y);
   }
   *stopped = payload;
   return rows.row_end == patch.height && payload != patch.end
