@@ -19,12 +19,13 @@ _PLOT = flags.DEFINE_string("plot", None, "codecs: write size against speed, as 
 _OUTPUT = flags.DEFINE_string("output", None, "codecs: write the JSON object here too")
 
 
-def main(side: int, rounds: int) -> dict:
+def main(side: int, rounds: int, report: str | None) -> dict:
   """Measures, prints and writes.
 
   Args:
     side: of the squares, in pixels.
     rounds: processes for each set.
+    report: where to write a page of Markdown, or None.
 
   Returns:
     The result, as `liquid_tf._bench.codecs.bench` gives it.
@@ -59,4 +60,9 @@ def main(side: int, rounds: int) -> dict:
     pathlib.Path(_OUTPUT.value).write_text(json.dumps(result, indent=1) + "\n")
   if _PLOT.value:
     codec_report.plot(result, os.path.abspath(_PLOT.value))
+  if report:
+    name = None
+    if _PLOT.value:
+      name = os.path.relpath(_PLOT.value, os.path.dirname(report) or ".")
+    pathlib.Path(report).write_text(codec_report.markdown(result, name))
   return result

@@ -48,7 +48,9 @@ _DATA = flags.DEFINE_string(
 _WORKDIR = flags.DEFINE_string(
   "workdir", None, "--compare: keep what is made here, and use it again"
 )
-_REPORT = flags.DEFINE_string("report", None, "--compare: write a page of Markdown")
+_REPORT = flags.DEFINE_string(
+  "report", None, "--compare, codecs: write a page of Markdown"
+)
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
@@ -152,7 +154,7 @@ def _compare() -> dict:
 
 def main(arguments: list[str]) -> int:
   if arguments == ["codecs"]:
-    result = _bench_codecs.main(_SIDE.value, _ROUNDS.value)
+    result = _bench_codecs.main(_SIDE.value, _ROUNDS.value, _REPORT.value)
     if _JSON.value:
       _cli.print_json(result)
     return 0

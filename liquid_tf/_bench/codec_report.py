@@ -110,3 +110,50 @@ def verdicts(result: dict[str, Any]) -> list[str]:
     "whole (promised: at most 0.125)"
   )
   return lines
+
+
+def markdown(result: dict[str, Any], plot_name: str | None) -> str:
+  """A whole page: what was measured, how and with what, the plot and the tables.
+
+  Args:
+    result: of `codecs.bench`.
+    plot_name: of a file beside the page, or None.
+  """
+  evidence = result["evidence"]
+  names = ",".join(f"{name}=FOLDER" for name in result["sets"])
+  versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
+  codecs = "\n".join(f"* **{name}**: {what}" for name, what in result["codecs"].items())
+  promises = "\n".join(f"* {line}" for line in verdicts(result))
+  side = result["side"]
+  return f"""# Image codecs side by side
+
+This page is what the command below wrote, with `--report`.
+
+```
+python -m tools.bench codecs --sets={names} \\
+  --squares={result["squares"]} --passes={result["passes"]} --rounds={result["rounds"]}
+```
+
+Sizes are of whole photographs: of the raw pixels, of PNG (Pillow's default level), and
+of PNG for the worst image. Speeds are of {result["squares"]} squares of {side}x{side}
+pixels of each set, decoded into interleaved RGB by every codec in turn,
+{result["passes"]} times in each of {result["rounds"]} fresh processes, in bytes of
+pixels per second of processor time, of all threads, on one processor: the median, and
+the quartiles. The last table's *window* is the time of a 224x224 window relative to its
+image of 2048x1024, where a codec has windows.
+
+{codecs}
+
+{f"![size and speed]({plot_name})" if plot_name else ""}
+
+{promises}
+
+{table(result)}
+
+| | |
+| --- | --- |
+| CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
+| load before | {evidence["load_before"]}; others were at work where it is above zero |
+| versions | {versions} |
+| revision | {evidence["revision"] or "unknown"} |
+"""

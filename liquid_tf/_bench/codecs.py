@@ -85,7 +85,8 @@ def bench(
   """Measures every codec on every set.
 
   Sizes are of whole photographs. Speeds are of squares, decoded by every codec in turn,
-  `passes` times in each of `rounds` fresh processes that are pinned to one processor.
+  `passes` times in each of `rounds` fresh processes that are pinned to one processor;
+  time is processor time, of all threads.
 
   Args:
     sets: paths by name; see `parse_sets`.

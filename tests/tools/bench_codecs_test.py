@@ -42,6 +42,7 @@ class BenchCodecsTest(absltest.TestCase):
       "--json",
       f"--plot={root}/plot.png",
       f"--output={root}/result.json",
+      f"--report={root}/page.md",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
@@ -49,6 +50,10 @@ class BenchCodecsTest(absltest.TestCase):
     with Image.open(root / "plot.png") as plot:
       self.assertGreater(min(plot.size), 300)
 
+    page = (root / "page.md").read_text()
+    self.assertIn(codec_report.table(result), page)
+    self.assertIn("](plot.png)", page)
+    self.assertNotIn(os.fspath(root), page)
     self.assertEqual(list(result["sets"]), ["astronaut", "other"])
     for entry in (*result["sets"].values(), result["all"]):
       self.assertContainsSubset(_OURS, entry["codecs"])
