@@ -50,7 +50,7 @@ def decode_image(
     window: (y, x, height, width) in pixels, the part to decode; None for all. What
       lies outside is decoded only as far as the format needs it.
     max_pixels: the largest height * width of a whole image that is decoded.
-    format: "raw", "png", "jpeg", "webp" or "bmp"; "" goes by the first bytes.
+    format: "raw", "png", "jpeg", "webp", "bmp" or "l3"; "" goes by the first bytes.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -155,7 +155,7 @@ def encode_image(
 
   Args:
     image: uint8 or uint16 [height, width, channels].
-    format: "raw", "png", "jpeg", "webp" or "bmp".
+    format: "raw", "png", "jpeg", "webp", "bmp" or "l3".
     png_level: effort of PNG's compression, 0 (store) to 12.
     jpeg_quality: 1 to 100, as libjpeg scales it; chroma is never subsampled.
     webp_lossless: whether WebP keeps every pixel.

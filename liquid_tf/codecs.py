@@ -10,6 +10,7 @@ gray, 2 gray and alpha, 3 RGB and 4 RGBA. What each format stores without loss:
 | format   | channels   | bits  |
 | -------- | ---------- | ----- |
 | raw, png | 1, 2, 3, 4 | 8, 16 |
+| l3       | 1, 2, 3, 4 | 8, 16 |
 | bmp      | 1, 3, 4    | 8     |
 | webp     | 3, 4       | 8     |
 
@@ -33,26 +34,38 @@ from liquid_tf._image_ops import (
   encode_image,
   peek_image,
 )
+from liquid_tf._l3_ops import (
+  L3Info,
+  decode_l3,
+  decode_l3_batch,
+  encode_l3,
+  peek_l3,
+)
 
 __all__ = [
   "ImageInfo",
+  "L3Info",
   "MAX_PIXELS",
   "decode_bmp",
   "decode_image",
   "decode_image_batch",
   "decode_jpeg",
+  "decode_l3",
+  "decode_l3_batch",
   "decode_png",
   "decode_raw",
   "decode_webp",
   "encode_bmp",
   "encode_image",
   "encode_jpeg",
+  "encode_l3",
   "encode_png",
   "encode_raw",
   "encode_webp",
   "peek_bmp",
   "peek_image",
   "peek_jpeg",
+  "peek_l3",
   "peek_png",
   "peek_raw",
   "peek_webp",

@@ -215,7 +215,7 @@ def convert(
       images with masks. If it holds nothing but folders named train, val, valid,
       validation or test, these are its splits.
     output: the dataset directory; made if it does not exist.
-    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, as "png:6,raw:4" or a
+    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, as "png:6,raw:4" or a
       mapping. A lossy format is used because it is named here; a file that already
       is in it is copied.
     seed: of formats, splits and order, in [0, 2^63).

@@ -2,10 +2,12 @@
 
   python -m tools.bench --dataset=photos.liquid --cache=30%
   python -m tools.bench --compare
+  python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
 
 The first form runs the pipeline, then its two stages by themselves: load (no
 decoding) and decode (no disk). The second puts ours beside stock tf.data on 1024x1024
-photographs: ours, stock, ours, stock, each in a fresh process.
+photographs: ours, stock, ours, stock, each in a fresh process. The third puts image
+codecs beside each other: size, and speed on one processor.
 """
 
 import os
@@ -15,8 +17,9 @@ import tempfile
 
 from absl import flags
 
-from tools import _cli
+from tools import _bench_codecs, _cli
 
+flags.adopt_module_key_flags(_bench_codecs)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
 _EPOCHS = flags.DEFINE_integer(
@@ -38,14 +41,16 @@ _CROP = flags.DEFINE_list("crop", None, "HEIGHT,WIDTH of a window to decode")
 _IMAGE_SIZE = flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to")
 _COMPARE = flags.DEFINE_bool("compare", False, "beside stock tf.data, on photographs")
 _IMAGES = flags.DEFINE_integer("images", 256, "--compare: photographs", 1)
-_SIDE = flags.DEFINE_integer("side", 1024, "--compare: pixels of a side", 1)
+_SIDE = flags.DEFINE_integer("side", 1024, "--compare, codecs: pixels of a side", 1)
 _DATA = flags.DEFINE_string(
   "data", None, "--compare: folder of photographs; by default scikit-image's"
 )
 _WORKDIR = flags.DEFINE_string(
   "workdir", None, "--compare: keep what is made here, and use it again"
 )
-_REPORT = flags.DEFINE_string("report", None, "--compare: write a page of Markdown")
+_REPORT = flags.DEFINE_string(
+  "report", None, "--compare, codecs: write a page of Markdown"
+)
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
@@ -148,8 +153,13 @@ def _compare() -> dict:
 
 
 def main(arguments: list[str]) -> int:
+  if arguments == ["codecs"]:
+    result = _bench_codecs.main(_SIDE.value, _ROUNDS.value, _REPORT.value)
+    if _JSON.value:
+      _cli.print_json(result)
+    return 0
   if arguments:
-    raise _cli.FlagsError(f"argument ({arguments[0]}) is not used: all are flags")
+    raise _cli.FlagsError(f"argument ({arguments[0]}) must be codecs, or none")
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")
   if _COMPARE.value:

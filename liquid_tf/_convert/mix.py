@@ -15,6 +15,7 @@ TARGETS = {
   "webp-lossy": ("webp", False),
   "raw": ("raw", True),
   "bmp": ("bmp", True),
+  "l3": ("l3", True),
 }
 
 _SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
@@ -26,6 +27,7 @@ _HOLDS = {
   "webp": ((3, 4), (8,)),
   "raw": ((1, 2, 3, 4), (8, 16)),
   "bmp": ((1, 3, 4), (8,)),
+  "l3": ((1, 2, 3, 4), (8, 16)),
 }
 
 

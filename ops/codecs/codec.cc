@@ -5,6 +5,7 @@
 #include "ops/codecs/bmp/bmp_codec.h"
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/jpeg/jpeg_codec.h"
+#include "ops/codecs/l3/l3_codec.h"
 #include "ops/codecs/png/png_codec.h"
 #include "ops/codecs/raw/raw_codec.h"
 #include "ops/codecs/webp/webp_codec.h"
@@ -17,6 +18,20 @@
 
 namespace liquid {
 namespace {
+
+Status PeekL3Image(ByteSpan bytes, const DecodeLimits& limits,
+                   ImageInfo* info) {
+  L3Info found;
+  LIQUID_RETURN_IF_ERROR(PeekL3(bytes, limits, &found));
+  *info = found.image;
+  return OkStatus();
+}
+
+Status EncodeL3Image(const EncodeOptions& options, const ImageInfo& info,
+                     const uint8_t* pixels, std::string* out) {
+  (void)options;
+  return EncodeL3(L3Options(), info, pixels, out);
+}
 
 struct Codec {
   Format format;
@@ -36,7 +51,7 @@ constexpr Codec kCodecs[] = {
     {Format::kJpeg, "jpeg", PeekJpeg, DecodeJpeg, EncodeJpeg},
     {Format::kWebp, "webp", PeekWebp, DecodeWebp, EncodeWebp},
     {Format::kBmp, "bmp", PeekBmp, DecodeBmp, EncodeBmp},
-    {Format::kL3, "l3", nullptr, nullptr, nullptr},
+    {Format::kL3, "l3", PeekL3Image, DecodeL3, EncodeL3Image},
     {Format::kPcr, "pcr", nullptr, nullptr, nullptr},
 };
 
@@ -94,7 +109,7 @@ Status SniffFormat(ByteSpan bytes, Format* format) {
     *format = Format::kWebp;
   } else if (StartsWith(bytes, "BM", 2)) {
     *format = Format::kBmp;
-  } else if (StartsWith(bytes, "LLL.", 4)) {
+  } else if (IsL3(bytes)) {
     *format = Format::kL3;
   } else {
     static const char kDigits[] = "0123456789abcdef";
@@ -106,7 +121,7 @@ Status SniffFormat(ByteSpan bytes, Format* format) {
     }
     return InvalidArgument(
         "the bytes begin with [" + start + "] (" + std::to_string(bytes.size) +
-        " in all), which is no raw, png, jpeg, webp or bmp image");
+        " in all), which is no raw, png, jpeg, webp, bmp or l3 image");
   }
   return OkStatus();
 }

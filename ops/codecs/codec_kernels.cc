@@ -21,22 +21,6 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
-Status ReadWindow(const int32_t values[4], Window* window) {
-  for (int i = 0; i < 4; ++i) {
-    if (values[i] < 0) {
-      return InvalidArgument(
-          "window (" + std::to_string(values[0]) + ", " +
-          std::to_string(values[1]) + ", " + std::to_string(values[2]) + ", " +
-          std::to_string(values[3]) + ") must have no negative element");
-    }
-  }
-  window->y = static_cast<uint32_t>(values[0]);
-  window->x = static_cast<uint32_t>(values[1]);
-  window->height = static_cast<uint32_t>(values[2]);
-  window->width = static_cast<uint32_t>(values[3]);
-  return OkStatus();
-}
-
 // The attribute `format`: a name, or empty to go by a file's first bytes.
 class FormatAttr {
  public:
@@ -218,18 +202,8 @@ class EncodeImageOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     const Tensor& image = context->input(0);
-    OP_REQUIRES(context,
-                image.dims() == 3 && image.dim_size(0) <= UINT32_MAX &&
-                    image.dim_size(1) <= UINT32_MAX && image.dim_size(2) <= 4,
-                absl::InvalidArgumentError(
-                    "image must have the shape [height, width, 1 to 4 "
-                    "channels], its shape is " +
-                    image.shape().DebugString()));
     ImageInfo info;
-    info.height = static_cast<uint32_t>(image.dim_size(0));
-    info.width = static_cast<uint32_t>(image.dim_size(1));
-    info.channels = static_cast<uint8_t>(image.dim_size(2));
-    info.bits = image.dtype() == tensorflow::DT_UINT16 ? 16 : 8;
+    OP_REQUIRES_OK(context, GetImageInfo(image, &info));
     std::string encoded;
     OP_REQUIRES_OK(
         context,

@@ -1,56 +1,12 @@
-#include <string>
-
-#include "tensorflow/core/framework/common_shape_fns.h"
+#include "ops/codecs/kernel_shapes.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 
 namespace liquid {
 namespace {
 
-using ::tensorflow::shape_inference::DimensionHandle;
 using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
-
-DimensionHandle ChannelDim(InferenceContext* c) {
-  int channels = 0;
-  if (!c->GetAttr("channels", &channels).ok() || channels == 0) {
-    return c->UnknownDim();
-  }
-  return c->MakeDim(channels);
-}
-
-absl::Status DecodeImageShape(InferenceContext* c) {
-  ShapeHandle unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &unused));
-  DimensionHandle height = c->UnknownDim(), width = c->UnknownDim();
-  const tensorflow::Tensor* window = c->input_tensor(1);
-  if (window != nullptr && window->NumElements() == 4 &&
-      window->flat<int32_t>()(2) > 0 && window->flat<int32_t>()(3) > 0) {
-    height = c->MakeDim(window->flat<int32_t>()(2));
-    width = c->MakeDim(window->flat<int32_t>()(3));
-  }
-  c->set_output(0, c->MakeShape({height, width, ChannelDim(c)}));
-  return absl::OkStatus();
-}
-
-absl::Status DecodeImageBatchShape(InferenceContext* c) {
-  ShapeHandle contents, windows;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &contents));
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &windows));
-  DimensionHandle n;
-  TF_RETURN_IF_ERROR(c->Merge(c->Dim(contents, 0), c->Dim(windows, 0), &n));
-  c->set_output(
-      0, c->MakeShape({n, c->UnknownDim(), c->UnknownDim(), ChannelDim(c)}));
-  return absl::OkStatus();
-}
-
-absl::Status EncodeImageShape(InferenceContext* c) {
-  ShapeHandle unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 3, &unused));
-  c->set_output(0, c->Scalar());
-  return absl::OkStatus();
-}
 
 absl::Status PeekImageShape(InferenceContext* c) {
   ShapeHandle unused;
@@ -92,7 +48,7 @@ Decodes an image, or a window of it.
 contents: Scalar, the bytes of the file.
 window: y, x, height, width in pixels; a height of 0 means the whole image.
 image: [height, width, channels].
-format: raw, png, jpeg, webp or bmp; empty finds it by the first bytes.
+format: raw, png, jpeg, webp, bmp or l3; empty finds it by the first bytes.
 channels: 0 as stored, or 1 to 4: alpha that is not opaque and colour that is not
   gray are never dropped.
 dtype: uint16 scales images of 8 bits by 257; uint8 keeps the upper 8 of 16 bits.
@@ -131,7 +87,7 @@ Encodes an image.
 
 image: [height, width, channels].
 contents: Scalar, the bytes of the file.
-format: raw, png, jpeg, webp or bmp.
+format: raw, png, jpeg, webp, bmp or l3.
 )doc");
 
 REGISTER_OP("Liquid>PeekImage")
@@ -148,7 +104,7 @@ Reads an image's header without decoding pixels.
 contents: Scalar, the bytes of the file.
 shape: height, width, channels.
 bits: 8 or 16 per channel.
-found: the format: raw, png, jpeg, webp or bmp.
+found: the format: raw, png, jpeg, webp, bmp or l3.
 format: the format to expect; empty finds it by the first bytes.
 )doc");
 
@@ -193,7 +149,7 @@ Stores an image file in another format and proves that its pixels are the same.
 Never fails for what the file holds, as ScanImage. A file that already has the
 format, the channels and the losslessness asked for is copied.
 
-target: Scalar: raw, png, jpeg, webp or bmp, or webp-lossy, which is webp with
+target: Scalar: raw, png, jpeg, webp, bmp or l3, or webp-lossy, which is webp with
   webp_lossless false.
 pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
 )doc");

@@ -44,6 +44,40 @@ inline absl::Status GetEncodeOptions(tensorflow::OpKernelConstruction* context,
   return context->GetAttr("webp_quality", &options->webp_quality);
 }
 
+// Reads y, x, height, width.
+inline Status ReadWindow(const int32_t values[4], Window* window) {
+  for (int i = 0; i < 4; ++i) {
+    if (values[i] < 0) {
+      return InvalidArgument(
+          "window (" + std::to_string(values[0]) + ", " +
+          std::to_string(values[1]) + ", " + std::to_string(values[2]) + ", " +
+          std::to_string(values[3]) + ") must have no negative element");
+    }
+  }
+  window->y = static_cast<uint32_t>(values[0]);
+  window->x = static_cast<uint32_t>(values[1]);
+  window->height = static_cast<uint32_t>(values[2]);
+  window->width = static_cast<uint32_t>(values[3]);
+  return OkStatus();
+}
+
+// The size, channels and depth of a tensor of uint8 or uint16 to encode.
+inline absl::Status GetImageInfo(const tensorflow::Tensor& image,
+                                 ImageInfo* info) {
+  if (image.dims() != 3 || image.dim_size(0) > UINT32_MAX ||
+      image.dim_size(1) > UINT32_MAX || image.dim_size(2) > 4) {
+    return absl::InvalidArgumentError(
+        "image must have the shape [height, width, 1 to 4 channels], its "
+        "shape is " +
+        image.shape().DebugString());
+  }
+  info->height = static_cast<uint32_t>(image.dim_size(0));
+  info->width = static_cast<uint32_t>(image.dim_size(1));
+  info->channels = static_cast<uint8_t>(image.dim_size(2));
+  info->bits = image.dtype() == tensorflow::DT_UINT16 ? 16 : 8;
+  return absl::OkStatus();
+}
+
 // Sets output `index` to a scalar.
 template <typename T>
 absl::Status SetScalar(tensorflow::OpKernelContext* context, int index,

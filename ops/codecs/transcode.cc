@@ -10,7 +10,7 @@ namespace {
 
 bool IsLosslessTarget(Format format, const EncodeOptions& options) {
   return format == Format::kPng || format == Format::kRaw ||
-         format == Format::kBmp ||
+         format == Format::kBmp || format == Format::kL3 ||
          (format == Format::kWebp && options.webp_lossless);
 }
 

@@ -150,7 +150,10 @@ class MixTest(parameterized.TestCase):
     ("png:nan", "must be a number > 0"),
     ("png:inf", "must be a number > 0"),
     ("png:1,png:2", 'names "png" twice'),
-    ("gif:1", r'format \("gif"\) must be one of png, jpeg, webp, webp-lossy, raw, bmp'),
+    (
+      "gif:1",
+      r'format \("gif"\) must be one of png, jpeg, webp, webp-lossy, raw, bmp, l3',
+    ),
     ("webp:1,webp-lossy:1", "one or the other"),
     ({}, "at least one"),
   )

@@ -32,7 +32,12 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     return convert(self.source, output or self.output, mix, progress=False, **options)
 
   @parameterized.parameters(
-    "png:6,raw:4", "raw:1", "png:1", "webp:1,bmp:1", "bmp:1,webp:1,png:1,raw:1"
+    "png:6,raw:4",
+    "raw:1",
+    "png:1",
+    "l3:1",
+    "webp:1,bmp:1",
+    "l3:1,bmp:1,webp:1,png:1,raw:1",
   )
   def test_every_sample_is_there_with_its_pixels_and_label(self, mix):
     photos.class_folders(self.source)

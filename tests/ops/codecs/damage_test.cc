@@ -111,7 +111,7 @@ TEST_P(DamageTest, RandomDamageDoesNoHarm) {
 
 TEST_P(DamageTest, OtherFormatsAreRefused) {
   for (const Format format : {Format::kRaw, Format::kPng, Format::kJpeg,
-                              Format::kWebp, Format::kBmp}) {
+                              Format::kWebp, Format::kBmp, Format::kL3}) {
     if (format == GetParam().format) continue;
     ImageInfo info;
     EXPECT_EQ(Peek(format, Span(file_), DecodeLimits(), &info).code(),
@@ -132,7 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"WebpLossy", Format::kWebp, 3, 8, false},
         Kind{"WebpLossyAlpha", Format::kWebp, 4, 8, false},
         Kind{"BmpGray", Format::kBmp, 1, 8}, Kind{"BmpRgb", Format::kBmp, 3, 8},
-        Kind{"BmpRgba", Format::kBmp, 4, 8}),
+        Kind{"BmpRgba", Format::kBmp, 4, 8}, Kind{"L3Gray", Format::kL3, 1, 8},
+        Kind{"L3Rgb", Format::kL3, 3, 8}, Kind{"L3Rgba16", Format::kL3, 4, 16}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(RawTest, HeaderThatLies) {

@@ -146,7 +146,13 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"WebpRgb", Format::kWebp, 3, 8},
         Kind{"WebpRgba", Format::kWebp, 4, 8},
         Kind{"BmpGray", Format::kBmp, 1, 8}, Kind{"BmpRgb", Format::kBmp, 3, 8},
-        Kind{"BmpRgba", Format::kBmp, 4, 8}),
+        Kind{"BmpRgba", Format::kBmp, 4, 8}, Kind{"L3Gray", Format::kL3, 1, 8},
+        Kind{"L3GrayAlpha", Format::kL3, 2, 8},
+        Kind{"L3Rgb", Format::kL3, 3, 8}, Kind{"L3Rgba", Format::kL3, 4, 8},
+        Kind{"L3Gray16", Format::kL3, 1, 16},
+        Kind{"L3GrayAlpha16", Format::kL3, 2, 16},
+        Kind{"L3Rgb16", Format::kL3, 3, 16},
+        Kind{"L3Rgba16", Format::kL3, 4, 16}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(EncodeTest, RefusesWhatAFormatCannotHold) {
@@ -177,7 +183,9 @@ TEST(EncodeTest, RefusesWhatAFormatCannotHold) {
   EXPECT_EQ(code(Format::kJpeg, Info(4, 4, 1), options), kRefused);
   options.webp_quality = 101;
   EXPECT_EQ(code(Format::kWebp, Info(4, 4, 3), options), kRefused);
-  EXPECT_EQ(code(Format::kL3, Info(4, 4, 3)), StatusCode::kUnimplemented);
+  EXPECT_EQ(code(Format::kL3, Info(4, 4, 5)), kRefused);
+  EXPECT_EQ(code(Format::kL3, Info(4, 0, 3)), kRefused);
+  EXPECT_EQ(code(Format::kPcr, Info(4, 4, 3)), StatusCode::kUnimplemented);
 }
 
 TEST(FormatTest, NamesNumbersAndFirstBytes) {
@@ -195,7 +203,8 @@ TEST(FormatTest, NamesNumbersAndFirstBytes) {
   const Status unknown = ParseFormat("gif", &format);
   EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(unknown.message(),
-            "format (\"gif\") must be one of raw, png, jpeg, webp, bmp");
+            "format (\"gif\") must be one of raw, png, jpeg, webp, bmp, "
+            "l3");
   EXPECT_EQ(SniffFormat(Span("GIF89a"), &format).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(SniffFormat(Span(""), &format).code(),

@@ -124,7 +124,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
   const ImageInfo info = Info(12, 13, 3);
   const Bytes pixels = MakePixels(info, 1);
   for (const Format format :
-       {Format::kRaw, Format::kPng, Format::kWebp, Format::kBmp}) {
+       {Format::kRaw, Format::kPng, Format::kWebp, Format::kBmp, Format::kL3}) {
     Scan scan;
     ASSERT_TRUE(
         ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), 0, &scan)
@@ -137,7 +137,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
 
 TEST(TranscodeTest, EveryPairOfLosslessFormats) {
   const Format formats[] = {Format::kRaw, Format::kPng, Format::kWebp,
-                            Format::kBmp};
+                            Format::kBmp, Format::kL3};
   for (const int channels : {3, 4}) {
     const ImageInfo info = Info(12, 13, channels);
     const Bytes pixels = MakePixels(info, 1);

@@ -1,0 +1,118 @@
+"""One image file turned into another."""
+
+import os
+import time
+from typing import Any
+
+from liquid_tf import _ops
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._files import write_file
+
+# Extension -> format.
+_EXTENSIONS = {
+  ".bmp": "bmp",
+  ".jpeg": "jpeg",
+  ".jpg": "jpeg",
+  ".l3": "l3",
+  ".png": "png",
+  ".raw": "raw",
+  ".webp": "webp",
+}
+
+
+def format_of(path: str | os.PathLike) -> str | None:
+  """Which format a file's name asks for, or None."""
+  return _EXTENSIONS.get(os.path.splitext(os.fspath(path))[1].lower())
+
+
+def convert_image(
+  source: str | os.PathLike,
+  output: str | os.PathLike,
+  *,
+  channels: int | None = None,
+  overwrite: bool = False,
+  png_level: int = 6,
+  jpeg_quality: int = 95,
+  l3_version: int = 2,
+  l3_patch: int = 0,
+) -> dict[str, Any]:
+  """Stores an image file in the format that the output's extension names.
+
+  A lossless output is decoded again and compared with its source. WebP is written
+  without loss. A file that already is in the format asked for is copied, except L3,
+  which is encoded again so that its version and patches are those asked for.
+
+  Args:
+    source: a file of any format that `liquid_tf.codecs` decodes; its first bytes tell.
+    output: path with the extension .bmp, .jpeg, .jpg, .l3, .png, .raw or .webp.
+    channels: 1 to 4, of the output; None keeps them. Only changes without loss are
+      made.
+    overwrite: replaces an output that is there.
+    png_level: zlib's level, 0 to 9.
+    jpeg_quality: 1 to 100.
+    l3_version: 1 or 2.
+    l3_patch: side of L3's patches in pixels, as in `codecs.encode_l3`.
+
+  Returns:
+    `input`, `output`, `format`, `shape`, `bits`, `source_bytes`, `bytes`, `pixel_bytes`
+    and `seconds`.
+
+  Raises:
+    ConvertError: the source cannot be stored as asked; the message says why.
+    ValueError: `output` has another extension, or an option is out of its range.
+    OSError: a file cannot be read or written.
+  """
+  begin = time.monotonic()
+  source, output = os.path.abspath(source), os.path.abspath(output)
+  target = format_of(output)
+  if target is None:
+    raise ValueError(
+      f'output ("{output}") must end with one of {", ".join(_EXTENSIONS)}'
+    )
+  if os.path.exists(output) and not overwrite:
+    raise ConvertError(f"{output} exists; overwrite=True (--overwrite) replaces it")
+  with open(source, "rb") as file:
+    contents = file.read()
+  # L3 has options of its own: by way of raw pixels, which the result is compared with.
+  stored = _ops.lib().liquid_transcode_image(
+    contents=contents,
+    target="raw" if target == "l3" else target,
+    channels=channels or 0,
+    png_level=png_level,
+    jpeg_quality=jpeg_quality,
+  )
+  error = stored.error.numpy().decode(errors="replace")
+  if error:
+    raise ConvertError(f"{source} cannot be stored as {target}: {error}")
+  encoded = stored.encoded.numpy()
+  bits = int(stored.bits)
+  if target == "l3":
+    encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source)
+    found = _ops.lib().liquid_scan_image(contents=encoded)
+    if int(found.pixels_hash) != int(stored.pixels_hash) or found.format != b"l3":
+      raise ConvertError(f"{source} does not come back from l3 with the same pixels")
+  write_file(output, encoded)
+  shape = stored.shape.numpy().tolist()
+  return {
+    "input": source,
+    "output": output,
+    "format": target,
+    "shape": shape,
+    "bits": bits,
+    "source_bytes": len(contents),
+    "bytes": len(encoded),
+    "pixel_bytes": shape[0] * shape[1] * shape[2] * bits // 8,
+    "seconds": time.monotonic() - begin,
+  }
+
+
+def _encode_l3(raw: bytes, bits: int, version: int, patch: int, source: str) -> bytes:
+  import tensorflow as tf
+
+  from liquid_tf import codecs
+
+  pixels = codecs.decode_raw(raw, dtype=tf.uint16 if bits == 16 else tf.uint8)
+  try:
+    return codecs.encode_l3(pixels, version=version, patch=patch).numpy()
+  except tf.errors.InvalidArgumentError as error:
+    raise ConvertError(f"{source} cannot be stored as l3: {error.message}") from error

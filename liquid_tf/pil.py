@@ -1,0 +1,109 @@
+"""Pillow opens and saves L3 images once this module is imported.
+
+  import liquid_tf.pil
+  from PIL import Image
+
+  Image.open("photo.l3").show()
+  image.save("photo.l3", version=2, patch=0)
+
+Opening reads the header; pixels are decoded when they are first asked for. Gray becomes
+mode L, or I;16 where it has 16 bits; gray and alpha LA, RGB RGB, RGBA RGBA. Pillow has
+no modes for colour of 16 bits: as of its PNG images, the upper 8 are kept; use
+`liquid_tf.codecs.decode_l3` for all 16.
+"""
+
+import os
+from typing import IO
+
+import numpy as np
+import tensorflow as tf
+from PIL import Image, ImageFile
+
+from liquid_tf import codecs
+
+_FORMAT = "L3"
+_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "I;16": 1}
+# Of version 1 and of version 2.
+_MAGICS = (b"LLL.", b"LLL2")
+
+
+def _accept(prefix: bytes) -> bool:
+  return prefix[:4] in _MAGICS
+
+
+class L3ImageFile(ImageFile.ImageFile):
+  """An L3 file that was opened, of either version.
+
+  `info` holds `version`, `patch` (side of a patch in pixels) and `bits`.
+  """
+
+  format = _FORMAT
+  format_description = "L3, lossless image in patches"
+
+  def _open(self) -> None:
+    contents = self.fp.read()
+    try:
+      found = codecs.peek_l3(contents)
+    except tf.errors.OpError as error:
+      # What Pillow takes as "not a file of this format, or a damaged one".
+      raise SyntaxError(error.message) from error
+    height, width, channels = found.shape.numpy().tolist()
+    bits = int(found.bits)
+    mode = "I;16" if channels == 1 and bits == 16 else _MODES[channels]
+    self._mode = mode
+    self._size = (width, height)
+    self.info = {
+      "version": int(found.version),
+      "patch": int(found.patch),
+      "bits": bits,
+    }
+    self.tile = [ImageFile._Tile(_FORMAT, (0, 0, width, height), 0, (mode,))]
+
+
+class _Decoder(ImageFile.PyDecoder):
+  """Decodes the whole file at once, when Pillow wants the pixels."""
+
+  _pulls_fd = True
+
+  def decode(self, buffer: bytes) -> tuple[int, int]:
+    del buffer  # It is empty: this decoder reads the file by itself.
+    contents = self.fd.read()
+    dtype = tf.uint16 if self.mode == "I;16" else tf.uint8
+    try:
+      pixels = codecs.decode_l3(contents, dtype=dtype).numpy()
+    except tf.errors.OpError as error:
+      raise OSError(error.message) from error
+    if self.mode == "I;16":
+      pixels = pixels.astype("<u2")
+    self.set_as_raw(pixels.tobytes(), self.mode)
+    return -1, 0
+
+
+def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
+  """Writes an image; takes `version` and `patch`, as `codecs.encode_l3`."""
+  if image.mode not in _CHANNELS:
+    raise OSError(
+      f"{os.fsdecode(filename)}: mode ({image.mode}) must be one of "
+      f"{', '.join(_CHANNELS)} to be stored as L3; convert the image first"
+    )
+  pixels = np.asarray(image)
+  pixels = pixels.reshape(image.height, image.width, _CHANNELS[image.mode])
+  if image.mode == "I;16":
+    pixels = pixels.astype(np.uint16)
+  try:
+    contents = codecs.encode_l3(
+      pixels,
+      version=image.encoderinfo.get("version", 2),
+      patch=image.encoderinfo.get("patch", 0),
+    )
+  except tf.errors.InvalidArgumentError as error:
+    raise OSError(f"{os.fsdecode(filename)}: {error.message}") from error
+  file.write(contents.numpy())
+
+
+Image.register_open(_FORMAT, L3ImageFile, _accept)
+Image.register_decoder(_FORMAT, _Decoder)
+Image.register_save(_FORMAT, _save)
+Image.register_extension(_FORMAT, ".l3")
+Image.register_mime(_FORMAT, "image/x-l3")

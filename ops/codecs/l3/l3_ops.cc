@@ -1,0 +1,86 @@
+#include "ops/codecs/kernel_shapes.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+absl::Status PeekL3Shape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  for (int i = 1; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
+  c->set_output(0, c->Vector(3));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+REGISTER_OP("Liquid>EncodeL3")
+    .Input("image: dtype")
+    .Output("contents: string")
+    .Attr("dtype: {uint8, uint16}")
+    .Attr("version: int = 2")
+    .Attr("patch: int = 0")
+    .SetShapeFn(EncodeImageShape)
+    .Doc(R"doc(
+Encodes an image as L3, without loss.
+
+image: [height, width, channels]; version 1 takes uint8 with 3 channels only.
+contents: Scalar, the bytes of the file.
+version: 1, the format of the paper, or 2.
+patch: side of a patch in pixels: 1 to 255 in version 1, 64 in version 2, or 0 for
+  the choice of the version.
+)doc");
+
+REGISTER_OP("Liquid>DecodeL3")
+    .Input("contents: string")
+    .Input("window: int32")
+    .Output("image: dtype")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("dtype: {uint8, uint16} = DT_UINT8")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(DecodeImageShape)
+    .Doc(R"doc(
+Decodes an L3 image of either version, or the patches that a window of it meets.
+
+Rows of patches are decoded in parallel. Inputs, outputs and attributes are those
+of DecodeImage.
+)doc");
+
+REGISTER_OP("Liquid>DecodeL3Batch")
+    .Input("contents: string")
+    .Input("windows: int32")
+    .Output("images: dtype")
+    .Attr("channels: int >= 0 = 0")
+    .Attr("dtype: {uint8, uint16} = DT_UINT8")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(DecodeImageBatchShape)
+    .Doc(R"doc(
+Decodes n L3 images of one size in parallel, straight into one batch.
+
+Inputs, outputs and attributes are those of DecodeImageBatch; rows of patches of all
+images are decoded in parallel.
+)doc");
+
+REGISTER_OP("Liquid>PeekL3")
+    .Input("contents: string")
+    .Output("shape: int64")
+    .Output("bits: int32")
+    .Output("version: int32")
+    .Output("patch: int32")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(PeekL3Shape)
+    .Doc(R"doc(
+Reads the header of an L3 image.
+
+contents: Scalar, the bytes of the file.
+shape: height, width, channels.
+bits: 8 or 16 per channel.
+version: 1 or 2.
+patch: side of a patch in pixels.
+)doc");
+
+}  // namespace liquid

@@ -1,0 +1,36 @@
+// Writes the seeds of the fuzzers: l3_seeds FOLDER writes FOLDER/decode and
+// FOLDER/round_trip, which must exist.
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/l3_fuzz.h"
+
+namespace {
+
+bool Write(const std::string& folder, const std::vector<std::string>& seeds) {
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    std::ofstream file(folder + "/" + std::to_string(i), std::ios::binary);
+    file.write(seeds[i].data(), static_cast<std::streamsize>(seeds[i].size()));
+    if (!file) {
+      std::fprintf(stderr, "cannot write to %s\n", folder.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: l3_seeds FOLDER\n");
+    return 2;
+  }
+  const std::string folder = argv[1];
+  return Write(folder + "/decode", liquid::L3DecodeSeeds()) &&
+                 Write(folder + "/round_trip", liquid::L3RoundTripSeeds())
+             ? 0
+             : 1;
+}

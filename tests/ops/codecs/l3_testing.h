@@ -1,0 +1,98 @@
+// What the tests of L3 share.
+#ifndef LIQUID_TESTS_OPS_CODECS_L3_TESTING_H_
+#define LIQUID_TESTS_OPS_CODECS_L3_TESTING_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/l3_codec.h"
+#include "ops/codecs/l3/l3_format.h"
+#include "ops/core/crc32c.h"
+#include "tests/ops/codecs/codec_testing.h"
+
+namespace liquid {
+
+// Bytes from hexadecimal digits; blanks are skipped.
+inline std::string Hex(const std::string& text) {
+  std::string bytes;
+  int high = -1;
+  for (const char c : text) {
+    if (c == ' ' || c == '\n') continue;
+    const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+    if (high < 0) {
+      high = digit;
+    } else {
+      bytes += static_cast<char>(high * 16 + digit);
+      high = -1;
+    }
+  }
+  return bytes;
+}
+
+inline std::string EncodeAsL3(L3Version version, int patch,
+                              const ImageInfo& info, const Bytes& pixels) {
+  L3Options options;
+  options.version = version;
+  options.patch = patch;
+  std::string file;
+  const Status status = EncodeL3(options, info, pixels.data(), &file);
+  return status.ok() ? file : status.message();
+}
+
+// Decodes a window of bytes that end exactly where an allocation does, into one
+// that ends where the window does, for the sanitizers.
+inline Status DecodeExactly(const std::string& file, const ImageInfo& info,
+                            const Window& window, Bytes* pixels) {
+  const std::unique_ptr<uint8_t[]> copy(new uint8_t[file.size()]);
+  std::copy(file.begin(), file.end(), copy.get());
+  const size_t row_bytes = window.width * info.BytesPerPixel();
+  const size_t size = row_bytes * window.height;
+  const std::unique_ptr<uint8_t[]> out(new uint8_t[size]);
+  std::fill_n(out.get(), size, uint8_t{0xA5});
+  const Status status =
+      DecodeL3(ByteSpan(copy.get(), file.size()), DecodeLimits(), info, window,
+               out.get(), row_bytes);
+  pixels->assign(out.get(), out.get() + size);
+  return status;
+}
+
+inline Status DecodeWhole(const std::string& file, ImageInfo* info,
+                          Bytes* pixels) {
+  DecodeLimits limits;
+  limits.max_pixels = 1 << 20;
+  L3Info found;
+  LIQUID_RETURN_IF_ERROR(PeekL3(Span(file), limits, &found));
+  *info = found.image;
+  return DecodeExactly(file, *info, {0, 0, info->height, info->width}, pixels);
+}
+
+// Makes the checksums of a file of version 2 right again, wherever the table
+// leaves a patch in the file.
+inline void MendL3(std::string* file) {
+  uint8_t* bytes = reinterpret_cast<uint8_t*>(&(*file)[0]);
+  const size_t size = file->size();
+  if (size < kL3V2HeaderBytes + 8) return;
+  StoreLittle32(Crc32c(ByteSpan(bytes, 16)), bytes + 16);
+  const uint64_t patches =
+      L3PatchesAcross(LoadLittle32(bytes + 4), kL3V2Patch) *
+      L3PatchesAcross(LoadLittle32(bytes + 8), kL3V2Patch);
+  const uint64_t data_at = kL3V2HeaderBytes + 4 * (patches + 1);
+  if (patches > size || data_at > size) return;
+  for (uint64_t i = 0; i < patches; ++i) {
+    const uint8_t* entry = bytes + kL3V2HeaderBytes + 4 * i;
+    const uint64_t begin = data_at + LoadLittle32(entry);
+    const uint64_t end = data_at + LoadLittle32(entry + 4);
+    if (begin + 4 > end || end > size) continue;
+    uint8_t number[4];
+    StoreLittle32(static_cast<uint32_t>(i), number);
+    StoreLittle32(ExtendCrc32c(Crc32c(ByteSpan(number, 4)),
+                               ByteSpan(bytes + begin + 4, end - begin - 4)),
+                  bytes + begin);
+  }
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_TESTS_OPS_CODECS_L3_TESTING_H_

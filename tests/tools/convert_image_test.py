@@ -1,0 +1,106 @@
+"""The convert tool on single images: any format to any other, L3 above all."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+from absl.testing import absltest
+from PIL import Image
+
+from liquid_tf import codecs
+
+
+def _convert(*arguments: str) -> subprocess.CompletedProcess:
+  return subprocess.run(
+    [sys.executable, "-m", "tools.convert", *arguments],
+    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    capture_output=True,
+    text=True,
+    timeout=120,
+  )
+
+
+class ConvertImageTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    random = np.random.default_rng(0)
+    self.pixels = random.integers(0, 256, (45, 67, 3), np.uint8)
+    self.png = self.root / "x.png"
+    Image.fromarray(self.pixels).save(self.png)
+
+  def _run(self, source: pathlib.Path, output: str, *more: str) -> dict:
+    done = _convert(
+      f"--input={source}", f"--output={self.root / output}", "--json", *more
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+  def test_to_l3_and_back(self):
+    report = self._run(self.png, "x.l3")
+    contents = (self.root / "x.l3").read_bytes()
+    np.testing.assert_array_equal(codecs.decode_l3(contents), self.pixels)
+    self.assertEqual(report["format"], "l3")
+    self.assertEqual(report["shape"], [45, 67, 3])
+    self.assertEqual(report["bytes"], len(contents))
+    self.assertEqual(report["pixel_bytes"], 45 * 67 * 3)
+    self._run(self.root / "x.l3", "y.PNG")
+    with Image.open(self.root / "y.PNG") as image:
+      np.testing.assert_array_equal(np.asarray(image), self.pixels)
+
+  def test_version_and_patch(self):
+    self._run(self.png, "x.l3", "--l3_version=1", "--l3_patch=16")
+    info = codecs.peek_l3((self.root / "x.l3").read_bytes())
+    self.assertEqual((int(info.version), int(info.patch)), (1, 16))
+    # From L3 to L3 the version still counts.
+    self._run(self.root / "x.l3", "z.l3")
+    contents = (self.root / "z.l3").read_bytes()
+    info = codecs.peek_l3(contents)
+    self.assertEqual((int(info.version), int(info.patch)), (2, 64))
+    np.testing.assert_array_equal(codecs.decode_l3(contents), self.pixels)
+
+  def test_sixteen_bits(self):
+    pixels = np.arange(45 * 67, dtype=np.uint16).reshape(45, 67, 1) * 21
+    deep = self.root / "deep.png"
+    deep.write_bytes(codecs.encode_png(pixels).numpy())
+    self.assertEqual(self._run(deep, "deep.l3")["bits"], 16)
+    contents = (self.root / "deep.l3").read_bytes()
+    np.testing.assert_array_equal(codecs.decode_l3(contents, dtype="uint16"), pixels)
+
+  def test_does_not_replace_unasked(self):
+    output = self.root / "x.l3"
+    output.write_text("precious")
+    done = _convert(f"--input={self.png}", f"--output={output}")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("--overwrite", done.stderr)
+    self.assertEqual(output.read_text(), "precious")
+    self._run(self.png, "x.l3", "--overwrite")
+    np.testing.assert_array_equal(codecs.decode_l3(output.read_bytes()), self.pixels)
+
+  def test_says_what_is_wrong(self):
+    bad = self.root / "bad.png"
+    bad.write_text("no image")
+    alpha = self.root / "alpha.png"
+    Image.fromarray(self.pixels).convert("RGBA").save(alpha)
+    for source, output, flags, code, message in (
+      (self.png, "x.gif", [], 2, "must end with one of"),
+      (self.png, "x.l3", ["--mix=png:1"], 2, "--mix must not be given"),
+      (self.png, "x.l3", ["--l3_version=3"], 2, "--l3_version (3) must be 1 or 2"),
+      (self.png, "x.l3", ["--l3_patch=-1"], 1, "patch"),
+      (bad, "x.l3", [], 1, "no raw, png"),
+      (alpha, "x.l3", ["--l3_version=1"], 1, "channels (4) must"),
+      (self.root, "x.l3", [], 2, "--mix must be given"),
+      (self.root, "d", ["--mix=l3:1", "--l3_version=1"], 2, "of a single image"),
+    ):
+      done = _convert(f"--input={source}", f"--output={self.root / output}", *flags)
+      self.assertEqual(done.returncode, code, done.stderr)
+      self.assertIn(message, done.stderr)
+      self.assertNotIn("Traceback", done.stderr)
+      self.assertFalse((self.root / output).exists())
+
+
+if __name__ == "__main__":
+  absltest.main()
