@@ -70,9 +70,6 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
       return main(argv[1:])
     except FlagsError as error:
       _wrong_flags(error)
-    except KeyboardInterrupt:
-      _say(f"interrupted{': ' + resume if resume else ''}")
-      return FAILED
     except Exception as error:
       if not isinstance(error, _failures()):
         raise
@@ -84,7 +81,11 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
   if {"--help", "-help", "--helpshort", "--helpfull"} & set(sys.argv[1:]):
     app.usage(shorthelp="--helpfull" not in sys.argv, writeto_stdout=True)
     sys.exit(0)
-  app.run(guarded, flags_parser=_parse)
+  try:
+    app.run(guarded, flags_parser=_parse)
+  except KeyboardInterrupt:
+    _say(f"interrupted{': ' + resume if resume else ''}")
+    sys.exit(FAILED)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -120,7 +120,7 @@ class ConvertToolTest(absltest.TestCase):
     process = subprocess.Popen(
       arguments, env=environment(), stderr=subprocess.PIPE, text=True
     )
-    for _ in range(600):
+    for _ in range(2000):
       if os.path.exists(f"{self.output}/_journal.db") or process.poll() is not None:
         break
       time.sleep(0.1)
