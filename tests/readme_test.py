@@ -51,7 +51,9 @@ class ReadmeTest(absltest.TestCase):
     rows = re.findall(r"^\| `tools\.(\w+)[^|]*\|[^|]*\| ([^|]*)\|", self.text, re.M)
     self.assertNotEmpty(rows)
     for tool, flags in rows:
-      source = (_ROOT / "tools" / f"{tool}.py").read_text()
+      # A tool's flags may be defined in a module that it imports.
+      files = [_ROOT / "tools" / f"{tool}.py", *(_ROOT / "tools").glob(f"_{tool}_*.py")]
+      source = "".join(path.read_text() for path in files)
       for flag in re.findall(r"--(\w+)", flags):
         self.assertRegex(source, rf'DEFINE_\w+\(\s*"{flag}"', f"{tool} --{flag}")
 

@@ -85,7 +85,11 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
     app.run(guarded, flags_parser=_parse)
   except KeyboardInterrupt:
     _say(f"interrupted{': ' + resume if resume else ''}")
-    sys.exit(FAILED)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Where the interrupt met Python code that C code ran, an ordinary exit would end
+    # in the signal, although it is handled here. All that is to be undone is undone.
+    os._exit(FAILED)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ class BenchDatasetTest(absltest.TestCase):
       (["--dataset=x", "--compare"], "either --dataset or --compare"),
       (["--dataset=x", "--epochs=1"], "epochs"),
       (["--dataset=x", "--crop=3"], "HEIGHT,WIDTH"),
-      (["--dataset=x", "y"], "(y) is not used"),
+      (["--dataset=x", "y"], "argument (y) must be codecs, or none"),
     ):
       with self.subTest(message):
         done = run(*arguments)
