@@ -8,16 +8,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from liquid_tf import inspection, manifest
-from liquid_tf._convert import finish, pipelines, plan, scan, write
+from liquid_tf._convert import folders, pipelines
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert import source as sources
+from liquid_tf._convert import run as runs
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.journal import SCAN_DTYPE, Journal
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
 
@@ -95,123 +93,6 @@ def _report(output: str, seconds: float) -> ConvertReport:
     seconds=round(seconds, 3),
     skipped=data["skipped"],
   )
-
-
-def _check_same(output: str, arguments: dict[str, Any]) -> None:
-  """Raises ConvertError unless the finished dataset was made with these arguments."""
-  data = manifest.load(output)
-  mix = {mixes.TARGETS[name][0]: share for name, share in arguments["mix"].items()}
-  stored = data.data.get("pcr", {})
-  pcr = None if not stored else {key: stored[key] for key in ("images", "groups")}
-  if pcr != arguments["pcr"]:
-    raise ConvertError(
-      f'output ("{output}") already holds a dataset with pcr {pcr}, not '
-      f"{arguments['pcr']}: overwrite=True (--overwrite) replaces it"
-    )
-  for key, given in (
-    ("mix", mix),
-    ("seed", arguments["seed"]),
-    ("encoding", arguments["encoding"]),
-    ("replicated", arguments["replicate"]),
-  ):
-    if data[key] != given:
-      raise ConvertError(
-        f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
-        f"{given}: overwrite=True (--overwrite) replaces it"
-      )
-
-
-def _convert(
-  files: sources.Source,
-  output: str,
-  arguments: dict[str, Any],
-  encoding: pipelines.Encoding,
-  workers: int,
-  on_error: str,
-  progress: Progress,
-) -> None:
-  journal = Journal(output)
-  try:
-    if journal.is_new():
-      journal.start(arguments, files)
-      table, errors, touched = np.zeros(len(files.files), SCAN_DTYPE), {}, []
-    else:
-      table, errors, touched = journal.resume(arguments, files)
-    outputs.remove_leftovers(output, set(journal.shards()))
-
-    scan.scan_source(
-      files, journal, table, errors, touched, encoding.channels, workers, progress
-    )
-    skipped = files.skipped + [
-      (files.files[position].path, reason) for position, reason in errors.items()
-    ]
-    skipped.sort(key=lambda pair: os.fsencode(pair[0]))
-    if errors and on_error == "raise":
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"{files.files[position].path} cannot be decoded: {reason}; mend or remove it, "
-        'or skip such files with on_error="skip" (--on_error=skip)'
-      )
-    good = np.flatnonzero(table["bits"])
-    if not len(good):
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"none of the {len(errors)} files of {files.root} can be decoded; the first, "
-        f"{files.files[position].path}: {reason}"
-      )
-    scan.check_uniform(files, table, good)
-    samples = table[good]
-    mix = arguments["mix"]
-    mixes.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
-
-    labels = np.array([files.files[p].label for p in good])
-    sizes = np.array([files.files[p].size for p in good])
-    pixels = samples["height"].astype(np.int64) * samples["width"]
-    if arguments["splits"]:
-      splits = list(arguments["splits"])
-      split_of = plan.draw_splits(labels, arguments["splits"], arguments["seed"])
-    else:
-      splits = files.splits
-      split_of = np.array([splits.index(files.files[p].split) for p in good])
-    formats = None
-    if not arguments["replicate"]:
-      formats = plan.assign_formats(
-        split_of, labels, pixels, sizes, mix, arguments["seed"]
-      )
-    names = np.array(manifest.FORMATS)[samples["format"]]
-    pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
-    estimates = {
-      target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
-    }
-    pcr = arguments["pcr"] or {"images": 1, "groups": None}
-    plans = plan.plan_shards(
-      split_of,
-      formats,
-      estimates,
-      splits,
-      arguments["shard_size"],
-      arguments["seed"],
-      pcr["images"],
-    )
-    shards = write.write_shards(
-      output,
-      files,
-      table,
-      good,
-      plans,
-      journal,
-      encoding,
-      pcr["groups"],
-      workers,
-      progress,
-    )
-    finish.finish(
-      output, files, table, good, skipped, splits, split_of, plans, shards, arguments
-    )
-    journal.remove()
-  finally:
-    journal.close()
-    progress.close()
 
 
 def convert(
@@ -314,8 +195,8 @@ def convert(
     "encoding": dataclasses.asdict(encoding),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
-  sources.check_places(source_folder, mask_folder, output)
-  files = sources.list_source(source_folder, mask_folder)
+  folders.check_places(source_folder, mask_folder, output)
+  files = folders.list_folder(source_folder, mask_folder)
   if splits and len(files.splits) > 1:
     raise ConvertError(
       f'splits ("{splits}") must not be given: source ("{source}") has folders of '
@@ -325,9 +206,9 @@ def convert(
     os.makedirs(output, exist_ok=True)
     with outputs.locked(output):
       if outputs.prepare(output, resume, overwrite):
-        _check_same(output, arguments)
+        runs.check_same(output, arguments)
       else:
-        _convert(
+        runs.run(
           files,
           output,
           arguments,

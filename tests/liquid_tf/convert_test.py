@@ -166,7 +166,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_source_of_nothing_but_damage_is_an_error(self):
     os.makedirs(f"{self.source}/class")
     pathlib.Path(self.source, "class/a.png").write_bytes(b"no")
-    with self.assertRaisesRegex(ConvertError, "none of the 1 files .* class/a.png: "):
+    with self.assertRaisesRegex(ConvertError, "none of the 1 samples .* class/a.png: "):
       self._convert()
     with self.assertRaisesRegex(manifest.ManifestError, "unfinished"):
       manifest.load(self.output)
