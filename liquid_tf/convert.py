@@ -1,4 +1,4 @@
-"""Conversion of a folder of images into a dataset directory."""
+"""Conversion of images, wherever they are, into a dataset directory."""
 
 import contextlib
 import dataclasses
@@ -11,11 +11,13 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf import inspection, manifest
-from liquid_tf._convert import folders, pipelines
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
+from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.examples import ExampleNames
+from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
 
@@ -103,6 +105,10 @@ def convert(
   seed: int = 0,
   masks: str | os.PathLike | None = None,
   splits: str | Mapping[str, float] | None = None,
+  image_feature: str | None = None,
+  label_feature: str | None = None,
+  features: Sequence[str] = (),
+  tfds_dir: str | os.PathLike | None = None,
   channels: int | None = None,
   workers: int | None = None,
   shard_size: int = 64 << 20,
@@ -118,18 +124,27 @@ def convert(
   on_error: str = "skip",
   progress: bool = True,
 ) -> ConvertReport:
-  """Converts a folder of images into a dataset that keeps several formats.
+  """Converts images into a dataset that keeps several formats.
 
   Which samples go to which format is drawn from the seed, stratified by class and size
-  (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result. Every
-  sample of a lossless format is decoded again and compared with its source. The bytes
-  written depend on source and arguments, not on `workers` or on interruptions: a
-  conversion killed at any point goes on with `resume`.
+  (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result, and
+  docs/convert.md each kind of source. Every sample of a lossless format is decoded again
+  and compared with its source; a file that is in its format already is stored byte for
+  byte. The bytes written depend on source and arguments, not on `workers` or on
+  interruptions: a conversion killed at any point goes on with `resume`.
 
   Args:
-    source: a folder of class folders; or of images without labels; or with `masks`, of
-      images with masks. If it holds nothing but folders named train, val, valid,
-      validation or test, these are its splits.
+    source: one of
+
+      - a folder of class folders; or of images without labels; or with `masks`, of
+        images with masks. If it holds nothing but folders named train, val, valid,
+        validation or test, these are its splits.
+      - files of TFRecords of tf.train.Examples, as "data/train-*". Where every name
+        begins with that of a split, these are its splits.
+      - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
+        prepared, with its splits and class names; or the path of its folder.
+      - a dataset directory. Labels, splits, features and sample numbers stay; what is
+        in a format of the new mix is copied, not decoded.
     output: the dataset directory; made if it does not exist.
     mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr, as "png:6,raw:4" or
       a mapping. A lossy format is used because it is named here; a file that already
@@ -138,6 +153,13 @@ def convert(
     masks: a folder with a mask for each image at the same path, any extension: gray, or
       with a palette, whose indices are kept.
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
+    image_feature: the feature of an Example that holds an encoded image; by default
+      "image/encoded", of TFDS the one that it names.
+    label_feature: the one that holds a class number, or numbers; "" for none. By
+      default "image/class/label", of TFDS the one that it names.
+    features: others that are kept: `dataset(features=[…])` gives them out.
+    tfds_dir: where TFDS keeps its datasets; by default TFDS_DATA_DIR or
+      ~/tensorflow_datasets.
     channels: 1 to 4, of every stored image, where the source's differ; None keeps them.
       Only changes without loss are made.
     workers: images at a time; None for one a processor.
@@ -165,8 +187,7 @@ def convert(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  source_folder, output = os.path.abspath(source), os.path.abspath(output)
-  mask_folder = None if masks is None else os.path.abspath(masks)
+  source, output = os.fspath(source), os.path.abspath(output)
   _in_range("seed", seed, 0, 2**63 - 1)
   _in_range("jpeg_quality", jpeg_quality, 1, 100)
   _in_range("png_level", png_level, 0, 9)
@@ -182,6 +203,7 @@ def convert(
     raise ValueError("resume and overwrite must not both be True")
   _in_range("pcr_images", pcr_images, 1, 1 << 16)
   groups = None if pcr_groups is None else _scan_groups(pcr_groups)
+  names = ExampleNames(image_feature, label_feature, tuple(features))
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
   shares = mixes.parse_mix(mix)
   arguments = {
@@ -193,14 +215,21 @@ def convert(
     "shard_size": shard_size,
     "replicate": replicate,
     "encoding": dataclasses.asdict(encoding),
+    "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
-  folders.check_places(source_folder, mask_folder, output)
-  files = folders.list_folder(source_folder, mask_folder)
-  if splits and len(files.splits) > 1:
+  samples = open_source(
+    source,
+    None if masks is None else os.fspath(masks),
+    output,
+    names,
+    None if tfds_dir is None else os.fspath(tfds_dir),
+    on_error,
+  )
+  if splits and len(samples.splits) > 1:
     raise ConvertError(
-      f'splits ("{splits}") must not be given: source ("{source}") has folders of '
-      f"splits, {', '.join(files.splits)}"
+      f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
+      f"own, {', '.join(samples.splits)}"
     )
   with _clear_errors(output):
     os.makedirs(output, exist_ok=True)
@@ -209,7 +238,7 @@ def convert(
         runs.check_same(output, arguments)
       else:
         runs.run(
-          files,
+          samples,
           output,
           arguments,
           encoding,

@@ -132,6 +132,12 @@ def _is_inside(path: str, folder: str) -> bool:
   return os.path.commonpath([path, folder]) == folder
 
 
+def check_apart(path: str, output: str) -> None:
+  """Raises ConvertError if a file of the source would be inside the output."""
+  if _is_inside(os.path.realpath(path), os.path.realpath(output)):
+    raise ConvertError(f'source ("{path}") must not be inside output ("{output}")')
+
+
 def check_places(source: str, masks: str | None, output: str) -> None:
   """Raises ConvertError unless source, masks and output are apart from each other."""
   for name, folder in (("source", source), ("masks", masks)):

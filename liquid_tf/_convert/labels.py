@@ -38,11 +38,6 @@ def describe(
     whole = (values == np.floor(values)) & (values >= 0) & (values <= _MOST)
     if whole.all():
       return _classes(source, int(values.max()))
-    # What stands for "none" in other people's records.
-    if source.classes is not None and (values == -1).any():
-      raise ConvertError(
-        f"{source.root}: some samples have no class (label -1): leave their split out"
-      )
   if "pcr" in mix:
     raise ConvertError(
       "mix: format pcr holds one class number a sample, but these have other labels: "
