@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from liquid_tf import _schema
+from liquid_tf import _ops, _schema
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
-from liquid_tf._pcr_index import PcrEntry, decode_index, reason
+from liquid_tf._pcr_index import PcrEntry, decode_index
 from liquid_tf._schema import FORMATS, ManifestError
 
 MANIFEST = "dataset.json"
@@ -397,7 +397,7 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   try:
     entries = decode_index(contents)
   except tf.errors.OpError as error:
-    raise ManifestError(f"{path} is damaged: {reason(error)}") from error
+    raise ManifestError(f"{path} is damaged: {_ops.reason(error)}") from error
   numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "pcr"]
   shards = [manifest.shards[i] for i in numbers]
   if [
