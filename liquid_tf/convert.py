@@ -128,10 +128,10 @@ def convert(
 
   Which samples go to which format is drawn from the seed, stratified by class and size
   (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result, and
-  docs/convert.md each kind of source. Every sample of a lossless format is decoded again
-  and compared with its source; a file that is in its format already is stored byte for
-  byte. The bytes written depend on source and arguments, not on `workers` or on
-  interruptions: a conversion killed at any point goes on with `resume`.
+  docs/convert.md each kind of source. Every sample of a lossless format is decoded
+  again and compared with its source; a file that is in its format already is stored
+  byte for byte. The bytes written depend on source and arguments, not on `workers` or
+  on interruptions: a conversion killed at any point goes on with `resume`.
 
   Args:
     source: one of
@@ -139,8 +139,10 @@ def convert(
       - a folder of class folders; or of images without labels; or with `masks`, of
         images with masks. If it holds nothing but folders named train, val, valid,
         validation or test, these are its splits.
-      - files of TFRecords of tf.train.Examples, as "data/train-*". Where every name
-        begins with that of a split, these are its splits.
+      - files of RecordIO, as "train.rec" or "data/*.rec", with their labels; class
+        names come from a .lst beside. Where every name begins with that of a split,
+        these are its splits.
+      - files of TFRecords of tf.train.Examples, as "data/train-*"; splits likewise.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
       - a dataset directory. Labels, splits, features and sample numbers stay; what is

@@ -85,9 +85,8 @@ class Manifest:
 
   @property
   def classes(self) -> list[str] | None:
-    """Names of the classes, or None for a dataset without labels."""
-    label = self.data["features"].get("label")
-    return None if label is None else label["classes"]
+    """Names of the classes, or None where the labels have none, or are none."""
+    return self.data["features"].get("label", {}).get("classes")
 
   def path(self, name: str) -> str:
     """Path or URL of a file of the dataset."""

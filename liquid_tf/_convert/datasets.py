@@ -17,7 +17,6 @@ from liquid_tf._convert.source import (
   SourceFile,
   read_range,
 )
-from liquid_tf._pcr_index import reason
 from liquid_tf.manifest import FORMATS, Manifest
 
 # Formats that keep pixels, those that decode fastest first; the others hold less.
@@ -123,7 +122,7 @@ class DatasetSource(Source):
         *sample,
         FORMATS[row["format"]].encode(),
         np.array([row["height"], row["width"], row["channels"]], np.int64),
-        np.int64(row["bits"]),
+        np.int32(row["bits"]),
         row["pixels_hash"].astype(np.int64),
         # The same whichever encoding it is.
         np.int64(self._index["crc32c"][self._order[self._first[position]]]),
@@ -132,7 +131,7 @@ class DatasetSource(Source):
 
     names = ("image", "labels", "example", "format", "shape", "bits", "pixels_hash")
     names += ("crc32c", "error")
-    types = (tf.string, tf.float32, tf.string, tf.string, tf.int64, tf.int64)
+    types = (tf.string, tf.float32, tf.string, tf.string, tf.int64, tf.int32)
     types += (tf.int64, tf.int64, tf.string)
     values = tf.numpy_function(read, [position, wanted], types, stateful=False)
     shapes = {"labels": [None], "shape": [3]}
@@ -162,7 +161,7 @@ class DatasetSource(Source):
     try:
       record = _ops.lib().liquid_unpack_record(framed=framed)
     except tf.errors.OpError as error:
-      raise SampleError(f"is damaged: {reason(error)}") from error
+      raise SampleError(f"is damaged: {_ops.reason(error)}") from error
     return Sample(record.image.numpy(), record.labels.numpy(), record.example.numpy())
 
   def _check(self, row: np.void, stored: bytes) -> None:

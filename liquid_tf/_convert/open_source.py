@@ -4,7 +4,7 @@ import glob
 import os
 
 from liquid_tf import manifest
-from liquid_tf._convert import datasets, folders, tfds, tfrecords
+from liquid_tf._convert import datasets, folders, records, tfds, tfrecords
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.source import Source
@@ -41,8 +41,8 @@ def _find_files(source: str) -> list[str]:
   paths = [path for path in glob.glob(pattern) if os.path.isfile(path)]
   if not paths:
     raise ConvertError(
-      f'source ("{source}") must be an existing folder, files of records that exist, or '
-      f"{tfds.PREFIX}NAME"
+      f'source ("{source}") must be an existing folder, files of records that exist, '
+      f"or {tfds.PREFIX}NAME"
     )
   return sorted(paths, key=os.fsencode)
 
@@ -91,4 +91,12 @@ def open_source(
     raise ConvertError(f'masks ("{masks}") are of a folder of images')
   for path in paths:
     folders.check_apart(path, output)
+  kinds = {path.endswith(records.EXTENSION) for path in paths}
+  if len(kinds) > 1:
+    raise ConvertError(
+      f'source ("{source}") matches {records.EXTENSION} files and others: name one kind'
+    )
+  if kinds == {True}:
+    _only_for_examples(source, names)
+    return records.list_records(paths, on_error)
   return tfrecords.list_tfrecords(paths, names, on_error)

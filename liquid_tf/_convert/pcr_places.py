@@ -1,7 +1,7 @@
 """Where the parts of single images are in progressive compressed records.
 
-A record holds its images scan by scan (docs/formats/pcr.md), and `liquid_read_pcr` reads
-all of them. A conversion takes its samples in another order, one at a time.
+A record holds its images scan by scan (docs/formats/pcr.md), and `liquid_read_pcr`
+reads all of them. A conversion takes its samples in another order, one at a time.
 """
 
 import functools
@@ -12,7 +12,6 @@ import numpy as np
 from liquid_tf import _ops
 from liquid_tf import manifest as manifests
 from liquid_tf._convert.source import Sample, SampleError, read_range
-from liquid_tf._pcr_index import reason
 from liquid_tf.manifest import Manifest
 
 # Records whose places are remembered, some 10 KB each.
@@ -101,7 +100,7 @@ class PcrPlaces:
         fidelity=entry.groups,
       )
     except tf.errors.OpError as error:
-      raise SampleError(reason(error)) from error
+      raise SampleError(_ops.reason(error)) from error
     labels = read.labels.numpy()
     ends = np.cumsum(entry.lengths).tolist()
     places = np.zeros((len(ends), len(labels), 2), np.int64)

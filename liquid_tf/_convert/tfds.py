@@ -131,8 +131,10 @@ def _shards(
         "SHARD_INDEX": f"{i:05}",
         "NUM_SHARDS": f"{len(lengths):05}",
       }
-      # A template is a folder's text: it may name these values and no others.
-      name = re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), template)
+      # The template is data of the folder: it may name these values and no others.
+      name = template
+      for key, value in values.items():
+        name = name.replace("{" + key + "}", value)
       paths.append(os.path.join(folder, os.path.basename(name)))
       split_of.append(len(splits))
     name = split.get("name", "")
@@ -217,7 +219,7 @@ def list_tfds(folder: str, names: ExampleNames, on_error: str) -> ExampleSource:
     )
   names = _choose(folder, names, info, features)
   for name in filter(None, (names.image, names.label, *names.more)):
-    if name not in features and not any(f.startswith(name + "/") for f in features):
+    if name not in features and not any(name.startswith(f + "/") for f in features):
       raise ConvertError(f'{folder} has no feature "{name}", but {", ".join(features)}')
   file_format = info.get("fileFormat", "tfrecord")
   splits, paths, split_of_file = _shards(folder, info, file_format)
