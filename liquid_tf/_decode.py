@@ -201,10 +201,9 @@ def decode_and_batch(
       of names for a dict. Names: "image" [n, h, w, c] uint8 or uint16; "label" int64
       [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the sample's number;
       "format" string [n]; "window" int32 [n, 4], (y, x, height, width) of what was
-      decoded; "bytes"
-      string [n], the image as stored; "example" string [n], a serialized
-      tf.train.Example of the other features; each of these by its own name, a
-      tf.RaggedTensor [n, None].
+      decoded; "bytes" string [n], the image as stored; "example" string [n], a
+      serialized tf.train.Example of the other features; each of these by its own
+      name, a tf.RaggedTensor [n, None].
     crop: (height, width) of a window that is decoded instead of the whole image; at
       a random place where the blocks are shuffled, else in the centre.
     image_size: (height, width) to which images (bilinear, rounded) and masks

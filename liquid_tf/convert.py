@@ -15,6 +15,7 @@ from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
+from liquid_tf._convert.arguments import check_on_error, in_range, scan_groups
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.open_source import open_source
@@ -66,21 +67,6 @@ def _clear_errors(output: str) -> Iterator[None]:
     ) from error
   except tf.errors.OpError as error:
     raise ConvertError(f"cannot convert: {error.message}") from error
-
-
-def _in_range(name: str, value: int, low: int, high: int) -> None:
-  if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-    raise ValueError(f"{name} ({value}) must be a whole number in [{low}, {high}]")
-
-
-def _scan_groups(groups: Sequence[int]) -> list[int]:
-  groups = list(groups)
-  for group, before in zip(groups, [0, *groups]):
-    if type(group) is not int or group <= before:
-      raise ValueError(
-        f"pcr_groups ({groups}) must be ascending scan numbers, the first at least 1"
-      )
-  return groups
 
 
 def _report(output: str, seconds: float) -> ConvertReport:
@@ -190,23 +176,18 @@ def convert(
   """
   begin = time.monotonic()
   source, output = os.fspath(source), os.path.abspath(output)
-  _in_range("seed", seed, 0, 2**63 - 1)
-  _in_range("jpeg_quality", jpeg_quality, 1, 100)
-  _in_range("png_level", png_level, 0, 9)
-  _in_range("webp_quality", webp_quality, 0, 100)
-  _in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
-  if channels is not None:
-    _in_range("channels", channels, 1, 4)
+  in_range("seed", seed, 0, 2**63 - 1)
+  in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
   if workers is not None:
-    _in_range("workers", workers, 1, 1024)
-  if on_error not in ("skip", "raise"):
-    raise ValueError(f'on_error ("{on_error}") must be "skip" or "raise"')
+    in_range("workers", workers, 1, 1024)
+  check_on_error(on_error)
   if resume and overwrite:
     raise ValueError("resume and overwrite must not both be True")
-  _in_range("pcr_images", pcr_images, 1, 1 << 16)
-  groups = None if pcr_groups is None else _scan_groups(pcr_groups)
+  in_range("pcr_images", pcr_images, 1, 1 << 16)
+  groups = None if pcr_groups is None else scan_groups(pcr_groups)
   names = ExampleNames(image_feature, label_feature, tuple(features))
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  encoding.check()
   shares = mixes.parse_mix(mix)
   arguments = {
     "created_by": f"liquid_tf {__version__}",

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf import _ops
 from liquid_tf._convert import masks
+from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.source import Source
 
 
@@ -26,6 +27,14 @@ class Encoding:
   jpeg_quality: int
   png_level: int
   webp_quality: int
+
+  def check(self) -> None:
+    """Raises ValueError unless each is in its range."""
+    if self.channels is not None:
+      in_range("channels", self.channels, 1, 4)
+    in_range("jpeg_quality", self.jpeg_quality, 1, 100)
+    in_range("png_level", self.png_level, 0, 9)
+    in_range("webp_quality", self.webp_quality, 0, 100)
 
 
 def _first_error(*errors: tf.Tensor) -> tf.Tensor:
@@ -219,3 +228,50 @@ def encode(
 
   data = _samples(source, positions, targets, list(targets), ids)
   return _parallel(data, encode_one, workers)
+
+
+def export(
+  source: Source,
+  positions: Sequence[int],
+  image_format: str | None,
+  encoding: Encoding,
+  workers: int,
+) -> tf.data.Dataset:
+  """Reads samples of a dataset and gives their images formats that others read.
+
+  Args:
+    source: a dataset's, which knows its pixels.
+    positions: which.
+    image_format: of every image; None copies PNG and JPEG, also the JPEG files of the
+      format pcr, and makes PNG of all others.
+    encoding: what the encoders are given.
+    workers: samples at a time.
+
+  Returns:
+    A dataset of dicts, in the order of `positions`: `image` and `format` string,
+    `shape` int64[3], `labels` float32[k], `example` string, and `error`, which is empty
+    where the rest is right.
+  """
+
+  def export_one(columns):
+    loaded = source.load(*columns)
+    if image_format is None:
+      stored = loaded["format"]
+      kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))
+      other = tf.where(tf.equal(stored, "pcr"), "jpeg", "png")
+      target = tf.where(kept, stored, other)
+    else:
+      target = tf.constant(image_format)
+    image, shape, _, _, error = _stored_as(loaded, target, encoding, known=True)
+    return {
+      "image": image,
+      "format": target,
+      "shape": shape,
+      "labels": loaded["labels"],
+      "example": loaded["example"],
+      "error": _first_error(loaded["error"], error),
+    }
+
+  # Of several encodings, PNG needs the least work.
+  wanted = [image_format or "png"] * len(positions)
+  return _parallel(_samples(source, positions, wanted), export_one, workers)

@@ -15,6 +15,7 @@ from liquid_tf._convert.source import (
   Sample,
   SampleError,
   SourceFile,
+  class_list,
   splits_of_files,
   stat_files,
 )
@@ -168,11 +169,7 @@ def _class_names(paths: Sequence[str]) -> list[str] | None:
         return None
       if folders.setdefault(int(label), folder) != folder:
         return None
-  count = max(folders, default=-1) + 1
-  # Numbers far beyond their count are identities or the like, and no classes.
-  if len(set(folders.values())) < len(folders) or count > 2 * len(folders):
-    return None
-  return [folders.get(label, str(label)) for label in range(count)]
+  return class_list(folders)
 
 
 def list_records(paths: Sequence[str], on_error: str) -> RecordIOSource:

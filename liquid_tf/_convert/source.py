@@ -204,6 +204,18 @@ def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
   return folder, result
 
 
+def class_list(names: dict[int, str]) -> list[str] | None:
+  """Names of classes by their numbers, as a list; one without a name has its number.
+
+  None where two have one name, or where numbers are no classes but, far beyond their
+  count, identities or the like.
+  """
+  count = max(names, default=-1) + 1
+  if len(set(names.values())) < len(names) or count > 2 * len(names):
+    return None
+  return [names.get(label, str(label)) for label in range(count)]
+
+
 def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
   """Splits by the names of files, as train-00000-of-00002 and val.rec say them.
 

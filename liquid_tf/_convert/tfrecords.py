@@ -17,10 +17,14 @@ from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import DEFAULT_NAMES, ExampleNames, ExampleSource
 from liquid_tf._convert.source import (
   SampleError,
+  class_list,
   read_range,
   splits_of_files,
   stat_files,
 )
+
+# Beside the files, as TF-Slim's scripts write it.
+LABELS = "labels.txt"
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = 4
@@ -143,6 +147,25 @@ def find_places(
   return np.concatenate(parts)
 
 
+def read_labels(folder: str) -> list[str] | None:
+  """Names of the classes by labels.txt, lines of NUMBER:NAME; None without the file.
+
+  Raises:
+    ConvertError: it is something else.
+  """
+  path = os.path.join(folder, LABELS)
+  if not os.path.isfile(path):
+    return None
+  names = {}
+  with open(path, encoding="utf-8", errors="surrogateescape") as file:
+    for number, line in enumerate(file, start=1):
+      label, colon, name = line.rstrip("\n").partition(":")
+      if not (label.isdecimal() and colon and name):
+        raise ConvertError(f"{path}, line {number} ({line[:40]!r}) must be NUMBER:NAME")
+      names[int(label)] = name
+  return class_list(names)
+
+
 def list_tfrecords(
   paths: Sequence[str], names: ExampleNames, on_error: str
 ) -> TFRecordSource:
@@ -176,5 +199,6 @@ def list_tfrecords(
     np.array(split_of_file, np.uint8)[places[:, 0]],
     places[:, 2],
     splits=splits,
+    classes=read_labels(folder),
     skipped=skipped,
   )

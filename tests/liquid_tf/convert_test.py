@@ -253,7 +253,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
         record["shard"].split + "/",
       )
       self.assertStartsWith(record["shard"].path, record["shard"].split + "-")
-    with self.assertRaisesRegex(ConvertError, "folders of splits, train, val, test"):
+    with self.assertRaisesRegex(ConvertError, "splits of its own, train, val, test"):
       self._convert(output=f"{self.root}/other", splits="a:1,b:1")
 
   def test_drawn_splits(self):
