@@ -63,7 +63,7 @@ def bench(
     for _ in range(rounds):
       entry["ours"].append(_ours(path, name, block, depth, reader))
       if fio is not None:
-        entry["fio"].append(_fio(fio, files, block, depth))
+        entry["fio"].append(fio_speed(fio, files, block, depth))
     if fio is not None:
       ours, other = (statistics.median(entry[key]) for key in ("ours", "fio"))
       entry["ratio"] = ours / other
@@ -102,7 +102,7 @@ def _ours(path: str, name: str, block: int, depth: int, reader: str) -> float:
   return size / (time.perf_counter() - begin) / 1e6
 
 
-def _fio(fio: str, files: list[str], block: int, depth: int) -> float:
+def fio_speed(fio: str, files: list[str], block: int, depth: int) -> float:
   """MB/s of one run of fio, whose own clock leaves its start out."""
   # It takes no block that is larger than a file.
   block = min(block, *(os.path.getsize(name) // 4096 * 4096 for name in files))

@@ -57,7 +57,7 @@ def fetch(
   max_bytes: int = _FETCH,
   block: int = _BLOCK,
 ):
-  """What the op ReadRecords gives: records up to damage, and an error where it is first.
+  """Records up to damage, as the op ReadRecords gives them.
 
   Raises:
     RecordIOError: the file cannot be read, or is damaged and is not to be repaired.

@@ -80,9 +80,13 @@ class FrameRecordsOp : public OpKernel {
 // Reads a file of any file system from an offset on.
 class FileStream : public ByteStream {
  public:
-  FileStream(const tensorflow::RandomAccessFile* file, uint64_t offset,
-             uint64_t end, size_t block)
-      : file_(file), offset_(offset), end_(end), block_(block) {}
+  FileStream(std::string path, const tensorflow::RandomAccessFile* file,
+             uint64_t offset, uint64_t end, size_t block)
+      : path_(std::move(path)),
+        file_(file),
+        offset_(offset),
+        end_(end),
+        block_(block) {}
 
   Status Next(ByteSpan* bytes) override {
     *bytes = ByteSpan();
@@ -93,7 +97,7 @@ class FileStream : public ByteStream {
     const absl::Status status =
         file_->Read(offset_, size, &read, buffer_.get());
     if (!status.ok()) {
-      return Internal("cannot read" + AtOffset(offset_) + ": " +
+      return Internal(path_ + ": cannot read" + AtOffset(offset_) + ": " +
                       std::string(status.message()));
     }
     // A file system may answer from memory of its own.
@@ -103,6 +107,7 @@ class FileStream : public ByteStream {
   }
 
  private:
+  const std::string path_;
   const tensorflow::RandomAccessFile* const file_;
   uint64_t offset_;
   const uint64_t end_;  // of the file
@@ -148,9 +153,10 @@ class ReadRecordsOp : public OpKernel {
                 absl::DataLossError(
                     std::string(path) + ": no record" + AtOffset(range.begin) +
                     ": the file ends at " + std::to_string(size)));
-    FileStream stream(file.get(), range.begin, size,
+    FileStream stream(path, file.get(), range.begin, size,
                       static_cast<size_t>(block));
-    RecordScanner scanner(range, context->input(2).scalar<bool>()(), &stream);
+    RecordScanner scanner(path, range, context->input(2).scalar<bool>()(),
+                          &stream);
 
     std::vector<tstring> records;
     std::vector<int64_t> offsets;
@@ -168,9 +174,7 @@ class ReadRecordsOp : public OpKernel {
         next = static_cast<int64_t>(scanner.position());
         break;
       }
-      OP_REQUIRES(context, status.ok(),
-                  ToTf(Status(status.code(),
-                              std::string(path) + ": " + status.message())));
+      OP_REQUIRES_OK(context, ToTf(status));
       if (!found) break;
       records.emplace_back(reinterpret_cast<const char*>(payload.data),
                            payload.size);

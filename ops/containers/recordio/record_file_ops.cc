@@ -8,7 +8,29 @@ namespace liquid {
 namespace {
 
 using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ScalarShape;
 using ::tensorflow::shape_inference::ShapeHandle;
+
+REGISTER_OP("Liquid>RecordIODataset")
+    .Input("paths: string")
+    .Input("ranges: int64")
+    .Input("depth: int64")
+    .Input("block_bytes: int64")
+    .Input("reader: string")
+    .Output("handle: variant")
+    .Attr("repair: bool = false")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+Reads records of RecordIO files in their order; elements are scalar strings.
+
+paths: Shape [f].
+ranges: Shape [k, 6], rows of SplitRecords.
+depth: Scalar, most reads under way at once.
+block_bytes: Scalar, bytes of a read, a multiple of 4096 from 128 KiB to 8 MiB.
+reader: Scalar, "auto", or "io_uring", "threads" or "buffered" for one way of reading.
+repair: whether to pass over damage, and say so in the log; else it is an error.
+)doc");
 
 REGISTER_OP("Liquid>FrameRecords")
     .Input("payloads: string")
