@@ -13,6 +13,7 @@ from liquid_tf._sources import format_dataset
 from liquid_tf._version import __version__
 from liquid_tf.convert import ConvertReport, convert
 from liquid_tf.dataset import dataset
+from liquid_tf.epochs import epochs
 from liquid_tf.fidelity import FidelityScheduler
 from liquid_tf.inspection import inspect, verify
 from liquid_tf.manifest import ManifestError
@@ -33,6 +34,7 @@ __all__ = [
   "convert",
   "dataset",
   "decode_and_batch",
+  "epochs",
   "fidelity",
   "format_dataset",
   "inspect",
