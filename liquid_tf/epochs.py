@@ -48,12 +48,18 @@ def epochs(
     ManifestError: the directory is no sound dataset.
     ValueError: an argument is wrong; the message names it.
   """
-  for name, value, least in (("count", count, 0), ("first", first, 0), ("parts", parts, 1)):
+  for name, value, least in (
+    ("count", count, 0),
+    ("first", first, 0),
+    ("parts", parts, 1),
+  ):
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
       raise ValueError(f"{name} ({value!r}) must be a number of at least {least}")
   for name in _OURS:
     if name in options:
-      raise ValueError(f"{name} ({options[name]!r}) is no option of epochs(): use first")
+      raise ValueError(
+        f"{name} ({options[name]!r}) is no option of epochs(): use first"
+      )
   whole = dataset(path, epoch=0, **options)
   steps = _sources.find_part(whole, _interleave.InterleaveDataset).batches
   traced = []  # what a graph names, such as a snapshot, ends with these

@@ -27,7 +27,9 @@ _WORKERS = flags.DEFINE_list(
   "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs them "
   "for static sharding (DATA)",
 )
-_DISPATCHER = flags.DEFINE_string("dispatcher", None, "host:port of a worker's dispatcher")
+_DISPATCHER = flags.DEFINE_string(
+  "dispatcher", None, "host:port of a worker's dispatcher"
+)
 _ADDRESS = flags.DEFINE_string(
   "address",
   "localhost:%port%",

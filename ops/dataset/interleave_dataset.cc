@@ -132,9 +132,9 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   }
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
-  const int64_t numbers[] = {
-      a.seed,  a.batch_size,    a.epoch,        a.first_step,
-      a.steps, a.initial_epoch, a.initial_step, a.cache_bytes};
+  const int64_t numbers[] = {a.seed,         a.batch_size, a.epoch,
+                             a.first_step,   a.steps,      a.initial_epoch,
+                             a.initial_step, a.cache_bytes};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));

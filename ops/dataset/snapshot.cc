@@ -97,8 +97,7 @@ Status Snapshot::Take(int64_t epoch, uint64_t step, Lease* lease) {
   const bool counted = epoch < 0;
   lease->spec = spec_;
   lease->epoch = counted ? next_epoch_ : epoch;
-  lease->position =
-      (counted ? StepOf(lease->epoch) : step) * spec_->batch_size;
+  lease->position = (counted ? StepOf(lease->epoch) : step) * spec_->batch_size;
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
   Lend(lease);
