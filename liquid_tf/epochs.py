@@ -27,10 +27,10 @@ def epochs(
   `ShardingPolicy.DYNAMIC` an element of the range, a range of batches of one plan, is
   what a worker takes on; batches have the composition of the plan, whoever makes them.
 
-  A part reads what its batches draw and nothing else. Its first batches are read in the
-  order of draws, the others in that of the disk, so parts should have more batches than
-  the first fill, which is some ten. A record of the format pcr whose images are drawn in
-  two parts is read in both.
+  A part reads what its batches draw and nothing else. Its first batches are read in
+  the order of draws, the others in that of the disk, so parts should have more batches
+  than the first fill, which is some ten. A record of the format pcr whose images are
+  drawn in two parts is read in both.
 
   Args:
     path: a dataset directory.

@@ -1,12 +1,12 @@
 """Runs a dispatcher or a worker of tf.data service that knows the ops of liquid_tf.
 
   python -m tools.service dispatcher --port=5050 --work_dir=/var/lib/tfdata
-  python -m tools.service worker --dispatcher=host:5050 --address=this-host:5051 --port=5051
+  python -m tools.service worker --dispatcher=host:5050 --port=5051 --address=me:5051
 
-The worker reads the datasets' files itself, under the paths that the client named. Either
-runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal there, and goes
-on from it when it is started again with the same port and directory; one without forgets
-its jobs when it ends.
+The worker reads the datasets' files itself, under the paths that the client named.
+Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal there,
+and goes on from it when it is started again with the same port and directory; one
+without forgets its jobs when it ends.
 """
 
 import signal
@@ -24,8 +24,8 @@ _WORK_DIR = flags.DEFINE_string(
 _WORKERS = flags.DEFINE_list(
   "workers",
   [],
-  "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs them "
-  "for static sharding (DATA)",
+  "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs "
+  "them for static sharding (DATA)",
 )
 _DISPATCHER = flags.DEFINE_string(
   "dispatcher", None, "host:port of a worker's dispatcher"

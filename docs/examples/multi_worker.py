@@ -3,12 +3,12 @@
   python docs/examples/multi_worker.py --dataset=photos.liquid \\
     --workers=host0:12345,host1:12345 --index=0      # and --index=1 on host1
 
-Every worker opens the same directory and draws `shard=(index, workers)`: parts that are
-disjoint, have the mix of the whole, and as many batches as one another, so nobody waits
-for ever. After an epoch the weights are saved; started again with --resume, with as many
-workers as before or others, training goes on with the next epoch.
+Every worker opens the same directory and draws `shard=(index, workers)`: parts that
+are disjoint, have the mix of the whole, and as many batches as one another, so nobody
+waits for ever. After an epoch the weights are saved; started again with --resume, with
+as many workers as before or others, training goes on with the next epoch.
 
-Keras 3 has no `fit` for `MultiWorkerMirroredStrategy`, so this is TensorFlow's own loop.
+Keras 3 has no `fit` for `MultiWorkerMirroredStrategy`: this is TensorFlow's own loop.
 """
 
 import json
