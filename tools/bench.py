@@ -6,6 +6,7 @@
   python -m tools.bench constancy --images=2000 --side=224 --cache=30%
   python -m tools.bench disk --dataset=photos.liquid
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
+  python -m tools.bench scale --samples=100000000 --workers=1024
 
 The first form runs the pipeline, then its two stages by themselves: load (no
 decoding) and decode (no disk). The second puts ours beside stock tf.data, and DALI and
@@ -14,7 +15,8 @@ ours, peers, each in a fresh process. The third does what the first does for mix
 PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fourth
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
 page cache. The fifth puts our reads beside fio's, over a dataset's own files, and
-the sixth image codecs beside each other: size, and speed on one processor.
+the sixth image codecs beside each other: size, and speed on one processor. The last one
+simulates very many samples and workers: what opening and planning take.
 """
 
 import json
@@ -30,10 +32,17 @@ from tools import (
   _bench_constancy,
   _bench_disk,
   _bench_efficiency,
+  _bench_scale,
   _cli,
 )
 
-for _module in (_bench_codecs, _bench_compare, _bench_disk, _bench_efficiency):
+for _module in (
+  _bench_codecs,
+  _bench_compare,
+  _bench_disk,
+  _bench_efficiency,
+  _bench_scale,
+):
   flags.adopt_module_key_flags(_module)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
@@ -193,9 +202,12 @@ def _measure(arguments: list[str]) -> dict:
       cache=_amount(_CACHE.value),
       epochs=_EPOCHS.value,
     )
+  if arguments == ["scale"]:
+    return _bench_scale.main(_WORKDIR.value, _REPORT.value)
   if arguments:
     raise _cli.FlagsError(
-      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, or none"
+      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, scale, "
+      "or none"
     )
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")

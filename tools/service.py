@@ -4,9 +4,9 @@
   python -m tools.service worker --dispatcher=host:5050 --port=5051 --address=me:5051
 
 The worker reads the datasets' files itself, under the paths that the client named.
-Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal there,
-and goes on from it when it is started again with the same port and directory; one
-without forgets its jobs when it ends.
+Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal
+there, and goes on from it when it is started again with the same port and directory;
+one without forgets its jobs when it ends.
 """
 
 import signal
