@@ -5,7 +5,7 @@ disk and processors; a native tf.data pipeline draws every batch with the same
 composition and the same number of cache hits (Liquid, APSys '23).
 """
 
-from liquid_tf import codecs, fidelity, pcr
+from liquid_tf import codecs, fidelity, pcr, recordio
 from liquid_tf._decode import decode_and_batch
 from liquid_tf._interleave import interleave
 from liquid_tf._snapshot import Snapshot
@@ -14,6 +14,7 @@ from liquid_tf._version import __version__
 from liquid_tf.convert import ConvertReport, convert
 from liquid_tf.dataset import dataset
 from liquid_tf.epochs import epochs
+from liquid_tf.export import ExportReport, export
 from liquid_tf.fidelity import FidelityScheduler
 from liquid_tf.inspection import inspect, verify
 from liquid_tf.manifest import ManifestError
@@ -23,6 +24,7 @@ from liquid_tf.tensorboard import TensorBoardStats
 
 __all__ = [
   "ConvertReport",
+  "ExportReport",
   "FidelityScheduler",
   "ManifestError",
   "Resume",
@@ -35,11 +37,13 @@ __all__ = [
   "dataset",
   "decode_and_batch",
   "epochs",
+  "export",
   "fidelity",
   "format_dataset",
   "inspect",
   "interleave",
   "pcr",
+  "recordio",
   "stats",
   "verify",
 ]

@@ -62,6 +62,32 @@ def check_features(manifest: Manifest, features: Sequence[str] | None) -> list[s
   return names
 
 
+def _label_spec(manifest: Manifest) -> tf.TensorSpec:
+  """What a batch has as labels.
+
+  Raises:
+    ValueError: samples have unequal numbers of them.
+  """
+  label = manifest["features"]["label"]
+  if label["shape"] == [None]:
+    raise ValueError(
+      f'features ("label") must not be given: samples of {manifest.directory} have '
+      "unequal numbers of labels"
+    )
+  return tf.TensorSpec([None, *label["shape"]], tf.as_dtype(label["dtype"]))
+
+
+def _example_features(
+  manifest: Manifest, names: Sequence[str]
+) -> dict[str, tf.io.RaggedFeature]:
+  """How to parse those features that the records' examples hold."""
+  return {
+    name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
+    for name in names
+    if name not in (*_PLAIN, "image", "label", "mask")
+  }
+
+
 def _check_pair(value: Any, name: str) -> tuple[int, int] | None:
   if value is None:
     return None
@@ -173,10 +199,11 @@ def decode_and_batch(
       itself gives the blocks of its reads.
     features: None for the supervised tuple, (image, label) or (image, mask); a list
       of names for a dict. Names: "image" [n, h, w, c] uint8 or uint16; "label" int64
-      [n]; "mask" [n, h, w, 1]; "id" int64 [n], the sample's number; "format" string
-      [n]; "window" int32 [n, 4], (y, x, height, width) of what was decoded; "bytes"
-      string [n], the image as stored; "example" string [n], a serialized
-      tf.train.Example of the other features.
+      [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the sample's number;
+      "format" string [n]; "window" int32 [n, 4], (y, x, height, width) of what was
+      decoded; "bytes" string [n], the image as stored; "example" string [n], a
+      serialized tf.train.Example of the other features; each of these by its own
+      name, a tf.RaggedTensor [n, None].
     crop: (height, width) of a window that is decoded instead of the whole image; at
       a random place where the blocks are shuffled, else in the centre.
     image_size: (height, width) to which images (bilinear, rounded) and masks
@@ -225,8 +252,11 @@ def decode_and_batch(
       )
     unequal = True
   flat = bool(pixels) and (unequal or ragged)
-  # What a flat batch is put together from.
-  stored = names + (["window"] if flat and "window" not in names else [])
+  parsed = _example_features(manifest, names)
+  # What a flat batch is put together from, and what features are parsed from.
+  needed = (["window"] if flat else []) + (["example"] if parsed else [])
+  stored = [name for name in names if name not in parsed]
+  stored += [name for name in needed if name not in stored]
   rows = sources[0].rows
   one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
   height, width = crop or one_size
@@ -236,7 +266,8 @@ def decode_and_batch(
       channels, dtype = pixels[name].channels, pixels[name].dtype
       shape = [None, channels] if flat else [None, height, width, channels]
     elif name == "label":
-      dtype, shape = tf.int64, [None]
+      specs.append(_label_spec(manifest))
+      continue
     else:
       dtype, shape = _PLAIN[name][0], [None, *_PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
@@ -267,17 +298,18 @@ def decode_and_batch(
     parallelism=parallelism,
   )
   as_dict = features is not None
-  shape = _Shaper(stored, wanted, pixels, flat, ragged, image_size, as_dict)
+  shape = _Shaper(stored, wanted, pixels, parsed, flat, ragged, image_size, as_dict)
   return dataset.map(shape)
 
 
 class _Shaper:
   """Gives a flat tuple of tensors the structure that was asked for."""
 
-  def __init__(self, stored, wanted, pixels, flat, ragged, image_size, as_dict):
+  def __init__(self, stored, wanted, pixels, parsed, flat, ragged, image_size, as_dict):
     self._stored = stored
     self._wanted = wanted
     self._pixels = pixels
+    self._parsed = parsed
     self._flat = flat
     self._ragged = ragged
     self._image_size = image_size
@@ -295,6 +327,8 @@ class _Shaper:
         values[name] = _resize(values[name], self._image_size, name == "mask")
         if self._ragged:
           values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
+    if self._parsed:
+      values |= tf.io.parse_example(values["example"], self._parsed)
     if self._as_dict:
       return {name: values[name] for name in self._wanted}
     result = tuple(values[name] for name in self._wanted)

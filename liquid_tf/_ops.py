@@ -9,6 +9,8 @@ import types
 
 _LIBRARY = "_liquid_ops.so"
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
+# What TensorFlow puts around the message of an op that is run eagerly.
+_AROUND = re.compile(r"^\{\{.*?\}\} | \[Op:[^]]*\]$")
 _lock = threading.Lock()
 
 
@@ -115,3 +117,8 @@ def lib() -> types.ModuleType:
   """
   with _lock:
     return _load()
+
+
+def reason(error: Exception) -> str:
+  """The sentence of a tf.errors.OpError, without the op."""
+  return _AROUND.sub("", error.message)

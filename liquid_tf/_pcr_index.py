@@ -1,7 +1,6 @@
 """The index of progressive compressed records (docs/formats/pcr.md)."""
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,9 +8,6 @@ import numpy as np
 from liquid_tf import _ops
 
 INDEX = "PCR_index.pb"
-
-# What TensorFlow puts around the message of an op that is run eagerly.
-_AROUND = re.compile(r"^\{\{.*?\}\} | \[Op:[^]]*\]$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +32,6 @@ class PcrEntry:
   def prefix_bytes(self, fidelity: int) -> int:
     """Bytes to read for a fidelity of at least 1; one above L means L."""
     return int(self.lengths[: 1 + fidelity].sum())
-
-
-def reason(error: Exception) -> str:
-  """The sentence of a tf.errors.OpError, without the op."""
-  return _AROUND.sub("", error.message)
 
 
 def decode_index(contents: bytes) -> list[PcrEntry]:

@@ -16,6 +16,10 @@ class ManifestError(ValueError):
   """A dataset directory that cannot be read; the message says what is wrong where."""
 
 
+def _is_size(value: Any) -> bool:
+  return value is None or (type(value) is int and value > 0)
+
+
 # What a value must be, and how to see that it is.
 _COUNT = "a number >= 0"
 _NUMBER = "a number > 0"
@@ -28,8 +32,12 @@ _CHECKS = {
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
-  "int64": lambda v: v == "int64",
-  "[]": lambda v: v == [],
+  "int64 or float32": lambda v: v in ("int64", "float32"),
+  "int64, float32 or string": lambda v: v in ("int64", "float32", "string"),
+  "[] or [a number or null]": lambda v: (
+    v == [] or (isinstance(v, list) and len(v) == 1 and _is_size(v[0]))
+  ),
+  "[null]": lambda v: v == [None],
   "[height or null, width or null, channels]": lambda v: (
     isinstance(v, list)
     and len(v) == 3
@@ -48,15 +56,20 @@ _CHECKS = {
 }
 _FORMAT = "one of " + ", ".join(FORMATS)
 _SHAPE = "[height or null, width or null, channels]"
-# A text is a key of _CHECKS, [x] a list of x, {"*": x} an object of any names, another
-# dict an object of these keys; "?" ends an optional one.
+# A text is a key of _CHECKS, [x] a list of x, a dict an object of these keys; "?" ends
+# an optional one, and "*" is any other one.
 _MANIFEST = {
   "schema": _COUNT,
   "created_by": "text",
   "features": {
     "image": {"dtype": "uint8 or uint16", "shape": _SHAPE},
-    "label?": {"dtype": "int64", "shape": "[]", "classes": ["text"]},
+    "label?": {
+      "dtype": "int64 or float32",
+      "shape": "[] or [a number or null]",
+      "classes?": ["text"],
+    },
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
+    "*": {"dtype": "int64, float32 or string", "shape": "[null]", "example": "text"},
   },
   "supervised": ["text"],
   "splits": {"*": {"samples": _COUNT, "index": _COUNT}},
@@ -116,8 +129,9 @@ def _check(value: Any, schema: Any, key: str) -> None:
       raise ManifestError(f"{key} must be an object")
     for name, below in schema.items():
       if name == "*":
-        for found, element in value.items():
-          _check(element, below, f'{key}["{found}"]')
+        named = {name.rstrip("?") for name in schema}
+        for found in sorted(value.keys() - named):
+          _check(value[found], below, f'{key}["{found}"]')
         continue
       wanted = name.rstrip("?")
       if wanted in value:
@@ -134,6 +148,12 @@ def _check_consistency(data: dict[str, Any]) -> None:
         f'supervised[{i}] ("{feature}") must be one of '
         f"{', '.join(data['features'])}, the features"
       )
+  label = data["features"].get("label")
+  if label is not None:
+    if (label["dtype"] == "int64") != (label["shape"] == []):
+      raise ManifestError("features.label must be int64 of shape [], or float32 of [k]")
+    if "classes" in label and label["dtype"] != "int64":
+      raise ManifestError("features.label.classes must be there for int64 only")
   for key in ("mix", "formats"):
     for name in data[key]:
       _check(name, _FORMAT, key)

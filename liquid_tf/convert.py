@@ -1,4 +1,4 @@
-"""Conversion of a folder of images into a dataset directory."""
+"""Conversion of images, wherever they are, into a dataset directory."""
 
 import contextlib
 import dataclasses
@@ -8,16 +8,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from liquid_tf import inspection, manifest
-from liquid_tf._convert import finish, pipelines, plan, scan, write
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert import source as sources
+from liquid_tf._convert import pipelines
+from liquid_tf._convert import run as runs
+from liquid_tf._convert.arguments import check_on_error, in_range, scan_groups
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.journal import SCAN_DTYPE, Journal
+from liquid_tf._convert.examples import ExampleNames
+from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
 
@@ -68,21 +69,6 @@ def _clear_errors(output: str) -> Iterator[None]:
     raise ConvertError(f"cannot convert: {error.message}") from error
 
 
-def _in_range(name: str, value: int, low: int, high: int) -> None:
-  if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-    raise ValueError(f"{name} ({value}) must be a whole number in [{low}, {high}]")
-
-
-def _scan_groups(groups: Sequence[int]) -> list[int]:
-  groups = list(groups)
-  for group, before in zip(groups, [0, *groups]):
-    if type(group) is not int or group <= before:
-      raise ValueError(
-        f"pcr_groups ({groups}) must be ascending scan numbers, the first at least 1"
-      )
-  return groups
-
-
 def _report(output: str, seconds: float) -> ConvertReport:
   data = manifest.load(output)
   return ConvertReport(
@@ -97,123 +83,6 @@ def _report(output: str, seconds: float) -> ConvertReport:
   )
 
 
-def _check_same(output: str, arguments: dict[str, Any]) -> None:
-  """Raises ConvertError unless the finished dataset was made with these arguments."""
-  data = manifest.load(output)
-  mix = {mixes.TARGETS[name][0]: share for name, share in arguments["mix"].items()}
-  stored = data.data.get("pcr", {})
-  pcr = None if not stored else {key: stored[key] for key in ("images", "groups")}
-  if pcr != arguments["pcr"]:
-    raise ConvertError(
-      f'output ("{output}") already holds a dataset with pcr {pcr}, not '
-      f"{arguments['pcr']}: overwrite=True (--overwrite) replaces it"
-    )
-  for key, given in (
-    ("mix", mix),
-    ("seed", arguments["seed"]),
-    ("encoding", arguments["encoding"]),
-    ("replicated", arguments["replicate"]),
-  ):
-    if data[key] != given:
-      raise ConvertError(
-        f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
-        f"{given}: overwrite=True (--overwrite) replaces it"
-      )
-
-
-def _convert(
-  files: sources.Source,
-  output: str,
-  arguments: dict[str, Any],
-  encoding: pipelines.Encoding,
-  workers: int,
-  on_error: str,
-  progress: Progress,
-) -> None:
-  journal = Journal(output)
-  try:
-    if journal.is_new():
-      journal.start(arguments, files)
-      table, errors, touched = np.zeros(len(files.files), SCAN_DTYPE), {}, []
-    else:
-      table, errors, touched = journal.resume(arguments, files)
-    outputs.remove_leftovers(output, set(journal.shards()))
-
-    scan.scan_source(
-      files, journal, table, errors, touched, encoding.channels, workers, progress
-    )
-    skipped = files.skipped + [
-      (files.files[position].path, reason) for position, reason in errors.items()
-    ]
-    skipped.sort(key=lambda pair: os.fsencode(pair[0]))
-    if errors and on_error == "raise":
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"{files.files[position].path} cannot be decoded: {reason}; mend or remove it, "
-        'or skip such files with on_error="skip" (--on_error=skip)'
-      )
-    good = np.flatnonzero(table["bits"])
-    if not len(good):
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"none of the {len(errors)} files of {files.root} can be decoded; the first, "
-        f"{files.files[position].path}: {reason}"
-      )
-    scan.check_uniform(files, table, good)
-    samples = table[good]
-    mix = arguments["mix"]
-    mixes.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
-
-    labels = np.array([files.files[p].label for p in good])
-    sizes = np.array([files.files[p].size for p in good])
-    pixels = samples["height"].astype(np.int64) * samples["width"]
-    if arguments["splits"]:
-      splits = list(arguments["splits"])
-      split_of = plan.draw_splits(labels, arguments["splits"], arguments["seed"])
-    else:
-      splits = files.splits
-      split_of = np.array([splits.index(files.files[p].split) for p in good])
-    formats = None
-    if not arguments["replicate"]:
-      formats = plan.assign_formats(
-        split_of, labels, pixels, sizes, mix, arguments["seed"]
-      )
-    names = np.array(manifest.FORMATS)[samples["format"]]
-    pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
-    estimates = {
-      target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
-    }
-    pcr = arguments["pcr"] or {"images": 1, "groups": None}
-    plans = plan.plan_shards(
-      split_of,
-      formats,
-      estimates,
-      splits,
-      arguments["shard_size"],
-      arguments["seed"],
-      pcr["images"],
-    )
-    shards = write.write_shards(
-      output,
-      files,
-      table,
-      good,
-      plans,
-      journal,
-      encoding,
-      pcr["groups"],
-      workers,
-      progress,
-    )
-    finish.finish(
-      output, files, table, good, skipped, splits, split_of, plans, shards, arguments
-    )
-    journal.remove()
-  finally:
-    journal.close()
-    progress.close()
-
-
 def convert(
   source: str | os.PathLike,
   output: str | os.PathLike,
@@ -222,6 +91,10 @@ def convert(
   seed: int = 0,
   masks: str | os.PathLike | None = None,
   splits: str | Mapping[str, float] | None = None,
+  image_feature: str | None = None,
+  label_feature: str | None = None,
+  features: Sequence[str] = (),
+  tfds_dir: str | os.PathLike | None = None,
   channels: int | None = None,
   workers: int | None = None,
   shard_size: int = 64 << 20,
@@ -237,18 +110,29 @@ def convert(
   on_error: str = "skip",
   progress: bool = True,
 ) -> ConvertReport:
-  """Converts a folder of images into a dataset that keeps several formats.
+  """Converts images into a dataset that keeps several formats.
 
   Which samples go to which format is drawn from the seed, stratified by class and size
-  (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result. Every
-  sample of a lossless format is decoded again and compared with its source. The bytes
-  written depend on source and arguments, not on `workers` or on interruptions: a
-  conversion killed at any point goes on with `resume`.
+  (Liquid, APSys '23, section 4.1); docs/formats/liquid.md describes the result, and
+  docs/convert.md each kind of source. Every sample of a lossless format is decoded
+  again and compared with its source; a file that is in its format already is stored
+  byte for byte. The bytes written depend on source and arguments, not on `workers` or
+  on interruptions: a conversion killed at any point goes on with `resume`.
 
   Args:
-    source: a folder of class folders; or of images without labels; or with `masks`, of
-      images with masks. If it holds nothing but folders named train, val, valid,
-      validation or test, these are its splits.
+    source: one of
+
+      - a folder of class folders; or of images without labels; or with `masks`, of
+        images with masks. If it holds nothing but folders named train, val, valid,
+        validation or test, these are its splits.
+      - files of RecordIO, as "train.rec" or "data/*.rec", with their labels; class
+        names come from a .lst beside. Where every name begins with that of a split,
+        these are its splits.
+      - files of TFRecords of tf.train.Examples, as "data/train-*"; splits likewise.
+      - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
+        prepared, with its splits and class names; or the path of its folder.
+      - a dataset directory. Labels, splits, features and sample numbers stay; what is
+        in a format of the new mix is copied, not decoded.
     output: the dataset directory; made if it does not exist.
     mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr, as "png:6,raw:4" or
       a mapping. A lossy format is used because it is named here; a file that already
@@ -257,6 +141,13 @@ def convert(
     masks: a folder with a mask for each image at the same path, any extension: gray, or
       with a palette, whose indices are kept.
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
+    image_feature: the feature of an Example that holds an encoded image; by default
+      "image/encoded", of TFDS the one that it names.
+    label_feature: the one that holds a class number, or numbers; "" for none. By
+      default "image/class/label", of TFDS the one that it names.
+    features: others that are kept: `dataset(features=[…])` gives them out.
+    tfds_dir: where TFDS keeps its datasets; by default TFDS_DATA_DIR or
+      ~/tensorflow_datasets.
     channels: 1 to 4, of every stored image, where the source's differ; None keeps them.
       Only changes without loss are made.
     workers: images at a time; None for one a processor.
@@ -284,24 +175,19 @@ def convert(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  source_folder, output = os.path.abspath(source), os.path.abspath(output)
-  mask_folder = None if masks is None else os.path.abspath(masks)
-  _in_range("seed", seed, 0, 2**63 - 1)
-  _in_range("jpeg_quality", jpeg_quality, 1, 100)
-  _in_range("png_level", png_level, 0, 9)
-  _in_range("webp_quality", webp_quality, 0, 100)
-  _in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
-  if channels is not None:
-    _in_range("channels", channels, 1, 4)
+  source, output = os.fspath(source), os.path.abspath(output)
+  in_range("seed", seed, 0, 2**63 - 1)
+  in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
   if workers is not None:
-    _in_range("workers", workers, 1, 1024)
-  if on_error not in ("skip", "raise"):
-    raise ValueError(f'on_error ("{on_error}") must be "skip" or "raise"')
+    in_range("workers", workers, 1, 1024)
+  check_on_error(on_error)
   if resume and overwrite:
     raise ValueError("resume and overwrite must not both be True")
-  _in_range("pcr_images", pcr_images, 1, 1 << 16)
-  groups = None if pcr_groups is None else _scan_groups(pcr_groups)
+  in_range("pcr_images", pcr_images, 1, 1 << 16)
+  groups = None if pcr_groups is None else scan_groups(pcr_groups)
+  names = ExampleNames(image_feature, label_feature, tuple(features))
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  encoding.check()
   shares = mixes.parse_mix(mix)
   arguments = {
     "created_by": f"liquid_tf {__version__}",
@@ -312,23 +198,30 @@ def convert(
     "shard_size": shard_size,
     "replicate": replicate,
     "encoding": dataclasses.asdict(encoding),
+    "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
-  sources.check_places(source_folder, mask_folder, output)
-  files = sources.list_source(source_folder, mask_folder)
-  if splits and len(files.splits) > 1:
+  samples = open_source(
+    source,
+    None if masks is None else os.fspath(masks),
+    output,
+    names,
+    None if tfds_dir is None else os.fspath(tfds_dir),
+    on_error,
+  )
+  if splits and len(samples.splits) > 1:
     raise ConvertError(
-      f'splits ("{splits}") must not be given: source ("{source}") has folders of '
-      f"splits, {', '.join(files.splits)}"
+      f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
+      f"own, {', '.join(samples.splits)}"
     )
   with _clear_errors(output):
     os.makedirs(output, exist_ok=True)
     with outputs.locked(output):
       if outputs.prepare(output, resume, overwrite):
-        _check_same(output, arguments)
+        runs.check_same(output, arguments)
       else:
-        _convert(
-          files,
+        runs.run(
+          samples,
           output,
           arguments,
           encoding,

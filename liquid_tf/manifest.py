@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from liquid_tf import _schema
+from liquid_tf import _ops, _schema
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
-from liquid_tf._pcr_index import PcrEntry, decode_index, reason
+from liquid_tf._pcr_index import PcrEntry, decode_index
 from liquid_tf._schema import FORMATS, ManifestError
 
 MANIFEST = "dataset.json"
@@ -85,9 +85,8 @@ class Manifest:
 
   @property
   def classes(self) -> list[str] | None:
-    """Names of the classes, or None for a dataset without labels."""
-    label = self.data["features"].get("label")
-    return None if label is None else label["classes"]
+    """Names of the classes, or None where the labels have none, or are none."""
+    return self.data["features"].get("label", {}).get("classes")
 
   def path(self, name: str) -> str:
     """Path or URL of a file of the dataset."""
@@ -398,7 +397,7 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   try:
     entries = decode_index(contents)
   except tf.errors.OpError as error:
-    raise ManifestError(f"{path} is damaged: {reason(error)}") from error
+    raise ManifestError(f"{path} is damaged: {_ops.reason(error)}") from error
   numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "pcr"]
   shards = [manifest.shards[i] for i in numbers]
   if [

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from liquid_tf import _ops, _pcr_sqlite
 from liquid_tf._files import write_file
-from liquid_tf._pcr_index import INDEX, PcrEntry, decode_index, encode_index, reason
+from liquid_tf._pcr_index import INDEX, PcrEntry, decode_index, encode_index
 
 __all__ = ["PcrError", "Reader", "Record", "Writer"]
 
@@ -83,7 +83,7 @@ class Reader(Sequence):
     try:
       entries = _read_index(path)
     except tf.errors.OpError as error:
-      raise PcrError(f"{path}: {reason(error)}") from error
+      raise PcrError(f"{path}: {_ops.reason(error)}") from error
     except (OSError, ValueError) as error:
       raise PcrError(f"cannot read the index {path}: {error}") from error
     # Some writers put whole paths into their index.
@@ -140,7 +140,7 @@ class Reader(Sequence):
     except OSError as error:
       raise PcrError(f"cannot read {path}: {error.strerror}") from error
     except tf.errors.OpError as error:
-      raise PcrError(f"{path}: {reason(error)}") from error
+      raise PcrError(f"{path}: {_ops.reason(error)}") from error
     return Record(
       name,
       read.images.numpy().tolist(),
@@ -224,7 +224,7 @@ class Writer:
         groups=self._groups,
       )
     except tf.errors.OpError as error:
-      raise PcrError(f"cannot make a record: {reason(error)}") from error
+      raise PcrError(f"cannot make a record: {_ops.reason(error)}") from error
     name = f"PCR_{len(self._entries)}{_EXTENSION}"
     write_file(os.path.join(self._directory, name), written.record.numpy())
     self._entries.append(

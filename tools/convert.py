@@ -1,9 +1,13 @@
-"""Converts a folder of images into a Liquid dataset, or one image into another format.
+"""Makes a Liquid dataset of images, or other files of one; or converts one image.
 
   python -m tools.convert --input=photos --output=photos.liquid --mix=png:6,raw:4
+  python -m tools.convert --input='data/*.rec' --output=photos.liquid --mix=jpeg
+  python -m tools.convert --input=photos.liquid --output=photos --export=rec
   python -m tools.convert --input=photo.png --output=photo.l3
 
-The input is a folder of class folders, of images, or with --masks of images with masks.
+The input is a folder of class folders, of images, or with --masks of images with masks;
+files of RecordIO (*.rec); files of TFRecords of tf.train.Examples; tfds:NAME, a dataset
+that TFDS prepared; or another dataset, for a new mix or with --export for other files.
 Started again with --resume, a conversion that was killed ends in the same bytes.
 Of a single image, the extension of --output names the format: bmp, jpeg, l3, png, raw
 or webp.
@@ -16,9 +20,37 @@ from absl import flags
 
 from tools import _cli
 
-_INPUT = flags.DEFINE_string("input", None, "folder of images, or one", required=True)
+_INPUT = flags.DEFINE_string(
+  "input",
+  None,
+  "folder of images, files of records as data/*.rec, tfds:NAME, dataset, or one image",
+  required=True,
+)
 _OUTPUT = flags.DEFINE_string(
-  "output", None, "dataset directory, or image file", required=True
+  "output", None, "dataset directory, folder to export to, or image file", required=True
+)
+_EXPORT = flags.DEFINE_enum(
+  "export",
+  None,
+  ["rec", "folder", "tfrecord"],
+  "of a dataset: rec, idx and lst for MXNet and DALI; class folders; TFRecords",
+)
+_EXPORT_FORMAT = flags.DEFINE_enum(
+  "export_format",
+  None,
+  ["png", "jpeg", "webp", "bmp"],
+  "of every exported image; by default JPEG stays, and others are PNG",
+)
+_EXPORT_SPLIT = flags.DEFINE_string("export_split", None, "the only split to export")
+_IMAGE_FEATURE = flags.DEFINE_string(
+  "image_feature", None, "of an Example, that holds the image; image/encoded"
+)
+_LABEL_FEATURE = flags.DEFINE_string(
+  "label_feature", None, "that holds the label; image/class/label; empty for none"
+)
+_FEATURES = flags.DEFINE_list("features", [], "of an Example, to keep besides these")
+_TFDS_DIR = flags.DEFINE_string(
+  "tfds_dir", None, "where TFDS keeps datasets; ~/tensorflow_datasets"
 )
 _MIX = flags.DEFINE_string(
   "mix",
@@ -68,13 +100,14 @@ def _print(report) -> None:
     f"{report.samples} samples in {report.output}, {report.seconds:.1f} s",
     file=sys.stderr,
   )
-  for skipped in report.skipped[:5]:
-    print(f"skipped {skipped['path']}: {skipped['reason']}", file=sys.stderr)
-  if len(report.skipped) > 5:
-    print(
-      f"skipped {len(report.skipped)} files in all; the manifest lists them",
-      file=sys.stderr,
-    )
+  _print_skipped(report.skipped, "files or records", "; the manifest lists them")
+
+
+def _print_skipped(skipped: list[dict[str, str]], what: str, where: str = "") -> None:
+  for one in skipped[:5]:
+    print(f"skipped {one['path']}: {one['reason']}", file=sys.stderr)
+  if len(skipped) > 5:
+    print(f"skipped {len(skipped)} {what} in all{where}", file=sys.stderr)
 
 
 def main(arguments: list[str]) -> int:
@@ -85,13 +118,14 @@ def main(arguments: list[str]) -> int:
   from liquid_tf.convert import convert
   from liquid_tf.manifest import ManifestError
 
-  if os.path.isfile(_INPUT.value):
+  if _EXPORT.value is not None:
+    return _export()
+  if _is_image():
     return _convert_image()
+  _refuse(_OF_EXPORTS - _OF_DATASETS, "is of --export")
+  _refuse(_OF_IMAGES - _OF_DATASETS, "is of a single image, and --input is none")
   if _MIX.value is None:
     raise _cli.FlagsError("--mix must be given, as --mix=png:6,raw:4")
-  for name in ("l3_version", "l3_patch"):
-    if flags.FLAGS[name].present:
-      raise _cli.FlagsError(f"--{name} is of a single image, and --input is none")
   try:
     report = _convert(convert)
   except ManifestError:
@@ -104,7 +138,28 @@ def main(arguments: list[str]) -> int:
   return 0
 
 
-# What a single image takes of the flags above.
+def _is_image() -> bool:
+  """Whether a single image is to be converted, and not a file of records."""
+  from liquid_tf._convert import single
+
+  if not os.path.isfile(_INPUT.value) or _INPUT.value.endswith(".rec"):
+    return False
+  return _MIX.value is None or single.format_of(_OUTPUT.value) is not None
+
+
+def _names() -> set[str]:
+  module = sys.modules[__name__]
+  return {flag.name for flag in flags.FLAGS.get_key_flags_for_module(module)}
+
+
+def _refuse(names: set[str], why: str) -> None:
+  """Raises FlagsError if one of these flags was given."""
+  for name in sorted(names):
+    if flags.FLAGS[name].present:
+      raise _cli.FlagsError(f"--{name} {why}")
+
+
+# What a single image, an export and a conversion take of the flags above.
 _OF_IMAGES = {
   "input",
   "output",
@@ -116,14 +171,35 @@ _OF_IMAGES = {
   "l3_patch",
   "json",
 }
+_OF_EXPORTS = {
+  "input",
+  "output",
+  "export",
+  "export_format",
+  "export_split",
+  "image_feature",
+  "label_feature",
+  "workers",
+  "shard_size",
+  "overwrite",
+  "jpeg_quality",
+  "png_level",
+  "on_error",
+  "json",
+}
+_OF_DATASETS = _names() - {
+  "export",
+  "export_format",
+  "export_split",
+  "l3_version",
+  "l3_patch",
+}
 
 
 def _convert_image() -> int:
   from liquid_tf._convert import single
 
-  for flag in flags.FLAGS.get_key_flags_for_module(sys.modules[__name__]):
-    if flag.present and flag.name not in _OF_IMAGES:
-      raise _cli.FlagsError(f"--{flag.name} must not be given for a single image")
+  _refuse(_names() - _OF_IMAGES, "must not be given for a single image")
   if _L3_VERSION.value not in (1, 2):
     raise _cli.FlagsError(f"--l3_version ({_L3_VERSION.value}) must be 1 or 2")
   try:
@@ -151,6 +227,46 @@ def _convert_image() -> int:
   return 0
 
 
+def _export() -> int:
+  from liquid_tf.export import export
+  from liquid_tf.manifest import ManifestError
+
+  _refuse(_names() - _OF_EXPORTS, "must not be given with --export")
+  options = {
+    name: flags.FLAGS[name].value
+    for name in ("image_feature", "label_feature", "on_error")
+    if flags.FLAGS[name].present
+  }
+  try:
+    report = export(
+      _INPUT.value,
+      _OUTPUT.value,
+      _EXPORT.value,
+      split=_EXPORT_SPLIT.value,
+      image_format=_EXPORT_FORMAT.value,
+      shard_size=_SHARD_SIZE.value,
+      jpeg_quality=_JPEG_QUALITY.value,
+      png_level=_PNG_LEVEL.value,
+      workers=_WORKERS.value,
+      overwrite=_OVERWRITE.value,
+      **options,
+    )
+  except ManifestError:
+    raise  # A ValueError too, but not of a flag.
+  except ValueError as error:
+    raise _cli.FlagsError(str(error)) from error
+  if _JSON.value:
+    _cli.print_json(report.to_dict())
+  formats = ", ".join(f"{count} {name}" for name, count in report.formats.items())
+  print(
+    f"{sum(report.samples.values())} samples ({formats}, {_cli.size(report.bytes)}) in "
+    f"{report.output}, {report.seconds:.1f} s",
+    file=sys.stderr,
+  )
+  _print_skipped(report.skipped, "samples")
+  return 0
+
+
 def _pcr_groups() -> list[int] | None:
   groups = _PCR_GROUPS.value
   if groups is None:
@@ -171,6 +287,10 @@ def _convert(convert):
     seed=_SEED.value,
     masks=_MASKS.value,
     splits=_SPLITS.value,
+    image_feature=_IMAGE_FEATURE.value,
+    label_feature=_LABEL_FEATURE.value,
+    features=_FEATURES.value,
+    tfds_dir=_TFDS_DIR.value,
     channels=_CHANNELS.value,
     workers=_WORKERS.value,
     shard_size=_SHARD_SIZE.value,

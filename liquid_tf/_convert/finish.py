@@ -24,9 +24,10 @@ _PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 def _fingerprint(source: Source, scan: np.ndarray) -> str:
   digest = hashlib.sha256()
-  for file, row in zip(source.files, scan):
-    parts = [(file.path, file.size, row["crc32c"])]
-    if source.masks is not None:
+  for position, row in enumerate(scan):
+    parts = [(source.path(position), source.sizes[position], row["crc32c"])]
+    if source.has_masks:
+      file = source.files[source.file_of[position]]
       parts.append((file.mask, file.mask_size, row["mask_crc32c"]))
     for path, size, crc in parts:
       digest.update(os.fsencode(path) + b"\0%d %d\n" % (size, crc))
@@ -70,6 +71,7 @@ def finish(
   split_of: np.ndarray,
   plans: Sequence[ShardPlan],
   shards: Sequence[tuple[int, int, np.ndarray, np.ndarray]],
+  label: dict[str, Any] | None,
   arguments: dict[str, Any],
 ) -> None:
   """Writes the `.idx` files, the indices and at last the manifest.
@@ -97,15 +99,20 @@ def finish(
     }
   }
   supervised = ["image"]
-  if source.classes is not None:
-    features["label"] = {"dtype": "int64", "shape": [], "classes": source.classes}
-    supervised.append("label")
-  if source.masks is not None:
+  if label is not None:
+    features["label"] = label
+    # Batches have no room for labels of unequal number.
+    if None not in label["shape"]:
+      supervised.append("label")
+  if source.has_masks:
     features["mask"] = {
       "dtype": f"uint{table['mask_bits'][0]}",
       "shape": [height, width, 1],
       "example": masks.FEATURE,
     }
+  features |= source.features
+  if "mask" in features:
+    features["mask"] = features["mask"] | {"shape": [height, width, 1]}
     supervised.append("mask")
 
   formats = {}

@@ -17,10 +17,13 @@ from liquid_tf._convert.source import Source
 from liquid_tf._files import sync_directory
 from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
 
-# What the scan learns of one file. `bits` 0: it cannot be a sample.
+# What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
+# label of those that have one.
 SCAN_DTYPE = np.dtype(
   [
     ("done", "?"),
+    ("labels", "<u4"),
+    ("label", "<f4"),
     ("format", "u1"),
     ("height", "<u4"),
     ("width", "<u4"),
@@ -37,8 +40,9 @@ SCAN_DTYPE = np.dtype(
 _TABLES = """
 CREATE TABLE arguments (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE files (
-  position INTEGER PRIMARY KEY, path BLOB, size INTEGER, mtime INTEGER,
-  mask BLOB, mask_size INTEGER, mask_mtime INTEGER, row BLOB, error TEXT);
+  number INTEGER PRIMARY KEY, path BLOB, size INTEGER, mtime INTEGER,
+  mask BLOB, mask_size INTEGER, mask_mtime INTEGER);
+CREATE TABLE samples (position INTEGER PRIMARY KEY, row BLOB, error TEXT);
 CREATE TABLE shards (
   name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB, parts BLOB);
 """
@@ -89,10 +93,10 @@ class Journal:
       [(name, json.dumps(value)) for name, value in arguments.items()],
     )
     self._db.executemany(
-      "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
-      [
+      "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
+      (
         (
-          position,
+          number,
           os.fsencode(file.path),
           file.size,
           file.mtime_ns,
@@ -100,8 +104,8 @@ class Journal:
           file.mask_size,
           file.mask_mtime_ns,
         )
-        for position, file in enumerate(source.files)
-      ],
+        for number, file in enumerate(source.files)
+      ),
     )
     self._db.execute("COMMIT")
 
@@ -111,8 +115,8 @@ class Journal:
     """Reads the journal of a conversion with these arguments and this source.
 
     Returns:
-      The scan so far (shape [files], SCAN_DTYPE), the errors by position, and the
-      positions of files that were touched since they were scanned.
+      The scan so far (shape [samples], SCAN_DTYPE), the errors by position, and the
+      positions of scanned samples whose files were touched since.
 
     Raises:
       ConvertError: arguments or source are not those that the journal was started with.
@@ -124,9 +128,24 @@ class Journal:
           f"({json.dumps(arguments.get(name))}) was {text} when the conversion began; "
           "give the same again, or start over with overwrite=True (--overwrite)"
         )
-    scan = np.zeros(len(source.files), SCAN_DTYPE)
+    touched = self._check_files(source)
+    scan = np.zeros(len(source), SCAN_DTYPE)
     errors: dict[int, str] = {}
-    touched = []
+    for position, row, error in self._db.execute("SELECT * FROM samples"):
+      if position >= len(scan):
+        raise changed_source(self._directory, "it has fewer samples")
+      scan[position] = np.frombuffer(row, SCAN_DTYPE)[0]
+      if error:
+        errors[position] = error
+    again = scan["done"] & touched[source.file_of]
+    return scan, errors, np.flatnonzero(again).tolist()
+
+  def _check_files(self, source: Source) -> np.ndarray:
+    """Checks that the files are still those; returns which were touched, bool [files].
+
+    Raises:
+      ConvertError: one was added, removed or changed.
+    """
     known = {}
     for row in self._db.execute("SELECT * FROM files"):
       known[os.fsdecode(row[1])] = row
@@ -134,33 +153,28 @@ class Journal:
     added = [file.path for file in source.files if file.path not in known]
     removed = sorted(path for path in known if path not in paths)
     changed = []
-    for position, file in enumerate(source.files):
+    touched = np.zeros(len(source.files), bool)
+    for number, file in enumerate(source.files):
       row = known.get(file.path)
       if row is None:
         continue
-      _, _, size, mtime, mask, mask_size, mask_mtime, scanned, error = row
+      _, _, size, mtime, mask, mask_size, mask_mtime = row
       if (size, os.fsdecode(mask), mask_size) != (file.size, file.mask, file.mask_size):
         changed.append(file.path)
-      if scanned is None:
-        continue
-      scan[position] = np.frombuffer(scanned, SCAN_DTYPE)[0]
-      if error:
-        errors[position] = error
-      if (mtime, mask_mtime) != (file.mtime_ns, file.mask_mtime_ns):
-        touched.append(position)
+      touched[number] = (mtime, mask_mtime) != (file.mtime_ns, file.mask_mtime_ns)
     for what, which in (("added", added), ("removed", removed), ("changed", changed)):
       if which:
         raise changed_source(self._directory, f"{what}: {_named(which)}")
-    return scan, errors, touched
+    return touched
 
   def add_scanned(
     self, positions: Iterable[int], scan: np.ndarray, errors: dict[int, str]
   ) -> None:
-    """Journals scanned files."""
+    """Journals scanned samples."""
     self._db.execute("BEGIN")
     self._db.executemany(
-      "UPDATE files SET row = ?, error = ? WHERE position = ?",
-      [(scan[p].tobytes(), errors.get(p), p) for p in positions],
+      "INSERT OR REPLACE INTO samples VALUES (?, ?, ?)",
+      [(p, scan[p].tobytes(), errors.get(p)) for p in positions],
     )
     self._db.execute("COMMIT")
 

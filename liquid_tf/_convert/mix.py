@@ -104,9 +104,14 @@ def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
   """
   shares = parse_shares(splits, "splits")
   for name in shares:
-    if not _SPLIT_NAME.match(name):
+    if not is_split_name(name):
       raise ValueError(f'splits: name ("{name}") must be letters, digits, "_" and "-"')
   return shares
+
+
+def is_split_name(name: str) -> bool:
+  """Whether a split of this name can be part of a file's name."""
+  return bool(_SPLIT_NAME.match(name))
 
 
 def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:

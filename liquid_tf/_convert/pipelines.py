@@ -1,7 +1,6 @@
-"""The tf.data pipelines of a conversion: many files at once, in order."""
+"""The tf.data pipelines of a conversion: many samples at once, in order."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +8,8 @@ import tensorflow as tf
 
 from liquid_tf import _ops
 from liquid_tf._convert import masks
+from liquid_tf._convert.arguments import in_range
+from liquid_tf._convert.source import Source
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Encoding:
   """What encoders are given.
 
   Attributes:
-    channels: of every stored image; None keeps each file's.
+    channels: of every stored image; None keeps each one's.
     jpeg_quality: 1 to 100.
     png_level: zlib's, 0 to 9.
     webp_quality: 0 to 100, of lossy WebP.
@@ -27,13 +28,13 @@ class Encoding:
   png_level: int
   webp_quality: int
 
-
-def _paths(root: str, paths: Sequence[str]) -> list[bytes]:
-  return [os.fsencode(os.path.join(root, path)) for path in paths]
-
-
-def _mask_paths(root: str | None, paths: Sequence[str], count: int) -> list[bytes]:
-  return [b""] * count if root is None else _paths(root, paths)
+  def check(self) -> None:
+    """Raises ValueError unless each is in its range."""
+    if self.channels is not None:
+      in_range("channels", self.channels, 1, 4)
+    in_range("jpeg_quality", self.jpeg_quality, 1, 100)
+    in_range("png_level", self.png_level, 0, 9)
+    in_range("webp_quality", self.webp_quality, 0, 100)
 
 
 def _first_error(*errors: tf.Tensor) -> tf.Tensor:
@@ -41,16 +42,6 @@ def _first_error(*errors: tf.Tensor) -> tf.Tensor:
   for error in reversed(errors[:-1]):
     result = tf.where(tf.equal(error, ""), result, error)
   return result
-
-
-def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-  """Returns a mask as a raw encoding, the CRC-32C of its file, and an error."""
-  contents, crc, read_error = _ops.lib().liquid_read_file(path=path)
-  raw, error = tf.numpy_function(
-    masks.decode_mask, [contents], (tf.string, tf.string), stateful=False
-  )
-  raw, error = tf.ensure_shape(raw, []), tf.ensure_shape(error, [])
-  return raw, crc, _first_error(read_error, error)
 
 
 def _orientation_examples() -> list[bytes]:
@@ -77,143 +68,210 @@ def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
   return data.prefetch(1).with_options(options)
 
 
-def scan(
-  root: str,
-  files: Sequence[str],
-  mask_root: str | None,
-  mask_files: Sequence[str],
-  channels: int | None,
-  workers: int,
+def _samples(
+  source: Source, positions: Sequence[int], targets: Sequence[str] | None, *more
 ) -> tf.data.Dataset:
-  """Reads, identifies and decodes files.
+  """Elements are what `source.load` needs, a tuple, and of `more` one each."""
+  return tf.data.Dataset.from_tensor_slices((source.columns(positions, targets), *more))
+
+
+def scan(
+  source: Source, positions: Sequence[int], channels: int | None, workers: int
+) -> tf.data.Dataset:
+  """Reads, identifies and decodes samples.
 
   Args:
-    root: folder of the images.
-    files: their paths below it.
-    mask_root: folder of the masks, or None.
-    mask_files: as many paths below it, where it is not None.
-    channels: of every image after the scan; None keeps each file's.
-    workers: files at a time.
+    source: where they are.
+    positions: which.
+    channels: of every image after the scan; None keeps each one's.
+    workers: samples at a time.
 
   Returns:
-    A dataset of dicts, in the order of `files`: `format` string, `shape` int64[3],
-    `bits`, `pixels_hash`, `crc32c`, `mask_shape` int64[3], `mask_bits`, `mask_hash`,
-    `mask_crc32c`, and `error`, which is empty where the rest is right.
+    A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3],
+    `bits`, `pixels_hash`, `labels` float32[k], `crc32c`, with masks `mask_shape`
+    int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and `error`, which is empty where
+    the rest is right.
   """
   lib = _ops.lib()
 
-  def scan_one(path, mask_path):
-    contents, crc, read_error = lib.liquid_read_file(path=path)
-    found, shape, bits, pixels_hash, error = lib.liquid_scan_image(
-      contents=contents, channels=channels or 0
-    )
-    result = {
-      "format": found,
-      "shape": shape,
-      "bits": bits,
-      "pixels_hash": pixels_hash,
-      "crc32c": crc,
-      "error": _first_error(read_error, error),
-    }
-    if mask_root is not None:
-      raw, mask_crc, mask_error = _read_mask(mask_path)
+  def scan_one(columns):
+    loaded = source.load(*columns)
+    result = {key: loaded[key] for key in ("labels", "crc32c", "error")}
+    if source.knows_pixels(channels):
+      known = ("format", "shape", "bits", "pixels_hash")
+      result |= {key: loaded[key] for key in known}
+    else:
+      found, shape, bits, pixels_hash, error = lib.liquid_scan_image(
+        contents=loaded["image"], channels=channels or 0
+      )
+      result |= {
+        "format": found,
+        "shape": shape,
+        "bits": bits,
+        "pixels_hash": pixels_hash,
+        "error": _first_error(loaded["error"], error),
+      }
+    if source.has_masks:
       _, mask_shape, mask_bits, mask_hash, scan_error = lib.liquid_scan_image(
-        contents=raw, channels=0
+        contents=loaded["mask"], channels=0
       )
       result |= {
         "mask_shape": mask_shape,
         "mask_bits": mask_bits,
         "mask_hash": mask_hash,
-        "mask_crc32c": mask_crc,
-        "error": _first_error(result["error"], mask_error, scan_error),
+        "mask_crc32c": loaded["mask_crc32c"],
+        "error": _first_error(result["error"], scan_error),
       }
     return result
 
-  data = tf.data.Dataset.from_tensor_slices(
-    (_paths(root, files), _mask_paths(mask_root, mask_files, len(files)))
+  return _parallel(_samples(source, positions, None), scan_one, workers)
+
+
+def _stored_as(
+  loaded: dict[str, tf.Tensor], target: tf.Tensor, encoding: Encoding, known: bool
+) -> tuple[tf.Tensor, ...]:
+  """The image in the format `target`: (encoded, shape, bits, pixels_hash, error)."""
+
+  def transcode():
+    return tuple(
+      _ops.lib().liquid_transcode_image(
+        contents=loaded["image"],
+        target=target,
+        channels=encoding.channels or 0,
+        png_level=encoding.png_level,
+        jpeg_quality=encoding.jpeg_quality,
+        webp_quality=encoding.webp_quality,
+      )
+    )
+
+  if not known:
+    return transcode()
+
+  # Its record's checksum was right, so its pixels are what the index says.
+  def copy():
+    known = ("image", "shape", "bits", "pixels_hash", "error")
+    return tuple(loaded[key] for key in known)
+
+  # A WebP may be lossy, and a pcr has scan groups of its own.
+  same = tf.equal(loaded["format"], target) & tf.reduce_all(
+    tf.not_equal(target, ["webp", "pcr"])
   )
-  return _parallel(data, scan_one, workers)
+  return tf.cond(same, copy, transcode)
 
 
 def encode(
-  root: str,
-  files: Sequence[str],
-  mask_root: str | None,
-  mask_files: Sequence[str],
+  source: Source,
+  positions: Sequence[int],
   targets: Sequence[str],
   ids: np.ndarray,
-  labels: np.ndarray,
   encoding: Encoding,
   workers: int,
 ) -> tf.data.Dataset:
-  """Reads files and makes records of them.
+  """Reads samples and makes records of them.
 
   Args:
-    root: folder of the images.
-    files: their paths below it.
-    mask_root: folder of the masks, or None.
-    mask_files: as many paths below it, where it is not None.
+    source: where they are.
+    positions: which.
     targets: name of each record's format, as in a mix.
     ids: shape [n], sample numbers.
-    labels: shape [n, k], float32, k labels a sample.
     encoding: what the encoders are given.
-    workers: files at a time.
+    workers: samples at a time.
 
   Returns:
-    A dataset of dicts, in the order of `files`: `stored` string, a framed record, or
-    for pcr a progressive JPEG file whose `example` goes elsewhere, and
-    `stored_crc32c`; `shape` int64[3], `bits` and `pixels_hash` of what the encoding
-    decodes to; `crc32c` and `mask_crc32c` of the files read, `mask_hash`; and `error`.
+    A dataset of dicts, in the order of `positions`: `stored` string, a framed record,
+    or for pcr a progressive JPEG file whose `example` goes elsewhere, and
+    `stored_crc32c`; `labels` float32[k]; `shape` int64[3], `bits` and `pixels_hash` of
+    what the encoding decodes to; `crc32c` and `mask_crc32c` of what was read,
+    `mask_hash`; and `error`.
   """
   lib = _ops.lib()
-  options = {
-    "png_level": encoding.png_level,
-    "jpeg_quality": encoding.jpeg_quality,
-    "webp_quality": encoding.webp_quality,
-  }
-
+  known = source.knows_pixels(encoding.channels)
   orientations = tf.constant(_orientation_examples())
 
-  def encode_one(path, mask_path, target, sample, label):
-    contents, crc, read_error = lib.liquid_read_file(path=path)
-    encoded, shape, bits, pixels_hash, error = lib.liquid_transcode_image(
-      contents=contents, target=target, channels=encoding.channels or 0, **options
+  def encode_one(columns, target, sample):
+    loaded = source.load(*columns)
+    encoded, shape, bits, pixels_hash, error = _stored_as(
+      loaded, target, encoding, known
     )
     result = {
+      "labels": loaded["labels"],
       "shape": shape,
       "bits": bits,
       "pixels_hash": pixels_hash,
-      "crc32c": crc,
-      "error": _first_error(read_error, error),
+      "crc32c": loaded["crc32c"],
+      "error": _first_error(loaded["error"], error),
     }
-    example = tf.constant(b"")
-    if mask_root is not None:
-      raw, mask_crc, mask_error = _read_mask(mask_path)
+    example = loaded["example"]
+    if source.has_masks:
       png, _, _, mask_hash, png_error = lib.liquid_transcode_image(
-        contents=raw, target="png", channels=0, **options
+        contents=loaded["mask"], target="png", png_level=encoding.png_level
       )
       example = tf.numpy_function(masks.mask_example, [png], tf.string, stateful=False)
       example = tf.ensure_shape(example, [])
       result |= {
-        "mask_crc32c": mask_crc,
+        "mask_crc32c": loaded["mask_crc32c"],
         "mask_hash": mask_hash,
-        "error": _first_error(result["error"], mask_error, png_error),
+        "error": _first_error(result["error"], png_error),
       }
     # A failed sample has no image, and a record without one no example.
     example = tf.where(tf.equal(result["error"], ""), example, b"")
     framed = lib.liquid_pack_record(
-      image=encoded, labels=label, id=sample, example=example
+      image=encoded, labels=loaded["labels"], id=sample, example=example
     )
     result["stored"] = framed
     if "pcr" in targets:
       result["stored"] = tf.where(tf.equal(target, "pcr"), encoded, framed)
-      orientation = lib.liquid_jpeg_orientation(contents=contents)
+      orientation = lib.liquid_jpeg_orientation(contents=loaded["image"])
       result["example"] = example + tf.gather(orientations, orientation)
     result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
     return result
 
-  mask_paths = _mask_paths(mask_root, mask_files, len(files))
-  data = tf.data.Dataset.from_tensor_slices(
-    (_paths(root, files), mask_paths, list(targets), ids, labels)
-  )
+  data = _samples(source, positions, targets, list(targets), ids)
   return _parallel(data, encode_one, workers)
+
+
+def export(
+  source: Source,
+  positions: Sequence[int],
+  image_format: str | None,
+  encoding: Encoding,
+  workers: int,
+) -> tf.data.Dataset:
+  """Reads samples of a dataset and gives their images formats that others read.
+
+  Args:
+    source: a dataset's, which knows its pixels.
+    positions: which.
+    image_format: of every image; None copies PNG and JPEG, also the JPEG files of the
+      format pcr, and makes PNG of all others.
+    encoding: what the encoders are given.
+    workers: samples at a time.
+
+  Returns:
+    A dataset of dicts, in the order of `positions`: `image` and `format` string,
+    `shape` int64[3], `labels` float32[k], `example` string, and `error`, which is empty
+    where the rest is right.
+  """
+
+  def export_one(columns):
+    loaded = source.load(*columns)
+    if image_format is None:
+      stored = loaded["format"]
+      kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))
+      other = tf.where(tf.equal(stored, "pcr"), "jpeg", "png")
+      target = tf.where(kept, stored, other)
+    else:
+      target = tf.constant(image_format)
+    image, shape, _, _, error = _stored_as(loaded, target, encoding, known=True)
+    return {
+      "image": image,
+      "format": target,
+      "shape": shape,
+      "labels": loaded["labels"],
+      "example": loaded["example"],
+      "error": _first_error(loaded["error"], error),
+    }
+
+  # Of several encodings, PNG needs the least work.
+  wanted = [image_format or "png"] * len(positions)
+  return _parallel(_samples(source, positions, wanted), export_one, workers)

@@ -1,4 +1,4 @@
-"""The first pass: what is in every file."""
+"""The first pass: what every sample is."""
 
 import time
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.source import Source
 from liquid_tf.manifest import FORMATS
 
-# Scanned files are journaled this often; a kill costs as much of the scan.
+# Scanned samples are journaled this often; a kill costs as much of the scan.
 _SECONDS = 1.0
 
 
 def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
-  """One row of the scan, and why the file cannot be a sample ("" if it can)."""
+  """One row of the scan, and why it cannot be a sample ("" if it can)."""
   row = np.zeros((), SCAN_DTYPE)
   row["done"] = True
   row["crc32c"] = element["crc32c"]
@@ -26,6 +26,9 @@ def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
   error = element["error"].decode(errors="replace")
   if error:
     return row, error
+  row["labels"] = len(element["labels"])
+  if row["labels"] == 1:
+    row["label"] = element["labels"][0]
   height, width, channels = element["shape"]
   if has_mask:
     mask_height, mask_width, _ = element["mask_shape"]
@@ -52,42 +55,34 @@ def scan_source(
   workers: int,
   progress: Progress,
 ) -> None:
-  """Scans the files that are not yet scanned, and those that were touched since.
+  """Scans the samples that are not yet scanned, and those that were touched since.
 
   Args:
-    source: the files.
+    source: the samples.
     journal: gets the results in batches.
-    scan: shape [files], SCAN_DTYPE; completed in place.
-    errors: why a file cannot be a sample, by position; completed in place.
-    touched: positions of scanned files whose time has changed.
-    channels: of every image; None keeps each file's.
-    workers: files at a time.
-    progress: is told of each file.
+    scan: shape [samples], SCAN_DTYPE; completed in place.
+    errors: why one cannot be a sample, by position; completed in place.
+    touched: positions of scanned samples whose file's time has changed.
+    channels: of every image; None keeps each one's.
+    workers: samples at a time.
+    progress: is told of each.
 
   Raises:
-    ConvertError: a touched file has changed.
+    ConvertError: a touched sample has changed.
   """
-  positions = [p for p in range(len(scan)) if not scan[p]["done"]]
-  positions += list(touched)
+  positions = [*np.flatnonzero(~scan["done"]).tolist(), *touched]
   progress.start("scan", len(scan), len(scan) - len(positions))
   if not positions:
     return
-  has_mask = source.masks is not None
-  data = pipelines.scan(
-    source.root,
-    [source.files[p].path for p in positions],
-    source.masks,
-    [source.files[p].mask for p in positions] if has_mask else [],
-    channels,
-    workers,
-  )
+  has_mask = source.has_masks
+  data = pipelines.scan(source, positions, channels, workers)
   batch: list[int] = []
   last = time.monotonic()
   for position, element in zip(positions, data.as_numpy_iterator()):
     row, error = _row(element, has_mask)
     if scan[position]["done"] and row != scan[position]:
       journal.add_scanned(batch, scan, errors)
-      raise changed_source("the conversion", f"changed: {source.files[position].path}")
+      raise changed_source("the conversion", f"changed: {source.path(position)}")
     scan[position] = row
     if error:
       errors[position] = error
@@ -100,7 +95,7 @@ def scan_source(
 
 
 def _examples(source: Source, positions: np.ndarray) -> str:
-  names = [source.files[p].path for p in positions[:5]]
+  names = [source.path(p) for p in positions[:5]]
   more = f" and {len(positions) - 5} more" if len(positions) > 5 else ""
   return ", ".join(names) + more
 
@@ -109,8 +104,8 @@ def check_uniform(source: Source, scan: np.ndarray, good: np.ndarray) -> None:
   """Raises ConvertError unless all samples have the same channels and depth.
 
   Args:
-    source: the files.
-    scan: shape [files], SCAN_DTYPE.
+    source: the samples.
+    scan: shape [samples], SCAN_DTYPE.
     good: positions of the samples.
   """
   checks = [
@@ -122,7 +117,7 @@ def check_uniform(source: Source, scan: np.ndarray, good: np.ndarray) -> None:
       "choose one with channels= (--channels)",
     ),
   ]
-  if source.masks is not None:
+  if source.has_masks:
     advice = "store all masks with one depth"
     checks.append(("mask_bits", "mask depths", "bits", advice))
   for field, what, unit, advice in checks:

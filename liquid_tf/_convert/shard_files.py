@@ -21,9 +21,8 @@ class RecordFile:
     self._file = file
     self._size = self._crc = 0
 
-  def add(self, element: dict, label: int) -> int:
+  def add(self, element: dict) -> int:
     """Adds a sample; returns what the index has as its offset."""
-    del label  # The record holds it.
     offset = self._size
     self._file.write(element["stored"])
     self._crc = manifest.crc32c(element["stored"], self._crc)
@@ -50,10 +49,11 @@ class PcrFile:
     self._labels: list[int] = []
     self._examples: list[bytes] = []
 
-  def add(self, element: dict, label: int) -> int:
+  def add(self, element: dict) -> int:
     """Adds a sample; returns what the index has as its offset."""
+    labels = element["labels"]
     self._images.append(element["stored"])
-    self._labels.append(label)
+    self._labels.append(int(labels[0]) if len(labels) else -1)
     self._examples.append(element["example"])
     return len(self._images) - 1
 

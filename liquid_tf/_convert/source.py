@@ -1,26 +1,33 @@
-"""Which files a source consists of, and what folders say about them."""
+"""What a conversion reads: samples in a fixed order, each readable by its position."""
 
 import dataclasses
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _ops
 from liquid_tf._convert.errors import ConvertError
 
-# Top folders of these names, and no others, are splits. In this order.
+# Top folders of these names, and no others, are splits; and so are files of records
+# whose names begin with one. In this order.
 SPLITS = ("train", "val", "valid", "validation", "test")
 DEFAULT_SPLIT = "train"
 
+_SPLIT_OF_FILE = re.compile(rf"({'|'.join(sorted(SPLITS, key=len)[::-1])})(?![A-Za-z])")
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class SourceFile:
-  """One image file.
+  """A file of a source, with what shows that it has changed.
 
   Attributes:
     path: below the source, with "/" between folders.
     size: bytes.
     mtime_ns: when it was last changed.
-    split: name of its split.
-    label: position of its class in `Source.classes`; -1 without classes.
     mask: path of its mask below the masks; "" without masks.
     mask_size: bytes of the mask.
     mask_mtime_ns: when the mask was last changed.
@@ -29,223 +36,215 @@ class SourceFile:
   path: str
   size: int
   mtime_ns: int
-  split: str
-  label: int = -1
   mask: str = ""
   mask_size: int = 0
   mask_mtime_ns: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
-  """A listed source.
+class Sample(NamedTuple):
+  """One sample as a source holds it.
 
   Attributes:
-    root: its folder.
-    masks: the folder of the masks, or None.
-    kind: "folders", "masks" or "images".
-    classes: sorted names, or None.
-    splits: names in order.
-    files: ascending by the bytes of `path`.
-    skipped: (path, reason) of files that cannot be samples.
+    image: an encoded image.
+    labels: shape [k], float32.
+    example: a serialized tf.train.Example of other features, or empty.
   """
 
-  root: str
-  masks: str | None
-  kind: str
-  classes: list[str] | None
-  splits: list[str]
-  files: list[SourceFile]
-  skipped: list[tuple[str, str]]
+  image: bytes
+  labels: np.ndarray
+  example: bytes = b""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Entry:
-  path: str
-  size: int
-  mtime_ns: int
+class SampleError(Exception):
+  """A sample that cannot be read; the message says why, and where in its file."""
 
 
-def _bytes(path: str) -> bytes:
-  return os.fsencode(path)
+class Source:
+  """Samples of one kind of source. Immutable.
+
+  Sample numbers follow the order, so it depends on names and contents alone. Only what
+  is said of each sample below is in memory; the samples stay in their files.
+
+  Attributes:
+    root: the folder that paths are below.
+    kind: what the manifest calls it.
+    classes: names of the classes, which labels are positions in; None where nothing
+      names them.
+    splits: names in order.
+    files: every file that is read.
+    file_of: shape [samples], position in `files`.
+    split_of: shape [samples], position in `splits`.
+    sizes: shape [samples], bytes that a sample takes in its file.
+    skipped: (path, reason) of files that cannot be samples.
+    features: the manifest's entries of features that the samples' examples hold.
+    has_masks: whether `load` gives a mask with each image.
+  """
+
+  def __init__(
+    self,
+    root: str,
+    kind: str,
+    files: list[SourceFile],
+    file_of: np.ndarray,
+    split_of: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    splits: Sequence[str] = (DEFAULT_SPLIT,),
+    classes: list[str] | None = None,
+    skipped: Sequence[tuple[str, str]] = (),
+    features: dict[str, dict[str, Any]] | None = None,
+    has_masks: bool = False,
+  ):
+    self.root = root
+    self.kind = kind
+    self.files = files
+    self.file_of = file_of
+    self.split_of = split_of
+    self.sizes = sizes
+    self.splits = list(splits)
+    self.classes = classes
+    self.skipped = list(skipped)
+    self.features = features or {}
+    self.has_masks = has_masks
+
+  def __len__(self) -> int:
+    return len(self.file_of)
+
+  def path(self, position: int) -> str:
+    """Where a sample is, for people."""
+    return self.files[self.file_of[position]].path
+
+  def knows_pixels(self, channels: int | None) -> bool:
+    """Whether `load` says what images decode to, at that number of channels.
+
+    Then it gives `format`, `shape`, `bits` and `pixels_hash` too.
+    """
+    del channels
+    return False
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    """What `load` needs of each sample.
+
+    Args:
+      positions: of the samples.
+      targets: name of the format, as in a mix, that each is wanted in, for a source
+        that has it in several; None for whichever is best.
+
+    Returns:
+      Arrays or lists, as long as `positions`.
+    """
+    raise NotImplementedError
+
+  def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Reads a sample inside a tf.data graph.
+
+    Args:
+      *columns: an element of each of `columns`.
+
+    Returns:
+      `image` string, `labels` float32 [k], `example` string, `crc32c` int64 by which a
+      change is seen, and `error`, which is empty where the rest is right; with masks
+      `mask` string, a raw encoding, and `mask_crc32c`.
+    """
+    raise NotImplementedError
 
 
-def _scan(folder: str) -> list[os.DirEntry]:
-  try:
-    with os.scandir(folder) as entries:
-      return sorted(entries, key=lambda entry: _bytes(entry.name))
-  except OSError as error:
-    raise ConvertError(f"cannot list {folder}: {error.strerror}") from error
+class RecordSource(Source):
+  """A source whose records are read by Python: reads and decoders leave its lock."""
 
+  def read(self, position: int) -> Sample:
+    """Reads a sample.
 
-def _walk(
-  root: str, below: str, skipped: list[tuple[str, str]], parents: tuple[str, ...] = ()
-) -> Iterator[_Entry]:
-  """Yields every visible file under root/below; follows links, but not in circles."""
-  folder = os.path.join(root, below)
-  real = os.path.realpath(folder)
-  if real in parents:
-    skipped.append((below, "is a link to a folder above it"))
-    return
-  for entry in _scan(folder):
-    path = f"{below}/{entry.name}" if below else entry.name
-    if entry.name.startswith("."):
-      skipped.append((path, "is hidden"))
-    elif entry.is_dir():
-      yield from _walk(root, path, skipped, (*parents, real))
-    elif entry.is_file():
-      stat = entry.stat()
-      yield _Entry(path, stat.st_size, stat.st_mtime_ns)
-    else:
-      skipped.append((path, "is not a file"))
+    Raises:
+      SampleError: it is damaged, or is not what the conversion was told to look for.
+      OSError: its file cannot be read.
+    """
+    raise NotImplementedError
 
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    del targets
+    return (np.asarray(positions, np.int64),)
 
-def _is_inside(path: str, folder: str) -> bool:
-  return os.path.commonpath([path, folder]) == folder
+  def load(self, position: tf.Tensor) -> dict[str, tf.Tensor]:
+    def read(position):
+      try:
+        return *self.read(int(position)), b""
+      except (SampleError, OSError) as error:
+        return b"", np.zeros(0, np.float32), b"", str(error).encode(errors="replace")
 
-
-def check_places(source: str, masks: str | None, output: str) -> None:
-  """Raises ConvertError unless source, masks and output are apart from each other."""
-  for name, folder in (("source", source), ("masks", masks)):
-    if folder is None:
-      continue
-    if not os.path.isdir(folder):
-      raise ConvertError(f'{name} ("{folder}") must be an existing folder')
-    real, real_output = os.path.realpath(folder), os.path.realpath(output)
-    if _is_inside(real_output, real):
-      raise ConvertError(f'output ("{output}") must not be inside {name} ("{folder}")')
-    if _is_inside(real, real_output):
-      raise ConvertError(f'{name} ("{folder}") must not be inside output ("{output}")')
-  if masks is not None:
-    real, real_masks = os.path.realpath(source), os.path.realpath(masks)
-    if _is_inside(real_masks, real) or _is_inside(real, real_masks):
-      raise ConvertError(
-        f'masks ("{masks}") and source ("{source}") must be folders side by side'
-      )
-
-
-def _folders(entries: list[os.DirEntry]) -> list[str]:
-  return [e.name for e in entries if e.is_dir() and not e.name.startswith(".")]
-
-
-def _pair_masks(
-  files: list[tuple[str, _Entry]], masks: str, skipped: list[tuple[str, str]]
-) -> list[SourceFile]:
-  """Gives each image the mask of the same path, extension aside."""
-  by_stem: dict[str, _Entry] = {}
-  for entry in _walk(masks, "", skipped):
-    stem = os.path.splitext(entry.path)[0]
-    if stem in by_stem:
-      raise ConvertError(
-        f'masks ("{masks}") must hold one mask an image, but has '
-        f"{by_stem[stem].path} and {entry.path}"
-      )
-    by_stem[stem] = entry
-  result, used = [], set()
-  for split, image in files:
-    stem = os.path.splitext(image.path)[0]
-    mask = by_stem.get(stem)
-    if mask is None:
-      skipped.append((image.path, "has no mask"))
-      continue
-    used.add(stem)
-    result.append(
-      SourceFile(
-        path=image.path,
-        size=image.size,
-        mtime_ns=image.mtime_ns,
-        split=split,
-        mask=mask.path,
-        mask_size=mask.size,
-        mask_mtime_ns=mask.mtime_ns,
-      )
+    outputs = (tf.string, tf.float32, tf.string, tf.string)
+    image, labels, example, error = tf.numpy_function(
+      read, [position], outputs, stateful=False
     )
-  for stem, mask in by_stem.items():
-    if stem not in used:
-      name = os.path.basename(os.path.abspath(masks))
-      skipped.append((f"{name}/{mask.path}", "is a mask without an image"))
-  return result
+    crc = _ops.lib().liquid_crc32c(tf.ensure_shape(image, []), 0)
+    return {
+      "image": tf.ensure_shape(image, []),
+      "labels": tf.ensure_shape(labels, [None]),
+      "example": tf.ensure_shape(example, []),
+      "crc32c": _ops.lib().liquid_crc32c(tf.ensure_shape(example, []), crc),
+      "error": tf.ensure_shape(error, []),
+    }
 
 
-def list_source(root: str, masks: str | None = None) -> Source:
-  """Lists a folder of class folders, of images, or of images with masks.
-
-  Args:
-    root: the folder. If it holds folders named as in SPLITS and nothing else visible,
-      each of them is a split.
-    masks: a folder with a mask for each image, at the same path with any extension.
-
-  Returns:
-    The source. Files that cannot be samples are in `skipped`, none is left out.
+def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
+  """The folder that files have in common, and what they are below it.
 
   Raises:
-    ConvertError: a folder cannot be read, or its layout is ambiguous.
+    ConvertError: one cannot be looked at.
   """
-  skipped: list[tuple[str, str]] = []
-  top = [entry for entry in _scan(root) if not entry.name.startswith(".")]
-  names = [entry.name for entry in top]
-  has_splits = bool(names) and all(
-    entry.is_dir() and entry.name in SPLITS for entry in top
-  )
-  splits = [name for name in SPLITS if name in names] if has_splits else [DEFAULT_SPLIT]
-  below = {name: name if has_splits else "" for name in splits}
+  folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+  result = []
+  for path in paths:
+    try:
+      stat = os.stat(path)
+    except OSError as error:
+      raise ConvertError(f"cannot read {path}: {error.strerror}") from error
+    name = os.path.relpath(path, folder).replace(os.sep, "/")
+    result.append(SourceFile(name, stat.st_size, stat.st_mtime_ns))
+  return folder, result
 
-  classes = None
-  if masks is None:
-    found = {
-      split: _folders(_scan(os.path.join(root, folder)))
-      for split, folder in below.items()
-    }
-    if any(found.values()):
-      without = [split for split, folders in found.items() if not folders]
-      if without:
-        raise ConvertError(
-          f'source ("{root}"): every split must hold class folders, but '
-          f"{', '.join(without)} holds none"
-        )
-      classes = sorted(
-        {name for folders in found.values() for name in folders}, key=_bytes
-      )
-  labels = {name: label for label, name in enumerate(classes or [])}
 
-  files: list[tuple[str, _Entry]] = []
-  result: list[SourceFile] = []
-  for split, folder in below.items():
-    for entry in _walk(root, folder, skipped):
-      inner = entry.path[len(folder) + 1 :] if folder else entry.path
-      if classes is None:
-        files.append((split, entry))
-      elif "/" not in inner:
-        skipped.append((entry.path, "is in no class folder"))
-      else:
-        result.append(
-          SourceFile(
-            path=entry.path,
-            size=entry.size,
-            mtime_ns=entry.mtime_ns,
-            split=split,
-            label=labels[inner.split("/", 1)[0]],
-          )
-        )
-  if masks is not None:
-    result = _pair_masks(files, masks, skipped)
-  elif classes is None:
-    result = [
-      SourceFile(entry.path, entry.size, entry.mtime_ns, split)
-      for split, entry in files
-    ]
-  if not result:
-    reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
-    raise ConvertError(
-      f'source ("{root}") holds no image files{": " + reasons if reasons else ""}'
-    )
-  kind = "masks" if masks is not None else "images" if classes is None else "folders"
-  return Source(
-    root=root,
-    masks=masks,
-    kind=kind,
-    classes=classes,
-    splits=splits,
-    files=sorted(result, key=lambda file: _bytes(file.path)),
-    skipped=skipped,
-  )
+def class_list(names: dict[int, str]) -> list[str] | None:
+  """Names of classes by their numbers, as a list; one without a name has its number.
+
+  None where two have one name, or where numbers are no classes but, far beyond their
+  count, identities or the like.
+  """
+  count = max(names, default=-1) + 1
+  if len(set(names.values())) < len(names) or count > 2 * len(names):
+    return None
+  return [names.get(label, str(label)) for label in range(count)]
+
+
+def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
+  """Splits by the names of files, as train-00000-of-00002 and val.rec say them.
+
+  Returns:
+    Names of the splits, and for each path the position of its split. There is one split
+    unless every file's name begins with one.
+  """
+  found = [_SPLIT_OF_FILE.match(os.path.basename(path)) for path in paths]
+  if not all(found):
+    return [DEFAULT_SPLIT], [0] * len(paths)
+  names = [match.group(1) for match in found]
+  splits = [name for name in SPLITS if name in names]
+  return splits, [splits.index(name) for name in names]
+
+
+def read_range(path: str, offset: int, length: int) -> bytes:
+  """Reads a part of a file. Thread-safe.
+
+  Raises:
+    SampleError: the file ends before it.
+    OSError: the file cannot be read.
+  """
+  with open(path, "rb", buffering=0) as file:
+    parts = []
+    while length:
+      part = os.pread(file.fileno(), length, offset)
+      if not part:
+        raise SampleError(f"its file ends at offset {offset}, {length} bytes too early")
+      parts.append(part)
+      offset += len(part)
+      length -= len(part)
+  return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -58,14 +58,14 @@ def write_shards(
 
   Args:
     directory: the output.
-    source: the files.
-    scan: shape [files], SCAN_DTYPE.
-    good: shape [samples], the position of each sample's file.
+    source: what is converted.
+    scan: shape [positions], SCAN_DTYPE.
+    good: shape [samples], each sample's position in the source.
     plans: every shard of the dataset.
     journal: says which are there, and is told of each.
     encoding: what the encoders are given.
     pcr_groups: the last scan of each scan group of a pcr, or None.
-    workers: files at a time.
+    workers: samples at a time.
     progress: is told of each record.
 
   Returns:
@@ -73,7 +73,7 @@ def write_shards(
     lengths and checksums of its parts, shape [2, parts].
 
   Raises:
-    ConvertError: a sample cannot be stored, or its file has changed.
+    ConvertError: a sample cannot be stored, or it has changed.
     OSError: a shard cannot be written.
   """
   done = {}
@@ -86,19 +86,9 @@ def write_shards(
   progress.start("write", total, total - sum(len(plan.samples) for _, plan in todo))
   if todo:
     samples = np.concatenate([plan.samples for _, plan in todo])
-    files = [source.files[p] for p in good[samples]]
-    labels = np.array([file.label for file in files], np.float32)[:, np.newaxis]
     targets = [plan.target for _, plan in todo for _ in plan.samples]
     data = pipelines.encode(
-      source.root,
-      [file.path for file in files],
-      source.masks,
-      [file.mask for file in files],
-      targets,
-      samples.astype(np.int64),
-      labels if source.classes is not None else labels[:, :0],
-      encoding,
-      workers,
+      source, good[samples], targets, samples.astype(np.int64), encoding, workers
     )
     elements = data.as_numpy_iterator()
     for i, plan in todo:
@@ -128,15 +118,14 @@ def _add_samples(
   for row, sample in zip(rows, plan.samples):
     element = next(elements)
     scanned = scan[good[sample]]
-    file = source.files[good[sample]]
-    _check_element(element, scanned, plan.target, file.path)
+    _check_element(element, scanned, plan.target, source.path(good[sample]))
     height, width, channels = element["shape"]
     values = {
       "sample": sample,
       "split": plan.split,
       "format": FORMATS.index(TARGETS[plan.target][0]),
       "shard": number,
-      "offset": sink.add(element, file.label),
+      "offset": sink.add(element),
       "length": len(element["stored"]),
       "crc32c": element["stored_crc32c"],
       "height": height,

@@ -166,7 +166,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_source_of_nothing_but_damage_is_an_error(self):
     os.makedirs(f"{self.source}/class")
     pathlib.Path(self.source, "class/a.png").write_bytes(b"no")
-    with self.assertRaisesRegex(ConvertError, "none of the 1 files .* class/a.png: "):
+    with self.assertRaisesRegex(ConvertError, "none of the 1 samples .* class/a.png: "):
       self._convert()
     with self.assertRaisesRegex(manifest.ManifestError, "unfinished"):
       manifest.load(self.output)
@@ -253,7 +253,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
         record["shard"].split + "/",
       )
       self.assertStartsWith(record["shard"].path, record["shard"].split + "-")
-    with self.assertRaisesRegex(ConvertError, "folders of splits, train, val, test"):
+    with self.assertRaisesRegex(ConvertError, "splits of its own, train, val, test"):
       self._convert(output=f"{self.root}/other", splits="a:1,b:1")
 
   def test_drawn_splits(self):

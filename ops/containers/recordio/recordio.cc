@@ -4,19 +4,17 @@
 #include <cstring>
 
 #include "ops/containers/recordio/little_endian.h"
+#include "ops/containers/recordio/record_part.h"
 
 namespace liquid {
 namespace {
 
-constexpr size_t kPartHeader = 8;
 constexpr size_t kSampleHeader = 24;
 
 // The header has room for one label and none for "no label": a quiet NaN with
 // these bits stands for it, so that the readers of other projects, which always
 // return a label, return one that nobody mistakes for a class.
 constexpr uint32_t kNoLabel = 0x7fc00000;
-
-enum PartFlag : uint32_t { kWhole = 0, kFirst = 1, kMiddle = 2, kLast = 3 };
 
 void AppendPart(PartFlag flag, const uint8_t* data, size_t size,
                 std::string* out) {
@@ -25,8 +23,6 @@ void AppendPart(PartFlag flag, const uint8_t* data, size_t size,
   out->append(reinterpret_cast<const char*>(data), size);
   out->append((4 - size % 4) % 4, '\0');
 }
-
-std::string At(size_t offset) { return " at offset " + std::to_string(offset); }
 
 uint32_t FloatBits(float value) {
   uint32_t bits;
@@ -52,13 +48,14 @@ Status AppendRecord(ByteSpan payload, std::string* out) {
   out->reserve(out->size() + kPartHeader + payload.size + 4);
   size_t begin = 0;
   bool split = false;
-  for (size_t i = 0; i + 4 <= payload.size; i += 4) {
-    if (LoadLittleEndian<uint32_t>(payload.data + i) != kRecordIOMagic) {
-      continue;
-    }
-    AppendPart(split ? kMiddle : kFirst, payload.data + begin, i - begin, out);
+  while (true) {
+    // From one magic to the next; both lie at multiples of 4.
+    const size_t size =
+        FindMagic(ByteSpan(payload.data + begin, payload.size - begin));
+    if (begin + size == payload.size) break;
+    AppendPart(split ? kMiddle : kFirst, payload.data + begin, size, out);
     split = true;
-    begin = i + 4;
+    begin += size + 4;
   }
   AppendPart(split ? kLast : kWhole, payload.data + begin, payload.size - begin,
              out);
@@ -69,36 +66,20 @@ Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
   size_t position = 0;
   bool joining = false;
   while (true) {
-    if (framed.size - position < kPartHeader) {
-      return DataLoss("record ends inside a part's 8-byte header" +
-                      At(position));
-    }
-    const uint8_t* part = framed.data + position;
-    if (LoadLittleEndian<uint32_t>(part) != kRecordIOMagic) {
-      return DataLoss("no RecordIO magic" + At(position));
-    }
-    const uint32_t word = LoadLittleEndian<uint32_t>(part + 4);
-    const uint32_t flag = word >> 29;
-    const size_t size = word & kRecordIOMaxPart;
-    const size_t padded = (size + 3) / 4 * 4;
-    const bool continues = flag == kMiddle || flag == kLast;
-    if (flag > kLast || continues != joining) {
-      return DataLoss("part flag " + std::to_string(flag) +
-                      (joining ? " inside" : " at the start of") + " a record" +
-                      At(position + 4));
-    }
-    if (padded > framed.size - position - kPartHeader) {
-      return DataLoss("part of " + std::to_string(size) + " bytes" +
-                      At(position) + " passes the end of the record, " +
+    RecordPart part;
+    LIQUID_RETURN_IF_ERROR(ParsePart(framed, position, 0, joining, &part));
+    if (part.framed > framed.size - position) {
+      return DataLoss("part of " + std::to_string(part.size) + " bytes" +
+                      AtOffset(position) + " passes the end of the record, " +
                       std::to_string(framed.size));
     }
-    const ByteSpan data(part + kPartHeader, size);
-    position += kPartHeader + padded;
-    if (flag == kWhole) {
+    const ByteSpan data(framed.data + position + kPartHeader, part.size);
+    position += part.framed;
+    if (part.flag == kWhole) {
       *payload = data;
       break;
     }
-    if (flag == kFirst) {
+    if (part.flag == kFirst) {
       joining = true;
       scratch->clear();
       scratch->reserve(framed.size);
@@ -106,14 +87,14 @@ Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
       AppendLittleEndian<uint32_t>(kRecordIOMagic, scratch);
     }
     scratch->append(reinterpret_cast<const char*>(data.data), data.size);
-    if (flag == kLast) {
+    if (part.flag == kLast) {
       *payload = ByteSpan(scratch->data(), scratch->size());
       break;
     }
   }
   if (position != framed.size) {
     return DataLoss(std::to_string(framed.size - position) +
-                    " bytes follow the record's end" + At(position));
+                    " bytes follow the record's end" + AtOffset(position));
   }
   return OkStatus();
 }
@@ -165,7 +146,7 @@ Status ParseSamplePayload(ByteSpan payload, SampleRecord* sample) {
   if (flag > (payload.size - position) / 4) {
     return DataLoss("flag says " + std::to_string(flag) +
                     " labels, more than the payload's " +
-                    std::to_string(payload.size) + " bytes hold" + At(0));
+                    std::to_string(payload.size) + " bytes hold" + AtOffset(0));
   }
   if (flag > 0) {
     sample->labels.reserve(flag);
@@ -180,7 +161,7 @@ Status ParseSamplePayload(ByteSpan payload, SampleRecord* sample) {
   if (image_size > rest) {
     return DataLoss("id2 says an image of " + std::to_string(image_size) +
                     " bytes, but " + std::to_string(rest) + " are left" +
-                    At(16));
+                    AtOffset(16));
   }
   const size_t size = image_size ? static_cast<size_t>(image_size) : rest;
   sample->image = ByteSpan(payload.data + position, size);

@@ -1,0 +1,66 @@
+"""What a source's labels are: classes, numbers, or vectors of numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.source import Source
+
+# Above it, float32 does not hold every whole number.
+_MOST = 1 << 24
+
+
+def describe(
+  source: Source, samples: np.ndarray, mix: Mapping[str, float]
+) -> dict[str, Any] | None:
+  """The manifest's entry of the labels, or None where there are none.
+
+  One whole number from 0 to 2^24 each: classes, whose names are the source's. One other
+  number each, or k numbers each: float32, shape [1] or [k]. Unequal numbers of them:
+  shape [None].
+
+  Args:
+    source: what is converted.
+    samples: shape [samples], SCAN_DTYPE, of those that are stored.
+    mix: of the dataset.
+
+  Raises:
+    ConvertError: a label is not in the source's classes, or a format of the mix has no
+      room for such labels.
+  """
+  counts = np.unique(samples["labels"])
+  if counts.tolist() == [0]:
+    return None
+  values = samples["label"]
+  if counts.tolist() == [1]:
+    whole = (values == np.floor(values)) & (values >= 0) & (values <= _MOST)
+    if whole.all():
+      return _classes(source, int(values.max()))
+  if "pcr" in mix:
+    raise ConvertError(
+      "mix: format pcr holds one class number a sample, but these have other labels: "
+      "leave pcr out of the mix"
+    )
+  shape = [int(counts[0])] if len(counts) == 1 else [None]
+  return {"dtype": "float32", "shape": shape}
+
+
+def _classes(source: Source, largest: int) -> dict[str, Any]:
+  result = {"dtype": "int64", "shape": []}
+  if source.classes is None:
+    return result
+  if largest >= len(source.classes):
+    raise ConvertError(
+      f"{source.root}: a sample has label {largest}, but there are names of "
+      f"{len(source.classes)} classes only"
+    )
+  return result | {"classes": source.classes}
+
+
+def strata(samples: np.ndarray, label: dict[str, Any] | None) -> np.ndarray:
+  """What a plan takes as classes, shape [samples], int64: 0 where there are none."""
+  if label is None or label["dtype"] != "int64":
+    return np.zeros(len(samples), np.int64)
+  return samples["label"].astype(np.int64)

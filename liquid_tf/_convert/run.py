@@ -1,0 +1,158 @@
+"""A conversion from its first pass to its last."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from liquid_tf import manifest
+from liquid_tf._convert import finish, labels, pipelines, plan, scan, write
+from liquid_tf._convert import mix as mixes
+from liquid_tf._convert import output as outputs
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.journal import SCAN_DTYPE, Journal
+from liquid_tf._convert.progress import Progress
+from liquid_tf._convert.source import Source
+
+
+def check_same(output: str, arguments: dict[str, Any]) -> None:
+  """Raises ConvertError unless the finished dataset was made with these arguments."""
+  data = manifest.load(output)
+  mix = {mixes.TARGETS[name][0]: share for name, share in arguments["mix"].items()}
+  stored = data.data.get("pcr", {})
+  pcr = None if not stored else {key: stored[key] for key in ("images", "groups")}
+  if pcr != arguments["pcr"]:
+    raise ConvertError(
+      f'output ("{output}") already holds a dataset with pcr {pcr}, not '
+      f"{arguments['pcr']}: overwrite=True (--overwrite) replaces it"
+    )
+  for key, given in (
+    ("mix", mix),
+    ("seed", arguments["seed"]),
+    ("encoding", arguments["encoding"]),
+    ("replicated", arguments["replicate"]),
+  ):
+    if data[key] != given:
+      raise ConvertError(
+        f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
+        f"{given}: overwrite=True (--overwrite) replaces it"
+      )
+
+
+def run(
+  source: Source,
+  output: str,
+  arguments: dict[str, Any],
+  encoding: pipelines.Encoding,
+  workers: int,
+  on_error: str,
+  progress: Progress,
+) -> None:
+  """Makes a dataset of a source, or goes on with it.
+
+  Args:
+    source: the samples.
+    output: the dataset's directory, which is there and locked.
+    arguments: all that the dataset's bytes depend on.
+    encoding: what encoders are given.
+    workers: samples at a time.
+    on_error: "skip" or "raise".
+    progress: is told of each sample.
+
+  Raises:
+    ConvertError: the conversion cannot go on; what is done so far is journaled.
+    OSError: a file cannot be read or written.
+  """
+  journal = Journal(output)
+  try:
+    if journal.is_new():
+      journal.start(arguments, source)
+      table, errors, touched = np.zeros(len(source), SCAN_DTYPE), {}, []
+    else:
+      table, errors, touched = journal.resume(arguments, source)
+    outputs.remove_leftovers(output, set(journal.shards()))
+
+    scan.scan_source(
+      source, journal, table, errors, touched, encoding.channels, workers, progress
+    )
+    skipped = source.skipped + [
+      (source.path(position), reason) for position, reason in errors.items()
+    ]
+    skipped.sort(key=lambda pair: os.fsencode(pair[0]))
+    if errors and on_error == "raise":
+      position, reason = min(errors.items())
+      raise ConvertError(
+        f"{source.path(position)} cannot be decoded: {reason}; mend or remove it, "
+        'or skip such files with on_error="skip" (--on_error=skip)'
+      )
+    good = np.flatnonzero(table["bits"])
+    if not len(good):
+      position, reason = min(errors.items())
+      raise ConvertError(
+        f"none of the {len(errors)} samples of {source.root} can be decoded; the "
+        f"first, {source.path(position)}: {reason}"
+      )
+    scan.check_uniform(source, table, good)
+    samples = table[good]
+    mix = arguments["mix"]
+    mixes.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
+
+    label = labels.describe(source, samples, mix)
+    strata = labels.strata(samples, label)
+    sizes = source.sizes[good]
+    pixels = samples["height"].astype(np.int64) * samples["width"]
+    if arguments["splits"]:
+      splits = list(arguments["splits"])
+      split_of = plan.draw_splits(strata, arguments["splits"], arguments["seed"])
+    else:
+      splits = source.splits
+      split_of = source.split_of[good].astype(np.int64)
+    formats = None
+    if not arguments["replicate"]:
+      formats = plan.assign_formats(
+        split_of, strata, pixels, sizes, mix, arguments["seed"]
+      )
+    names = np.array(manifest.FORMATS)[samples["format"]]
+    pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
+    estimates = {
+      target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
+    }
+    pcr = arguments["pcr"] or {"images": 1, "groups": None}
+    plans = plan.plan_shards(
+      split_of,
+      formats,
+      estimates,
+      splits,
+      arguments["shard_size"],
+      arguments["seed"],
+      pcr["images"],
+    )
+    shards = write.write_shards(
+      output,
+      source,
+      table,
+      good,
+      plans,
+      journal,
+      encoding,
+      pcr["groups"],
+      workers,
+      progress,
+    )
+    finish.finish(
+      output,
+      source,
+      table,
+      good,
+      skipped,
+      splits,
+      split_of,
+      plans,
+      shards,
+      label,
+      arguments,
+    )
+    journal.remove()
+  finally:
+    journal.close()
+    progress.close()

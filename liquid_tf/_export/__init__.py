@@ -1,0 +1,1 @@
+"""The steps of an export; `liquid_tf.export` puts them together."""

@@ -1,0 +1,1 @@
+"""RecordIO files by themselves: what `liquid_tf.recordio` exports."""

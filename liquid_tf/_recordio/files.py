@@ -1,0 +1,140 @@
+"""RecordIO files, their indexes, and what a part has of them."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _ops
+from liquid_tf._recordio.errors import RecordIOError
+
+Paths = str | os.PathLike | Sequence[str | os.PathLike]
+
+
+def as_paths(path: Paths) -> list[str]:
+  """One path or several, as a list.
+
+  Raises:
+    ValueError: there is none.
+  """
+  if isinstance(path, str | os.PathLike):
+    return [os.fspath(path)]
+  paths = [os.fspath(one) for one in path]
+  if not paths:
+    raise ValueError("path must name at least one file")
+  return paths
+
+
+def index_path(path: str) -> str:
+  """Where the index of a file is looked for: NAME.idx beside NAME.rec."""
+  return os.path.splitext(path)[0] + ".idx"
+
+
+def size_of(path: str) -> int:
+  """Bytes of a file of any file system.
+
+  Raises:
+    RecordIOError: it cannot be read.
+  """
+  try:
+    return tf.io.gfile.stat(path).length
+  except tf.errors.OpError as error:
+    raise RecordIOError(f"cannot read {path}: {_ops.reason(error)}") from error
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+  """The index of one file.
+
+  Attributes:
+    path: its own.
+    keys: shape [n], int64.
+    offsets: shape [n], int64, of each record's first byte.
+  """
+
+  path: str
+  keys: np.ndarray
+  offsets: np.ndarray
+
+
+def read_index(path: str) -> Index:
+  """Reads a `.idx` file of any file system.
+
+  Raises:
+    RecordIOError: it cannot be read, or is damaged.
+  """
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      contents = file.read()
+  except tf.errors.OpError as error:
+    raise RecordIOError(
+      f"cannot read the index {path}: {_ops.reason(error)}; liquid_tf.recordio."
+      "write_index makes one"
+    ) from error
+  try:
+    index = _ops.lib().liquid_read_record_index(contents=contents)
+  except tf.errors.OpError as error:
+    raise RecordIOError(f"{path}: {_ops.reason(error)}") from error
+  return Index(path, index.keys.numpy(), index.offsets.numpy())
+
+
+def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | None:
+  """The indexes to split by; None to split by bytes.
+
+  Args:
+    paths: the files.
+    index: None or False: none; True: those beside the files; else their paths.
+
+  Raises:
+    ValueError: there are not as many as files.
+    RecordIOError: one cannot be read, or is damaged.
+  """
+  if index is None or index is False:
+    return None
+  names = [index_path(path) for path in paths] if index is True else as_paths(index)
+  if len(names) != len(paths):
+    raise ValueError(
+      f"index ({len(names)} files) must have one for each of {len(paths)} files"
+    )
+  return [read_index(name) for name in names]
+
+
+def split(
+  paths: list[str], indexes: list[Index] | None, part: tuple[int, int]
+) -> np.ndarray:
+  """What a part has of files; see the op SplitRecords.
+
+  Args:
+    paths: the files.
+    indexes: of each file, to split by count; None: by bytes.
+    part: (i, n): the i-th of n.
+
+  Returns:
+    Shape [k, 6], int64.
+
+  Raises:
+    RecordIOError: a file cannot be read, or its index is of another one.
+    ValueError: `part` is wrong.
+  """
+  number, parts = part
+  none = np.zeros(0, np.int64)
+  try:
+    return (
+      _ops.lib()
+      .liquid_split_records(
+        sizes=np.array([size_of(path) for path in paths], np.int64),
+        offsets=np.concatenate([none, *(index.offsets for index in indexes or [])]),
+        counts=np.array([len(index.keys) for index in indexes or []], np.int64),
+        part=number,
+        parts=parts,
+      )
+      .numpy()
+    )
+  except tf.errors.InvalidArgumentError as error:
+    message = _ops.reason(error)
+    if indexes is None or message.startswith("part"):
+      raise ValueError(message) from error
+    names = ", ".join(index.path for index in indexes)
+    raise RecordIOError(f"{names}: {message}") from error

@@ -1,0 +1,74 @@
+"""MXNet's `.lst` files: which image has which labels (docs/formats/recordio.md)."""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from liquid_tf import _ops
+from liquid_tf._files import write_file
+from liquid_tf._recordio.errors import RecordIOError
+
+
+class ListEntry(NamedTuple):
+  """A line of a list.
+
+  Attributes:
+    index: the record's key and id.
+    labels: at least one.
+    path: of the image, relative to a folder that the list does not name.
+  """
+
+  index: int
+  labels: tuple[float, ...]
+  path: str
+
+
+def read_list(path: str | os.PathLike) -> list[ListEntry]:
+  """Reads a `.lst` file of any file system.
+
+  Raises:
+    RecordIOError: it cannot be read, or a line is not `index<TAB>label(s)<TAB>path`.
+  """
+  path = os.fspath(path)
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      text = file.read().decode(errors="surrogateescape")
+  except tf.errors.OpError as error:
+    raise RecordIOError(f"cannot read the list {path}: {_ops.reason(error)}") from error
+  entries = []
+  for number, line in enumerate(text.split("\n"), start=1):
+    if not line.strip():
+      continue
+    try:
+      index, *labels, name = (field.strip() for field in line.split("\t"))
+      if not labels or not name:
+        raise ValueError
+      entries.append(ListEntry(int(index), tuple(map(float, labels)), name))
+    except ValueError:
+      raise RecordIOError(
+        f"{path}, line {number} ({line[:40]!r}) must be an integer, at least one "
+        "number and a path, with tabs between them"
+      ) from None
+  return entries
+
+
+def write_list(path: str | os.PathLike, entries: Iterable[ListEntry]) -> None:
+  """Writes a local `.lst` file, whole or not at all.
+
+  Raises:
+    ValueError: an entry has no label, or a path that no line can hold.
+    OSError: it cannot be written.
+  """
+  lines = []
+  for entry in entries:
+    if not entry.labels or not entry.path or set(entry.path) & set("\t\n\r"):
+      raise ValueError(
+        f"{entry} must have a label, and a path without tabs and line feeds"
+      )
+    # The shortest text that gives the same number again.
+    labels = "".join(f"{float(label)!r}\t" for label in entry.labels)
+    lines.append(f"{int(entry.index)}\t{labels}{entry.path}\n")
+  data = "".join(lines).encode(errors="surrogateescape")
+  write_file(os.path.abspath(os.fspath(path)), data)

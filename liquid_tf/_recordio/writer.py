@@ -1,0 +1,244 @@
+"""Writes RecordIO files and their indexes."""
+
+import contextlib
+import os
+
+import numpy as np
+
+from liquid_tf import _ops
+from liquid_tf._files import AtomicFile, write_file
+from liquid_tf._recordio import files
+from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf._recordio.reader import Reader, fetch
+
+# Payloads that are framed and written at once, in bytes.
+_FLUSH = 4 << 20
+# dmlc-core refuses a longer payload, whatever it is split into.
+_MOST = (1 << 29) - 1
+# Of a file's end, what is read first to find its last record.
+_TAIL = 1 << 20
+
+
+class _Appended:
+  """A file that grows when `commit` is called, or else is as it was.
+
+  Until then a kill leaves bytes behind its end that no index has; `Writer` refuses to
+  append to them where they are not whole records.
+  """
+
+  def __init__(self, path: str):
+    self._path = path
+
+  def __enter__(self) -> "_Appended":
+    self._file = open(self._path, "r+b")
+    self._size = self._file.seek(0, os.SEEK_END)
+    return self
+
+  def write(self, data: bytes) -> None:
+    self._file.write(data)
+
+  def commit(self) -> None:
+    self._file.flush()
+    os.fsync(self._file.fileno())
+    self._file.close()
+
+  def __exit__(self, *unused) -> None:
+    if self._file.closed:
+      return
+    with contextlib.suppress(OSError):
+      self._file.close()
+    os.truncate(self._path, self._size)
+
+
+class Writer:
+  """Writes a local RecordIO file and its index. Not thread-safe.
+
+  A new file appears under its name when `close` is called, or a `with` block ends
+  without an error; otherwise there is none, and an older one stays. Where one is
+  appended to, it is then as it was.
+
+  Args:
+    path: the file, NAME.rec.
+    index: True for NAME.idx beside it, a path, or None for no index.
+    append: write behind the records of an existing file, which has an index unless
+      `index` is None.
+
+  Raises:
+    RecordIOError: the file to append to, or its index, is damaged.
+    OSError: a file cannot be opened.
+    ValueError: `path` is not local.
+  """
+
+  def __init__(
+    self,
+    path: str | os.PathLike,
+    *,
+    index: str | os.PathLike | bool | None = True,
+    append: bool = False,
+  ):
+    path = os.fspath(path)
+    if "://" in path:
+      raise ValueError(f"path ({path}) must be a local file: copy it when it is there")
+    self._path = os.path.abspath(path)
+    self._index = None
+    if index is not None and index is not False:
+      name = files.index_path(path) if index is True else os.fspath(index)
+      self._index = os.path.abspath(name)
+    self._append = append
+    self._payloads: list[bytes] = []
+    self._bytes = 0
+    self._keys: dict[int, None] = {}
+    self._known = 0  # of these keys, how many the index has already
+    self._next_key = 0
+    self._size = 0
+    self._offsets: list[np.ndarray] = []
+    if append:
+      self._look_at_end()
+    self._stack = contextlib.ExitStack()
+    self._file = self._stack.enter_context(
+      _Appended(self._path) if append else AtomicFile(self._path)
+    )
+
+  def _look_at_end(self) -> None:
+    """Refuses to append to what is not whole, or not the index's."""
+    self._size = files.size_of(self._path)
+    try:
+      last = _last_offset(self._path, self._size)
+    except RecordIOError as error:
+      raise RecordIOError(
+        f"cannot append, since the file is damaged: {error}; Reader(repair=True) reads "
+        "what is left of it"
+      ) from error
+    if self._index is None:
+      return
+    index = files.read_index(self._index)
+    if max(index.offsets.tolist(), default=-1) != last:
+      raise RecordIOError(
+        f"cannot append: the last record of {self._path} begins at offset {last}, but "
+        f"{self._index} has another: liquid_tf.recordio.write_index makes it anew"
+      )
+    self._keys = dict.fromkeys(index.keys.tolist())
+    self._known = len(self._keys)
+    self._next_key = max(self._keys, default=-1) + 1
+
+  def write(self, data: bytes, key: int | None = None) -> None:
+    """Adds a record.
+
+    Args:
+      data: its payload, less than 2^29 bytes.
+      key: in the index; by default one more than the largest so far, from 0 on.
+
+    Raises:
+      ValueError: the payload is too long, the key was written before, or there is no
+        index for it.
+      OSError: the disk is full, or the like.
+    """
+    if len(data) > _MOST:
+      raise ValueError(f"data ({len(data)} bytes) must be less than 2^29 bytes")
+    if self._index is None:
+      if key is not None:
+        raise ValueError(f"key ({key}) must be None where there is no index")
+    else:
+      key = self._next_key if key is None else int(key)
+      if key in self._keys or not -(2**63) <= key < 2**63:
+        raise ValueError(f"key ({key}) must be new, and fit into 64 bits")
+      self._keys[key] = None
+      self._next_key = max(self._next_key, key + 1)
+    self._payloads.append(data)
+    # An empty record counts, so that they do not gather without end.
+    self._bytes += len(data) + 1
+    if self._bytes >= _FLUSH:
+      self._flush()
+
+  def _flush(self) -> None:
+    framed, offsets = _ops.lib().liquid_frame_records(payloads=self._payloads)
+    data = framed.numpy()
+    self._file.write(data)
+    if self._index is not None:
+      self._offsets.append(offsets.numpy() + self._size)
+    self._size += len(data)
+    self._payloads, self._bytes = [], 0
+
+  def close(self) -> None:
+    """Writes what is left through to the disk, and then the index.
+
+    Raises:
+      OSError: a file cannot be written.
+    """
+    with self._stack:
+      if self._payloads:
+        self._flush()
+      if not self._append and self._index is not None:
+        # An older index must not stand beside the new records.
+        with contextlib.suppress(FileNotFoundError):
+          os.unlink(self._index)
+      self._file.commit()
+    if self._index is not None:
+      self._write_index()
+
+  def _write_index(self) -> None:
+    offsets = np.concatenate([np.zeros(0, np.int64), *self._offsets])
+    new = np.array(list(self._keys)[self._known :], np.int64)
+    lines = encode_index(new, offsets)
+    if self._append:
+      with open(self._index, "rb") as file:
+        known = file.read()
+      lines = known + (b"" if known.endswith(b"\n") or not known else b"\n") + lines
+    write_file(self._index, lines)
+
+  def __enter__(self) -> "Writer":
+    return self
+
+  def __exit__(self, kind, *unused) -> None:
+    if kind is None:
+      self.close()
+    else:
+      self._stack.close()
+
+
+def _last_offset(path: str, size: int) -> int:
+  """Where the last record of a file begins; -1 where it has none.
+
+  Raises:
+    RecordIOError: the file is damaged there.
+  """
+  tail = _TAIL
+  while True:
+    begin = max(0, size - tail) // 4 * 4
+    row, found = np.array([0, begin, size, begin == 0, 1, -1]), -1
+    while row[1] >= 0:
+      records = fetch(path, row, repair=False)
+      found = max(records.offsets.numpy().tolist(), default=found)
+      row[1], row[3] = records.next.numpy(), 1
+    if found >= 0 or begin == 0:
+      return found
+    tail *= 4
+
+
+def encode_index(keys: np.ndarray, offsets: np.ndarray) -> bytes:
+  """The bytes of a `.idx` file.
+
+  Args:
+    keys: shape [n], int64.
+    offsets: shape [n], int64.
+  """
+  return _ops.lib().liquid_write_record_index(keys=keys, offsets=offsets).numpy()
+
+
+def write_index(
+  path: str | os.PathLike, index: str | os.PathLike | None = None
+) -> None:
+  """Makes the index of a local file anew, with the keys 0, 1, 2, …
+
+  Args:
+    path: the file.
+    index: the index; by default NAME.idx beside NAME.rec.
+
+  Raises:
+    RecordIOError: the file is damaged.
+    OSError: the index cannot be written.
+  """
+  path = os.fspath(path)
+  offsets = np.array([record.offset for record in Reader(path).records()], np.int64)
+  name = files.index_path(path) if index is None else os.fspath(index)
+  write_file(os.path.abspath(name), encode_index(np.arange(len(offsets)), offsets))

@@ -1,0 +1,72 @@
+#include "ops/containers/recordio/record_part.h"
+
+#include "ops/containers/recordio/little_endian.h"
+#include "ops/containers/recordio/recordio.h"
+
+namespace liquid {
+
+std::string AtOffset(uint64_t offset) {
+  return " at offset " + std::to_string(offset);
+}
+
+Status ParsePart(ByteSpan bytes, size_t position, uint64_t base, bool inside,
+                 RecordPart* part) {
+  if (bytes.size - position < kPartHeader) {
+    return DataLoss("record ends inside a part's 8-byte header" +
+                    AtOffset(base + position));
+  }
+  const uint8_t* header = bytes.data + position;
+  if (LoadLittleEndian<uint32_t>(header) != kRecordIOMagic) {
+    return DataLoss("no RecordIO magic" + AtOffset(base + position));
+  }
+  const uint32_t word = LoadLittleEndian<uint32_t>(header + 4);
+  const uint32_t flag = word >> 29;
+  const bool continues = flag == kMiddle || flag == kLast;
+  if (flag > kLast || continues != inside) {
+    return DataLoss("part flag " + std::to_string(flag) +
+                    (inside ? " inside" : " at the start of") + " a record" +
+                    AtOffset(base + position + 4));
+  }
+  part->flag = static_cast<PartFlag>(flag);
+  part->size = word & kRecordIOMaxPart;
+  part->framed = kPartHeader + (part->size + 3) / 4 * 4;
+  return OkStatus();
+}
+
+size_t FindMagic(ByteSpan bytes) {
+  // Blocks without a branch inside are compared as vectors.
+  constexpr size_t kBlock = 64;
+  size_t position = 0;
+  for (; bytes.size - position >= kBlock; position += kBlock) {
+    uint32_t found = 0;
+    for (size_t i = 0; i < kBlock; i += 4) {
+      found |= LoadLittleEndian<uint32_t>(bytes.data + position + i) ==
+               kRecordIOMagic;
+    }
+    if (found != 0) break;
+  }
+  for (; bytes.size - position >= 4; position += 4) {
+    if (LoadLittleEndian<uint32_t>(bytes.data + position) == kRecordIOMagic) {
+      return position;
+    }
+  }
+  return bytes.size;
+}
+
+size_t FindHead(ByteSpan bytes) {
+  size_t position = 0;
+  while (true) {
+    const ByteSpan rest(bytes.data + position, bytes.size - position);
+    const size_t magic = FindMagic(rest);
+    if (magic == rest.size) return bytes.size / 4 * 4;
+    position += magic;
+    RecordPart part;
+    if (bytes.size - position < kPartHeader ||
+        ParsePart(bytes, position, 0, false, &part).ok()) {
+      return position;
+    }
+    position += 4;
+  }
+}
+
+}  // namespace liquid
