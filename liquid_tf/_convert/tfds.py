@@ -222,6 +222,11 @@ def list_tfds(folder: str, names: ExampleNames, on_error: str) -> ExampleSource:
     if name not in features and not any(name.startswith(f + "/") for f in features):
       raise ConvertError(f'{folder} has no feature "{name}", but {", ".join(features)}')
   file_format = info.get("fileFormat", "tfrecord")
+  if file_format not in ("tfrecord", "array_record"):
+    raise ConvertError(
+      f"{folder} holds files of the format {file_format}; prepare it as tfrecord or "
+      "array_record"
+    )
   splits, paths, split_of_file = _shards(folder, info, file_format)
   root, files = stat_files(paths)
   options = {
@@ -230,11 +235,6 @@ def list_tfds(folder: str, names: ExampleNames, on_error: str) -> ExampleSource:
   }
   if file_format == "array_record":
     return ArrayRecordSource(names, root, "tfds", files, split_of_file, **options)
-  if file_format != "tfrecord":
-    raise ConvertError(
-      f"{folder} holds files of the format {file_format}; prepare it as tfrecord or "
-      "array_record"
-    )
   skipped: list[tuple[str, str]] = []
   places = find_places(
     root, [file.path for file in files], skipped if on_error == "skip" else None

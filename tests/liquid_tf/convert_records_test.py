@@ -1,0 +1,198 @@
+"""RecordIO files become samples: labels, class names, indexes, damage."""
+
+import hashlib
+import json
+import os
+import pathlib
+
+import examples
+import numpy as np
+import photos
+import stored
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf import manifest, recordio
+from liquid_tf.convert import ConvertError, convert
+
+_MAGIC = bytes.fromhex("0a23d7ce")
+
+
+class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.output = f"{self.root}/dataset"
+
+  def _write(self, labels, name="train", *, index=True, seed=0) -> list[bytes]:
+    images = examples.images(len(labels), seed)
+    path = f"{self.root}/{name}.rec"
+    with recordio.Writer(path, index=index) as writer:
+      for i, (label, image) in enumerate(zip(labels, images)):
+        header = recordio.Header(label=label, id=100 + i)
+        writer.write(recordio.pack(header, image), *([100 + i] if index else []))
+    self.offsets = [record.offset for record in recordio.Reader(path).records()]
+    return images
+
+  def _convert(self, source="*.rec", mix="png:1,raw:1", **options):
+    output = options.pop("output", self.output)
+    return convert(
+      os.path.join(self.root, source), output, mix, progress=False, **options
+    )
+
+  @parameterized.parameters(True, False)
+  def test_images_and_class_numbers(self, index):
+    images = self._write([0, 1, 5, 1, 0, 2], index=index)
+    report = self._convert(verify=True)
+    self.assertEqual((report.samples, report.skipped), (6, []))
+    for record in stored.records(self.output):
+      self.assertEqual(record["labels"], [[0, 1, 5, 1, 0, 2][record["id"]]])
+      if record["shard"].format == "png":
+        self.assertEqual(record["contents"], images[record["id"]])
+    loaded = manifest.load(self.output)
+    self.assertEqual(loaded["features"]["label"], {"dtype": "int64", "shape": []})
+    self.assertEqual(loaded["source"]["kind"], "recordio")
+
+  def test_an_index_does_not_change_the_bytes(self):
+    self._write([0, 1, 2, 3])
+    self._convert()
+    os.unlink(f"{self.root}/train.idx")
+    self._convert(output=f"{self.root}/other", workers=1)
+    self.assertEqual(photos.files(self.output), photos.files(f"{self.root}/other"))
+
+  def test_lists_name_classes_and_files_are_splits(self):
+    self._write([0, 1, 2, 1])
+    self._write([2, 0], "val", seed=1)
+    for name, lines in (
+      ("train", "100\t0\tcat/a.png\n101\t1\tcow/b.png\n102\t2\tdog/c.png\n"),
+      ("val", "100\t2\tdog/a.png\n101\t0\tcat/b.png\n"),
+    ):
+      pathlib.Path(self.root, f"{name}.lst").write_text(lines)
+    self._convert()
+    loaded = manifest.load(self.output)
+    self.assertEqual(loaded.classes, ["cat", "cow", "dog"])
+    self.assertEqual(loaded["splits"]["val"], {"samples": 2, "index": 1})
+    # A folder of two classes names neither.
+    pathlib.Path(self.root, "val.lst").write_text("100\t2\tcat/a.png\n")
+    self._convert(output=f"{self.root}/unnamed")
+    self.assertIsNone(manifest.load(f"{self.root}/unnamed").classes)
+
+  @parameterized.named_parameters(
+    ("vectors", [(1.0, 2.5), (3.0, 4.0)], {"dtype": "float32", "shape": [2]}),
+    ("unequal", [(1.0,), (3.0, 4.0)], {"dtype": "float32", "shape": [None]}),
+    ("fractions", [0.5, 2.0], {"dtype": "float32", "shape": [1]}),
+    ("negative", [-1.0, 2.0], {"dtype": "float32", "shape": [1]}),
+    ("none", [float("nan")] * 2, None),
+  )
+  def test_labels(self, labels, wanted):
+    self._write(labels)
+    self._convert(verify=True)
+    feature = manifest.load(self.output)["features"].get("label")
+    self.assertEqual(feature, wanted)
+    for record in stored.records(self.output):
+      label = labels[record["id"]]
+      flat = list(label) if isinstance(label, tuple) else [label]
+      self.assertEqual(record["labels"], [] if wanted is None else flat)
+    if wanted and wanted["shape"] == [2]:
+      _, found = next(iter(liquid_tf.dataset(self.output, 2, shuffle=False)))
+      self.assertEqual(sorted(found.numpy().tolist()), sorted(map(list, labels)))
+
+  def test_an_index_of_another_file_is_an_error(self):
+    self._write([0, 1, 2])
+    index = pathlib.Path(self.root, "train.idx")
+    for lines in (
+      f"100\t0\n102\t{self.offsets[2]}\n",
+      f"100\t0\n101\t{self.offsets[1] + 4}\n102\t{self.offsets[2]}\n",
+      f"100\t0\n101\t{self.offsets[1]}\n102\t{self.offsets[2]}\n103\t99999999\n",
+    ):
+      index.write_text(lines)
+      with self.assertRaisesRegex(ConvertError, "train.idx does not list the records"):
+        self._convert()
+    index.unlink()
+    self.assertEqual(self._convert().samples, 3)
+
+  def test_records_of_several_parts(self):
+    images = examples.images(3)
+    # Behind the end of a PNG file nothing is read.
+    images[1] += b"\0" * (-(24 + len(images[1])) % 4) + _MAGIC * 3 + b"end"
+    with recordio.Writer(f"{self.root}/train.rec") as writer:
+      for i, image in enumerate(images):
+        writer.write(recordio.pack(recordio.Header(i), image), i)
+    self._convert(mix="png")
+    found = {r["id"]: r["contents"] for r in stored.records(self.output)}
+    self.assertEqual([found[i] for i in range(3)], images)
+
+  def test_damage_is_passed_over_and_reported(self):
+    self._write([0, 1, 2, 3])
+    path = pathlib.Path(self.root, "train.rec")
+    data = bytearray(path.read_bytes())
+    data[self.offsets[1]] ^= 1
+    path.write_bytes(data)
+    report = self._convert(verify=True)
+    self.assertEqual(report.samples, 3)
+    self.assertEqual(report.skipped[0]["path"], f"train.rec, offset {self.offsets[1]}")
+    self.assertIn("no RecordIO magic", report.skipped[0]["reason"])
+    with self.assertRaisesRegex(ConvertError, f"train.rec.* {self.offsets[1]}"):
+      self._convert(output=f"{self.root}/strict", on_error="raise")
+
+  def test_records_without_images_are_counted(self):
+    with recordio.Writer(f"{self.root}/train.rec") as writer:
+      writer.write(b"short")
+      writer.write(recordio.pack(recordio.Header(1.0), b"no image"))
+      writer.write(recordio.pack(recordio.Header(1.0), examples.images(1)[0]))
+    report = self._convert()
+    self.assertEqual(report.samples, 1)
+    reasons = [one["reason"] for one in report.skipped]
+    self.assertIn("shorter than the 24-byte header", reasons[0])
+    self.assertLen(reasons, 2)
+
+  def test_nothing_to_read(self):
+    path = pathlib.Path(self.root, "train.rec")
+    path.write_bytes(b"")
+    with self.assertRaisesRegex(ConvertError, "train.rec holds no records"):
+      self._convert()
+    path.write_bytes(b"\0" * 64)
+    with self.assertRaisesRegex(ConvertError, "holds no records: .* no RecordIO magic"):
+      self._convert()
+    pathlib.Path(self.root, "other.rec.txt").write_text("x")
+    with self.assertRaisesRegex(ConvertError, "matches .rec files and others"):
+      self._convert("*.rec*")
+    with self.assertRaisesRegex(ConvertError, "are of sources of tf.train.Examples"):
+      self._convert(label_feature="x")
+
+
+class SharedRecordsTest(parameterized.TestCase, tf.test.TestCase):
+  """What MXNet 1.9.1 wrote, and says itself."""
+
+  @parameterized.parameters(
+    ("im2rec_packlabel", "jpeg"),
+    ("im2rec_passthrough", "jpeg"),
+    ("im2rec_resize160_q90", "jpeg"),
+    ("im2rec_resize96_png", "png"),
+  )
+  def test_bytes_and_labels_are_those_that_mxnet_reads(self, name, mix):
+    folder = photos.shared_data("open", "recordio", "mxnet191")
+    if folder is None:
+      self.skipTest("no shared data beside the checkout")
+    wanted = json.loads(
+      pathlib.Path(folder, "expected_by_mxnet_1.9.1.json").read_text()
+    )[f"{name}.rec"]
+    output = f"{self.create_tempdir().full_path}/dataset"
+    convert(
+      f"{folder}/{name}.rec", output, mix, channels=3, progress=False, verify=True
+    )
+    found = stored.records(output)
+    self.assertLen(found, len(wanted))
+    for record in found:
+      entry = wanted[record["id"]]
+      digest = hashlib.sha256(record["contents"]).hexdigest()
+      self.assertEqual(digest, entry["payload_sha256"])
+      self.assertEqual(record["labels"], np.atleast_1d(entry["label"]).tolist())
+    classes = manifest.load(output).classes
+    if name != "im2rec_packlabel":
+      self.assertIn("134", classes)
+
+
+if __name__ == "__main__":
+  tf.test.main()
