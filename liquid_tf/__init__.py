@@ -13,6 +13,7 @@ from liquid_tf._sources import format_dataset
 from liquid_tf._version import __version__
 from liquid_tf.convert import ConvertReport, convert
 from liquid_tf.dataset import dataset
+from liquid_tf.epochs import epochs
 from liquid_tf.export import ExportReport, export
 from liquid_tf.fidelity import FidelityScheduler
 from liquid_tf.inspection import inspect, verify
@@ -35,6 +36,7 @@ __all__ = [
   "convert",
   "dataset",
   "decode_and_batch",
+  "epochs",
   "export",
   "fidelity",
   "format_dataset",

@@ -1,6 +1,7 @@
 """Files that are either whole or absent, whatever kills the writer."""
 
 import os
+import uuid
 from typing import BinaryIO
 
 # Files under this suffix are being written; a later run removes them.
@@ -27,10 +28,12 @@ class AtomicFile:
 
   def __init__(self, path: str):
     self._path = path
+    # Two writers of one file, as a cluster may have, do not meet in it.
+    self._temporary = f"{path}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
     self._file: BinaryIO | None = None
 
   def __enter__(self) -> "AtomicFile":
-    self._file = open(self._path + TEMPORARY, "wb")
+    self._file = open(self._temporary, "wb")
     return self
 
   def write(self, data: bytes) -> None:
@@ -41,7 +44,7 @@ class AtomicFile:
     self._file.flush()
     os.fsync(self._file.fileno())
     self._file.close()
-    os.rename(self._path + TEMPORARY, self._path)
+    os.rename(self._temporary, self._path)
     sync_directory(os.path.dirname(self._path))
 
   def __exit__(self, *unused) -> None:
@@ -51,7 +54,7 @@ class AtomicFile:
       self._file.close()
     except OSError:
       pass  # The error that brought us here says what happened.
-    os.unlink(self._path + TEMPORARY)
+    os.unlink(self._temporary)
 
 
 def write_file(path: str, data: bytes) -> None:

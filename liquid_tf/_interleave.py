@@ -19,7 +19,11 @@ _NO_PART = _sources.Part({})
 
 
 class InterleaveDataset(tf.data.Dataset):
-  """Batches drawn as the planner says; made by `interleave`."""
+  """Batches drawn as the planner says; made by `interleave`.
+
+  Attributes:
+    batches: of a whole epoch.
+  """
 
   def __init__(
     self,
@@ -30,7 +34,8 @@ class InterleaveDataset(tf.data.Dataset):
     seed: int,
     shuffle: bool,
     drop_remainder: bool,
-    epoch: int | None,
+    epoch: int | tf.Tensor | None,
+    steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
     policy: str = "liquid",
     fidelity: _fidelity.Fidelity = None,
     part: _sources.Part = _NO_PART,
@@ -48,7 +53,7 @@ class InterleaveDataset(tf.data.Dataset):
     samples = [len(source.rows) for source in sources]
     records = [source.records for source in sources]
     size = [source.stored_bytes(_fidelity.constant(fidelity)) for source in sources]
-    batches = (
+    self.batches = batches = (
       sum(samples) // batch_size if drop_remainder else -(-sum(samples) // batch_size)
     )
     if snapshot.initial_step >= max(1, batches):
@@ -91,6 +96,8 @@ class InterleaveDataset(tf.data.Dataset):
       seed=seed,
       batch_size=batch_size,
       epoch=-1 if epoch is None else epoch,
+      first_step=0 if steps is None else steps[0],
+      steps=-1 if steps is None else steps[1],
       initial_epoch=snapshot.initial_epoch,
       initial_step=snapshot.initial_step,
       cache_bytes=division.cache_bytes,

@@ -87,7 +87,8 @@ class FormatDataset(tf.data.Dataset):
     if self.record_samples is None:
       return int(self.rows["length"].sum())
     first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
-    entries = manifests.load_pcr_index(self.manifest)
+    with tf.init_scope():
+      entries = manifests.load_pcr_index(self.manifest)
     return sum(
       entries[shard].prefix_bytes(fidelity or entries[shard].groups)
       for shard in self.rows["shard"][first].tolist()
@@ -160,12 +161,13 @@ def split_part(counts: dict[str, int], shard: tuple[int, int], policy: str) -> P
     raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
   if shard == (0, 1):
     return Part({name: (0, count) for name, count in counts.items()})
-  out = _ops.lib().liquid_shard_ranges(
-    samples=tf.constant(list(counts.values()), tf.int64),
-    index=shard[0],
-    count=shard[1],
-    policy=policy,
-  )
+  with tf.init_scope():  # numbers are needed, inside a flat_map as well
+    out = _ops.lib().liquid_shard_ranges(
+      samples=tf.constant(list(counts.values()), tf.int64),
+      index=shard[0],
+      count=shard[1],
+      policy=policy,
+    )
   ranges = zip(out.start.numpy().tolist(), out.length.numpy().tolist())
   return Part(
     dict(zip(counts, ranges)), int(out.repeated.numpy()), int(out.dropped.numpy())

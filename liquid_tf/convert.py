@@ -16,8 +16,10 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import check_on_error, in_range, scan_groups
+from liquid_tf._convert.beam import BeamEngine
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
+from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
@@ -97,6 +99,7 @@ def convert(
   tfds_dir: str | os.PathLike | None = None,
   channels: int | None = None,
   workers: int | None = None,
+  beam: Sequence[str] | None = None,
   shard_size: int = 64 << 20,
   resume: bool = False,
   overwrite: bool = False,
@@ -151,6 +154,9 @@ def convert(
     channels: 1 to 4, of every stored image, where the source's differ; None keeps them.
       Only changes without loss are made.
     workers: images at a time; None for one a processor.
+    beam: options of an Apache Beam pipeline that does the work, as
+      ["--runner=FlinkRunner", …], in place of this process; see docs/scaling.md. The
+      bytes are the same.
     shard_size: bytes that a shard should have, at most roughly.
     resume: goes on with an interrupted conversion, or starts one.
     overwrite: replaces a dataset that is there.
@@ -214,6 +220,12 @@ def convert(
       f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
       f"own, {', '.join(samples.splits)}"
     )
+  if beam is None:
+    engine = LocalEngine(workers or os.cpu_count())
+  elif workers is not None:
+    raise ValueError("workers must be None with beam: its options say how many")
+  else:
+    engine = BeamEngine(output, beam)
   with _clear_errors(output):
     os.makedirs(output, exist_ok=True)
     with outputs.locked(output):
@@ -225,7 +237,7 @@ def convert(
           output,
           arguments,
           encoding,
-          workers or os.cpu_count(),
+          engine,
           on_error,
           Progress(progress),
         )

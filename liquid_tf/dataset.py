@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _decode, _interleave, _sources
+from liquid_tf import _budget, _decode, _epoch, _interleave, _sources
 from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
 from liquid_tf._snapshot import Snapshot
@@ -17,6 +17,7 @@ _POLICIES = ("liquid", "minio", "page")
 _UNBATCHED = 32
 
 
+@tf.autograph.experimental.do_not_convert
 def dataset(
   path: str | os.PathLike,
   batch_size: int | None = 32,
@@ -36,7 +37,8 @@ def dataset(
   shard_policy: str = "pad",
   on_error: str = "raise",
   ragged: bool = False,
-  epoch: int | None = None,
+  epoch: int | tf.Tensor | None = None,
+  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
   initial_epoch: int = 0,
   initial_step: int = 0,
   drop_remainder: bool = False,
@@ -91,7 +93,11 @@ def dataset(
       sample (counted in `stats`), "drop" leaves one out, "uneven" does not.
     on_error: "raise", or "skip" for records that cannot be read or decoded.
     ragged: whether images of different sizes may make a batch.
-    epoch: makes every iterator run this epoch.
+    epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
+      such as the argument of `Dataset.flat_map`; then nothing is cached. See
+      `epochs`.
+    steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
+      default all. Samples of other batches are not read.
     initial_epoch: the first epoch to run, as if those before had been run.
     initial_step: batches of it to leave out; see `Resume`.
     drop_remainder: whether a short last batch is left out.
@@ -113,8 +119,7 @@ def dataset(
   """
   if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
     raise ValueError(f"batch_size ({batch_size!r}) must be at least 1, or None")
-  if epoch is not None and (not isinstance(epoch, int) or epoch < 0):
-    raise ValueError(f"epoch ({epoch!r}) must be at least 0, or None")
+  cache = _epoch.check(epoch, steps, cache)
   page_cache = cache_policy == "page"
   if cache_policy not in _POLICIES:
     raise ValueError(
@@ -130,8 +135,9 @@ def dataset(
       f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
       "through the page cache"
     )
-  manifest = manifests.load(os.fspath(path))
-  index = manifests.load_index(manifest)
+  with tf.init_scope():  # read now, inside a flat_map as well
+    manifest = manifests.load(os.fspath(path))
+    index = manifests.load_index(manifest)
   split = split or _sources.default_split(manifest)
   counts = _sources.split_counts(manifest, index, split)
   if cache_policy != "liquid" and "pcr" in counts:
@@ -168,6 +174,7 @@ def dataset(
     shuffle=shuffle,
     drop_remainder=drop_remainder and batch_size is not None,
     epoch=epoch,
+    steps=steps,
     policy=cache_policy,
     fidelity=fidelity,
     part=part,

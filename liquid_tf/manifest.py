@@ -249,7 +249,8 @@ def file_problems(manifest: Manifest) -> list[str]:
   return problems
 
 
-def _index_header(rows: int) -> bytes:
+def index_header(rows: int) -> bytes:
+  """What stands before `rows` rows in an `index.npy`."""
   descr = [
     (name, INDEX_DTYPE[name].str if INDEX_DTYPE[name].itemsize > 1 else "|u1")
     for name in INDEX_DTYPE.names
@@ -261,7 +262,7 @@ def _index_header(rows: int) -> bytes:
 
 def index_size(rows: int) -> int:
   """Size in bytes of an `index.npy` of `rows` rows."""
-  return len(_index_header(rows)) + rows * INDEX_DTYPE.itemsize
+  return len(index_header(rows)) + rows * INDEX_DTYPE.itemsize
 
 
 def encode_index(rows: np.ndarray) -> bytes:
@@ -271,7 +272,7 @@ def encode_index(rows: np.ndarray) -> bytes:
     rows: shape [n], dtype INDEX_DTYPE, ascending by (split, format, shard, offset).
   """
   rows = np.ascontiguousarray(rows, INDEX_DTYPE)
-  return _index_header(len(rows)) + rows.tobytes()
+  return index_header(len(rows)) + rows.tobytes()
 
 
 def load_index(manifest: Manifest) -> np.ndarray:
@@ -293,7 +294,7 @@ def load_index(manifest: Manifest) -> np.ndarray:
     data = _map_file(path)
   except OSError as error:
     raise ManifestError(f"{path} cannot be read: {error}") from error
-  header = _index_header(rows)
+  header = index_header(rows)
   if len(data) != index_size(rows) or bytes(data[: len(header)]) != header:
     raise ManifestError(
       f"{path} is damaged: it does not hold the {rows} rows that index.rows "

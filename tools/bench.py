@@ -7,6 +7,7 @@
   python -m tools.bench disk --dataset=photos.liquid
   python -m tools.bench recordio --workdir=photos
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
+  python -m tools.bench scale --samples=100000000 --workers=1024
 
 The first form runs the pipeline, then its two stages by themselves: load (no
 decoding) and decode (no disk). The second puts ours beside stock tf.data, and DALI and
@@ -16,7 +17,8 @@ PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fou
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
 page cache. The fifth puts our reads beside fio's, over a dataset's own files, the sixth
 reading and writing RecordIO beside fio and dd, and the seventh image codecs beside each
-other: size, and speed on one processor.
+other: size, and speed on one processor. The last one simulates very many samples and
+workers: what opening and planning take.
 """
 
 import json
@@ -33,6 +35,7 @@ from tools import (
   _bench_disk,
   _bench_efficiency,
   _bench_recordio,
+  _bench_scale,
   _cli,
 )
 
@@ -42,6 +45,7 @@ for _module in (
   _bench_disk,
   _bench_efficiency,
   _bench_recordio,
+  _bench_scale,
 ):
   flags.adopt_module_key_flags(_module)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
@@ -206,10 +210,12 @@ def _measure(arguments: list[str]) -> dict:
       cache=_amount(_CACHE.value),
       epochs=_EPOCHS.value,
     )
+  if arguments == ["scale"]:
+    return _bench_scale.main(_WORKDIR.value, _REPORT.value)
   if arguments:
     raise _cli.FlagsError(
       f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, "
-      "recordio, or none"
+      "recordio, scale, or none"
     )
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")

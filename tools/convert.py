@@ -14,6 +14,7 @@ or webp.
 """
 
 import os
+import shlex
 import sys
 
 from absl import flags
@@ -62,6 +63,12 @@ _SPLITS = flags.DEFINE_string("splits", None, "splits to draw, as train:.9,val:.
 _SEED = flags.DEFINE_integer("seed", 0, "of formats, splits and order")
 _CHANNELS = flags.DEFINE_integer("channels", None, "of every image, where they differ")
 _WORKERS = flags.DEFINE_integer("workers", None, "images at a time; one a processor")
+_RUNNER = flags.DEFINE_string(
+  "runner", None, "convert by Apache Beam: DirectRunner, SparkRunner, FlinkRunner, …"
+)
+_BEAM_OPTIONS = flags.DEFINE_string(
+  "beam_options", "", "further options of the Beam pipeline, as '--flink_master=host:1'"
+)
 _SHARD_SIZE = flags.DEFINE_integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _RESUME = flags.DEFINE_bool("resume", False, "go on with an interrupted conversion")
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "replace the output")
@@ -145,6 +152,14 @@ def _is_image() -> bool:
   if not os.path.isfile(_INPUT.value) or _INPUT.value.endswith(".rec"):
     return False
   return _MIX.value is None or single.format_of(_OUTPUT.value) is not None
+
+
+def _beam() -> list[str] | None:
+  if _RUNNER.value is None:
+    if _BEAM_OPTIONS.value:
+      raise _cli.FlagsError("--beam_options needs --runner")
+    return None
+  return [f"--runner={_RUNNER.value}", *shlex.split(_BEAM_OPTIONS.value)]
 
 
 def _names() -> set[str]:
@@ -293,6 +308,7 @@ def _convert(convert):
     tfds_dir=_TFDS_DIR.value,
     channels=_CHANNELS.value,
     workers=_WORKERS.value,
+    beam=_beam(),
     shard_size=_SHARD_SIZE.value,
     resume=_RESUME.value,
     overwrite=_OVERWRITE.value,

@@ -30,6 +30,15 @@ def max_rss_bytes() -> int:
   raise OSError("/proc/self/status has no VmHWM")
 
 
+def anonymous_bytes() -> int:
+  """Memory of this process that no file is behind."""
+  with open("/proc/self/smaps_rollup") as file:
+    for line in file:
+      if line.startswith("Anonymous:"):
+        return int(line.split()[1]) * 1024
+  raise OSError("/proc/self/smaps_rollup has no Anonymous")
+
+
 def drop_from_page_cache(folder: str | os.PathLike) -> None:
   """Makes the next buffered reads of a folder's files go to the disk."""
   for entry in os.scandir(folder):

@@ -1,20 +1,24 @@
 """What a conversion has done so far, in SQLite, so that it can be killed at any time.
 
 A step is journaled after its effect is on the disk. So whatever is journaled is done,
-and what is done but not journaled is done again, with the same bytes.
+and what is done but not journaled is done again, with the same bytes. Processes that
+help with a conversion do not write the database; each leaves *parts* of the journal,
+one file a step, which the converting process takes over.
 """
 
+import io
 import json
 import os
+import shutil
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.source import Source
-from liquid_tf._files import sync_directory
+from liquid_tf._files import sync_directory, write_file
 from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
@@ -36,6 +40,10 @@ SCAN_DTYPE = np.dtype(
     ("mask_crc32c", "<u4"),
   ]
 )
+
+# What the names of parts end with.
+SCANNED = ".scanned.npz"
+SHARD = ".shard.npz"
 
 _TABLES = """
 CREATE TABLE arguments (name TEXT PRIMARY KEY, value TEXT);
@@ -76,6 +84,7 @@ class Journal:
   def remove(self) -> None:
     """Closes and deletes it: the conversion is finished."""
     self.close()
+    shutil.rmtree(parts_folder(self._directory), ignore_errors=True)
     os.unlink(self._path)
     sync_directory(self._directory)
 
@@ -129,6 +138,7 @@ class Journal:
           "give the same again, or start over with overwrite=True (--overwrite)"
         )
     touched = self._check_files(source)
+    self._take_parts()
     scan = np.zeros(len(source), SCAN_DTYPE)
     errors: dict[int, str] = {}
     for position, row, error in self._db.execute("SELECT * FROM samples"):
@@ -139,6 +149,18 @@ class Journal:
         errors[position] = error
     again = scan["done"] & touched[source.file_of]
     return scan, errors, np.flatnonzero(again).tolist()
+
+  def _take_parts(self) -> None:
+    """Journals what helpers of an interrupted run had done."""
+    folder = parts_folder(self._directory)
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+      if name.endswith(SCANNED):
+        positions, rows, errors = read_scanned(os.path.join(folder, name))
+        table = dict(zip(positions, rows))
+        self.add_scanned(positions, table, errors)
+      elif name.endswith(SHARD):
+        path = os.path.join(folder, name)
+        self.add_shard(name.removesuffix(SHARD), *read_shard(path))
 
   def _check_files(self, source: Source) -> np.ndarray:
     """Checks that the files are still those; returns which were touched, bool [files].
@@ -168,9 +190,12 @@ class Journal:
     return touched
 
   def add_scanned(
-    self, positions: Iterable[int], scan: np.ndarray, errors: dict[int, str]
+    self,
+    positions: Iterable[int],
+    scan: np.ndarray | Mapping[int, np.ndarray],
+    errors: dict[int, str],
   ) -> None:
-    """Journals scanned samples."""
+    """Journals scanned samples, whose rows `scan` has."""
     self._db.execute("BEGIN")
     self._db.executemany(
       "INSERT OR REPLACE INTO samples VALUES (?, ?, ?)",
@@ -198,6 +223,62 @@ class Journal:
       "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?)",
       (name, size, crc32c, rows.tobytes(), parts.tobytes()),
     )
+
+
+def parts_folder(directory: str) -> str:
+  """Where helpers leave parts of the journal of an output directory."""
+  return os.path.join(directory, JOURNAL + "-parts")
+
+
+def write_scanned(
+  folder: str,
+  name: str,
+  positions: Sequence[int],
+  rows: np.ndarray,
+  errors: dict[int, str],
+) -> None:
+  """Leaves the rows of scanned samples; `name` is one that this step alone has."""
+  reasons = json.dumps(errors)
+  _write_arrays(
+    os.path.join(folder, name + SCANNED),
+    positions=np.asarray(positions, np.int64),
+    rows=rows,
+    errors=np.frombuffer(reasons.encode(), np.uint8),
+  )
+
+
+def read_scanned(path: str) -> tuple[list[int], np.ndarray, dict[int, str]]:
+  """Positions, rows and errors of a part."""
+  with np.load(path) as part:
+    errors = json.loads(part["errors"].tobytes())
+    positions = part["positions"].tolist()
+    return positions, part["rows"], {int(p): why for p, why in errors.items()}
+
+
+def write_shard(
+  folder: str, name: str, result: tuple[int, int, np.ndarray, np.ndarray]
+) -> None:
+  """Leaves what is to be known of a shard that is in its place."""
+  size, crc32c, rows, parts = result
+  _write_arrays(
+    os.path.join(folder, name + SHARD),
+    totals=np.array([size, crc32c], np.int64),
+    rows=rows,
+    parts=parts,
+  )
+
+
+def read_shard(path: str) -> tuple[int, int, np.ndarray, np.ndarray]:
+  """What `write_shard` left."""
+  with np.load(path) as part:
+    size, crc32c = part["totals"].tolist()
+    return size, crc32c, part["rows"], part["parts"]
+
+
+def _write_arrays(path: str, **arrays: np.ndarray) -> None:
+  buffer = io.BytesIO()
+  np.savez(buffer, **arrays)
+  write_file(path, buffer.getvalue())
 
 
 def changed_source(directory: str, how: str) -> ConvertError:

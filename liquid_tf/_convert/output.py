@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 
 from liquid_tf._convert.errors import ConvertError
@@ -37,8 +38,16 @@ def _clear(output: str, names: list[str]) -> None:
       sync_directory(output)
   for name in os.listdir(output):
     if name != JOURNAL:
-      os.unlink(os.path.join(output, name))
+      _remove(os.path.join(output, name))
   os.unlink(journal)
+
+
+def _remove(path: str) -> None:
+  """Removes a file, or the folder of the journal's parts."""
+  if os.path.isdir(path):
+    shutil.rmtree(path)
+  else:
+    os.unlink(path)
 
 
 def prepare(output: str, resume: bool, overwrite: bool) -> bool:
@@ -79,7 +88,7 @@ def prepare(output: str, resume: bool, overwrite: bool) -> bool:
     # Killed between the last two steps.
     for name in names:
       if name.startswith(JOURNAL):
-        os.unlink(os.path.join(output, name))
+        _remove(os.path.join(output, name))
     sync_directory(output)
   return finished
 

@@ -9,6 +9,7 @@ from liquid_tf import manifest
 from liquid_tf._convert import finish, labels, pipelines, plan, scan, write
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
+from liquid_tf._convert.engine import Engine, WriteJob
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
 from liquid_tf._convert.progress import Progress
@@ -44,7 +45,7 @@ def run(
   output: str,
   arguments: dict[str, Any],
   encoding: pipelines.Encoding,
-  workers: int,
+  engine: Engine,
   on_error: str,
   progress: Progress,
 ) -> None:
@@ -55,7 +56,7 @@ def run(
     output: the dataset's directory, which is there and locked.
     arguments: all that the dataset's bytes depend on.
     encoding: what encoders are given.
-    workers: samples at a time.
+    engine: that does the work.
     on_error: "skip" or "raise".
     progress: is told of each sample.
 
@@ -73,7 +74,7 @@ def run(
     outputs.remove_leftovers(output, set(journal.shards()))
 
     scan.scan_source(
-      source, journal, table, errors, touched, encoding.channels, workers, progress
+      source, engine, journal, table, errors, touched, encoding.channels, progress
     )
     skipped = source.skipped + [
       (source.path(position), reason) for position, reason in errors.items()
@@ -127,18 +128,8 @@ def run(
       arguments["seed"],
       pcr["images"],
     )
-    shards = write.write_shards(
-      output,
-      source,
-      table,
-      good,
-      plans,
-      journal,
-      encoding,
-      pcr["groups"],
-      workers,
-      progress,
-    )
+    job = WriteJob(output, source, table, good, plans, encoding, pcr["groups"])
+    shards = write.write_shards(job, engine, journal, progress)
     finish.finish(
       output,
       source,

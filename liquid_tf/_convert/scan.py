@@ -1,11 +1,12 @@
 """The first pass: what every sample is."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from liquid_tf._convert import pipelines
+from liquid_tf._convert.engine import Engine
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
 from liquid_tf._convert.progress import Progress
@@ -45,26 +46,45 @@ def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
   return row, ""
 
 
+def scan_samples(
+  source: Source, positions: Sequence[int], channels: int | None, workers: int
+) -> Iterator[tuple[int, np.ndarray, str]]:
+  """Scans samples in this process.
+
+  Args:
+    source: the samples.
+    positions: which.
+    channels: of every image; None keeps each one's.
+    workers: samples at a time.
+
+  Yields:
+    Position, row of SCAN_DTYPE, and why it cannot be a sample ("" if it can).
+  """
+  data = pipelines.scan(source, positions, channels, workers)
+  for position, element in zip(positions, data.as_numpy_iterator()):
+    yield position, *_row(element, source.has_masks)
+
+
 def scan_source(
   source: Source,
+  engine: Engine,
   journal: Journal,
   scan: np.ndarray,
   errors: dict[int, str],
   touched: Sequence[int],
   channels: int | None,
-  workers: int,
   progress: Progress,
 ) -> None:
   """Scans the samples that are not yet scanned, and those that were touched since.
 
   Args:
     source: the samples.
+    engine: that scans them.
     journal: gets the results in batches.
     scan: shape [samples], SCAN_DTYPE; completed in place.
     errors: why one cannot be a sample, by position; completed in place.
     touched: positions of scanned samples whose file's time has changed.
     channels: of every image; None keeps each one's.
-    workers: samples at a time.
     progress: is told of each.
 
   Raises:
@@ -74,12 +94,9 @@ def scan_source(
   progress.start("scan", len(scan), len(scan) - len(positions))
   if not positions:
     return
-  has_mask = source.has_masks
-  data = pipelines.scan(source, positions, channels, workers)
   batch: list[int] = []
   last = time.monotonic()
-  for position, element in zip(positions, data.as_numpy_iterator()):
-    row, error = _row(element, has_mask)
+  for position, row, error in engine.scan(source, positions, channels):
     if scan[position]["done"] and row != scan[position]:
       journal.add_scanned(batch, scan, errors)
       raise changed_source("the conversion", f"changed: {source.path(position)}")

@@ -1,18 +1,17 @@
 """The last pass: shards."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from liquid_tf._convert import pipelines
+from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.mix import TARGETS
-from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.shard_files import PcrFile, RecordFile
-from liquid_tf._convert.source import Source
 from liquid_tf._files import AtomicFile
 from liquid_tf.manifest import FORMATS, INDEX_DTYPE
 
@@ -42,35 +41,59 @@ def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -
       raise ConvertError(f"the mask of {path} does not come back with the same pixels")
 
 
+def write_some(
+  job: WriteJob, numbers: Sequence[int], workers: int, step: Callable[[], None]
+) -> Iterator[tuple[int, ShardResult]]:
+  """Writes shards in this process.
+
+  Args:
+    job: of which they are a part.
+    numbers: of their plans.
+    workers: samples at a time.
+    step: is called for each record.
+
+  Yields:
+    The number of a shard that is in its place, and what is to be known of it.
+
+  Raises:
+    ConvertError: a sample cannot be stored, or it has changed.
+    OSError: a shard cannot be written.
+  """
+  plans = [job.plans[number] for number in numbers]
+  samples = np.concatenate([plan.samples for plan in plans])
+  targets = [plan.target for plan in plans for _ in plan.samples]
+  data = pipelines.encode(
+    job.source,
+    job.good[samples],
+    targets,
+    samples.astype(np.int64),
+    job.encoding,
+    workers,
+  )
+  elements = data.as_numpy_iterator()
+  for number, plan in zip(numbers, plans):
+    with AtomicFile(os.path.join(job.directory, plan.name)) as file:
+      is_pcr = plan.target == "pcr"
+      sink = PcrFile(file, job.pcr_groups) if is_pcr else RecordFile(file)
+      rows = _add_samples(job, number, sink, elements, step)
+      size, crc, parts = sink.close()
+      file.commit()
+    yield number, (size, crc, rows, parts)
+
+
 def write_shards(
-  directory: str,
-  source: Source,
-  scan: np.ndarray,
-  good: np.ndarray,
-  plans: Sequence[ShardPlan],
-  journal: Journal,
-  encoding: pipelines.Encoding,
-  pcr_groups: Sequence[int] | None,
-  workers: int,
-  progress: Progress,
-) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+  job: WriteJob, engine: Engine, journal: Journal, progress: Progress
+) -> list[ShardResult]:
   """Writes the shards that are not yet there.
 
   Args:
-    directory: the output.
-    source: what is converted.
-    scan: shape [positions], SCAN_DTYPE.
-    good: shape [samples], each sample's position in the source.
-    plans: every shard of the dataset.
+    job: all shards of the dataset.
+    engine: that writes them.
     journal: says which are there, and is told of each.
-    encoding: what the encoders are given.
-    pcr_groups: the last scan of each scan group of a pcr, or None.
-    workers: samples at a time.
     progress: is told of each record.
 
   Returns:
-    For each plan: size of the file, its CRC-32C, its index rows, and of a pcr the
-    lengths and checksums of its parts, shape [2, parts].
+    What is to be known of each shard, in the order of the plans.
 
   Raises:
     ConvertError: a sample cannot be stored, or it has changed.
@@ -78,47 +101,36 @@ def write_shards(
   """
   done = {}
   for name, result in journal.shards().items():
-    path = os.path.join(directory, name)
+    path = os.path.join(job.directory, name)
     if os.path.exists(path) and os.path.getsize(path) == result[0]:
       done[name] = result
-  todo = [(i, plan) for i, plan in enumerate(plans) if plan.name not in done]
-  total = sum(len(plan.samples) for plan in plans)
-  progress.start("write", total, total - sum(len(plan.samples) for _, plan in todo))
+  todo = [i for i, plan in enumerate(job.plans) if plan.name not in done]
+  total = sum(len(plan.samples) for plan in job.plans)
+  left = sum(len(job.plans[number].samples) for number in todo)
+  progress.start("write", total, total - left)
   if todo:
-    samples = np.concatenate([plan.samples for _, plan in todo])
-    targets = [plan.target for _, plan in todo for _ in plan.samples]
-    data = pipelines.encode(
-      source, good[samples], targets, samples.astype(np.int64), encoding, workers
-    )
-    elements = data.as_numpy_iterator()
-    for i, plan in todo:
-      with AtomicFile(os.path.join(directory, plan.name)) as file:
-        sink = PcrFile(file, pcr_groups) if plan.target == "pcr" else RecordFile(file)
-        rows = _add_samples(i, plan, sink, source, scan, good, elements, progress)
-        size, crc, parts = sink.close()
-        file.commit()
-      result = (size, crc, rows, parts)
-      journal.add_shard(plan.name, *result)
-      done[plan.name] = result
-  return [done[plan.name] for plan in plans]
+    for number, result in engine.write(job, todo, progress.step):
+      name = job.plans[number].name
+      journal.add_shard(name, *result)
+      done[name] = result
+  return [done[plan.name] for plan in job.plans]
 
 
 def _add_samples(
+  job: WriteJob,
   number: int,
-  plan: ShardPlan,
   sink: RecordFile | PcrFile,
-  source: Source,
-  scan: np.ndarray,
-  good: np.ndarray,
-  elements,
-  progress: Progress,
+  elements: Iterator[dict],
+  step: Callable[[], None],
 ) -> np.ndarray:
   """Adds the samples of a shard to its file; returns their index rows."""
+  plan = job.plans[number]
   rows = np.zeros(len(plan.samples), INDEX_DTYPE)
   for row, sample in zip(rows, plan.samples):
     element = next(elements)
-    scanned = scan[good[sample]]
-    _check_element(element, scanned, plan.target, source.path(good[sample]))
+    position = job.good[sample]
+    scanned = job.scan[position]
+    _check_element(element, scanned, plan.target, job.source.path(position))
     height, width, channels = element["shape"]
     values = {
       "sample": sample,
@@ -136,5 +148,5 @@ def _add_samples(
     }
     for name, value in values.items():
       row[name] = value
-    progress.step()
+    step()
   return rows

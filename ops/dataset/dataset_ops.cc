@@ -59,6 +59,8 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("seed: int64")
     .Input("batch_size: int64")
     .Input("epoch: int64")
+    .Input("first_step: int64")
+    .Input("steps: int64")
     .Input("initial_epoch: int64")
     .Input("initial_step: int64")
     .Input("cache_bytes: int64")
@@ -95,6 +97,9 @@ formats: [N], names for errors and statistics.
 seed: of the order of samples.
 batch_size: samples in a batch.
 epoch: which epoch an iterator runs; -1: the snapshot counts.
+first_step: the first batch of `epoch` to run; only where it is given.
+steps: how many batches of it to run at most; -1: to its end. What they do not
+  draw is not read.
 initial_epoch: first epoch that a new snapshot gives out.
 initial_step: batches of it to leave out.
 cache_bytes: most bytes kept between epochs.

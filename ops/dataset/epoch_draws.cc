@@ -75,7 +75,8 @@ AtHand EpochDraws::at_hand(uint32_t format) const {
 }
 
 bool EpochDraws::AtEnd() const {
-  const uint64_t left = plan_->size() - plan_->position();
+  const uint64_t end = std::min(options_.end, plan_->size());
+  const uint64_t left = end - std::min(end, plan_->position());
   return left == 0 || (options_.drop_remainder && left < spec_->batch_size);
 }
 
@@ -224,6 +225,10 @@ void EpochDraws::Keep(const Draw& draw, RecordPtr record) {
 void EpochDraws::Finish() {
   if (plan_->position() == plan_->size()) {
     Release(&plan_->kept());
+    return;
+  }
+  if (options_.end < plan_->size()) {
+    Release(nullptr);
     return;
   }
   // The remainder is dropped from delivery, not from the plan.

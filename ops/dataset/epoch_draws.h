@@ -30,6 +30,7 @@ class EpochDraws {
     std::vector<uint64_t> kept;      // most records of each format kept for it
     std::vector<uint64_t> resident;  // most of them in memory, drawn or not
     bool drop_remainder = false;
+    uint64_t end = UINT64_MAX;  // the draw before which to end
     Fidelity fidelity;
   };
   // Reads on in one format; no records at its end.

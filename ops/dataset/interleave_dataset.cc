@@ -1,5 +1,6 @@
 #include "ops/dataset/interleave_dataset.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,9 +80,11 @@ std::string InterleaveDataset::DebugString() const {
 int64_t InterleaveDataset::CardinalityInternal(
     tfd::CardinalityOptions options) const {
   const uint64_t batch = spec_->batch_size;
-  return static_cast<int64_t>(attributes_.drop_remainder
-                                  ? samples() / batch
-                                  : (samples() + batch - 1) / batch);
+  const uint64_t end = inputs_.EndDraw(samples());
+  const uint64_t last =
+      attributes_.drop_remainder ? end / batch : (end + batch - 1) / batch;
+  const auto first = static_cast<uint64_t>(inputs_.first_step);
+  return static_cast<int64_t>(last - std::min(last, first));
 }
 
 absl::Status InterleaveDataset::InputDatasets(
@@ -129,8 +132,9 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   }
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
-  const int64_t numbers[] = {a.seed,          a.batch_size,   a.epoch,
-                             a.initial_epoch, a.initial_step, a.cache_bytes};
+  const int64_t numbers[] = {a.seed,         a.batch_size, a.epoch,
+                             a.first_step,   a.steps,      a.initial_epoch,
+                             a.initial_step, a.cache_bytes};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));

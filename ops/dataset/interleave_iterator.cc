@@ -77,8 +77,9 @@ absl::Status InterleaveIterator::GetNextInternal(
   if (draws_ == nullptr) {
     TraceMe trace("Liquid Plan");  // may replay epochs
     Snapshot::Lease lease;
-    const Status taken =
-        dataset()->snapshot()->Take(dataset()->inputs().epoch, &lease);
+    const InterleaveInputs& inputs = dataset()->inputs();
+    const Status taken = dataset()->snapshot()->Take(
+        inputs.epoch, static_cast<uint64_t>(inputs.first_step), &lease);
     if (!taken.ok()) return ToTf(taken);
     Fidelity fidelity;
     status_ = ReadFidelity(ctx, lease.epoch, &fidelity);
@@ -238,6 +239,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.resident.assign(dataset()->inputs().resident.begin(),
                           dataset()->inputs().resident.end());
   options.drop_remainder = dataset()->attributes().drop_remainder;
+  options.end = dataset()->inputs().EndDraw(dataset()->samples());
   options.fidelity = fidelity;
   const std::vector<int64_t> steps = fidelity.steps();
   fidelity_ =
@@ -250,7 +252,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     const EpochPlan& plan = draws_->plan();
     plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
                    draws_->at_hand(static_cast<uint32_t>(f)),
-                   Limits(dataset()->inputs(), f), fidelity);
+                   Limits(dataset()->inputs(), f), fidelity, options.end);
   }
   return absl::OkStatus();
 }

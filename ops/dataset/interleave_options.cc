@@ -1,5 +1,6 @@
 #include "ops/dataset/interleave_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,8 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
   } scalars[] = {{"seed", &seed, INT64_MIN},
                  {"batch_size", &batch_size, 1},
                  {"epoch", &epoch, -1},
+                 {"first_step", &first_step, 0},
+                 {"steps", &steps, -1},
                  {"initial_epoch", &initial_epoch, 0},
                  {"initial_step", &initial_step, 0},
                  {"cache_bytes", &cache_bytes, 0}};
@@ -58,12 +61,25 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
                        scalar.least));
     }
   }
+  if (epoch < 0 && (first_step != 0 || steps >= 0)) {
+    return absl::InvalidArgumentError(
+        "first_step and steps need an epoch: give one, or 0 and -1");
+  }
   TF_RETURN_IF_ERROR(
       tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
   if (snapshot.empty()) {
     return absl::InvalidArgumentError("snapshot (\"\") must be a name");
   }
   return absl::OkStatus();
+}
+
+uint64_t InterleaveInputs::EndDraw(uint64_t samples) const {
+  const auto batch = static_cast<uint64_t>(batch_size);
+  const uint64_t batches = (samples + batch - 1) / batch;
+  const auto first = static_cast<uint64_t>(first_step);
+  const uint64_t left = batches - std::min(batches, first);
+  if (steps < 0 || static_cast<uint64_t>(steps) >= left) return samples;
+  return std::min(samples, (first + static_cast<uint64_t>(steps)) * batch);
 }
 
 absl::Status InterleaveInputs::MakeSpec(

@@ -33,7 +33,9 @@ struct InterleaveInputs {
   std::vector<tensorflow::tstring> formats;
   int64_t seed = 0;
   int64_t batch_size = 0;
-  int64_t epoch = -1;  // -1: the snapshot counts
+  int64_t epoch = -1;      // -1: the snapshot counts
+  int64_t first_step = 0;  // of `epoch`
+  int64_t steps = -1;      // -1: to the epoch's end
   int64_t initial_epoch = 0;
   int64_t initial_step = 0;
   int64_t cache_bytes = 0;
@@ -41,6 +43,8 @@ struct InterleaveInputs {
 
   // Error: InvalidArgument that names input, value and constraint.
   absl::Status Read(tensorflow::OpKernelContext* ctx);
+  // The draw of an epoch of `samples` before which an iterator ends.
+  uint64_t EndDraw(uint64_t samples) const;
   // The plan of `datasets` formats. Error: likewise.
   absl::Status MakeSpec(size_t datasets, const InterleaveAttributes& attributes,
                         std::shared_ptr<const PlanSpec>* spec) const;

@@ -37,7 +37,7 @@ class PlanContext : public tensorflow::ResourceBase {
 
   void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
            uint64_t position, HeldSets held, AtHand at_hand,
-           const MemoryLimits& limits, Fidelity fidelity) {
+           const MemoryLimits& limits, Fidelity fidelity, uint64_t end) {
     spec_ = std::move(spec);
     epoch_ = epoch;
     position_ = position;
@@ -45,6 +45,7 @@ class PlanContext : public tensorflow::ResourceBase {
     at_hand_ = std::move(at_hand);
     limits_ = limits;
     fidelity_ = std::move(fidelity);
+    end_ = end;
   }
 
   const FormatSpec& format() const { return spec_->formats[format_]; }
@@ -53,16 +54,27 @@ class PlanContext : public tensorflow::ResourceBase {
   Status MakeReadOrder(std::vector<uint32_t> groups,
                        std::unique_ptr<ReadOrder>* order) const {
     std::unique_ptr<EpochPlan> plan;
-    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec_, epoch_, held_, &plan));
-    plan->Skip(position_);
+    ReadRange range;
+    LIQUID_RETURN_IF_ERROR(MakePlan(&plan));
+    if (end_ < plan->size()) {
+      range = FindRange(plan.get(), format_, end_);
+      LIQUID_RETURN_IF_ERROR(MakePlan(&plan));
+    }
     *order = std::make_unique<ReadOrder>(std::move(plan), format_, at_hand_,
-                                         limits_, fidelity_, std::move(groups));
+                                         limits_, fidelity_, std::move(groups),
+                                         std::move(range));
     return OkStatus();
   }
 
   std::string DebugString() const override { return "liquid::PlanContext"; }
 
  private:
+  Status MakePlan(std::unique_ptr<EpochPlan>* plan) const {
+    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec_, epoch_, held_, plan));
+    (*plan)->Skip(position_);
+    return OkStatus();
+  }
+
   const uint32_t format_;
   const std::function<void(const std::string&)> tell_method_;
   std::shared_ptr<const PlanSpec> spec_;
@@ -72,6 +84,7 @@ class PlanContext : public tensorflow::ResourceBase {
   AtHand at_hand_;
   MemoryLimits limits_;
   Fidelity fidelity_;
+  uint64_t end_ = UINT64_MAX;
 };
 
 // The number of the epoch, for what gives the fidelity of its batches.

@@ -92,12 +92,12 @@ void Snapshot::Remember(int64_t epoch, HeldSets held) {
   }
 }
 
-Status Snapshot::Take(int64_t epoch, Lease* lease) {
+Status Snapshot::Take(int64_t epoch, uint64_t step, Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
   const bool counted = epoch < 0;
   lease->spec = spec_;
   lease->epoch = counted ? next_epoch_ : epoch;
-  lease->position = counted ? StepOf(lease->epoch) * spec_->batch_size : 0;
+  lease->position = (counted ? StepOf(lease->epoch) : step) * spec_->batch_size;
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
   Lend(lease);

@@ -52,9 +52,10 @@ class Snapshot : public tensorflow::ResourceBase {
   Status Configure(const Config& config);
 
   // Gives out the next epoch, the one after the last complete one, or
-  // `epoch` where it is not negative. Its order depends on its number alone;
-  // its records come from memory only for the one run that owns the cache.
-  Status Take(int64_t epoch, Lease* lease);
+  // `epoch` from its batch `step` on where that is not negative. Its order
+  // depends on its number alone; its records come from memory only for the one
+  // run that owns the cache.
+  Status Take(int64_t epoch, uint64_t step, Lease* lease);
   // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
   // samples per format as it says: a cache="auto" that this machine resolved
   // otherwise gives way. An epoch whose every batch was delivered (`complete`)

@@ -5,10 +5,23 @@
 
 namespace liquid {
 
+ReadRange FindRange(EpochPlan* plan, uint32_t format, uint64_t end) {
+  ReadRange range;
+  range.end = end;
+  range.drawn = SampleSet(RecordCount(plan->spec().formats[format]));
+  while (plan->position() < std::min(end, plan->size())) {
+    const Draw draw = plan->Next();
+    if (draw.format == format) range.drawn.insert(draw.record);
+  }
+  return range;
+}
+
 ReadOrder::ReadOrder(std::unique_ptr<EpochPlan> plan, uint32_t format,
                      AtHand at_hand, const MemoryLimits& limits,
-                     Fidelity fidelity, std::vector<uint32_t> groups)
+                     Fidelity fidelity, std::vector<uint32_t> groups,
+                     ReadRange range)
     : plan_(std::move(plan)),
+      range_(std::move(range)),
       format_(format),
       limits_(limits),
       fidelity_(std::move(fidelity)),
@@ -22,6 +35,10 @@ ReadOrder::ReadOrder(std::unique_ptr<EpochPlan> plan, uint32_t format,
   loaded_ = plan_->loads(format);
   uint64_t record;
   for (uint64_t i = 0; i < loaded_; ++i) loads_.Next(&record);
+}
+
+bool ReadOrder::IsDrawn(uint64_t record) const {
+  return range_.end >= plan_->size() || range_.drawn.contains(record);
 }
 
 uint32_t ReadOrder::FidelityNow() const {
@@ -49,12 +66,13 @@ bool ReadOrder::Next(PlannedRead* read) {
       ++loaded_;
       uint64_t record;
       if (!loads_.Next(&record)) return false;
+      if (!IsDrawn(record)) continue;
       if (resident_ >= limits_.resident) continue;  // read at its draw
       *read = ReadOf(record, FidelityNow());
       Arrive(*read);
       return true;
     }
-    if (plan_->position() == plan_->size()) return false;
+    if (plan_->position() >= std::min(range_.end, plan_->size())) return false;
     const uint32_t fidelity = FidelityNow();
     const Draw draw = plan_->Next();
     if (draw.format != format_) continue;

@@ -37,16 +37,25 @@ struct PlannedRead {
   uint32_t groups = 0;  // scan groups, at most those it has; 0 without any
 };
 
+// A part of an epoch that ends before its last draw.
+struct ReadRange {
+  uint64_t end = UINT64_MAX;  // the draw before which reading ends
+  SampleSet drawn = {};       // records that are drawn until then
+};
+
+// The range from where `plan` stands to `end`, to which it is moved.
+ReadRange FindRange(EpochPlan* plan, uint32_t format, uint64_t end);
+
 // Thread-compatible.
 class ReadOrder {
  public:
   // `plan` stands at the draw with which reading begins. `at_hand`: held
   // records that need no read. `groups`: scan groups of each record; empty
-  // where the format has none.
+  // where the format has none. `range`: see above; begins at the same draw.
   ReadOrder(std::unique_ptr<EpochPlan> plan, uint32_t format, AtHand at_hand,
             const MemoryLimits& limits, Fidelity fidelity = {},
-            std::vector<uint32_t> groups = {});
-  // The next record to read; false at the epoch's end.
+            std::vector<uint32_t> groups = {}, ReadRange range = {});
+  // The next record to read; false at the end.
   bool Next(PlannedRead* read);
 
  private:
@@ -54,8 +63,10 @@ class ReadOrder {
   void Arrive(const PlannedRead& read);
   bool Serves(const PlannedRead& wanted) const;
   uint32_t FidelityNow() const;
+  bool IsDrawn(uint64_t record) const;
 
   const std::unique_ptr<EpochPlan> plan_;
+  const ReadRange range_;
   const uint32_t format_;
   const MemoryLimits limits_;
   const Fidelity fidelity_;

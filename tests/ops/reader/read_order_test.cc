@@ -57,10 +57,14 @@ struct Outcome {
 // interleave does.
 Outcome DrawRest(const std::shared_ptr<const PlanSpec>& spec, uint32_t format,
                  int64_t epoch, uint64_t position, const SampleSet& in_memory,
-                 const MemoryLimits& limits) {
+                 const MemoryLimits& limits, uint64_t end = UINT64_MAX) {
   const HeldSets held = Held(spec, epoch);
+  ReadRange range;
+  if (end != UINT64_MAX) {
+    range = FindRange(Plan(spec, epoch, held, position).get(), format, end);
+  }
   ReadOrder order(Plan(spec, epoch, held, position), format, {in_memory},
-                  limits);
+                  limits, {}, {}, range);
   const std::unique_ptr<EpochPlan> plan = Plan(spec, epoch, held, position);
   std::set<uint64_t> memory;
   for (uint64_t i = 0; i < SampleCount(spec->formats[format]); ++i) {
@@ -69,7 +73,7 @@ Outcome DrawRest(const std::shared_ptr<const PlanSpec>& spec, uint32_t format,
   Outcome outcome;
   uint64_t kept = 0;
   PlannedRead read;
-  while (plan->position() < plan->size()) {
+  while (plan->position() < std::min(end, plan->size())) {
     const Draw draw = plan->Next();
     if (draw.format != format) continue;
     while (memory.count(draw.sample) == 0) {
@@ -138,6 +142,23 @@ TEST_P(ReadOrderTest, MemoryKeepsToItsLimits) {
         DrawRest(spec, 0, epoch, position, SampleSet(samples), limits);
     EXPECT_LE(outcome.most_in_memory, resident + 1);
     EXPECT_EQ(outcome.reads.size(), outcome.drawn.size());
+  }
+}
+
+// Of a part of an epoch, each sample that is drawn in it is read once, and
+// nothing that is drawn behind it.
+TEST_P(ReadOrderTest, APartReadsWhatItDraws) {
+  const auto& [cached, epoch, position, shuffle] = GetParam();
+  const auto spec = Spec(cached, shuffle);
+  for (const uint64_t length : {0, 1, 24, 60, 140}) {
+    for (uint32_t format = 0; format < 2; ++format) {
+      const SampleSet nothing(SampleCount(spec->formats[format]));
+      const Outcome outcome = DrawRest(spec, format, epoch, position, nothing,
+                                       MemoryLimits(), position + length);
+      EXPECT_EQ(std::set<uint64_t>(outcome.reads.begin(), outcome.reads.end()),
+                outcome.drawn);
+      EXPECT_EQ(outcome.reads.size(), outcome.drawn.size());
+    }
   }
 }
 

@@ -1,0 +1,178 @@
+"""The engine that is an Apache Beam pipeline, on whatever runner.
+
+Its elements are names of work, ranges of samples or numbers of shards. What the work is
+lies in a file in the output, beside the parts of the journal that tell of what is done:
+so workers need the output and the source under the same paths, and nothing else.
+"""
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from liquid_tf._convert import journal, scan, write
+from liquid_tf._convert.engine import ShardResult, WriteJob
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.source import Source
+from liquid_tf._files import write_file
+
+# Samples that are scanned as one piece of work.
+_SCAN_SAMPLES = 1024
+
+_FAILED = "failed.txt"
+
+
+class ScanTask:
+  """Scans ranges of a list of positions.
+
+  Args:
+    folder: for the parts of the journal.
+    source: the samples.
+    positions: which.
+    channels: of every image; None keeps each one's.
+  """
+
+  def __init__(
+    self, folder: str, source: Source, positions: Sequence[int], channels: int | None
+  ):
+    self.folder = folder
+    self._source = source
+    self._positions = positions
+    self._channels = channels
+
+  def items(self) -> list[int]:
+    return list(range(0, len(self._positions), _SCAN_SAMPLES))
+
+  def name(self, begin: int) -> str:
+    last = min(begin + _SCAN_SAMPLES, len(self._positions)) - 1
+    return f"{self._positions[begin]}-{self._positions[last]}"
+
+  def run(self, begin: int) -> None:
+    positions = self._positions[begin : begin + _SCAN_SAMPLES]
+    found = list(scan.scan_samples(self._source, positions, self._channels, 1))
+    rows = np.array([row for _, row, _ in found], journal.SCAN_DTYPE)
+    errors = {position: error for position, _, error in found if error}
+    journal.write_scanned(self.folder, self.name(begin), positions, rows, errors)
+
+
+class WriteTask:
+  """Writes shards.
+
+  Args:
+    folder: for the parts of the journal.
+    job: of which they are a part.
+    numbers: of their plans.
+  """
+
+  def __init__(self, folder: str, job: WriteJob, numbers: Sequence[int]):
+    self.folder = folder
+    self._job = job
+    self._numbers = numbers
+
+  def items(self) -> list[int]:
+    return list(self._numbers)
+
+  def name(self, number: int) -> str:
+    return self._job.plans[number].name
+
+  def run(self, number: int) -> None:
+    [(_, result)] = write.write_some(self._job, [number], 1, lambda: None)
+    journal.write_shard(self.folder, self.name(number), result)
+
+
+class BeamEngine:
+  """Scans and writes in the workers of a Beam runner.
+
+  Args:
+    directory: the output, which all workers reach under this path.
+    options: of the pipeline, as flags; such as `--runner=FlinkRunner`.
+
+  Raises:
+    ImportError: there is no Apache Beam.
+  """
+
+  def __init__(self, directory: str, options: Sequence[str]):
+    try:
+      import apache_beam  # noqa: F401 - needed before any work is done
+    except ImportError as error:
+      raise ImportError(
+        "beam (--runner) needs Apache Beam: pip install apache-beam, which TensorFlow "
+        "2.16 goes together with and newer ones may not"
+      ) from error
+    self._folder = journal.parts_folder(directory)
+    self._options = list(options)
+
+  def scan(
+    self, source: Source, positions: Sequence[int], channels: int | None
+  ) -> Iterator[tuple[int, np.ndarray, str]]:
+    task = ScanTask(self._folder, source, positions, channels)
+    self._run(task)
+    for begin in task.items():
+      path = os.path.join(self._folder, task.name(begin) + journal.SCANNED)
+      part, rows, errors = journal.read_scanned(path)
+      for position, row in zip(part, rows):
+        yield position, row, errors.get(position, "")
+
+  def write(
+    self, job: WriteJob, numbers: Sequence[int], step: Callable[[], None]
+  ) -> Iterator[tuple[int, ShardResult]]:
+    task = WriteTask(self._folder, job, numbers)
+    self._run(task)
+    for number in numbers:
+      path = os.path.join(self._folder, task.name(number) + journal.SHARD)
+      result = journal.read_shard(path)
+      for _ in result[2]:
+        step()
+      yield number, result
+
+  def _run(self, task: ScanTask | WriteTask) -> None:
+    """Runs the whole task.
+
+    Raises:
+      ConvertError: a worker says that the conversion cannot go on, or Beam does.
+    """
+    import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    os.makedirs(self._folder, exist_ok=True)
+    failed = os.path.join(self._folder, _FAILED)
+    if os.path.exists(failed):
+      os.unlink(failed)
+    path = os.path.join(self._folder, f"{type(task).__name__}.pickle")
+    write_file(path, pickle.dumps(task))
+    try:
+      with beam.Pipeline(options=PipelineOptions(self._options)) as pipeline:
+        items = pipeline | beam.Create(task.items()) | beam.Reshuffle()
+        _ = items | beam.ParDo(_do_fn(path))
+    except Exception as error:
+      # Runners wrap what a worker raised in types and stacks of their own.
+      if os.path.exists(failed):
+        with open(failed) as file:
+          raise ConvertError(file.read()) from error
+      raise ConvertError(f"the Beam pipeline failed: {error}") from error
+
+
+def _do_fn(path: str):
+  """A DoFn that does the items of the task in a file."""
+  import apache_beam as beam
+
+  class Work(beam.DoFn):
+    def setup(self):
+      with open(path, "rb") as file:
+        self._task = pickle.load(file)
+
+    def process(self, item):
+      run_item(self._task, item)
+      return ()
+
+  return Work()
+
+
+def run_item(task: ScanTask | WriteTask, item: int) -> None:
+  """Does an item of a task; leaves its error to the converting process."""
+  try:
+    task.run(item)
+  except (ConvertError, OSError) as error:
+    write_file(os.path.join(task.folder, _FAILED), str(error).encode())
+    raise

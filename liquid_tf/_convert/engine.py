@@ -1,0 +1,57 @@
+"""What does the work of a conversion: this process, or a cluster.
+
+The engine scans samples and writes shards, each a pure function of the job. All else,
+the journal, the plan and the files that close the dataset, is the converting process's
+own, so the bytes of a dataset do not depend on the engine.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from liquid_tf._convert.pipelines import Encoding
+from liquid_tf._convert.plan import ShardPlan
+from liquid_tf._convert.source import Source
+
+# Of a shard: size of the file, its CRC-32C, its index rows, and of a pcr the lengths
+# and checksums of its parts, shape [2, parts].
+ShardResult = tuple[int, int, np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class WriteJob:
+  """All that the shards of a dataset are made of.
+
+  Attributes:
+    directory: the output.
+    source: what is converted.
+    scan: shape [positions], SCAN_DTYPE.
+    good: shape [samples], each sample's position in the source.
+    plans: every shard of the dataset.
+    encoding: what the encoders are given.
+    pcr_groups: the last scan of each scan group of a pcr, or None.
+  """
+
+  directory: str
+  source: Source
+  scan: np.ndarray
+  good: np.ndarray
+  plans: Sequence[ShardPlan]
+  encoding: Encoding
+  pcr_groups: Sequence[int] | None
+
+
+class Engine(Protocol):
+  """Scans and writes, in any order and number at a time."""
+
+  def scan(
+    self, source: Source, positions: Sequence[int], channels: int | None
+  ) -> Iterator[tuple[int, np.ndarray, str]]:
+    """As `scan.scan_samples`; of each position once."""
+
+  def write(
+    self, job: WriteJob, numbers: Sequence[int], step: Callable[[], None]
+  ) -> Iterator[tuple[int, ShardResult]]:
+    """As `write.write_some`; of each number once."""

@@ -1,0 +1,30 @@
+"""The engine that is this process."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from liquid_tf._convert import scan, write
+from liquid_tf._convert.engine import ShardResult, WriteJob
+from liquid_tf._convert.source import Source
+
+
+class LocalEngine:
+  """Scans and writes in this process, in order.
+
+  Args:
+    workers: samples at a time.
+  """
+
+  def __init__(self, workers: int):
+    self._workers = workers
+
+  def scan(
+    self, source: Source, positions: Sequence[int], channels: int | None
+  ) -> Iterator[tuple[int, np.ndarray, str]]:
+    return scan.scan_samples(source, positions, channels, self._workers)
+
+  def write(
+    self, job: WriteJob, numbers: Sequence[int], step: Callable[[], None]
+  ) -> Iterator[tuple[int, ShardResult]]:
+    return write.write_some(job, numbers, self._workers, step)

@@ -1,0 +1,44 @@
+"""Which epoch an iterator runs, and which of its batches, where that is an argument."""
+
+from typing import Any
+
+import tensorflow as tf
+
+
+def check(epoch: Any, steps: Any, cache: int | str) -> int | str:
+  """Checks `epoch=` and `steps=`.
+
+  Returns:
+    `cache`; 0 for "auto" where the epoch is a tensor or only a part of one is run:
+    which epochs follow one another in a process is then unknown.
+
+  Raises:
+    ValueError: one is wrong, or does not go with the others; the message names it.
+  """
+  if epoch is not None and not _is_count(epoch):
+    raise ValueError(
+      f"epoch ({epoch!r}) must be at least 0, a scalar tensor of int64, or None"
+    )
+  if steps is not None:
+    whole = isinstance(steps, tuple | list) and len(steps) == 2
+    if not whole or not all(_is_count(step) for step in steps):
+      raise ValueError(
+        f"steps ({steps!r}) must be (first, count), each at least 0 or a scalar "
+        "tensor of int64, or None"
+      )
+    if epoch is None:
+      raise ValueError(f"steps ({steps!r}) are those of an epoch: give epoch, too")
+  if steps is None and not tf.is_tensor(epoch):
+    return cache
+  if cache not in (0, "auto"):
+    raise ValueError(
+      f'cache ({cache!r}) must be 0 or "auto" where epoch is a tensor or steps are '
+      "given: nothing is kept from one epoch to the next"
+    )
+  return 0
+
+
+def _is_count(value: Any) -> bool:
+  if tf.is_tensor(value):
+    return value.shape.rank == 0 and value.dtype == tf.int64
+  return isinstance(value, int) and not isinstance(value, bool) and value >= 0
