@@ -7,6 +7,7 @@ composition and the same number of cache hits (Liquid, APSys '23).
 
 from liquid_tf import codecs, fidelity, pcr, recordio
 from liquid_tf._decode import decode_and_batch
+from liquid_tf._image_options import RandomResizedCrop
 from liquid_tf._interleave import interleave
 from liquid_tf._snapshot import Snapshot
 from liquid_tf._sources import format_dataset
@@ -27,6 +28,7 @@ __all__ = [
   "ExportReport",
   "FidelityScheduler",
   "ManifestError",
+  "RandomResizedCrop",
   "Resume",
   "Snapshot",
   "Stats",

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf import _budget, _ops, _sources
+from liquid_tf._image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._interleave import InterleaveDataset, mean_pixel_bytes
 from liquid_tf.manifest import Manifest
 
@@ -19,6 +20,7 @@ _PLAIN = {
   "id": (tf.int64, ()),
   "format": (tf.string, ()),
   "window": (tf.int32, (4,)),
+  "mirrored": (tf.bool, ()),
   "bytes": (tf.string, ()),
   "example": (tf.string, ()),
 }
@@ -62,8 +64,8 @@ def check_features(manifest: Manifest, features: Sequence[str] | None) -> list[s
   return names
 
 
-def _label_spec(manifest: Manifest) -> tf.TensorSpec:
-  """What a batch has as labels.
+def _label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
+  """What a batch has as labels; `samples` of them, where that is known.
 
   Raises:
     ValueError: samples have unequal numbers of them.
@@ -74,7 +76,7 @@ def _label_spec(manifest: Manifest) -> tf.TensorSpec:
       f'features ("label") must not be given: samples of {manifest.directory} have '
       "unequal numbers of labels"
     )
-  return tf.TensorSpec([None, *label["shape"]], tf.as_dtype(label["dtype"]))
+  return tf.TensorSpec([samples, *label["shape"]], tf.as_dtype(label["dtype"]))
 
 
 def _example_features(
@@ -88,18 +90,6 @@ def _example_features(
   }
 
 
-def _check_pair(value: Any, name: str) -> tuple[int, int] | None:
-  if value is None:
-    return None
-  try:
-    height, width = (int(side) for side in value)
-  except (TypeError, ValueError):
-    height = width = 0
-  if height < 1 or width < 1:
-    raise ValueError(f"{name} ({value!r}) must be (height, width) in pixels")
-  return height, width
-
-
 class DecodeBatchDataset(tf.data.Dataset):
   """Flat tuples of batch tensors, one per feature; see `decode_and_batch`."""
 
@@ -111,12 +101,13 @@ class DecodeBatchDataset(tf.data.Dataset):
     masks: list[str],
     *,
     batch_size: int,
-    crop: tuple[int, int] | None,
+    images: ImageOptions,
     random_crop: bool,
     seed: int,
     ragged: bool,
     skip_errors: bool,
     repeat_to_fill: bool,
+    round_batch: bool,
     max_pixels: int,
     lookahead: int,
     most_lookahead: int,
@@ -124,13 +115,17 @@ class DecodeBatchDataset(tf.data.Dataset):
   ):
     self._blocks = blocks
     self._spec = tuple(specs)
-    height, width = crop or (0, 0)
+    height, width = images.fixed_size or (0, 0)
+    resize_height, resize_width = images.image_size or (0, 0)
+    random_size = images.random_size
     super().__init__(
       _ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
         batch_size=batch_size,
         crop_height=height,
         crop_width=width,
+        resize_height=resize_height,
+        resize_width=resize_width,
         seed=seed,
         max_pixels=max_pixels,
         lookahead=lookahead,
@@ -140,8 +135,12 @@ class DecodeBatchDataset(tf.data.Dataset):
         masks=masks,
         ragged=ragged,
         random_crop=random_crop,
+        random_area=random_size.scale if random_size else [],
+        random_aspect=random_size.ratio if random_size else [],
+        mirror=images.mirror,
         skip_errors=skip_errors,
         repeat_to_fill=repeat_to_fill,
+        round_batch=round_batch,
         output_types=[spec.dtype for spec in specs],
         output_shapes=[spec.shape for spec in specs],
       )
@@ -183,8 +182,14 @@ def decode_and_batch(
   blocks: tf.data.Dataset,
   *,
   features: Sequence[str] | None = None,
-  crop: tuple[int, int] | None = None,
+  crop: tuple[int, int] | RandomResizedCrop | None = None,
   image_size: tuple[int, int] | None = None,
+  mirror: bool = False,
+  mean: float | Sequence[float] | None = None,
+  std: float | Sequence[float] | None = None,
+  dtype: Any = None,
+  layout: str = "NHWC",
+  round_batch: bool = False,
   ragged: bool = False,
   decode: str = "cpu",
   on_error: str = "raise",
@@ -199,15 +204,27 @@ def decode_and_batch(
       itself gives the blocks of its reads.
     features: None for the supervised tuple, (image, label) or (image, mask); a list
       of names for a dict. Names: "image" [n, h, w, c] uint8 or uint16; "label" int64
-      [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the sample's number;
-      "format" string [n]; "window" int32 [n, 4], (y, x, height, width) of what was
-      decoded; "bytes" string [n], the image as stored; "example" string [n], a
-      serialized tf.train.Example of the other features; each of these by its own
-      name, a tf.RaggedTensor [n, None].
-    crop: (height, width) of a window that is decoded instead of the whole image; at
-      a random place where the blocks are shuffled, else in the centre.
-    image_size: (height, width) to which images (bilinear, rounded) and masks
-      (nearest) are resized afterwards.
+      [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the
+      sample's number; "format" string [n]; "window" int32 [n, 4], (y, x, height, width)
+      of what was decoded; "mirrored" bool [n], whether it was mirrored then; "bytes"
+      string [n], the image as stored; "example" string [n], a serialized
+      tf.train.Example of the other features; each of these by its own name, a
+      tf.RaggedTensor [n, None].
+    crop: (height, width) of a window that is decoded instead of the whole image, at
+      a random place where the blocks are shuffled, else in the centre; or a
+      `RandomResizedCrop`, which needs shuffled blocks.
+    image_size: (height, width) to which windows are resized while they are decoded:
+      images as by tf.image.resize (bilinear), rounded; masks to the nearest pixel.
+    mirror: whether half of the images, by chance, are mirrored left to right, with
+      their masks. Needs shuffled blocks.
+    mean: of what a pixel may be, 0 to 255 or 65535; for all channels or each one. It is
+      subtracted from images, which are float32 then.
+    std: by which images are divided afterwards; likewise.
+    dtype: of the images, where it is not the stored one: "float32", "float16" or
+      "bfloat16", to which results in float32 are rounded.
+    layout: of the images, "NHWC" or "NCHW".
+    round_batch: whether a batch that would be short, the last one of an epoch, repeats
+      its own samples in turn until it has `batch_size`. `stats` does not count them.
     ragged: whether images of different sizes may make a batch: a tf.RaggedTensor
       [n, None, None, c].
     decode: "cpu", or "none" for the stored bytes in place of the image.
@@ -235,23 +252,28 @@ def decode_and_batch(
     raise ValueError(f'decode ("{decode}") must be "cpu" or "none"')
   if on_error not in ("raise", "skip"):
     raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
-  crop = _check_pair(crop, "crop")
-  image_size = _check_pair(image_size, "image_size")
+  images = ImageOptions(crop, image_size, mirror, mean, std, dtype, layout, ragged)
+  shuffled = mixed is not None and mixed.shuffle
+  images.check_draws(shuffled, decode)
+  if round_batch and mixed is None:
+    raise ValueError("round_batch (True) must be False where blocks are no batches")
   wanted = check_features(manifest, features)
   names = ["bytes" if decode == "none" and name == "image" else name for name in wanted]
   pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
+  if "image" in pixels:
+    images.check_images(pixels["image"].channels, pixels["image"].dtype)
   skip = on_error == "skip"
-  unequal = False
-  if pixels and crop is not None:
-    _check_crop(sources, crop, skip)
+  unequal = images.random_size is not None
+  if pixels and images.fixed_size:
+    _check_crop(sources, images.fixed_size, skip)
   elif pixels and _sizes_differ(sources):
-    if image_size is None and not ragged:
+    if images.image_size is None and not ragged:
       raise ValueError(
         f"images of {manifest.directory} differ in size: give crop= or image_size=, or "
         "ragged=True for batches of unequal images"
       )
     unequal = True
-  flat = bool(pixels) and (unequal or ragged)
+  flat = bool(pixels) and (unequal or ragged) and images.image_size is None
   parsed = _example_features(manifest, names)
   # What a flat batch is put together from, and what features are parsed from.
   needed = (["window"] if flat else []) + (["example"] if parsed else [])
@@ -259,19 +281,20 @@ def decode_and_batch(
   stored += [name for name in needed if name not in stored]
   rows = sources[0].rows
   one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
-  height, width = crop or one_size
+  height, width = images.image_size or images.fixed_size or one_size
+  batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
+  samples = batch_size if round_batch else None
   specs = []
   for name in stored:
     if name in pixels:
       channels, dtype = pixels[name].channels, pixels[name].dtype
-      shape = [None, channels] if flat else [None, height, width, channels]
+      shape = [None, channels] if flat else [samples, height, width, channels]
     elif name == "label":
-      specs.append(_label_spec(manifest))
+      specs.append(_label_spec(manifest, samples))
       continue
     else:
-      dtype, shape = _PLAIN[name][0], [None, *_PLAIN[name][1]]
+      dtype, shape = _PLAIN[name][0], [samples, *_PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
-  batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
   batch_bytes = batch_size * (
     sum(height * width * p.channels * p.dtype.size for p in pixels.values())
     if not flat
@@ -286,47 +309,46 @@ def decode_and_batch(
     specs,
     [name for name in pixels if name != "image"],
     batch_size=batch_size,
-    crop=crop,
-    random_crop=mixed is not None and mixed.shuffle,
+    images=images,
+    random_crop=shuffled,
     seed=mixed.seed if mixed is not None else 0,
     ragged=flat,
     skip_errors=skip,
     repeat_to_fill=skip and mixed is not None and mixed.fill_short_batches,
+    round_batch=round_batch,
     max_pixels=max_pixels,
     lookahead=lookahead,
     most_lookahead=_budget.decoded_batches(memory, batch_bytes),
     parallelism=parallelism,
   )
   as_dict = features is not None
-  shape = _Shaper(stored, wanted, pixels, parsed, flat, ragged, image_size, as_dict)
+  shape = _Shaper(stored, wanted, pixels, parsed, flat, images, as_dict)
   return dataset.map(shape)
 
 
 class _Shaper:
   """Gives a flat tuple of tensors the structure that was asked for."""
 
-  def __init__(self, stored, wanted, pixels, parsed, flat, ragged, image_size, as_dict):
+  def __init__(self, stored, wanted, pixels, parsed, flat, images, as_dict):
     self._stored = stored
     self._wanted = wanted
     self._pixels = pixels
     self._parsed = parsed
     self._flat = flat
-    self._ragged = ragged
-    self._image_size = image_size
+    self._images = images
     self._as_dict = as_dict
 
   def __call__(self, *tensors):
     values = dict(zip(self._stored, tensors))
     if "bytes" in values and "image" not in values:
       values.setdefault("image", values["bytes"])
-    if self._flat:
-      for name in self._pixels:
+    for name in self._pixels:
+      if self._flat:
         values[name] = _to_ragged(values[name], values["window"])
-    if self._image_size is not None:
-      for name in self._pixels:
-        values[name] = _resize(values[name], self._image_size, name == "mask")
-        if self._ragged:
-          values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
+      elif self._images.ragged:
+        values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
+    if "image" in self._pixels:
+      values["image"] = self._images.finish(values["image"])
     if self._parsed:
       values |= tf.io.parse_example(values["example"], self._parsed)
     if self._as_dict:
@@ -341,23 +363,4 @@ def _to_ragged(flat: tf.Tensor, window: tf.Tensor) -> tf.RaggedTensor:
   rows = tf.repeat(widths, heights)
   return tf.RaggedTensor.from_nested_row_lengths(
     flat, [tf.cast(heights, tf.int64), tf.cast(rows, tf.int64)], validate=False
-  )
-
-
-def _resize(images, size: tuple[int, int], nearest: bool) -> tf.Tensor:
-  """Resizes a batch, of one size or ragged, keeping its dtype."""
-  method = "nearest" if nearest else "bilinear"
-  dtype = images.dtype
-
-  def one(batch):
-    resized = tf.image.resize(batch, size, method=method)
-    return resized if nearest else tf.saturate_cast(tf.round(resized), dtype)
-
-  if not isinstance(images, tf.RaggedTensor):
-    return one(images)
-  channels = images.shape[-1]
-  return tf.map_fn(
-    lambda image: one(tf.ensure_shape(image.to_tensor(), [None, None, channels])),
-    images,
-    fn_output_signature=tf.TensorSpec([*size, channels], dtype),
   )

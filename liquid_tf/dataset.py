@@ -9,6 +9,7 @@ import tensorflow as tf
 from liquid_tf import _budget, _decode, _epoch, _interleave, _sources
 from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
+from liquid_tf._image_options import RandomResizedCrop
 from liquid_tf._snapshot import Snapshot
 
 _POLICIES = ("liquid", "minio", "page")
@@ -29,8 +30,13 @@ def dataset(
   cache: int | str = "auto",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
-  crop: tuple[int, int] | None = None,
+  crop: tuple[int, int] | RandomResizedCrop | None = None,
   image_size: tuple[int, int] | None = None,
+  mirror: bool = False,
+  mean: float | Sequence[float] | None = None,
+  std: float | Sequence[float] | None = None,
+  dtype: Any = None,
+  layout: str = "NHWC",
   features: Sequence[str] | None = None,
   decode: str = "cpu",
   shard: Any = (0, 1),
@@ -42,6 +48,7 @@ def dataset(
   initial_epoch: int = 0,
   initial_step: int = 0,
   drop_remainder: bool = False,
+  round_batch: bool = False,
   threads: int = 8,
   reader: str = "auto",
   lookahead: int = tf.data.AUTOTUNE,
@@ -65,7 +72,7 @@ def dataset(
     batch_size: samples in a batch; None gives one sample at a time.
     split: name of a split; by default "train", or the first one.
     shuffle: False gives the stored order, the same in every epoch.
-    seed: of the order and of random windows, any 64-bit number.
+    seed: of the order, of random windows and of what is mirrored, any 64-bit number.
     memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three
       quarters of what the machine or its cgroup has free.
     cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
@@ -82,8 +89,16 @@ def dataset(
       pure one, since a restored checkpoint asks it for later epochs only. An integer
       tf.Variable is read at the same moment, once an epoch. What is in memory is read
       again only where the fidelity is raised. The order is the same at any.
-    crop: (height, width) of a window to decode: random with `shuffle`, else centred.
-    image_size: (height, width) to resize to afterwards.
+    crop: (height, width) of a window to decode: random with `shuffle`, else centred; or
+      a `RandomResizedCrop`.
+    image_size: (height, width) to resize to, while images are decoded.
+    mirror: whether half of the images, by chance, are mirrored left to right.
+    mean: subtracted from images, in units of what is stored (0 to 255); a number, or
+      one for each channel.
+    std: by which they are divided then; likewise.
+    dtype: of the images: the stored one, or "float32" (the default with `mean` or
+      `std`), "float16" or "bfloat16".
+    layout: of the images, "NHWC" or "NCHW".
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
     decode: "cpu", or "none" for the stored bytes in place of the image.
@@ -101,6 +116,7 @@ def dataset(
     initial_epoch: the first epoch to run, as if those before had been run.
     initial_step: batches of it to leave out; see `Resume`.
     drop_remainder: whether a short last batch is left out.
+    round_batch: whether a short last batch is filled by repeating its samples.
     threads: most reads under way at once, per format; how many there are is tuned by
       the speed that they give.
     reader: how records are read; see `format_dataset`.
@@ -134,6 +150,11 @@ def dataset(
     raise ValueError(
       f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
       "through the page cache"
+    )
+  if round_batch and (batch_size is None or drop_remainder):
+    raise ValueError(
+      f"round_batch (True) must be False with batch_size={batch_size} and "
+      f"drop_remainder={drop_remainder}: no batch is short"
     )
   with tf.init_scope():  # read now, inside a flat_map as well
     manifest = manifests.load(os.fspath(path))
@@ -185,6 +206,12 @@ def dataset(
     features=features,
     crop=crop,
     image_size=image_size,
+    mirror=mirror,
+    mean=mean,
+    std=std,
+    dtype=dtype,
+    layout=layout,
+    round_batch=round_batch,
     ragged=ragged,
     decode=decode,
     on_error=on_error,

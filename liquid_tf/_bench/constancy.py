@@ -17,7 +17,7 @@ POLICIES = ("liquid", "minio", "page")
 # Records of one size, where bytes are even if loads are; and such as people have.
 MIXES = ("raw:1", "raw:1,bmp:1", "png:6,raw:4")
 
-# Promised of "liquid", of one format's loads, and of their bytes in samples where these
+# Promised of "liquid", of all formats' loads, and of their bytes in samples where these
 # have one size.
 MOST_DEVIATION = 0.5
 
@@ -39,6 +39,7 @@ def bench(
   cache: int | str,
   epochs: int,
   mixes: Sequence[str] = MIXES,
+  policies: Sequence[str] = POLICIES,
   say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
   """Measures each policy on each mix, in fresh processes.
@@ -52,6 +53,7 @@ def bench(
     cache: a share ("30%") of the dataset, that each policy may keep in memory.
     epochs: of each process; the first one does not count.
     mixes: of the datasets that are made.
+    policies: of `POLICIES`.
     say: receives a line of progress.
 
   Returns:
@@ -71,7 +73,7 @@ def bench(
       if not source.exists():
         demo_images.make(source, side=side, count=images, data=data, say=say)
       convert(source, path, mix, resume=path.exists())
-    for policy in POLICIES:
+    for policy in policies:
       request = {"policy": policy, "cache": cache, "batch_size": batch_size}
       measured = fresh.run(
         {"stage": "constancy", "path": str(path), "epochs": epochs, **request}

@@ -48,10 +48,11 @@ of the batch, and their bytes. {limit}
 
 {table(result)}
 
-*liquid* holds the loads of each format even, to one: a deviation of at most
-{constancy.MOST_DEVIATION}. Those of several formats add up, at worst in step. Bytes are
-as even as loads where the records of a format have one size, as raw and BMP have here
-and PNG has not. *page* counts an image as a load if any page of it was missing, and as
-its bytes those pages; the kernel reads ahead, beyond the image too.
+*liquid* holds the loads even, to one, of each format and of all together: a deviation
+of at most {constancy.MOST_DEVIATION}. Bytes are as even as loads where all records have
+one size, as raw and BMP have here. PNG has not: which of its records a batch meets is
+left to chance, so the bytes of L of them deviate by about √L times what one does.
+*page* counts an image as a load if any page of it was missing, and as its bytes those
+pages; the kernel reads ahead, beyond the image too.
 
 {page.machine(result["evidence"])}"""

@@ -32,6 +32,8 @@ enum class RngPurpose : uint8_t {
   kRegionDraw = 3,  // per epoch and format: which member of the region is drawn
   kCrop = 4,        // per epoch: block i places the window of draw i
   kWindowDraw = 5,  // per epoch and format: which sample of the open records
+  kResizedCrop = 6,  // per epoch: block i is draw i's; "format" is the attempt
+  kMirror = 7,       // per epoch: block i says whether draw i is mirrored
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

@@ -113,6 +113,24 @@ void DropGaps(PendingBatch* batch) {
   batch->slots = std::move(slots);
 }
 
+void FillUp(PendingBatch* batch, size_t size) {
+  const size_t samples = batch->slots.size();
+  if (samples == 0 || samples >= size) return;
+  for (Tensor& pixels : batch->pixels) {
+    TensorShape shape = pixels.shape();
+    shape.set_dim(0, static_cast<int64_t>(size));
+    Tensor filled(pixels.dtype(), shape);
+    for (size_t i = 0; i < size; ++i) {
+      CopyRow(pixels, i % samples, &filled, i);
+    }
+    pixels = std::move(filled);
+  }
+  batch->slots.reserve(size);
+  for (size_t i = samples; i < size; ++i) {
+    batch->slots.push_back(batch->slots[i % samples]);
+  }
+}
+
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
                           const PendingBatch& batch, bool ragged,
                           std::vector<Tensor>* outputs) {
@@ -143,6 +161,8 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
         out.vec<tstring>()(i) = Copy(record.content.image);
       } else if (feature.name == "example") {
         out.vec<tstring>()(i) = Copy(record.content.example);
+      } else if (feature.name == "mirrored") {
+        out.vec<bool>()(i) = slot.mirrored;
       } else {  // window; the names were checked when the dataset was made
         const Window& w = slot.window;
         const uint32_t values[] = {w.y, w.x, w.height, w.width};

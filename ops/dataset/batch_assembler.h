@@ -19,6 +19,7 @@ namespace liquid {
 //   id       int64 [n], sample number in the dataset
 //   format   string [n]
 //   window   int32 [n, 4]: y, x, height, width of the part that was decoded
+//   mirrored bool [n]: left to right, after that
 //   bytes    string [n], the encoded image
 //   example  string [n], serialized tf.train.Example of the other features
 struct OutputFeature {
@@ -39,6 +40,9 @@ std::unique_ptr<PendingBatch> CopySample(const PendingBatch& batch,
 
 // Removes the slots that stayed bad or were taken by an earlier batch.
 void DropGaps(PendingBatch* batch);
+
+// Repeats the batch's samples in turn until it has `size`.
+void FillUp(PendingBatch* batch, size_t size);
 
 // Builds one tensor per feature from slots that are all good.
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
+#include "ops/dataset/resize.h"
 #include "tensorflow/core/example/example.pb.h"
 
 namespace liquid {
@@ -60,6 +62,12 @@ uint64_t CostPerByte(uint8_t format) {
 constexpr size_t kPrefetched = 4;
 constexpr size_t kPrefetchedBytes = 1024;
 
+// Calls f with a zero of the type that holds values of `bits`.
+template <typename F>
+void WithType(uint8_t bits, const F& f) {
+  bits == 16 ? f(uint16_t{0}) : f(uint8_t{0});
+}
+
 // What a slot costs beside its bytes.
 constexpr uint64_t kSlotCost = 512;
 
@@ -94,9 +102,12 @@ void BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     const Status placed = PlaceWindow(config_.crop, batch->epoch, slot.draw,
                                       row.height, row.width, &slot.window);
     if (!placed.ok()) Fail(placed, &slot);
+    slot.mirrored = Mirrored(config_.crop, batch->epoch, slot.draw);
     for (const PixelFeature& feature : config_.pixels) {
-      batch->pixel_bytes += int64_t{slot.window.height} * slot.window.width *
-                            feature.channels * (feature.bits() / 8);
+      const int64_t pixels =
+          config_.ragged ? int64_t{slot.window.height} * slot.window.width
+                         : feature.height * feature.width;
+      batch->pixel_bytes += pixels * feature.channels * (feature.bits() / 8);
     }
   }
   if (!config_.ragged) {
@@ -146,6 +157,69 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
                                   PendingBatch* batch) const {
   const PixelFeature& feature = config_.pixels[feature_index];
   Slot& slot = batch->slots[index];
+  const PixelShape window = {slot.window.height, slot.window.width,
+                             static_cast<size_t>(feature.channels)};
+  PixelShape shape = window;
+  uint8_t* out;
+  if (config_.ragged) {
+    slot.ragged[feature_index] = Tensor(
+        feature.dtype,
+        {static_cast<int64_t>(shape.height * shape.width), feature.channels});
+    out = static_cast<uint8_t*>(slot.ragged[feature_index].data());
+  } else {
+    shape.height = static_cast<size_t>(feature.height);
+    shape.width = static_cast<size_t>(feature.width);
+    if (!config_.resize && !(window == shape)) {
+      return DataLoss("the image has " + std::to_string(window.height) + "x" +
+                      std::to_string(window.width) +
+                      " pixels, the dataset's features say " +
+                      std::to_string(shape.height) + "x" +
+                      std::to_string(shape.width));
+    }
+    out = static_cast<uint8_t*>(batch->pixels[feature_index].data()) +
+          index * shape.height * shape.width * shape.channels *
+              (feature.bits() / 8);
+  }
+  // A mask's values are no quantities: it takes over the nearest ones.
+  const bool mixed = feature.example_key.empty();
+  if (window == shape) {
+    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, slot, out));
+  } else {
+    // The window lies in the image, whose size the index says.
+    const uint64_t most = config_.limits.max_pixels;
+    if (window.height == 0 || window.width == 0 ||
+        window.height > most / window.width) {
+      return DataLoss("the index says " + std::to_string(window.height) + "x" +
+                      std::to_string(window.width) +
+                      " pixels, which must be 1 to max_pixels, " +
+                      std::to_string(most));
+    }
+    const size_t bytes =
+        window.height * window.width * window.channels * (feature.bits() / 8);
+    const std::unique_ptr<uint8_t[]> pixels(new (std::nothrow) uint8_t[bytes]);
+    if (pixels == nullptr) {
+      return ResourceExhausted("no memory for the " + std::to_string(bytes) +
+                               " bytes of a window that is to be resized");
+    }
+    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, slot, pixels.get()));
+    WithType(feature.bits(), [&](auto zero) {
+      using T = decltype(zero);
+      (mixed ? ResizeBilinear<T>
+             : ResizeNearest<T>)(reinterpret_cast<const T*>(pixels.get()),
+                                 window, reinterpret_cast<T*>(out), shape);
+    });
+  }
+  if (slot.mirrored) {
+    WithType(feature.bits(), [&](auto zero) {
+      Mirror(reinterpret_cast<decltype(zero)*>(out), shape);
+    });
+  }
+  return OkStatus();
+}
+
+// Decodes the slot's window of the image, or of a mask, without gaps.
+Status BatchDecoder::DecodeWindow(const PixelFeature& feature, const Slot& slot,
+                                  uint8_t* out) const {
   const Record& record = *slot.item->record;
   ImageInfo info;
   info.height = record.row.height;
@@ -172,28 +246,8 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
                     std::to_string(feature.channels) + " channels at " +
                     std::to_string(feature.bits()) + " bits");
   }
-  const size_t row_bytes = slot.window.width * info.BytesPerPixel();
-  uint8_t* out;
-  if (config_.ragged) {
-    slot.ragged[feature_index] =
-        Tensor(feature.dtype,
-               {static_cast<int64_t>(slot.window.height) * slot.window.width,
-                feature.channels});
-    out = static_cast<uint8_t*>(slot.ragged[feature_index].data());
-  } else {
-    if (slot.window.height != feature.height ||
-        slot.window.width != feature.width) {
-      return DataLoss("the image has " + std::to_string(slot.window.height) +
-                      "x" + std::to_string(slot.window.width) +
-                      " pixels, the dataset's features say " +
-                      std::to_string(feature.height) + "x" +
-                      std::to_string(feature.width));
-    }
-    out = static_cast<uint8_t*>(batch->pixels[feature_index].data()) +
-          index * row_bytes * slot.window.height;
-  }
   return ::liquid::Decode(format, bytes, config_.limits, info, slot.window, out,
-                          row_bytes);
+                          slot.window.width * info.BytesPerPixel());
 }
 
 }  // namespace liquid

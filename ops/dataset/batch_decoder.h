@@ -22,7 +22,7 @@ namespace liquid {
 struct PixelFeature {
   std::string example_key;  // empty: the image itself
   tensorflow::DataType dtype = tensorflow::DT_UINT8;
-  int64_t height = 0;  // of every window; 0 where sizes differ (ragged)
+  int64_t height = 0;  // of every sample; 0 where sizes differ (ragged)
   int64_t width = 0;
   int64_t channels = 0;
 
@@ -33,6 +33,7 @@ struct DecodeConfig {
   std::vector<PixelFeature> pixels;
   bool ragged = false;
   CropSpec crop;
+  bool resize = false;  // windows of any size, to that of the features
   DecodeLimits limits;
 };
 
@@ -41,6 +42,7 @@ struct Slot {
   const RecordBlock::Item* item = nullptr;  // of one of the batch's blocks
   uint64_t draw = 0;
   Window window;
+  bool mirrored = false;
   Status status;
   bool taken = false;                      // it fills a gap of an earlier batch
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
@@ -88,6 +90,8 @@ class BatchDecoder {
  private:
   void DecodeSlot(size_t index, PendingBatch* batch) const;
   Status DecodePixels(size_t feature, size_t index, PendingBatch* batch) const;
+  Status DecodeWindow(const PixelFeature& feature, const Slot& slot,
+                      uint8_t* out) const;
 
   const DecodeConfig config_;
 };

@@ -102,17 +102,18 @@ class DecodeBatchDatasetOp::Dataset : public tfd::DatasetBase {
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
-    std::vector<tensorflow::Node*> nodes(9);
+    std::vector<tensorflow::Node*> nodes(11);
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &nodes[0]));
     const DecodeInputs& a = inputs_;
-    const int64_t numbers[] = {a.batch_size,     a.crop_height, a.crop_width,
-                               a.seed,           a.max_pixels,  a.lookahead,
-                               a.most_lookahead, a.parallelism};
-    for (int i = 0; i < 8; ++i) {
+    const int64_t numbers[] = {
+        a.batch_size,     a.crop_height, a.crop_width, a.resize_height,
+        a.resize_width,   a.seed,        a.max_pixels, a.lookahead,
+        a.most_lookahead, a.parallelism};
+    for (int i = 0; i < 10; ++i) {
       TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[1 + i]));
     }
     const DecodeAttributes& t = attributes_;
-    std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(6);
+    std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(10);
     const auto set = [&](int i, absl::string_view name, const auto& value) {
       attrs[i].first = name;
       b->BuildAttrValue(value, &attrs[i].second);
@@ -121,8 +122,12 @@ class DecodeBatchDatasetOp::Dataset : public tfd::DatasetBase {
     set(1, "masks", t.masks);
     set(2, "ragged", t.ragged);
     set(3, "random_crop", t.random_crop);
-    set(4, "skip_errors", t.skip_errors);
-    set(5, "repeat_to_fill", t.repeat_to_fill);
+    set(4, "random_area", t.random_area);
+    set(5, "random_aspect", t.random_aspect);
+    set(6, "mirror", t.mirror);
+    set(7, "skip_errors", t.skip_errors);
+    set(8, "repeat_to_fill", t.repeat_to_fill);
+    set(9, "round_batch", t.round_batch);
     return b->AddDataset(this, nodes, attrs, output);
   }
 
@@ -228,6 +233,9 @@ class DecodeBatchDatasetOp::Dataset::Iterator
       TF_RETURN_IF_ERROR(repair_.Repair(batch.get()));
       Report(*batch);
       if (batch->slots.empty()) continue;  // every sample of it was bad
+      if (dataset()->attributes_.round_batch) {
+        FillUp(batch.get(), static_cast<size_t>(dataset()->inputs_.batch_size));
+      }
       return BuildOutputs(dataset()->features_, *batch,
                           dataset()->attributes_.ragged, out_tensors);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/tf_status.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/platform/errors.h"
 
@@ -14,8 +15,12 @@ absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr("masks", &masks));
   TF_RETURN_IF_ERROR(ctx->GetAttr("ragged", &ragged));
   TF_RETURN_IF_ERROR(ctx->GetAttr("random_crop", &random_crop));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("random_area", &random_area));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("random_aspect", &random_aspect));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("mirror", &mirror));
   TF_RETURN_IF_ERROR(ctx->GetAttr("skip_errors", &skip_errors));
   TF_RETURN_IF_ERROR(ctx->GetAttr("repeat_to_fill", &repeat_to_fill));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("round_batch", &round_batch));
   TF_RETURN_IF_ERROR(ctx->GetAttr("output_types", &output_types));
   return ctx->GetAttr("output_shapes", &output_shapes);
 }
@@ -29,6 +34,8 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
   } numbers[] = {{"batch_size", &batch_size, 1, 1 << 30},
                  {"crop_height", &crop_height, 0, 1 << 30},
                  {"crop_width", &crop_width, 0, 1 << 30},
+                 {"resize_height", &resize_height, 0, 1 << 20},
+                 {"resize_width", &resize_width, 0, 1 << 20},
                  {"seed", &seed, INT64_MIN, INT64_MAX},
                  {"max_pixels", &max_pixels, 1, INT64_MAX},
                  {"lookahead", &lookahead, -1, 1 << 20},
@@ -54,8 +61,43 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
         absl::StrCat("crop (", crop_height, ", ", crop_width,
                      ") must have both sides, or none"));
   }
+  if ((resize_height == 0) != (resize_width == 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resize (", resize_height, ", ", resize_width,
+                     ") must have both sides, or none"));
+  }
   return absl::OkStatus();
 }
+
+namespace {
+
+absl::Status ConfigureCrop(const DecodeAttributes& a,
+                           const DecodeInputs& inputs, DecodeConfig* config) {
+  config->crop.height = static_cast<uint32_t>(inputs.crop_height);
+  config->crop.width = static_cast<uint32_t>(inputs.crop_width);
+  config->crop.random = a.random_crop;
+  config->crop.mirror = a.mirror;
+  config->crop.seed = static_cast<uint64_t>(inputs.seed);
+  config->resize = inputs.resize_height > 0;
+  if (config->resize && a.ragged) {
+    return absl::InvalidArgumentError(
+        "ragged must be false where images are resized: they have one size");
+  }
+  if (a.random_area.empty() && a.random_aspect.empty()) {
+    return absl::OkStatus();
+  }
+  if (a.random_area.size() != 2 || a.random_aspect.size() != 2 ||
+      inputs.crop_height > 0) {
+    return absl::InvalidArgumentError(
+        "random_area and random_aspect must have two values each, beside no "
+        "crop_height, or none");
+  }
+  return ToTf(RandomSize::Create(a.random_area[0], a.random_area[1],
+                                 a.random_aspect[0], a.random_aspect[1],
+                                 &config->crop.size));
+}
+
+}  // namespace
 
 absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
                        DecodeConfig* config,
@@ -67,9 +109,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
         "of entries, at least one");
   }
   config->ragged = a.ragged;
-  config->crop = {static_cast<uint32_t>(inputs.crop_height),
-                  static_cast<uint32_t>(inputs.crop_width), a.random_crop,
-                  static_cast<uint64_t>(inputs.seed)};
+  TF_RETURN_IF_ERROR(ConfigureCrop(a, inputs, config));
   config->limits.max_pixels = static_cast<uint64_t>(inputs.max_pixels);
   for (size_t i = 0; i < a.features.size(); ++i) {
     OutputFeature feature;
@@ -92,6 +132,13 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
                                   : "[batch, height, width, channels]",
                          ", known but for the first"));
       }
+      if (config->resize && (shape.dim_size(1) != inputs.resize_height ||
+                             shape.dim_size(2) != inputs.resize_width)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "output_shapes of ", feature.name, " (", shape.DebugString(),
+            ") must have the sides of resize, ", inputs.resize_height, " and ",
+            inputs.resize_width));
+      }
       PixelFeature pixel;
       pixel.example_key = mask ? feature.name : "";
       pixel.dtype = feature.dtype;
@@ -113,14 +160,16 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
       types = {tensorflow::DT_INT64};
     } else if (feature.name == "window") {
       types = {tensorflow::DT_INT32};
+    } else if (feature.name == "mirrored") {
+      types = {tensorflow::DT_BOOL};
     } else if (feature.name == "format" || feature.name == "bytes" ||
                feature.name == "example") {
       types = {tensorflow::DT_STRING};
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
           "features (\"", feature.name,
-          "\") must be image, label, id, format, window, bytes, example, or "
-          "one of masks"));
+          "\") must be image, label, id, format, window, mirrored, bytes, "
+          "example, or one of masks"));
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return absl::InvalidArgumentError(absl::StrCat(

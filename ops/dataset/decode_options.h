@@ -18,8 +18,12 @@ struct DecodeAttributes {
   std::vector<std::string> masks;
   bool ragged = false;
   bool random_crop = false;
+  std::vector<float> random_area;  // none, or two
+  std::vector<float> random_aspect;
+  bool mirror = false;
   bool skip_errors = false;
   bool repeat_to_fill = false;
+  bool round_batch = false;
   tensorflow::DataTypeVector output_types;
   std::vector<tensorflow::PartialTensorShape> output_shapes;
 
@@ -30,6 +34,8 @@ struct DecodeInputs {
   int64_t batch_size = 0;
   int64_t crop_height = 0;
   int64_t crop_width = 0;
+  int64_t resize_height = 0;
+  int64_t resize_width = 0;
   int64_t seed = 0;
   int64_t max_pixels = 0;
   // -1: tf.data's autotuner says.

@@ -17,8 +17,8 @@ namespace {
 // What is cached may differ (Snapshot::Restore).
 int64_t Fingerprint(const PlanSpec& spec) {
   std::string text =
-      absl::StrCat(spec.seed, "/", spec.batch_size, "/", spec.shuffle, "/",
-                   static_cast<int>(spec.policy));
+      absl::StrCat(kPlanVersion, "/", spec.seed, "/", spec.batch_size, "/",
+                   spec.shuffle, "/", static_cast<int>(spec.policy));
   for (const FormatSpec& format : spec.formats) {
     absl::StrAppend(&text, ";", format.fill, ":",
                     absl::StrJoin(format.files, ","));

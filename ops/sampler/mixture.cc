@@ -16,7 +16,7 @@ uint64_t MulDivCeil(uint64_t a, uint64_t b, uint64_t c) {
 
 BatchTable::BatchTable(const std::vector<uint64_t>& samples,
                        const std::vector<uint64_t>& kept, uint64_t batch_size)
-    : last_(samples.size()), formats_(samples.size()), extra_({}, 1) {
+    : last_(samples.size()), least_(samples.size()), extra_({}, 1) {
   uint64_t total = 0;
   for (uint64_t count : samples) total += count;
   full_batches_ = total / batch_size;
@@ -25,23 +25,15 @@ BatchTable::BatchTable(const std::vector<uint64_t>& samples,
   if (full_batches_ == 0) return;
 
   const uint64_t n = full_batches_;
-  std::vector<uint64_t> extra(samples.size());
+  std::vector<FairTable::Parts> parts;
   for (size_t f = 0; f < samples.size(); ++f) {
     const uint64_t drawn = samples[f] - last_[f].drawn;
     const uint64_t keep = kept[f] - last_[f].kept;
-    // Fractional parts of the means, in units of 1/n.
-    const uint64_t fx = drawn % n;
-    const uint64_t fy = keep % n;
-    Format& format = formats_[f];
-    format.drawn_floor = drawn / n;
-    format.kept_floor = keep / n;
-    // fy <= fx says that floor(x) = floor(y) + floor(z): fy + fz = fx.
-    format.choice_in_larger = fy <= fx;
-    format.choices = format.choice_in_larger ? fx : n - fx;
-    format.keeps = format.choice_in_larger ? fy : fy - fx;
-    extra[f] = fx;
+    const uint64_t evict = drawn - keep;
+    least_[f] = {keep / n, evict / n};
+    parts.push_back({keep % n, evict % n, n - drawn % n});
   }
-  extra_ = PfairSchedule(extra, n);
+  extra_ = FairTable(parts, n);
 }
 
 void BatchTable::FixLast(const std::vector<uint64_t>& samples,
@@ -89,29 +81,13 @@ bool BatchTable::Next(std::vector<BatchPart>* batch) {
     return true;
   }
   ++made_;
-  batch->resize(formats_.size());
-  for (size_t f = 0; f < formats_.size(); ++f) {
-    (*batch)[f].drawn = formats_[f].drawn_floor;
-  }
-  extra_.Next(&running_);
-  for (uint32_t f : running_) ++(*batch)[f].drawn;
-
-  for (size_t f = 0; f < formats_.size(); ++f) {
-    Format& format = formats_[f];
+  batch->resize(least_.size());
+  extra_.Next();
+  for (size_t f = 0; f < least_.size(); ++f) {
+    const FairTable::Held& extra = extra_.held(f);
     BatchPart& part = (*batch)[f];
-    const bool larger = part.drawn > format.drawn_floor;
-    part.kept = format.kept_floor;
-    if (larger != format.choice_in_larger) {
-      // No choice: where the larger batches have it, the smaller keep the
-      // floor; where the smaller have it, the larger keep the ceiling.
-      part.kept += larger;
-      continue;
-    }
-    format.steps += format.keeps;
-    if (format.steps >= format.choices) {
-      format.steps -= format.choices;
-      ++part.kept;
-    }
+    part.kept = least_[f].kept + extra[0];
+    part.drawn = part.kept + least_[f].evicted + extra[1];
   }
   return true;
 }

@@ -3,35 +3,29 @@
 // An epoch of N samples has floor(N/B) full batches and a partial one of N mod
 // B at its end. Over the full batches, each format's samples drawn, kept and
 // evicted (drawn and not kept) are in every batch the floor or the ceiling of
-// their means; every batch sums to B and the epoch to its exact totals; the
-// samples of a format after t batches are within one of t times their mean, the
-// kept and the evicted within two. Integers only: the table is the same
-// everywhere.
+// their means, and so are all kept and all evicted samples together; every
+// batch sums to B and the epoch to its exact totals. Running totals of a format
+// stay within two of t times their means after t batches, those of all formats
+// within one. Integers only: the table is the same everywhere.
 //
 // How. The partial batch is fixed first, so that the full ones have exact
-// totals N', C' and means x = N'/n, y = C'/n of kept and z = x - y of evicted
-// samples over n batches.
-//  1. Samples: every format gets floor(x) in each batch, and the places that
-//  are
-//     left go out by Pfair scheduling with the fractional parts as weights.
-//  2. Kept: with fractional parts fx, fy, fz either fy + fz = fx, and batches
-//  of
-//     floor(x) samples must keep floor(y) while those of ceil(x) have one
-//     sample that may be kept or evicted; or fy + fz = fx + 1, and batches of
-//     ceil(x) must keep ceil(y) while those of floor(x) have the choice. Either
-//     way the number of batches with a choice and the number that keep are
-//     known, and the choices are spread evenly among them as Bresenham spreads
-//     the steps of a line.
+// totals, and means of x drawn, y kept and z = x - y evicted over n batches.
+// Every format gets floor(y) and floor(z) in each batch. What remains is a
+// table of zeros and ones: with fractional parts fx, fy and fz, a format has
+// one more to keep in fy of n batches, one more to evict in fz, and rests,
+// having floor(x) samples, in 1 - fx. These three sum to one, where fy + fz =
+// fx, or to two, where fy + fz = fx + 1. Fair slots of such a table are what
+// FairTable gives.
 // Rounding the mix and then, separately, what is kept of it would let the
 // number of evicted samples, which is what the disk must load, take three
-// values.
+// values; rounding each format by itself, that of all formats many more.
 #ifndef LIQUID_OPS_SAMPLER_MIXTURE_H_
 #define LIQUID_OPS_SAMPLER_MIXTURE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "ops/sampler/pfair.h"
+#include "ops/sampler/fair_table.h"
 
 namespace liquid {
 
@@ -45,11 +39,11 @@ struct BatchPart {
 uint64_t MulDivFloor(uint64_t a, uint64_t b, uint64_t c);
 uint64_t MulDivCeil(uint64_t a, uint64_t b, uint64_t c);
 
-// Thread-compatible; O(formats) memory, and time per batch.
+// Thread-compatible; O(formats) memory, and time per batch as of FairTable.
 class BatchTable {
  public:
   // Format f has samples[f] samples, of which kept[f] <= samples[f] are kept.
-  // Requires batch_size >= 1 and a sum of samples below 2^63.
+  // Requires batch_size >= 1, and a sum of samples below 2^48.
   BatchTable(const std::vector<uint64_t>& samples,
              const std::vector<uint64_t>& kept, uint64_t batch_size);
 
@@ -62,13 +56,9 @@ class BatchTable {
   bool Next(std::vector<BatchPart>* batch);
 
  private:
-  struct Format {
-    uint64_t drawn_floor = 0;
-    uint64_t kept_floor = 0;
-    bool choice_in_larger = true;  // batches of ceil(x) have the choice
-    uint64_t keeps = 0;            // of the batches with a choice
-    uint64_t choices = 0;          // batches with a choice
-    uint64_t steps = 0;            // Bresenham's error term, < choices
+  // What every full batch has of a format.
+  struct Least {
+    uint64_t kept = 0, evicted = 0;
   };
 
   void FixLast(const std::vector<uint64_t>& samples,
@@ -79,9 +69,8 @@ class BatchTable {
   uint64_t made_ = 0;
   bool partial_ = false;
   std::vector<BatchPart> last_;
-  std::vector<Format> formats_;
-  PfairSchedule extra_;
-  std::vector<uint32_t> running_;  // scratch
+  std::vector<Least> least_;
+  FairTable extra_;  // kept, evicted, rests
 };
 
 }  // namespace liquid

@@ -54,6 +54,10 @@
 
 namespace liquid {
 
+// Raised with every change of what a valid spec gives: a checkpoint of another
+// version stands in another order.
+constexpr int kPlanVersion = 2;
+
 // Samples of one format, at most: a region spends 8 bytes on a member.
 constexpr uint64_t kMaxFormatSamples = (uint64_t{1} << 32) - 2;
 constexpr size_t kMaxFormats = 255;

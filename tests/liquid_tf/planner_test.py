@@ -196,7 +196,7 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertEqual(
       [draw[:4] for draw in plan(spec, 1)[:4]],
-      [(0, 9, -1, False), (0, 10, 0, False), (0, 12, -1, True), (0, 4, -1, False)],
+      [(0, 4, -1, False), (0, 9, 0, True), (0, 14, -1, True), (0, 2, -1, False)],
     )
 
   @parameterized.named_parameters(

@@ -55,6 +55,26 @@ class BenchConstancyTest(absltest.TestCase):
       line = f"| {row['mix']} | {row['policy']} | {row['loads']['mean']:.1f} |"
       self.assertIn(line, section)
 
+  def test_two_formats_do_not_step_together(self):
+    folder = os.environ.get("TEST_TMPDIR", os.getcwd())
+    root = self.enter_context(tempfile.TemporaryDirectory(dir=folder))
+    result = constancy.bench(
+      root,
+      images=240,
+      side=96,
+      data=None,
+      batch_size=16,
+      cache="30%",
+      epochs=3,
+      mixes=["raw:1,bmp:1"],
+      policies=["liquid"],
+    )
+    (row,) = result["rows"]
+    self.assertLessEqual(row["loads"]["max"], row["loads"]["min"] + 1)
+    self.assertLessEqual(row["loads"]["deviation"], constancy.MOST_DEVIATION)
+    # Small records have many aligned blocks beside them.
+    self.assertLessEqual(row["bytes_deviation_in_samples"], 0.6)
+
   def test_wrong_flags(self):
     done = subprocess.run(
       [sys.executable, "-m", "tools.bench", "constancy", "--cache=many"],

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
@@ -98,6 +100,118 @@ TEST(CropTest, EveryPlaceIsEquallyLikely) {
   }
   EXPECT_THAT(counts, ::testing::Each(::testing::AllOf(::testing::Gt(845),
                                                        ::testing::Lt(1155))));
+}
+
+CropSpec RandomSized(double least_area, double most_area, double least_aspect,
+                     double most_aspect) {
+  CropSpec crop;
+  crop.seed = 9;
+  const Status status = RandomSize::Create(least_area, most_area, least_aspect,
+                                           most_aspect, &crop.size);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return crop;
+}
+
+// Chi-square of counts that should be equal, over its degrees of freedom.
+double Unevenness(const std::vector<int>& counts) {
+  double total = 0, sum = 0;
+  for (int count : counts) total += count;
+  const double mean = total / counts.size();
+  for (int count : counts) sum += (count - mean) * (count - mean) / mean;
+  return sum / (counts.size() - 1);
+}
+
+TEST(RandomSizeTest, AreaAndAspectAreUniformInTheirRanges) {
+  // In an image so wide and high that all windows fit: nothing is rejected.
+  const CropSpec crop = RandomSized(.05, .25, 3.0 / 4, 4.0 / 3);
+  constexpr int kBins = 20;
+  constexpr uint32_t kSide = 10000;
+  std::vector<int> areas(kBins), aspects(kBins), rows(kBins), columns(kBins);
+  for (uint64_t draw = 0; draw < 40000; ++draw) {
+    const Window w = Place(crop, 1, draw, kSide, kSide);
+    ASSERT_LE(w.y + w.height, kSide);
+    ASSERT_LE(w.x + w.width, kSide);
+    const double area = double{1} * w.height * w.width / kSide / kSide;
+    const double aspect = double{1} * w.width / w.height;
+    // To half a pixel.
+    ASSERT_GT(area, .05 * .999);
+    ASSERT_LT(area, .25 * 1.001);
+    ASSERT_GT(aspect, .75 * .999);
+    ASSERT_LT(aspect, 4 / 2.999);
+    const auto bin = [](double share) {
+      return std::min(std::max(static_cast<int>(share * kBins), 0), kBins - 1);
+    };
+    ++areas[bin((area - .05) / .2)];
+    ++aspects[bin(std::log(aspect / .75) / std::log(16.0 / 9))];
+    ++rows[bin(w.y / (kSide - w.height + 1.0))];
+    ++columns[bin(w.x / (kSide - w.width + 1.0))];
+  }
+  // 19 degrees of freedom: above 2.3 once in a thousand.
+  for (const auto& counts : {areas, aspects, rows, columns}) {
+    EXPECT_LT(Unevenness(counts), 2.3);
+  }
+}
+
+TEST(RandomSizeTest, GoldenWindows) {
+  const CropSpec crop = RandomSized(.08f, 1, .75f, 1.3333334f);
+  std::vector<Box> windows;
+  for (const auto& [epoch, draw] :
+       {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(7, 123)}) {
+    windows.push_back(Values(Place(crop, epoch, draw, 480, 640)));
+  }
+  EXPECT_THAT(windows, ::testing::ElementsAre(
+                           Box{47, 106, 428, 457}, Box{95, 155, 367, 338},
+                           Box{167, 158, 181, 188}, Box{53, 244, 318, 255}));
+}
+
+TEST(RandomSizeTest, ShapesThatDoNotFit) {
+  // A strip: of a square's aspect no window has a tenth of its area.
+  const CropSpec square = RandomSized(.1, 1, 1, 1);
+  EXPECT_EQ(Values(Place(square, 0, 0, 10, 1000)), (Box{0, 495, 10, 10}));
+  EXPECT_EQ(Values(Place(square, 0, 0, 1000, 10)), (Box{495, 0, 10, 10}));
+  // A whole image, whatever its shape, where the range has it.
+  const CropSpec whole = RandomSized(1, 1, .5, 2);
+  EXPECT_EQ(Values(Place(whole, 0, 0, 1, 1)), (Box{0, 0, 1, 1}));
+  for (uint64_t draw = 0; draw < 1000; ++draw) {
+    const Window w = Place(RandomSized(.001, 1, .001, 1000), 0, draw, 3, 2);
+    ASSERT_GE(w.height, 1u);
+    ASSERT_GE(w.width, 1u);
+    ASSERT_LE(w.y + w.height, 3u);
+    ASSERT_LE(w.x + w.width, 2u);
+  }
+}
+
+TEST(RandomSizeTest, WrongRanges) {
+  RandomSize size;
+  const double nan = std::nan("");
+  for (const auto& [area, more] :
+       {std::pair(0.0, 1.0), std::pair(.5, .4), std::pair(.5, 1.1),
+        std::pair(nan, 1.0), std::pair(.1, nan)}) {
+    const Status status = RandomSize::Create(area, more, 1, 1, &size);
+    EXPECT_THAT(status.message(), HasSubstr("random_area ("));
+  }
+  for (const auto& [aspect, more] :
+       {std::pair(0.0, 1.0), std::pair(2.0, 1.0), std::pair(1.0, 1001.0),
+        std::pair(nan, 1.0), std::pair(1.0, nan)}) {
+    const Status status = RandomSize::Create(.1, 1, aspect, more, &size);
+    EXPECT_THAT(status.message(), HasSubstr("random_aspect ("));
+  }
+  EXPECT_FALSE(size.enabled());
+}
+
+TEST(MirrorTest, HalfAreByChance) {
+  CropSpec crop;
+  EXPECT_FALSE(Mirrored(crop, 0, 0));
+  crop.mirror = true;
+  int mirrored = 0, after_another = 0;
+  for (uint64_t draw = 0; draw < 20000; ++draw) {
+    const bool now = Mirrored(crop, 3, draw);
+    EXPECT_EQ(now, Mirrored(crop, 3, draw));
+    mirrored += now;
+    after_another += now && Mirrored(crop, 3, draw + 1);
+  }
+  EXPECT_NEAR(mirrored, 10000, 290);  // 4.1 sigma
+  EXPECT_NEAR(after_another, 5000, 290);
 }
 
 }  // namespace

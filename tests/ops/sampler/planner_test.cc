@@ -159,19 +159,23 @@ TEST(EpochPlanTest, EveryFullBatchHasTheSameCompositionToOne) {
     const std::unique_ptr<EpochPlan> plan =
         MakePlan(spec, 0, NothingHeld(spec));
     const size_t formats = spec.formats.size();
+    // The last count is that of all formats.
     std::vector<std::vector<uint64_t>> least(
-        3, std::vector<uint64_t>(formats, ~uint64_t{0}));
-    std::vector<std::vector<uint64_t>> most(3, std::vector<uint64_t>(formats));
+        3, std::vector<uint64_t>(formats + 1, ~uint64_t{0}));
+    std::vector<std::vector<uint64_t>> most(3,
+                                            std::vector<uint64_t>(formats + 1));
     for (uint64_t b = 0; b < plan->size() / spec.batch_size; ++b) {
-      std::vector<std::vector<uint64_t>> count(3,
-                                               std::vector<uint64_t>(formats));
+      std::vector<std::vector<uint64_t>> count(
+          3, std::vector<uint64_t>(formats + 1));
       for (uint64_t j = 0; j < spec.batch_size; ++j) {
         const Draw draw = plan->Next();
         ++count[0][draw.format];
         ++count[draw.keep ? 1 : 2][draw.format];
+        ++count[0][formats];
+        ++count[draw.keep ? 1 : 2][formats];
       }
       for (int kind = 0; kind < 3; ++kind) {
-        for (size_t f = 0; f < formats; ++f) {
+        for (size_t f = 0; f <= formats; ++f) {
           least[kind][f] = std::min(least[kind][f], count[kind][f]);
           most[kind][f] = std::max(most[kind][f], count[kind][f]);
         }
@@ -179,7 +183,7 @@ TEST(EpochPlanTest, EveryFullBatchHasTheSameCompositionToOne) {
     }
     if (plan->position() == 0) continue;
     for (int kind = 0; kind < 3; ++kind) {
-      for (size_t f = 0; f < formats; ++f) {
+      for (size_t f = 0; f <= formats; ++f) {
         EXPECT_LE(most[kind][f], least[kind][f] + 1);
       }
     }
