@@ -7,7 +7,11 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf import _budget, _ops, _sources
-from liquid_tf._interleave import InterleaveDataset, mean_pixel_bytes
+from liquid_tf._interleave import (
+  InterleaveDataset,
+  mean_pixel_bytes,
+  mean_stored_bytes,
+)
 from liquid_tf.manifest import Manifest
 
 DEFAULT_MAX_PIXELS = 1 << 28
@@ -192,7 +196,9 @@ def decode_and_batch(
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
 
   Returns:
-    A dataset of batches.
+    A dataset of batches. tf.data puts no prefetch behind it: batches are decoded ahead
+    as it is, as many as the memory allows. What is done to them later, by a `map`,
+    needs a `prefetch` of its own to be done ahead.
 
   Raises:
     ValueError: an argument is wrong, or images differ in size where a batch needs
@@ -213,6 +219,12 @@ def decode_and_batch(
   wanted = check_features(manifest, features)
   names = ["bytes" if decode == "none" and name == "image" else name for name in wanted]
   pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
+  keeps_pixels = mixed is not None and mixed.snapshot.cache_as == "pixels"
+  if keeps_pixels and ("image" not in pixels or "bytes" in names):
+    raise ValueError(
+      'cache_as ("pixels") must be "encoded" where features '
+      f"({', '.join(names)}) have no decoded image, or the stored bytes"
+    )
   skip = on_error == "skip"
   unequal = False
   if pixels and crop is not None:
@@ -241,11 +253,13 @@ def decode_and_batch(
       dtype, shape = _PLAIN[name][0], [None, *_PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
-  batch_bytes = batch_size * (
+  pixel_bytes = (
     sum(height * width * p.channels * p.dtype.size for p in pixels.values())
     if not flat
     else mean_pixel_bytes(manifest)
   )
+  # A batch on its way has its records beside its pixels.
+  batch_bytes = batch_size * (pixel_bytes + mean_stored_bytes(sources))
   memory = (
     mixed.snapshot.memory if mixed is not None else _budget.resolve_memory("auto")
   )
@@ -268,7 +282,15 @@ def decode_and_batch(
   )
   as_dict = features is not None
   shape = _Shaper(stored, wanted, pixels, flat, ragged, image_size, as_dict)
-  return dataset.map(shape)
+  shaped = dataset.map(shape)
+  if image_size is not None:
+    # One is resized while the consumer has the one before.
+    shaped = shaped.prefetch(1)
+  # The prefetch that tf.data would put behind takes up to eight batches that no budget
+  # counts, and that nobody has asked for: some epoch would be over with them.
+  options = tf.data.Options()
+  options.experimental_optimization.inject_prefetch = False
+  return shaped.with_options(options)
 
 
 class _Shaper:

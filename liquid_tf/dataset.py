@@ -26,6 +26,7 @@ def dataset(
   seed: int = 0,
   memory: int | str = "auto",
   cache: int | str = "auto",
+  cache_as: str = "encoded",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
   crop: tuple[int, int] | None = None,
@@ -68,6 +69,12 @@ def dataset(
       quarters of what the machine or its cgroup has free.
     cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
       0, or "auto" for what fits. What does not fit into `memory` is read again.
+    cache_as: what of a sample lasts between epochs. "encoded" are the stored bytes.
+      "pixels" are those of the whole decoded image, and of its mask where that is
+      among the features: a sample that is kept is decoded once, and then copied, so
+      that epochs cost less of the processors; but `cache` in bytes or "auto" holds
+      fewer samples. The order depends on how many, and on nothing else. Not with the
+      format pcr, nor where the features have no decoded image.
     cache_policy: which samples those are. "liquid" replaces as many in every batch.
       Two others are there to be compared with it; both draw each format in a
       uniformly random order. "minio" keeps what it met first and never replaces it
@@ -130,6 +137,11 @@ def dataset(
       f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
       "through the page cache"
     )
+  if page_cache and cache_as != "encoded":
+    raise ValueError(
+      f'cache_as ({cache_as!r}) must be "encoded" with cache_policy="page", where the '
+      "kernel keeps what is stored"
+    )
   manifest = manifests.load(os.fspath(path))
   index = manifests.load_index(manifest)
   split = split or _sources.default_split(manifest)
@@ -143,6 +155,7 @@ def dataset(
   snapshot = Snapshot(
     0 if page_cache else cache,
     memory,
+    cache_as=cache_as,
     initial_epoch=initial_epoch,
     initial_step=initial_step,
   )

@@ -188,6 +188,13 @@ void DecodeBatchIterator::RecordBuffered(int64_t bytes, int64_t batches) {
   }
 }
 
+void DecodeBatchIterator::PushEnd(const absl::Status& status,
+                                  std::shared_ptr<PendingBatch> batch) {
+  batch->input_status = status;
+  batch->end_of_sequence = true;
+  queue_.Push(std::move(batch), /*decoding=*/false);
+}
+
 void DecodeBatchIterator::Produce(tfd::IteratorContext* ctx) {
   while (queue_.WaitForRoom(static_cast<size_t>(lookahead_.value()))) {
     auto batch = std::make_shared<PendingBatch>();
@@ -202,18 +209,18 @@ void DecodeBatchIterator::Produce(tfd::IteratorContext* ctx) {
     std::shared_ptr<const RecordBlock> block =
         element.size() == 1 ? BlockOf(element[0]) : nullptr;
     if (block == nullptr) {
-      if (batch->input_status.ok() && !batch->end_of_sequence) {
-        batch->input_status = absl::InvalidArgumentError(
+      absl::Status status = batch->input_status;
+      if (status.ok() && !batch->end_of_sequence) {
+        status = absl::InvalidArgumentError(
             "decode_and_batch: the input's elements must be those of "
             "interleave() or format_dataset()");
       }
-      batch->end_of_sequence = true;
-      queue_.Push(std::move(batch), /*decoding=*/false);
-      return;
+      return PushEnd(status, std::move(batch));
     }
     WorkQueue::Job job;
-    dataset()->decoder().Prepare(std::move(block), ctx->allocator({}),
-                                 batch.get(), &job.costs);
+    const Status prepared =
+        dataset()->decoder().Prepare(std::move(block), batch.get(), &job.costs);
+    if (!prepared.ok()) return PushEnd(ToTf(prepared), std::move(batch));
     job.work = [this, batch](const uint32_t* slots, size_t count) {
       Decode(slots, count, batch.get());
     };

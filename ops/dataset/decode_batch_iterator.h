@@ -62,6 +62,8 @@ class DecodeBatchIterator
   absl::Status WaitForFirst(PendingBatch** first);
   int64_t LeastLookahead() const;
   void RecordBuffered(int64_t bytes, int64_t batches);
+  // Appends what ends the sequence, or an error that does.
+  void PushEnd(const absl::Status& status, std::shared_ptr<PendingBatch> batch);
   void Produce(tensorflow::data::IteratorContext* ctx);
   absl::Status Read(tensorflow::data::IteratorContext* ctx,
                     std::vector<tensorflow::Tensor>* element,
