@@ -108,6 +108,20 @@ _LOOKAHEAD_PART = 8
 _SLACK_PART = 4
 
 
+# Free memory that is kept for later: a part of the budget, and at most so much.
+_SPARE_PART = 16
+_SPARE_MOST = 512 << 20
+
+# What the counters of `stats` come to, and the part of the budget that is set aside
+# for them at most: few pipelines so small run for so many batches.
+_COUNTERS_MOST = 3 << 20
+_COUNTERS_PART = 16
+
+# What a record in memory takes beside its bytes: blocks of memory come in sizes
+# that are up to 1/16 apart, and each record has a description and a place in a map.
+_ROUNDING = 1 + 1 / 16
+_DESCRIPTION = 640
+
 # Most batches that are decoded ahead of their use, and the part of the budget that
 # they may take at most.
 _DECODED_BATCHES = 16
@@ -120,6 +134,22 @@ def decoded_batches(memory: int, batch_bytes: float) -> int:
   return max(1, min(_DECODED_BATCHES, fitting))
 
 
+def decoded_bytes(memory: int, batch_bytes: float) -> int:
+  """Bytes for the batches that may be decoded ahead, of so many bytes or fewer."""
+  most = min(memory // _DECODED_PART, _DECODED_BATCHES * batch_bytes)
+  return int(max(batch_bytes, most))
+
+
+def spare_bytes(memory: int) -> int:
+  """Bytes of free memory that are kept for later use rather than given back."""
+  return min(_SPARE_MOST, memory // _SPARE_PART)
+
+
+def resident_bytes(size: float, records: int) -> int:
+  """Bytes that records of `size` bytes together take in memory."""
+  return int(size * _ROUNDING) + records * _DESCRIPTION
+
+
 def lookahead_bytes(memory: int, formats: int) -> int:
   """Bytes that each of `formats` sources may read ahead."""
   return min(_LOOKAHEAD_MOST, memory // _LOOKAHEAD_PART // max(1, formats))
@@ -130,12 +160,14 @@ class Division:
   """What a budget is spent on, by format; it changes reads, never the order.
 
   Attributes:
+    spare_bytes: most free memory that is kept for later use.
     cache_bytes: most bytes kept between epochs.
     cached: samples that the plan keeps between epochs.
     kept: those of them that there is memory for.
     resident: samples that there is memory for at once, kept or not yet drawn.
   """
 
+  spare_bytes: int
   cache_bytes: int
   cached: list[int]
   kept: list[int]
@@ -148,28 +180,34 @@ def divide(
   cache: int | str,
   samples: list[int],
   size: list[int],
+  kept_size: list[int],
   slack: list[int],
 ) -> Division:
-  """Divides a budget into look-ahead, slack of the regions, and cache.
+  """Divides a budget into look-ahead, slack of the regions, free memory, and cache.
 
   Args:
     memory: the whole budget in bytes.
     lookahead: bytes of it for what is read, or decoded, ahead of its use.
     cache: as in `cached_samples`.
     samples: of each format.
-    size: stored bytes of each format.
+    size: bytes that each format would take in memory as it is read; see
+      `resident_bytes`.
+    kept_size: likewise, as it is kept between epochs.
     slack: samples that each region would hold beside the cached ones.
   """
   mean = [s / n if n else 0.0 for s, n in zip(size, samples)]
+  spare = spare_bytes(memory)
   wanted = sum(m * n for m, n in zip(mean, slack))
   slack_bytes = min(wanted, memory / _SLACK_PART)
   fitting = [int(n * slack_bytes / wanted) if wanted else 0 for n in slack]
-  room = max(0, memory - lookahead - int(slack_bytes))
-  cached = cached_samples(cache, samples, size, room)
-  needed = sum(m * n for m, n in zip(mean, cached))
+  counters = min(_COUNTERS_MOST, memory // _COUNTERS_PART)
+  room = max(0, memory - lookahead - int(slack_bytes) - spare - counters)
+  cached = cached_samples(cache, samples, kept_size, room)
+  needed = sum(s / n * c for s, n, c in zip(kept_size, samples, cached) if n)
   share = min(1.0, room / needed) if needed else 1.0
   kept = [int(n * share) for n in cached]
   return Division(
+    spare_bytes=spare,
     cache_bytes=room,
     cached=cached,
     kept=kept,
@@ -185,7 +223,7 @@ def cached_samples(
   Args:
     cache: a share of the dataset ("30%"), bytes (0, "2GiB"), or "auto".
     samples: of each format.
-    size: stored bytes of each format.
+    size: bytes that each format would take in memory.
     room: bytes that "auto" may take.
 
   Returns:

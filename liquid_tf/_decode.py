@@ -8,7 +8,11 @@ import tensorflow as tf
 
 from liquid_tf import _budget, _ops, _sources
 from liquid_tf._image_options import ImageOptions, RandomResizedCrop
-from liquid_tf._interleave import InterleaveDataset, mean_pixel_bytes
+from liquid_tf._interleave import (
+  InterleaveDataset,
+  mean_pixel_bytes,
+  mean_stored_bytes,
+)
 from liquid_tf.manifest import Manifest
 
 DEFAULT_MAX_PIXELS = 1 << 28
@@ -236,7 +240,9 @@ def decode_and_batch(
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
 
   Returns:
-    A dataset of batches.
+    A dataset of batches. tf.data puts no prefetch behind it: batches are decoded ahead
+    as it is, as many as the memory allows. What is done to them later, by a `map`,
+    needs a `prefetch` of its own to be done ahead.
 
   Raises:
     ValueError: an argument is wrong, or images differ in size where a batch needs
@@ -262,6 +268,12 @@ def decode_and_batch(
   pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
   if "image" in pixels:
     images.check_images(pixels["image"].channels, pixels["image"].dtype)
+  keeps_pixels = mixed is not None and mixed.snapshot.cache_as == "pixels"
+  if keeps_pixels and ("image" not in pixels or "bytes" in names):
+    raise ValueError(
+      'cache_as ("pixels") must be "encoded" where features '
+      f"({', '.join(names)}) have no decoded image, or the stored bytes"
+    )
   skip = on_error == "skip"
   unequal = images.random_size is not None
   if pixels and images.fixed_size:
@@ -295,11 +307,13 @@ def decode_and_batch(
     else:
       dtype, shape = _PLAIN[name][0], [samples, *_PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
-  batch_bytes = batch_size * (
+  pixel_bytes = (
     sum(height * width * p.channels * p.dtype.size for p in pixels.values())
     if not flat
     else mean_pixel_bytes(manifest)
   )
+  # A batch on its way has its records beside its pixels.
+  batch_bytes = batch_size * (pixel_bytes + mean_stored_bytes(sources))
   memory = (
     mixed.snapshot.memory if mixed is not None else _budget.resolve_memory("auto")
   )
@@ -323,7 +337,15 @@ def decode_and_batch(
   )
   as_dict = features is not None
   shape = _Shaper(stored, wanted, pixels, parsed, flat, images, as_dict)
-  return dataset.map(shape)
+  shaped = dataset.map(shape)
+  if images.finishes:
+    # One is finished while the consumer has the one before.
+    shaped = shaped.prefetch(1)
+  # The prefetch that tf.data would put behind takes up to eight batches that no budget
+  # counts, and that nobody has asked for: some epoch would be over with them.
+  options = tf.data.Options()
+  options.experimental_optimization.inject_prefetch = False
+  return shaped.with_options(options)
 
 
 class _Shaper:

@@ -127,6 +127,12 @@ class ImageOptions:
     """Height and width of all windows, where these are known."""
     return None if self.random_size else self.crop
 
+  @property
+  def finishes(self) -> bool:
+    """Whether `finish` changes anything."""
+    unset = self.mean is None and self.std is None and self.dtype is None
+    return not unset or self.layout != "NHWC"
+
   def check_images(self, channels: int, stored: tf.DType) -> None:
     """Raises ValueError where options do not fit the images of a dataset."""
     for name in ("mean", "std"):

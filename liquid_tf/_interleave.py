@@ -50,6 +50,9 @@ class InterleaveDataset(tf.data.Dataset):
     # Workers in step need equal numbers of batches even where records are skipped.
     self.fill_short_batches = fill_short_batches
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
+    keep_pixels = snapshot.cache_as == "pixels"
+    if keep_pixels and any(source.record_samples is not None for source in sources):
+      raise ValueError('cache_as ("pixels") must be "encoded" where a format is pcr')
     samples = [len(source.rows) for source in sources]
     records = [source.records for source in sources]
     size = [source.stored_bytes(_fidelity.constant(fidelity)) for source in sources]
@@ -65,16 +68,18 @@ class InterleaveDataset(tf.data.Dataset):
     full_size = [source.stored_bytes(None) for source in sources]
     fill = _fill(samples, full_size, batch_size)
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
-    batch_bytes = batch_size * mean_pixel_bytes(sources[0].manifest)
-    lookahead += int(
-      batch_bytes * _budget.decoded_batches(snapshot.memory, batch_bytes)
+    pixel_bytes = mean_pixel_bytes(sources[0].manifest)
+    lookahead += _budget.decoded_bytes(
+      snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
     )
+    kept_size = [source.pixel_bytes() for source in sources] if keep_pixels else size
     division = _budget.divide(
       snapshot.memory,
       lookahead,
       snapshot.cache,
       records,
-      size,
+      [_budget.resident_bytes(s, n) for s, n in zip(size, records)],
+      [_budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],
       _slack(sources, fill, batch_size),
     )
     self.cached = division.cached
@@ -101,10 +106,13 @@ class InterleaveDataset(tf.data.Dataset):
       initial_epoch=snapshot.initial_epoch,
       initial_step=snapshot.initial_step,
       cache_bytes=division.cache_bytes,
+      spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,
       shuffle=shuffle,
       drop_remainder=drop_remainder,
       policy=policy,
+      keep_pixels=keep_pixels,
+      mask_bytes=_sources.mask_bytes(sources[0].manifest),
     )
     super().__init__(variant)
 
@@ -121,6 +129,12 @@ def mean_pixel_bytes(manifest: Manifest) -> float:
   formats = manifest["formats"].values()
   samples = sum(entry["samples"] for entry in formats)
   return sum(entry["pixel_bytes"] for entry in formats) / max(1, samples)
+
+
+def mean_stored_bytes(sources: Sequence[_sources.FormatDataset]) -> float:
+  """Bytes of a sample as it is stored, on average."""
+  samples = sum(len(source.rows) for source in sources)
+  return sum(source.stored_bytes(None) for source in sources) / max(1, samples)
 
 
 def check_seed(seed: int) -> int:

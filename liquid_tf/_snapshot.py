@@ -12,6 +12,8 @@ from liquid_tf import _budget, _ops
 
 _logger = logging.getLogger(__name__)
 
+_KEPT = ("encoded", "pixels")
+
 
 class Snapshot:
   """What the iterators of one dataset share: epochs, cache and counters.
@@ -23,11 +25,16 @@ class Snapshot:
   Args:
     cache: part of the memory that lasts between epochs: a share of the dataset
       ("30%"), bytes, 0, or "auto".
+    cache_as: what of a sample lasts between epochs: "encoded" or "pixels"; see
+      `liquid_tf.dataset`.
     memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
       machine has free.
     initial_epoch: the first epoch to give out.
     initial_step: batches of it to leave out.
     name: of the resource; by default one of its own.
+
+  Raises:
+    ValueError: an argument is wrong; the message names it.
   """
 
   def __init__(
@@ -35,6 +42,7 @@ class Snapshot:
     cache: int | str = 0,
     memory: int | str = "auto",
     *,
+    cache_as: str = "encoded",
     initial_epoch: int = 0,
     initial_step: int = 0,
     name: str | None = None,
@@ -46,7 +54,10 @@ class Snapshot:
       if not isinstance(value, int) or value < 0:
         raise ValueError(f"{key} ({value!r}) must be a number of at least 0")
     self.name = name or f"liquid/{uuid.uuid4().hex}"
+    if cache_as not in _KEPT:
+      raise ValueError(f"cache_as ({cache_as!r}) must be one of {', '.join(_KEPT)}")
     self.cache = cache
+    self.cache_as = cache_as
     self.memory = _budget.resolve_memory(memory)
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     self.initial_epoch = initial_epoch

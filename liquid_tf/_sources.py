@@ -94,12 +94,25 @@ class FormatDataset(tf.data.Dataset):
       for shard in self.rows["shard"][first].tolist()
     )
 
+  def pixel_bytes(self) -> int:
+    """What the pixels of all records take, masks included."""
+    rows = self.rows
+    of_image = rows["channels"].astype(np.int64) * (rows["bits"] // 8)
+    pixels = rows["height"].astype(np.int64) * rows["width"]
+    return int((pixels * (of_image + mask_bytes(self.manifest))).sum())
+
   def _inputs(self):
     return []
 
   @property
   def element_spec(self):
     return tf.TensorSpec([], tf.variant)
+
+
+def mask_bytes(manifest: Manifest) -> int:
+  """Bytes of a pixel of the masks; 0 where there are none."""
+  mask = manifest["features"].get("mask")
+  return tf.as_dtype(mask["dtype"]).size * mask["shape"][-1] if mask else 0
 
 
 def check_reader(reader: str) -> None:

@@ -28,6 +28,7 @@ def dataset(
   seed: int = 0,
   memory: int | str = "auto",
   cache: int | str = "auto",
+  cache_as: str = "encoded",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
   crop: tuple[int, int] | RandomResizedCrop | None = None,
@@ -77,6 +78,12 @@ def dataset(
       quarters of what the machine or its cgroup has free.
     cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
       0, or "auto" for what fits. What does not fit into `memory` is read again.
+    cache_as: what of a sample lasts between epochs. "encoded" are the stored bytes.
+      "pixels" are those of the whole decoded image, and of its mask where that is
+      among the features: a sample that is kept is decoded once, and then copied, so
+      that epochs cost less of the processors; but `cache` in bytes or "auto" holds
+      fewer samples. The order depends on how many, and on nothing else. Not with the
+      format pcr, nor where the features have no decoded image.
     cache_policy: which samples those are. "liquid" replaces as many in every batch.
       Two others are there to be compared with it; both draw each format in a
       uniformly random order. "minio" keeps what it met first and never replaces it
@@ -156,6 +163,11 @@ def dataset(
       f"round_batch (True) must be False with batch_size={batch_size} and "
       f"drop_remainder={drop_remainder}: no batch is short"
     )
+  if page_cache and cache_as != "encoded":
+    raise ValueError(
+      f'cache_as ({cache_as!r}) must be "encoded" with cache_policy="page", where the '
+      "kernel keeps what is stored"
+    )
   with tf.init_scope():  # read now, inside a flat_map as well
     manifest = manifests.load(os.fspath(path))
     index = manifests.load_index(manifest)
@@ -170,6 +182,7 @@ def dataset(
   snapshot = Snapshot(
     0 if page_cache else cache,
     memory,
+    cache_as=cache_as,
     initial_epoch=initial_epoch,
     initial_step=initial_step,
   )

@@ -20,20 +20,21 @@ class Stats:
 
   @property
   def epochs(self) -> list[dict[str, Any]]:
-    """Per epoch, in order: `epoch`, `batches`, `disk_bytes` read for its samples,
-    `seconds` as in `batches`, `decoding` {parallelism, lookahead} as tf.data has tuned
-    them by now, and by format `samples`, `hits` (kept for the next
-    epoch), `loads` (read in place of evicted ones), `memory_hits` (in memory when the
-    epoch began), `bytes` and `skipped`. Of the format pcr, `hits` and `loads`
-    are records. An epoch that read scan groups has `fidelity`, [batch, groups] from
-    which batch on how many were asked for (none: all), and `bytes_by_group`: the bytes
-    of reads that ended with that group. With another `cache_policy` than "liquid",
-    `loads` were not in memory, and `hits` were."""
+    """Per epoch, the last 1,024 in order: `epoch`, `batches`, `disk_bytes` read for its
+    samples, `seconds` as in `batches`, `decoding` {parallelism, lookahead} as tf.data
+    has tuned them by now, and by format `samples`, `hits` (kept for the next epoch),
+    `loads` (read in place of evicted ones), `memory_hits` (in memory when the epoch
+    began), `bytes`, `skipped`, `retries` (reads that a device refused and that were
+    made again) and `decodes` (samples whose pixels were not in memory). Of the format
+    pcr, `hits` and `loads` are records. An epoch that read scan groups has `fidelity`,
+    [batch, groups] from which batch on how many were asked for (none: all), and
+    `bytes_by_group`: the bytes of reads that ended with that group. With another
+    `cache_policy` than "liquid", `loads` were not in memory, and `hits` were."""
     return self._read()["epochs"]
 
   @property
   def batches(self) -> list[dict[str, Any]]:
-    """Per delivered batch, of the last 65,536: `epoch`, `first_draw`, `full`,
+    """Per delivered batch, of the last 16,384: `epoch`, `first_draw`, `full`,
     `disk_bytes`, `seconds`, and by format `samples`, `hits`, `loads`, `memory_hits`.
 
     `disk_bytes` were read on account of the batch: the n-th read of a format in an
@@ -74,36 +75,37 @@ class Stats:
 
     Returns:
       `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
-      `disk_bytes`, `by_format` {name: {samples, bytes, hits, loads, memory_hits,
-      skipped}},
+      `retries`, `decodes`, `disk_bytes`, `by_format` {name: {samples, bytes, hits,
+      loads, memory_hits, skipped, retries, decodes}},
       `seconds` {read, decode, wait, step} as in `batches`, `skipped` {count, first:
       [{sample, reason}]}, `cached` {records, bytes}: what memory holds between epochs,
-      `memory`: the budget in bytes, `shard` {repeated, dropped} samples, and `reading`
-      {name: what the format is read with, such as "io_uring+direct"; none before its
-      first read}.
+      `pool` {used, kept}: bytes of records and batches in the whole process, and free
+      ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
+      dropped} samples, and `reading` {name: what the format is read with, such as
+      "io_uring+direct"; none before its first read}.
     """
     data = self._read()
-    names = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
+    counts = ("samples", "hits", "loads", "memory_hits", "retries", "decodes")
+    names = (*counts, "bytes", "skipped")
+    epochs = [data["earlier"], *data["epochs"]]
     by_format = {
-      name: {key: sum(e[key][name] for e in data["epochs"]) for key in names}
+      name: {key: sum(e[key][name] for e in epochs) for key in names}
       for name in data["formats"]
     }
     part = self._blocks.part
     return {
-      "epochs": len(data["epochs"]),
-      "batches": sum(e["batches"] for e in data["epochs"]),
-      **{
-        key: sum(entry[key] for entry in by_format.values())
-        for key in ("samples", "hits", "loads", "memory_hits")
-      },
-      "disk_bytes": sum(e["disk_bytes"] for e in data["epochs"]),
+      "epochs": data["earlier"]["count"] + len(data["epochs"]),
+      "batches": sum(e["batches"] for e in epochs),
+      **{key: sum(entry[key] for entry in by_format.values()) for key in counts},
+      "disk_bytes": sum(e["disk_bytes"] for e in epochs),
       "by_format": by_format,
       "seconds": {
-        key: sum(e["seconds"][key] for e in data["epochs"])
+        key: sum(e["seconds"][key] for e in epochs)
         for key in ("read", "decode", "wait", "step")
       },
       "skipped": data["skipped"],
       "cached": data["cached"],
+      "pool": data["pool"],
       "memory": self._blocks.snapshot.memory,
       "shard": {"repeated": part.repeated, "dropped": part.dropped},
       "reading": data["reading"],

@@ -2,8 +2,9 @@
 //
 // A block of some megabytes that goes back to the system costs a page fault for
 // every 4 KiB when the next one is asked for: more than reading or copying it.
-// So a pool keeps what is given back, up to a bound, and gives it out again to
-// whoever asks for a block of about that size.
+// So a pool keeps what is given back, up to what its users allow out of their
+// budgets, and gives it out again to whoever asks for a block of about that
+// size.
 #ifndef LIQUID_OPS_CORE_BUFFER_POOL_H_
 #define LIQUID_OPS_CORE_BUFFER_POOL_H_
 
@@ -50,25 +51,43 @@ class Buffer {
 
 // Thread-safe. A block is given out in O(1), or for what one costs the system;
 // given back in O(1) and what the system takes for each that goes to it. Blocks
-// come in sizes that are at most 1/16 apart, or 64 bytes.
+// come in sizes that are at most 1/16 apart, or 64 bytes. Nothing is kept for
+// later but what somebody allows.
 class BufferPool {
  public:
-  static constexpr size_t kPageAligned = size_t{64} << 10;
-
-  // What may be kept for later: half of what is in use, inside these bounds.
-  struct Limits {
-    uint64_t least = 64ull << 20;
-    uint64_t most = 512ull << 20;
-  };
   struct Counters {
     uint64_t used_bytes = 0;      // in buffers that are alive
     uint64_t retained_bytes = 0;  // kept for later
+    uint64_t allowed_bytes = 0;   // at most that
     uint64_t fresh = 0;           // blocks that came from the system
     uint64_t reused = 0;          // and those that did not
   };
 
-  explicit BufferPool(const Limits& limits);
-  // Every buffer must be gone.
+  // Lets a pool keep so many bytes more for later, as long as it lives.
+  // Move-only; thread-compatible.
+  class Allowance {
+   public:
+    Allowance() = default;
+    ~Allowance() { Reset(); }
+    Allowance(Allowance&& other) noexcept { Swap(&other); }
+    Allowance& operator=(Allowance&& other) noexcept {
+      Reset();
+      Swap(&other);
+      return *this;
+    }
+    void Reset();
+
+   private:
+    friend class BufferPool;
+    Allowance(BufferPool* pool, uint64_t bytes) : pool_(pool), bytes_(bytes) {}
+    void Swap(Allowance* other);
+
+    BufferPool* pool_ = nullptr;
+    uint64_t bytes_ = 0;
+  };
+
+  BufferPool();
+  // Every buffer and allowance must be gone.
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -76,19 +95,18 @@ class BufferPool {
   // The pool of the process; it is never destroyed.
   static BufferPool& Process();
 
-  // Aligned to a cache line of 64 bytes, and from kPageAligned on to 4096, as
-  // O_DIRECT wants it. An empty buffer where the system has no memory, or for a
-  // size of 0.
+  // Aligned to a cache line of 64 bytes, and from BlockSize::kPageAligned on to
+  // 4096, as O_DIRECT wants it. An empty buffer where the system has no memory,
+  // or for a size of 0.
   Buffer Acquire(size_t size);
+  Allowance Allow(uint64_t bytes);
   Counters counters() const;
-
-  // The block size that serves `size` bytes; 0 where none does.
-  static size_t CapacityFor(size_t size);
 
  private:
   friend class Buffer;
   struct State;
   void Release(uint8_t* data, size_t capacity);
+  void Disallow(uint64_t bytes);
 
   const std::unique_ptr<State> state_;
 };

@@ -4,6 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "ops/dataset/pool_allocator.h"
+#include "ops/tf_status.h"
+
 namespace liquid {
 namespace {
 
@@ -21,18 +24,19 @@ void CopyRow(const Tensor& source, size_t from, Tensor* target, size_t to) {
               static_cast<const uint8_t*>(source.data()) + from * bytes, bytes);
 }
 
-Tensor Concatenate(const PendingBatch& batch, int pixel) {
+absl::Status Concatenate(const PendingBatch& batch, int pixel, Tensor* all) {
   int64_t rows = 0;
   for (const Slot& slot : batch.slots) rows += slot.ragged[pixel].dim_size(0);
   const Tensor& first = batch.slots.front().ragged[pixel];
-  Tensor all(first.dtype(), TensorShape({rows, first.dim_size(1)}));
-  auto* out = static_cast<uint8_t*>(all.data());
+  TF_RETURN_IF_ERROR(ToTf(
+      PoolTensor(first.dtype(), TensorShape({rows, first.dim_size(1)}), all)));
+  auto* out = static_cast<uint8_t*>(all->data());
   for (const Slot& slot : batch.slots) {
     const Tensor& part = slot.ragged[pixel];
     std::memcpy(out, part.data(), part.TotalBytes());
     out += part.TotalBytes();
   }
-  return all;
+  return absl::OkStatus();
 }
 
 absl::Status BuildLabels(const OutputFeature& feature,
@@ -60,6 +64,13 @@ absl::Status BuildLabels(const OutputFeature& feature,
   return absl::OkStatus();
 }
 
+// With the rows of another number of slots.
+absl::Status MakeLike(const Tensor& pixels, size_t slots, Tensor* made) {
+  TensorShape shape = pixels.shape();
+  shape.set_dim(0, static_cast<int64_t>(slots));
+  return ToTf(PoolTensor(pixels.dtype(), shape, made));
+}
+
 tstring Copy(ByteSpan bytes) {
   return tstring(reinterpret_cast<const char*>(bytes.data), bytes.size);
 }
@@ -79,30 +90,29 @@ void FillGap(PendingBatch* batch, size_t to, PendingBatch* donor, size_t from) {
   source.taken = true;
 }
 
-std::unique_ptr<PendingBatch> CopySample(const PendingBatch& batch,
-                                         size_t slot) {
+absl::Status CopySample(const PendingBatch& batch, size_t slot,
+                        std::unique_ptr<PendingBatch>* sample) {
   auto copy = std::make_unique<PendingBatch>();
   for (const Tensor& pixels : batch.pixels) {
-    TensorShape shape = pixels.shape();
-    shape.set_dim(0, 1);
-    copy->pixels.emplace_back(pixels.dtype(), shape);
+    copy->pixels.emplace_back();
+    TF_RETURN_IF_ERROR(MakeLike(pixels, 1, &copy->pixels.back()));
     CopyRow(pixels, slot, &copy->pixels.back(), 0);
   }
   copy->slots.push_back(batch.slots[slot]);
   copy->blocks = batch.blocks;
-  return copy;
+  *sample = std::move(copy);
+  return absl::OkStatus();
 }
 
-void DropGaps(PendingBatch* batch) {
+absl::Status DropGaps(PendingBatch* batch) {
   std::vector<size_t> good;
   for (size_t i = 0; i < batch->slots.size(); ++i) {
     if (!IsBad(batch->slots[i]) && !batch->slots[i].taken) good.push_back(i);
   }
-  if (good.size() == batch->slots.size()) return;
+  if (good.size() == batch->slots.size()) return absl::OkStatus();
   for (Tensor& pixels : batch->pixels) {
-    TensorShape shape = pixels.shape();
-    shape.set_dim(0, static_cast<int64_t>(good.size()));
-    Tensor packed(pixels.dtype(), shape);
+    Tensor packed;
+    TF_RETURN_IF_ERROR(MakeLike(pixels, good.size(), &packed));
     for (size_t i = 0; i < good.size(); ++i) {
       CopyRow(pixels, good[i], &packed, i);
     }
@@ -111,15 +121,15 @@ void DropGaps(PendingBatch* batch) {
   std::vector<Slot> slots;
   for (const size_t i : good) slots.push_back(std::move(batch->slots[i]));
   batch->slots = std::move(slots);
+  return absl::OkStatus();
 }
 
-void FillUp(PendingBatch* batch, size_t size) {
+absl::Status FillUp(PendingBatch* batch, size_t size) {
   const size_t samples = batch->slots.size();
-  if (samples == 0 || samples >= size) return;
+  if (samples == 0 || samples >= size) return absl::OkStatus();
   for (Tensor& pixels : batch->pixels) {
-    TensorShape shape = pixels.shape();
-    shape.set_dim(0, static_cast<int64_t>(size));
-    Tensor filled(pixels.dtype(), shape);
+    Tensor filled;
+    TF_RETURN_IF_ERROR(MakeLike(pixels, size, &filled));
     for (size_t i = 0; i < size; ++i) {
       CopyRow(pixels, i % samples, &filled, i);
     }
@@ -129,6 +139,7 @@ void FillUp(PendingBatch* batch, size_t size) {
   for (size_t i = samples; i < size; ++i) {
     batch->slots.push_back(batch->slots[i % samples]);
   }
+  return absl::OkStatus();
 }
 
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
@@ -137,8 +148,13 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
   const auto n = static_cast<int64_t>(batch.slots.size());
   for (const OutputFeature& feature : features) {
     if (feature.pixel >= 0) {
-      outputs->push_back(ragged ? Concatenate(batch, feature.pixel)
-                                : batch.pixels[feature.pixel]);
+      if (!ragged) {
+        outputs->push_back(batch.pixels[feature.pixel]);
+        continue;
+      }
+      Tensor all;
+      TF_RETURN_IF_ERROR(Concatenate(batch, feature.pixel, &all));
+      outputs->push_back(std::move(all));
       continue;
     }
     if (feature.name == "label") {
@@ -191,12 +207,14 @@ BatchReport MakeReport(const PendingBatch& batch) {
   report.loads.resize(formats);
   report.memory_hits.resize(formats);
   report.bytes.resize(formats);
+  report.decodes.resize(formats);
   for (const Slot& slot : batch.slots) {
     const RecordBlock::Item& item = *slot.item;
     ++report.samples[item.format];
     if (item.whole) ++(item.load ? report.loads : report.hits)[item.format];
     report.memory_hits[item.format] += item.memory_hit;
     report.bytes[item.format] += item.record->bytes();
+    report.decodes[item.format] += slot.decoded;
     report.disk_bytes += item.disk_bytes;
   }
   for (size_t f = 0; f < batch.turns.size(); ++f) {

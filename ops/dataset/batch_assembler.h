@@ -34,17 +34,20 @@ bool IsBad(const Slot& slot);
 // Moves the pixels and the record of donor slot `from` into gap `to`.
 void FillGap(PendingBatch* batch, size_t to, PendingBatch* donor, size_t from);
 
-// A batch of one: a copy of a good slot.
-std::unique_ptr<PendingBatch> CopySample(const PendingBatch& batch,
-                                         size_t slot);
+// A batch of one: a copy of a good slot. Error: ResourceExhausted.
+absl::Status CopySample(const PendingBatch& batch, size_t slot,
+                        std::unique_ptr<PendingBatch>* copy);
 
-// Removes the slots that stayed bad or were taken by an earlier batch.
-void DropGaps(PendingBatch* batch);
+// Removes the slots that stayed bad or were taken by an earlier batch. Error:
+// ResourceExhausted.
+absl::Status DropGaps(PendingBatch* batch);
 
-// Repeats the batch's samples in turn until it has `size`.
-void FillUp(PendingBatch* batch, size_t size);
+// Repeats the batch's samples in turn until it has `size`. Error:
+// ResourceExhausted.
+absl::Status FillUp(PendingBatch* batch, size_t size);
 
-// Builds one tensor per feature from slots that are all good.
+// Builds one tensor per feature from slots that are all good. Errors: DataLoss,
+// ResourceExhausted.
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
                           const PendingBatch& batch, bool ragged,
                           std::vector<tensorflow::Tensor>* outputs);

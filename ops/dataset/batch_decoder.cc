@@ -5,8 +5,9 @@
 #include <new>
 #include <utility>
 
+#include "ops/dataset/pixel_record.h"
+#include "ops/dataset/pool_allocator.h"
 #include "ops/dataset/resize.h"
-#include "tensorflow/core/example/example.pb.h"
 
 namespace liquid {
 namespace {
@@ -58,6 +59,12 @@ uint64_t CostPerByte(uint8_t format) {
   return 1;
 }
 
+// What is decoded of a record.
+ByteSpan Stored(const Record& record) {
+  return record.pixels.empty() ? record.content.image
+                               : record.pixels.front().second;
+}
+
 // How many slots ahead, and how much of an image, is fetched before its turn.
 constexpr size_t kPrefetched = 4;
 constexpr size_t kPrefetchedBytes = 1024;
@@ -73,10 +80,9 @@ constexpr uint64_t kSlotCost = 512;
 
 }  // namespace
 
-void BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
-                           tensorflow::Allocator* allocator,
-                           PendingBatch* batch,
-                           std::vector<uint64_t>* costs) const {
+Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
+                             PendingBatch* batch,
+                             std::vector<uint64_t>* costs) const {
   const size_t n = block->items.size();
   batch->epoch = block->epoch;
   batch->first_draw = block->first_draw;
@@ -95,7 +101,9 @@ void BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     const IndexRow& row = record.row;
     (*costs)[i] = kSlotCost;
     if (!config_.pixels.empty()) {
-      (*costs)[i] += row.length * CostPerByte(row.format);
+      (*costs)[i] += record.pixels.empty()
+                         ? row.length * CostPerByte(row.format)
+                         : record.pixels.front().second.size;
     }
     slot.status = record.status;
     if (!slot.status.ok()) continue;
@@ -112,13 +120,16 @@ void BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
   }
   if (!config_.ragged) {
     for (const PixelFeature& feature : config_.pixels) {
-      batch->pixels.emplace_back(
-          allocator, feature.dtype,
+      batch->pixels.emplace_back();
+      LIQUID_RETURN_IF_ERROR(PoolTensor(
+          feature.dtype,
           tensorflow::TensorShape({static_cast<int64_t>(n), feature.height,
-                                   feature.width, feature.channels}));
+                                   feature.width, feature.channels}),
+          &batch->pixels.back()));
     }
   }
   batch->blocks.push_back(std::move(block));
+  return OkStatus();
 }
 
 int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
@@ -128,7 +139,7 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
     // Small images would each wait for memory; large ones soon bring their own.
     if (i + kPrefetched < count) {
       const ByteSpan next =
-          batch->slots[slots[i + kPrefetched]].item->record->content.image;
+          Stored(*batch->slots[slots[i + kPrefetched]].item->record);
       for (size_t at = 0; at < std::min(next.size, kPrefetchedBytes);
            at += 64) {
         __builtin_prefetch(next.data + at);
@@ -145,15 +156,27 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
 
 void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
   Slot& slot = batch->slots[index];
-  if (!slot.status.ok()) return;
+  if (!slot.status.ok() || config_.pixels.empty()) return;
   slot.ragged.resize(config_.ragged ? config_.pixels.size() : 0);
+  RecordPtr record = slot.item->record;
+  slot.decoded = record->pixels.empty();
+  if (slot.item->promise != nullptr && slot.decoded) {
+    RecordPtr whole;
+    // A record that is not kept is decoded as any other: its window may be
+    // good.
+    if (DecodeWhole(*record, &whole).ok()) {
+      slot.item->promise->Fulfil(whole);
+      record = std::move(whole);
+    }
+  }
   for (size_t f = 0; f < config_.pixels.size(); ++f) {
-    const Status status = DecodePixels(f, index, batch);
+    const Status status = DecodePixels(f, index, *record, batch);
     if (!status.ok()) return Fail(status, &slot);
   }
 }
 
 Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
+                                  const Record& record,
                                   PendingBatch* batch) const {
   const PixelFeature& feature = config_.pixels[feature_index];
   Slot& slot = batch->slots[index];
@@ -162,10 +185,14 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
   PixelShape shape = window;
   uint8_t* out;
   if (config_.ragged) {
-    slot.ragged[feature_index] = Tensor(
-        feature.dtype,
-        {static_cast<int64_t>(shape.height * shape.width), feature.channels});
-    out = static_cast<uint8_t*>(slot.ragged[feature_index].data());
+    Tensor& pixels = slot.ragged[feature_index];
+    LIQUID_RETURN_IF_ERROR(
+        PoolTensor(feature.dtype,
+                   tensorflow::TensorShape(
+                       {static_cast<int64_t>(shape.height * shape.width),
+                        feature.channels}),
+                   &pixels));
+    out = static_cast<uint8_t*>(pixels.data());
   } else {
     shape.height = static_cast<size_t>(feature.height);
     shape.width = static_cast<size_t>(feature.width);
@@ -183,7 +210,7 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
   // A mask's values are no quantities: it takes over the nearest ones.
   const bool mixed = feature.example_key.empty();
   if (window == shape) {
-    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, slot, out));
+    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, record, slot.window, out));
   } else {
     // The window lies in the image, whose size the index says.
     const uint64_t most = config_.limits.max_pixels;
@@ -201,7 +228,8 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
       return ResourceExhausted("no memory for the " + std::to_string(bytes) +
                                " bytes of a window that is to be resized");
     }
-    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, slot, pixels.get()));
+    LIQUID_RETURN_IF_ERROR(
+        DecodeWindow(feature, record, slot.window, pixels.get()));
     WithType(feature.bits(), [&](auto zero) {
       using T = decltype(zero);
       (mixed ? ResizeBilinear<T>
@@ -217,28 +245,64 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
   return OkStatus();
 }
 
-// Decodes the slot's window of the image, or of a mask, without gaps.
-Status BatchDecoder::DecodeWindow(const PixelFeature& feature, const Slot& slot,
+Status BatchDecoder::DecodeWindow(const PixelFeature& feature,
+                                  const Record& record, const Window& window,
                                   uint8_t* out) const {
-  const Record& record = *slot.item->record;
-  ImageInfo info;
+  Source source;
+  LIQUID_RETURN_IF_ERROR(Find(feature, record, &source));
+  return ::liquid::Decode(source.format, source.bytes, config_.limits,
+                          source.info, window, out,
+                          window.width * source.info.BytesPerPixel());
+}
+
+Status BatchDecoder::DecodeWhole(const Record& record, RecordPtr* whole) const {
+  std::vector<NamedImage> images;
+  std::vector<Source> sources(config_.pixels.size());
+  for (size_t f = 0; f < sources.size(); ++f) {
+    LIQUID_RETURN_IF_ERROR(Find(config_.pixels[f], record, &sources[f]));
+    images.push_back({config_.pixels[f].example_key, sources[f].info});
+  }
+  std::shared_ptr<Record> made;
+  std::vector<uint8_t*> pixels;
+  LIQUID_RETURN_IF_ERROR(MakePixelRecord(record, images, &made, &pixels));
+  for (size_t f = 0; f < sources.size(); ++f) {
+    const ImageInfo& info = sources[f].info;
+    LIQUID_RETURN_IF_ERROR(::liquid::Decode(
+        sources[f].format, sources[f].bytes, config_.limits, info,
+        Window{0, 0, info.height, info.width}, pixels[f], info.RowBytes()));
+  }
+  *whole = std::move(made);
+  return OkStatus();
+}
+
+Status BatchDecoder::Find(const PixelFeature& feature, const Record& record,
+                          Source* source) {
+  ImageInfo& info = source->info;
   info.height = record.row.height;
   info.width = record.row.width;
   info.channels = record.row.channels;
   info.bits = record.row.bits;
-  Format format = static_cast<Format>(record.row.format);
-  ByteSpan bytes = record.content.image;
-  tensorflow::Example example;
+  source->format = static_cast<Format>(record.row.format);
+  source->bytes = record.content.image;
+  const auto kept = std::find_if(
+      record.pixels.begin(), record.pixels.end(),
+      [&feature](const auto& p) { return p.first == feature.example_key; });
   if (!feature.example_key.empty()) {
-    const ByteSpan serialized = record.content.example;
-    if (!example.ParseFromArray(serialized.data,
-                                static_cast<int>(serialized.size))) {
-      return DataLoss("the record's Example cannot be parsed");
-    }
-    LIQUID_RETURN_IF_ERROR(FindBytes(example, feature.example_key, &bytes));
-    format = Format::kPng;
     info.channels = static_cast<uint8_t>(feature.channels);
     info.bits = feature.bits();
+  }
+  if (kept != record.pixels.end()) {
+    source->format = Format::kRaw;
+    source->bytes = kept->second;
+  } else if (!feature.example_key.empty()) {
+    const ByteSpan serialized = record.content.example;
+    if (!source->example.ParseFromArray(serialized.data,
+                                        static_cast<int>(serialized.size))) {
+      return DataLoss("the record's Example cannot be parsed");
+    }
+    LIQUID_RETURN_IF_ERROR(
+        FindBytes(source->example, feature.example_key, &source->bytes));
+    source->format = Format::kPng;
   }
   if (info.channels != feature.channels || info.bits != feature.bits()) {
     return DataLoss("the index says " + Describe(info) +
@@ -246,8 +310,7 @@ Status BatchDecoder::DecodeWindow(const PixelFeature& feature, const Slot& slot,
                     std::to_string(feature.channels) + " channels at " +
                     std::to_string(feature.bits()) + " bits");
   }
-  return ::liquid::Decode(format, bytes, config_.limits, info, slot.window, out,
-                          slot.window.width * info.BytesPerPixel());
+  return OkStatus();
 }
 
 }  // namespace liquid

@@ -11,7 +11,7 @@
 #include "ops/codecs/codec.h"
 #include "ops/dataset/crop.h"
 #include "ops/dataset/record_block.h"
-#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -45,6 +45,7 @@ struct Slot {
   bool mirrored = false;
   Status status;
   bool taken = false;                      // it fills a gap of an earlier batch
+  bool decoded = false;                    // its pixels were not in memory
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
 };
 
@@ -78,20 +79,32 @@ class BatchDecoder {
 
   // Makes the batch of a block: slots with their windows, and room for the
   // pixels. `costs` says of each slot about how long it takes to decode, as the
-  // bytes that could be copied meanwhile.
-  void Prepare(std::shared_ptr<const RecordBlock> block,
-               tensorflow::Allocator* allocator, PendingBatch* batch,
-               std::vector<uint64_t>* costs) const;
+  // bytes that could be copied meanwhile. Error: ResourceExhausted.
+  Status Prepare(std::shared_ptr<const RecordBlock> block, PendingBatch* batch,
+                 std::vector<uint64_t>* costs) const;
   // Gives some slots their status and pixels; different slots in parallel.
   // Returns the nanoseconds that it took.
   int64_t Decode(const uint32_t* slots, size_t count,
                  PendingBatch* batch) const;
 
  private:
+  // Where the image of a feature is, and how it is to be decoded.
+  struct Source {
+    Format format = Format::kRaw;
+    ByteSpan bytes;
+    ImageInfo info;
+    tensorflow::Example example;  // may own the bytes
+  };
   void DecodeSlot(size_t index, PendingBatch* batch) const;
-  Status DecodePixels(size_t feature, size_t index, PendingBatch* batch) const;
-  Status DecodeWindow(const PixelFeature& feature, const Slot& slot,
-                      uint8_t* out) const;
+  Status DecodePixels(size_t feature, size_t index, const Record& record,
+                      PendingBatch* batch) const;
+  // Decodes the slot's window of the image, or of a mask, without gaps.
+  Status DecodeWindow(const PixelFeature& feature, const Record& record,
+                      const Window& window, uint8_t* out) const;
+  // All pixels of a record, to be kept.
+  Status DecodeWhole(const Record& record, RecordPtr* whole) const;
+  static Status Find(const PixelFeature& feature, const Record& record,
+                     Source* source);
 
   const DecodeConfig config_;
 };

@@ -33,8 +33,7 @@ absl::Status BatchRepair::Repair(PendingBatch* batch) {
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));
   }
   if (options_.repeat_to_fill) TF_RETURN_IF_ERROR(FillByRepeating(batch));
-  DropGaps(batch);
-  return absl::OkStatus();
+  return DropGaps(batch);
 }
 
 bool BatchRepair::IsLast(const PendingBatch& batch) const {
@@ -83,7 +82,8 @@ absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
   const auto good =
       std::find_if(batch->slots.begin(), batch->slots.end(), IsUsable);
   if (good != batch->slots.end()) {
-    spare_ = CopySample(*batch, good - batch->slots.begin());
+    TF_RETURN_IF_ERROR(
+        CopySample(*batch, good - batch->slots.begin(), &spare_));
   }
   for (size_t i = 0; i < batch->slots.size(); ++i) {
     if (IsUsable(batch->slots[i])) continue;

@@ -64,6 +64,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("initial_epoch: int64")
     .Input("initial_step: int64")
     .Input("cache_bytes: int64")
+    .Input("spare_bytes: int64")
     .Input("snapshot: string")
     .Output("handle: variant")
     .Attr("N: int >= 1")
@@ -71,6 +72,8 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Attr("shuffle: bool = true")
     .Attr("drop_remainder: bool = false")
     .Attr("policy: {'liquid', 'minio', 'page'} = 'liquid'")
+    .Attr("keep_pixels: bool = false")
+    .Attr("mask_bytes: int >= 0 = 0")
     .SetDoNotOptimize()
     .SetShapeFn(ScalarShape)
     .Doc(R"doc(
@@ -103,10 +106,14 @@ steps: how many batches of it to run at most; -1: to its end. What they do not
 initial_epoch: first epoch that a new snapshot gives out.
 initial_step: batches of it to leave out.
 cache_bytes: most bytes kept between epochs.
+spare_bytes: most bytes of free memory that a new snapshot keeps for later use.
 snapshot: name of the resource that iterators share; made where there is none.
 policy: what stays in memory between epochs. "liquid": a constant part of every
   batch. "minio": what was drawn first, for ever. "page": nothing of ours; the
   inputs read through the page cache.
+keep_pixels: what stays in memory of a record is its decoded pixels. For formats
+  whose records are samples.
+mask_bytes: of each pixel, in the masks that are kept with an image.
 )doc");
 
 REGISTER_OP("Liquid>EpochDataset")

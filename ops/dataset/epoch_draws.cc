@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/dataset/pixel_record.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/platform/env_time.h"
 #include "tensorflow/core/platform/errors.h"
@@ -167,7 +168,9 @@ absl::Status EpochDraws::Obtain(const Draw& draw, uint32_t fidelity, bool owner,
     }
   }
   if (draw.last) {
-    if (draw.keep && owner) Keep(draw, std::move(found->second));
+    if (draw.keep && owner) {
+      Keep(draw, std::move(found->second), item);
+    }
     region.erase(found);
   }
   return absl::OkStatus();
@@ -204,7 +207,8 @@ absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
 
 // Holds a record for the next epoch, unless it is bad or over the budget: then
 // it is read again, and the plan stays.
-void EpochDraws::Keep(const Draw& draw, RecordPtr record) {
+void EpochDraws::Keep(const Draw& draw, RecordPtr record,
+                      RecordBlock::Item* item) {
   if (!record->status.ok()) return;
   const size_t kept = next_[draw.format].size();
   if (kept >= options_.kept[draw.format]) return;
@@ -212,13 +216,24 @@ void EpochDraws::Keep(const Draw& draw, RecordPtr record) {
   // all of it. What the last element brought ahead of its use is no part of it.
   const size_t resident = region_[draw.format].size() - 1 + kept;
   if (resident >= options_.resident[draw.format] + kBlockRecords) return;
-  if (kept_bytes_ + record->bytes() > options_.cache_bytes) return;
-  kept_bytes_ += record->bytes();
+  const uint64_t bytes = KeptBytes(*record);
+  if (bytes > options_.cache_bytes - kept_bytes_) return;
+  kept_bytes_ += bytes;
   if (kept == 0) {
     next_[draw.format].reserve(std::min(options_.kept[draw.format],
                                         spec_->formats[draw.format].cached));
   }
+  if (options_.keep_pixels && record->pixels.empty()) {
+    item->promise = std::make_shared<PixelPromise>();
+    record = PromisedRecord(*record, item->promise);
+  }
   next_[draw.format].emplace(draw.record, std::move(record));
+}
+
+uint64_t EpochDraws::KeptBytes(const Record& record) const {
+  return options_.keep_pixels && record.pixels.empty()
+             ? PixelRecordBytes(record, options_.mask_bytes)
+             : record.footprint();
 }
 
 // After the last delivered draw: hands the next epoch's region over.

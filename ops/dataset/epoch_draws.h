@@ -29,6 +29,9 @@ class EpochDraws {
     uint64_t cache_bytes = 0;        // most bytes kept for the next epoch
     std::vector<uint64_t> kept;      // most records of each format kept for it
     std::vector<uint64_t> resident;  // most of them in memory, drawn or not
+    // What is kept of a record is its pixels, with masks of so many bytes each.
+    bool keep_pixels = false;
+    uint64_t mask_bytes = 0;
     bool drop_remainder = false;
     uint64_t end = UINT64_MAX;  // the draw before which to end
     Fidelity fidelity;
@@ -45,6 +48,7 @@ class EpochDraws {
 
   const EpochPlan& plan() const { return *plan_; }
   const std::shared_ptr<const PlanSpec>& spec() const { return spec_; }
+  EpochRun& run() const { return *run_; }
   // Held records of a format that are in memory. Before the first Next.
   AtHand at_hand(uint32_t format) const;
 
@@ -67,7 +71,8 @@ class EpochDraws {
                       RecordBlock* block);
   absl::Status ReadOn(const Draw& draw, const ReadMore& read,
                       RecordBlock* block);
-  void Keep(const Draw& draw, RecordPtr record);
+  void Keep(const Draw& draw, RecordPtr record, RecordBlock::Item* item);
+  uint64_t KeptBytes(const Record& record) const;
   void Finish();
   void Release(const HeldSets* next);
 

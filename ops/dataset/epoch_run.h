@@ -29,6 +29,7 @@ struct BatchReport {
   std::vector<uint32_t> loads;            // evicted, or not in memory
   std::vector<uint32_t> memory_hits;      // served without a read in this epoch
   std::vector<uint64_t> bytes;            // encoded bytes of the samples
+  std::vector<uint32_t> decodes;          // whose pixels were not in memory
   uint64_t disk_bytes = 0;                // read for these samples
   std::shared_ptr<const BatchCost> cost;  // read on account of this batch
   BatchSeconds seconds;
@@ -50,6 +51,8 @@ class EpochRun {
   virtual void SetFidelity(const std::vector<int64_t>& steps) = 0;
   // A record was read through scan group `groups`.
   virtual void ReadGroups(uint32_t groups, uint64_t disk_bytes) = 0;
+  // So many reads of a format were refused by a device, and repeated.
+  virtual void Retried(uint32_t format, uint64_t reads) = 0;
   // The last batch was delivered: the next epoch may be taken.
   virtual void Complete() = 0;
   // With how many threads is decoded, and how many batches ahead, from now on.

@@ -144,6 +144,7 @@ class FormatDatasetOp::Dataset::Iterator
     *end_of_sequence = records.empty();
     if (records.empty()) return absl::OkStatus();
     RecordBlock block;
+    block.retries = stream_->TakeRetries();
     block.items.reserve(records.size());
     for (RecordPtr& record : records) AddTo(&block, std::move(record));
     out_tensors->push_back(ToTensor(std::move(block)));
@@ -183,6 +184,9 @@ class FormatDatasetOp::Dataset::Iterator
     if (dataset()->arguments_.page_cache) options.max_read_bytes = 0;
     std::shared_ptr<RecordSource> source = dataset()->shards_;
     if (dataset()->pcr_ != nullptr) source = dataset()->pcr_;
+    // A source by itself has no budget but this.
+    if (!planned_)
+      spare_ = BufferPool::Process().Allow(options.lookahead_bytes);
     stream_ = std::make_shared<RecordStream>(std::move(source),
                                              std::move(positions), options);
     if (ctx->cancellation_manager() == nullptr) return absl::OkStatus();
@@ -278,6 +282,7 @@ class FormatDatasetOp::Dataset::Iterator
 
   std::mutex mu_;
   bool planned_ = false;  // set before stream_
+  BufferPool::Allowance spare_;
   std::shared_ptr<RecordStream> stream_;
   std::function<void()> deregister_;
   std::function<void(const std::string&)> tell_method_;

@@ -132,19 +132,22 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   }
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
-  const int64_t numbers[] = {a.seed,         a.batch_size, a.epoch,
-                             a.first_step,   a.steps,      a.initial_epoch,
-                             a.initial_step, a.cache_bytes};
+  const int64_t numbers[] = {a.seed,         a.batch_size,  a.epoch,
+                             a.first_step,   a.steps,       a.initial_epoch,
+                             a.initial_step, a.cache_bytes, a.spare_bytes};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));
   }
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes.back()));
-  tensorflow::AttrValue shuffle, drop_remainder, policy;
+  tensorflow::AttrValue shuffle, drop_remainder, policy, keep_pixels,
+      mask_bytes;
   b->BuildAttrValue(attributes_.shuffle, &shuffle);
   b->BuildAttrValue(attributes_.drop_remainder, &drop_remainder);
   b->BuildAttrValue(attributes_.policy, &policy);
+  b->BuildAttrValue(attributes_.keep_pixels, &keep_pixels);
+  b->BuildAttrValue(attributes_.mask_bytes, &mask_bytes);
   std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
   for (size_t i = 0; i < nodes.size(); ++i) {
     inputs.emplace_back(i + 2, nodes[i]);
@@ -152,7 +155,9 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}},
                        {{"shuffle", shuffle},
                         {"drop_remainder", drop_remainder},
-                        {"policy", policy}},
+                        {"policy", policy},
+                        {"keep_pixels", keep_pixels},
+                        {"mask_bytes", mask_bytes}},
                        output);
 }
 

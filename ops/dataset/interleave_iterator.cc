@@ -238,6 +238,9 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
                       dataset()->inputs().kept.end());
   options.resident.assign(dataset()->inputs().resident.begin(),
                           dataset()->inputs().resident.end());
+  options.keep_pixels = dataset()->attributes().keep_pixels;
+  options.mask_bytes =
+      static_cast<uint64_t>(dataset()->attributes().mask_bytes);
   options.drop_remainder = dataset()->attributes().drop_remainder;
   options.end = dataset()->inputs().EndDraw(dataset()->samples());
   options.fidelity = fidelity;
@@ -274,6 +277,7 @@ absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,
         "interleave: dataset ", format,
         " gave no records: its elements must be those of format_dataset()"));
   }
+  if (block->retries > 0) draws_->run().Retried(format, block->retries);
   for (const RecordBlock::Item& item : block->items) {
     records->push_back(item.record);
   }

@@ -16,7 +16,9 @@ using ::tensorflow::tstring;
 absl::Status InterleaveAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr("shuffle", &shuffle));
   TF_RETURN_IF_ERROR(ctx->GetAttr("drop_remainder", &drop_remainder));
-  return ctx->GetAttr("policy", &policy);
+  TF_RETURN_IF_ERROR(ctx->GetAttr("policy", &policy));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("keep_pixels", &keep_pixels));
+  return ctx->GetAttr("mask_bytes", &mask_bytes);
 }
 
 absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
@@ -51,7 +53,8 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
                  {"steps", &steps, -1},
                  {"initial_epoch", &initial_epoch, 0},
                  {"initial_step", &initial_step, 0},
-                 {"cache_bytes", &cache_bytes, 0}};
+                 {"cache_bytes", &cache_bytes, 0},
+                 {"spare_bytes", &spare_bytes, 0}};
   for (const auto& scalar : scalars) {
     TF_RETURN_IF_ERROR(
         tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));

@@ -16,6 +16,8 @@ struct InterleaveAttributes {
   bool shuffle = true;
   bool drop_remainder = false;
   std::string policy;
+  bool keep_pixels = false;
+  int64_t mask_bytes = 0;
 
   absl::Status Read(tensorflow::OpKernelConstruction* ctx);
 };
@@ -39,6 +41,7 @@ struct InterleaveInputs {
   int64_t initial_epoch = 0;
   int64_t initial_step = 0;
   int64_t cache_bytes = 0;
+  int64_t spare_bytes = 0;
   tensorflow::tstring snapshot;
 
   // Error: InvalidArgument that names input, value and constraint.

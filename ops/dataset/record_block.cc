@@ -5,6 +5,7 @@
 
 #include "ops/codecs/codec.h"
 #include "ops/containers/recordio/read_record.h"
+#include "ops/core/crc32c.h"
 #include "tensorflow/core/framework/variant_op_registry.h"
 
 namespace liquid {
@@ -13,8 +14,24 @@ namespace {
 using ::tensorflow::Tensor;
 using ::tensorflow::tstring;
 
-constexpr int kColumns = 17;
+constexpr int kColumns = 18;
 constexpr int kStrings = 4;
+
+// What is stored of a record in memory: its bytes, or those of a record of its
+// pixels.
+Status FramedBytes(const Record& record, std::string* scratch,
+                   ByteSpan* framed) {
+  *framed = record.framed;
+  if (record.pixels.empty() || !record.status.ok()) return OkStatus();
+  SampleRecord sample = record.content;
+  sample.image = record.pixels.front().second;
+  std::string payload;
+  LIQUID_RETURN_IF_ERROR(AppendSamplePayload(sample, &payload));
+  LIQUID_RETURN_IF_ERROR(
+      AppendRecord(ByteSpan(payload.data(), payload.size()), scratch));
+  *framed = ByteSpan(scratch->data(), scratch->size());
+  return OkStatus();
+}
 
 bool IsPcr(const Record& record) {
   return record.row.format == static_cast<uint8_t>(Format::kPcr);
@@ -39,14 +56,23 @@ void RecordBlockRef::Encode(tensorflow::VariantTensorData* data) const {
   for (int64_t i = 0; i < n; ++i) {
     const RecordBlock::Item& item = items[i];
     const Record& record = *item.record;
-    const IndexRow& row = record.row;
+    std::string scratch;
+    ByteSpan framed;
+    const Status stored = record.status.ok()
+                              ? FramedBytes(record, &scratch, &framed)
+                              : record.status;
+    IndexRow row = record.row;
+    if (!scratch.empty()) {
+      row.length = framed.size;
+      row.crc32c = Crc32c(framed);
+    }
     const int64_t values[kColumns] = {
         item.format,
         item.load,
         item.memory_hit,
         static_cast<int64_t>(record.position),
         static_cast<int64_t>(record.number),
-        static_cast<int64_t>(record.status.code()),
+        static_cast<int64_t>(stored.code()),
         static_cast<int64_t>(row.sample),
         row.split,
         row.format,
@@ -59,15 +85,16 @@ void RecordBlockRef::Encode(tensorflow::VariantTensorData* data) const {
         static_cast<int64_t>(row.pixels_hash),
         IsPcr(record) && record.status.ok()
             ? static_cast<int64_t>(record.content.labels[0])
-            : 0};
+            : 0,
+        !scratch.empty()};
     std::memcpy(&numbers.matrix<int64_t>()(i, 0), values, sizeof(values));
     auto text = strings.matrix<tstring>();
-    if (record.status.ok()) {
-      text(i, 0).assign(reinterpret_cast<const char*>(record.framed.data),
-                        record.framed.size);
+    if (stored.ok()) {
+      text(i, 0).assign(reinterpret_cast<const char*>(framed.data),
+                        framed.size);
     }
     text(i, 1) = record.shard;
-    text(i, 2) = record.status.message();
+    text(i, 2) = stored.message();
     const ByteSpan example = record.content.example;
     if (IsPcr(record) && example.size > 0) {
       text(i, 3).assign(reinterpret_cast<const char*>(example.data),
@@ -139,6 +166,7 @@ bool RecordBlockRef::Decode(tensorflow::VariantTensorData data) {
       } else {
         record->status = CheckRecord(record->framed, record->row,
                                      &record->joined, &record->content);
+        if (v[17] != 0) record->pixels = {{"", record->content.image}};
       }
     }
     decoded->items.push_back(

@@ -29,6 +29,7 @@ struct RecordBlock {
     uint32_t format = 0;  // position of its format in the plan
     bool load = false;    // costs a read: evicted, or not in memory
     bool memory_hit = false;
+    std::shared_ptr<PixelPromise> promise;  // to fulfil; null for most
     bool whole = true;        // the record is this sample and no other
     uint64_t disk_bytes = 0;  // read for it, or for its record
   };
@@ -41,6 +42,7 @@ struct RecordBlock {
   // block. Empty in a block without a run.
   std::vector<BatchPart> turns;
   double read_seconds = 0;          // waited for these records
+  uint64_t retries = 0;             // of a source's reads by now; see ReadCount
   std::shared_ptr<BatchCost> cost;  // with a run
   // Whom to tell of the delivery; null in a block that crossed a process.
   std::shared_ptr<EpochRun> run;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/dataset/pixel_record.h"
 #include "tensorflow/core/platform/refcount.h"
 
 namespace liquid {
@@ -39,6 +40,9 @@ class SnapshotRun : public EpochRun {
   void ReadGroups(uint32_t groups, uint64_t disk_bytes) override {
     snapshot_->stats_.AddRead(epoch_, groups, disk_bytes);
   }
+  void Retried(uint32_t format, uint64_t reads) override {
+    snapshot_->stats_.AddRetries(epoch_, format, reads);
+  }
   void Complete() override {
     std::unique_lock<std::mutex> lock(snapshot_->mu_);
     snapshot_->next_epoch_ = std::max(snapshot_->next_epoch_, epoch_ + 1);
@@ -69,6 +73,7 @@ Status Snapshot::Configure(const Config& config) {
   seek_epoch_ = config.initial_epoch;
   seek_step_ = config.initial_step;
   memory_.resize(config.formats.size());
+  spare_ = BufferPool::Process().Allow(config.spare_bytes);
   stats_.SetFormats(config.formats);
   return OkStatus();
 }
@@ -115,8 +120,9 @@ void Snapshot::Lend(Lease* lease) {
   for (size_t f = 0; f < memory_.size(); ++f) {
     if (lease->position == 0) {
       const SampleSet& held = lease->held[f];
-      absl::erase_if(memory_[f], [&held](const RecordMap::value_type& entry) {
-        return !held.contains(entry.first);
+      absl::erase_if(memory_[f], [&held](RecordMap::value_type& entry) {
+        entry.second = Settled(entry.second);
+        return entry.second == nullptr || !held.contains(entry.first);
       });
       lease->memory[f] = std::move(memory_[f]);
     }
@@ -195,18 +201,23 @@ void Snapshot::Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
 }
 
 std::string Snapshot::StatsJson(bool with_batches) const {
-  int64_t next;
-  uint64_t records = 0;
-  uint64_t bytes = 0;
+  StatsBoard::Now now;
   {
     std::unique_lock<std::mutex> lock(mu_);
-    next = next_epoch_;
+    now.next_epoch = next_epoch_;
     for (const RecordMap& map : memory_) {
-      records += map.size();
-      for (const auto& entry : map) bytes += entry.second->bytes();
+      for (const auto& entry : map) {
+        const RecordPtr record = Settled(entry.second);
+        if (record == nullptr) continue;
+        ++now.cached_records;
+        now.cached_bytes += record->footprint();
+      }
     }
   }
-  return stats_.Json(next, records, bytes, with_batches);
+  const BufferPool::Counters pool = BufferPool::Process().counters();
+  now.pool_used = pool.used_bytes;
+  now.pool_kept = pool.retained_bytes;
+  return stats_.Json(now, with_batches);
 }
 
 }  // namespace liquid

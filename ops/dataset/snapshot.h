@@ -36,6 +36,7 @@ class Snapshot : public tensorflow::ResourceBase {
     std::vector<std::string> formats;  // names, in the plan's order
     int64_t initial_epoch = 0;
     uint64_t initial_step = 0;  // batches of it that were already delivered
+    uint64_t spare_bytes = 0;   // free memory that is kept for later
   };
 
   // An epoch as one iterator runs it.
@@ -105,6 +106,8 @@ class Snapshot : public tensorflow::ResourceBase {
   // Held sets at the start of the last two epochs that were planned.
   std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);
   std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);
+  // Between epochs too, for as long as the dataset lives.
+  BufferPool::Allowance spare_ TF_GUARDED_BY(mu_);
   StatsBoard stats_;
 };
 

@@ -24,12 +24,13 @@ std::string Quote(const std::string& text) {
   return out + '"';
 }
 
-template <typename T>
+// `values`: one for each format.
+template <typename Iterator>
 void WriteByFormat(const char* name, const std::vector<std::string>& formats,
-                   const std::vector<T>& values, std::ostream& out) {
+                   Iterator values, std::ostream& out) {
   out << '"' << name << "\":{";
   for (size_t f = 0; f < formats.size(); ++f) {
-    out << (f == 0 ? "" : ",") << Quote(formats[f]) << ':' << values[f];
+    out << (f == 0 ? "" : ",") << Quote(formats[f]) << ':' << *values++;
   }
   out << '}';
 }
@@ -65,6 +66,13 @@ void Add(const std::vector<T>& values, std::vector<uint64_t>* sums) {
   }
 }
 
+void Add(const BatchSeconds& seconds, BatchSeconds* sums) {
+  sums->read += seconds.read;
+  sums->decode += seconds.decode;
+  sums->wait += seconds.wait;
+  sums->step += seconds.step;
+}
+
 }  // namespace
 
 void StatsBoard::SetFormats(std::vector<std::string> formats) {
@@ -72,14 +80,37 @@ void StatsBoard::SetFormats(std::vector<std::string> formats) {
   formats_ = std::move(formats);
 }
 
-StatsBoard::Epoch& StatsBoard::At(int64_t epoch) {
-  Epoch& entry = epochs_[epoch];
-  if (entry.samples.empty()) {
-    const std::vector<uint64_t> zeros(formats_.size());
-    entry.samples = entry.hits = entry.loads = entry.memory_hits = entry.bytes =
-        entry.skipped = zeros;
+StatsBoard::Epoch StatsBoard::NewEpoch() const {
+  Epoch epoch;
+  const std::vector<uint64_t> zeros(formats_.size());
+  for (auto* values :
+       {&epoch.samples, &epoch.hits, &epoch.loads, &epoch.memory_hits,
+        &epoch.bytes, &epoch.skipped, &epoch.retries, &epoch.decodes}) {
+    *values = zeros;
   }
-  return entry;
+  return epoch;
+}
+
+StatsBoard::Epoch& StatsBoard::At(int64_t number) {
+  const auto found = epochs_.find(number);
+  if (found != epochs_.end()) return found->second;
+  if (epochs_.size() == kMaxEpochs) {
+    const Epoch& oldest = epochs_.begin()->second;
+    if (earlier_count_++ == 0) earlier_ = NewEpoch();
+    Add(oldest.samples, &earlier_.samples);
+    Add(oldest.hits, &earlier_.hits);
+    Add(oldest.loads, &earlier_.loads);
+    Add(oldest.memory_hits, &earlier_.memory_hits);
+    Add(oldest.bytes, &earlier_.bytes);
+    Add(oldest.skipped, &earlier_.skipped);
+    Add(oldest.retries, &earlier_.retries);
+    Add(oldest.decodes, &earlier_.decodes);
+    earlier_.batches += oldest.batches;
+    earlier_.disk_bytes += oldest.disk_bytes;
+    Add(oldest.seconds, &earlier_.seconds);
+    epochs_.erase(epochs_.begin());
+  }
+  return epochs_[number] = NewEpoch();
 }
 
 void StatsBoard::SetReading(uint32_t format, const std::string& method) {
@@ -96,17 +127,21 @@ void StatsBoard::AddBatch(const BatchReport& report) {
   Add(report.loads, &entry.loads);
   Add(report.memory_hits, &entry.memory_hits);
   Add(report.bytes, &entry.bytes);
+  Add(report.decodes, &entry.decodes);
   entry.disk_bytes += report.disk_bytes;
-  entry.seconds.read += report.seconds.read;
-  entry.seconds.decode += report.seconds.decode;
-  entry.seconds.wait += report.seconds.wait;
-  entry.seconds.step += report.seconds.step;
-  batches_.push_back(report);
-  for (auto* counts : {&batches_.back().samples, &batches_.back().hits,
-                       &batches_.back().loads, &batches_.back().memory_hits}) {
-    counts->resize(formats_.size());
+  Add(report.seconds, &entry.seconds);
+  batches_.push_back({report.epoch, report.first_draw, report.full, report.cost,
+                      report.seconds});
+  for (const auto* counts :
+       {&report.samples, &report.hits, &report.loads, &report.memory_hits}) {
+    for (size_t f = 0; f < formats_.size(); ++f) {
+      counts_.push_back(f < counts->size() ? (*counts)[f] : 0);
+    }
   }
-  if (batches_.size() > kMaxBatches) batches_.pop_front();
+  if (batches_.size() > kMaxBatches) {
+    batches_.pop_front();
+    counts_.erase(counts_.begin(), counts_.begin() + 4 * formats_.size());
+  }
 }
 
 void StatsBoard::SetFidelity(int64_t epoch, std::vector<int64_t> steps) {
@@ -117,6 +152,12 @@ void StatsBoard::SetFidelity(int64_t epoch, std::vector<int64_t> steps) {
 void StatsBoard::AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes) {
   std::lock_guard<std::mutex> lock(mu_);
   At(epoch).bytes_by_group[groups] += disk_bytes;
+}
+
+void StatsBoard::AddRetries(int64_t epoch, uint32_t format, uint64_t reads) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(epoch);
+  if (format < entry.retries.size()) entry.retries[format] += reads;
 }
 
 void StatsBoard::AddSkipped(int64_t epoch, const SkippedRecord& record) {
@@ -135,13 +176,51 @@ void StatsBoard::SetDecoding(int64_t epoch, int64_t parallelism,
   entry.lookahead = lookahead;
 }
 
-std::string StatsBoard::Json(int64_t next_epoch, uint64_t cached_records,
-                             uint64_t cached_bytes, bool with_batches) const {
+void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
+  out << "\"batches\":" << epoch.batches
+      << ",\"disk_bytes\":" << epoch.disk_bytes << ',';
+  WriteSeconds(epoch.seconds, out);
+  out << ",\"decoding\":{\"parallelism\":" << epoch.parallelism
+      << ",\"lookahead\":" << epoch.lookahead << '}';
+  const std::pair<const char*, const std::vector<uint64_t>*> counts[] = {
+      {"samples", &epoch.samples}, {"hits", &epoch.hits},
+      {"loads", &epoch.loads},     {"memory_hits", &epoch.memory_hits},
+      {"bytes", &epoch.bytes},     {"skipped", &epoch.skipped},
+      {"retries", &epoch.retries}, {"decodes", &epoch.decodes}};
+  for (const auto& [name, values] : counts) {
+    out << ',';
+    WriteByFormat(name, formats_, values->begin(), out);
+  }
+  WriteFidelity(epoch.fidelity, epoch.bytes_by_group, out);
+}
+
+void StatsBoard::WriteBatches(std::ostream& out) const {
+  auto counts = counts_.begin();
+  const char* comma = "";
+  for (const Batch& batch : batches_) {
+    out << comma << "{\"epoch\":" << batch.epoch
+        << ",\"first_draw\":" << batch.first_draw
+        << ",\"full\":" << (batch.full ? "true" : "false")
+        << ",\"disk_bytes\":" << batch.cost->disk_bytes << ',';
+    WriteSeconds(batch.seconds, out);
+    for (const char* name : {"samples", "hits", "loads", "memory_hits"}) {
+      out << ',';
+      WriteByFormat(name, formats_, counts, out);
+      counts += static_cast<std::ptrdiff_t>(formats_.size());
+    }
+    out << '}';
+    comma = ",";
+  }
+}
+
+std::string StatsBoard::Json(const Now& now, bool with_batches) const {
   std::lock_guard<std::mutex> lock(mu_);
   std::ostringstream out;
-  out << "{\"next_epoch\":" << next_epoch
-      << ",\"cached\":{\"records\":" << cached_records
-      << ",\"bytes\":" << cached_bytes << "},\"formats\":[";
+  out << "{\"next_epoch\":" << now.next_epoch
+      << ",\"cached\":{\"records\":" << now.cached_records
+      << ",\"bytes\":" << now.cached_bytes
+      << "},\"pool\":{\"used\":" << now.pool_used
+      << ",\"kept\":" << now.pool_kept << "},\"formats\":[";
   for (size_t f = 0; f < formats_.size(); ++f) {
     out << (f == 0 ? "" : ",") << Quote(formats_[f]);
   }
@@ -156,28 +235,14 @@ std::string StatsBoard::Json(int64_t next_epoch, uint64_t cached_records,
   out << "},\"epochs\":[";
   first = true;
   for (const auto& [number, epoch] : epochs_) {
-    out << (first ? "" : ",") << "{\"epoch\":" << number
-        << ",\"batches\":" << epoch.batches
-        << ",\"disk_bytes\":" << epoch.disk_bytes << ',';
-    WriteSeconds(epoch.seconds, out);
-    out << ",\"decoding\":{\"parallelism\":" << epoch.parallelism
-        << ",\"lookahead\":" << epoch.lookahead << "},";
-    WriteByFormat("samples", formats_, epoch.samples, out);
-    out << ',';
-    WriteByFormat("hits", formats_, epoch.hits, out);
-    out << ',';
-    WriteByFormat("loads", formats_, epoch.loads, out);
-    out << ',';
-    WriteByFormat("memory_hits", formats_, epoch.memory_hits, out);
-    out << ',';
-    WriteByFormat("bytes", formats_, epoch.bytes, out);
-    out << ',';
-    WriteByFormat("skipped", formats_, epoch.skipped, out);
-    WriteFidelity(epoch.fidelity, epoch.bytes_by_group, out);
+    out << (first ? "" : ",") << "{\"epoch\":" << number << ',';
+    WriteEpoch(epoch, out);
     out << '}';
     first = false;
   }
-  out << "],\"skipped\":{\"count\":" << skipped_total_ << ",\"first\":[";
+  out << "],\"earlier\":{\"count\":" << earlier_count_ << ',';
+  WriteEpoch(earlier_count_ > 0 ? earlier_ : NewEpoch(), out);
+  out << "},\"skipped\":{\"count\":" << skipped_total_ << ",\"first\":[";
   for (size_t i = 0; i < skipped_.size(); ++i) {
     out << (i == 0 ? "" : ",") << "{\"sample\":" << skipped_[i].sample
         << ",\"reason\":" << Quote(skipped_[i].reason) << '}';
@@ -185,23 +250,7 @@ std::string StatsBoard::Json(int64_t next_epoch, uint64_t cached_records,
   out << "]}";
   if (with_batches) {
     out << ",\"batches\":[";
-    for (size_t i = 0; i < batches_.size(); ++i) {
-      const BatchReport& batch = batches_[i];
-      out << (i == 0 ? "" : ",") << "{\"epoch\":" << batch.epoch
-          << ",\"first_draw\":" << batch.first_draw
-          << ",\"full\":" << (batch.full ? "true" : "false")
-          << ",\"disk_bytes\":" << batch.cost->disk_bytes << ',';
-      WriteSeconds(batch.seconds, out);
-      out << ',';
-      WriteByFormat("samples", formats_, batch.samples, out);
-      out << ',';
-      WriteByFormat("hits", formats_, batch.hits, out);
-      out << ',';
-      WriteByFormat("loads", formats_, batch.loads, out);
-      out << ',';
-      WriteByFormat("memory_hits", formats_, batch.memory_hits, out);
-      out << '}';
-    }
+    WriteBatches(out);
     out << ']';
   }
   out << '}';

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,12 +15,23 @@
 
 namespace liquid {
 
-// Thread-safe. Memory is bounded: the last kMaxBatches batches and the first
-// kMaxSkipped bad records are kept one by one, the rest as sums.
+// Thread-safe. Memory is bounded, to about 3 MB for two formats: the last
+// kMaxBatches batches, the last kMaxEpochs epochs and the first kMaxSkipped bad
+// records are kept one by one, the rest as sums.
 class StatsBoard {
  public:
-  static constexpr size_t kMaxBatches = 1 << 16;
+  static constexpr size_t kMaxBatches = 1 << 14;
+  static constexpr size_t kMaxEpochs = 1 << 10;
   static constexpr size_t kMaxSkipped = 100;
+
+  // What is so at the moment.
+  struct Now {
+    int64_t next_epoch = 0;
+    uint64_t cached_records = 0;  // between epochs
+    uint64_t cached_bytes = 0;
+    uint64_t pool_used = 0;  // of the process
+    uint64_t pool_kept = 0;
+  };
 
   void SetFormats(std::vector<std::string> formats);
   // What a format's records are read with, such as "io_uring+direct".
@@ -27,16 +40,18 @@ class StatsBoard {
   // Of an epoch's batches; see EpochRun.
   void SetFidelity(int64_t epoch, std::vector<int64_t> steps);
   void AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes);
+  void AddRetries(int64_t epoch, uint32_t format, uint64_t reads);
   void AddSkipped(int64_t epoch, const SkippedRecord& record);
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);
   // One JSON object: formats, reading, next_epoch, cached {records, bytes},
-  // epochs, skipped, and `batches` where asked for.
-  std::string Json(int64_t next_epoch, uint64_t cached_records,
-                   uint64_t cached_bytes, bool with_batches) const;
+  // pool {used, kept}, epochs, earlier (the sums of `count` epochs that were
+  // too many), skipped, and `batches` where asked for.
+  std::string Json(const Now& now, bool with_batches) const;
 
  private:
   struct Epoch {
-    std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped;
+    std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped,
+        retries, decodes;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
     BatchSeconds seconds;
@@ -45,14 +60,29 @@ class StatsBoard {
     std::vector<int64_t> fidelity;                // batch and groups in turn
     std::map<uint32_t, uint64_t> bytes_by_group;  // read, by the last group
   };
+  // A batch without its counts, which lie in counts_.
+  struct Batch {
+    int64_t epoch = 0;
+    uint64_t first_draw = 0;
+    bool full = false;
+    std::shared_ptr<const BatchCost> cost;
+    BatchSeconds seconds;
+  };
   Epoch& At(int64_t epoch);
+  Epoch NewEpoch() const;
+  void WriteEpoch(const Epoch& epoch, std::ostream& out) const;
+  void WriteBatches(std::ostream& out) const;
 
   mutable std::mutex mu_;
   // All below guarded by mu_.
   std::vector<std::string> formats_;
   std::map<uint32_t, std::string> reading_;
   std::map<int64_t, Epoch> epochs_;
-  std::deque<BatchReport> batches_;
+  uint64_t earlier_count_ = 0;
+  Epoch earlier_;  // sums
+  std::deque<Batch> batches_;
+  // Of each batch: samples, hits, loads and memory hits of each format.
+  std::deque<uint32_t> counts_;
   std::vector<SkippedRecord> skipped_;
   uint64_t skipped_total_ = 0;
 };

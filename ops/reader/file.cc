@@ -9,6 +9,8 @@
 #include <climits>
 #include <cstring>
 
+#include "ops/core/block_store.h"
+
 namespace liquid {
 namespace {
 
@@ -56,13 +58,14 @@ class PosixFile : public RandomFile {
       if (errno == EINTR) continue;
       if (errno == EIO && !asked_again) {
         asked_again = true;
+        ++count->retries;
         continue;
       }
       return Internal(path_ + ": cannot read at offset " +
                       std::to_string(offset + done) + ": " + Reason(errno));
     }
     Forget(offset, done);
-    *count = {done, done};
+    count->bytes = count->disk_bytes = done;
     return OkStatus();
   }
   uint64_t alignment() const override { return direct_ ? kDirectAlignment : 1; }
@@ -100,19 +103,17 @@ bool DirectReadsWork(int fd) {
 }  // namespace
 
 Status RandomFile::Read(uint64_t offset, uint64_t length, Buffer* buffer,
-                        ByteSpan* bytes, uint64_t* disk_bytes) const {
+                        ByteSpan* bytes, ReadCount* count) const {
   const uint64_t begin = AlignedBegin(offset);
   const uint64_t size = AlignedEnd(offset + length) - begin;
   if (!Reserve(size, buffer)) {
     return ResourceExhausted(path() + ": no memory for a read of " +
                              std::to_string(size) + " bytes");
   }
-  ReadCount count;
-  LIQUID_RETURN_IF_ERROR(ReadInto(begin, {{buffer->data(), size}}, &count));
-  if (count.bytes < offset - begin + length) {
-    return Truncated(begin + count.bytes, offset, length);
+  LIQUID_RETURN_IF_ERROR(ReadInto(begin, {{buffer->data(), size}}, count));
+  if (count->bytes < offset - begin + length) {
+    return Truncated(begin + count->bytes, offset, length);
   }
-  *disk_bytes = count.disk_bytes;
   *bytes = ByteSpan(buffer->data() + (offset - begin), length);
   return OkStatus();
 }
@@ -126,13 +127,13 @@ Status RandomFile::Truncated(uint64_t end, uint64_t offset,
 }
 
 bool Reserve(size_t size, Buffer* buffer) {
-  if (buffer->capacity() >= std::max(size, BufferPool::kPageAligned)) {
+  if (buffer->capacity() >= std::max(size, BlockSize::kPageAligned)) {
     return true;
   }
   // First, so that the pool may give it out again.
   buffer->Reset();
   *buffer =
-      BufferPool::Process().Acquire(std::max(size, BufferPool::kPageAligned));
+      BufferPool::Process().Acquire(std::max(size, BlockSize::kPageAligned));
   return static_cast<bool>(*buffer);
 }
 

@@ -26,6 +26,7 @@ constexpr uint64_t kDirectAlignment = 4096;
 struct ReadCount {
   uint64_t bytes = 0;       // that were read
   uint64_t disk_bytes = 0;  // of them, or around them, from the disk
+  uint64_t retries = 0;  // reads that a device refused, and that were repeated
 };
 
 class RandomFile {
@@ -36,7 +37,7 @@ class RandomFile {
   // on. Offset, addresses and lengths are multiples of alignment(). Fewer bytes
   // than the segments hold are read only at the file's end.
   // Error: Internal for what the system reports. A device that answers EIO is
-  // asked once more.
+  // asked once more, which is counted whatever comes of it.
   virtual Status ReadInto(uint64_t offset, const std::vector<iovec>& segments,
                           ReadCount* count) const = 0;
   // 1, or kDirectAlignment for a file that is read past the page cache.
@@ -50,10 +51,10 @@ class RandomFile {
   virtual const std::string& path() const = 0;
 
   // Reads `length` bytes at `offset` by way of `*buffer`, which grows where it
-  // must, and points `*bytes` there. `*disk_bytes` is what was read for it.
+  // must, and points `*bytes` there. `*count` is what was read for it.
   // Errors: those of ReadInto, DataLoss where the file ends early.
   Status Read(uint64_t offset, uint64_t length, Buffer* buffer, ByteSpan* bytes,
-              uint64_t* disk_bytes) const;
+              ReadCount* count) const;
   // `offset` and its end, moved outwards to alignment().
   uint64_t AlignedBegin(uint64_t offset) const {
     return offset / alignment() * alignment();

@@ -104,12 +104,13 @@ class IoUringEngine : public ReadEngine {
   static void Complete(int result, ReadRequest* request) {
     if (result >= 0 && static_cast<uint64_t>(result) >= request->needed) {
       const auto bytes = static_cast<uint64_t>(result);
-      request->count = {bytes, bytes};
+      request->count.bytes = request->count.disk_bytes = bytes;
       request->file->Forget(request->offset, bytes);
       return;
     }
     // A short read or an error: the plain read asks a failing device once more,
     // and says what is wrong.
+    if (result == -EIO) ++request->count.retries;
     request->status = request->file->ReadInto(
         request->offset, request->segments, &request->count);
   }

@@ -31,11 +31,15 @@ void CopyFrom(const uint8_t* bytes, Record* record) {
   record->framed = ByteSpan(record->memory.data(), length);
 }
 
-Status ReadAlone(RecordSource* source, Record* record) {
+Status ReadAlone(RecordSource* source, Record* record, uint64_t* retries) {
   std::shared_ptr<RandomFile> file;
   LIQUID_RETURN_IF_ERROR(source->Open(record->position, &file));
-  return file->Read(record->row.offset, record->row.length, &record->memory,
-                    &record->framed, &record->disk_bytes);
+  ReadCount count;
+  const Status status = file->Read(record->row.offset, record->row.length,
+                                   &record->memory, &record->framed, &count);
+  record->disk_bytes = count.disk_bytes;
+  *retries += count.retries;
+  return status;
 }
 
 }  // namespace
@@ -104,7 +108,7 @@ void ReadJob::Complete(RecordSource* source) {
       record->disk_bytes =
           record->row.length + (i == 0 ? count.disk_bytes - length : 0);
     } else {
-      const Status alone = ReadAlone(source, record);
+      const Status alone = ReadAlone(source, record, &count.retries);
       if (!alone.ok()) Fail(alone, record);
     }
     if (record->status.ok()) Check(*source, record);

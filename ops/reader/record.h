@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/containers/recordio/recordio.h"
@@ -26,6 +29,25 @@ class RecordSamples {
   // where `record`, whose samples these are, is. O(bytes of the sample).
   virtual RecordPtr Get(const Record& record, uint64_t sample,
                         uint32_t groups) const = 0;
+};
+
+// What becomes of a record that is kept for its pixels: whoever decodes it
+// says. Thread-safe.
+class PixelPromise {
+ public:
+  void Fulfil(RecordPtr record) {
+    std::lock_guard<std::mutex> lock(mu_);
+    record_ = std::move(record);
+  }
+  // Null until then.
+  RecordPtr Get() const {
+    std::lock_guard<std::mutex> lock(mu_);
+    return record_;
+  }
+
+ private:
+  mutable std::mutex mu_;
+  RecordPtr record_;  // guarded by mu_
 };
 
 // Immutable once it is shared. Owns its bytes alone, so that keeping one
@@ -49,7 +71,17 @@ struct Record {
   uint32_t groups = 0;
   uint32_t all_groups = 0;
 
+  // Where its pixels are in memory instead of its stored bytes: images in the
+  // format raw, by the name of the mask, or "" for the image itself.
+  std::vector<std::pair<std::string, ByteSpan>> pixels;
+  // Of a record that has nothing of this, until somebody has decoded it.
+  std::shared_ptr<PixelPromise> promise;
+
   uint64_t bytes() const { return row.length; }
+  // About what it takes in memory.
+  uint64_t footprint() const {
+    return memory.capacity() + joined.capacity() + sizeof(Record);
+  }
   // "FILE, record N (sample I, offset O)"; of a record with many samples the
   // file and its scan groups, of a block the file and its bytes.
   std::string Where() const;

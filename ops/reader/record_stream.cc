@@ -77,6 +77,7 @@ struct RecordStream::State {
   std::deque<std::unique_ptr<Delivery>> deliveries;  // in their order
   uint64_t held_bytes = 0;                           // of records in them
   double wait_seconds = 0;
+  uint64_t retries = 0;
 
   bool FetchPosition() {
     if (!has_next && !exhausted) {
@@ -169,6 +170,11 @@ void RecordStream::Cancel() {
 double RecordStream::wait_seconds() const {
   std::lock_guard<std::mutex> lock(state_->mu);
   return state_->wait_seconds;
+}
+
+uint64_t RecordStream::TakeRetries() {
+  std::lock_guard<std::mutex> lock(state_->mu);
+  return std::exchange(state_->retries, 0);
 }
 
 std::string RecordStream::method() const {
@@ -268,6 +274,7 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
     state->free_slots.push_back(job->staging);
     --state->busy_slots;
   }
+  state->retries += job->count.retries;
   job->done = true;
   state->work.notify_all();
   state->ready.notify_all();

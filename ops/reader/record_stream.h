@@ -52,6 +52,8 @@ class RecordStream {
   void Cancel();
   // Seconds that Next has waited.
   double wait_seconds() const;
+  // Reads that a device refused and that were repeated, since the last call.
+  uint64_t TakeRetries();
   // What it reads with, such as "io_uring+direct"; empty before the first read.
   std::string method() const;
 

@@ -123,10 +123,7 @@ class LifecycleTest(parameterized.TestCase, tf.test.TestCase):
       return os.waitstatus_to_exitcode(status), file.read()
 
   def _begun(self):
-    # tf.data puts a prefetch behind every dataset, whose own thread no child has.
-    options = tf.data.Options()
-    options.experimental_optimization.inject_prefetch = False
-    dataset = self._dataset().with_options(options)
+    dataset = self._dataset()
     iterator = iter(dataset)
     next(iterator)
     return dataset, iterator

@@ -39,14 +39,17 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
 
 
 class DivisionTest(tf.test.TestCase):
-  def _divide(self, memory, cache="50%"):
+  def _divide(self, memory, cache="50%", pixels=1):
+    """Divides among samples of 1000 and 4000 bytes; decoded, `pixels` times that."""
     lookahead = 2 * _budget.lookahead_bytes(memory, 2)
+    size = [1000 * 1000, 500 * 4000]
+    kept_size = [pixels * s for s in size]
     division = _budget.divide(
-      memory, lookahead, cache, [1000, 500], [1000 * 1000, 500 * 4000], [100, 50]
+      memory, lookahead, cache, [1000, 500], size, kept_size, [100, 50]
     )
-    spent = lookahead + sum(
-      n * mean for n, mean in zip(division.resident, (1000, 4000))
-    )
+    spent = lookahead + division.spare_bytes
+    for kept, resident, mean in zip(division.kept, division.resident, (1000, 4000)):
+      spent += kept * pixels * mean + (resident - kept) * mean
     return division, spent
 
   def test_the_plan_never_depends_on_the_budget(self):
@@ -59,12 +62,30 @@ class DivisionTest(tf.test.TestCase):
     self.assertEqual(division.resident, [600, 300])
 
   def test_never_more_than_the_budget(self):
-    for memory in (0, 10_000, 300_000, 1_000_000, 1_900_000):
-      division, spent = self._divide(memory)
-      self.assertLessEqual(spent, memory)
+    for memory in (0, 10_000, 300_000, 1_000_000, 1_900_000, 5_000_000, 9_000_000):
+      for pixels in (1, 10):
+        division, spent = self._divide(memory, pixels=pixels)
+        self.assertLessEqual(spent, memory)
       for kept, resident in zip(division.kept, division.resident):
         self.assertLessEqual(kept, resident)
     self.assertEqual(self._divide(0)[0].resident, [0, 0])
+
+  def test_of_pixels_fewer_are_kept(self):
+    self.assertEqual(self._divide(1 << 33, pixels=10)[0].kept, [500, 250])
+    encoded = self._divide(3_000_000, "auto")[0].cached
+    decoded = self._divide(3_000_000, "auto", pixels=10)[0].cached
+    for few, many in zip(decoded, encoded):
+      self.assertBetween(few, many // 10 - 1, many // 10 + 1)
+    self.assertGreater(decoded[0], 0)
+
+  def test_batches_on_their_way(self):
+    self.assertEqual(_budget.decoded_bytes(0, 1000), 1000)
+    self.assertEqual(_budget.decoded_bytes(80_000, 1000), 10_000)
+    self.assertEqual(_budget.decoded_bytes(1 << 30, 1000), 16_000)
+    for memory in (0, 80_000, 1 << 30):
+      for bytes_ in (100, 1000):
+        spent = bytes_ * _budget.decoded_batches(memory, bytes_)
+        self.assertLessEqual(spent, _budget.decoded_bytes(memory, 1000))
 
 
 class RunTest(tf.test.TestCase):
@@ -85,7 +106,7 @@ class RunTest(tf.test.TestCase):
     wanted = [runs.digests(ample) for _ in range(3)]
     whole = liquid_tf.stats(ample).epochs
     self.assertEqual(sum(whole[1]["memory_hits"].values()), 60)
-    for memory in (0, 100_000, 400_000):
+    for memory in (0, 300_000, 800_000):
       tight = self._dataset(memory=memory)
       self.assertEqual([runs.digests(tight) for _ in range(3)], wanted)
       stats = liquid_tf.stats(tight)

@@ -152,6 +152,21 @@ class MaskTest(tf.test.TestCase):
     # Nearest neighbours invent no class.
     self.assertEqual(set(np.unique(masks.numpy())), {0, 7})
 
+  def test_masks_whose_pixels_are_kept(self):
+    def batches(cache_as):
+      dataset = liquid_tf.dataset(
+        self.path, 4, crop=(16, 24), cache="60%", cache_as=cache_as, seed=3
+      )
+      found = [[b.numpy() for b in batch] for _ in range(3) for batch in dataset]
+      return found, liquid_tf.stats(dataset).summary()["decodes"]
+
+    (encoded, decodes), (pixels, fewer) = batches("encoded"), batches("pixels")
+    for found, wanted in zip(pixels, encoded, strict=True):
+      np.testing.assert_array_equal(found[0], wanted[0])
+      np.testing.assert_array_equal(found[1], wanted[1])
+    # 6 of 12 are held in each of two epochs: 3 of each format.
+    self.assertEqual((decodes, fewer), (36, 24))
+
   def test_ragged_masks(self):
     for images, masks in liquid_tf.dataset(self.path, 5, ragged=True):
       bright = np.mean(images.to_tensor().numpy(), -1, keepdims=True) > 100

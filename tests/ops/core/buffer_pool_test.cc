@@ -3,34 +3,39 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "ops/core/block_store.h"
+
 namespace liquid {
 namespace {
 
-constexpr BufferPool::Limits kKeepAll = {uint64_t{1} << 40, uint64_t{1} << 40};
+constexpr uint64_t kAll = uint64_t{1} << 40;
 
 TEST(BufferPoolTest, BlocksHoldWhatIsAskedAndLittleMore) {
   size_t last = 0;
   for (size_t size = 1; size < size_t{1} << 40; size += size / 19 + 1) {
-    const size_t capacity = BufferPool::CapacityFor(size);
+    const size_t capacity = BlockSize::For(size);
     ASSERT_GE(capacity, size);
     ASSERT_GE(capacity, last);
     ASSERT_LT(capacity - size, std::max<size_t>(size / 16 + 1, 64));
-    ASSERT_EQ(capacity % (size >= BufferPool::kPageAligned ? 4096 : 64), 0u);
-    ASSERT_EQ(BufferPool::CapacityFor(capacity), capacity);
+    ASSERT_EQ(capacity % (size >= BlockSize::kPageAligned ? 4096 : 64), 0u);
+    ASSERT_EQ(BlockSize::For(capacity), capacity);
     last = capacity;
   }
 }
 
 TEST(BufferPoolTest, MemoryIsAlignedAndOnesOwn) {
-  BufferPool pool(kKeepAll);
+  BufferPool pool;
+  const BufferPool::Allowance all = pool.Allow(kAll);
   std::vector<Buffer> buffers;
   std::mt19937 random(1);
   for (int round = 0; round < 3; ++round) {
@@ -39,7 +44,7 @@ TEST(BufferPoolTest, MemoryIsAlignedAndOnesOwn) {
       buffers.push_back(pool.Acquire(size));
       ASSERT_TRUE(buffers.back());
       EXPECT_EQ(reinterpret_cast<uintptr_t>(buffers.back().data()) %
-                    (size >= BufferPool::kPageAligned ? 4096 : 64),
+                    (size >= BlockSize::kPageAligned ? 4096 : 64),
                 0u);
       std::memset(buffers.back().data(), i, buffers.back().capacity());
     }
@@ -57,7 +62,8 @@ TEST(BufferPoolTest, MemoryIsAlignedAndOnesOwn) {
 }
 
 TEST(BufferPoolTest, AnEqualBlockIsUsedAgain) {
-  BufferPool pool(kKeepAll);
+  BufferPool pool;
+  const BufferPool::Allowance all = pool.Allow(kAll);
   for (const size_t size : {10u, 5000u, 3000000u}) {
     Buffer first = pool.Acquire(size);
     const uint8_t* const data = first.data();
@@ -74,7 +80,8 @@ TEST(BufferPoolTest, ABlockThatIsUsedAgainCostsNoPageFaults) {
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_minflt;
   };
-  BufferPool pool(kKeepAll);
+  BufferPool pool;
+  const BufferPool::Allowance all = pool.Allow(kAll);
   constexpr size_t kSize = 3 << 20;
   const auto touch = [&pool] {
     Buffer buffer = pool.Acquire(kSize);
@@ -88,7 +95,8 @@ TEST(BufferPoolTest, ABlockThatIsUsedAgainCostsNoPageFaults) {
 }
 
 TEST(BufferPoolTest, MovingMovesTheBlock) {
-  BufferPool pool(kKeepAll);
+  BufferPool pool;
+  const BufferPool::Allowance all = pool.Allow(kAll);
   Buffer a = pool.Acquire(100);
   uint8_t* const data = a.data();
   Buffer b = std::move(a);
@@ -102,7 +110,8 @@ TEST(BufferPoolTest, MovingMovesTheBlock) {
 }
 
 TEST(BufferPoolTest, WhatIsKeptIsBoundedAndTheOldestGoes) {
-  BufferPool pool({10000, 10000});
+  BufferPool pool;
+  const BufferPool::Allowance some = pool.Allow(10000);
   const uint8_t* const recent = [&] {
     std::vector<Buffer> buffers;
     for (int i = 0; i < 20; ++i) buffers.push_back(pool.Acquire(1024));
@@ -123,29 +132,73 @@ TEST(BufferPoolTest, WhatIsKeptIsBoundedAndTheOldestGoes) {
   EXPECT_EQ(pool.counters().fresh, 24u);
 }
 
-TEST(BufferPoolTest, MoreIsKeptWhileMoreIsUsed) {
-  BufferPool pool({0, 3000});
-  std::vector<Buffer> used;
-  for (int i = 0; i < 4; ++i) used.push_back(pool.Acquire(1024));
-  used.pop_back();  // 3072 in use
-  EXPECT_EQ(pool.counters().retained_bytes, 1024u);
-  for (int i = 0; i < 17; ++i) used.push_back(pool.Acquire(1024));
-  for (int i = 0; i < 10; ++i) used.pop_back();  // 10240: at most 3000
-  EXPECT_EQ(pool.counters().retained_bytes, 2048u);
-  used.clear();
+TEST(BufferPoolTest, OnlyWhatIsAllowedIsKept) {
+  BufferPool pool;
+  pool.Acquire(1024).Reset();
+  EXPECT_EQ(pool.counters().retained_bytes, 0u);
+  BufferPool::Allowance first = pool.Allow(3000);
+  {
+    const BufferPool::Allowance second = pool.Allow(2000);
+    EXPECT_EQ(pool.counters().allowed_bytes, 5000u);
+    std::vector<Buffer> used;
+    for (int i = 0; i < 6; ++i) used.push_back(pool.Acquire(1024));
+    used.clear();
+    EXPECT_EQ(pool.counters().retained_bytes, 4 * 1024u);
+    // It pushes nothing out in vain.
+    pool.Acquire(8192).Reset();
+    EXPECT_EQ(pool.counters().retained_bytes, 4 * 1024u);
+  }
+  EXPECT_EQ(pool.counters().retained_bytes, 2 * 1024u);
+  BufferPool::Allowance moved = std::move(first);
+  EXPECT_EQ(pool.counters().allowed_bytes, 3000u);
+  moved = BufferPool::Allowance();
+  EXPECT_EQ(pool.counters().allowed_bytes, 0u);
   EXPECT_EQ(pool.counters().retained_bytes, 0u);
 }
 
+uint64_t Resident() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size, resident;
+  statm >> size >> resident;
+  return resident * static_cast<uint64_t>(getpagesize());
+}
+
+// Every other one, so that what lies between two of them is no hole at an end.
+TEST(BufferPoolTest, WhatIsNotKeptLeavesTheProcess) {
+  BufferPool pool;
+  for (const size_t size : {64u << 10, 300u << 10, 2u << 20}) {
+    std::vector<Buffer> buffers;
+    constexpr uint64_t kTotal = 64 << 20;
+    const uint64_t before = Resident();
+    for (uint64_t bytes = 0; bytes < kTotal; bytes += size) {
+      buffers.push_back(pool.Acquire(size));
+      std::memset(buffers.back().data(), 1, size);
+    }
+    const uint64_t full = Resident();
+    EXPECT_GE(full, before + kTotal * 9 / 10);
+    for (size_t i = 0; i < buffers.size(); i += 2) buffers[i].Reset();
+    EXPECT_LE(Resident(), full - kTotal * 4 / 10) << size;
+    // What comes back is as if new.
+    for (size_t i = 0; i + 1 < buffers.size(); i += 2) {
+      buffers[i] = pool.Acquire(size);
+      EXPECT_EQ(buffers[i].data()[size / 2], 0);
+      EXPECT_EQ(buffers[i + 1].data()[size / 2], 1);
+    }
+  }
+}
+
 TEST(BufferPoolTest, SaysThatThereIsNoMemory) {
-  BufferPool pool(kKeepAll);
+  BufferPool pool;
+  const BufferPool::Allowance all = pool.Allow(kAll);
   EXPECT_FALSE(pool.Acquire(0));
   EXPECT_FALSE(pool.Acquire(~size_t{0}));
-  EXPECT_EQ(BufferPool::CapacityFor(~size_t{0}), 0u);
+  EXPECT_EQ(BlockSize::For(~size_t{0}), 0u);
   EXPECT_EQ(pool.counters().used_bytes, 0u);
 }
 
 TEST(BufferPoolTest, IsUsedByManyThreads) {
-  BufferPool pool({1 << 20, 1 << 20});
+  BufferPool pool;
+  const BufferPool::Allowance some = pool.Allow(1 << 20);
   std::vector<std::thread> threads;
   std::vector<int> wrong(8, 0);
   for (int t = 0; t < 8; ++t) {

@@ -24,6 +24,7 @@ BatchReport Report(int64_t epoch, uint64_t first_draw) {
   report.loads = {2, 1};
   report.memory_hits = {0, 1};
   report.bytes = {300, 50};
+  report.decodes = {2, 1};
   report.disk_bytes = 4096;
   auto cost = std::make_shared<BatchCost>();
   cost->disk_bytes = 8192;
@@ -44,9 +45,19 @@ size_t Count(const std::string& text, const std::string& part) {
 TEST(StatsTest, NothingYet) {
   StatsBoard board;
   board.SetFormats({"png", "raw"});
-  EXPECT_EQ(board.Json(0, 0, 0, true),
+  EXPECT_EQ(board.Json({}, true),
             "{\"next_epoch\":0,\"cached\":{\"records\":0,\"bytes\":0},"
+            "\"pool\":{\"used\":0,\"kept\":0},"
             "\"formats\":[\"png\",\"raw\"],\"reading\":{},\"epochs\":[],"
+            "\"earlier\":{\"count\":0,\"batches\":0,\"disk_bytes\":0,"
+            "\"seconds\":{\"read\":0,\"decode\":0,\"wait\":0,\"step\":0},"
+            "\"decoding\":{\"parallelism\":0,\"lookahead\":0},"
+            "\"samples\":{\"png\":0,\"raw\":0},\"hits\":{\"png\":0,\"raw\":0},"
+            "\"loads\":{\"png\":0,\"raw\":0},"
+            "\"memory_hits\":{\"png\":0,\"raw\":0},"
+            "\"bytes\":{\"png\":0,\"raw\":0},\"skipped\":{\"png\":0,\"raw\":0},"
+            "\"retries\":{\"png\":0,\"raw\":0},"
+            "\"decodes\":{\"png\":0,\"raw\":0}},"
             "\"skipped\":{\"count\":0,\"first\":[]},\"batches\":[]}");
 }
 
@@ -54,7 +65,7 @@ TEST(StatsTest, SaysWhatAFormatIsReadWith) {
   StatsBoard board;
   board.SetFormats({"png", "raw"});
   board.SetReading(1, "threads+direct");
-  EXPECT_THAT(board.Json(0, 0, 0, false),
+  EXPECT_THAT(board.Json({}, false),
               ::testing::HasSubstr("\"reading\":{\"raw\":\"threads+direct\"}"));
 }
 
@@ -67,9 +78,12 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   board.SetDecoding(0, 8, 2);
   board.SetDecoding(0, 6, 3);
   board.AddSkipped(0, {1, 77, "it is bad"});
-  const std::string json = board.Json(2, 5, 600, false);
+  board.AddRetries(0, 0, 2);
+  board.AddRetries(0, 0, 3);
+  const std::string json = board.Json({2, 5, 600, 7000, 800}, false);
   EXPECT_THAT(json, HasSubstr("\"next_epoch\":2,\"cached\":{\"records\":5,"
-                              "\"bytes\":600}"));
+                              "\"bytes\":600},\"pool\":{\"used\":7000,"
+                              "\"kept\":800}"));
   EXPECT_THAT(
       json,
       HasSubstr(
@@ -81,7 +95,9 @@ TEST(StatsTest, SumsByEpochAndFormat) {
           "\"loads\":{\"png\":4,\"raw\":2},"
           "\"memory_hits\":{\"png\":0,\"raw\":2},"
           "\"bytes\":{\"png\":600,\"raw\":100},"
-          "\"skipped\":{\"png\":0,\"raw\":1}},{\"epoch\":1,\"batches\":1"));
+          "\"skipped\":{\"png\":0,\"raw\":1},"
+          "\"retries\":{\"png\":5,\"raw\":0},"
+          "\"decodes\":{\"png\":4,\"raw\":2}},{\"epoch\":1,\"batches\":1"));
   EXPECT_THAT(json, HasSubstr("\"skipped\":{\"count\":1,\"first\":[{\"sample\":"
                               "77,\"reason\":\"it is bad\"}]}"));
   EXPECT_THAT(json, Not(HasSubstr("first_draw")));
@@ -95,7 +111,7 @@ TEST(StatsTest, BatchesAreInOrderOfDelivery) {
   last.full = false;
   board.AddBatch(last);
   EXPECT_THAT(
-      board.Json(0, 0, 0, true),
+      board.Json({}, true),
       HasSubstr(
           "\"batches\":[{\"epoch\":1,\"first_draw\":0,\"full\":true,"
           "\"disk_bytes\":8192,"
@@ -113,7 +129,7 @@ TEST(StatsTest, AReportMayLeaveLastFormatsOut) {
   report.samples = report.hits = report.loads = report.memory_hits = {2};
   report.bytes = {9};
   board.AddBatch(report);
-  EXPECT_THAT(board.Json(0, 0, 0, true),
+  EXPECT_THAT(board.Json({}, true),
               HasSubstr("\"step\":3},"
                         "\"samples\":{\"png\":2,\"raw\":0,\"webp\":0}"));
 }
@@ -125,10 +141,10 @@ TEST(StatsTest, AChargeMayComeAfterTheDelivery) {
   const auto cost = std::make_shared<BatchCost>();
   report.cost = cost;
   board.AddBatch(report);
-  EXPECT_THAT(board.Json(0, 0, 0, true),
+  EXPECT_THAT(board.Json({}, true),
               HasSubstr("\"full\":true,\"disk_bytes\":0,"));
   cost->disk_bytes += 123;
-  EXPECT_THAT(board.Json(0, 0, 0, true),
+  EXPECT_THAT(board.Json({}, true),
               HasSubstr("\"full\":true,\"disk_bytes\":123,"));
 }
 
@@ -141,7 +157,7 @@ TEST(StatsTest, MemoryIsBounded) {
   for (size_t i = 0; i < StatsBoard::kMaxSkipped + 10; ++i) {
     board.AddSkipped(0, {0, i, "bad"});
   }
-  const std::string json = board.Json(0, 0, 0, true);
+  const std::string json = board.Json({}, true);
   EXPECT_EQ(Count(json, "\"first_draw\""), StatsBoard::kMaxBatches);
   // The oldest go, and the first bad ones stay.
   EXPECT_EQ(Count(json, "\"first_draw\":9,"), 0u);
@@ -154,11 +170,30 @@ TEST(StatsTest, MemoryIsBounded) {
                               std::to_string(StatsBoard::kMaxSkipped + 10)));
 }
 
+TEST(StatsTest, TheOldestEpochsAreSummed) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  for (size_t i = 0; i < StatsBoard::kMaxEpochs + 3; ++i) {
+    board.AddBatch(Report(static_cast<int64_t>(i), 0));
+    board.AddRetries(static_cast<int64_t>(i), 1, 2);
+  }
+  const std::string json = board.Json({}, false);
+  EXPECT_EQ(Count(json, "\"epoch\":"), StatsBoard::kMaxEpochs);
+  EXPECT_EQ(Count(json, "\"epoch\":2,"), 0u);
+  EXPECT_EQ(Count(json, "\"epoch\":3,"), 1u);
+  EXPECT_THAT(
+      json,
+      HasSubstr(
+          "\"earlier\":{\"count\":3,\"batches\":3,\"disk_bytes\":12288,"
+          "\"seconds\":{\"read\":1.5,\"decode\":0.75,\"wait\":6,\"step\":9}"));
+  EXPECT_THAT(json, HasSubstr("\"retries\":{\"png\":0,\"raw\":6}"));
+}
+
 TEST(StatsTest, TextIsQuoted) {
   StatsBoard board;
   board.SetFormats({"png"});
   board.AddSkipped(0, {0, 1, "a \"b\" \\ \n\x01"});
-  EXPECT_THAT(board.Json(0, 0, 0, false),
+  EXPECT_THAT(board.Json({}, false),
               HasSubstr("\"reason\":\"a \\\"b\\\" \\\\ \\u000a\\u0001\""));
 }
 

@@ -38,7 +38,7 @@ TEST(CachedFileTest, SaysWhatThePageCacheHadNot) {
   ASSERT_TRUE(OpenCachedFile(path, &file).ok());
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t first = 0, second = 0;
+  ReadCount first, second;
   // 10 whole pages, and the ends of two.
   const uint64_t offset = 5 * kPage - 1, length = 10 * kPage + 2;
   ASSERT_TRUE(file->Read(offset, length, &buffer, &bytes, &first).ok());
@@ -47,9 +47,9 @@ TEST(CachedFileTest, SaysWhatThePageCacheHadNot) {
     ASSERT_EQ(bytes.data[i], static_cast<uint8_t>((offset + i) * 7 >> 3));
   }
   ASSERT_TRUE(file->Read(offset, length, &buffer, &bytes, &second).ok());
-  EXPECT_EQ(second, 0u) << "it was left in the cache";
-  if (first == 0) GTEST_SKIP() << path << " is on no disk";
-  EXPECT_EQ(first, 12 * kPage);
+  EXPECT_EQ(second.disk_bytes, 0u) << "it was left in the cache";
+  if (first.disk_bytes == 0) GTEST_SKIP() << path << " is on no disk";
+  EXPECT_EQ(first.disk_bytes, 12 * kPage);
 }
 
 TEST(CachedFileTest, Errors) {
@@ -58,9 +58,9 @@ TEST(CachedFileTest, Errors) {
   ASSERT_TRUE(OpenCachedFile(path, &file).ok());
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t disk_bytes = 0;
+  ReadCount count;
   for (const uint64_t offset : {uint64_t{500}, uint64_t{2000}, ~uint64_t{0}}) {
-    const Status status = file->Read(offset, 501, &buffer, &bytes, &disk_bytes);
+    const Status status = file->Read(offset, 501, &buffer, &bytes, &count);
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     EXPECT_THAT(status.message(),
                 testing::HasSubstr("short_file: the file ends at byte "));

@@ -54,14 +54,14 @@ TEST_F(FileTest, ReadsAnyRange) {
     for (const uint64_t end : edges) {
       if (begin >= end) continue;
       ByteSpan bytes;
-      uint64_t disk_bytes = 0;
+      ReadCount count;
       const Status status =
-          file_->Read(begin, end - begin, &buffer, &bytes, &disk_bytes);
+          file_->Read(begin, end - begin, &buffer, &bytes, &count);
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(std::string(bytes.data, bytes.data + bytes.size),
                 content_.substr(begin, end - begin));
-      EXPECT_GE(disk_bytes, end - begin);
-      EXPECT_LE(disk_bytes, end - begin + 2 * kDirectAlignment);
+      EXPECT_GE(count.disk_bytes, end - begin);
+      EXPECT_LE(count.disk_bytes, end - begin + 2 * kDirectAlignment);
     }
   }
 }
@@ -72,20 +72,20 @@ TEST_F(FileTest, ChargesWholeBlocksToADirectRead) {
   }
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t disk_bytes = 0;
-  ASSERT_TRUE(file_->Read(4095, 2, &buffer, &bytes, &disk_bytes).ok());
-  EXPECT_EQ(disk_bytes, 2 * kDirectAlignment);
-  ASSERT_TRUE(file_->Read(kSize - 1, 1, &buffer, &bytes, &disk_bytes).ok());
-  EXPECT_EQ(disk_bytes, 123u);
+  ReadCount count;
+  ASSERT_TRUE(file_->Read(4095, 2, &buffer, &bytes, &count).ok());
+  EXPECT_EQ(count.disk_bytes, 2 * kDirectAlignment);
+  ASSERT_TRUE(file_->Read(kSize - 1, 1, &buffer, &bytes, &count).ok());
+  EXPECT_EQ(count.disk_bytes, 123u);
 }
 
 TEST_F(FileTest, SaysWhereATruncatedFileEnds) {
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t disk_bytes = 0;
+  ReadCount count;
   const uint64_t offsets[] = {kSize - 10, kSize, kSize + 100000};
   for (const uint64_t offset : offsets) {
-    const Status status = file_->Read(offset, 11, &buffer, &bytes, &disk_bytes);
+    const Status status = file_->Read(offset, 11, &buffer, &bytes, &count);
     EXPECT_EQ(status.code(), StatusCode::kDataLoss) << offset;
     EXPECT_THAT(status.message(), HasSubstr(path_));
     EXPECT_THAT(status.message(), HasSubstr("truncated"));
@@ -106,8 +106,8 @@ TEST_F(FileTest, AnEmptyFileOpensAndHasNothing) {
   ASSERT_TRUE(OpenPosixFile(Write("empty", ""), DirectReads::kTry, &file).ok());
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t disk_bytes = 0;
-  EXPECT_EQ(file->Read(0, 1, &buffer, &bytes, &disk_bytes).code(),
+  ReadCount count;
+  EXPECT_EQ(file->Read(0, 1, &buffer, &bytes, &count).code(),
             StatusCode::kDataLoss);
 }
 
@@ -121,9 +121,8 @@ TEST_F(FileTest, IsReadByManyThreads) {
       for (int i = 0; i < 50; ++i) {
         const uint64_t offset = random() % (kSize - 500);
         ByteSpan bytes;
-        uint64_t disk_bytes = 0;
-        const Status status =
-            file_->Read(offset, 500, &buffer, &bytes, &disk_bytes);
+        ReadCount count;
+        const Status status = file_->Read(offset, 500, &buffer, &bytes, &count);
         wrong[t] += !status.ok() ||
                     content_.compare(offset, 500,
                                      reinterpret_cast<const char*>(bytes.data),
@@ -141,11 +140,11 @@ TEST_F(FileTest, ReadsThroughThePageCacheWhereAsked) {
   EXPECT_EQ(file_->alignment(), 1u);
   Buffer buffer;
   ByteSpan bytes;
-  uint64_t disk_bytes = 0;
-  ASSERT_TRUE(file_->Read(7, kSize - 9, &buffer, &bytes, &disk_bytes).ok());
+  ReadCount count;
+  ASSERT_TRUE(file_->Read(7, kSize - 9, &buffer, &bytes, &count).ok());
   EXPECT_EQ(std::string(bytes.data, bytes.data + bytes.size),
             content_.substr(7, kSize - 9));
-  EXPECT_EQ(disk_bytes, kSize - 9);
+  EXPECT_EQ(count.disk_bytes, kSize - 9);
 }
 
 TEST_F(FileTest, FillsSegmentsInTurn) {
