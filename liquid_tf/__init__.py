@@ -13,6 +13,7 @@ from liquid_tf._snapshot import Snapshot
 from liquid_tf._sources import format_dataset
 from liquid_tf._version import __version__
 from liquid_tf.convert import ConvertReport, convert
+from liquid_tf.copy import copy
 from liquid_tf.dataset import dataset
 from liquid_tf.epochs import epochs
 from liquid_tf.export import ExportReport, export
@@ -36,6 +37,7 @@ __all__ = [
   "__version__",
   "codecs",
   "convert",
+  "copy",
   "dataset",
   "decode_and_batch",
   "epochs",

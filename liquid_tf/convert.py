@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import inspection, manifest
+from liquid_tf import _schemes, inspection, manifest
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
@@ -23,6 +23,7 @@ from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf.copy import finish_staging as _finish_staging
 
 __all__ = ["ConvertError", "ConvertReport", "convert"]
 
@@ -85,6 +86,23 @@ def _report(output: str, seconds: float) -> ConvertReport:
   )
 
 
+def _local_output(output: str, staging: str | os.PathLike | None) -> str:
+  """Where the dataset is made.
+
+  Raises:
+    ImportError: TensorFlow lacks the output's file system.
+    ValueError: `staging` is missing, or of no use.
+  """
+  remote = bool(_schemes.scheme_of(output))
+  if remote != (staging is not None):
+    raise ValueError(
+      f'staging ({staging!r}) must be a local folder where output ("{output}") is of '
+      "another file system, and None where it is local"
+    )
+  _schemes.require(output)
+  return os.path.abspath(staging if remote else output)
+
+
 def convert(
   source: str | os.PathLike,
   output: str | os.PathLike,
@@ -100,6 +118,7 @@ def convert(
   channels: int | None = None,
   workers: int | None = None,
   beam: Sequence[str] | None = None,
+  staging: str | os.PathLike | None = None,
   shard_size: int = 64 << 20,
   resume: bool = False,
   overwrite: bool = False,
@@ -136,7 +155,8 @@ def convert(
         prepared, with its splits and class names; or the path of its folder.
       - a dataset directory. Labels, splits, features and sample numbers stay; what is
         in a format of the new mix is copied, not decoded.
-    output: the dataset directory; made if it does not exist.
+    output: the dataset directory; made if it does not exist. One of another file
+      system, as "s3://bucket/photos.liquid", needs `staging`.
     mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr, as "png:6,raw:4" or
       a mapping. A lossy format is used because it is named here; a file that already
       is in it is copied. A pcr of JPEG files keeps their pixels.
@@ -157,6 +177,8 @@ def convert(
     beam: options of an Apache Beam pipeline that does the work, as
       ["--runner=FlinkRunner", …], in place of this process; see docs/scaling.md. The
       bytes are the same.
+    staging: a local folder where a dataset is made whose output is not local; then it
+      is copied, checked, and removed here.
     shard_size: bytes that a shard should have, at most roughly.
     resume: goes on with an interrupted conversion, or starts one.
     overwrite: replaces a dataset that is there.
@@ -181,7 +203,8 @@ def convert(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  source, output = os.fspath(source), os.path.abspath(output)
+  source, target = os.fspath(source), os.fspath(output)
+  output = _local_output(target, staging)
   in_range("seed", seed, 0, 2**63 - 1)
   in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
   if workers is not None:
@@ -248,4 +271,10 @@ def convert(
         f"{output} is damaged ({len(problems)} problems): {problems[0]}; convert again "
         "with overwrite=True (--overwrite)"
       )
-  return _report(output, time.monotonic() - begin)
+  report = _report(output, time.monotonic() - begin)
+  if staging is None:
+    return report
+  _finish_staging(output, target, resume=resume, overwrite=overwrite, progress=progress)
+  return dataclasses.replace(
+    report, output=target, seconds=round(time.monotonic() - begin, 3)
+  )

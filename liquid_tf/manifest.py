@@ -10,11 +10,11 @@ import json
 import os
 import posixpath
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from liquid_tf import _ops, _schema
+from liquid_tf import _ops, _schema, _schemes
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
 from liquid_tf._pcr_index import PcrEntry, decode_index
 from liquid_tf._schema import FORMATS, ManifestError
@@ -124,24 +124,17 @@ def file_size(path: str) -> int | None:
       return tf.io.gfile.stat(path).length
     except tf.errors.NotFoundError:
       return None
+    except tf.errors.OpError as error:
+      raise OSError(_reason(error)) from error
   try:
     return os.stat(path).st_size
   except (FileNotFoundError, NotADirectoryError):
     return None
 
 
-def _open(path: str) -> BinaryIO:
-  if _is_remote(path):
-    import tensorflow as tf
-
-    return tf.io.gfile.GFile(path, "rb")
-  return open(path, "rb")
-
-
 def read_file(path: str) -> bytes:
   """Bytes of a file at a path or URL."""
-  with _open(path) as file:
-    return file.read()
+  return b"".join(read_chunks(path))
 
 
 def _map_file(path: str) -> np.ndarray:
@@ -152,10 +145,29 @@ def _map_file(path: str) -> np.ndarray:
 
 
 def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
-  """Yields the bytes of a file at a path or URL, `size` at a time."""
-  with _open(path) as file:
-    while data := file.read(size):
-      yield data
+  """Yields the bytes of a file at a path or URL, `size` at a time.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  if not _is_remote(path):
+    with open(path, "rb") as file:
+      while data := file.read(size):
+        yield data
+    return
+  import tensorflow as tf
+
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      while data := file.read(size):
+        yield data
+  except tf.errors.OpError as error:
+    raise OSError(_reason(error)) from error
+
+
+def _reason(error) -> str:
+  """What a file system of TensorFlow says, which may be its kind of error alone."""
+  return error.message.strip(" :") or type(error).__name__
 
 
 def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
@@ -174,8 +186,13 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
       contradicts its manifest. The message names the file and the key.
   """
   directory = os.fspath(directory)
+  _schemes.require(directory)
   path = _join(directory, MANIFEST)
-  if file_size(path) is None:
+  try:
+    there = file_size(path) is not None
+  except OSError as error:
+    raise ManifestError(f"{path} cannot be read: {error}") from error
+  if not there:
     if file_size(_join(directory, JOURNAL)) is not None:
       raise ManifestError(
         f"{directory} is an unfinished conversion: convert again with resume=True "

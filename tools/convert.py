@@ -69,6 +69,9 @@ _RUNNER = flags.DEFINE_string(
 _BEAM_OPTIONS = flags.DEFINE_string(
   "beam_options", "", "further options of the Beam pipeline, as '--flink_master=host:1'"
 )
+_STAGING = flags.DEFINE_string(
+  "staging", None, "local folder to make a dataset in whose --output is s3://, gs://, …"
+)
 _SHARD_SIZE = flags.DEFINE_integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _RESUME = flags.DEFINE_bool("resume", False, "go on with an interrupted conversion")
 _OVERWRITE = flags.DEFINE_bool("overwrite", False, "replace the output")
@@ -309,6 +312,7 @@ def _convert(convert):
     channels=_CHANNELS.value,
     workers=_WORKERS.value,
     beam=_beam(),
+    staging=_STAGING.value,
     shard_size=_SHARD_SIZE.value,
     resume=_RESUME.value,
     overwrite=_OVERWRITE.value,

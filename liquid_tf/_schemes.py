@@ -1,0 +1,35 @@
+"""File systems that TensorFlow has only with a plugin."""
+
+import importlib
+
+
+def scheme_of(path: str) -> str:
+  """What stands before "://", or "" for a local path."""
+  scheme, colon, _ = path.partition("://")
+  return scheme if colon else ""
+
+
+def require(path: str) -> None:
+  """Makes TensorFlow know the file system of a path, by tensorflow-io where it must.
+
+  Raises:
+    ImportError: nothing that is installed has it; the message says what to install.
+  """
+  import tensorflow as tf
+
+  scheme = scheme_of(path)
+  if not scheme or scheme in tf.io.gfile.get_registered_schemes():
+    return
+  try:
+    importlib.import_module("tensorflow_io")
+  except Exception as error:  # noqa: BLE001 - what a library of another TensorFlow does
+    found = f"cannot be imported here: {error}"
+  else:
+    if scheme in tf.io.gfile.get_registered_schemes():
+      return
+    found = "does not bring it"
+  raise ImportError(
+    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// needs "
+    "TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install tensorflow==2.16.2 "
+    f"tensorflow-io==0.37.1); this is TensorFlow {tf.__version__}"
+  )

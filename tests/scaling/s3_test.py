@@ -1,0 +1,187 @@
+"""Datasets in object storage: a real S3 server on loopback, and its faults."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import runs
+import servers
+from absl.testing import absltest
+
+import liquid_tf
+from liquid_tf import _schemes
+from liquid_tf.convert import ConvertError, convert
+
+try:
+  import moto
+except ImportError:
+  moto = None
+
+_BATCH = 8
+_OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "memory": "256MiB"}
+
+
+def _has_s3() -> bool:
+  try:
+    _schemes.require("s3://bucket")
+  except ImportError:
+    return False
+  return True
+
+
+class WithoutS3Test(absltest.TestCase):
+  def test_says_what_to_install(self):
+    if _has_s3():
+      self.skipTest("TensorFlow has s3:// here")
+    for call in (
+      lambda: liquid_tf.dataset("s3://bucket/photos.liquid"),
+      lambda: convert("source", "s3://bucket/photos.liquid", "png:1", staging="there"),
+    ):
+      with self.assertRaisesRegex(ImportError, "s3://.*pip install tensorflow==2.16"):
+        call()
+
+  def test_an_unknown_file_system(self):
+    with self.assertRaisesRegex(ImportError, "nowhere://"):
+      liquid_tf.dataset("nowhere://bucket/photos.liquid")
+
+
+@unittest.skipIf(moto is None or not _has_s3(), "needs moto, and s3:// in TensorFlow")
+class S3Test(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(folder.cleanup)
+    port = servers.free_port()
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "s3_server.py")
+    cls.server = subprocess.Popen(
+      [sys.executable, script, str(port)],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+    )
+    cls.addClassCleanup(cls._stop)
+    cls.server.stdout.readline()
+    cls.url = f"http://127.0.0.1:{port}"
+    os.environ.update(
+      S3_ENDPOINT=cls.url,
+      S3_USE_HTTPS="0",
+      S3_VERIFY_SSL="0",
+      AWS_REGION="us-east-1",
+      AWS_ACCESS_KEY_ID="testing",
+      AWS_SECRET_ACCESS_KEY="testing",
+      AWS_EC2_METADATA_DISABLED="true",
+    )
+    cls._request("bucket", method="PUT")
+    cls.local = runs.make(folder.name, "png:5,raw:3", per_class=25, shard_size=65536)
+    cls.remote = "s3://bucket/photos.liquid"
+    cls.source = f"{folder.name}/source"
+    report = convert(
+      cls.source,
+      cls.remote,
+      "png:5,raw:3",
+      shard_size=65536,
+      staging=f"{folder.name}/staging",
+      progress=False,
+    )
+    assert report.output == cls.remote, report
+    assert not os.path.exists(f"{folder.name}/staging")
+    cls.wanted = runs.digests(liquid_tf.dataset(cls.local, _BATCH, **_OPTIONS))
+
+  @classmethod
+  def _stop(cls):
+    cls.server.kill()
+    cls.server.wait()
+    cls.server.stdout.close()
+
+  @classmethod
+  def _request(cls, path: str, method: str = "GET", data: bytes | None = None) -> bytes:
+    request = urllib.request.Request(f"{cls.url}/{path}", data, method=method)
+    with urllib.request.urlopen(request) as answer:
+      return answer.read()
+
+  def _faults(self, **faults) -> dict:
+    data = json.dumps(faults).encode()
+    return json.loads(self._request("_faults", "POST", data))
+
+  def setUp(self):
+    super().setUp()
+    self.addCleanup(self._faults, delay=0, deny=False, break_every=0)
+
+  def _digests(self, **options) -> list[str]:
+    dataset = liquid_tf.dataset(self.remote, _BATCH, **_OPTIONS, **options)
+    return runs.digests(dataset)
+
+  def test_three_epochs_with_a_cache(self):
+    there = liquid_tf.dataset(self.remote, _BATCH, cache="30%", **_OPTIONS)
+    here = liquid_tf.dataset(self.local, _BATCH, cache="30%", **_OPTIONS)
+    for _ in range(3):
+      self.assertEqual(runs.digests(there), runs.digests(here))
+    stats = liquid_tf.stats(there)
+    self.assertEqual(set(stats.summary()["reading"].values()), {"tensorflow"})
+    first, second = (epoch["disk_bytes"] for epoch in stats.epochs[:2])
+    self.assertBetween(second / first, 0.6, 0.85)
+
+  def test_a_connection_that_breaks(self):
+    self._faults(break_every=3)
+    self.assertEqual(self._digests(), self.wanted)
+
+  def test_a_slow_one(self):
+    self._faults(delay=0.05)
+    self.assertEqual(self._digests(), self.wanted)
+
+  def test_wrong_keys(self):
+    self._faults(deny=True)
+    begun = time.monotonic()
+    with self.assertRaisesRegex(liquid_tf.ManifestError, self.remote):
+      liquid_tf.dataset(self.remote, _BATCH)
+    self.assertLess(time.monotonic() - begun, 60)
+
+  def test_keys_that_become_wrong(self):
+    dataset = liquid_tf.dataset(self.remote, _BATCH, **_OPTIONS)
+    self._faults(deny=True)
+    with self.assertRaisesRegex(Exception, self.remote):
+      runs.digests(dataset)
+
+  def test_missing_keys(self):
+    with self.assertRaisesRegex(liquid_tf.ManifestError, "is not a Liquid dataset"):
+      liquid_tf.dataset("s3://bucket/nothing.liquid")
+    liquid_tf.copy(self.remote, "s3://bucket/torn.liquid", progress=False)
+    name = next(n for n in os.listdir(self.local) if n.startswith("png-00001"))
+    self._request(f"bucket/torn.liquid/{name}", method="DELETE")
+    with self.assertRaisesRegex(liquid_tf.ManifestError, f"{name} is missing"):
+      liquid_tf.dataset("s3://bucket/torn.liquid")
+
+  def test_copies(self):
+    """Back to a folder: the same bytes; and over a broken copy, with resume."""
+    folder = self.create_tempdir().full_path
+    liquid_tf.copy(self.remote, f"{folder}/back", progress=False)
+    for name in os.listdir(self.local):
+      with (
+        open(f"{self.local}/{name}", "rb") as a,
+        open(f"{folder}/back/{name}", "rb") as b,
+      ):
+        self.assertEqual(a.read(), b.read(), name)
+    with self.assertRaisesRegex(ConvertError, "already holds a dataset"):
+      liquid_tf.copy(self.remote, f"{folder}/back", progress=False)
+    torn = f"{folder}/torn"
+    os.mkdir(torn)
+    name = next(n for n in sorted(os.listdir(self.local)) if n.endswith(".rec"))
+    with open(f"{torn}/{name}", "wb") as file:
+      file.write(bytes(os.path.getsize(f"{self.local}/{name}")))
+    with self.assertRaisesRegex(ConvertError, "must not exist"):
+      liquid_tf.copy(self.remote, torn, progress=False)
+    liquid_tf.copy(self.remote, torn, resume=True, progress=False)
+    self.assertEqual(liquid_tf.verify(torn, progress=False)["problems"], [])
+
+  def test_staging_is_asked_for(self):
+    with self.assertRaisesRegex(ValueError, "staging .None. must be a local folder"):
+      convert(self.source, "s3://bucket/other.liquid", "png:1")
+
+
+if __name__ == "__main__":
+  absltest.main()
