@@ -65,6 +65,7 @@ class FormatDataset(tf.data.Dataset):
     super().__init__(
       _ops.lib().liquid_format_dataset(
         directory=manifest.directory,
+        index_crc32c=manifest["index"]["crc32c"],
         paths=tf.constant(paths, tf.string, [len(paths)]),
         split=split_number,
         format=number,

@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 
-from liquid_tf import _schemes, manifest
+from liquid_tf import _schemes, _storage, manifest
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.progress import Progress
 from liquid_tf.manifest import ManifestError
@@ -54,7 +54,7 @@ def copy(
     _prepare(destination, set(files), resume, overwrite)
     bar.start("copy", len(files))
     for name, crc in files.items():
-      _copy_file(data.path(name), _join(destination, name), crc, resume)
+      _copy_file(data.path(name), _storage.join(destination, name), crc, resume)
       bar.step()
   except (tf.errors.OpError, OSError) as error:
     reason = getattr(error, "message", None) or str(error)
@@ -80,10 +80,6 @@ def _files(data: manifest.Manifest) -> dict[str, int | None]:
   return files
 
 
-def _join(directory: str, name: str) -> str:
-  return f"{directory.rstrip('/')}/{name}"
-
-
 def _prepare(directory: str, ours: set[str], resume: bool, overwrite: bool) -> None:
   """Makes the destination one that may be written into."""
   import tensorflow as tf
@@ -96,9 +92,9 @@ def _prepare(directory: str, ours: set[str], resume: bool, overwrite: bool) -> N
     return
   if overwrite and manifest.MANIFEST in names:
     # First, so that no part of a dataset is ever one.
-    tf.io.gfile.remove(_join(directory, manifest.MANIFEST))
+    tf.io.gfile.remove(_storage.join(directory, manifest.MANIFEST))
     for name in names - {manifest.MANIFEST}:
-      tf.io.gfile.remove(_join(directory, name))
+      tf.io.gfile.remove(_storage.join(directory, name))
     return
   if manifest.MANIFEST in names:
     if resume:
@@ -115,8 +111,8 @@ def _prepare(directory: str, ours: set[str], resume: bool, overwrite: bool) -> N
 
 
 def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> None:
-  size = manifest.file_size(source)
-  if resume and crc is not None and manifest.file_size(destination) == size:
+  size = _storage.file_size(source)
+  if resume and crc is not None and _storage.file_size(destination) == size:
     if _checksum(destination, lambda data: None) == crc:
       return
   import tensorflow as tf
@@ -124,9 +120,15 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
   # A local file appears when it is whole, as an object does.
   local = not _schemes.scheme_of(destination)
   written = destination + ".tmp" if local else destination
-  with tf.io.gfile.GFile(written, "wb") as file:
-    found = _checksum(source, file.write)
-  if crc is not None and found != crc:
+  remote = _storage.is_remote(source)
+  if crc is None and remote:
+    crc = _checksum(source, lambda data: None)  # of one read, to compare another with
+  for _ in range(_storage.REMOTE_ATTEMPTS if remote else 1):
+    with tf.io.gfile.GFile(written, "wb") as file:
+      found = _checksum(source, file.write)
+    if crc is None or found == crc:
+      break
+  else:
     tf.io.gfile.remove(written)
     raise ManifestError(
       f"{source} is damaged: its CRC-32C is 0x{found:08x}, {manifest.MANIFEST} says "
@@ -134,7 +136,7 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
     )
   if local:
     os.replace(written, destination)
-  arrived = manifest.file_size(destination)
+  arrived = _storage.file_size(destination)
   if arrived != size:
     raise OSError(f"{destination} has {arrived} bytes instead of {size}")
 
@@ -142,7 +144,7 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
 def _checksum(path: str, consume: Callable[[bytes], object]) -> int:
   """The CRC-32C of a file, whose bytes are handed on."""
   crc = 0
-  for data in manifest.read_chunks(path, _CHUNK):
+  for data in _storage.read_chunks(path, _CHUNK):
     crc = manifest.crc32c(data, crc)
     consume(data)
   return crc

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf import _storage
 from liquid_tf import manifest as manifests
 from liquid_tf._pcr_index import PcrEntry
 from liquid_tf.manifest import FORMATS, Manifest, ManifestError, Shard
@@ -211,7 +212,7 @@ def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
   manifest = manifests.load(path, check_files=False)
   numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
   entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
-  record = manifests.read_file(manifest.path(place["shard"]))
+  record = _storage.read_file(manifest.path(place["shard"]))
   read = _ops.lib().liquid_read_pcr(
     prefix=record, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=entry.groups
   )
@@ -259,7 +260,7 @@ def _verify_pcr(
   packed = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
   try:
     checked = _ops.lib().liquid_verify_pcr(
-      record=manifests.read_file(path),
+      record=_storage.read_file(path),
       lengths=entry.lengths,
       crc32cs=entry.crc32cs,
       rows=packed,
@@ -316,7 +317,7 @@ def _verify_shard(manifest: Manifest, number: int, rows: np.ndarray, step) -> li
 def _file_problem(path: str, shard: Shard) -> list[str]:
   """What is wrong with a file whose records are all right: bytes between them."""
   crc = 0
-  for data in manifests.read_chunks(path):
+  for data in _storage.read_chunks(path):
     crc = manifests.crc32c(data, crc)
   if crc == shard.crc32c:
     return []
@@ -329,7 +330,7 @@ def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
   path = manifest.path(manifest.shards[number].path.removesuffix(".rec") + ".idx")
   wanted = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
   try:
-    found = manifests.read_file(path)
+    found = _storage.read_file(path)
   except OSError as error:
     return f"{path} cannot be read: {error}"
   return "" if found == wanted.encode() else f"{path} does not list its shard's records"
@@ -362,7 +363,7 @@ def verify(path: str | os.PathLike, *, progress: bool = False) -> dict[str, Any]
     bar.start("verify", len(index))
     for number, shard in enumerate(manifest.shards):
       rows = index[index["shard"] == number]
-      if manifests.file_size(manifest.path(shard.path)) is None:
+      if _storage.file_size(manifest.path(shard.path)) is None:
         continue  # Said already.
       if shard.format == "pcr":
         if number not in entries:

@@ -8,16 +8,22 @@ import bisect
 import dataclasses
 import json
 import os
-import posixpath
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from liquid_tf import _ops, _schema, _schemes
+from liquid_tf import _schema, _schemes
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
 from liquid_tf._pcr_index import PcrEntry, decode_index
 from liquid_tf._schema import FORMATS, ManifestError
+from liquid_tf._storage import (
+  crc32c,
+  file_size,
+  is_json,
+  join,
+  map_right,
+  read_right,
+)
 
 MANIFEST = "dataset.json"
 INDEX = "index.npy"
@@ -90,7 +96,7 @@ class Manifest:
 
   def path(self, name: str) -> str:
     """Path or URL of a file of the dataset."""
-    return _join(self.directory, name)
+    return join(self.directory, name)
 
   def split_index(self, split: str) -> int:
     """Number of a split in the index.
@@ -103,71 +109,6 @@ class Manifest:
       names = ", ".join(f'"{name}"' for name in splits)
       raise ValueError(f'split ("{split}") must be one of {names} of {self.directory}')
     return splits[split]["index"]
-
-
-def _join(directory: str, name: str) -> str:
-  if "://" in directory:
-    return posixpath.join(directory, name)
-  return os.path.join(directory, name)
-
-
-def _is_remote(path: str) -> bool:
-  return "://" in path
-
-
-def file_size(path: str) -> int | None:
-  """Size of a file at a path or URL, or None where there is none."""
-  if _is_remote(path):
-    import tensorflow as tf
-
-    try:
-      return tf.io.gfile.stat(path).length
-    except tf.errors.NotFoundError:
-      return None
-    except tf.errors.OpError as error:
-      raise OSError(_reason(error)) from error
-  try:
-    return os.stat(path).st_size
-  except (FileNotFoundError, NotADirectoryError):
-    return None
-
-
-def read_file(path: str) -> bytes:
-  """Bytes of a file at a path or URL."""
-  return b"".join(read_chunks(path))
-
-
-def _map_file(path: str) -> np.ndarray:
-  """The bytes of a file as a read-only uint8 array; a local one is mapped."""
-  if _is_remote(path) or os.path.getsize(path) == 0:
-    return np.frombuffer(read_file(path), np.uint8)
-  return np.memmap(path, np.uint8, mode="r")
-
-
-def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
-  """Yields the bytes of a file at a path or URL, `size` at a time.
-
-  Raises:
-    OSError: it cannot be read.
-  """
-  if not _is_remote(path):
-    with open(path, "rb") as file:
-      while data := file.read(size):
-        yield data
-    return
-  import tensorflow as tf
-
-  try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      while data := file.read(size):
-        yield data
-  except tf.errors.OpError as error:
-    raise OSError(_reason(error)) from error
-
-
-def _reason(error) -> str:
-  """What a file system of TensorFlow says, which may be its kind of error alone."""
-  return error.message.strip(" :") or type(error).__name__
 
 
 def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
@@ -187,13 +128,13 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   """
   directory = os.fspath(directory)
   _schemes.require(directory)
-  path = _join(directory, MANIFEST)
+  path = join(directory, MANIFEST)
   try:
     there = file_size(path) is not None
   except OSError as error:
     raise ManifestError(f"{path} cannot be read: {error}") from error
   if not there:
-    if file_size(_join(directory, JOURNAL)) is not None:
+    if file_size(join(directory, JOURNAL)) is not None:
       raise ManifestError(
         f"{directory} is an unfinished conversion: convert again with resume=True "
         "(--resume) to finish it"
@@ -203,7 +144,7 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
       "liquid_tf.convert, or finish an interrupted one with resume=True (--resume)"
     )
   try:
-    data = json.loads(read_file(path).decode("utf-8"))
+    data = json.loads(read_right(path, is_json).decode("utf-8"))
   except ValueError as error:
     raise ManifestError(f"{path} is not JSON: {error}") from error
   try:
@@ -308,7 +249,7 @@ def load_index(manifest: Manifest) -> np.ndarray:
   path = manifest.path(INDEX)
   rows = manifest["index"]["rows"]
   try:
-    data = _map_file(path)
+    data = map_right(path, manifest["index"]["crc32c"])
   except OSError as error:
     raise ManifestError(f"{path} cannot be read: {error}") from error
   header = index_header(rows)
@@ -399,11 +340,12 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   if "pcr" not in manifest.data:
     return {}
   path = manifest.path(PCR_INDEX)
+  wanted = manifest["pcr"]["index_crc32c"]
   try:
-    contents = read_file(path)
+    contents = read_right(path, lambda contents: crc32c(contents) == wanted)
   except OSError as error:
     raise ManifestError(f"{path} cannot be read: {error}") from error
-  crc, wanted = crc32c(contents), manifest["pcr"]["index_crc32c"]
+  crc = crc32c(contents)
   if crc != wanted:
     raise ManifestError(
       f"{path} is damaged: its CRC-32C is 0x{crc:08x}, pcr.index_crc32c of {MANIFEST} "
@@ -425,10 +367,3 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   ] or len(entries) != len(shards):
     raise ManifestError(f"{path} does not list the records of {MANIFEST}")
   return dict(zip(numbers, entries))
-
-
-def crc32c(data: bytes, crc: int = 0) -> int:
-  """CRC-32C of `data`, extending `crc`."""
-  from liquid_tf import _ops
-
-  return int(_ops.lib().liquid_crc32c(data, crc))

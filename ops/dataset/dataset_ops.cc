@@ -11,6 +11,7 @@ using ::tensorflow::shape_inference::ScalarShape;
 
 REGISTER_OP("Liquid>FormatDataset")
     .Input("directory: string")
+    .Input("index_crc32c: int64")
     .Input("paths: string")
     .Input("split: int64")
     .Input("format: int64")
@@ -32,6 +33,7 @@ Liquid>InterleaveDataset and Liquid>DecodeBatchDataset understand. A record that
 cannot be read or fails its checks is passed on with its error.
 
 directory: of the dataset; holds index.npy.
+index_crc32c: of index.npy; checked where that is not local.
 paths: [shards], file of each shard of the manifest, empty for other formats.
 split: number of the split.
 format: number of the format in the index.

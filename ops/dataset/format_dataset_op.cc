@@ -28,6 +28,7 @@ using ::tensorflow::tstring;
 
 struct Arguments {
   std::string directory;
+  int64_t index_crc32c = 0;
   std::vector<tstring> paths;
   int64_t split = 0;
   int64_t format = 0;
@@ -94,15 +95,16 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     const Arguments& a = arguments_;
-    std::vector<tensorflow::Node*> inputs(9);
+    std::vector<tensorflow::Node*> inputs(10);
     TF_RETURN_IF_ERROR(b->AddScalar(tstring(a.directory), &inputs[0]));
-    TF_RETURN_IF_ERROR(b->AddVector(a.paths, &inputs[1]));
+    TF_RETURN_IF_ERROR(b->AddScalar(a.index_crc32c, &inputs[1]));
+    TF_RETURN_IF_ERROR(b->AddVector(a.paths, &inputs[2]));
     const int64_t numbers[] = {a.split,  a.format,  a.start,
                                a.length, a.threads, a.lookahead_bytes};
     for (int i = 0; i < 6; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &inputs[2 + i]));
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &inputs[3 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(a.reader, &inputs[8]));
+    TF_RETURN_IF_ERROR(b->AddScalar(a.reader, &inputs[9]));
     tensorflow::AttrValue page_cache;
     b->BuildAttrValue(a.page_cache, &page_cache);
     return b->AddDataset(this, inputs, {{"page_cache", page_cache}}, output);
@@ -306,9 +308,13 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   OP_REQUIRES_OK(ctx,
                  tfd::ParseVectorArgument<tstring>(ctx, "paths", &a.paths));
   const std::pair<const char*, int64_t*> numbers[] = {
-      {"split", &a.split},     {"format", &a.format},
-      {"start", &a.start},     {"length", &a.length},
-      {"threads", &a.threads}, {"lookahead_bytes", &a.lookahead_bytes}};
+      {"index_crc32c", &a.index_crc32c},
+      {"split", &a.split},
+      {"format", &a.format},
+      {"start", &a.start},
+      {"length", &a.length},
+      {"threads", &a.threads},
+      {"lookahead_bytes", &a.lookahead_bytes}};
   for (const auto& [name, value] : numbers) {
     OP_REQUIRES_OK(ctx, tfd::ParseScalarArgument<int64_t>(ctx, name, value));
   }
@@ -323,6 +329,8 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   if (!require(a.split >= 0 && a.split < 256, "split", a.split, "in 0..255") ||
       !require(a.format >= 0 && a.format < 256, "format", a.format,
                "in 0..255") ||
+      !require(a.index_crc32c >= 0 && a.index_crc32c <= UINT32_MAX,
+               "index_crc32c", a.index_crc32c, "in 0..4294967295") ||
       !require(a.start >= 0, "start", a.start, "at least 0") ||
       !require(a.length >= -1, "length", a.length, "at least -1") ||
       !require(a.threads >= 1 && a.threads <= 256, "threads", a.threads,
@@ -337,7 +345,7 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(a.reader, &mode)));
   std::unique_ptr<ShardSet> shards;
   const Status opened =
-      OpenShards(ctx->env(), a.directory,
+      OpenShards(ctx->env(), a.directory, static_cast<uint32_t>(a.index_crc32c),
                  std::vector<std::string>(a.paths.begin(), a.paths.end()),
                  static_cast<uint8_t>(a.split), static_cast<uint8_t>(a.format),
                  mode, a.page_cache, &shards);

@@ -45,6 +45,7 @@ class TensorFlowFile : public RandomFile {
     count->disk_bytes = count->bytes;
     return OkStatus();
   }
+  bool remote() const override { return true; }
   const char* method() const override { return "tensorflow"; }
   const std::string& path() const override { return path_; }
 

@@ -4,15 +4,33 @@
 #include <utility>
 
 #include "ops/containers/recordio/dataset_index.h"
+#include "ops/core/crc32c.h"
 #include "ops/dataset/open_file.h"
 #include "tensorflow/core/platform/path.h"
 
 namespace liquid {
 namespace {
 
+// Reads a file of another file system. Where a connection breaks, some of these
+// give what came until then as if it were all.
+Status ReadRemote(tensorflow::Env* env, const std::string& path,
+                  uint32_t crc32c, std::string* bytes) {
+  Status status;
+  for (int i = 0; i < kRemoteAttempts; ++i) {
+    status = FromTf(tensorflow::ReadFileToString(env, path, bytes), path);
+    if (!status.ok()) continue;
+    const uint32_t found = Crc32c(ByteSpan(bytes->data(), bytes->size()));
+    if (found == crc32c) return OkStatus();
+    status =
+        DataLoss(path + ": its CRC-32C is not what the manifest says, in " +
+                 std::to_string(kRemoteAttempts) + " reads");
+  }
+  return status;
+}
+
 // Maps a local index, of which every process on the machine then has the same
 // memory; reads one of another file system.
-Status OpenIndex(tensorflow::Env* env, const std::string& path,
+Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
                  IndexView* index) {
   ByteSpan bytes;
   std::shared_ptr<const void> keep;
@@ -24,8 +42,7 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path,
     keep = std::shared_ptr<const void>(std::move(mapped));
   } else {
     auto read = std::make_shared<std::string>();
-    LIQUID_RETURN_IF_ERROR(
-        FromTf(tensorflow::ReadFileToString(env, path, read.get()), path));
+    LIQUID_RETURN_IF_ERROR(ReadRemote(env, path, crc32c, read.get()));
     bytes = ByteSpan(read->data(), read->size());
     keep = std::move(read);
   }
@@ -37,12 +54,13 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path,
 }  // namespace
 
 Status OpenShards(tensorflow::Env* env, const std::string& directory,
-                  std::vector<std::string> paths, uint8_t split, uint8_t format,
-                  ReadMode mode, bool page_cache,
+                  uint32_t index_crc32c, std::vector<std::string> paths,
+                  uint8_t split, uint8_t format, ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards) {
   IndexView index;
   LIQUID_RETURN_IF_ERROR(
-      OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"), &index));
+      OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"),
+                index_crc32c, &index));
   return ShardSet::Create(index, split, format, std::move(paths),
                           MakeFileOpener(env, mode, page_cache), shards);
 }

@@ -15,12 +15,13 @@
 
 namespace liquid {
 
-// `directory`: holds index.npy. `paths`: see ShardSet::Create. `mode`: how
-// local files are read. `page_cache`: whether reads go through the kernel's
-// page cache, which only local files can, and leave their pages in it.
+// `directory`: holds index.npy, of checksum `index_crc32c`. `paths`: see
+// ShardSet::Create. `mode`: how local files are read. `page_cache`: whether
+// reads go through the kernel's page cache, which only local files can, and
+// leave their pages in it.
 Status OpenShards(tensorflow::Env* env, const std::string& directory,
-                  std::vector<std::string> paths, uint8_t split, uint8_t format,
-                  ReadMode mode, bool page_cache,
+                  uint32_t index_crc32c, std::vector<std::string> paths,
+                  uint8_t split, uint8_t format, ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards);
 
 // The records of `samples`, which are images of PCR; `paths` as above. Reads

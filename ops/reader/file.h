@@ -26,8 +26,12 @@ constexpr uint64_t kDirectAlignment = 4096;
 struct ReadCount {
   uint64_t bytes = 0;       // that were read
   uint64_t disk_bytes = 0;  // of them, or around them, from the disk
-  uint64_t retries = 0;  // reads that a device refused, and that were repeated
+  uint64_t retries =
+      0;  // reads that were repeated: refused, or remote and wrong
 };
+
+// How often a remote file is asked for the same bytes, until they are right.
+constexpr int kRemoteAttempts = 4;
 
 class RandomFile {
  public:
@@ -46,6 +50,9 @@ class RandomFile {
   virtual int fd() const { return -1; }
   // Must follow such a read: keeps what was read out of the page cache.
   virtual void Forget(uint64_t /*offset*/, uint64_t /*length*/) const {}
+  // Whether it comes over a network, where a read may fail, or give wrong
+  // bytes, and the next one not.
+  virtual bool remote() const { return false; }
   // "direct", "buffered" or the name of another file system.
   virtual const char* method() const = 0;
   virtual const std::string& path() const = 0;

@@ -112,6 +112,18 @@ void ReadJob::Complete(RecordSource* source) {
       if (!alone.ok()) Fail(alone, record);
     }
     if (record->status.ok()) Check(*source, record);
+    if (file != nullptr && file->remote()) {
+      for (int asked = 1; !record->status.ok() && asked < kRemoteAttempts;
+           ++asked) {
+        ++count.retries;
+        record->status = ReadAlone(source, record, &count.retries);
+        if (record->status.ok()) {
+          Check(*source, record);
+        } else {
+          Fail(Status(record->status), record);
+        }
+      }
+    }
     if (!record->status.ok()) {
       record->framed = ByteSpan();
       record->memory.Reset();
