@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _schema, _schemes
+from liquid_tf import _ops, _schema, _schemes
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
 from liquid_tf._pcr_index import PcrEntry, decode_index
 from liquid_tf._schema import FORMATS, ManifestError
