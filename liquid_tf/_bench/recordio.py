@@ -55,6 +55,7 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: fio or dd failed.
   """
+  disk.check(block, depth)
   if size < record_bytes or record_bytes < 1:
     raise ValueError(
       f"size ({size}) must be at least record_bytes ({record_bytes}), which is not 0"
