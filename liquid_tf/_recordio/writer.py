@@ -110,7 +110,8 @@ class Writer:
     if max(index.offsets.tolist(), default=-1) != last:
       raise RecordIOError(
         f"cannot append: the last record of {self._path} begins at offset {last}, but "
-        f"{self._index} has another: liquid_tf.recordio.write_index makes it anew"
+        f"{self._index} has another: liquid_tf.recordio.write_index makes one with the "
+        "keys 0, 1, 2, …"
       )
     self._keys = dict.fromkeys(index.keys.tolist())
     self._known = len(self._keys)
