@@ -49,11 +49,7 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: fio failed.
   """
-  if depth < 1 or block % 4096 or not 1 << 17 <= block <= 8 << 20:
-    raise ValueError(
-      f"block ({block}) must be a multiple of 4096 from 128 KiB to 8 MiB, and depth "
-      f"({depth}) at least 1"
-    )
+  check(block, depth)
   manifest = manifests.load(path)
   fio = shutil.which("fio")
   formats = {}
@@ -76,6 +72,19 @@ def bench(
     "reader": reader,
     "skipped": None if fio is not None else "fio is not installed",
   }
+
+
+def check(block: int, depth: int) -> None:
+  """Checks what reads are made of.
+
+  Raises:
+    ValueError: it cannot be.
+  """
+  if depth < 1 or block % 4096 or not 1 << 17 <= block <= 8 << 20:
+    raise ValueError(
+      f"block ({block}) must be a multiple of 4096 from 128 KiB to 8 MiB, and depth "
+      f"({depth}) at least 1"
+    )
 
 
 def line(name: str, entry: dict[str, Any]) -> str:

@@ -85,6 +85,9 @@ class Reader:
       everything.
     repair: pass over damage, up to the next record, and say so in `losses`.
 
+  Attributes:
+    losses: what the last iteration passed over so far.
+
   Raises:
     RecordIOError: a file or index cannot be read, or an index is damaged.
     ValueError: `part` or `index` is wrong.
@@ -153,6 +156,7 @@ class Reader:
       RecordIOError: a file cannot be read, or is damaged and is not to be repaired; the
         records before the damage have come by then.
     """
+    self.losses = []
     for row in self._ranges:
       path, count, left = self._paths[row[0]], 0, row.copy()
       while left[1] >= 0:

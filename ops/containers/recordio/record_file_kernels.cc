@@ -6,8 +6,8 @@
 
 #include "ops/containers/recordio/input_split.h"
 #include "ops/containers/recordio/record_index.h"
+#include "ops/containers/recordio/record_part.h"
 #include "ops/containers/recordio/record_scanner.h"
-#include "ops/containers/recordio/recordio.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -52,30 +52,6 @@ absl::Status SetVector(OpKernelContext* context, int index, V values) {
   std::move(values.begin(), values.end(), output->vec<T>().data());
   return absl::OkStatus();
 }
-
-class FrameRecordsOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-
-  void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {1}));
-    const auto payloads = context->input(0).vec<tstring>();
-    size_t size = 0;
-    for (int64_t i = 0; i < payloads.size(); ++i) size += payloads(i).size();
-    std::string framed;
-    framed.reserve(size + 12 * payloads.size());
-    std::vector<int64_t> offsets(payloads.size());
-    for (int64_t i = 0; i < payloads.size(); ++i) {
-      offsets[i] = static_cast<int64_t>(framed.size());
-      OP_REQUIRES_OK(context, ToTf(AppendRecord(Bytes(payloads(i)), &framed)));
-    }
-    Tensor* output;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &output));
-    output->scalar<tstring>()() = framed;
-    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 1, std::move(offsets)));
-  }
-};
 
 // Reads a file of any file system from an offset on.
 class FileStream : public ByteStream {
@@ -319,8 +295,6 @@ class SplitRecordsOp : public OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Liquid>FrameRecords").Device(DEVICE_CPU),
-                        FrameRecordsOp);
 REGISTER_KERNEL_BUILDER(Name("Liquid>ReadRecords").Device(DEVICE_CPU),
                         ReadRecordsOp);
 REGISTER_KERNEL_BUILDER(Name("Liquid>ReadRecordIndex").Device(DEVICE_CPU),

@@ -32,25 +32,6 @@ reader: Scalar, "auto", or "io_uring", "threads" or "buffered" for one way of re
 repair: whether to pass over damage, and say so in the log; else it is an error.
 )doc");
 
-REGISTER_OP("Liquid>FrameRecords")
-    .Input("payloads: string")
-    .Output("framed: string")
-    .Output("offsets: int64")
-    .SetShapeFn([](InferenceContext* c) {
-      ShapeHandle payloads;
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &payloads));
-      c->set_output(0, c->Scalar());
-      c->set_output(1, payloads);
-      return absl::OkStatus();
-    })
-    .Doc(R"doc(
-Makes RecordIO records, one behind the other.
-
-payloads: Shape [n], each less than 2^29 bytes.
-framed: Scalar, the bytes of a file, a multiple of 4.
-offsets: Shape [n], of each record's first byte in `framed`.
-)doc");
-
 REGISTER_OP("Liquid>ReadRecords")
     .Input("path: string")
     .Input("range: int64")
