@@ -5,6 +5,7 @@
   python -m tools.bench efficiency --images=1024 --workdir=photos
   python -m tools.bench constancy --images=2000 --side=224 --cache=30%
   python -m tools.bench disk --dataset=photos.liquid
+  python -m tools.bench recordio --workdir=photos
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
 
 The first form runs the pipeline, then its two stages by themselves: load (no
@@ -13,8 +14,9 @@ FFCV where it is told of a Python that has them, on 1024x1024 photographs: ours,
 ours, peers, each in a fresh process. The third does what the first does for mixes of
 PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fourth
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
-page cache. The fifth puts our reads beside fio's, over a dataset's own files, and
-the sixth image codecs beside each other: size, and speed on one processor.
+page cache. The fifth puts our reads beside fio's, over a dataset's own files, the sixth
+reading and writing RecordIO beside fio and dd, and the seventh image codecs beside each
+other: size, and speed on one processor.
 """
 
 import json
@@ -30,10 +32,17 @@ from tools import (
   _bench_constancy,
   _bench_disk,
   _bench_efficiency,
+  _bench_recordio,
   _cli,
 )
 
-for _module in (_bench_codecs, _bench_compare, _bench_disk, _bench_efficiency):
+for _module in (
+  _bench_codecs,
+  _bench_compare,
+  _bench_disk,
+  _bench_efficiency,
+  _bench_recordio,
+):
   flags.adopt_module_key_flags(_module)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
@@ -65,7 +74,9 @@ _DATA = flags.DEFINE_string(
   "--compare, efficiency: folder of photographs; by default scikit-image's",
 )
 _WORKDIR = flags.DEFINE_string(
-  "workdir", None, "--compare, efficiency: keep what is made here, and use it again"
+  "workdir",
+  None,
+  "--compare, efficiency: keep what is made here, and use it again; recordio: the disk",
 )
 _REPORT = flags.DEFINE_string(
   "report", None, "write Markdown: codecs a page, --compare and efficiency a section"
@@ -178,6 +189,8 @@ def _measure(arguments: list[str]) -> dict:
     return _bench_codecs.main(_SIDE.value, _ROUNDS.value, _REPORT.value)
   if arguments == ["disk"]:
     return _bench_disk.main(_DATASET.value, _ROUNDS.value)
+  if arguments == ["recordio"]:
+    return _bench_recordio.main(_WORKDIR.value, _ROUNDS.value, **_bench_disk.reading())
   if arguments == ["efficiency"]:
     return _bench_efficiency.main(
       _WORKDIR.value, _REPORT.value, cache=_amount(_CACHE.value), **_photographs()
@@ -195,7 +208,8 @@ def _measure(arguments: list[str]) -> dict:
     )
   if arguments:
     raise _cli.FlagsError(
-      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, or none"
+      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, "
+      "recordio, or none"
     )
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")
