@@ -88,11 +88,20 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
     app.run(guarded, flags_parser=_parse)
   except KeyboardInterrupt:
     _say(f"interrupted{': ' + resume if resume else ''}")
-    sys.stdout.flush()
-    sys.stderr.flush()
     # Where the interrupt met Python code that C code ran, an ordinary exit would end
     # in the signal, although it is handled here. All that is to be undone is undone.
-    os._exit(FAILED)
+    _exit_now(FAILED)
+  except SystemExit as done:
+    if "tensorflow_io" in sys.modules and isinstance(done.code, int):
+      # Its file systems may abort while the process ends ("pure virtual method called").
+      _exit_now(done.code)
+    raise
+
+
+def _exit_now(code: int) -> None:
+  sys.stdout.flush()
+  sys.stderr.flush()
+  os._exit(code)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -116,6 +116,7 @@ void ReadJob::Complete(RecordSource* source) {
       for (int asked = 1; !record->status.ok() && asked < kRemoteAttempts;
            ++asked) {
         ++count.retries;
+        source->Forget(record->position);
         record->status = ReadAlone(source, record, &count.retries);
         if (record->status.ok()) {
           Check(*source, record);

@@ -22,6 +22,9 @@ class RecordSource {
   virtual std::shared_ptr<Record> Describe(uint64_t position) const = 0;
   // The file at `position`.
   virtual Status Open(uint64_t position, std::shared_ptr<RandomFile>* file) = 0;
+  // Makes the next Open open that file anew: its file system may have kept what
+  // it read wrongly. Who has the file keeps it.
+  virtual void Forget(uint64_t /*position*/) {}
   // Checks the bytes that were read for `record`, and makes its content.
   virtual Status Check(Record* record) const = 0;
 };

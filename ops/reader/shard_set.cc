@@ -100,4 +100,9 @@ Status ShardSet::Open(uint64_t position, std::shared_ptr<RandomFile>* file) {
   return OkStatus();
 }
 
+void ShardSet::Forget(uint64_t position) {
+  std::lock_guard<std::mutex> lock(mu_);
+  files_[row(position).shard].reset();
+}
+
 }  // namespace liquid

@@ -49,6 +49,7 @@ class ShardSet : public RecordSource {
   std::vector<uint64_t> FileCounts() const;
   std::shared_ptr<Record> Describe(uint64_t position) const override;
   Status Open(uint64_t position, std::shared_ptr<RandomFile>* file) override;
+  void Forget(uint64_t position) override;
   Status Check(Record* record) const override;
   // The file at `position`, for the caller alone: where there may be more files
   // than a process may have open.
