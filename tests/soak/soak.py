@@ -4,8 +4,8 @@
 
 For every budget at once a process trains on nothing: it draws batches, pauses, saves
 checkpoints, and opens iterators that it drops. In the first half of the time it is
-killed now and then, and goes on from its checkpoint; the second half is one process,
-whose memory must not grow. Each second its VmRSS is compared with
+killed now and then, at least once, and goes on from its checkpoint; the second half is
+one process, whose memory must not grow. Each second its VmRSS is compared with
 
   what it had after its first batch at a budget of 0 + the budget
     + a batch for each one decoded ahead
@@ -49,6 +49,8 @@ _STATE = flags.DEFINE_string("state", None, "used by itself: folder of this proc
 # Batches decoded ahead of the one that is delivered; liquid_tf's default.
 _AHEAD = 2
 _SAVE_EVERY = 20
+# Seconds, at one look each, that a process is watched at least.
+_LEAST_LOOKS = 10
 _CHURN = 10
 
 
@@ -187,6 +189,10 @@ class _Watched:
     self.excess = max(rss - allowed, -allowed if self.excess is None else self.excess)
     self.trace.append((time.monotonic(), rss))
 
+  def known(self) -> bool:
+    """Whether the process that is running was looked at often enough to judge it."""
+    return len(self.trace) >= _LEAST_LOOKS
+
   def kill(self) -> None:
     self.process.send_signal(signal.SIGKILL)
     self.process.wait()
@@ -257,11 +263,12 @@ def _watch(path: str, folder: str) -> list[dict[str, Any]]:
   try:
     for one in watched:
       one.start(path)
-    while (now := time.monotonic()) < end:
+    # On a busy machine a process may be long in coming back after a kill.
+    while (now := time.monotonic()) < end or not all(one.known() for one in watched):
       for one in watched:
         one.sample()
         due = len(one.trace) > 1 and moments.random() < 1 / _KILL_EVERY.value
-        if due and now < half:
+        if due and (now < half or one.kills == 0):
           one.kill()
           one.start(path)
       time.sleep(1)
