@@ -42,6 +42,11 @@ STAMP := $(VENV)/.installed
 STAGE := build/wheel-$(TF_VERSION)
 WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
 WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
+# What needs no TensorFlow is the same with every one, and tested with the default.
+ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
+WITHOUT_TF := core codecs containers reader sampler
+LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
+endif
 # What several threads run in the C++ without TensorFlow.
 THREADED := //tests/ops/core/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h')
@@ -86,7 +91,8 @@ lint: $(STAMP)
 	clang-format-16 --dry-run -Werror $(SOURCES)
 
 unit-test: $(STAMP)
-	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TEST_FLAGS) //...
+	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TEST_FLAGS) \
+	  -- //... $(LEFT_OUT)
 
 sanitize: $(STAMP)
 	$(RUN_BAZEL) test $(FLAGS) --keep_going --test_lang_filters=cc \

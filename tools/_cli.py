@@ -93,7 +93,7 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
     _exit_now(FAILED)
   except SystemExit as done:
     if "tensorflow_io" in sys.modules and isinstance(done.code, int):
-      # Its file systems may abort while the process ends ("pure virtual method called").
+      # Its file systems may abort while a process ends: "pure virtual method called".
       _exit_now(done.code)
     raise
 
