@@ -25,6 +25,8 @@ LINKS := build/bazel
 STARTUP :=
 # Once is enough for what needs no TensorFlow.
 SANITIZE := sanitize
+# Apache Beam and s3:// go with this TensorFlow only.
+REQUIREMENTS += requirements/scaling.txt
 else
 VENV := .venv-$(TF_VERSION)
 LINKS := build/bazel-$(TF_VERSION)
