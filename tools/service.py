@@ -35,6 +35,11 @@ _ADDRESS = flags.DEFINE_string(
   "localhost:%port%",
   "under which clients reach the worker, host:port; %port% is its own port",
 )
+_FILESYSTEMS = flags.DEFINE_list(
+  "filesystems",
+  [],
+  "schemes of datasets' URLs that TensorFlow has by a plugin only, as s3",
+)
 _JSON = flags.DEFINE_bool(
   "json", False, "one JSON object on stdout when it is ready: role, port, target"
 )
@@ -87,8 +92,10 @@ def main(arguments: list[str]) -> int:
   stop = threading.Event()
   for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda *_: stop.set())
-  from liquid_tf import _ops
+  from liquid_tf import _ops, _schemes
 
+  for scheme in _FILESYSTEMS.value:
+    _schemes.require(f"{scheme}://")
   # Its kernels are what the datasets' graphs name: a worker runs them, and the
   # dispatcher makes splits of them.
   _ops.lib()

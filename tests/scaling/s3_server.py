@@ -1,4 +1,6 @@
-"""moto's S3 server, with a network that is slow or breaks: `python s3_server.py PORT`.
+"""moto's S3 server, with a network that is slow or breaks.
+
+`python s3_server.py PORT [HOST]`, by default on the loopback interface only.
 
 Requests to /_faults set what happens to those that follow, as a JSON object: `delay`,
 seconds before an answer; `deny`, whether all are refused as by wrong keys;
@@ -51,6 +53,7 @@ class Faulty:
 
 
 if __name__ == "__main__":
-  server = make_server("127.0.0.1", int(sys.argv[1]), Faulty(), threaded=True)
+  [port, *host] = sys.argv[1:]
+  server = make_server(*(host or ["127.0.0.1"]), int(port), Faulty(), threaded=True)
   print("ready", flush=True)
   server.serve_forever()

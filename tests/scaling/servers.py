@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 
 
 def free_port() -> int:
@@ -17,15 +18,24 @@ def free_port() -> int:
 class Server:
   """A running `tools.service` on a port that was free, or on a given one.
 
+  `prefix` is a command that runs it, as `ip netns exec NAME`.
+
   Attributes:
     port: that it listens on.
     process: the running tool.
   """
 
-  def __init__(self, role: str, *flags: str, port: int | None = None):
+  def __init__(
+    self,
+    role: str,
+    *flags: str,
+    port: int | None = None,
+    prefix: Sequence[str] = (),
+  ):
     path = os.pathsep.join(path for path in sys.path if path)
     self.port = port or free_port()
     self._command = [
+      *prefix,
       *(sys.executable, "-m", "tools.service", role),
       *("--json", f"--port={self.port}", *flags),
     ]
