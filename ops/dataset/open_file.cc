@@ -1,11 +1,13 @@
 #include "ops/dataset/open_file.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "ops/core/buffer_pool.h"
 #include "ops/reader/cached_file.h"
 #include "tensorflow/core/platform/path.h"
 
@@ -27,22 +29,27 @@ class TensorFlowFile : public RandomFile {
   Status ReadInto(uint64_t offset, const std::vector<iovec>& segments,
                   ReadCount* count) const override {
     *count = ReadCount();
-    for (const iovec& segment : segments) {
-      absl::string_view result;
-      char* const scratch = static_cast<char*>(segment.iov_base);
-      const absl::Status status =
-          file_->Read(offset + count->bytes, segment.iov_len, &result, scratch);
-      if (!absl::IsOutOfRange(status)) {
-        LIQUID_RETURN_IF_ERROR(FromTf(status, path_));
-      }
-      // A file system may have the bytes in memory of its own.
-      if (result.data() != scratch) {
-        std::memmove(scratch, result.data(), result.size());
-      }
-      count->bytes += result.size();
-      if (result.size() < segment.iov_len) break;
+    if (segments.size() == 1) {
+      return Read(offset, static_cast<char*>(segments[0].iov_base),
+                  segments[0].iov_len, count);
     }
-    count->disk_bytes = count->bytes;
+    // One request for all.
+    size_t size = 0;
+    for (const iovec& segment : segments) size += segment.iov_len;
+    Buffer whole = BufferPool::Process().Acquire(size);
+    if (!whole) {
+      return ResourceExhausted(path_ + ": no memory for a read of " +
+                               std::to_string(size) + " bytes");
+    }
+    LIQUID_RETURN_IF_ERROR(
+        Read(offset, reinterpret_cast<char*>(whole.data()), size, count));
+    size_t at = 0;
+    for (const iovec& segment : segments) {
+      const size_t left = count->bytes - std::min<size_t>(at, count->bytes);
+      std::memcpy(segment.iov_base, whole.data() + at,
+                  std::min(left, segment.iov_len));
+      at += segment.iov_len;
+    }
     return OkStatus();
   }
   bool remote() const override { return true; }
@@ -50,6 +57,21 @@ class TensorFlowFile : public RandomFile {
   const std::string& path() const override { return path_; }
 
  private:
+  Status Read(uint64_t offset, char* bytes, size_t size,
+              ReadCount* count) const {
+    absl::string_view result;
+    const absl::Status status = file_->Read(offset, size, &result, bytes);
+    if (!absl::IsOutOfRange(status)) {
+      LIQUID_RETURN_IF_ERROR(FromTf(status, path_));
+    }
+    // A file system may have the bytes in memory of its own.
+    if (result.data() != bytes) {
+      std::memmove(bytes, result.data(), result.size());
+    }
+    count->bytes = count->disk_bytes = result.size();
+    return OkStatus();
+  }
+
   const std::string path_;
   const std::unique_ptr<tensorflow::RandomAccessFile> file_;
 };

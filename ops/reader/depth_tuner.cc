@@ -15,8 +15,10 @@ constexpr int kLongestWait = 64;
 
 }  // namespace
 
-DepthTuner::DepthTuner(int most)
-    : most_(std::max(1, most)), depth_(std::min(most_, kStart)) {}
+DepthTuner::DepthTuner(int most) : DepthTuner(most, kStart) {}
+
+DepthTuner::DepthTuner(int most, int start)
+    : most_(std::max(1, most)), depth_(std::min(most_, start)) {}
 
 void DepthTuner::Ended(uint64_t bytes, double seconds, bool saturated) {
   if (!saturated) {

@@ -13,8 +13,9 @@ namespace liquid {
 // Thread-compatible, O(1). It has no clock; the times are the caller's.
 class DepthTuner {
  public:
-  // Depths are 1 to `most`.
+  // Depths are 1 to `most`; the first one is a guess, or `start`.
   explicit DepthTuner(int most);
+  DepthTuner(int most, int start);
 
   int depth() const { return depth_; }
   // A read of `bytes` ended at `seconds`. `saturated`: as many reads as depth()
@@ -25,7 +26,7 @@ class DepthTuner {
  private:
   void Measured(double rate);
 
-  const int most_;
+  int most_;
   int depth_;
   int step_ = 1;             // direction of the next trial
   bool trying_ = false;      // depth_ is a trial

@@ -51,7 +51,7 @@ struct RecordStream::State {
 
   const std::shared_ptr<RecordSource> source;
   const StreamOptions options;
-  const uint64_t read_bytes;           // adjacent records up to here
+  uint64_t read_bytes;                 // adjacent records up to here
   std::unique_ptr<ReadEngine> engine;  // set before there are workers
 
   mutable std::mutex mu;
@@ -85,6 +85,14 @@ struct RecordStream::State {
       exhausted = !has_next;
     }
     return has_next;
+  }
+
+  // Of a network it is the waiting that costs: reads are large, and many are
+  // under way from the start. Each is made in memory of its own first.
+  void ReadFarAhead() {
+    read_bytes = std::max(kReadInPlace, options.lookahead_bytes / 16);
+    tuner = DepthTuner(options.depth, options.depth);
+    budget -= std::min(budget / 2, read_bytes * options.depth);
   }
 
   // The first staged read makes the memory, which is part of the look-ahead
@@ -207,7 +215,10 @@ void RecordStream::Begin(std::shared_ptr<State> state) {
     state->ready.notify_all();
     return;
   }
-  if (file != nullptr) state->method = MethodName(*engine, *file);
+  if (file != nullptr) {
+    state->method = MethodName(*engine, *file);
+    if (file->remote()) state->ReadFarAhead();
+  }
   state->engine = std::move(engine);
   lock.unlock();
   for (int i = 1; i < state->engine->Workers(options.depth); ++i) {

@@ -76,11 +76,11 @@ class ConvertFaultsTest(parameterized.TestCase, tf.test.TestCase):
     cases = {
       "journal": "write /_journal.db enospc skip=2",
       "journal_sync": "sync /_journal.db eio skip=1",
-      "first_shard": "write .rec.tmp enospc",
-      "later_shard": "write .rec.tmp enospc skip=9",
-      "sync": "sync .rec.tmp eio skip=2",
-      "index": "write index.npy.tmp enospc",
-      "manifest": "write dataset.json.tmp enospc",
+      "first_shard": "write .rec. enospc",
+      "later_shard": "write .rec. enospc skip=9",
+      "sync": "sync .rec. eio skip=2",
+      "index": "write index.npy. enospc",
+      "manifest": "write dataset.json. enospc",
     }
     ended = faults.run(
       _fail_and_resume, source=self.source, root=self.root, cases=cases
