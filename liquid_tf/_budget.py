@@ -104,6 +104,7 @@ def resolve_memory(memory: int | str) -> int:
 # Most bytes that a source reads ahead, and parts of the budget that look-ahead and
 # the regions' slack may take at most.
 _LOOKAHEAD_MOST = 64 << 20
+_REMOTE_LOOKAHEAD_MOST = 256 << 20
 _LOOKAHEAD_PART = 8
 _SLACK_PART = 4
 
@@ -150,9 +151,10 @@ def resident_bytes(size: float, records: int) -> int:
   return int(size * _ROUNDING) + records * _DESCRIPTION
 
 
-def lookahead_bytes(memory: int, formats: int) -> int:
-  """Bytes that each of `formats` sources may read ahead."""
-  return min(_LOOKAHEAD_MOST, memory // _LOOKAHEAD_PART // max(1, formats))
+def lookahead_bytes(memory: int, formats: int, remote: bool = False) -> int:
+  """Bytes that each of `formats` sources may read ahead; `remote`: of a network."""
+  most = _REMOTE_LOOKAHEAD_MOST if remote else _LOOKAHEAD_MOST
+  return min(most, memory // _LOOKAHEAD_PART // max(1, formats))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -90,7 +90,6 @@ struct RecordStream::State {
   // Of a network it is the waiting that costs: reads are large, and many are
   // under way from the start. Each is made in memory of its own first.
   void ReadFarAhead() {
-    read_bytes = std::max(kReadInPlace, options.lookahead_bytes / 16);
     tuner = DepthTuner(options.depth, options.depth);
     budget -= std::min(budget / 2, read_bytes * options.depth);
   }
