@@ -21,7 +21,9 @@ MARKER = ".liquid_export.json"
 def _is_ours(folder: str) -> bool:
   names = os.listdir(folder)
   # A kill may leave the mark half-written, and then nothing else.
-  return MARKER in names or set(names) <= {MARKER + TEMPORARY}
+  return MARKER in names or all(
+    name.startswith(MARKER) and name.endswith(TEMPORARY) for name in names
+  )
 
 
 def _check(output: str, overwrite: bool) -> None:
