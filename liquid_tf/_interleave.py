@@ -58,7 +58,8 @@ class InterleaveDataset(tf.data.Dataset):
       )
     # The order is the same at every fidelity.
     full_size = [source.stored_bytes(None) for source in sources]
-    fill = _fill(samples, full_size, batch_size)
+    # In stored order there is nothing to shuffle among.
+    fill = _fill(samples, full_size, batch_size) if shuffle else [0] * len(samples)
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     batch_bytes = batch_size * mean_pixel_bytes(sources[0].manifest)
     lookahead += int(

@@ -126,7 +126,8 @@ class LargeIndexTest(tf.test.TestCase):
       f"{_SAMPLES} samples in 2 formats: {found['seconds']:.3f} s, "
       f"{per_encoding:.1f} bytes per stored encoding"
     )
-    self.assertEqual(found["batches"], -(-2 * _SAMPLES // 256))
+    # Each sample once, in one of its formats.
+    self.assertEqual(found["batches"], -(-_SAMPLES // 256))
     self.assertLessEqual(per_encoding, 64)
     # 1 s a million samples, and room for a busy machine.
     self.assertLess(found["seconds"], 4 * _SAMPLES / 1_000_000 + 1)
