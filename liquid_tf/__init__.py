@@ -17,6 +17,7 @@ from liquid_tf.export import ExportReport, export
 from liquid_tf.fidelity import FidelityScheduler
 from liquid_tf.inspection import inspect, verify
 from liquid_tf.manifest import ManifestError
+from liquid_tf.profile import Profile, TooNoisyError, profile
 from liquid_tf.resume import Resume
 from liquid_tf.stats import Stats, stats
 from liquid_tf.tensorboard import TensorBoardStats
@@ -26,10 +27,12 @@ __all__ = [
   "ExportReport",
   "FidelityScheduler",
   "ManifestError",
+  "Profile",
   "Resume",
   "Snapshot",
   "Stats",
   "TensorBoardStats",
+  "TooNoisyError",
   "__version__",
   "codecs",
   "convert",
@@ -41,6 +44,7 @@ __all__ = [
   "inspect",
   "interleave",
   "pcr",
+  "profile",
   "recordio",
   "stats",
   "verify",

@@ -78,18 +78,6 @@ def _say(text: str) -> None:
   print(text, file=sys.stderr, flush=True)
 
 
-def _pair(name: str, value: list[str] | None) -> list[int] | None:
-  if value is None:
-    return None
-  if len(value) != 2 or not all(part.isdigit() and int(part) for part in value):
-    raise _cli.FlagsError(f"--{name} ({','.join(value)}) must be HEIGHT,WIDTH")
-  return [int(part) for part in value]
-
-
-def _amount(value: str) -> int | str:
-  return int(value) if value.isdigit() else value
-
-
 def _threads() -> int:
   return _THREADS.value or len(os.sched_getaffinity(0))
 
@@ -107,14 +95,14 @@ def _bench() -> dict:
     limits=_LIMITS.value,
     say=_say,
     batch_size=_BATCH_SIZE.value,
-    cache=_amount(_CACHE.value),
-    memory=_amount(_MEMORY.value),
+    cache=_cli.amount(_CACHE.value),
+    memory=_cli.amount(_MEMORY.value),
     decode=_DECODE.value,
     split=_SPLIT.value,
     shuffle=_SHUFFLE.value,
     seed=_SEED.value,
-    crop=_pair("crop", _CROP.value),
-    image_size=_pair("image_size", _IMAGE_SIZE.value),
+    crop=_cli.pair("crop", _CROP.value),
+    image_size=_cli.pair("image_size", _IMAGE_SIZE.value),
   )
   result["threads"] = _threads()
   result["evidence"] = {**evidence.evidence(_DATASET.value), "load_before": load}
@@ -180,7 +168,7 @@ def _measure(arguments: list[str]) -> dict:
     return _bench_disk.main(_DATASET.value, _ROUNDS.value)
   if arguments == ["efficiency"]:
     return _bench_efficiency.main(
-      _WORKDIR.value, _REPORT.value, cache=_amount(_CACHE.value), **_photographs()
+      _WORKDIR.value, _REPORT.value, cache=_cli.amount(_CACHE.value), **_photographs()
     )
   if arguments == ["constancy"]:
     return _bench_constancy.main(
@@ -190,7 +178,7 @@ def _measure(arguments: list[str]) -> dict:
       side=_SIDE.value,
       data=_DATA.value,
       batch_size=_BATCH_SIZE.value,
-      cache=_amount(_CACHE.value),
+      cache=_cli.amount(_CACHE.value),
       epochs=_EPOCHS.value,
     )
   if arguments:
