@@ -11,7 +11,7 @@ from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.open_source import open_source
-from liquid_tf._profile import choose, model, run, schema
+from liquid_tf._profile import choose, model, run, schema, step
 from liquid_tf._profile.noise import TooNoisyError
 
 __all__ = ["Profile", "TooNoisyError", "profile"]
@@ -108,6 +108,7 @@ def profile(
   reserve: float = model.DEFAULT_RESERVE,
   space: int | None = None,
   step_ms: float | None = None,
+  training: tuple[Any, tuple[Any, ...]] | None = None,
   crop: tuple[int, int] | None = None,
   image_size: tuple[int, int] | None = None,
   resources: Mapping[str, Mapping[str, float]] | None = None,
@@ -147,6 +148,8 @@ def profile(
     space: bytes that the dataset may take.
     step_ms: milliseconds that the training takes for a batch by itself; with it, the
       advice says whether any of it matters.
+    training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
+      arguments of its `train_on_batch`, which is timed; the model is left as it was.
     crop: as `dataset` takes it.
     image_size: as `dataset` takes it.
     resources: seconds that an image takes of something else, as a GPU or a bus, by its
@@ -181,6 +184,8 @@ def profile(
     _check_number("step_ms", step_ms, 1e-6, 1e9)
   if space is not None:
     _check_number("space", space, 1, 1 << 62)
+  if training is not None and step_ms is not None:
+    raise ValueError("step_ms and training must not both be given")
   run.cache_of(cache)
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
   encoding.check()
@@ -198,6 +203,9 @@ def profile(
     None if tfds_dir is None else os.fspath(tfds_dir),
     "skip",
   )
+  if training is not None:
+    say("timing the training's step")
+    step_ms = step.step_ms(*training)
   options = run.Options(
     formats=_formats(formats, [file.path for file in samples.files]),
     strategy=strategy,

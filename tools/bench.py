@@ -5,6 +5,7 @@
   python -m tools.bench efficiency --images=1024 --workdir=photos
   python -m tools.bench constancy --images=2000 --side=224 --cache=30%
   python -m tools.bench disk --dataset=photos.liquid
+  python -m tools.bench mix --images=64 --rates=50,100,200 --processors=1,2
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
 
 The first form runs the pipeline, then its two stages by themselves: load (no
@@ -14,7 +15,8 @@ ours, peers, each in a fresh process. The third does what the first does for mix
 PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fourth
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
 page cache. The fifth puts our reads beside fio's, over a dataset's own files, and
-the sixth image codecs beside each other: size, and speed on one processor.
+the sixth loading, decoding and both along the mixes of two formats. The last puts image
+codecs beside each other: size, and speed on one processor.
 """
 
 import json
@@ -30,10 +32,17 @@ from tools import (
   _bench_constancy,
   _bench_disk,
   _bench_efficiency,
+  _bench_mix,
   _cli,
 )
 
-for _module in (_bench_codecs, _bench_compare, _bench_disk, _bench_efficiency):
+for _module in (
+  _bench_codecs,
+  _bench_compare,
+  _bench_disk,
+  _bench_efficiency,
+  _bench_mix,
+):
   flags.adopt_module_key_flags(_module)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
@@ -55,14 +64,16 @@ _SEED = flags.DEFINE_integer("seed", 0, "of the order")
 _CROP = flags.DEFINE_list("crop", None, "HEIGHT,WIDTH of a window to decode")
 _IMAGE_SIZE = flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to")
 _COMPARE = flags.DEFINE_bool("compare", False, "beside other loaders, on photographs")
-_IMAGES = flags.DEFINE_integer("images", 256, "--compare, efficiency: photographs", 1)
+_IMAGES = flags.DEFINE_integer(
+  "images", 256, "--compare, efficiency, mix: photographs", 1
+)
 _SIDE = flags.DEFINE_integer(
   "side", 1024, "of a photograph, in pixels; not with --dataset", 1
 )
 _DATA = flags.DEFINE_string(
   "data",
   None,
-  "--compare, efficiency: folder of photographs; by default scikit-image's",
+  "--compare, efficiency, mix: folder of photographs; by default scikit-image's",
 )
 _WORKDIR = flags.DEFINE_string(
   "workdir", None, "--compare, efficiency: keep what is made here, and use it again"
@@ -181,9 +192,15 @@ def _measure(arguments: list[str]) -> dict:
       cache=_cli.amount(_CACHE.value),
       epochs=_EPOCHS.value,
     )
+  if arguments == ["mix"]:
+    settings = {key: value for key, value in _photographs().items() if key != "threads"}
+    return _bench_mix.main(
+      _WORKDIR.value, _REPORT.value, _bench_codecs.plot(), **settings
+    )
   if arguments:
     raise _cli.FlagsError(
-      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, or none"
+      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, mix, or "
+      "none"
     )
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")

@@ -89,6 +89,23 @@ class ProfileTest(parameterized.TestCase):
         profile(folder)
         self.assertEqual(run.call_args.args[2].formats, formats.split())
 
+  def test_a_model_is_timed_and_left_as_it_was(self):
+    import numpy as np
+    import tensorflow as tf
+
+    model = tf.keras.Sequential(
+      [tf.keras.Input((8, 8, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(2)]
+    )
+    model.compile("adam", "mse")
+    batch = np.ones((16, 8, 8, 3), np.float32), np.zeros((16, 2), np.float32)
+    model.train_on_batch(*batch)
+    variables = [*model.variables, *model.optimizer.variables]
+    before = [variable.numpy() for variable in variables]
+    found = self._profile(["raw"], (16, 16), cache=0, training=(model, batch))
+    self.assertGreater(found["training"]["images_per_s"], 0)
+    for variable, value in zip(variables, before):
+      np.testing.assert_array_equal(variable.numpy(), value)
+
   def test_noise_is_no_advice(self):
     folder = photos.class_folders(self.root / "photos", per_class=2)
     with (
