@@ -184,6 +184,8 @@ def profile(
     _check_number("step_ms", step_ms, 1e-6, 1e9)
   if space is not None:
     _check_number("space", space, 1, 1 << 62)
+    if strategy == "search":
+      raise ValueError(f'space ({space}) is of strategy="lp": the search knows none')
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
   run.cache_of(cache)

@@ -109,7 +109,8 @@ def _setting(
   encoded: sample.Encoded, manifest: Manifest, paths: dict[str, str], options: Options
 ) -> Setting:
   image = dict(options.image)
-  if encoded.sizes_differ and not image.get("crop") and not image.get("image_size"):
+  sizes_differ = None in manifest["features"]["image"]["shape"]
+  if sizes_differ and not image.get("crop") and not image.get("image_size"):
     image["ragged"] = True
   fits = max(_LEAST_BATCH, int(_BATCH_BYTES / np.mean(encoded.pixel_bytes)))
   return Setting(

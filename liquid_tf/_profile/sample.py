@@ -80,16 +80,12 @@ class Encoded:
     stored_bytes: of each record, by format.
     seconds: of all processors together for an image, by format: to read it, encode it,
       and prove that it comes back.
-    sizes_differ: whether images are of different heights or widths.
-    bits: of a channel.
   """
 
   images: int
   pixel_bytes: list[int]
   stored_bytes: dict[str, list[int]]
   seconds: dict[str, float]
-  sizes_differ: bool
-  bits: int
 
 
 def draw(source: Source, seed: int) -> np.ndarray:
@@ -145,14 +141,11 @@ def encode(
     raise ValueError(
       f"none of {done} images can be stored as {lost[0]}; {min(failed.items())[1]}"
     )
-  sides = [shape[:2] for shape in shapes.values()]
   return Encoded(
     images=len(shapes),
     pixel_bytes=[h * w * c * bits // 8 for h, w, c, bits in shapes.values()],
     stored_bytes=stored,
     seconds={name: seconds / done for name, seconds in spent.items()},
-    sizes_differ=len(set(sides)) > 1,
-    bits=next(iter(shapes.values()))[3],
   )
 
 

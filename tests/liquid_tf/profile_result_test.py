@@ -56,8 +56,6 @@ def fabricated(
       pixel_bytes=[_PIXELS] * 48,
       stored_bytes={n: [_FORMATS[n][0] + i for i in range(48)] for n in formats},
       seconds=dict.fromkeys(formats, 0.05),
-      sizes_differ=False,
-      bits=8,
     ),
     costs=costs,
     runs=runs,

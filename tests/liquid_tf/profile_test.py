@@ -123,6 +123,7 @@ class ProfileTest(parameterized.TestCase):
     ({"cache": "half"}, r"cache \('half'\) must be a share"),
     ({"cache": "101%"}, "must be at most 100%"),
     ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
+    ({"strategy": "search", "space": 9}, r'space \(9\) is of strategy="lp"'),
     ({"trials": 1}, r"trials \(1\) must be from 2"),
     ({"step_ms": float("nan")}, r"step_ms \(nan\) must be from"),
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
