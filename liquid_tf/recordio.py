@@ -8,11 +8,13 @@ Datasets of this project keep their samples in such files, and are read by
     writer.write(liquid_tf.recordio.pack(header, jpeg), key=7)
   for record in liquid_tf.recordio.Reader("photos.rec", part=(0, 2)):
     header, jpeg = liquid_tf.recordio.unpack(record)
+  records = liquid_tf.recordio.dataset("photos.rec", shard=(0, 2))
 """
 
 from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._recordio.header import Header, pack, unpack
 from liquid_tf._recordio.lists import ListEntry, read_list, write_list
+from liquid_tf._recordio.pipeline import dataset
 from liquid_tf._recordio.reader import Loss, Reader, Record
 from liquid_tf._recordio.writer import Writer, write_index
 
@@ -24,6 +26,7 @@ __all__ = [
   "Record",
   "RecordIOError",
   "Writer",
+  "dataset",
   "pack",
   "read_list",
   "unpack",

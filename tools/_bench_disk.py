@@ -7,11 +7,19 @@ from absl import flags
 
 from tools import _cli
 
-_BLOCK = flags.DEFINE_integer("block", 4 << 20, "disk: bytes of a read")
-_DEPTH = flags.DEFINE_integer("depth", 8, "disk: most reads under way at once")
+_BLOCK = flags.DEFINE_integer("block", 4 << 20, "disk, recordio: bytes of a read")
+_DEPTH = flags.DEFINE_integer("depth", 8, "disk, recordio: most reads under way")
 _READER = flags.DEFINE_enum(
-  "reader", "auto", ["auto", "io_uring", "threads", "buffered"], "disk: how to read"
+  "reader",
+  "auto",
+  ["auto", "io_uring", "threads", "buffered"],
+  "disk, recordio: how to read",
 )
+
+
+def reading() -> dict[str, Any]:
+  """What the flags say of reads: `block`, `depth` and `reader`."""
+  return {"block": _BLOCK.value, "depth": _DEPTH.value, "reader": _READER.value}
 
 
 def main(dataset: str | None, rounds: int) -> dict[str, Any]:
@@ -38,14 +46,7 @@ def main(dataset: str | None, rounds: int) -> dict[str, Any]:
 
   load = evidence.load()
   try:
-    result = disk.bench(
-      dataset,
-      rounds=rounds,
-      block=_BLOCK.value,
-      depth=_DEPTH.value,
-      reader=_READER.value,
-      say=say,
-    )
+    result = disk.bench(dataset, rounds=rounds, say=say, **reading())
   except ValueError as error:
     raise _cli.FlagsError(str(error)) from error
   if result["skipped"]:

@@ -5,6 +5,7 @@
   python -m tools.bench efficiency --images=1024 --workdir=photos
   python -m tools.bench constancy --images=2000 --side=224 --cache=30%
   python -m tools.bench disk --dataset=photos.liquid
+  python -m tools.bench recordio --workdir=photos
   python -m tools.bench mix --images=64 --rates=50,100,200 --processors=1,2
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
 
@@ -14,9 +15,10 @@ FFCV where it is told of a Python that has them, on 1024x1024 photographs: ours,
 ours, peers, each in a fresh process. The third does what the first does for mixes of
 PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fourth
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
-page cache. The fifth puts our reads beside fio's, over a dataset's own files, and
-the sixth loading, decoding and both along the mixes of two formats. The last puts image
-codecs beside each other: size, and speed on one processor.
+page cache. The fifth puts our reads beside fio's, over a dataset's own files, the sixth
+reading and writing RecordIO beside fio and dd. The seventh shows loading, decoding and
+both along the mixes of two formats, and the last puts image codecs beside each other:
+size, and speed on one processor.
 """
 
 import json
@@ -33,6 +35,7 @@ from tools import (
   _bench_disk,
   _bench_efficiency,
   _bench_mix,
+  _bench_recordio,
   _cli,
 )
 
@@ -42,6 +45,7 @@ for _module in (
   _bench_disk,
   _bench_efficiency,
   _bench_mix,
+  _bench_recordio,
 ):
   flags.adopt_module_key_flags(_module)
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory")
@@ -76,7 +80,9 @@ _DATA = flags.DEFINE_string(
   "--compare, efficiency, mix: folder of photographs; by default scikit-image's",
 )
 _WORKDIR = flags.DEFINE_string(
-  "workdir", None, "--compare, efficiency: keep what is made here, and use it again"
+  "workdir",
+  None,
+  "--compare, efficiency: keep what is made here, and use it again; recordio: the disk",
 )
 _REPORT = flags.DEFINE_string(
   "report", None, "write Markdown: codecs a page, --compare and efficiency a section"
@@ -177,6 +183,8 @@ def _measure(arguments: list[str]) -> dict:
     return _bench_codecs.main(_SIDE.value, _ROUNDS.value, _REPORT.value)
   if arguments == ["disk"]:
     return _bench_disk.main(_DATASET.value, _ROUNDS.value)
+  if arguments == ["recordio"]:
+    return _bench_recordio.main(_WORKDIR.value, _ROUNDS.value, **_bench_disk.reading())
   if arguments == ["efficiency"]:
     return _bench_efficiency.main(
       _WORKDIR.value, _REPORT.value, cache=_cli.amount(_CACHE.value), **_photographs()
@@ -199,8 +207,8 @@ def _measure(arguments: list[str]) -> dict:
     )
   if arguments:
     raise _cli.FlagsError(
-      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, mix, or "
-      "none"
+      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, mix, "
+      "recordio, or none"
     )
   if _COMPARE.value == (_DATASET.value is not None):
     raise _cli.FlagsError("give either --dataset or --compare")

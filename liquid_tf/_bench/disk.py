@@ -49,11 +49,7 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: fio failed.
   """
-  if depth < 1 or block % 4096 or not 1 << 17 <= block <= 8 << 20:
-    raise ValueError(
-      f"block ({block}) must be a multiple of 4096 from 128 KiB to 8 MiB, and depth "
-      f"({depth}) at least 1"
-    )
+  check(block, depth)
   manifest = manifests.load(path)
   fio = shutil.which("fio")
   formats = {}
@@ -63,7 +59,7 @@ def bench(
     for _ in range(rounds):
       entry["ours"].append(_ours(path, name, block, depth, reader))
       if fio is not None:
-        entry["fio"].append(_fio(fio, files, block, depth))
+        entry["fio"].append(fio_speed(fio, files, block, depth))
     if fio is not None:
       ours, other = (statistics.median(entry[key]) for key in ("ours", "fio"))
       entry["ratio"] = ours / other
@@ -76,6 +72,19 @@ def bench(
     "reader": reader,
     "skipped": None if fio is not None else "fio is not installed",
   }
+
+
+def check(block: int, depth: int) -> None:
+  """Checks what reads are made of.
+
+  Raises:
+    ValueError: it cannot be.
+  """
+  if depth < 1 or block % 4096 or not 1 << 17 <= block <= 8 << 20:
+    raise ValueError(
+      f"block ({block}) must be a multiple of 4096 from 128 KiB to 8 MiB, and depth "
+      f"({depth}) at least 1"
+    )
 
 
 def line(name: str, entry: dict[str, Any]) -> str:
@@ -102,7 +111,7 @@ def _ours(path: str, name: str, block: int, depth: int, reader: str) -> float:
   return size / (time.perf_counter() - begin) / 1e6
 
 
-def _fio(fio: str, files: list[str], block: int, depth: int) -> float:
+def fio_speed(fio: str, files: list[str], block: int, depth: int) -> float:
   """MB/s of one run of fio, whose own clock leaves its start out."""
   # It takes no block that is larger than a file.
   block = min(block, *(os.path.getsize(name) // 4096 * 4096 for name in files))

@@ -96,11 +96,36 @@ class DatasetSource(Source):
     return channels in (None, self.channels)
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    positions = np.asarray(positions, np.int64)
     wanted = np.full(len(positions), _ANY, np.int64)
     if targets is not None:
       numbers = {target: self._number(target) for target in set(targets)}
       wanted[:] = [numbers[target] for target in targets]
-    return np.asarray(positions, np.int64), wanted
+    rows = self._index[self._choose(positions, wanted)]
+    best = self._index["crc32c"][self._order[self._first[positions]]]
+    sides = [rows[side] for side in ("height", "width", "channels")]
+    values = {
+      "position": positions,
+      "wanted": wanted,
+      "best_crc32c": best,
+      "shape": np.stack(sides, axis=-1),
+    }
+    for name in ("shard", "offset", "length", "crc32c", "format"):
+      values[name] = rows[name]
+    result = {name: value.astype(np.int64) for name, value in values.items()}
+    result["bits"] = rows["bits"].astype(np.int32)
+    result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
+    return (result,)
+
+  def _choose(self, positions: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The row of each sample that is in the format wanted, or else its best one."""
+    first, last = self._first[positions], self._first[positions + 1]
+    most = int((last - first).max(initial=1))
+    places = np.minimum(first[:, np.newaxis] + np.arange(most), last[:, np.newaxis] - 1)
+    rows = self._order[places]
+    # Where no row is, the first one.
+    chosen = (self._index["format"][rows] == wanted[:, np.newaxis]).argmax(axis=1)
+    return rows[np.arange(len(rows)), chosen]
 
   def _number(self, target: str) -> int:
     """The format that can be copied for a target, or any."""
@@ -115,7 +140,34 @@ class DatasetSource(Source):
     rows = [self._index[row] for row in rows]
     return sorted(rows, key=lambda row: row["format"] != wanted)
 
-  def load(self, position: tf.Tensor, wanted: tf.Tensor) -> dict[str, tf.Tensor]:
+  def load(self, row: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    paths = [os.fsencode(self._manifest.path(s.path)) for s in self._manifest.shards]
+    names = ("format", "shape", "bits", "pixels_hash")
+
+    def by_hand():
+      return self._load_by_hand(row["position"], row["wanted"])
+
+    def directly():
+      read = _ops.lib().liquid_read_sample(
+        path=tf.gather(tf.constant(paths), row["shard"]),
+        offset=row["offset"],
+        length=row["length"],
+      )
+      known = {name: row[name] for name in names}
+      known["format"] = tf.gather(tf.constant(FORMATS), row["format"])
+      found = {"image": read.image, "labels": read.labels, "example": read.example}
+      # What is wrong is told, or another encoding is found, by hand.
+      return tf.cond(
+        tf.equal(read.error, "") & tf.equal(read.crc32c, row["crc32c"]),
+        lambda: found | known | {"error": tf.constant("")},
+        by_hand,
+      )
+
+    result = tf.cond(tf.equal(row["format"], _PCR), by_hand, directly)
+    # The same whichever encoding it is.
+    return result | {"crc32c": row["best_crc32c"]}
+
+  def _load_by_hand(self, position: tf.Tensor, wanted: tf.Tensor) -> dict:
     def read(position, wanted):
       row, sample, error = self._read(int(position), int(wanted))
       return (
@@ -124,20 +176,26 @@ class DatasetSource(Source):
         np.array([row["height"], row["width"], row["channels"]], np.int64),
         np.int32(row["bits"]),
         row["pixels_hash"].astype(np.int64),
-        # The same whichever encoding it is.
-        np.int64(self._index["crc32c"][self._order[self._first[position]]]),
         error.encode(errors="replace"),
       )
 
-    names = ("image", "labels", "example", "format", "shape", "bits", "pixels_hash")
-    names += ("crc32c", "error")
-    types = (tf.string, tf.float32, tf.string, tf.string, tf.int64, tf.int32)
-    types += (tf.int64, tf.int64, tf.string)
-    values = tf.numpy_function(read, [position, wanted], types, stateful=False)
+    types = {
+      "image": tf.string,
+      "labels": tf.float32,
+      "example": tf.string,
+      "format": tf.string,
+      "shape": tf.int64,
+      "bits": tf.int32,
+      "pixels_hash": tf.int64,
+      "error": tf.string,
+    }
+    values = tf.numpy_function(
+      read, [position, wanted], tuple(types.values()), stateful=False
+    )
     shapes = {"labels": [None], "shape": [3]}
     return {
       name: tf.ensure_shape(value, shapes.get(name, []))
-      for name, value in zip(names, values)
+      for name, value in zip(types, values)
     }
 
   def _read(self, position: int, wanted: int) -> tuple[np.void, Sample, str]:

@@ -1,33 +1,29 @@
 """RecordIO files of image records, as MXNet's im2rec writes them and we do."""
 
 import array
-import math
 import os
 from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import recordio
+from liquid_tf import _ops, recordio
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.source import (
-  RecordSource,
-  Sample,
-  SampleError,
+  Source,
   SourceFile,
   class_list,
   splits_of_files,
   stat_files,
 )
 from liquid_tf._recordio import files as record_files
-from liquid_tf._recordio.reader import fetch
 
 EXTENSION = ".rec"
 _MAGIC = 0xCED7230A
 _HEADER = 8  # bytes before the data of a part
 
 
-class RecordIOSource(RecordSource):
+class RecordIOSource(Source):
   """Samples in RecordIO files, in the order of files and records.
 
   Args:
@@ -56,41 +52,23 @@ class RecordIOSource(RecordSource):
     file, offset, _ = self._places[position]
     return f"{self.files[file].path}, offset {offset}"
 
-  def read(self, position: int) -> Sample:
-    file, offset, length = self._places[position].tolist()
-    path = os.path.join(self.root, self.files[file].path)
-    row = np.array([file, offset, offset + 1, 1, 1, 1])
-    try:
-      found = fetch(path, row, repair=False, max_bytes=1, block=length)
-      if not len(found.records):
-        raise SampleError("is not there: its file has become shorter")
-      header, data = recordio.unpack(found.records.numpy()[0])
-    except recordio.RecordIOError as error:
-      raise SampleError(str(error)) from error
-    return Sample(*_without_example(data, header.id2, _labels(header.label)))
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    del targets
+    places = self._places[np.asarray(positions, np.int64)]
+    return places[:, 0], places[:, 1], places[:, 2]
 
-
-def _labels(label: float | tuple[float, ...]) -> np.ndarray:
-  """The labels of a header; in the place of one, NaN is none."""
-  if isinstance(label, float) and math.isnan(label):
-    return np.zeros(0, np.float32)
-  return np.atleast_1d(np.array(label, np.float32))
-
-
-def _without_example(
-  data: bytes, id2: int, labels: np.ndarray
-) -> tuple[bytes, np.ndarray, bytes]:
-  """Takes off the example that this project writes behind an image of `id2` bytes.
-
-  MXNet leaves id2 to its users, so an example is what is one.
-  """
-  if 0 < id2 < len(data):
-    try:
-      if tf.train.Example.FromString(data[id2:]).features.feature:
-        return data[:id2], labels, data[id2:]
-    except Exception:  # noqa: S110 - Whatever protobuf raises; it is no example.
-      pass
-  return data, labels, b""
+  def load(
+    self, file: tf.Tensor, offset: tf.Tensor, length: tf.Tensor
+  ) -> dict[str, tf.Tensor]:
+    paths = [os.fsencode(os.path.join(self.root, file.path)) for file in self.files]
+    read = _ops.lib().liquid_read_sample(
+      path=tf.gather(tf.constant(paths), file),
+      offset=offset,
+      length=length,
+      # MXNet leaves id2 to its users.
+      foreign=True,
+    )
+    return read._asdict()
 
 
 def _indexed(path: str) -> np.ndarray | None:

@@ -1,6 +1,5 @@
 """What an export is given of each sample, and how it names it."""
 
-import urllib.parse
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,8 +77,6 @@ class ClassFolders:
 
 def _folder(name: str) -> str:
   """The name of a class as that of a folder: what a name cannot hold is %-encoded."""
-  unsafe = {c for c in name if c in "/%" or c < " "}
-  for char in unsafe:
-    name = name.replace(char, urllib.parse.quote(char, safe=""))
   # Hidden files are no samples.
-  return name.replace(".", "%2E", 1) if name.startswith(".") else name or "%"
+  unsafe = ["/", "%", *map(chr, range(32)), *(["."] if name.startswith(".") else [])]
+  return "".join(f"%{ord(c):02X}" if c in unsafe else c for c in name) or "%"

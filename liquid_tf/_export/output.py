@@ -20,7 +20,8 @@ MARKER = ".liquid_export.json"
 
 def _is_ours(folder: str) -> bool:
   names = os.listdir(folder)
-  return not names or MARKER in names
+  # A kill may leave the mark half-written, and then nothing else.
+  return MARKER in names or set(names) <= {MARKER + TEMPORARY}
 
 
 def _check(output: str, overwrite: bool) -> None:
@@ -50,6 +51,12 @@ def _clear(folder: str) -> None:
     os.unlink(os.path.join(folder, MARKER))
 
 
+def _remove(folder: str) -> None:
+  if os.path.isdir(folder):
+    _clear(folder)
+    os.rmdir(folder)
+
+
 @contextlib.contextmanager
 def new_folder(output: str, overwrite: bool, about: dict[str, Any]) -> Iterator[str]:
   """Gives a folder to write to, which becomes `output` where the block ends well.
@@ -64,24 +71,25 @@ def new_folder(output: str, overwrite: bool, about: dict[str, Any]) -> Iterator[
     OSError: it cannot be made.
   """
   _check(output, overwrite)
-  work = output + TEMPORARY
+  work, old = output + TEMPORARY, output + ".old" + TEMPORARY
   os.makedirs(work, exist_ok=True)
   with locked(work):
-    if not _is_ours(work):
-      raise ConvertError(f"{work} must be free to be written to: move it elsewhere")
+    for folder in (work, old):
+      if os.path.lexists(folder) and not (os.path.isdir(folder) and _is_ours(folder)):
+        raise ConvertError(f"{folder} is in the way: move it elsewhere")
+    # What a killed export left.
     _clear(work)
+    _remove(old)
     write_file(os.path.join(work, MARKER), (json.dumps(about) + "\n").encode())
     try:
       yield work
       # One sync for what may be a million files.
       os.sync()
       if os.path.isdir(output):
-        _clear(output)
-        os.rmdir(output)
+        os.rename(output, old)
       os.rename(work, output)
       sync_directory(os.path.dirname(output))
     except BaseException:
-      if os.path.isdir(work):
-        _clear(work)
-        os.rmdir(work)
+      _remove(work)
       raise
+    _remove(old)

@@ -119,22 +119,23 @@ def split(
     ValueError: `part` is wrong.
   """
   number, parts = part
+  sizes = [size_of(path) for path in paths]
+  for path, size, index in zip(paths, sizes, indexes or []):
+    last = max(index.offsets.tolist(), default=-1)
+    if last >= size:
+      raise RecordIOError(
+        f"{index.path} has a record at offset {last}, but {path} ends at {size}: use "
+        "the index that was written with it"
+      )
   none = np.zeros(0, np.int64)
   try:
-    return (
-      _ops.lib()
-      .liquid_split_records(
-        sizes=np.array([size_of(path) for path in paths], np.int64),
-        offsets=np.concatenate([none, *(index.offsets for index in indexes or [])]),
-        counts=np.array([len(index.keys) for index in indexes or []], np.int64),
-        part=number,
-        parts=parts,
-      )
-      .numpy()
+    ranges = _ops.lib().liquid_split_records(
+      sizes=np.array(sizes, np.int64),
+      offsets=np.concatenate([none, *(index.offsets for index in indexes or [])]),
+      counts=np.array([len(index.keys) for index in indexes or []], np.int64),
+      part=number,
+      parts=parts,
     )
   except tf.errors.InvalidArgumentError as error:
-    message = _ops.reason(error)
-    if indexes is None or message.startswith("part"):
-      raise ValueError(message) from error
-    names = ", ".join(index.path for index in indexes)
-    raise RecordIOError(f"{names}: {message}") from error
+    raise ValueError(_ops.reason(error)) from error
+  return ranges.numpy()

@@ -57,7 +57,7 @@ def fetch(
   max_bytes: int = _FETCH,
   block: int = _BLOCK,
 ):
-  """What the op ReadRecords gives: records up to damage, and an error where it is first.
+  """Records up to damage, as the op ReadRecords gives them.
 
   Raises:
     RecordIOError: the file cannot be read, or is damaged and is not to be repaired.
@@ -84,6 +84,9 @@ class Reader:
     part: (i, n): reads the i-th of n parts. Parts are disjoint, in order, and together
       everything.
     repair: pass over damage, up to the next record, and say so in `losses`.
+
+  Attributes:
+    losses: what the last iteration passed over so far.
 
   Raises:
     RecordIOError: a file or index cannot be read, or an index is damaged.
@@ -153,6 +156,7 @@ class Reader:
       RecordIOError: a file cannot be read, or is damaged and is not to be repaired; the
         records before the damage have come by then.
     """
+    self.losses = []
     for row in self._ranges:
       path, count, left = self._paths[row[0]], 0, row.copy()
       while left[1] >= 0:

@@ -9,12 +9,9 @@ from liquid_tf import _ops
 from liquid_tf._files import AtomicFile, write_file
 from liquid_tf._recordio import files
 from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
 
-# Payloads that are framed and written at once, in bytes.
-_FLUSH = 4 << 20
-# dmlc-core refuses a longer payload, whatever it is split into.
-_MOST = (1 << 29) - 1
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20
 
@@ -85,13 +82,11 @@ class Writer:
       name = files.index_path(path) if index is True else os.fspath(index)
       self._index = os.path.abspath(name)
     self._append = append
-    self._payloads: list[bytes] = []
-    self._bytes = 0
     self._keys: dict[int, None] = {}
     self._known = 0  # of these keys, how many the index has already
     self._next_key = 0
     self._size = 0
-    self._offsets: list[np.ndarray] = []
+    self._offsets: list[int] = []
     if append:
       self._look_at_end()
     self._stack = contextlib.ExitStack()
@@ -115,7 +110,8 @@ class Writer:
     if max(index.offsets.tolist(), default=-1) != last:
       raise RecordIOError(
         f"cannot append: the last record of {self._path} begins at offset {last}, but "
-        f"{self._index} has another: liquid_tf.recordio.write_index makes it anew"
+        f"{self._index} has another: liquid_tf.recordio.write_index makes one with the "
+        "keys 0, 1, 2, …"
       )
     self._keys = dict.fromkeys(index.keys.tolist())
     self._known = len(self._keys)
@@ -133,7 +129,7 @@ class Writer:
         index for it.
       OSError: the disk is full, or the like.
     """
-    if len(data) > _MOST:
+    if len(data) > MOST:
       raise ValueError(f"data ({len(data)} bytes) must be less than 2^29 bytes")
     if self._index is None:
       if key is not None:
@@ -144,30 +140,19 @@ class Writer:
         raise ValueError(f"key ({key}) must be new, and fit into 64 bits")
       self._keys[key] = None
       self._next_key = max(self._next_key, key + 1)
-    self._payloads.append(data)
-    # An empty record counts, so that they do not gather without end.
-    self._bytes += len(data) + 1
-    if self._bytes >= _FLUSH:
-      self._flush()
-
-  def _flush(self) -> None:
-    framed, offsets = _ops.lib().liquid_frame_records(payloads=self._payloads)
-    data = framed.numpy()
-    self._file.write(data)
     if self._index is not None:
-      self._offsets.append(offsets.numpy() + self._size)
-    self._size += len(data)
-    self._payloads, self._bytes = [], 0
+      self._offsets.append(self._size)
+    for piece in frame(data):
+      self._file.write(piece)
+      self._size += len(piece)
 
   def close(self) -> None:
-    """Writes what is left through to the disk, and then the index.
+    """Writes the file through to the disk, and then the index.
 
     Raises:
       OSError: a file cannot be written.
     """
     with self._stack:
-      if self._payloads:
-        self._flush()
       if not self._append and self._index is not None:
         # An older index must not stand beside the new records.
         with contextlib.suppress(FileNotFoundError):
@@ -177,7 +162,7 @@ class Writer:
       self._write_index()
 
   def _write_index(self) -> None:
-    offsets = np.concatenate([np.zeros(0, np.int64), *self._offsets])
+    offsets = np.array(self._offsets, np.int64)
     new = np.array(list(self._keys)[self._known :], np.int64)
     lines = encode_index(new, offsets)
     if self._append:

@@ -3,6 +3,10 @@
 namespace liquid {
 
 std::string Record::Where() const {
+  if (is_block) {
+    return shard + ", bytes " + std::to_string(row.offset) + " to " +
+           std::to_string(row.offset + row.length);
+  }
   if (all_groups > 0) {
     return shard + ", scan groups 1 to " + std::to_string(groups);
   }

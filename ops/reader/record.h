@@ -35,6 +35,7 @@ struct Record {
   IndexRow row;             // what the index says of it
   std::string shard;        // path of its file
   uint64_t number = 0;      // which record of the file
+  bool is_block = false;    // no record, but any bytes of a file
   Status status;            // why it cannot be used; content is then empty
   uint64_t disk_bytes = 0;  // its part of what was read for it
   Buffer memory;            // holds framed
@@ -50,7 +51,7 @@ struct Record {
 
   uint64_t bytes() const { return row.length; }
   // "FILE, record N (sample I, offset O)"; of a record with many samples the
-  // file and its scan groups.
+  // file and its scan groups, of a block the file and its bytes.
   std::string Where() const;
 };
 

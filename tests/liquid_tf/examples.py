@@ -32,13 +32,13 @@ def write(path: str, examples: list[dict]) -> list[int]:
   return [*offsets, os.path.getsize(path)]
 
 
-def images(count: int, seed: int = 0, image_format: str = "png") -> list[bytes]:
-  """Image files: windows of a photograph."""
+def images(count: int, seed: int = 0, size: tuple[int, int] = (20, 24)) -> list[bytes]:
+  """PNG files: windows of a photograph."""
   random = np.random.default_rng(seed)
   result = []
   for _ in range(count):
     data = io.BytesIO()
-    pixels = photos.crop(photos.photo("coffee"), (20, 24), random)
-    Image.fromarray(pixels).save(data, image_format)
+    pixels = photos.crop(photos.photo("coffee"), size, random)
+    Image.fromarray(pixels).save(data, "png")
     result.append(data.getvalue())
   return result

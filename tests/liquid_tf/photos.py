@@ -69,6 +69,15 @@ def files(folder: str | os.PathLike) -> dict[str, bytes]:
   return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
 
 
+def tree(folder: str | os.PathLike) -> dict[str, bytes]:
+  """Every file below a folder, by its path there."""
+  return {
+    str(path.relative_to(folder)): path.read_bytes()
+    for path in pathlib.Path(folder).rglob("*")
+    if path.is_file()
+  }
+
+
 def shared_data(*parts: str) -> str | None:
   """A path in the shared data sets, or None where this machine has none.
 

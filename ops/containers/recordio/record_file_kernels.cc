@@ -6,8 +6,8 @@
 
 #include "ops/containers/recordio/input_split.h"
 #include "ops/containers/recordio/record_index.h"
+#include "ops/containers/recordio/record_part.h"
 #include "ops/containers/recordio/record_scanner.h"
-#include "ops/containers/recordio/recordio.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -53,36 +53,16 @@ absl::Status SetVector(OpKernelContext* context, int index, V values) {
   return absl::OkStatus();
 }
 
-class FrameRecordsOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-
-  void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {1}));
-    const auto payloads = context->input(0).vec<tstring>();
-    size_t size = 0;
-    for (int64_t i = 0; i < payloads.size(); ++i) size += payloads(i).size();
-    std::string framed;
-    framed.reserve(size + 12 * payloads.size());
-    std::vector<int64_t> offsets(payloads.size());
-    for (int64_t i = 0; i < payloads.size(); ++i) {
-      offsets[i] = static_cast<int64_t>(framed.size());
-      OP_REQUIRES_OK(context, ToTf(AppendRecord(Bytes(payloads(i)), &framed)));
-    }
-    Tensor* output;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &output));
-    output->scalar<tstring>()() = framed;
-    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 1, std::move(offsets)));
-  }
-};
-
 // Reads a file of any file system from an offset on.
 class FileStream : public ByteStream {
  public:
-  FileStream(const tensorflow::RandomAccessFile* file, uint64_t offset,
-             uint64_t end, size_t block)
-      : file_(file), offset_(offset), end_(end), block_(block) {}
+  FileStream(std::string path, const tensorflow::RandomAccessFile* file,
+             uint64_t offset, uint64_t end, size_t block)
+      : path_(std::move(path)),
+        file_(file),
+        offset_(offset),
+        end_(end),
+        block_(block) {}
 
   Status Next(ByteSpan* bytes) override {
     *bytes = ByteSpan();
@@ -93,7 +73,7 @@ class FileStream : public ByteStream {
     const absl::Status status =
         file_->Read(offset_, size, &read, buffer_.get());
     if (!status.ok()) {
-      return Internal("cannot read" + AtOffset(offset_) + ": " +
+      return Internal(path_ + ": cannot read" + AtOffset(offset_) + ": " +
                       std::string(status.message()));
     }
     // A file system may answer from memory of its own.
@@ -103,6 +83,7 @@ class FileStream : public ByteStream {
   }
 
  private:
+  const std::string path_;
   const tensorflow::RandomAccessFile* const file_;
   uint64_t offset_;
   const uint64_t end_;  // of the file
@@ -148,9 +129,10 @@ class ReadRecordsOp : public OpKernel {
                 absl::DataLossError(
                     std::string(path) + ": no record" + AtOffset(range.begin) +
                     ": the file ends at " + std::to_string(size)));
-    FileStream stream(file.get(), range.begin, size,
+    FileStream stream(path, file.get(), range.begin, size,
                       static_cast<size_t>(block));
-    RecordScanner scanner(range, context->input(2).scalar<bool>()(), &stream);
+    RecordScanner scanner(path, range, context->input(2).scalar<bool>()(),
+                          &stream);
 
     std::vector<tstring> records;
     std::vector<int64_t> offsets;
@@ -168,9 +150,7 @@ class ReadRecordsOp : public OpKernel {
         next = static_cast<int64_t>(scanner.position());
         break;
       }
-      OP_REQUIRES(context, status.ok(),
-                  ToTf(Status(status.code(),
-                              std::string(path) + ": " + status.message())));
+      OP_REQUIRES_OK(context, ToTf(status));
       if (!found) break;
       records.emplace_back(reinterpret_cast<const char*>(payload.data),
                            payload.size);
@@ -315,8 +295,6 @@ class SplitRecordsOp : public OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("Liquid>FrameRecords").Device(DEVICE_CPU),
-                        FrameRecordsOp);
 REGISTER_KERNEL_BUILDER(Name("Liquid>ReadRecords").Device(DEVICE_CPU),
                         ReadRecordsOp);
 REGISTER_KERNEL_BUILDER(Name("Liquid>ReadRecordIndex").Device(DEVICE_CPU),

@@ -8,25 +8,28 @@ namespace liquid {
 namespace {
 
 using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ScalarShape;
 using ::tensorflow::shape_inference::ShapeHandle;
 
-REGISTER_OP("Liquid>FrameRecords")
-    .Input("payloads: string")
-    .Output("framed: string")
-    .Output("offsets: int64")
-    .SetShapeFn([](InferenceContext* c) {
-      ShapeHandle payloads;
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &payloads));
-      c->set_output(0, c->Scalar());
-      c->set_output(1, payloads);
-      return absl::OkStatus();
-    })
+REGISTER_OP("Liquid>RecordIODataset")
+    .Input("paths: string")
+    .Input("ranges: int64")
+    .Input("depth: int64")
+    .Input("block_bytes: int64")
+    .Input("reader: string")
+    .Output("handle: variant")
+    .Attr("repair: bool = false")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
     .Doc(R"doc(
-Makes RecordIO records, one behind the other.
+Reads records of RecordIO files in their order; elements are scalar strings.
 
-payloads: Shape [n], each less than 2^29 bytes.
-framed: Scalar, the bytes of a file, a multiple of 4.
-offsets: Shape [n], of each record's first byte in `framed`.
+paths: Shape [f].
+ranges: Shape [k, 6], rows of SplitRecords.
+depth: Scalar, most reads under way at once.
+block_bytes: Scalar, bytes of a read, a multiple of 4096 from 128 KiB to 8 MiB.
+reader: Scalar, "auto", or "io_uring", "threads" or "buffered" for one way of reading.
+repair: whether to pass over damage, and say so in the log; else it is an error.
 )doc");
 
 REGISTER_OP("Liquid>ReadRecords")

@@ -1,5 +1,7 @@
 #include "ops/containers/recordio/record_part.h"
 
+#include <cstring>
+
 #include "ops/containers/recordio/little_endian.h"
 #include "ops/containers/recordio/recordio.h"
 
@@ -34,21 +36,22 @@ Status ParsePart(ByteSpan bytes, size_t position, uint64_t base, bool inside,
 }
 
 size_t FindMagic(ByteSpan bytes) {
-  // Blocks without a branch inside are compared as vectors.
-  constexpr size_t kBlock = 64;
+  // In memory's own order, so that blocks, without a branch inside, are
+  // compared as vectors.
+  constexpr size_t kBlock = 128;
+  constexpr uint8_t kMagic[4] = {0x0a, 0x23, 0xd7, 0xce};
+  uint32_t magic;
+  std::memcpy(&magic, kMagic, 4);
   size_t position = 0;
   for (; bytes.size - position >= kBlock; position += kBlock) {
+    uint32_t words[kBlock / 4];
+    std::memcpy(words, bytes.data + position, kBlock);
     uint32_t found = 0;
-    for (size_t i = 0; i < kBlock; i += 4) {
-      found |= LoadLittleEndian<uint32_t>(bytes.data + position + i) ==
-               kRecordIOMagic;
-    }
+    for (const uint32_t word : words) found |= word == magic;
     if (found != 0) break;
   }
   for (; bytes.size - position >= 4; position += 4) {
-    if (LoadLittleEndian<uint32_t>(bytes.data + position) == kRecordIOMagic) {
-      return position;
-    }
+    if (std::memcmp(bytes.data + position, kMagic, 4) == 0) return position;
   }
   return bytes.size;
 }

@@ -1,6 +1,7 @@
 #include "ops/containers/recordio/record_scanner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/containers/recordio/recordio.h"
 
@@ -13,9 +14,10 @@ constexpr size_t kStep = size_t{1} << 20;
 
 }  // namespace
 
-RecordScanner::RecordScanner(const RecordRange& range, bool repair,
-                             ByteStream* stream)
-    : range_(range),
+RecordScanner::RecordScanner(std::string path, const RecordRange& range,
+                             bool repair, ByteStream* stream)
+    : path_(std::move(path)),
+      range_(range),
       repair_(repair),
       stream_(stream),
       position_(range.begin),
@@ -40,7 +42,7 @@ Status RecordScanner::Need(size_t size, ByteSpan* bytes) {
     const size_t moved = std::min(rest_.size, size - joined);
     joined_.insert(joined_.end(), rest_.data, rest_.data + moved);
     rest_ = ByteSpan(rest_.data + moved, rest_.size - moved);
-    if (rest_.size > 0 || at_end_) continue;
+    if (joined + moved == size || at_end_) continue;
     LIQUID_RETURN_IF_ERROR(stream_->Next(&rest_));
     at_end_ = rest_.size == 0;
   }
@@ -72,12 +74,11 @@ Status RecordScanner::SeekHead() {
 Status RecordScanner::CheckData(size_t begin, const RecordPart& part,
                                 ByteSpan* bytes, Status* damage) {
   const size_t end = begin + part.framed;
-  const size_t data_end = begin + kPartHeader + part.size;
   size_t checked = begin + kPartHeader;
   while (checked < end) {
     const size_t wanted = std::min(end, checked + kStep);
     LIQUID_RETURN_IF_ERROR(Need(wanted, bytes));
-    const size_t have = std::min(bytes->size, data_end);
+    const size_t have = std::min(bytes->size, end);
     if (have > checked) {
       const ByteSpan data(bytes->data + checked, have - checked);
       const size_t magic = FindMagic(data);
@@ -134,7 +135,7 @@ Status RecordScanner::Read(ByteSpan* payload, Status* damage) {
 }
 
 Status RecordScanner::Lose(const Status& damage) {
-  if (!repair_) return damage;
+  if (!repair_) return Status(damage.code(), path_ + ": " + damage.message());
   RecordLoss loss{position_, 0, damage.message()};
   ByteSpan bytes;
   // Heads lie at multiples of 4, also where an index says otherwise.
@@ -153,12 +154,14 @@ Status RecordScanner::Next(ByteSpan* payload, bool* found) {
   if (seek_) LIQUID_RETURN_IF_ERROR(SeekHead());
   seek_ = false;
   while (!done_) {
+    const bool behind = position_ >= range_.end;
+    if (behind && (range_.ends_at_head || !met_)) break;
     ByteSpan bytes;
     LIQUID_RETURN_IF_ERROR(Need(kPartHeader, &bytes));
+    if (bytes.size == 0) break;
     Status damage;
-    done_ = bytes.size == 0 || position_ >= range_.end;
-    if (done_) {
-      if (bytes.size == 0 || range_.ends_at_head || !met_) break;
+    if (behind) {
+      done_ = true;
       // What is not a head here would be passed over by the next range.
       RecordPart part;
       damage = ParsePart(bytes, 0, position_, false, &part);
@@ -172,6 +175,7 @@ Status RecordScanner::Next(ByteSpan* payload, bool* found) {
     }
     LIQUID_RETURN_IF_ERROR(Lose(damage));
   }
+  done_ = true;
   return OkStatus();
 }
 

@@ -50,13 +50,15 @@ struct RecordLoss {
 // that it is met once, not twice or never.
 class RecordScanner {
  public:
-  // `stream` begins at range.begin and outlives the scanner. With `repair`,
-  // damage is skipped up to the next head and kept in losses().
-  RecordScanner(const RecordRange& range, bool repair, ByteStream* stream);
+  // `path` names the file in errors. `stream` begins at range.begin and
+  // outlives the scanner. With `repair`, damage is skipped up to the next head
+  // and kept in losses().
+  RecordScanner(std::string path, const RecordRange& range, bool repair,
+                ByteStream* stream);
 
   // The next record. `*payload` is valid until the next call; `*found` is false
-  // when there is none. Errors: those of the stream, DataLoss with the offset
-  // in the file; after one, no further call.
+  // when there is none. Errors: those of the stream, DataLoss with file
+  // and offset; after one, no further call.
   Status Next(ByteSpan* payload, bool* found);
   // Of the last record's first byte.
   uint64_t offset() const { return offset_; }
@@ -79,6 +81,7 @@ class RecordScanner {
                    Status* damage);
   Status Lose(const Status& damage);
 
+  const std::string path_;
   const RecordRange range_;
   const bool repair_;
   ByteStream* const stream_;

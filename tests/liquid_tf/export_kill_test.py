@@ -1,0 +1,89 @@
+"""An export killed at any moment leaves the old files or the new, whole.
+
+The process that kills runs nothing of TensorFlow, so that it can fork children that do.
+"""
+
+import os
+import signal
+
+import photos
+from absl.testing import absltest
+
+import liquid_tf
+
+# What touches the disk for good: a kill between two of these is another state.
+_STEPS = ("rename", "makedirs", "sync", "fsync", "rmdir", "unlink")
+
+
+def _fork(work) -> int:
+  """Runs `work` in a child of this process; returns its exit status."""
+  child = os.fork()
+  if not child:
+    status = 1
+    try:
+      work()
+      status = 0
+    finally:
+      os._exit(status)
+  return os.waitpid(child, 0)[1]
+
+
+def _die_at(step: int) -> None:
+  """Makes this process kill itself at its n-th step."""
+  left = step
+
+  def wrap(function):
+    def wrapped(*args, **kwargs):
+      nonlocal left
+      left -= 1
+      if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+      return function(*args, **kwargs)
+
+    return wrapped
+
+  for name in _STEPS:
+    setattr(os, name, wrap(getattr(os, name)))
+
+
+class ExportKillTest(absltest.TestCase):
+  def test_killed_at_every_step(self):
+    root = self.create_tempdir().full_path
+    source, dataset = f"{root}/source", f"{root}/dataset"
+    output = f"{root}/output"
+    photos.class_folders(source, per_class=2, classes=2)
+
+    def export(to, folder):
+      liquid_tf.export(dataset, folder, to, overwrite=True, progress=False)
+
+    def prepare():
+      liquid_tf.convert(source, dataset, "png", progress=False)
+      export("rec", f"{root}/rec")
+      export("folder", f"{root}/folder")
+      export("rec", output)
+
+    self.assertEqual(_fork(prepare), 0)
+    whole = {to: photos.tree(f"{root}/{to}") for to in ("rec", "folder")}
+    held, seen = "rec", set()
+    for step in range(1, 100, 2):
+      # Each kind takes the place of the other.
+      to = "folder" if held == "rec" else "rec"
+      status = _fork(lambda step=step, to=to: (_die_at(step), export(to, output)))
+      found = photos.tree(output) if os.path.exists(output) else None
+      if found is not None:
+        self.assertIn(found, (whole[held], whole[to]))
+        held = to if found == whole[to] else held
+      seen.add(found is not None and (held == to))
+      if not status:
+        break
+      self.assertEqual(status, signal.SIGKILL)
+    self.assertGreater(step, 12)
+    self.assertEqual(seen, {False, True})
+    self.assertEqual(photos.tree(output), whole[to])
+    self.assertCountEqual(
+      os.listdir(root), ["source", "dataset", "rec", "folder", "output"]
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()

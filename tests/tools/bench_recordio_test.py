@@ -1,0 +1,61 @@
+"""`tools.bench recordio`: what it measures, and what it says."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+
+def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
+  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+  if path is not None:
+    environment["PATH"] = path
+  return subprocess.run(
+    [sys.executable, "-m", "tools.bench", "recordio", "--json", *arguments],
+    env=environment,
+    capture_output=True,
+    text=True,
+    timeout=240,
+  )
+
+
+class BenchRecordIOTest(absltest.TestCase):
+  def test_reads_and_writes(self):
+    folder = self.create_tempdir().full_path
+    done = _run(
+      f"--workdir={folder}", "--rounds=2", "--size=4194304", "--record_bytes=100000"
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    # 41 records with 8 bytes of header.
+    self.assertEqual(result["bytes"], 41 * 100008)
+    for entry, other in ((result["read"], "fio"), (result["write"], "dd")):
+      self.assertLen(entry["ours"], 2)
+      self.assertGreater(min(entry["ours"]), 0)
+      self.assertEqual("ratio" in entry, shutil.which(other) is not None)
+    self.assertEqual(set(result["parts"]), {"1", "2", "8"})
+    self.assertIn("reading: ", done.stderr)
+    self.assertIn("writing: ", done.stderr)
+    self.assertEmpty(os.listdir(folder))
+
+  def test_without_fio_and_dd(self):
+    empty = self.create_tempdir().full_path
+    done = _run("--rounds=1", "--size=300000", "--record_bytes=1000", path=empty)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    self.assertEqual(result["skipped"], "fio is not installed")
+    self.assertNotIn("ratio", result["read"])
+    self.assertNotIn("ratio", result["write"])
+
+  def test_wrong_flags(self):
+    for flag, message in (("--size=10", "size"), ("--block=1000", "block")):
+      done = _run(flag)
+      self.assertEqual(done.returncode, 2, done.stderr)
+      self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
