@@ -146,17 +146,13 @@ def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) 
   mix, times = describe(choice.mix), found.interval
   how = "measured" if found.measured else "predicted"
   text = f"{times.mean:.2f} times ({times.low:.2f} to {times.high:.2f}, 95%)"
-  if times.high < 1:
+  if times.mean < 1:
     return f"{name} alone is best: the mix {mix} was {how} at {text} its speed."
-  if times.low < 1:
-    return (
-      f"{name} alone may do: the mix {mix} was {how} at {text} its speed, which may be "
-      "no gain at all."
-    )
   if len(choice.mix) == 1:
     return f"{mix} alone is best: {how} at {text} the speed of {name} alone."
+  doubt = ", which may be no gain at all" if times.low < 1 else ""
   return (
-    f"Mix {mix}: {how} at {text} the speed of {name}, the best single format; "
+    f"Mix {mix}: {how} at {text} the speed of {name}, the best single format{doubt}; "
     f"{choice.prediction.throughput:.0f} images/s predicted."
   )
 

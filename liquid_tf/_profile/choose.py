@@ -140,10 +140,10 @@ def verify(
         rates[key].append(pipeline.run().images_per_s)
       if peer is not None:
         rates["stock"].append(peer.run(setting.seconds))
-    worst = max(noise.spread(rates[key]) for key in pipelines)
-    if worst <= noise.MOST_SPREAD or len(rates["single"]) >= noise.MORE * trials:
+    worst = max(noise.doubt(rates[key]) for key in pipelines)
+    if worst <= noise.MOST_DOUBT or len(rates["single"]) >= noise.MORE * trials:
       break
-    say(f"these runs are {worst:.0%} apart: once more")
+    say(f"these medians are known to {worst:.0%} only: once more")
   for key, choice in (("single", single), ("mix", advised)):
     if key in pipelines:
       noise.check(measure.describe(choice.mix), rates[key])

@@ -31,7 +31,7 @@ def stages(
   runs: list[dict[str, list[Run]]] = [{name: [] for name in names} for _ in mixes]
   for trial in range(noise.MORE * trials):
     everything = [rates(r) for found in runs for r in found.values()]
-    if trial >= trials and max(map(noise.spread, everything)) <= noise.MOST_SPREAD:
+    if trial >= trials and max(map(noise.doubt, everything)) <= noise.MOST_DOUBT:
       break
     for pipeline, found in zip(pipelines, runs):
       for name in names:

@@ -13,9 +13,13 @@ _NORMAL95 = 1.96
 # Where runs disagree there are more of them, at most so many times as were asked for.
 MORE = 3
 
-# Runs of one pipeline whose quartiles are further apart than this share of their median
-# say nothing about a mix that gains less.
-MOST_SPREAD = 0.25
+# A median that is known no better than to this share of it is nothing to advise by.
+MOST_DOUBT = 0.2
+
+# A median's 95% interval reaches so many times the distance of the quartiles, over the
+# square root of the number of runs, to both sides: 1.96 standard errors, which are 1.253
+# standard deviations over that root, of 1 / 1.349 of that distance each.
+_REACH = 1.96 * 1.253 / 1.349
 
 
 class TooNoisyError(Exception):
@@ -56,23 +60,24 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
   return Interval(*(_exp(value) for value in (logs.mean, logs.low, logs.high)))
 
 
-def spread(values: Sequence[float]) -> float:
-  """Distance of the quartiles as a share of the median; 0 of a single value."""
+def doubt(values: Sequence[float]) -> float:
+  """Half of the median's 95% interval, as a share of the median."""
   if len(values) < 2:
-    return 0.0
+    return math.inf
   quartiles = statistics.quantiles(values, n=4, method="inclusive")
-  return (quartiles[2] - quartiles[0]) / statistics.median(values)
+  half = _REACH * (quartiles[2] - quartiles[0]) / math.sqrt(len(values))
+  return half / statistics.median(values)
 
 
 def check(name: str, values: Sequence[float]) -> None:
   """Raises TooNoisyError where runs of one thing disagree too much."""
-  found = spread(values)
-  if found > MOST_SPREAD:
+  found = doubt(values)
+  if found > MOST_DOUBT:
     listed = ", ".join(f"{value:.1f}" for value in values)
     raise TooNoisyError(
-      f"no advice: runs of {name} gave {listed} images/s, whose quartiles are "
-      f"{found:.0%} of the median apart (at most {MOST_SPREAD:.0%}): end what else "
-      "runs on this machine, or measure longer (trials=, --trials)"
+      f"no advice: runs of {name} gave {listed} images/s, whose median is known to "
+      f"{found:.0%} only, not to {MOST_DOUBT:.0%}: end what else runs on this machine, "
+      "or measure longer (trials=, --trials)"
     )
 
 

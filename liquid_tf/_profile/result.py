@@ -37,8 +37,8 @@ def build(
   """
   plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
   gain = advice.gain(costs, machine, advised, single, verified.gain)
-  # What is surely slower than one format is not advised.
-  final = single if gain is not None and gain.interval.high < 1 else advised
+  # What comes out slower than one format is not advised.
+  final = single if gain is not None and gain.interval.mean < 1 else advised
   stock = statistics.median(verified.stock) if verified.stock else None
   (name,) = single.mix
   return {

@@ -131,7 +131,8 @@ class VerdictTest(parameterized.TestCase):
 
   def test_a_gain_that_may_be_none(self):
     found = fabricated(gain=0.87, noise=0.1)
-    self.assertIn("raw alone may do", found.verdict)
+    self.assertIn("which may be no gain at all", found.verdict)
+    self.assertLen(found.mix, 2)
 
   def test_a_mix_that_is_slower_is_not_advised(self):
     found = fabricated(gain=0.5)

@@ -72,6 +72,17 @@ class NoiseTest(parameterized.TestCase):
     self.assertAlmostEqual(found.mean, 1.5)
     self.assertAlmostEqual(found.low, 1.5)
 
+  def test_more_runs_leave_less_doubt(self):
+    random = np.random.default_rng(0)
+    off, found = [], []
+    for _ in range(400):
+      values = random.normal(100, 10, 15).tolist()
+      found.append(noise.doubt(values))
+      off.append(abs(np.median(values) - 100) / 100 <= found[-1])
+    self.assertBetween(np.mean(off), 0.88, 0.97)
+    self.assertLess(noise.doubt([9.0, 10, 11] * 4), noise.doubt([9.0, 10, 11]))
+    self.assertEqual(noise.doubt([3.0]), math.inf)
+
   def test_runs_that_disagree_are_no_advice(self):
     noise.check("quiet", [100.0, 101.0, 99.0])
     with self.assertRaisesRegex(noise.TooNoisyError, "no advice: runs of loud gave 30"):

@@ -22,7 +22,7 @@ class ProfileTest(parameterized.TestCase):
   def _profile(self, formats, sides=(96, 96), **options):
     """Profiles 24 photographs, however busy the machine is."""
     folder = photos.class_folders(self.root / "photos", per_class=8, sides=sides)
-    with mock.patch.object(noise, "MOST_SPREAD", 1e9):
+    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
       return profile(folder, formats, **_FAST, **options).data
 
   def test_search(self):
@@ -70,7 +70,7 @@ class ProfileTest(parameterized.TestCase):
 
     convert(folder, self.root / "dataset", "png:1,l3:1", progress=False)
     before = photos.files(self.root / "dataset")
-    with mock.patch.object(noise, "MOST_SPREAD", 1e9):
+    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
       found = profile(
         self.root / "dataset", ["l3"], crop=(32, 32), cache=10**9, **_FAST
       ).data
@@ -109,7 +109,7 @@ class ProfileTest(parameterized.TestCase):
   def test_noise_is_no_advice(self):
     folder = photos.class_folders(self.root / "photos", per_class=2)
     with (
-      mock.patch.object(noise, "MOST_SPREAD", -1),
+      mock.patch.object(noise, "MOST_DOUBT", -1),
       self.assertRaisesRegex(TooNoisyError, "no advice: runs of load of raw gave"),
     ):
       profile(folder, ["raw"], crop=(8, 8), **_FAST)

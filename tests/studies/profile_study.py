@@ -36,11 +36,11 @@ _SIDE = flags.DEFINE_integer("side", 1024, "of a photograph, in pixels", 16)
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 8, "images in a batch", 1)
 _TRIALS = flags.DEFINE_integer("trials", 3, "runs of everything", 2)
 _SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
-_MOST_SPREAD = flags.DEFINE_float(
-  "most_spread",
-  noise.MOST_SPREAD,
-  "of runs, as a share of their median; above it nothing is advised. More of it lets "
-  "the study end on a busy machine, where what it misses means less",
+_MOST_DOUBT = flags.DEFINE_float(
+  "most_doubt",
+  noise.MOST_DOUBT,
+  "of a median, as a share; above it nothing is advised. More of it lets the study "
+  "end on a busy machine, where what it misses means less",
 )
 _WORKDIR = flags.DEFINE_string("workdir", None, "keep what is made here")
 _OUTPUT = flags.DEFINE_string("output", None, "write the JSON object here")
@@ -50,14 +50,14 @@ _OF_FIRST, _OF_SINGLE = 2.0, 1.15
 
 
 def _profile(
-  queue, source: str, options: dict[str, Any], rate: int, most_spread: float
+  queue, source: str, options: dict[str, Any], rate: int, most_doubt: float
 ) -> None:
   """Profiles in a process of its own, which the cgroup and the processors hold."""
   processors = sorted(os.sched_getaffinity(0))[: options["threads"]]
   os.sched_setaffinity(0, processors)
   from liquid_tf.profile import TooNoisyError, profile
 
-  noise.MOST_SPREAD = most_spread
+  noise.MOST_DOUBT = most_doubt
   try:
     with throttle.Throttle(source, rate):
       queue.put(profile(source, **options).data)
@@ -87,20 +87,20 @@ def _candidates(formats: list[str]) -> list[dict[str, float]]:
   """All pairs in tenths, with what is single once."""
   mixes = [{name: 1.0} for name in formats]
   for one, other in itertools.combinations(formats, 2):
-    mixes += [{one: 1 - tenths / 10, other: tenths / 10} for tenths in range(1, 10)]
+    mixes += [{one: (10 - n) / 10, other: n / 10} for n in range(1, 10)]
   return mixes
 
 
 def _cell(
   source: pathlib.Path, paths: dict[str, str], rate: int, processors: int
 ) -> dict[str, Any]:
-  formats, spread = _FORMATS.value, _MOST_SPREAD.value
+  formats, doubt = _FORMATS.value, _MOST_DOUBT.value
   strategy = "search" if len(formats) == 2 else "lp"
   common = {"batch_size": _BATCH_SIZE.value, "threads": processors}
   common |= {"seconds": _SECONDS.value}
   options = {"formats": formats, "strategy": strategy, "cache": 0}
   options |= {"trials": _TRIALS.value, "directory": os.fspath(source.parent)}
-  found = _in_process(_profile, os.fspath(source), common | options, rate, spread)
+  found = _in_process(_profile, os.fspath(source), common | options, rate, doubt)
   cell = {"rate": rate, "processors": processors}
   if isinstance(found, str):
     return cell | {"noise": found}
