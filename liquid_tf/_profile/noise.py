@@ -17,8 +17,8 @@ MORE = 3
 MOST_DOUBT = 0.2
 
 # A median's 95% interval reaches so many times the distance of the quartiles, over the
-# square root of the number of runs, to both sides: 1.96 standard errors, which are 1.253
-# standard deviations over that root, of 1 / 1.349 of that distance each.
+# square root of the number of runs, to both sides. It is 1.96 standard errors, each
+# 1.253 standard deviations over that root, and of those the distance is 1.349.
 _REACH = 1.96 * 1.253 / 1.349
 
 

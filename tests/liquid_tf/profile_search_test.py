@@ -80,7 +80,7 @@ class NoiseTest(parameterized.TestCase):
       found.append(noise.doubt(values))
       off.append(abs(np.median(values) - 100) / 100 <= found[-1])
     self.assertBetween(np.mean(off), 0.88, 0.97)
-    self.assertLess(noise.doubt([9.0, 10, 11] * 4), noise.doubt([9.0, 10, 11]))
+    self.assertLess(noise.doubt([9.0, 10, 11] * 16), noise.doubt([9.0, 10, 11]))
     self.assertEqual(noise.doubt([3.0]), math.inf)
 
   def test_runs_that_disagree_are_no_advice(self):
