@@ -6,9 +6,6 @@ from typing import Any
 from liquid_tf._profile import model, noise, planner
 from liquid_tf._profile.measure import describe
 
-# Gains below it are not worth a second format.
-WORTH = 1.05
-
 _LIMITS = {"load": "the disk", "decode": "decoding"}
 
 
@@ -18,7 +15,7 @@ def what_if(costs: model.Costs, machine: model.Machine) -> list[dict[str, Any]]:
   Returns:
     `change`, `mix`, `predicted` images per second, and `gain` over this machine's best.
   """
-  base = planner.best_mix(costs, machine)
+  base = planner.worthwhile(costs, machine)
   changes = [
     ("twice the processors", {"processors": 2 * machine.processors}),
     ("twice the disk", {"disk": 2 * machine.disk}),
@@ -37,7 +34,7 @@ def what_if(costs: model.Costs, machine: model.Machine) -> list[dict[str, Any]]:
     )
   rows = []
   for change, values in changes:
-    choice = planner.best_mix(costs, dataclasses.replace(machine, **values))
+    choice = planner.worthwhile(costs, dataclasses.replace(machine, **values))
     rows.append(
       {
         "change": change,
@@ -61,14 +58,16 @@ def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
     return None
   result: dict[str, Any] = {}
   for kind in ("encoded", "pixels"):
-    choice = planner.best_mix(costs, dataclasses.replace(machine, cache_as=kind))
+    choice = planner.worthwhile(costs, dataclasses.replace(machine, cache_as=kind))
     result[kind] = {
       "mix": choice.mix,
       "predicted": choice.prediction.throughput,
       "hit_ratio": choice.prediction.hit_ratio,
     }
   # Encoded where it makes no difference.
-  better = result["pixels"]["predicted"] > WORTH * result["encoded"]["predicted"]
+  better = (
+    result["pixels"]["predicted"] > planner.WORTH * result["encoded"]["predicted"]
+  )
   return {"better": "pixels" if better else "encoded", **result}
 
 
@@ -141,7 +140,8 @@ def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) 
   if found is None:
     return (
       f"{name} alone is best: {single.prediction.throughput:.0f} images/s predicted, "
-      f"with {limit} as the limit; no mix is predicted to be {WORTH - 1:.0%} faster."
+      f"with {limit} as the limit; no mix is predicted to be "
+      f"{planner.WORTH - 1:.0%} faster."
     )
   mix, times = describe(choice.mix), found.interval
   how = "measured" if found.measured else "predicted"

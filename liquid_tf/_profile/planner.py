@@ -16,6 +16,9 @@ from liquid_tf._profile import lp, model
 
 # Shares below this are rounding, or not worth a format of their own.
 _LEAST_SHARE = 0.01
+# Gains below it are not worth a second format.
+WORTH = 1.05
+
 # A mix is written with so many parts.
 _PARTS = 100
 
@@ -62,6 +65,15 @@ def best_mix(costs: model.Costs, machine: model.Machine) -> Choice | None:
   # The first of equals is a single format.
   best = max(choices, key=lambda choice: choice.prediction.throughput)
   return _climb(costs, machine, best)
+
+
+def worthwhile(costs: model.Costs, machine: model.Machine) -> Choice | None:
+  """The best mix, or the best single format where a mix gains little."""
+  mix, single = best_mix(costs, machine), best_single(costs, machine)
+  if mix is None or single is None:
+    return mix
+  gain = mix.prediction.throughput / single.prediction.throughput
+  return mix if gain > WORTH else single
 
 
 def best_single(costs: model.Costs, machine: model.Machine) -> Choice | None:

@@ -14,7 +14,6 @@ from liquid_tf._convert import pipelines
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.source import Source
 from liquid_tf._profile import (
-  advice,
   choose,
   disk,
   measure,
@@ -152,7 +151,7 @@ def _measure(
     setting, costs, machine, options.strategy, options.trials, say
   )
   # What the search found was measured; whether it is worth it, the next runs say.
-  worth = choice.prediction.throughput > advice.WORTH * single.prediction.throughput
+  worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
   if worth or options.strategy == "search":
     advised = choice
   verified = choose.verify(

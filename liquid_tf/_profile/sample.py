@@ -23,10 +23,11 @@ _MOST_IMAGES = 128
 _MOST_SECONDS = 30.0
 
 # The small dataset has as many images as make so many bytes of pixels, in these bounds,
-# and never writes more than the last number.
+# never takes longer to write than that, and never writes more than the last number.
 _PIXEL_BYTES = 64 << 20
 _LEAST_WRITTEN = 64
 _MOST_WRITTEN = 2048
+_MOST_WRITING_SECONDS = 30.0
 MOST_BYTES = 10**9
 
 
@@ -165,6 +166,9 @@ def images_to_write(encoded: Encoded, available: int) -> int:
   pixels = float(np.mean(encoded.pixel_bytes))
   each = sum(float(np.mean(sizes)) for sizes in encoded.stored_bytes.values())
   wanted = int(np.clip(_PIXEL_BYTES / pixels, _LEAST_WRITTEN, _MOST_WRITTEN))
+  # Half of it is enough to measure with.
+  in_time = int(_MOST_WRITING_SECONDS / sum(encoded.seconds.values()))
+  wanted = min(wanted, max(in_time, _LEAST_WRITTEN // 2))
   return max(1, min(available, wanted, int(MOST_BYTES * 0.9 / each)))
 
 

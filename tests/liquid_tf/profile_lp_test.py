@@ -132,6 +132,14 @@ class BestMixTest(parameterized.TestCase):
     self.assertEqual(shares[0], 0)
     self.assertEqual(shares[-1], 1)
 
+  def test_a_mix_that_gains_little_is_not_worth_it(self):
+    costs = {name: _COSTS[name] for name in ("png", "raw")}
+    best = planner.best_mix(costs, _MACHINE)
+    self.assertLen(best.mix, 2)
+    self.assertEqual(planner.worthwhile(costs, _MACHINE).mix, {"png": 1.0})
+    slow = costs | {"png": dataclasses.replace(_COSTS["png"], decode_seconds=16e-3)}
+    self.assertLen(planner.worthwhile(slow, _MACHINE).mix, 2)
+
   def test_no_mix_has_the_space(self):
     machine = dataclasses.replace(_MACHINE, space_bytes=1e6)
     self.assertIsNone(planner.best_mix(_COSTS, machine))
