@@ -20,6 +20,7 @@ from liquid_tf.export import ExportReport, export
 from liquid_tf.fidelity import FidelityScheduler
 from liquid_tf.inspection import inspect, verify
 from liquid_tf.manifest import ManifestError
+from liquid_tf.profile import Profile, TooNoisyError, profile
 from liquid_tf.resume import Resume
 from liquid_tf.stats import Stats, stats
 from liquid_tf.tensorboard import TensorBoardStats
@@ -29,11 +30,13 @@ __all__ = [
   "ExportReport",
   "FidelityScheduler",
   "ManifestError",
+  "Profile",
   "RandomResizedCrop",
   "Resume",
   "Snapshot",
   "Stats",
   "TensorBoardStats",
+  "TooNoisyError",
   "__version__",
   "codecs",
   "convert",
@@ -47,6 +50,7 @@ __all__ = [
   "inspect",
   "interleave",
   "pcr",
+  "profile",
   "recordio",
   "stats",
   "verify",

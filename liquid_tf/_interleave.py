@@ -66,7 +66,8 @@ class InterleaveDataset(tf.data.Dataset):
       )
     # The order is the same at every fidelity.
     full_size = [source.stored_bytes(None) for source in sources]
-    fill = _fill(samples, full_size, batch_size)
+    # In stored order there is nothing to shuffle among.
+    fill = _fill(samples, full_size, batch_size) if shuffle else [0] * len(samples)
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     pixel_bytes = mean_pixel_bytes(sources[0].manifest)
     lookahead += _budget.decoded_bytes(

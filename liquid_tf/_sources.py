@@ -169,12 +169,25 @@ class Part:
   dropped: int = 0
 
 
-def split_part(counts: dict[str, int], shard: tuple[int, int], policy: str) -> Part:
-  """Which samples of each format a data-parallel shard has."""
+def split_part(
+  counts: dict[str, int],
+  shard: tuple[int, int],
+  policy: str,
+  first: dict[str, int] | None = None,
+) -> Part:
+  """Which samples of each format a data-parallel shard has.
+
+  Args:
+    counts: samples of each format.
+    shard: (index, count).
+    policy: how shards come to equal numbers of batches.
+    first: where the samples of each format begin in its stored order; None for 0.
+  """
   if policy not in _POLICIES:
     raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+  first = first or dict.fromkeys(counts, 0)
   if shard == (0, 1):
-    return Part({name: (0, count) for name, count in counts.items()})
+    return Part({name: (first[name], count) for name, count in counts.items()})
   with tf.init_scope():  # numbers are needed, inside a flat_map as well
     out = _ops.lib().liquid_shard_ranges(
       samples=tf.constant(list(counts.values()), tf.int64),
@@ -182,10 +195,12 @@ def split_part(counts: dict[str, int], shard: tuple[int, int], policy: str) -> P
       count=shard[1],
       policy=policy,
     )
-  ranges = zip(out.start.numpy().tolist(), out.length.numpy().tolist())
-  return Part(
-    dict(zip(counts, ranges)), int(out.repeated.numpy()), int(out.dropped.numpy())
-  )
+  starts, lengths = out.start.numpy().tolist(), out.length.numpy().tolist()
+  ranges = {
+    name: (first[name] + start, length)
+    for name, start, length in zip(counts, starts, lengths)
+  }
+  return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
 
 
 def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:

@@ -1,12 +1,20 @@
 """`liquid_tf.dataset`: a Liquid dataset as a `tf.data.Dataset`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _decode, _epoch, _interleave, _sources, _storage
+from liquid_tf import (
+  _budget,
+  _decode,
+  _epoch,
+  _interleave,
+  _replicas,
+  _sources,
+  _storage,
+)
 from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
 from liquid_tf._image_options import RandomResizedCrop
@@ -34,6 +42,7 @@ def dataset(
   cache_as: str = "encoded",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
+  mix: str | Mapping[str, float] | None = None,
   crop: tuple[int, int] | RandomResizedCrop | None = None,
   image_size: tuple[int, int] | None = None,
   mirror: bool = False,
@@ -99,6 +108,10 @@ def dataset(
       pure one, since a restored checkpoint asks it for later epochs only. An integer
       tf.Variable is read at the same moment, once an epoch. What is in memory is read
       again only where the fidelity is raised. The order is the same at any.
+    mix: of a dataset that was converted with `replicate`, the format each sample is
+      read in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". Of the stored
+      order, the first part is the first format's, and so on, in the dataset's order of
+      formats. By default the mix that the dataset was converted with.
     crop: (height, width) of a window to decode: random with `shuffle`, else centred; or
       a `RandomResizedCrop`.
     image_size: (height, width) to resize to, while images are decoded.
@@ -176,12 +189,20 @@ def dataset(
     index = manifests.load_index(manifest)
   split = split or _sources.default_split(manifest)
   counts = _sources.split_counts(manifest, index, split)
+  first = dict.fromkeys(counts, 0)
+  if manifest["replicated"]:
+    first, counts = _replicas.choose(manifest, index, split, mix)
+  elif mix is not None:
+    raise ValueError(
+      f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
+      "sample; convert with replicate=True (--replicate) to choose while loading"
+    )
   if cache_policy != "liquid" and "pcr" in counts:
     raise ValueError(
       f'cache_policy ("{cache_policy}") must be "liquid" where a format is pcr'
     )
   shard = _sources.resolve_shard(shard)
-  part = _sources.split_part(counts, shard, shard_policy)
+  part = _sources.split_part(counts, shard, shard_policy, first)
   snapshot = Snapshot(
     0 if page_cache else cache,
     memory,

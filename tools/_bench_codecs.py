@@ -15,7 +15,12 @@ _SETS = flags.DEFINE_list(
 )
 _SQUARES = flags.DEFINE_integer("squares", 4, "codecs: squares decoded of each set", 1)
 _PASSES = flags.DEFINE_integer("passes", 7, "codecs: decodes of each in a process", 2)
-_PLOT = flags.DEFINE_string("plot", None, "codecs: write size against speed, as x.png")
+_PLOT = flags.DEFINE_string("plot", None, "codecs, mix: write the curves, as x.png")
+
+
+def plot() -> str | None:
+  """What --plot says."""
+  return _PLOT.value
 
 
 def main(side: int, rounds: int, report: str | None) -> dict:

@@ -15,7 +15,7 @@ _MIXES = flags.DEFINE_list(
   "mixes", ["0", ".25", ".5", ".75", "1"], "efficiency: shares of raw, the rest is PNG"
 )
 _RATES = flags.DEFINE_list(
-  "rates", ["0", "100", "400"], "efficiency: MB/s that the disk gives; 0: all it has"
+  "rates", ["0", "100", "400"], "efficiency, mix: MB/s that the disk gives; 0: all"
 )
 _MERGE = flags.DEFINE_list(
   "merge", [], "efficiency: --output of other runs, for the table and the report"
@@ -32,6 +32,11 @@ def _numbers(name: str, values: list[str], most: float) -> list[float]:
       f"--{name} ({','.join(values)}) must be numbers from 0 to {most:g}"
     )
   return numbers
+
+
+def rates() -> list[int]:
+  """What --rates says, in bytes per second."""
+  return [int(rate * 1e6) for rate in _numbers("rates", _RATES.value, 1e6)]
 
 
 def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, Any]:
@@ -55,13 +60,12 @@ def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, 
     print(text, file=sys.stderr, flush=True)
 
   mixes = _numbers("mixes", _MIXES.value, 1)
-  rates = [int(rate * 1e6) for rate in _numbers("rates", _RATES.value, 1e6)]
   others = [json.loads(pathlib.Path(name).read_text()) for name in _MERGE.value]
   load = evidence.load()
   with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
     folder = os.path.abspath(workdir or temporary)
     try:
-      result = efficiency.bench(folder, mixes=mixes, rates=rates, say=say, **settings)
+      result = efficiency.bench(folder, mixes=mixes, rates=rates(), say=say, **settings)
     except ValueError as error:
       raise _cli.FlagsError(str(error)) from error
     result["evidence"] = {**evidence.evidence(folder), "load_before": load}

@@ -109,6 +109,24 @@ def print_json(value: dict[str, Any]) -> None:
   print(json.dumps(value))
 
 
+def pair(name: str, value: list[str] | None) -> tuple[int, int] | None:
+  """Reads a list flag HEIGHT,WIDTH.
+
+  Raises:
+    FlagsError: it is none.
+  """
+  if value is None:
+    return None
+  if len(value) != 2 or not all(part.isdigit() and int(part) for part in value):
+    raise FlagsError(f"--{name} ({','.join(value)}) must be HEIGHT,WIDTH")
+  return int(value[0]), int(value[1])
+
+
+def amount(value: str) -> int | str:
+  """A flag that takes bytes, a share or a word, as the package takes it."""
+  return int(value) if value.isdigit() else value
+
+
 def table(rows: list[list[str]]) -> str:
   """Aligns columns: the first to the left, the others to the right."""
   widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -6,6 +6,7 @@
   python -m tools.bench constancy --images=2000 --side=224 --cache=30%
   python -m tools.bench disk --dataset=photos.liquid
   python -m tools.bench recordio --workdir=photos
+  python -m tools.bench mix --images=64 --rates=50,100,200 --processors=1,2
   python -m tools.bench codecs --sets=photos,more/photos --plot=codecs.png
   python -m tools.bench scale --samples=100000000 --workers=1024
 
@@ -16,9 +17,10 @@ ours, peers, each in a fresh process. The third does what the first does for mix
 PNG and raw, on the disk as it is and, for root, held back to some MB/s. The fourth
 counts how much loads and disk bytes differ between batches: ours, MinIO's cache and the
 page cache. The fifth puts our reads beside fio's, over a dataset's own files, the sixth
-reading and writing RecordIO beside fio and dd, and the seventh image codecs beside each
-other: size, and speed on one processor. The last one simulates very many samples and
-workers: what opening and planning take.
+reading and writing RecordIO beside fio and dd. The seventh shows loading, decoding and
+both along the mixes of two formats, and the eighth puts image codecs beside each other:
+size, and speed on one processor. The last one simulates very many samples and workers:
+what opening and planning take.
 """
 
 import json
@@ -34,6 +36,7 @@ from tools import (
   _bench_constancy,
   _bench_disk,
   _bench_efficiency,
+  _bench_mix,
   _bench_recordio,
   _bench_scale,
   _cli,
@@ -44,6 +47,7 @@ for _module in (
   _bench_compare,
   _bench_disk,
   _bench_efficiency,
+  _bench_mix,
   _bench_recordio,
   _bench_scale,
 ):
@@ -68,14 +72,16 @@ _SEED = flags.DEFINE_integer("seed", 0, "of the order")
 _CROP = flags.DEFINE_list("crop", None, "HEIGHT,WIDTH of a window to decode")
 _IMAGE_SIZE = flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to")
 _COMPARE = flags.DEFINE_bool("compare", False, "beside other loaders, on photographs")
-_IMAGES = flags.DEFINE_integer("images", 256, "--compare, efficiency: photographs", 1)
+_IMAGES = flags.DEFINE_integer(
+  "images", 256, "--compare, efficiency, mix: photographs", 1
+)
 _SIDE = flags.DEFINE_integer(
   "side", 1024, "of a photograph, in pixels; not with --dataset", 1
 )
 _DATA = flags.DEFINE_string(
   "data",
   None,
-  "--compare, efficiency: folder of photographs; by default scikit-image's",
+  "--compare, efficiency, mix: folder of photographs; by default scikit-image's",
 )
 _WORKDIR = flags.DEFINE_string(
   "workdir",
@@ -91,18 +97,6 @@ _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 def _say(text: str) -> None:
   print(text, file=sys.stderr, flush=True)
-
-
-def _pair(name: str, value: list[str] | None) -> list[int] | None:
-  if value is None:
-    return None
-  if len(value) != 2 or not all(part.isdigit() and int(part) for part in value):
-    raise _cli.FlagsError(f"--{name} ({','.join(value)}) must be HEIGHT,WIDTH")
-  return [int(part) for part in value]
-
-
-def _amount(value: str) -> int | str:
-  return int(value) if value.isdigit() else value
 
 
 def _threads() -> int:
@@ -122,14 +116,14 @@ def _bench() -> dict:
     limits=_LIMITS.value,
     say=_say,
     batch_size=_BATCH_SIZE.value,
-    cache=_amount(_CACHE.value),
-    memory=_amount(_MEMORY.value),
+    cache=_cli.amount(_CACHE.value),
+    memory=_cli.amount(_MEMORY.value),
     decode=_DECODE.value,
     split=_SPLIT.value,
     shuffle=_SHUFFLE.value,
     seed=_SEED.value,
-    crop=_pair("crop", _CROP.value),
-    image_size=_pair("image_size", _IMAGE_SIZE.value),
+    crop=_cli.pair("crop", _CROP.value),
+    image_size=_cli.pair("image_size", _IMAGE_SIZE.value),
   )
   result["threads"] = _threads()
   result["evidence"] = {**evidence.evidence(_DATASET.value), "load_before": load}
@@ -197,7 +191,7 @@ def _measure(arguments: list[str]) -> dict:
     return _bench_recordio.main(_WORKDIR.value, _ROUNDS.value, **_bench_disk.reading())
   if arguments == ["efficiency"]:
     return _bench_efficiency.main(
-      _WORKDIR.value, _REPORT.value, cache=_amount(_CACHE.value), **_photographs()
+      _WORKDIR.value, _REPORT.value, cache=_cli.amount(_CACHE.value), **_photographs()
     )
   if arguments == ["constancy"]:
     return _bench_constancy.main(
@@ -207,14 +201,19 @@ def _measure(arguments: list[str]) -> dict:
       side=_SIDE.value,
       data=_DATA.value,
       batch_size=_BATCH_SIZE.value,
-      cache=_amount(_CACHE.value),
+      cache=_cli.amount(_CACHE.value),
       epochs=_EPOCHS.value,
+    )
+  if arguments == ["mix"]:
+    settings = {key: value for key, value in _photographs().items() if key != "threads"}
+    return _bench_mix.main(
+      _WORKDIR.value, _REPORT.value, _bench_codecs.plot(), **settings
     )
   if arguments == ["scale"]:
     return _bench_scale.main(_WORKDIR.value, _REPORT.value)
   if arguments:
     raise _cli.FlagsError(
-      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, "
+      f"argument ({arguments[0]}) must be codecs, constancy, disk, efficiency, mix, "
       "recordio, scale, or none"
     )
   if _COMPARE.value == (_DATASET.value is not None):

@@ -1,6 +1,7 @@
 """Makes a Liquid dataset of images, or other files of one; or converts one image.
 
   python -m tools.convert --input=photos --output=photos.liquid --mix=png:6,raw:4
+  python -m tools.convert --input=photos --output=photos.liquid --profile=profile.json
   python -m tools.convert --input='data/*.rec' --output=photos.liquid --mix=jpeg
   python -m tools.convert --input=photos.liquid --output=photos --export=rec
   python -m tools.convert --input=photo.png --output=photo.l3
@@ -57,6 +58,9 @@ _MIX = flags.DEFINE_string(
   "mix",
   None,
   "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr",
+)
+_PROFILE = flags.DEFINE_string(
+  "profile", None, "take the mix from this file, the --output of tools.profile"
 )
 _MASKS = flags.DEFINE_string("masks", None, "folder with a mask for each image")
 _SPLITS = flags.DEFINE_string("splits", None, "splits to draw, as train:.9,val:.1")
@@ -134,8 +138,10 @@ def main(arguments: list[str]) -> int:
     return _convert_image()
   _refuse(_OF_EXPORTS - _OF_DATASETS, "is of --export")
   _refuse(_OF_IMAGES - _OF_DATASETS, "is of a single image, and --input is none")
-  if _MIX.value is None:
-    raise _cli.FlagsError("--mix must be given, as --mix=png:6,raw:4")
+  if (_MIX.value is None) == (_PROFILE.value is None):
+    raise _cli.FlagsError(
+      "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
+    )
   try:
     report = _convert(convert)
   except ManifestError:
@@ -153,6 +159,8 @@ def _is_image() -> bool:
   from liquid_tf._convert import single
 
   if not os.path.isfile(_INPUT.value) or _INPUT.value.endswith(".rec"):
+    return False
+  if _PROFILE.value is not None:
     return False
   return _MIX.value is None or single.format_of(_OUTPUT.value) is not None
 
@@ -297,11 +305,21 @@ def _pcr_groups() -> list[int] | None:
     ) from None
 
 
+def _mix():
+  if _PROFILE.value is None:
+    return _MIX.value
+  from liquid_tf.profile import Profile
+
+  found = Profile.from_json(_PROFILE.value)
+  print(f"the profile's advice: {found.verdict}", file=sys.stderr)
+  return found.mix
+
+
 def _convert(convert):
   return convert(
     _INPUT.value,
     _OUTPUT.value,
-    _MIX.value,
+    _mix(),
     seed=_SEED.value,
     masks=_MASKS.value,
     splits=_SPLITS.value,

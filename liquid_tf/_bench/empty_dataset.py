@@ -20,11 +20,11 @@ _CHUNK_ROWS = 1 << 20
 
 
 def write(directory: str, samples: int, files: int) -> None:
-  """Writes a replicated dataset of two formats.
+  """Writes a dataset of two formats.
 
   Args:
     directory: an empty folder.
-    samples: how many; each is in both formats.
+    samples: how many, of each format.
     files: shard files of each format.
   """
   # As NumPy's array_split does: the first ones are one longer.
@@ -69,7 +69,7 @@ def _rows(number: int, begin: int, end: int, bounds: np.ndarray) -> np.ndarray:
   rows = np.zeros(end - begin, manifest.INDEX_DTYPE)
   samples = np.arange(begin, end)
   file = np.searchsorted(bounds, samples, side="right") - 1
-  rows["sample"] = samples
+  rows["sample"] = number * bounds[-1] + samples
   rows["format"] = manifest.FORMATS.index(_NAMES[number])
   rows["shard"] = number * (len(bounds) - 1) + file
   rows["offset"] = (samples - bounds[file]) * RECORD_BYTES
@@ -94,17 +94,17 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
       "label": {"dtype": "int64", "shape": [], "classes": ["a"]},
     },
     "supervised": ["image", "label"],
-    "splits": {"train": {"samples": samples, "index": 0}},
+    "splits": {"train": {"samples": 2 * samples, "index": 0}},
     "seed": 0,
     "mix": {name: 0.5 for name in _NAMES},
-    "replicated": True,
+    "replicated": False,
     "encoding": {
       "channels": None,
       "jpeg_quality": 95,
       "png_level": 6,
       "webp_quality": 90,
     },
-    "samples": samples,
+    "samples": 2 * samples,
     "formats": {name: entry for name in _NAMES},
     "shards": shards,
     "source": {"kind": "folder", "fingerprint": "0" * 64},

@@ -35,7 +35,7 @@ def section(result: dict[str, Any]) -> str:
 {result["evidence"]["command"]}
 ```
 
-A simulation: {result["samples"]} samples, each stored in two formats, in an index of
+A simulation: two formats of {result["samples"]} samples each, in an index of
 {result["index_bytes"] / 1e9:.2f} GB as a conversion would write it, whose shard files
 are holes. In a fresh process each, the first and the last of {result["workers"]}
 workers open their part: the whole index is checked by its CRC-32C and row by row, and

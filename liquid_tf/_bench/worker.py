@@ -2,9 +2,10 @@
 
 The request is one JSON object on stdin. It names a `stage`: "liquid" with the
 arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
-those of `constancy.measure`, "scale" with those of `scale.measure`, or "stock" with
-`files`, `batch_size`, `shape`, `threads` and `epochs`. The answer is the last line of
-stdout: the measurement, or {"error": sentence, "argument": whether one is wrong}.
+those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
+`scale.measure`, or "stock" with `files`, `batch_size`, `shape`, `threads` and `epochs`.
+The answer is the last line of stdout: the measurement, or {"error": sentence,
+"argument": whether one is wrong}.
 """
 
 import json
@@ -16,7 +17,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf  # noqa: E402
 
-from liquid_tf._bench import constancy, process, scale, stages, stock  # noqa: E402
+from liquid_tf._bench import (  # noqa: E402
+  constancy,
+  mix,
+  process,
+  scale,
+  stages,
+  stock,
+)
 from liquid_tf._bench import epochs as runs  # noqa: E402
 from liquid_tf.manifest import ManifestError  # noqa: E402
 
@@ -35,6 +43,7 @@ def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
 _STAGES = {
   "constancy": constancy.measure,
   "liquid": runs.measure,
+  "mix": mix.measure,
   "scale": scale.measure,
   "stages": stages.measure,
   "stock": _stock,

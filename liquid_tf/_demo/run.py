@@ -15,13 +15,18 @@ BATCH_SIZE = 32
 _EPOCHS = 2
 _ROUNDS = 3
 
+_PROFILE_TRIALS = 2
+_PROFILE_SECONDS = 0.3
+# Where the machine is too busy to be profiled.
+_FIXED_MIX = "png:6,raw:4"
+
 
 def run(
   workdir: pathlib.Path,
   *,
   side: int,
   count: int,
-  mix: str,
+  mix: str | None,
   steps: int = 0,
   data: str | None = None,
   say: Callable[[str], None] = lambda text: None,
@@ -32,7 +37,7 @@ def run(
     workdir: gets `photos/` and `photos.liquid/`.
     side: pixels of the square images.
     count: images.
-    mix: of formats, as "png:6,raw:4".
+    mix: of formats, as "png:6,raw:4"; None for what a profile of this machine says.
     steps: batches of an epoch of training; 0 for all.
     data: folder of class folders of images; None for scikit-image's photographs.
     say: receives what people should know.
@@ -46,13 +51,14 @@ def run(
     ValueError: an argument is wrong.
     ConvertError: a dataset is already in `workdir`, or cannot be written.
   """
-  shares = mixes.parse_shares(mix, "mix")
+  if mix is not None:
+    mixes.parse_mix(mix)
   photos, output = workdir / "photos", workdir / "photos.liquid"
   say(f"1. making {count} images of {side}x{side} in {photos}")
   made = images.make(photos, side=side, count=count, data=data, say=say)
-  say(f"2. converting {made} images into {output}, mix {mix}: a fixed choice,")
-  say("   neither measured nor fitted to this machine (tools.bench measures others)")
-  report = liquid_tf.convert(photos, output, mix)
+  shares = mixes.parse_mix(_profile(photos, say) if mix is None else mix)
+  say(f"2. converting {made} images into {output}, mix {shares}")
+  report = liquid_tf.convert(photos, output, shares)
   for name, entry in report.formats.items():
     say(f"   {name}: {entry['samples']} samples, {entry['bytes']:,} bytes")
   classes = len(manifest.load(str(output)).classes)
@@ -85,6 +91,21 @@ def run(
     "baseline_images_per_s": training.median(found["baseline"]),
     "liquid_images_per_s": training.median(found["liquid"]),
   }
+
+
+def _profile(photos: pathlib.Path, say: Callable[[str], None]) -> dict[str, float]:
+  """The mix that is fastest here, for a set like this one that memory does not hold."""
+  say("   profiling this machine, as for a set that is larger than its memory")
+  try:
+    found = liquid_tf.profile(
+      photos, trials=_PROFILE_TRIALS, seconds=_PROFILE_SECONDS, cache=0
+    )
+  except liquid_tf.TooNoisyError as error:
+    say(f"   {error}")
+    say(f"   so the mix is a fixed choice, not fitted to this machine: {_FIXED_MIX}")
+    return mixes.parse_mix(_FIXED_MIX)
+  say(f"   {found.verdict}")
+  return found.mix
 
 
 def _fit(

@@ -1,0 +1,1 @@
+"""What `liquid_tf.profile` measures and works out."""

@@ -1,0 +1,201 @@
+"""From costs and verified rates to advice in words and rows."""
+
+import dataclasses
+from typing import Any
+
+from liquid_tf._profile import model, noise, planner
+from liquid_tf._profile.measure import describe
+
+_LIMITS = {"load": "the disk", "decode": "decoding"}
+
+
+def what_if(costs: model.Costs, machine: model.Machine) -> list[dict[str, Any]]:
+  """The best mix on other machines.
+
+  Returns:
+    `change`, `mix`, `predicted` images per second, and `gain` over this machine's best.
+  """
+  base = planner.worthwhile(costs, machine)
+  changes = [
+    ("twice the processors", {"processors": 2 * machine.processors}),
+    ("twice the disk", {"disk": 2 * machine.disk}),
+    ("half the disk", {"disk": machine.disk / 2}),
+  ]
+  if machine.cache_share is not None:
+    double = min(1.0, 2 * machine.cache_share)
+    changes.append((f"{double:.0%} cached", {"cache_share": double}))
+  else:
+    more = max(machine.cache_bytes, 4 << 30)
+    changes.append(
+      (
+        f"{more / 2**30:.1f} GiB more of memory",
+        {"cache_bytes": machine.cache_bytes + more},
+      )
+    )
+  rows = []
+  for change, values in changes:
+    choice = planner.worthwhile(costs, dataclasses.replace(machine, **values))
+    rows.append(
+      {
+        "change": change,
+        "mix": choice.mix,
+        "predicted": choice.prediction.throughput,
+        "gain": choice.prediction.throughput / base.prediction.throughput,
+      }
+    )
+  return rows
+
+
+def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
+  """Whether memory is better spent on encoded bytes or on decoded pixels.
+
+  Returns:
+    `better` ("encoded" or "pixels"), and for each of them its `mix`, `predicted`
+    images per second and `hit_ratio`. None where there is no cache, where it is given
+    as a share of the dataset, or where the cost of a copy is not known.
+  """
+  if not machine.cache_bytes or not machine.copy_seconds:
+    return None
+  result: dict[str, Any] = {}
+  for kind in ("encoded", "pixels"):
+    choice = planner.worthwhile(costs, dataclasses.replace(machine, cache_as=kind))
+    result[kind] = {
+      "mix": choice.mix,
+      "predicted": choice.prediction.throughput,
+      "hit_ratio": choice.prediction.hit_ratio,
+    }
+  # Encoded where it makes no difference.
+  better = (
+    result["pixels"]["predicted"] > planner.WORTH * result["encoded"]["predicted"]
+  )
+  return {"better": "pixels" if better else "encoded", **result}
+
+
+def converting(
+  costs: model.Costs, machine: model.Machine, mix: model.Mix
+) -> dict[str, float]:
+  """What converting the whole set takes: `bytes` and `seconds`."""
+  parts = model.shares(mix)
+  seconds = sum(share * costs[name].encode_seconds for name, share in parts.items())
+  return {
+    "bytes": model.mean_bytes(costs, mix) * machine.samples,
+    "seconds": seconds * machine.samples,
+  }
+
+
+@dataclasses.dataclass(frozen=True)
+class Gain:
+  """How many times faster a mix is than the best single format.
+
+  Attributes:
+    interval: with 95% confidence.
+    measured: False where memory has some of the images: runs have no cache, so then it
+      is predicted, with the same relative interval around what was measured.
+  """
+
+  interval: noise.Interval
+  measured: bool
+
+
+def gain(
+  costs: model.Costs,
+  machine: model.Machine,
+  choice: planner.Choice,
+  single: planner.Choice,
+  measured: noise.Interval | None,
+) -> Gain | None:
+  """The gain of a mix; None where it is the single format itself.
+
+  Args:
+    costs: of each format.
+    machine: with its cache.
+    choice: the mix.
+    single: the best single format.
+    measured: the ratio of runs without a cache.
+  """
+  if measured is None:
+    return None
+  if not choice.prediction.hit_ratio and not single.prediction.hit_ratio:
+    return Gain(measured, True)
+  plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
+  without = [model.predict(costs, plain, c.mix).throughput for c in (choice, single)]
+  ratio = choice.prediction.throughput / single.prediction.throughput
+  # What the model has wrong without a cache, it will have wrong with one.
+  wrong = measured.mean / (without[0] / without[1])
+  values = (ratio * wrong * v / measured.mean for v in dataclasses.astuple(measured))
+  return Gain(noise.Interval(*values), False)
+
+
+def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) -> str:
+  """The advice in one sentence.
+
+  Args:
+    choice: the mix in question.
+    single: the best single format.
+    found: how many times faster the mix is; None where it is the single format.
+  """
+  (name,) = single.mix
+  limit = choice.prediction.limit
+  limit = _LIMITS.get(limit, limit)
+  if found is None:
+    return (
+      f"{name} alone is best: {single.prediction.throughput:.0f} images/s predicted, "
+      f"with {limit} as the limit; no mix is predicted to be "
+      f"{planner.WORTH - 1:.0%} faster."
+    )
+  mix, times = describe(choice.mix), found.interval
+  how = "measured" if found.measured else "predicted"
+  text = f"{times.mean:.2f} times ({times.low:.2f} to {times.high:.2f}, 95%)"
+  if times.mean < 1:
+    return f"{name} alone is best: the mix {mix} was {how} at {text} its speed."
+  if len(choice.mix) == 1:
+    return f"{mix} alone is best: {how} at {text} the speed of {name} alone."
+  doubt = ", which may be no gain at all" if times.low < 1 else ""
+  return (
+    f"Mix {mix}: {how} at {text} the speed of {name}, the best single format{doubt}; "
+    f"{choice.prediction.throughput:.0f} images/s predicted."
+  )
+
+
+def training(
+  consumer: float, choice: planner.Choice, single: planner.Choice, mean: float | None
+) -> dict[str, Any]:
+  """Whether any of it matters to a training.
+
+  Args:
+    consumer: images per second that the training takes by itself.
+    choice: what is advised.
+    single: the best single format.
+    mean: images per second that stock tf.data gives, or None.
+
+  Returns:
+    `images_per_s` of the training, `matters`, and `sentence`.
+  """
+  (name,) = single.mix
+  ours, alone = choice.prediction.throughput, single.prediction.throughput
+  slowest = min(alone, mean) if mean is not None else alone
+  if slowest >= consumer:
+    sentence = (
+      f"None of it matters: the training takes {consumer:.0f} images/s, and even the "
+      f"slowest of these pipelines gives {slowest:.0f}."
+    )
+  elif ours >= consumer > alone:
+    sentence = (
+      f"The mix matters: the training takes {consumer:.0f} images/s, {name} alone "
+      f"gives {alone:.0f} and would hold it up; the mix gives {ours:.0f}."
+    )
+  elif alone >= consumer:
+    sentence = (
+      f"The mix does not matter: the training takes {consumer:.0f} images/s, and "
+      f"{name} alone gives {alone:.0f}; stock tf.data's {slowest:.0f} would hold it up."
+    )
+  else:
+    sentence = (
+      f"The training takes {consumer:.0f} images/s and is held up in any case: the mix "
+      f"gives {ours:.0f}, {name} alone {alone:.0f}."
+    )
+  return {
+    "images_per_s": consumer,
+    "matters": slowest < consumer,
+    "sentence": sentence,
+  }

@@ -1,0 +1,155 @@
+"""Finding a mix by either strategy, and running it beside what else there is."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from liquid_tf._profile import measure, model, noise, planner, search, stock
+from liquid_tf._profile.probe import Pipeline, Setting
+from liquid_tf.manifest import Manifest
+
+STRATEGIES = ("lp", "search")
+
+
+def choose(
+  setting: Setting,
+  costs: model.Costs,
+  machine: model.Machine,
+  strategy: str,
+  trials: int,
+  say: Callable[[str], None],
+) -> tuple[planner.Choice, list[dict[str, Any]]]:
+  """Finds the mix that should be fastest.
+
+  Args:
+    setting: what all runs have alike.
+    costs: of each format.
+    machine: what there is to spend.
+    strategy: "lp" computes a mix of any number of formats from their costs; "search" is
+      the paper's, over mixes in tenths of the largest format and the one that goes best
+      with it.
+    trials: runs of each mix that is measured.
+    say: receives a line of progress.
+
+  Returns:
+    The choice, and the mixes that were measured: `mix`, `load`, `decode`, `throughput`
+    and `predicted` images per second of each.
+
+  Raises:
+    TooNoisyError: runs disagree too much.
+  """
+  if strategy == "lp" or len(costs) < 2:
+    return planner.best_mix(costs, machine), []
+  raw = max(costs, key=lambda name: costs[name].stored_bytes)
+  found = planner.best_pair(costs, machine, raw)
+  if found is None:
+    return planner.best_single(costs, machine), []
+  encoded, _ = found
+  rows = []
+
+  def run(tenths: int) -> search.Rates:
+    mix = _tenths(encoded, raw, tenths)
+    rates = measure.mix_rates(setting, mix, trials)
+    # Runs have no cache, so neither has what they are compared with.
+    plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
+    predicted = model.predict(costs, plain, mix).throughput
+    rows.append({"mix": mix, **rates._asdict(), "predicted": predicted})
+    say(
+      f"{measure.describe(mix)}: loads {rates.load:.0f} images/s, decodes "
+      f"{rates.decode:.0f}, both {rates.throughput:.0f}"
+    )
+    return rates
+
+  say(f"searching mixes of {encoded} and {raw}")
+  best, _ = search.search(run)
+  mix = _tenths(encoded, raw, best)
+  choice = planner.Choice(mix, machine.cache_as, model.predict(costs, machine, mix))
+  return choice, rows
+
+
+def _tenths(encoded: str, raw: str, tenths: int) -> dict[str, float]:
+  parts = {encoded: tenths, raw: search.STEPS - tenths}
+  return {name: part / search.STEPS for name, part in parts.items() if part}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verified:
+  """Whole pipelines without a cache, run in turn.
+
+  Attributes:
+    mix: images per second of the advised mix, a value a round; empty where it is a
+      single format.
+    single: of the best single format.
+    stock: of stock tf.data; empty where it was not measured.
+    stock_format: of its files, or None.
+    stock_skipped: why it was not measured, or None.
+    stock_bytes: that were written for it.
+  """
+
+  mix: list[float]
+  single: list[float]
+  stock: list[float]
+  stock_format: str | None
+  stock_skipped: str | None
+  stock_bytes: int
+
+  @property
+  def gain(self) -> noise.Interval | None:
+    """How many times faster the mix is than the single format."""
+    return noise.ratio(self.mix, self.single) if self.mix else None
+
+
+def verify(
+  setting: Setting,
+  manifest: Manifest,
+  files: str,
+  advised: planner.Choice,
+  single: planner.Choice,
+  trials: int,
+  say: Callable[[str], None],
+) -> Verified:
+  """Runs the advised mix, the best single format and stock tf.data, turn about.
+
+  Args:
+    setting: what all runs have alike.
+    manifest: of the replicated sample.
+    files: an empty directory for the files of stock tf.data.
+    advised: what the advice will be.
+    single: the best single format.
+    trials: rounds, at least 2; more where they disagree.
+    say: receives a line of progress.
+
+  Raises:
+    TooNoisyError: they go on disagreeing.
+  """
+  say("running the advised mix, the best single format, and stock tf.data, in turn")
+  pipelines = {"single": Pipeline(setting, single.mix, "both")}
+  if advised.mix != single.mix:
+    pipelines["mix"] = Pipeline(setting, advised.mix, "both")
+  skipped = stock.why_not(manifest, list(manifest["formats"]))
+  peer = None
+  if skipped is None:
+    name = next(n for n in stock.FORMATS if n in manifest["formats"])
+    peer = stock.Stock(
+      manifest, name, files, setting.batch_size, setting.threads, setting.image
+    )
+  rates: dict[str, list[float]] = {"mix": [], "single": [], "stock": []}
+  while True:
+    for _ in range(trials):
+      for key, pipeline in pipelines.items():
+        rates[key].append(pipeline.run().images_per_s)
+      if peer is not None:
+        rates["stock"].append(peer.run(setting.seconds))
+    worst = max(noise.doubt(rates[key]) for key in pipelines)
+    if worst <= noise.MOST_DOUBT or len(rates["single"]) >= noise.MORE * trials:
+      break
+    say(f"these medians are known to {worst:.0%} only: once more")
+  for key, choice in (("single", single), ("mix", advised)):
+    if key in pipelines:
+      noise.check(measure.describe(choice.mix), rates[key])
+  return Verified(
+    **rates,
+    stock_format=None if peer is None else name,
+    stock_skipped=skipped,
+    stock_bytes=0 if peer is None else peer.bytes,
+  )

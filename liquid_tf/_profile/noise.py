@@ -1,0 +1,92 @@
+"""What repeated measurements say, and when they say too little."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Sequence
+
+# Student's t for 95% (two-sided), by degrees of freedom; beyond them the normal's.
+_T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+_T95 += (2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09)
+_NORMAL95 = 1.96
+
+# Where runs disagree there are more of them, at most so many times as were asked for.
+MORE = 3
+
+# A median that is known no better than to this share of it is nothing to advise by.
+MOST_DOUBT = 0.2
+
+# A median's 95% interval reaches so many times the distance of the quartiles, over the
+# square root of the number of runs, to both sides. It is 1.96 standard errors, each
+# 1.253 standard deviations over that root, and of those the distance is 1.349.
+_REACH = 1.96 * 1.253 / 1.349
+
+
+class TooNoisyError(Exception):
+  """Measurements disagree too much to advise; the message says which, and how much."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+  """A mean and where it lies with 95% confidence."""
+
+  mean: float
+  low: float
+  high: float
+
+  @property
+  def relative(self) -> float:
+    """Half of the width, as a share of the mean."""
+    return (self.high - self.low) / 2 / self.mean if self.mean else math.inf
+
+
+def interval(values: Sequence[float]) -> Interval:
+  """The mean of independent values, with Student's interval; one value has no end."""
+  mean = statistics.fmean(values)
+  if len(values) < 2:
+    return Interval(mean, -math.inf, math.inf)
+  half = _t95(len(values)) * statistics.stdev(values) / math.sqrt(len(values))
+  return Interval(mean, mean - half, mean + half)
+
+
+def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
+  """How many times larger one is than the other, from values measured in turn.
+
+  Args:
+    over: one value a round, positive.
+    under: one value a round, positive.
+  """
+  logs = interval([math.log(a / b) for a, b in zip(over, under, strict=True)])
+  return Interval(*(_exp(value) for value in (logs.mean, logs.low, logs.high)))
+
+
+def doubt(values: Sequence[float]) -> float:
+  """Half of the median's 95% interval, as a share of the median."""
+  if len(values) < 2:
+    return math.inf
+  quartiles = statistics.quantiles(values, n=4, method="inclusive")
+  half = _REACH * (quartiles[2] - quartiles[0]) / math.sqrt(len(values))
+  return half / statistics.median(values)
+
+
+def check(name: str, values: Sequence[float]) -> None:
+  """Raises TooNoisyError where runs of one thing disagree too much."""
+  found = doubt(values)
+  if found > MOST_DOUBT:
+    listed = ", ".join(f"{value:.1f}" for value in values)
+    raise TooNoisyError(
+      f"no advice: runs of {name} gave {listed} images/s, whose median is known to "
+      f"{found:.0%} only, not to {MOST_DOUBT:.0%}: end what else runs on this machine, "
+      "or measure longer (trials=, --trials)"
+    )
+
+
+def _t95(count: int) -> float:
+  return _T95[count - 2] if count - 2 < len(_T95) else _NORMAL95
+
+
+def _exp(value: float) -> float:
+  try:
+    return math.exp(value)
+  except OverflowError:
+    return math.inf

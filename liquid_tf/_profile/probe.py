@@ -1,0 +1,135 @@
+"""Short runs of the real runtime: loading, decoding, or both."""
+
+import dataclasses
+import time
+from typing import Any
+
+import tensorflow as tf
+
+import liquid_tf
+from liquid_tf._bench import epochs, process
+from liquid_tf._convert.mix import TARGETS
+from liquid_tf._profile.model import Mix
+
+# The memory that nothing exceeds: the decode stage wants all of the sample in it.
+_UNBOUNDED = 1 << 62
+
+# Batches that are decoded ahead, and those that do not count at the beginning of a run.
+_LOOKAHEAD = 2
+_WARM_UP = 4
+_LEAST_BATCHES = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+  """What all runs have alike.
+
+  Attributes:
+    short: path of the replicated sample.
+    long: path of the same, repeated.
+    batch_size: images in a batch.
+    threads: that decode at once.
+    memory: budget of a pipeline in bytes.
+    seconds: that a run lasts at least.
+    image: of `liquid_tf.dataset`: what becomes of an image.
+  """
+
+  short: str
+  long: str
+  batch_size: int
+  threads: int
+  memory: int
+  seconds: float
+  image: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+  """What one run showed, in its steady part.
+
+  Attributes:
+    images_per_s: delivered.
+    cpu_seconds: of one processor, for an image, all threads of this process together.
+    disk_bytes_per_s: by the kernel's count; None where it does not count.
+  """
+
+  images_per_s: float
+  cpu_seconds: float
+  disk_bytes_per_s: float | None
+
+
+class Pipeline:
+  """One stage of a mix, which can be run again and again.
+
+  A stage is "load", which delivers stored bytes; "decode", with every record in memory;
+  or "both". Nothing is cached but for "decode", and nothing is shuffled: reads and
+  decoding are the same, and no buffer has to be filled first.
+
+  Args:
+    setting: what all runs have alike.
+    mix: weights of formats, named as for `convert`.
+    stage: which.
+  """
+
+  def __init__(self, setting: Setting, mix: Mix, stage: str):
+    decode = stage == "decode"
+    mix = {TARGETS[name][0]: weight for name, weight in mix.items()}
+    image = {} if stage == "load" else setting.image
+    self._setting = setting
+    self._stage = stage
+    dataset = liquid_tf.dataset(
+      setting.short if decode else setting.long,
+      setting.batch_size,
+      mix=mix,
+      shuffle=False,
+      cache="100%" if decode else 0,
+      memory=_UNBOUNDED if decode else setting.memory,
+      features=["image"],
+      decode="none" if stage == "load" else "cpu",
+      lookahead=_LOOKAHEAD,
+      parallelism=setting.threads,
+      **image,
+    )
+    self._stats = liquid_tf.stats(dataset)
+    self._epoch = int(dataset.cardinality())
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    self._dataset = epochs.with_threads(dataset, setting.threads).with_options(options)
+    self._iterator = None
+
+  def run(self) -> Run:
+    """Draws batches for the setting's seconds; the first ones do not count."""
+    if self._iterator is None or self._stage != "decode":
+      self._iterator = iter(self._dataset.repeat())
+      if self._stage == "decode":
+        self._skip(self._epoch)
+    self._skip(_WARM_UP)
+    disk, cpu = process.disk_bytes(), time.process_time()
+    begin = time.perf_counter()
+    batches, images, seconds = 0, 0, 0.0
+    while batches < _LEAST_BATCHES or seconds < self._setting.seconds:
+      images += _size(next(self._iterator))
+      batches += 1
+      seconds = time.perf_counter() - begin
+    cpu = time.process_time() - cpu
+    read = process.disk_bytes()
+    if self._stage != "decode":
+      # Its reads ahead would slow down what is measured next.
+      self._iterator = None
+    return Run(
+      images_per_s=images / seconds,
+      cpu_seconds=cpu / images,
+      disk_bytes_per_s=None if disk is None else (read - disk) / seconds,
+    )
+
+  def reading(self) -> dict[str, str]:
+    """What each format was read with, as `liquid_tf.stats` says."""
+    return self._stats.summary()["reading"]
+
+  def _skip(self, batches: int) -> None:
+    for _ in range(batches):
+      next(self._iterator)
+
+
+def _size(element: dict[str, tf.Tensor]) -> int:
+  return int(tf.nest.flatten(element)[0].shape[0])

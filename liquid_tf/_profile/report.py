@@ -1,0 +1,221 @@
+"""A profile as one page of HTML that needs nothing else."""
+
+import html
+import statistics
+from typing import Any
+
+from liquid_tf._profile import figures
+from liquid_tf._profile.measure import describe
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a202c; background: #fff;
+  margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem 3rem; }
+h1 { font-size: 1.5rem; margin: 0 0 .25rem; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+p { max-width: 45rem; }
+.source { color: #4a5568; overflow-wrap: anywhere; margin-top: 0; }
+.verdict { font-size: 1.2rem; background: #e6f4f1; border-left: .3rem solid #4c9a8a;
+  padding: .8rem 1rem; max-width: none; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem .3rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid #e2e8f0; }
+th:first-child, td:first-child { text-align: left; }
+th { font-weight: 600; vertical-align: bottom; }
+img { max-width: 100%; height: auto; display: block; }
+footer { margin-top: 2rem; color: #4a5568; font-size: .85rem; overflow-wrap: anywhere; }
+"""
+
+
+def render(data: dict[str, Any]) -> str:
+  """The page.
+
+  Args:
+    data: of a profile.
+
+  Returns:
+    HTML with its style and plots inside; no script, and nothing that is fetched.
+  """
+  parts = [
+    f"<h1>Which formats, in what mix: {_text(describe(data['mix']))}</h1>",
+    f'<p class="source">{data["samples"]} images of {_text(data["source"])}; '
+    f"{data['sampled']} of them were looked at.</p>",
+    f'<p class="verdict">{_text(data["verdict"])}</p>',
+    _training(data),
+    "<h2>The mix curve</h2>",
+    _image(figures.curve(data), "images per second along the mixes"),
+    "<p>Images per second that loading and decoding allow, predicted from what each "
+    "format costs; a pipeline gets at most the lower of both.</p>",
+    "<h2>What is used</h2>",
+    _image(figures.triangles(data), "use of processors and disk, by format"),
+    "<p>At full speed: shares of the processors and of the disk that are busy, and "
+    "images per second as a share of the best mix. A short corner is a resource that "
+    "waits for the others.</p>",
+    "<h2>What each format costs</h2>",
+    _formats(data),
+    _disk(data),
+    "<h2>Run in turn, without a cache</h2>",
+    _verified(data),
+    "<h2>On another machine</h2>",
+    _what_if(data),
+    _memory(data),
+    "<h2>Converting</h2>",
+    f"<p>{_size(data['convert']['bytes'])} on the disk, and about "
+    f"{_duration(data['convert']['seconds'])} of this machine.</p>",
+    _footer(data),
+  ]
+  body = "\n".join(part for part in parts if part)
+  return (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f"<title>Profile of {_text(data['source'])}</title>\n<style>{_STYLE}</style>\n"
+    f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+  )
+
+
+def _training(data: dict[str, Any]) -> str:
+  training = data["training"]
+  return f"<p>{_text(training['sentence'])}</p>" if training else ""
+
+
+def _formats(data: dict[str, Any]) -> str:
+  rows = []
+  for name, entry in data["formats"].items():
+    rows.append(
+      [
+        name,
+        _size(entry["bytes"]),
+        f"{entry['bytes'] / data['pixel_bytes']:.3f}",
+        f"{entry['load']:.0f}",
+        f"{entry['decode']:.0f}",
+        f"{1000 * entry['decode_cpu_seconds']:.2f}",
+        f"{entry['predicted']:.0f}",
+        _size(entry["dataset_bytes"]),
+        "yes" if entry["lossless"] else "no",
+      ]
+    )
+  head = ["format", "an image", "of raw", "loads /s", "decodes /s", "CPU ms an image"]
+  return _table([*head, "predicted /s", "the dataset", "lossless"], rows)
+
+
+def _disk(data: dict[str, Any]) -> str:
+  blocks = data["disk"]
+  if blocks is None:
+    return "<p>Reads of the disk cannot be counted here: it may be memory.</p>"
+  rates = ", ".join(
+    f"{rate / 1e6:.0f} MB/s by {int(block) >> 10} KiB" for block, rate in blocks.items()
+  )
+  return f"<p>The disk, past the page cache: {rates}.</p>"
+
+
+def _verified(data: dict[str, Any]) -> str:
+  found = data["verified"]
+  rows = [
+    (describe(found["advised"]), found["mix"], found["predicted"]),
+    (f"{data['best_single']['format']} alone", found["single"], None),
+    (f"stock tf.data, {found['stock_format']} files", found["stock"], None),
+  ]
+  if found["advised"] == {data["best_single"]["format"]: 1.0}:
+    del rows[1]
+  text = _table(
+    ["pipeline", "images/s", "least", "most", "predicted"],
+    [
+      [
+        name,
+        f"{statistics.median(runs):.0f}",
+        f"{min(runs):.0f}",
+        f"{max(runs):.0f}",
+        "" if predicted is None else f"{predicted:.0f}",
+      ]
+      for name, runs, predicted in rows
+      if runs
+    ],
+  )
+  if found["stock_skipped"]:
+    text += f"<p>Stock tf.data was not run: {_text(found['stock_skipped'])}.</p>"
+  return text
+
+
+def _what_if(data: dict[str, Any]) -> str:
+  rows = [["this one", describe(data["mix"]), f"{data['predicted']:.0f}", "1.00"]]
+  rows += [
+    [
+      row["change"],
+      describe(row["mix"]),
+      f"{row['predicted']:.0f}",
+      f"{row['gain']:.2f}",
+    ]
+    for row in data["what_if"]
+  ]
+  return _table(["machine", "best mix", "images/s, predicted", "times"], rows)
+
+
+def _memory(data: dict[str, Any]) -> str:
+  memory = data["memory"]
+  if memory is None:
+    return ""
+  rows = [
+    [
+      kind,
+      describe(memory[kind]["mix"]),
+      f"{memory[kind]['hit_ratio']:.0%}",
+      f"{memory[kind]['predicted']:.0f}",
+    ]
+    for kind in ("encoded", "pixels")
+  ]
+  words = {"encoded": "encoded bytes", "pixels": "decoded pixels"}
+  return (
+    "<h2>Memory</h2>"
+    + _table(["kept in memory", "best mix", "hits", "images/s, predicted"], rows)
+    + f"<p>{_size(data['cache']['bytes'])} are better spent on "
+    f"{words[memory['better']]}.</p>"
+  )
+
+
+def _footer(data: dict[str, Any]) -> str:
+  setting, evidence = data["setting"], data["evidence"]
+  disk = evidence["disk"]
+  where = f"{disk['filesystem']} on {disk['device']}" if disk else "an unknown disk"
+  versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
+  return (
+    f"<footer>Batches of {setting['batch_size']}, {setting['threads']} threads, runs "
+    f"of {setting['seconds']:g} s, {setting['trials']} at least; "
+    f"{_text(evidence['cpu'] or 'unknown processor')}, {evidence['cpus']} processors, "
+    f"{_text(where)}; load before: {evidence['load_before']}. {_text(versions)}. "
+    f"Profiled in {data['seconds']:.0f} s; {_size(data['written_bytes'])} were written "
+    "and removed.</footer>"
+  )
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+  def row(cells: list[str], tag: str) -> str:
+    inner = "".join(f"<{tag}>{_text(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{inner}</tr>"
+
+  body = "\n".join(row(cells, "td") for cells in rows)
+  return f'<div class="wide"><table>\n{row(head, "th")}\n{body}\n</table></div>'
+
+
+def _image(figure: Any, alternative: str) -> str:
+  return f'<img src="{figures.data_uri(figure)}" alt="{_text(alternative)}">'
+
+
+def _text(value: str) -> str:
+  return html.escape(str(value))
+
+
+def _size(count: float) -> str:
+  for unit in ("B", "KB", "MB", "GB"):
+    if count < 1000:
+      return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+    count /= 1000
+  return f"{count:.1f} TB"
+
+
+def _duration(seconds: float) -> str:
+  if seconds < 120:
+    return f"{seconds:.0f} seconds"
+  if seconds < 7200:
+    return f"{seconds / 60:.0f} minutes"
+  return f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,188 @@
+"""The JSON object of a profile."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._profile import advice, measure, model, noise, planner, sample
+from liquid_tf._profile.choose import Verified
+from liquid_tf._profile.probe import Run, Setting
+from liquid_tf._profile.search import STEPS
+
+SCHEMA = 1
+
+
+def build(
+  *,
+  encoded: sample.Encoded,
+  costs: model.Costs,
+  runs: Mapping[str, Mapping[str, Sequence[Run]]],
+  machine: model.Machine,
+  blocks: Mapping[int, float] | None,
+  advised: planner.Choice,
+  single: planner.Choice,
+  measured: Sequence[Mapping[str, Any]],
+  verified: Verified,
+  setting: Setting,
+  options: Any,
+  written: int,
+) -> dict[str, Any]:
+  """Puts together what was measured and what follows from it.
+
+  Rates are images per second, times seconds of one processor for an image, sizes bytes.
+  """
+  plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
+  gain = advice.gain(costs, machine, advised, single, verified.gain)
+  # What comes out slower than one format is not advised.
+  final = single if gain is not None and gain.interval.mean < 1 else advised
+  stock = statistics.median(verified.stock) if verified.stock else None
+  (name,) = single.mix
+  return {
+    "schema": SCHEMA,
+    "samples": machine.samples,
+    "sampled": encoded.images,
+    "pixel_bytes": machine.pixel_bytes,
+    "formats": {
+      name: _format(name, cost, runs[name], encoded, machine, costs, setting)
+      for name, cost in costs.items()
+    },
+    "disk": None if blocks is None else {str(k): v for k, v in blocks.items()},
+    "strategy": options.strategy,
+    "measured": [dict(row) for row in measured],
+    "mix": dict(final.mix),
+    "predicted": final.prediction.throughput,
+    "limit": final.prediction.limit,
+    "hit_ratio": final.prediction.hit_ratio,
+    "best_single": {"format": name, "predicted": single.prediction.throughput},
+    "verified": {
+      "advised": dict(advised.mix),
+      "mix": verified.mix or verified.single,
+      "predicted": model.predict(costs, plain, advised.mix).throughput,
+      "single": verified.single,
+      "stock": verified.stock,
+      "stock_format": verified.stock_format,
+      "stock_skipped": verified.stock_skipped,
+    },
+    "gain": None
+    if gain is None
+    else {**dataclasses.asdict(gain.interval), "measured": gain.measured},
+    "verdict": advice.verdict(advised, single, gain),
+    "curve": _curve(costs, machine, final),
+    "utilisation": _utilisation(costs, machine, final),
+    "what_if": advice.what_if(costs, machine),
+    "memory": advice.memory(costs, machine),
+    "convert": advice.converting(costs, machine, final.mix),
+    "training": None
+    if options.step_ms is None
+    else advice.training(
+      options.batch_size * 1000 / options.step_ms, final, single, stock
+    ),
+    "cache": {"bytes": machine.cache_bytes, "share": machine.cache_share},
+    "setting": {
+      "batch_size": setting.batch_size,
+      "threads": setting.threads,
+      "trials": options.trials,
+      "seconds": options.seconds,
+      "reserve": options.reserve,
+      "image": setting.image,
+    },
+    "written_bytes": written,
+  }
+
+
+def _format(
+  name: str,
+  cost: model.FormatCost,
+  runs: Mapping[str, Sequence[Run]],
+  encoded: sample.Encoded,
+  machine: model.Machine,
+  costs: model.Costs,
+  setting: Setting,
+) -> dict[str, Any]:
+  size = noise.interval(encoded.stored_bytes[name])
+  return {
+    "bytes": cost.stored_bytes,
+    "bytes_interval": None if math.isinf(size.low) else [size.low, size.high],
+    "load": 1 / cost.load_seconds,
+    "load_runs": measure.rates(runs["load"]),
+    "load_cpu_seconds": cost.load_cpu_seconds * setting.threads,
+    "decode": 1 / cost.decode_seconds,
+    "decode_runs": measure.rates(runs["decode"]),
+    "decode_cpu_seconds": statistics.median(r.cpu_seconds for r in runs["decode"]),
+    "encode_seconds": cost.encode_seconds,
+    "dataset_bytes": cost.stored_bytes * machine.samples,
+    "predicted": model.predict(costs, machine, {name: 1}).throughput,
+    "lossless": cost.lossless,
+  }
+
+
+def _curve(
+  costs: model.Costs, machine: model.Machine, choice: planner.Choice
+) -> dict[str, Any]:
+  """Predicted rates along the mixes of two formats.
+
+  Returns:
+    `encoded` and `raw`, the smaller and the larger format, and `points`: `share` of
+    raw, `load`, `decode`, `throughput`. No points where there is one format only.
+  """
+  pair = _pair(costs, choice)
+  if len(pair) < 2:
+    return {"encoded": pair[0], "raw": None, "points": []}
+  encoded, raw = pair
+  points = []
+  for tenths in range(STEPS + 1):
+    share = tenths / STEPS
+    found = model.predict(costs, machine, {encoded: 1 - share, raw: share})
+    points.append(
+      {
+        "share": share,
+        "load": _finite(found.load),
+        "decode": _finite(found.decode),
+        "throughput": found.throughput,
+      }
+    )
+  return {"encoded": encoded, "raw": raw, "points": points}
+
+
+def _utilisation(
+  costs: model.Costs, machine: model.Machine, choice: planner.Choice
+) -> list[dict[str, Any]]:
+  """What each format, and the mix, use at full speed (Liquid, APSys '23, figure 2).
+
+  Returns:
+    `mix`, and shares from 0 to 1: `disk` and `processors` that are busy, `throughput`
+    of the best mix's.
+  """
+  mixes = [{name: 1.0} for name in costs]
+  if choice.mix not in mixes:
+    mixes.append(dict(choice.mix))
+  found = [model.predict(costs, machine, mix) for mix in mixes]
+  best = max(prediction.throughput for prediction in found)
+  return [
+    {
+      "mix": mix,
+      "disk": prediction.throughput / prediction.load,
+      "processors": prediction.throughput / prediction.decode,
+      "throughput": prediction.throughput / best,
+    }
+    for mix, prediction in zip(mixes, found)
+  ]
+
+
+def _pair(costs: model.Costs, choice: planner.Choice) -> list[str]:
+  """The mix's two main formats, or its only one and what is least like it; by size."""
+  size = {name: cost.stored_bytes for name, cost in costs.items()}
+  pair = sorted(choice.mix, key=choice.mix.__getitem__)[-2:]
+  if len(pair) == 1:
+    others = [name for name in costs if name not in pair]
+    pair += sorted(others, key=lambda name: abs(size[name] - size[pair[0]]))[-1:]
+  return sorted(pair, key=size.__getitem__)
+
+
+def _finite(rate: float) -> float | None:
+  """JSON knows no infinity."""
+  return rate if np.isfinite(rate) else None

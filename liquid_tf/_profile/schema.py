@@ -1,0 +1,57 @@
+"""What a profile's file must hold, for whoever reads it back."""
+
+import json
+import math
+from typing import Any
+
+from liquid_tf._convert import mix as mixes
+from liquid_tf._profile.result import SCHEMA
+
+# A profile is some dozen kilobytes.
+MOST_BYTES = 16 << 20
+
+_KEYS = ("schema", "formats", "measured", "mix", "predicted", "best_single", "verdict")
+
+
+def parse(contents: bytes, path: str) -> dict[str, Any]:
+  """Reads a profile.
+
+  Args:
+    contents: of the file.
+    path: its name, for errors.
+
+  Raises:
+    ValueError: it is none; the message says what is wrong.
+  """
+  if len(contents) > MOST_BYTES:
+    raise ValueError(f"{path} is no profile: it has more than {MOST_BYTES} bytes")
+  try:
+    data = json.loads(contents)
+  except (ValueError, RecursionError) as error:
+    raise ValueError(f"{path} is no profile: it is not JSON: {error}") from error
+  if not isinstance(data, dict):
+    raise ValueError(f"{path} is no profile: it must be an object")
+  missing = [key for key in _KEYS if key not in data]
+  if missing:
+    raise ValueError(
+      f"{path} is no profile: it has no {missing[0]!r}; make one with tools.profile "
+      "--output"
+    )
+  if data["schema"] != SCHEMA:
+    raise ValueError(
+      f"{path} has schema {data['schema']!r}, and this version reads {SCHEMA}: make it "
+      "again"
+    )
+  _check_mix(data["mix"], path)
+  return data
+
+
+def _check_mix(mix: Any, path: str) -> None:
+  if not isinstance(mix, dict) or not all(
+    isinstance(share, (int, float)) and math.isfinite(share) for share in mix.values()
+  ):
+    raise ValueError(f"{path}: mix ({mix!r}) must give shares of formats")
+  try:
+    mixes.parse_mix(mix)
+  except ValueError as error:
+    raise ValueError(f"{path}: {error}") from error

@@ -1,0 +1,117 @@
+"""The same images as files, through tf.data as its guide advises."""
+
+import os
+import pathlib
+import time
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+import liquid_tf
+from liquid_tf._bench import epochs, process
+from liquid_tf.manifest import Manifest
+
+# What TensorFlow itself decodes, what is smallest first.
+FORMATS = ("jpeg", "png", "bmp")
+
+_REPEATS = 1 << 16
+_LEAST_IMAGES = 32
+
+
+class Stock:
+  """Files of one format, shuffled, read, decoded and batched by stock tf.data.
+
+  Each file is dropped from the page cache before it is read again, as it is of a set
+  that memory does not hold.
+
+  Args:
+    manifest: of the replicated sample.
+    format_name: of FORMATS.
+    folder: an empty directory for the files.
+    batch_size: images in a batch.
+    threads: of tf.data.
+    image: of `liquid_tf.dataset`: what becomes of an image.
+  """
+
+  def __init__(
+    self,
+    manifest: Manifest,
+    format_name: str,
+    folder: str,
+    batch_size: int,
+    threads: int,
+    image: dict[str, Any],
+  ):
+    self._folder = folder
+    self.bytes = _extract(manifest, format_name, folder)
+    files = sorted(str(path) for path in pathlib.Path(folder).iterdir())
+    self._files = len(files)
+
+    def load(file: tf.Tensor) -> tf.Tensor:
+      pixels = tf.io.decode_image(tf.io.read_file(file), expand_animations=False)
+      pixels = tf.ensure_shape(pixels, manifest["features"]["image"]["shape"])
+      if image.get("crop"):
+        pixels = tf.image.random_crop(pixels, [*image["crop"], pixels.shape[2]])
+      if image.get("image_size"):
+        pixels = tf.image.resize(pixels, image["image_size"])
+        pixels = tf.saturate_cast(tf.round(pixels), tf.uint8)
+      return pixels
+
+    dataset = tf.data.Dataset.from_tensor_slices(files)
+    dataset = dataset.shuffle(len(files)).repeat(_REPEATS)
+    dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
+    if image.get("ragged"):
+      dataset = dataset.ragged_batch(batch_size)
+    else:
+      dataset = dataset.batch(batch_size)
+    self._dataset = epochs.with_threads(dataset.prefetch(tf.data.AUTOTUNE), threads)
+    self._iterator = iter(self._dataset)
+    self._draw(0, 2 * self._files)  # Until tf.data has tuned itself.
+
+  def run(self, seconds: float) -> float:
+    """Images per second, over `seconds` at least."""
+    return self._draw(seconds, _LEAST_IMAGES)
+
+  def _draw(self, least_seconds: float, least_images: int) -> float:
+    images, since, spent = 0, self._files, 0.0
+    while images < least_images or spent < least_seconds:
+      if since >= self._files // 2:
+        process.drop_from_page_cache(self._folder)
+        since = 0
+      begin = time.perf_counter()
+      batch = next(self._iterator)
+      spent += time.perf_counter() - begin
+      count = int(batch.shape[0])
+      images += count
+      since += count
+    return images / spent
+
+
+def why_not(manifest: Manifest, formats: list[str]) -> str | None:
+  """Why stock tf.data cannot be measured, or None where it can."""
+  if manifest["features"]["image"]["dtype"] != "uint8":
+    return "tf.io.decode_image gives 8 bits a channel, and these images have 16"
+  if not set(formats) & set(FORMATS):
+    return f"none of the formats is one that it decodes: {', '.join(FORMATS)}"
+  return None
+
+
+def _extract(manifest: Manifest, format_name: str, folder: str) -> int:
+  """Writes the encoded images as files; returns their bytes."""
+  dataset = liquid_tf.dataset(
+    manifest.directory,
+    1,
+    mix={format_name: 1},
+    shuffle=False,
+    cache=0,
+    features=["image"],
+    decode="none",
+  )
+  total = 0
+  for i, element in enumerate(dataset.as_numpy_iterator()):
+    contents = np.atleast_1d(element["image"])[0]
+    with open(os.path.join(folder, f"{i:05}.{format_name}"), "wb") as file:
+      file.write(contents)
+    total += len(contents)
+  return total

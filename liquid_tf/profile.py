@@ -1,0 +1,260 @@
+"""Which formats suit a machine and a set of images, in what mix, and why."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from liquid_tf._bench import evidence
+from liquid_tf._convert import mix as mixes
+from liquid_tf._convert import pipelines
+from liquid_tf._convert.examples import ExampleNames
+from liquid_tf._convert.open_source import open_source
+from liquid_tf._profile import choose, model, run, schema, step
+from liquid_tf._profile.noise import TooNoisyError
+
+__all__ = ["Profile", "TooNoisyError", "profile"]
+
+# What is compared where nothing is named: of sources without loss, and of JPEG files.
+_LOSSLESS = ("png", "l3", "raw")
+_LOSSY = ("jpeg", "l3", "raw")
+_JPEG = (".jpg", ".jpeg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+  """What `profile` found.
+
+  Attributes:
+    data: plain values, as `to_json` writes them. Rates are images per second, sizes
+      bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
+      search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
+      `predicted`; `best_single`; `verified`, the runs of mix, single format and stock
+      tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a sentence;
+      `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
+      `setting`; `evidence`.
+  """
+
+  data: dict[str, Any]
+
+  @classmethod
+  def from_json(cls, path: str | os.PathLike) -> "Profile":
+    """Reads what `to_json` wrote.
+
+    Raises:
+      ValueError: the file is no profile; the message says what is wrong with it.
+      OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+      contents = file.read(schema.MOST_BYTES + 1)
+    return cls(schema.parse(contents, os.fspath(path)))
+
+  @property
+  def mix(self) -> dict[str, float]:
+    """The advised share of each format, as `convert` takes it."""
+    return dict(self.data["mix"])
+
+  @property
+  def verdict(self) -> str:
+    """The advice in one sentence."""
+    return self.data["verdict"]
+
+  def to_json(self, path: str | os.PathLike | None = None) -> str:
+    """The profile as one JSON object; also written to a file where one is named."""
+    text = json.dumps(self.data, indent=1) + "\n"
+    if path is not None:
+      with open(path, "w") as file:
+        file.write(text)
+    return text
+
+  def plot(self) -> Any:
+    """Draws the mix curve and the use of disk and processors.
+
+    Returns:
+      A `matplotlib.figure.Figure`, which a notebook shows by itself.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+    """
+    from liquid_tf._profile import figures
+
+    return figures.overview(self.data)
+
+  def report(self, path: str | os.PathLike) -> None:
+    """Writes a page of HTML that needs no other file and no network.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+    """
+    from liquid_tf._profile import report
+
+    page = report.render(self.data)
+    with open(path, "w", encoding="utf-8") as file:
+      file.write(page)
+
+
+def profile(
+  source: str | os.PathLike,
+  formats: Sequence[str] | None = None,
+  *,
+  directory: str | os.PathLike | None = None,
+  strategy: str = "lp",
+  trials: int = 3,
+  seconds: float = 1.0,
+  batch_size: int = 32,
+  threads: int | None = None,
+  cache: int | str = "auto",
+  reserve: float = model.DEFAULT_RESERVE,
+  space: int | None = None,
+  step_ms: float | None = None,
+  training: tuple[Any, tuple[Any, ...]] | None = None,
+  crop: tuple[int, int] | None = None,
+  image_size: tuple[int, int] | None = None,
+  resources: Mapping[str, Mapping[str, float]] | None = None,
+  image_feature: str | None = None,
+  tfds_dir: str | os.PathLike | None = None,
+  channels: int | None = None,
+  jpeg_quality: int = 95,
+  png_level: int = 6,
+  webp_quality: int = 90,
+  seed: int = 0,
+  say: Callable[[str], None] = lambda text: None,
+) -> Profile:
+  """Measures formats on a sample of images, and finds the mix that is fastest here.
+
+  A random sample of the images is encoded in every format, below `directory`, and read
+  and decoded by the real pipeline, past the page cache and without a cache of ours.
+  From what each format costs of disk and processors a linear programme finds the mix
+  with the most images per second; or the paper's binary search does (Liquid, APSys
+  '23, section 4.1). Mix, best single format and stock tf.data are then run in turn.
+  docs/profile.md describes the model and its limits.
+
+  Args:
+    source: images, as `convert` takes them.
+    formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3.
+      By default png, l3 and raw, or where all files are JPEG, jpeg, l3 and raw; so a
+      source without loss gets a lossy format only where it is named.
+    directory: on the disk where the dataset will lie; by default the folder that holds
+      `source`. What is written there, 1 GB at most, is removed.
+    strategy: "lp", or "search" for mixes in tenths of the largest format and the one
+      that goes best with it.
+    trials: runs of everything that is measured, at least 2.
+    seconds: that a run lasts at least.
+    batch_size: of the training; runs take less where images are large.
+    threads: that decode at once; None for one a processor.
+    cache: memory that lasts between epochs, as `dataset` takes it.
+    reserve: share of the processors to leave to the framework and the training, 0 to 1.
+    space: bytes that the dataset may take.
+    step_ms: milliseconds that the training takes for a batch by itself; with it, the
+      advice says whether any of it matters.
+    training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
+      arguments of its `train_on_batch`, which is timed; the model is left as it was.
+    crop: as `dataset` takes it.
+    image_size: as `dataset` takes it.
+    resources: seconds that an image takes of something else, as a GPU or a bus, by its
+      name and by format: {"gpu": {"jpeg": .001}}. None is measured here.
+    image_feature: as `convert` takes it.
+    tfds_dir: as `convert` takes it.
+    channels: as `convert` takes it.
+    jpeg_quality: as `convert` takes it.
+    png_level: as `convert` takes it.
+    webp_quality: as `convert` takes it.
+    seed: of the sample.
+    say: receives lines of progress.
+
+  Returns:
+    A `Profile`.
+
+  Raises:
+    TooNoisyError: runs disagree too much to advise.
+    ConvertError: the source cannot be read.
+    ValueError: an argument is wrong.
+  """
+  source = os.fspath(source)
+  if strategy not in choose.STRATEGIES:
+    raise ValueError(
+      f"strategy ({strategy!r}) must be one of {', '.join(choose.STRATEGIES)}"
+    )
+  _check_number("trials", trials, 2, 1000)
+  _check_number("seconds", seconds, 0.01, 3600)
+  _check_number("batch_size", batch_size, 1, 1 << 20)
+  _check_number("reserve", reserve, 0, 0.99)
+  if step_ms is not None:
+    _check_number("step_ms", step_ms, 1e-6, 1e9)
+  if space is not None:
+    _check_number("space", space, 1, 1 << 62)
+    if strategy == "search":
+      raise ValueError(f'space ({space}) is of strategy="lp": the search knows none')
+  if training is not None and step_ms is not None:
+    raise ValueError("step_ms and training must not both be given")
+  run.cache_of(cache)
+  encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  encoding.check()
+  folder = os.path.abspath(directory or _beside(source))
+  if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+    raise ValueError(
+      f'directory ("{folder}") must be a folder that can be written, on the disk where '
+      "the dataset will lie"
+    )
+  samples = open_source(
+    source,
+    None,
+    os.path.join(folder, ".liquid_profile"),
+    ExampleNames(image_feature),
+    None if tfds_dir is None else os.fspath(tfds_dir),
+    "skip",
+  )
+  if training is not None:
+    say("timing the training's step")
+    step_ms = step.step_ms(*training)
+  options = run.Options(
+    formats=_formats(formats, [file.path for file in samples.files]),
+    strategy=strategy,
+    trials=trials,
+    seconds=seconds,
+    batch_size=batch_size,
+    threads=threads or len(os.sched_getaffinity(0)),
+    cache=cache,
+    reserve=reserve,
+    space=space,
+    step_ms=step_ms,
+    image={"crop": crop, "image_size": image_size},
+    resources={
+      name: model.Resource(dict(used)) for name, used in (resources or {}).items()
+    },
+    encoding=encoding,
+    seed=seed,
+  )
+  load = evidence.load()
+  data = run.run(samples, folder, options, say)
+  return Profile(
+    data | {"evidence": {**evidence.evidence(folder), "load_before": load}}
+  )
+
+
+def _check_number(name: str, value: float, least: float, most: float) -> None:
+  if not isinstance(value, (int, float)) or not least <= value <= most:
+    raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
+
+
+def _beside(source: str) -> str:
+  """The folder that holds a source; the current one where it is no path."""
+  if not os.path.exists(source):
+    return os.getcwd()
+  return os.path.dirname(os.path.abspath(source))
+
+
+def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
+  if formats is None:
+    lossy = all(path.lower().endswith(_JPEG) for path in paths)
+    formats = _LOSSY if lossy else _LOSSLESS
+  names = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
+  if "pcr" in names:
+    raise ValueError(
+      "formats: pcr cannot be profiled, since its cost depends on the fidelity that a "
+      "training asks for; measure a dataset of it with tools.bench"
+    )
+  if len(names) < len(list(formats)):
+    raise ValueError(f"formats ({formats}) must be different names")
+  return names

@@ -1,0 +1,162 @@
+"""The linear programme beside SciPy's, and the mixes that it finds beside all pairs."""
+
+import dataclasses
+
+import numpy as np
+from absl.testing import absltest, parameterized
+from scipy import optimize
+
+from liquid_tf._profile import lp, model, planner
+
+
+def _cost(stored, load, decode, load_cpu=0.0):
+  return model.FormatCost(stored, load, load_cpu, decode, 0.1, True)
+
+
+# Photographs of a megapixel on two processors and a disk of 200 MB/s.
+_COSTS = {
+  "raw": _cost(3.1e6, 3.1e6 / 2e8, 0.6e-3, 0.7e-3),
+  "png": _cost(1.6e6, 1.6e6 / 2e8, 8e-3, 0.5e-3),
+  "webp": _cost(1.1e6, 1.1e6 / 2e8, 14e-3, 0.4e-3),
+  "jpeg": _cost(0.4e6, 0.4e6 / 2e8, 6e-3, 0.2e-3),
+}
+_MACHINE = model.Machine(samples=1000, pixel_bytes=3.1e6)
+
+
+def _random_costs(random, count):
+  """Formats on one disk, which is not as fast with all of them."""
+  costs = {}
+  disk = 10 ** random.uniform(7.5, 9.5)
+  for i in range(count):
+    stored = random.uniform(1e5, 4e6)
+    load = stored / disk * random.uniform(1, 1.3)
+    costs[f"f{i}"] = _cost(stored, load, 10 ** random.uniform(-4, -1.5), load * 0.05)
+  return costs
+
+
+class MaximiseTest(parameterized.TestCase):
+  def test_agrees_with_highs(self):
+    random = np.random.default_rng(1)
+    infeasible = 0
+    for case in range(250):
+      variables, constraints = random.integers(1, 7), random.integers(1, 6)
+      rows = random.uniform(0, 1, (constraints, variables))
+      rows *= 10 ** random.uniform(-4, 4, (constraints, 1))
+      limits = random.uniform(0.1, 10, constraints)
+      # Some that have both signs, as memory and space have.
+      for row in range(1, constraints):
+        if random.random() < 0.4:
+          rows[row] -= rows[row].mean()
+          limits[row] = random.choice([0.0, random.uniform(-1, 1)])
+      ours = lp.maximise(rows, limits)
+      theirs = optimize.linprog(-np.ones(variables), A_ub=rows, b_ub=limits)
+      with self.subTest(case=case):
+        if theirs.status == 2:
+          self.assertIsNone(ours)
+          infeasible += 1
+          continue
+        self.assertEqual(theirs.status, 0, theirs.message)
+        np.testing.assert_allclose(ours.sum(), -theirs.fun, rtol=1e-5, atol=1e-9)
+        self.assertGreaterEqual(ours.min(), 0)
+        scale = np.abs(rows).max(axis=1) * max(1, ours.max())
+        self.assertTrue((rows @ ours <= limits + 1e-6 * scale).all())
+    self.assertGreater(infeasible, 3)
+
+  def test_of_equal_vertices_the_one_with_fewest_formats(self):
+    found = lp.maximise(np.array([[1.0, 1.0, 1.0]]), np.array([2.0]))
+    self.assertEqual(np.count_nonzero(found), 1)
+    self.assertEqual(found.sum(), 2)
+
+  def test_unbounded_and_too_large_ones_are_refused(self):
+    with self.assertRaisesRegex(ValueError, "no constraint holds every format back"):
+      lp.maximise(np.array([[1.0, 0.0]]), np.array([1.0]))
+    with self.assertRaisesRegex(ValueError, "profile fewer formats"):
+      lp.maximise(np.ones((12, 20)), np.ones(12))
+
+
+class BestMixTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ("no_cache", {}),
+    ("some_cache", {"cache_bytes": 8e8}),
+    ("most_cached", {"cache_bytes": 2.5e9}),
+    ("all_cached", {"cache_bytes": 1e12}),
+    ("share", {"cache_share": 0.3}),
+    ("pixels", {"cache_bytes": 8e8, "cache_as": "pixels", "copy_seconds": 1e-4}),
+    ("little_space", {"space_bytes": 1.3e9}),
+    ("reserve", {"reserve": 0.5}),
+    ("fast_disk", {"disk": 20}),
+    ("slow_disk", {"disk": 0.1}),
+    ("gpu", {"resources": {"gpu": model.Resource({"jpeg": 1 / 100})}}),
+  )
+  def test_as_good_as_all_pairs_at_steps_of_a_hundredth(self, changes):
+    machine = dataclasses.replace(_MACHINE, **changes)
+    found = planner.best_mix(_COSTS, machine)
+    best = 0
+    for one in _COSTS:
+      for other in _COSTS:
+        for part in range(101):
+          mix = model.shares(
+            {one: 100 - part, other: part} if one != other else {one: 1}
+          )
+          if planner.fits(_COSTS, machine, mix):
+            best = max(best, model.predict(_COSTS, machine, mix).throughput)
+    self.assertGreaterEqual(found.prediction.throughput, 0.99 * best)
+    self.assertAlmostEqual(sum(found.mix.values()), 1)
+
+  def test_random_machines(self):
+    random = np.random.default_rng(2)
+    for case in range(60):
+      costs = _random_costs(random, int(random.integers(2, 6)))
+      machine = dataclasses.replace(
+        _MACHINE,
+        cache_bytes=random.choice([0, random.uniform(0, 4e9)]),
+        processors=random.uniform(0.5, 4),
+      )
+      found = planner.best_mix(costs, machine).prediction.throughput
+      names = list(costs)
+      for _ in range(100):
+        weights = random.dirichlet(np.full(len(names), 0.5))
+        other = model.predict(costs, machine, dict(zip(names, weights))).throughput
+        with self.subTest(case=case):
+          self.assertGreaterEqual(found, 0.985 * other)
+
+  def test_the_optimum_moves_to_raw_as_the_disk_gets_faster(self):
+    costs = {name: _COSTS[name] for name in ("png", "raw")}
+    shares = [
+      planner.best_mix(costs, dataclasses.replace(_MACHINE, disk=disk)).mix.get(
+        "raw", 0
+      )
+      for disk in (0.3, 1, 2, 4, 16)
+    ]
+    self.assertEqual(shares, sorted(shares))
+    self.assertEqual(shares[0], 0)
+    self.assertEqual(shares[-1], 1)
+
+  def test_a_mix_that_gains_little_is_not_worth_it(self):
+    costs = {name: _COSTS[name] for name in ("png", "raw")}
+    best = planner.best_mix(costs, _MACHINE)
+    self.assertLen(best.mix, 2)
+    self.assertEqual(planner.worthwhile(costs, _MACHINE).mix, {"png": 1.0})
+    slow = costs | {"png": dataclasses.replace(_COSTS["png"], decode_seconds=16e-3)}
+    self.assertLen(planner.worthwhile(slow, _MACHINE).mix, 2)
+
+  def test_no_mix_has_the_space(self):
+    machine = dataclasses.replace(_MACHINE, space_bytes=1e6)
+    self.assertIsNone(planner.best_mix(_COSTS, machine))
+    self.assertIsNone(planner.best_single(_COSTS, machine))
+
+  def test_a_mix_balances_what_it_is_limited_by(self):
+    slow = dataclasses.replace(_COSTS["png"], decode_seconds=16e-3)
+    costs = {"png": slow, "raw": _COSTS["raw"]}
+    found = planner.best_mix(costs, _MACHINE)
+    self.assertLen(found.mix, 2)
+    prediction = found.prediction
+    self.assertAlmostEqual(prediction.load / prediction.decode, 1, delta=0.03)
+    self.assertGreater(
+      prediction.throughput,
+      1.15 * planner.best_single(costs, _MACHINE).prediction.throughput,
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,237 @@
+"""Advice, file and page of a profile whose measurements are made up."""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+
+from absl.testing import absltest, parameterized
+
+from liquid_tf._profile import choose, model, planner, result, run, sample
+from liquid_tf._profile.probe import Run, Setting
+from liquid_tf.profile import Profile
+
+_PIXELS = 3_000_000
+# Stored bytes, loads and decodes in images per second.
+_FORMATS = {
+  "png": (1_600_000, 300.0, 90.0),
+  "raw": (3_000_000, 160.0, 2000.0),
+  "l3": (1_500_000, 320.0, 600.0),
+}
+
+
+def fabricated(
+  formats=("png", "raw"), *, gain=1.0, noise=0.02, step_ms=None, cache_bytes=0
+) -> Profile:
+  """A profile of rates that are given, through everything that follows from them.
+
+  Args:
+    formats: of _FORMATS.
+    gain: how many times faster the mix runs than it is predicted to.
+    noise: share that runs differ by.
+    step_ms: of the training.
+    cache_bytes: of memory.
+  """
+  wave = [1 - noise, 1.0, 1 + noise]
+  costs, runs = {}, {}
+  for name in formats:
+    stored, load, decode = _FORMATS[name]
+    costs[name] = model.FormatCost(stored, 1 / load, 5e-4, 1 / decode, 0.05, True)
+    runs[name] = {
+      "load": [Run(load * w, 1e-3, load * stored) for w in wave],
+      "decode": [Run(decode * w, 2 / decode, 0.0) for w in wave],
+    }
+  machine = model.Machine(
+    1000, _PIXELS, cache_bytes=cache_bytes, copy_seconds=costs["raw"].decode_seconds
+  )
+  single = planner.best_single(costs, machine)
+  advised = planner.best_mix(costs, machine)
+  rate = advised.prediction.throughput * gain
+  alone = single.prediction.throughput
+  mixed = advised.mix != single.mix
+  data = result.build(
+    encoded=sample.Encoded(
+      images=48,
+      pixel_bytes=[_PIXELS] * 48,
+      stored_bytes={n: [_FORMATS[n][0] + i for i in range(48)] for n in formats},
+      seconds=dict.fromkeys(formats, 0.05),
+    ),
+    costs=costs,
+    runs=runs,
+    machine=machine,
+    blocks={1 << 20: 4.8e8},
+    advised=advised,
+    single=single,
+    measured=[],
+    verified=choose.Verified(
+      mix=[rate * w for w in wave] if mixed else [],
+      single=[alone * w for w in wave[::-1]],
+      stock=[60.0, 61.0, 59.0],
+      stock_format="png",
+      stock_skipped=None,
+      stock_bytes=10**6,
+    ),
+    setting=Setting("short", "long", 8, 2, 1 << 30, 1.0, {}),
+    options=run.Options(
+      formats=list(formats),
+      strategy="lp",
+      trials=3,
+      seconds=1.0,
+      batch_size=32,
+      threads=2,
+      cache=0,
+      reserve=0,
+      space=None,
+      step_ms=step_ms,
+      image={},
+      resources={},
+      encoding=None,
+      seed=0,
+    ),
+    written=10**8,
+  )
+  evidence = {
+    "cpu": "a processor",
+    "cpus": 2,
+    "disk": {"filesystem": "ext4", "device": "/dev/vda"},
+    "versions": {"liquid_tf": "0"},
+    "load_before": 0.0,
+  }
+  extra = {"source": "photos & <more>", "seconds": 60.0, "evidence": evidence}
+  return Profile(data | extra)
+
+
+class _Page(html.parser.HTMLParser):
+  """Collects what a page refers to, and what it says."""
+
+  def __init__(self, text):
+    super().__init__()
+    self.tags, self.links, self.words = [], [], ""
+    self.feed(text)
+
+  def handle_starttag(self, tag, attrs):
+    self.tags.append(tag)
+    self.links += [value for key, value in attrs if key in ("src", "href", "data")]
+
+  def handle_data(self, data):
+    self.words += data
+
+
+class VerdictTest(parameterized.TestCase):
+  def test_a_gain_that_was_measured(self):
+    found = fabricated()
+    self.assertRegex(
+      found.verdict,
+      r"^Mix png:\d+,raw:\d+: measured at \d\.\d\d times \(\d\.\d\d to \d\.\d\d, 95%\) "
+      r"the speed of raw, the best single format; \d+ images/s predicted\.$",
+    )
+    self.assertTrue(found.data["gain"]["measured"])
+    self.assertLen(found.mix, 2)
+
+  def test_a_gain_that_may_be_none(self):
+    found = fabricated(gain=0.87, noise=0.1)
+    self.assertIn("which may be no gain at all", found.verdict)
+    self.assertLen(found.mix, 2)
+
+  def test_a_mix_that_is_slower_is_not_advised(self):
+    found = fabricated(gain=0.5)
+    self.assertIn("raw alone is best: the mix", found.verdict)
+    self.assertEqual(found.mix, {"raw": 1.0})
+
+  def test_one_format_that_is_best(self):
+    found = fabricated(("png", "l3", "raw"))
+    self.assertIn("l3 alone is best", found.verdict)
+    self.assertIsNone(found.data["gain"])
+
+  def test_with_a_cache_the_gain_is_predicted(self):
+    found = fabricated(cache_bytes=5 * 10**8)
+    self.assertFalse(found.data["gain"]["measured"])
+    self.assertIn("predicted at", found.verdict)
+    self.assertIn(found.data["memory"]["better"], ("encoded", "pixels"))
+
+  @parameterized.parameters(
+    (10_000, "None of it matters", False),
+    (32e3 / 150, "The mix does not matter", True),
+    (32e3 / 180, "The mix matters", True),
+    (1, "held up in any case", True),
+  )
+  def test_what_it_means_for_a_training(self, step_ms, sentence, matters):
+    training = fabricated(step_ms=step_ms).data["training"]
+    self.assertIn(sentence, training["sentence"])
+    self.assertEqual(training["matters"], matters)
+
+  def test_other_machines(self):
+    rows = fabricated().data["what_if"]
+    by_change = {row["change"]: row for row in rows}
+    self.assertGreater(by_change["twice the disk"]["gain"], 1)
+    self.assertGreaterEqual(by_change["twice the processors"]["gain"], 1)
+    self.assertLess(by_change["half the disk"]["gain"], 1)
+    self.assertGreater(by_change["4.0 GiB more of memory"]["gain"], 1)
+
+
+class FileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = os.path.join(self.create_tempdir().full_path, "profile.json")
+
+  def test_comes_back(self):
+    found = fabricated()
+    found.to_json(self.path)
+    self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
+    self.assertEqual(Profile.from_json(self.path).mix, found.mix)
+
+  @parameterized.parameters(
+    (lambda data: data.pop("mix"), "has no 'mix'"),
+    (lambda data: data.update(schema=2), "has schema 2"),
+    (lambda data: data.update(mix={"gif": 1}), 'format ("gif") must be one of'),
+    (lambda data: data.update(mix={"png": float("nan")}), "must give shares"),
+    (lambda data: data.update(mix=["png"]), "must give shares"),
+    (lambda data: data.update(mix={}), "must name at least one"),
+  )
+  def test_a_wrong_one_is_refused(self, change, message):
+    data = json.loads(fabricated().to_json())
+    change(data)
+    pathlib.Path(self.path).write_text(json.dumps(data))
+    with self.assertRaisesRegex(ValueError, re.escape(message)):
+      Profile.from_json(self.path)
+
+  @parameterized.parameters(b"", b"[1]", b"\xff\xfe", b"[" * 100_000)
+  def test_bytes_that_are_none(self, contents):
+    pathlib.Path(self.path).write_bytes(contents)
+    with self.assertRaisesRegex(ValueError, "is no profile"):
+      Profile.from_json(self.path)
+
+
+class ReportTest(absltest.TestCase):
+  def test_needs_nothing_else(self):
+    path = os.path.join(self.create_tempdir().full_path, "profile.html")
+    found = fabricated(("png", "l3", "raw"), step_ms=100, cache_bytes=10**9)
+    found.report(path)
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    page = _Page(text)
+    self.assertNotIn("script", page.tags)
+    self.assertLen(page.links, 2)
+    for link in page.links:
+      self.assertStartsWith(link, "data:image/svg+xml;base64,")
+    self.assertNotIn("@import", text)
+    self.assertNotRegex(text, r"url\(")
+    self.assertIn("photos & <more>", page.words)
+    self.assertIn(found.verdict, page.words)
+    for words in ("twice the disk", "stock tf.data", "Memory", "Converting"):
+      self.assertIn(words, page.words)
+
+  def test_plot(self):
+    figure = fabricated().plot()
+    # The curve, and triangles of png, raw and their mix.
+    self.assertLen(figure.axes, 1 + 3)
+
+  def test_one_format_alone(self):
+    path = os.path.join(self.create_tempdir().full_path, "profile.html")
+    found = fabricated(("raw",))
+    self.assertEqual(found.mix, {"raw": 1.0})
+    found.report(path)
+
+
+if __name__ == "__main__":
+  absltest.main()

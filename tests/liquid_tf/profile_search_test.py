@@ -1,0 +1,93 @@
+"""The paper's search on curves that are known, and what noise does to advice."""
+
+import math
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from liquid_tf._profile import noise, search
+
+
+def _curve(disk, processors):
+  """Rates of PNG and raw on a disk and processors that are so many times as fast."""
+
+  def rates(tenths):
+    share = tenths / search.STEPS
+    load = disk / (share * 1.0 + (1 - share) * 2.0)
+    decode = processors / (share * 1.0 + (1 - share) * 0.05)
+    return search.Rates(load, decode, min(load, decode))
+
+  return rates
+
+
+class SearchTest(parameterized.TestCase):
+  @parameterized.product(disk=(0.2, 0.5, 1, 2, 3, 5, 10, 40), processors=(1, 2))
+  def test_finds_the_best_of_all_eleven(self, disk, processors):
+    rates = _curve(disk, processors)
+    best, measured = search.search(rates)
+    most = max(rates(tenths).throughput for tenths in range(11))
+    self.assertEqual(rates(best).throughput, most)
+    self.assertLessEqual(len(measured), 6)
+
+  def test_ends_beside_the_best_in_noise(self):
+    random = np.random.default_rng(0)
+    missed = []
+    for disk in np.geomspace(0.5, 20, 40):
+      exact = _curve(disk, 1)
+
+      def noisy(tenths, exact=exact):
+        return search.Rates(*(r * random.uniform(0.95, 1.05) for r in exact(tenths)))
+
+      best, _ = search.search(noisy)
+      right = max(range(11), key=lambda tenths: exact(tenths).throughput)
+      missed.append(abs(best - right))
+    self.assertLessEqual(max(missed), 1)
+
+  def test_ends_of_the_range(self):
+    self.assertEqual(search.search(_curve(1e3, 1))[0], 0)
+    self.assertEqual(search.search(_curve(1e-3, 1))[0], 10)
+
+
+class NoiseTest(parameterized.TestCase):
+  def test_interval_is_students(self):
+    found = noise.interval([9.0, 10.0, 11.0])
+    self.assertAlmostEqual(found.mean, 10)
+    self.assertAlmostEqual(found.high - found.low, 2 * 4.30 / math.sqrt(3))
+    self.assertAlmostEqual(found.relative, 4.30 / math.sqrt(3) / 10)
+
+  def test_interval_holds_the_mean_as_often_as_it_says(self):
+    random = np.random.default_rng(0)
+    held = 0
+    for _ in range(1000):
+      found = noise.interval(random.normal(5, 1, 5).tolist())
+      held += found.low <= 5 <= found.high
+    self.assertBetween(held, 930, 970)
+
+  def test_one_value_says_nothing(self):
+    self.assertEqual(noise.interval([3.0]).high, math.inf)
+
+  def test_ratio_of_rounds_does_not_mind_what_both_rounds_share(self):
+    under = np.array([50.0, 100.0, 200.0, 80.0])
+    found = noise.ratio((1.5 * under).tolist(), under.tolist())
+    self.assertAlmostEqual(found.mean, 1.5)
+    self.assertAlmostEqual(found.low, 1.5)
+
+  def test_more_runs_leave_less_doubt(self):
+    random = np.random.default_rng(0)
+    off, found = [], []
+    for _ in range(400):
+      values = random.normal(100, 10, 15).tolist()
+      found.append(noise.doubt(values))
+      off.append(abs(np.median(values) - 100) / 100 <= found[-1])
+    self.assertBetween(np.mean(off), 0.88, 0.97)
+    self.assertLess(noise.doubt([9.0, 10, 11] * 16), noise.doubt([9.0, 10, 11]))
+    self.assertEqual(noise.doubt([3.0]), math.inf)
+
+  def test_runs_that_disagree_are_no_advice(self):
+    noise.check("quiet", [100.0, 101.0, 99.0])
+    with self.assertRaisesRegex(noise.TooNoisyError, "no advice: runs of loud gave 30"):
+      noise.check("loud", [30.0, 100.0, 200.0])
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,138 @@
+"""Profiles of few, small images from beginning to end."""
+
+import os
+import pathlib
+from unittest import mock
+
+import photos
+from absl.testing import absltest, parameterized
+
+from liquid_tf import manifest
+from liquid_tf._profile import noise
+from liquid_tf.profile import TooNoisyError, profile
+
+_FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2}
+
+
+class ProfileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _profile(self, formats, sides=(96, 96), **options):
+    """Profiles 24 photographs, however busy the machine is."""
+    folder = photos.class_folders(self.root / "photos", per_class=8, sides=sides)
+    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
+      return profile(folder, formats, **_FAST, **options).data
+
+  def test_search(self):
+    written = []
+    found = self._profile(
+      ["png", "raw"], strategy="search", cache=0, say=written.append
+    )
+    self.assertEqual(os.listdir(self.root), ["photos"])
+    self.assertTrue(any(f"{self.root}/.liquid_profile_" in line for line in written))
+    self.assertEqual(found["samples"], 24)
+    self.assertEqual(found["sampled"], 24)
+    self.assertEqual(found["pixel_bytes"], 96 * 96 * 3)
+    # A record's magic and header, labels' and image's headers, and their padding.
+    overhead = found["formats"]["raw"]["bytes"] - found["pixel_bytes"]
+    self.assertBetween(overhead, 16, 64)
+    self.assertBetween(len(found["measured"]), 3, 6)
+    for row in found["measured"]:
+      self.assertAlmostEqual(10 * row["mix"].get("raw", 0) % 1, 0)
+      self.assertGreater(row["throughput"], 0)
+    for entry in found["formats"].values():
+      self.assertTrue(entry["lossless"])
+      self.assertLen(entry["decode_runs"], 2)
+      self.assertGreater(entry["decode_cpu_seconds"], 0)
+    self.assertEqual(found["verified"]["stock_format"], "png")
+    self.assertNotEmpty(found["verified"]["stock"])
+    # Each image in both formats, and in one of them as a file.
+    self.assertLess(found["written_bytes"], 3 * 24 * (96 * 96 * 3 + 64))
+    self.assertLen(found["curve"]["points"], 11)
+
+  def test_unequal_sizes_and_lossy_formats_by_name(self):
+    found = self._profile(
+      ["webp-lossy", "jpeg", "raw"], (40, 90), cache="50%", step_ms=50, jpeg_quality=50
+    )
+    formats = found["formats"]
+    self.assertFalse(formats["webp-lossy"]["lossless"])
+    self.assertLess(formats["jpeg"]["bytes"], formats["raw"]["bytes"])
+    self.assertTrue(found["setting"]["image"]["ragged"])
+    self.assertEqual(found["hit_ratio"], 0.5)
+    self.assertEqual(found["training"]["images_per_s"], 160)
+    self.assertLessEqual(set(found["mix"]), set(formats))
+
+  def test_windows_of_a_dataset(self):
+    folder = photos.class_folders(self.root / "source", per_class=4, sides=(64, 64))
+    from liquid_tf.convert import convert
+
+    convert(folder, self.root / "dataset", "png:1,l3:1", progress=False)
+    before = photos.files(self.root / "dataset")
+    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
+      found = profile(
+        self.root / "dataset", ["l3"], crop=(32, 32), cache=10**9, **_FAST
+      ).data
+    self.assertEqual(found["mix"], {"l3": 1.0})
+    self.assertEqual(found["hit_ratio"], 1)
+    self.assertIn("none of the formats", found["verified"]["stock_skipped"])
+    self.assertEqual(photos.files(self.root / "dataset"), before)
+    manifest.load(self.root / "dataset")
+
+  def test_lossy_formats_come_by_name_only(self):
+    with mock.patch("liquid_tf._profile.run.run", return_value={}) as run:
+      for extension, formats in (("png", "raw png l3"), ("jpg", "raw jpeg l3")):
+        folder = photos.class_folders(
+          self.root / extension, per_class=1, extension=extension
+        )
+        profile(folder)
+        self.assertEqual(run.call_args.args[2].formats, formats.split())
+
+  def test_a_model_is_timed_and_left_as_it_was(self):
+    import numpy as np
+    import tensorflow as tf
+
+    model = tf.keras.Sequential(
+      [tf.keras.Input((8, 8, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(2)]
+    )
+    model.compile("adam", "mse")
+    batch = np.ones((16, 8, 8, 3), np.float32), np.zeros((16, 2), np.float32)
+    model.train_on_batch(*batch)
+    variables = [*model.variables, *model.optimizer.variables]
+    before = [variable.numpy() for variable in variables]
+    found = self._profile(["raw"], (16, 16), cache=0, training=(model, batch))
+    self.assertGreater(found["training"]["images_per_s"], 0)
+    for variable, value in zip(variables, before):
+      np.testing.assert_array_equal(variable.numpy(), value)
+
+  def test_noise_is_no_advice(self):
+    folder = photos.class_folders(self.root / "photos", per_class=2)
+    with (
+      mock.patch.object(noise, "MOST_DOUBT", -1),
+      self.assertRaisesRegex(TooNoisyError, "no advice: runs of load of raw gave"),
+    ):
+      profile(folder, ["raw"], crop=(8, 8), **_FAST)
+    self.assertEqual(os.listdir(self.root), ["photos"])
+
+  @parameterized.parameters(
+    ({"formats": ["png", "gif"]}, r'format \("gif"\) must be one of'),
+    ({"formats": ["png", "pcr"]}, "pcr cannot be profiled"),
+    ({"formats": ["png", "png"]}, "must be different names"),
+    ({"jpeg_quality": 0}, r"jpeg_quality \(0\)"),
+    ({"cache": "half"}, r"cache \('half'\) must be a share"),
+    ({"cache": "101%"}, "must be at most 100%"),
+    ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
+    ({"strategy": "search", "space": 9}, r'space \(9\) is of strategy="lp"'),
+    ({"trials": 1}, r"trials \(1\) must be from 2"),
+    ({"step_ms": float("nan")}, r"step_ms \(nan\) must be from"),
+    ({"directory": "/nowhere"}, "must be a folder that can be written"),
+  )
+  def test_wrong_arguments(self, arguments, message):
+    folder = photos.class_folders(self.root / "photos", per_class=1)
+    with self.assertRaisesRegex(ValueError, message):
+      profile(folder, **arguments)
+
+
+if __name__ == "__main__":
+  absltest.main()

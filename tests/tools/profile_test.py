@@ -1,0 +1,84 @@
+"""The profile tool from flags to files, and convert with what it says."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import photos
+from absl.testing import absltest
+
+from liquid_tf import manifest
+
+
+def run(tool: str, *arguments: str) -> subprocess.CompletedProcess:
+  path = os.pathsep.join(path for path in sys.path if path)
+  return subprocess.run(
+    [sys.executable, "-m", f"tools.{tool}", *arguments],
+    env={**os.environ, "PYTHONPATH": path},
+    capture_output=True,
+    text=True,
+    timeout=240,
+  )
+
+
+class ProfileToolTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.photos = photos.class_folders(
+      self.root / "photos", per_class=4, sides=(64, 64)
+    )
+    self.output = self.root / "profile.json"
+
+  def test_advice_or_too_much_noise(self):
+    page = self.root / "profile.html"
+    done = run(
+      "profile", f"--input={self.photos}", "--formats=png,raw", "--trials=2",
+      "--seconds=.05", "--step_ms=100", f"--output={self.output}", f"--report={page}",
+      "--json",
+    )  # fmt: skip
+    self.assertEqual(os.listdir(self.root / "photos"), os.listdir(self.photos))
+    if done.returncode == 3:
+      self.assertIn("no advice: runs of", done.stderr)
+      self.assertEmpty(done.stdout)
+      self.assertFalse(self.output.exists() or page.exists())
+      return
+    self.assertEqual(done.returncode, 0, done.stderr)
+    found = json.loads(done.stdout)
+    self.assertEqual(found, json.loads(self.output.read_text()))
+    self.assertIn(found["verdict"], done.stderr)
+    self.assertIn(found["training"]["sentence"], done.stderr)
+    self.assertIn(found["verdict"], page.read_text())
+
+  def test_convert_takes_the_mix(self):
+    data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
+    data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
+    self.output.write_text(json.dumps(data))
+    arguments = [f"--input={self.photos}", f"--output={self.root / 'dataset'}"]
+    done = run("convert", *arguments, f"--profile={self.output}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("so be it", done.stderr)
+    found = manifest.load(self.root / "dataset")
+    self.assertEqual(found["mix"], data["mix"])
+    self.assertEqual(found["formats"]["raw"]["samples"], 3)
+
+  def test_wrong_flags_end_with_2(self):
+    self.output.write_text("{}")
+    source, output = f"--input={self.photos}", f"--output={self.root / 'dataset'}"
+    for arguments, message in (
+      (["profile", source, "--crop=3"], "--crop (3) must be HEIGHT,WIDTH"),
+      (["profile", source, "--formats=gif"], 'format ("gif") must be one of'),
+      (["convert", source, output, f"--profile={self.output}"], "it has no 'schema'"),
+      (["convert", source, output, "--profile=x", "--mix=png"], "and not both"),
+    ):
+      with self.subTest(message):
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
