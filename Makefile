@@ -48,6 +48,7 @@ WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
 WITHOUT_TF := core codecs containers reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
+TAGS := --test_tag_filters=-once
 endif
 # What several threads run in the C++ without TensorFlow.
 THREADED := //tests/ops/core/... //tests/ops/reader/...
@@ -93,7 +94,7 @@ lint: $(STAMP)
 	clang-format-16 --dry-run -Werror $(SOURCES)
 
 unit-test: $(STAMP)
-	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TEST_FLAGS) \
+	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TAGS) $(TEST_FLAGS) \
 	  -- //... $(LEFT_OUT)
 
 sanitize: $(STAMP)
