@@ -20,11 +20,13 @@ _SHIM = "libfault_shim.so"
 
 def shim() -> str:
   """Path of the library to preload; fault_shim.cc says what it does."""
-  here = pathlib.Path(__file__).absolute().parent
-  built = here.parents[1] / "build" / "bazel" / "bin" / "tests" / "faults"
-  for folder in (here, built):
-    if (folder / _SHIM).exists():
-      return str(folder / _SHIM)
+  checkout = pathlib.Path(__file__).absolute().parents[2]
+  # Bazel's own first: this file may be found by a link into the checkout.
+  runfiles = pathlib.Path(os.environ.get("TEST_SRCDIR", "."), "org_liquid_tf")
+  for folder in (runfiles, checkout / "build" / "bazel" / "bin"):
+    built = folder / "tests" / "faults" / _SHIM
+    if built.exists():
+      return str(built.absolute())
   raise FileNotFoundError(f"{_SHIM} is not built: bazel build //tests/faults/...")
 
 
