@@ -230,6 +230,12 @@ def convert(
     "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
+  if beam is None:
+    engine = LocalEngine(workers or os.cpu_count())
+  elif workers is not None:
+    raise ValueError("workers must be None with beam: its options say how many")
+  else:
+    engine = BeamEngine(output, beam)
   samples = open_source(
     source,
     None if masks is None else os.fspath(masks),
@@ -243,12 +249,6 @@ def convert(
       f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
       f"own, {', '.join(samples.splits)}"
     )
-  if beam is None:
-    engine = LocalEngine(workers or os.cpu_count())
-  elif workers is not None:
-    raise ValueError("workers must be None with beam: its options say how many")
-  else:
-    engine = BeamEngine(output, beam)
   with _clear_errors(output):
     os.makedirs(output, exist_ok=True)
     with outputs.locked(output):
