@@ -11,6 +11,7 @@ import tensorflow as tf
 from liquid_tf import manifest as manifests
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines, run
+from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.source import DEFAULT_SPLIT, Source
 from liquid_tf._profile import noise
@@ -207,6 +208,12 @@ def write(
     "pcr": None,
   }
   run.run(
-    Subset(source, order), path, arguments, encoding, workers, "skip", Progress(False)
+    Subset(source, order),
+    path,
+    arguments,
+    encoding,
+    LocalEngine(workers),
+    "skip",
+    Progress(False),
   )
   return manifests.load(path)
