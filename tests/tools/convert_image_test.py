@@ -92,7 +92,13 @@ class ConvertImageTest(absltest.TestCase):
       (self.png, "x.l3", ["--l3_patch=-1"], 1, "patch"),
       (bad, "x.l3", [], 1, "no raw, png"),
       (alpha, "x.l3", ["--l3_version=1"], 1, "channels (4) must"),
-      (self.root, "x.l3", [], 2, "--mix must be given"),
+      (
+        self.root,
+        "x.l3",
+        [],
+        2,
+        "--mix, as --mix=png:6,raw:4, or --profile must be given",
+      ),
       (self.root, "d", ["--mix=l3:1", "--l3_version=1"], 2, "of a single image"),
     ):
       done = _convert(f"--input={source}", f"--output={self.root / output}", *flags)
