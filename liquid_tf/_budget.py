@@ -104,7 +104,7 @@ def resolve_memory(memory: int | str) -> int:
 # Most bytes that a source reads ahead, and parts of the budget that look-ahead and
 # the regions' slack may take at most.
 _LOOKAHEAD_MOST = 64 << 20
-_REMOTE_LOOKAHEAD_MOST = 256 << 20
+_REMOTE_LOOKAHEAD_MOST = 512 << 20
 _LOOKAHEAD_PART = 8
 _SLACK_PART = 4
 

@@ -23,7 +23,7 @@ from liquid_tf._snapshot import Snapshot
 _POLICIES = ("liquid", "minio", "page")
 
 # Reads under way: what a disk needs, and what hides a network's waiting.
-_THREADS, _REMOTE_THREADS = 8, 16
+_THREADS, _REMOTE_THREADS = 8, 32
 
 # Samples that are drawn together where no batch is asked for.
 _UNBATCHED = 32
