@@ -141,7 +141,7 @@ def dataset(
     drop_remainder: whether a short last batch is left out.
     round_batch: whether a short last batch is filled by repeating its samples.
     threads: most reads under way at once, per format; how many there are is tuned by
-      the speed that they give. None for 8, or for 16 over a network.
+      the speed that they give. None for 8, or for 32 over a network.
     reader: how records are read; see `format_dataset`.
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of `memory`.
