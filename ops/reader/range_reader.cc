@@ -99,6 +99,8 @@ RangeReader::RangeReader(std::vector<FileRange> ranges, FileOpener opener,
       lost_(std::move(lost)),
       source_(std::make_shared<BlockSource>(
           Stretches(ranges_), options.block_bytes, std::move(opener))),
+      spare_(BufferPool::Process().Allow(
+          MakeStreamOptions(options).lookahead_bytes)),
       stream_(std::make_unique<RecordStream>(
           source_, AllBlocks(source_->blocks()), MakeStreamOptions(options))) {}
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/containers/recordio/record_scanner.h"
+#include "ops/core/buffer_pool.h"
 #include "ops/core/status.h"
 #include "ops/reader/block_source.h"
 #include "ops/reader/record_stream.h"
@@ -67,6 +68,8 @@ class RangeReader {
   const RangeReaderOptions options_;
   const LossListener lost_;
   const std::shared_ptr<BlockSource> source_;
+  // Blocks are read into the same memory again.
+  const BufferPool::Allowance spare_;
   const std::unique_ptr<RecordStream> stream_;
 
   size_t range_ = 0;
