@@ -128,7 +128,7 @@ class S3Test(absltest.TestCase):
     self.assertBetween(second / first, 0.6, 0.85)
 
   def test_a_connection_that_breaks(self):
-    self._faults(break_every=3)
+    self._faults(break_every=5)
     dataset = liquid_tf.dataset(self.remote, _BATCH, **_OPTIONS)
     self.assertEqual(runs.digests(dataset), self.wanted)
     self.assertGreater(liquid_tf.stats(dataset).summary()["retries"], 0)
