@@ -23,6 +23,7 @@ from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf.copy import check_destination as _is_finished
 from liquid_tf.copy import finish_staging as _finish_staging
 
 __all__ = ["ConvertError", "ConvertReport", "convert"]
@@ -230,6 +231,9 @@ def convert(
     "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
+  if staging is not None and _is_finished(target, resume, overwrite):
+    runs.check_same(target, arguments)
+    return _report(target, time.monotonic() - begin)
   if beam is None:
     engine = LocalEngine(workers or os.cpu_count())
   elif workers is not None:

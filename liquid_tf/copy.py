@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from liquid_tf import _schemes, _storage, manifest
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.output import is_ours
 from liquid_tf._convert.progress import Progress
+from liquid_tf._files import TEMPORARY
 from liquid_tf.manifest import ManifestError
 
 _CHUNK = 8 << 20
@@ -29,7 +31,7 @@ def copy(
     source: a dataset directory; local, or of a file system that TensorFlow has, as
       "s3://bucket/photos.liquid".
     destination: a directory that does not exist, is empty, or holds what an earlier
-      copy left; likewise.
+      copy left; likewise. Only files of a dataset are ever replaced or removed.
     resume: goes on with an interrupted copy, or starts one.
     overwrite: replaces a dataset that is there.
     progress: whether a progress bar of files appears on stderr.
@@ -51,7 +53,10 @@ def copy(
   files = _files(data)
   bar = Progress(progress)
   try:
-    _prepare(destination, set(files), resume, overwrite)
+    if check_destination(destination, resume, overwrite):
+      _check_same(data, destination)
+      return
+    _prepare(destination, set(files), overwrite)
     bar.start("copy", len(files))
     for name, crc in files.items():
       _copy_file(data.path(name), _storage.join(destination, name), crc, resume)
@@ -80,34 +85,69 @@ def _files(data: manifest.Manifest) -> dict[str, int | None]:
   return files
 
 
-def _prepare(directory: str, ours: set[str], resume: bool, overwrite: bool) -> None:
-  """Makes the destination one that may be written into."""
-  import tensorflow as tf
+def _check_same(data: manifest.Manifest, destination: str) -> None:
+  """Raises ConvertError unless the finished dataset there is this one."""
+  paths = (data.path(manifest.MANIFEST), _storage.join(destination, manifest.MANIFEST))
+  here, there = (_storage.read_right(path, _storage.is_json) for path in paths)
+  if here != there:
+    raise ConvertError(
+      f"{destination} already holds another dataset: overwrite=True (--overwrite) "
+      "replaces it"
+    )
 
-  # Object storage has no folders, so one that is missing is empty.
-  found = tf.io.gfile.listdir(directory) if tf.io.gfile.exists(directory) else []
-  names = {name.rstrip("/") for name in found} - {""}
-  if not names:
-    tf.io.gfile.makedirs(directory)
-    return
-  if overwrite and manifest.MANIFEST in names:
-    # First, so that no part of a dataset is ever one.
-    tf.io.gfile.remove(_storage.join(directory, manifest.MANIFEST))
-    for name in names - {manifest.MANIFEST}:
-      tf.io.gfile.remove(_storage.join(directory, name))
-    return
-  if manifest.MANIFEST in names:
-    if resume:
-      return
+
+def check_destination(directory: str, resume: bool, overwrite: bool) -> bool:
+  """Looks whether a dataset may be copied to a directory; changes nothing.
+
+  Returns:
+    Whether it holds a finished dataset already, with `resume`.
+
+  Raises:
+    ConvertError: it holds something that must not be touched.
+  """
+  names = _names(directory)
+  if manifest.MANIFEST not in names:
+    if names and not (resume or overwrite):
+      raise ConvertError(
+        f"{directory} must not exist, be empty, or with resume=True (--resume) hold "
+        f"what an interrupted copy left, but holds {min(names)}: choose another"
+      )
+    return False
+  foreign = {name for name in names if not is_ours(name)}
+  if overwrite and foreign:
+    raise ConvertError(
+      f"{directory} holds {min(foreign)}, which is of no dataset: choose another"
+    )
+  if not (resume or overwrite):
     raise ConvertError(
       f"{directory} already holds a dataset: overwrite=True (--overwrite) replaces it"
     )
-  if not (resume or overwrite) or names - ours:
-    other = min(names - ours, default=min(names))
+  return resume
+
+
+def _names(directory: str) -> set[str]:
+  import tensorflow as tf
+
+  # Object storage has no folders, so one that is missing is empty.
+  if not tf.io.gfile.exists(directory):
+    return set()
+  return {name.rstrip("/") for name in tf.io.gfile.listdir(directory)} - {""}
+
+
+def _prepare(directory: str, ours: set[str], overwrite: bool) -> None:
+  """Makes a destination that was checked ready to be written."""
+  import tensorflow as tf
+
+  names = _names(directory)
+  if manifest.MANIFEST in names and overwrite:
+    # The manifest first, so that no part of a dataset is ever one.
+    for name in sorted(names, key=lambda name: (name != manifest.MANIFEST, name)):
+      tf.io.gfile.remove(_storage.join(directory, name))
+  elif foreign := {n for n in names if n.removesuffix(TEMPORARY) not in ours}:
     raise ConvertError(
-      f"{directory} must not exist, be empty, or with resume=True (--resume) hold what "
-      f"an interrupted copy left, but holds {other}: choose another"
+      f"{directory} holds {min(foreign)}, which is not of this dataset: choose another"
     )
+  tf.io.gfile.makedirs(directory)
 
 
 def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> None:
@@ -119,7 +159,7 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
 
   # A local file appears when it is whole, as an object does.
   local = not _schemes.scheme_of(destination)
-  written = destination + ".tmp" if local else destination
+  written = destination + TEMPORARY if local else destination
   remote = _storage.is_remote(source)
   if crc is None and remote:
     crc = _checksum(source, lambda data: None)  # of one read, to compare another with

@@ -92,14 +92,14 @@ def main(_) -> None:
       raise app.UsageError(f"--checkpoints has nothing to resume in {_folder(0)}")
     checkpoint.restore(latest).assert_consumed()
   first = int(model.epoch.numpy())
-  # Batches of one size, so that the mean of the workers' means is that of all samples.
+  # All workers' parts are equally long, and so the n-th batches equally large: the mean
+  # of their means is that of all samples.
   dataset = liquid_tf.dataset(
     _DATASET.value,
     _BATCH.value,
     shard=(_INDEX.value, len(_WORKERS.value)),
     crop=(_SIDE.value, _SIDE.value),
     features=["id", "image", "label"],
-    drop_remainder=True,
     initial_epoch=first,
   )
   step = _train_step(strategy, model)

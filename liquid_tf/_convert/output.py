@@ -16,7 +16,8 @@ from liquid_tf._files import TEMPORARY, sync_directory
 from liquid_tf.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX
 
 
-def _is_ours(name: str) -> bool:
+def is_ours(name: str) -> bool:
+  """Whether a file of this name may be a dataset's, or a conversion's."""
   return (
     name.startswith(JOURNAL)
     or name in (MANIFEST, INDEX, PCR_INDEX)
@@ -69,7 +70,7 @@ def prepare(output: str, resume: bool, overwrite: bool) -> bool:
   if not names:
     return False
   finished, started = MANIFEST in names, JOURNAL in names
-  foreign = sorted(name for name in names if not _is_ours(name))
+  foreign = sorted(name for name in names if not is_ours(name))
   if foreign or not (finished or started):
     raise ConvertError(
       f'output ("{output}") must not exist, be empty or be a dataset, but holds '

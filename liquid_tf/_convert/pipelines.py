@@ -64,6 +64,8 @@ def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
   options.threading.private_threadpool_size = workers
   # One image inside one kernel is the unit of work; more threads than that only queue.
   options.threading.max_intra_op_parallelism = 1
+  # There is nothing in it to convert, and of some of it AutoGraph has no source.
+  function = tf.autograph.experimental.do_not_convert(function)
   data = data.map(function, num_parallel_calls=workers, deterministic=True)
   return data.prefetch(1).with_options(options)
 

@@ -9,11 +9,13 @@ import sys
 import tempfile
 
 import numpy as np
+import photos
 import runs
 import servers
 from absl.testing import absltest, parameterized
 
 import liquid_tf
+from liquid_tf.convert import convert
 
 _EXAMPLES = pathlib.Path(__file__).parents[2] / "docs" / "examples"
 _BATCH = 8
@@ -77,19 +79,31 @@ class DistributeTest(parameterized.TestCase):
     super().setUpClass()
     folder = tempfile.TemporaryDirectory()
     cls.addClassCleanup(folder.cleanup)
-    cls.path = runs.make(folder.name, "png:4,raw:3", per_class=25, sides=(24, 40))
-    cls.samples = 100
+    cls.root = folder.name
+    cls.path = cls._make(101)
+
+  @classmethod
+  def _make(cls, samples: int) -> str:
+    """A dataset of so many samples, at most 132."""
+    source, output = (f"{cls.root}/{name}{samples}" for name in ("source", "set"))
+    photos.class_folders(source, per_class=33, classes=4, sides=(24, 40))
+    for path in sorted(pathlib.Path(source).rglob("*.png"))[samples:]:
+      path.unlink()
+    convert(source, output, "png:4,raw:3", progress=False)
+    return output
 
   def test_two_workers_learn_as_one(self):
     results = _train(self.path, 2, epochs=_EPOCHS)
     for epoch in range(_EPOCHS):
-      drawn = [runs.flat(result["ids"][epoch]) for result in results]
-      self.assertLen(set(drawn[0]) | set(drawn[1]), len(drawn[0]) + len(drawn[1]))
-      self.assertEqual([len(part) for part in drawn], [48, 48])
+      drawn = [set(runs.flat(result["ids"][epoch])) for result in results]
+      self.assertEqual(drawn[0] | drawn[1], set(range(101)))
+      # One sample fills the shorter part.
+      self.assertEqual([len(part) for part in drawn], [51, 51])
+      self.assertLen(drawn[0] & drawn[1], 1)
+    orders = [json.dumps(order) for order in results[0]["ids"]]
+    self.assertLen(set(orders), _EPOCHS)
     parts = [
-      liquid_tf.dataset(
-        self.path, _BATCH, shard=(i, 2), crop=(_SIDE, _SIDE), drop_remainder=True
-      )
+      liquid_tf.dataset(self.path, _BATCH, shard=(i, 2), crop=(_SIDE, _SIDE))
       for i in range(2)
     ]
     joined = []
@@ -97,6 +111,7 @@ class DistributeTest(parameterized.TestCase):
       for batches in zip(*parts):
         images, labels = zip(*[(x.numpy(), y.numpy()) for x, y in batches])
         joined.append((np.concatenate(images), np.concatenate(labels)))
+    self.assertLen(joined, 7 * _EPOCHS)
     for result in results:
       np.testing.assert_allclose(result["loss"], _losses(joined, 1e-3), atol=1e-5)
 
@@ -104,23 +119,25 @@ class DistributeTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     _train(self.path, 2, epochs=1, checkpoints=folder)
     [result] = _train(self.path, 1, epochs=2, checkpoints=folder, resume=True)
-    alone = liquid_tf.dataset(
-      self.path, _BATCH, features=["id"], drop_remainder=True, epoch=1
-    )
+    alone = liquid_tf.dataset(self.path, _BATCH, features=["id"], epoch=1)
     self.assertEqual(result["ids"], [runs.ids(alone)])
 
-  @parameterized.parameters(2, 3, 16)
-  def test_parts_are_the_epoch(self, count):
+  @parameterized.parameters((130, 16), (131, 2), (101, 3))
+  def test_parts_are_the_epoch(self, samples, count):
+    path = self.path if samples == 101 else self._make(samples)
+    datasets = [
+      liquid_tf.dataset(path, 4, shard=(i, count), features=["id"])
+      for i in range(count)
+    ]
+    orders = set()
     for _ in range(_EPOCHS):
-      parts = [
-        runs.ids(liquid_tf.dataset(self.path, 4, shard=(i, count), features=["id"]))
-        for i in range(count)
-      ]
+      parts = [runs.ids(dataset) for dataset in datasets]
+      orders.add(json.dumps(parts))
       self.assertLen({len(batches) for batches in parts}, 1)
       seen = collections.Counter(i for part in parts for i in runs.flat(part))
-      self.assertEqual(set(seen), set(range(self.samples)))
-      repeated = -self.samples % count
-      self.assertEqual(sum(seen.values()), self.samples + repeated)
+      self.assertEqual(set(seen), set(range(samples)))
+      self.assertEqual(sum(seen.values()), samples + -samples % count)
+    self.assertLen(orders, _EPOCHS)
 
   def test_two_devices_learn_as_one(self):
     losses = []

@@ -182,8 +182,47 @@ class S3Test(absltest.TestCase):
       file.write(bytes(os.path.getsize(f"{self.local}/{name}")))
     with self.assertRaisesRegex(ConvertError, "must not exist"):
       liquid_tf.copy(self.remote, torn, progress=False)
+    # What a copy that was killed leaves, and what is somebody's.
+    with open(f"{torn}/index.npy.tmp", "wb") as file:
+      file.write(b"half")
+    with open(f"{torn}/letter.txt", "w") as file:
+      file.write("mine")
+    with self.assertRaisesRegex(ConvertError, "letter.txt, which is not of this"):
+      liquid_tf.copy(self.remote, torn, resume=True, progress=False)
+    os.unlink(f"{torn}/letter.txt")
     liquid_tf.copy(self.remote, torn, resume=True, progress=False)
+    self.assertFalse(os.path.exists(f"{torn}/index.npy.tmp"))
     self.assertEqual(liquid_tf.verify(torn, progress=False)["problems"], [])
+
+  def test_a_dataset_that_is_there(self):
+    """It is kept, or replaced; never mixed with another one, nor what is not of it."""
+    folder = self.create_tempdir().full_path
+    convert(self.source, f"{folder}/other", "raw:1", progress=False)
+    copy = f"{folder}/copy"
+    liquid_tf.copy(self.remote, copy, progress=False)
+    liquid_tf.copy(self.remote, copy, resume=True, progress=False)
+    with self.assertRaisesRegex(ConvertError, "already holds another dataset"):
+      liquid_tf.copy(f"{folder}/other", copy, resume=True, progress=False)
+    with open(f"{copy}/letter.txt", "w") as file:
+      file.write("mine")
+    with self.assertRaisesRegex(ConvertError, "letter.txt, which is of no dataset"):
+      liquid_tf.copy(f"{folder}/other", copy, overwrite=True, progress=False)
+    self.assertEqual(liquid_tf.inspect(copy)["samples"], 100)
+    os.unlink(f"{copy}/letter.txt")
+    liquid_tf.copy(f"{folder}/other", copy, overwrite=True, progress=False)
+    self.assertCountEqual(os.listdir(copy), os.listdir(f"{folder}/other"))
+
+  def test_a_conversion_asks_before_it_works(self):
+    options = {"shard_size": 65536, "progress": False}
+    staging = f"{self.create_tempdir().full_path}/staging"
+    with self.assertRaisesRegex(ConvertError, "already holds a dataset"):
+      convert(self.source, self.remote, "png:5,raw:3", staging=staging, **options)
+    self.assertFalse(os.path.exists(staging))
+    report = convert(
+      self.source, self.remote, "png:5,raw:3", staging=staging, resume=True, **options
+    )
+    self.assertEqual((report.output, report.samples), (self.remote, 100))
+    self.assertFalse(os.path.exists(staging))
 
   def test_staging_is_asked_for(self):
     with self.assertRaisesRegex(ValueError, "staging .None. must be a local folder"):
