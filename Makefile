@@ -46,13 +46,13 @@ WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
 WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers reader sampler
+WITHOUT_TF := core codecs containers gpu reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
 TAGS := --test_tag_filters=-once
 endif
 # What several threads run in the C++ without TensorFlow.
 THREADED := //tests/ops/core/... //tests/ops/reader/...
-SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h')
+SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .PHONY: help setup library demo test lint unit-test sanitize wheel-test format wheel stop clean
 

@@ -5,7 +5,7 @@ disk and processors; a native tf.data pipeline draws every batch with the same
 composition and the same number of cache hits (Liquid, APSys '23).
 """
 
-from liquid_tf import codecs, fidelity, pcr, recordio
+from liquid_tf import codecs, fidelity, gpu, pcr, recordio
 from liquid_tf._decode import decode_and_batch
 from liquid_tf._image_options import RandomResizedCrop
 from liquid_tf._interleave import interleave
@@ -47,6 +47,7 @@ __all__ = [
   "export",
   "fidelity",
   "format_dataset",
+  "gpu",
   "inspect",
   "interleave",
   "pcr",

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _ops, _sources
+from liquid_tf import _budget, _gpu_tf, _ops, _sources
 from liquid_tf._image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._interleave import (
   InterleaveDataset,
@@ -231,7 +231,9 @@ def decode_and_batch(
       its own samples in turn until it has `batch_size`. `stats` does not count them.
     ragged: whether images of different sizes may make a batch: a tf.RaggedTensor
       [n, None, None, c].
-    decode: "cpu", or "none" for the stored bytes in place of the image.
+    decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
+      l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
+      of the image.
     on_error: "raise", or "skip": a record that cannot be read or decoded gives its
       place to the next draw of its format, and is counted in `liquid_tf.stats`.
     max_pixels: largest image that is decoded, in pixels.
@@ -254,8 +256,8 @@ def decode_and_batch(
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]
   manifest = source.manifest
-  if decode not in ("cpu", "none"):
-    raise ValueError(f'decode ("{decode}") must be "cpu" or "none"')
+  if decode not in ("cpu", "gpu", "none"):
+    raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
     raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
   images = ImageOptions(crop, image_size, mirror, mean, std, dtype, layout, ragged)
@@ -264,10 +266,14 @@ def decode_and_batch(
   if round_batch and mixed is None:
     raise ValueError("round_batch (True) must be False where blocks are no batches")
   wanted = check_features(manifest, features)
-  names = ["bytes" if decode == "none" and name == "image" else name for name in wanted]
-  pixels = {k: v for k, v in _pixel_features(manifest).items() if k in names}
-  if "image" in pixels:
-    images.check_images(pixels["image"].channels, pixels["image"].dtype)
+  names = ["bytes" if decode != "cpu" and name == "image" else name for name in wanted]
+  known = _pixel_features(manifest)
+  pixels = {k: v for k, v in known.items() if k in names}
+  on_gpu = decode == "gpu"
+  if on_gpu:
+    _gpu_tf.check(manifest, images, wanted, known["image"].dtype, on_error == "skip")
+  if on_gpu or "image" in pixels:
+    images.check_images(known["image"].channels, known["image"].dtype)
   keeps_pixels = mixed is not None and mixed.snapshot.cache_as == "pixels"
   if keeps_pixels and ("image" not in pixels or "bytes" in names):
     raise ValueError(
@@ -276,9 +282,9 @@ def decode_and_batch(
     )
   skip = on_error == "skip"
   unequal = images.random_size is not None
-  if pixels and images.fixed_size:
+  if (pixels or on_gpu) and images.fixed_size:
     _check_crop(sources, images.fixed_size, skip)
-  elif pixels and _sizes_differ(sources):
+  elif (pixels or on_gpu) and _sizes_differ(sources):
     if images.image_size is None and not ragged:
       raise ValueError(
         f"images of {manifest.directory} differ in size: give crop= or image_size=, or "
@@ -289,6 +295,7 @@ def decode_and_batch(
   parsed = _example_features(manifest, names)
   # What a flat batch is put together from, and what features are parsed from.
   needed = (["window"] if flat else []) + (["example"] if parsed else [])
+  needed += _gpu_tf.STORED if on_gpu else []
   stored = [name for name in names if name not in parsed]
   stored += [name for name in needed if name not in stored]
   rows = sources[0].rows
@@ -336,6 +343,11 @@ def decode_and_batch(
     parallelism=parallelism,
   )
   as_dict = features is not None
+  if on_gpu:
+    shape = [samples, height, width, known["image"].channels]
+    return _gpu_tf.decoded(
+      dataset, stored, wanted, as_dict, images, known["image"].dtype, shape, max_pixels
+    )
   shape = _Shaper(stored, wanted, pixels, parsed, flat, images, as_dict)
   shaped = dataset.map(shape)
   if images.finishes:

@@ -2,10 +2,14 @@
 
 import os
 import uuid
-from typing import BinaryIO
 
 # Files under this suffix are being written; a later run removes them.
 TEMPORARY = ".tmp"
+# Bytes, and pieces of them, that are gathered for a call of the system.
+_GATHERED = 1 << 20
+_PIECES = os.sysconf("SC_IOV_MAX")
+# Bytes after which the disk begins with them.
+_STRETCH = 16 << 20
 
 
 def sync_directory(directory: str) -> None:
@@ -15,6 +19,80 @@ def sync_directory(directory: str) -> None:
     os.fsync(descriptor)
   finally:
     os.close(descriptor)
+
+
+class SteadyFile:
+  """A new file, or the end of an old one, that goes to the disk while it is written.
+
+  Left to itself the system keeps gigabytes until they are waited for.
+
+  Args:
+    path: the file.
+    append: write behind the bytes that it has; otherwise they are lost.
+
+  Raises:
+    OSError: it cannot be opened.
+  """
+
+  def __init__(self, path: str, *, append: bool = False):
+    self._file = open(path, "r+b" if append else "wb", buffering=0)
+    self._begun = self._file.seek(0, os.SEEK_END)
+    self._size = self._begun
+    self._gathered: list[bytes] = []
+    self._gathered_bytes = 0
+
+  @property
+  def size(self) -> int:
+    """Bytes of the file, those included that are not yet in it."""
+    return self._size
+
+  @property
+  def closed(self) -> bool:
+    return self._file.closed
+
+  def write(self, data: bytes | memoryview) -> None:
+    """Adds bytes.
+
+    Raises:
+      OSError: the disk is full, or the like; for these bytes, or for earlier ones.
+    """
+    # What the caller can change is copied; what is left to the system is not.
+    self._gathered.append(data if isinstance(data, bytes) else bytes(data))
+    self._gathered_bytes += len(data)
+    self._size += len(data)
+    if self._gathered_bytes >= _GATHERED or len(self._gathered) == _PIECES:
+      self._flush()
+    if self._size - self._begun >= _STRETCH:
+      self._flush()
+      # Begins to write the pages, and does not wait for them; those that are written
+      # already, of which there are none yet, would be dropped.
+      os.posix_fadvise(
+        self._file.fileno(),
+        self._begun,
+        self._size - self._begun,
+        os.POSIX_FADV_DONTNEED,
+      )
+      self._begun = self._size
+
+  def _flush(self) -> None:
+    pieces, size = self._gathered, self._gathered_bytes
+    self._gathered, self._gathered_bytes = [], 0
+    done = os.writev(self._file.fileno(), pieces)
+    if done == size:
+      return
+    # The system takes less than all for a signal, from two GiB on, or before an error.
+    rest = memoryview(b"".join(pieces))[done:]
+    while rest:
+      rest = rest[self._file.write(rest) :]
+
+  def sync(self) -> None:
+    """Waits until everything is on the disk."""
+    self._flush()
+    os.fsync(self._file.fileno())
+
+  def close(self) -> None:
+    """Ends writing. What no `sync` came behind may be lost."""
+    self._file.close()
 
 
 class AtomicFile:
@@ -30,10 +108,10 @@ class AtomicFile:
     self._path = path
     # Two writers of one file, as a cluster may have, do not meet in it.
     self._temporary = f"{path}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
-    self._file: BinaryIO | None = None
+    self._file: SteadyFile | None = None
 
   def __enter__(self) -> "AtomicFile":
-    self._file = open(self._temporary, "wb")
+    self._file = SteadyFile(self._temporary)
     return self
 
   def write(self, data: bytes) -> None:
@@ -41,8 +119,7 @@ class AtomicFile:
 
   def commit(self) -> None:
     """Writes through to the disk, then renames."""
-    self._file.flush()
-    os.fsync(self._file.fileno())
+    self._file.sync()
     self._file.close()
     os.rename(self._temporary, self._path)
     sync_directory(os.path.dirname(self._path))

@@ -5,15 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _budget, _fidelity, _ops, _sources
+from liquid_tf import _budget, _fidelity, _mixes, _ops, _sources
+from liquid_tf._room import Room
 from liquid_tf._snapshot import Snapshot
 from liquid_tf.manifest import Manifest
-
-# Samples to shuffle among before the first batch: ten batches, of at least this
-# many samples, as far as they fit these bytes.
-_FILL_BATCHES = 10
-_FILL_LEAST_BATCH = 32
-_FILL_BYTES = 512 << 20
 
 _NO_PART = _sources.Part({})
 
@@ -40,6 +35,7 @@ class InterleaveDataset(tf.data.Dataset):
     fidelity: _fidelity.Fidelity = None,
     part: _sources.Part = _NO_PART,
     fill_short_batches: bool = False,
+    mixes: _mixes.Mixes | None = None,
   ):
     self.sources = list(sources)
     self.snapshot = snapshot
@@ -53,43 +49,41 @@ class InterleaveDataset(tf.data.Dataset):
     keep_pixels = snapshot.cache_as == "pixels"
     if keep_pixels and any(source.record_samples is not None for source in sources):
       raise ValueError('cache_as ("pixels") must be "encoded" where a format is pcr')
-    samples = [len(source.rows) for source in sources]
-    records = [source.records for source in sources]
-    size = [source.stored_bytes(_fidelity.constant(fidelity)) for source in sources]
+    parts = None if mixes is None else mixes.given[0]
+    samples = sum(parts or [len(source.rows) for source in sources])
     self.batches = batches = (
-      sum(samples) // batch_size if drop_remainder else -(-sum(samples) // batch_size)
+      samples // batch_size if drop_remainder else -(-samples // batch_size)
     )
     if snapshot.initial_step >= max(1, batches):
       raise ValueError(
         f"initial_step ({snapshot.initial_step}) must be less than the {batches} "
         "batches of an epoch"
       )
-    # The order is the same at every fidelity.
-    full_size = [source.stored_bytes(None) for source in sources]
-    # In stored order there is nothing to shuffle among.
-    fill = _fill(samples, full_size, batch_size) if shuffle else [0] * len(samples)
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     pixel_bytes = mean_pixel_bytes(sources[0].manifest)
     lookahead += _budget.decoded_bytes(
       snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
     )
-    kept_size = [source.pixel_bytes() for source in sources] if keep_pixels else size
-    division = _budget.divide(
-      snapshot.memory,
+    room = Room(
+      self.sources,
+      snapshot,
+      batch_size,
+      shuffle,
       lookahead,
-      snapshot.cache,
-      records,
-      [_budget.resident_bytes(s, n) for s, n in zip(size, records)],
-      [_budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],
-      _slack(sources, fill, batch_size),
+      _fidelity.constant(fidelity),
     )
+    fill, division = room.divide(parts)
     self.cached = division.cached
+    self.mixes = None
+    if mixes is not None:
+      self.mixes = mixes.dataset(room, pixel_bytes)
     self.fidelity = _fidelity.table(fidelity, batches)
     sized = [source.record_samples for source in sources]
     sized = [np.zeros(0, np.int64) if sizes is None else sizes for sizes in sized]
     variant = _ops.lib().liquid_interleave_dataset(
       input_datasets=[source._variant_tensor for source in sources],
       fidelity=[] if self.fidelity is None else [self.fidelity._variant_tensor],
+      mixes=[] if self.mixes is None else [self.mixes._variant_tensor],
       file_counts=np.concatenate([source.file_counts for source in sources]),
       files_per_format=[len(source.file_counts) for source in sources],
       record_samples=np.concatenate(sized),
@@ -98,6 +92,7 @@ class InterleaveDataset(tf.data.Dataset):
       fill=fill,
       resident=division.resident,
       kept=division.kept,
+      parts=tf.constant(parts or [], tf.int64),
       formats=[source.format for source in sources],
       seed=seed,
       batch_size=batch_size,
@@ -118,7 +113,8 @@ class InterleaveDataset(tf.data.Dataset):
     super().__init__(variant)
 
   def _inputs(self):
-    return self.sources + ([] if self.fidelity is None else [self.fidelity])
+    asked = [self.fidelity, self.mixes]
+    return self.sources + [dataset for dataset in asked if dataset is not None]
 
   @property
   def element_spec(self):
@@ -148,39 +144,6 @@ def check_seed(seed: int) -> int:
   if not whole or not -(2**63) <= seed < 2**64:
     raise ValueError(f"seed ({seed!r}) must be a whole number of 64 bits")
   return (int(seed) + 2**63) % 2**64 - 2**63
-
-
-def _fill(samples: list[int], size: list[int], batch_size: int) -> list[int]:
-  """Samples of each format to shuffle among at least (determinism.md)."""
-  total = sum(samples)
-  if total == 0:
-    return [0] * len(samples)
-  wanted = min(total, _FILL_BATCHES * max(batch_size, _FILL_LEAST_BATCH))
-  fits = int(_FILL_BYTES * total / max(1, sum(size)))
-  wanted = max(1, min(wanted, fits))
-  return [-(-wanted * n // total) for n in samples]
-
-
-def _slack(
-  sources: Sequence[_sources.FormatDataset], fill: list[int], batch_size: int
-) -> list[int]:
-  """Most records of each region beside the cached ones.
-
-  Those are a batch's part, or the fill; of records with many samples two batches'
-  parts and what the window has open (determinism.md).
-  """
-  total = max(1, sum(len(source.rows) for source in sources))
-  slack = []
-  for source, least in zip(sources, fill):
-    share = -(-batch_size * source.records // total)
-    if source.record_samples is None or source.records == 0:
-      most = max(least, share)
-    else:
-      window = max(least, 2 * int(source.record_samples.max()))
-      ahead = -(-window * source.records // len(source.rows))
-      most = 2 * share + 4 * ahead + 1
-    slack.append(min(source.records, most))
-  return slack
 
 
 def interleave(

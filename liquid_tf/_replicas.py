@@ -44,7 +44,7 @@ def choose(
         f"{manifest.directory}"
       )
   names = [name for name in known if name in shares]
-  samples = _common_samples(manifest, index, split, names)
+  samples = common_samples(manifest, index, split, names)
   weights = [Fraction(str(shares[name])) for name in names]
   counts = apportion(samples, weights)
   first = np.cumsum([0, *counts]).tolist()
@@ -52,10 +52,14 @@ def choose(
   return {name: at for name, at, _ in parts}, {name: n for name, _, n in parts}
 
 
-def _common_samples(
+def common_samples(
   manifest: Manifest, index: np.ndarray, split: str, names: list[str]
 ) -> int:
-  """How many samples each format of a split holds."""
+  """How many samples each of some formats of a split holds: the same ones.
+
+  Raises:
+    ManifestError: they do not hold the same in one order.
+  """
   number = manifest.split_index(split)
   rows = [manifests.rows_of(index, number, FORMATS.index(name)) for name in names]
   for name, other in zip(names, rows):

@@ -64,7 +64,13 @@ class Snapshot:
     self.initial_step = initial_step
     weakref.finalize(self, _forget, self.name, os.getpid())
 
-  def seek(self, epoch: int, step: int = 0, cached: Sequence[int] = ()) -> None:
+  def seek(
+    self,
+    epoch: int,
+    step: int = 0,
+    cached: Sequence[int] = (),
+    mixes: Sequence[int] = (),
+  ) -> None:
     """Makes the next new iterator run `epoch` from its batch `step` on.
 
     Args:
@@ -72,10 +78,13 @@ class Snapshot:
       step: batches of it to leave out.
       cached: samples of each format that the plan keeps between epochs, where they
         are to be others than before.
+      mixes: of a dataset whose mix changes, those of all epochs that were begun, as
+        `stats_json` gives them.
     """
     with tf.init_scope(), tf.device("CPU:0"):
       counts = tf.constant(list(cached), tf.int64, [len(cached)])
-      _ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts)
+      begun = tf.constant(list(mixes), tf.int64, [len(mixes)])
+      _ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts, begun)
 
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `liquid_tf.stats`."""

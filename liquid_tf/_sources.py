@@ -83,10 +83,13 @@ class FormatDataset(tf.data.Dataset):
     """What the planner loads and keeps: samples, or records that hold many."""
     return int(self.file_counts.sum())
 
-  def stored_bytes(self, fidelity: int | None) -> int:
-    """What reading all records takes; of pcr through scan group `fidelity`, or all."""
+  def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
+    """What reading all records takes; of pcr through scan group `fidelity`, or all.
+
+    Of formats whose records are samples, also what a part of them takes.
+    """
     if self.record_samples is None:
-      return int(self.rows["length"].sum())
+      return int(self.rows["length"][part].sum())
     first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
     with tf.init_scope():
       entries = manifests.load_pcr_index(self.manifest)
@@ -95,9 +98,9 @@ class FormatDataset(tf.data.Dataset):
       for shard in self.rows["shard"][first].tolist()
     )
 
-  def pixel_bytes(self) -> int:
-    """What the pixels of all records take, masks included."""
-    rows = self.rows
+  def pixel_bytes(self, part: slice = slice(None)) -> int:
+    """What the pixels of all records take, or of a part, masks included."""
+    rows = self.rows[part]
     of_image = rows["channels"].astype(np.int64) * (rows["bits"] // 8)
     pixels = rows["height"].astype(np.int64) * rows["width"]
     return int((pixels * (of_image + mask_bytes(self.manifest))).sum())
@@ -201,6 +204,22 @@ def split_part(
     for name, start, length in zip(counts, starts, lengths)
   }
   return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
+
+
+def split_common(
+  formats: list[str], samples: int, shard: tuple[int, int], policy: str
+) -> Part:
+  """Which samples a shard has where every format holds all of them: the same of each.
+
+  Args:
+    formats: their names.
+    samples: that they share.
+    shard: (index, count).
+    policy: how shards come to equal numbers of batches.
+  """
+  part = split_part({formats[0]: samples}, shard, policy)
+  (samples_of_all,) = part.ranges.values()
+  return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
 
 def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:

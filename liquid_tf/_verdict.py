@@ -56,6 +56,13 @@ class Verdict:
     return _SENTENCES[self.bound].format(megabytes=megabytes, **figures)
 
 
+def bound(consumer_waited: float, records_waited: float) -> str:
+  """What limits a pipeline, by shares of the time that was waited."""
+  if consumer_waited < _HELD_UP:
+    return "consumer-bound"
+  return "disk-bound" if records_waited >= _STARVED else "decode-bound"
+
+
 def judge(batches: list[dict[str, Any]]) -> Verdict:
   """The verdict on delivered batches.
 
@@ -78,14 +85,8 @@ def judge(batches: list[dict[str, Any]]) -> Verdict:
   seconds = total["step"]
   consumer_waited = min(1.0, total["wait"] / seconds)
   records_waited = min(1.0, total["read"] / seconds)
-  if consumer_waited < _HELD_UP:
-    bound = "consumer-bound"
-  elif records_waited >= _STARVED:
-    bound = "disk-bound"
-  else:
-    bound = "decode-bound"
   return Verdict(
-    bound=bound,
+    bound=bound(consumer_waited, records_waited),
     consumer_waited=consumer_waited,
     records_waited=records_waited,
     decoders_busy=total["decode"] / seconds,

@@ -11,6 +11,7 @@ from liquid_tf import (
   _decode,
   _epoch,
   _interleave,
+  _mixes,
   _replicas,
   _sources,
   _storage,
@@ -42,7 +43,7 @@ def dataset(
   cache_as: str = "encoded",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
-  mix: str | Mapping[str, float] | None = None,
+  mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
   crop: tuple[int, int] | RandomResizedCrop | None = None,
   image_size: tuple[int, int] | None = None,
   mirror: bool = False,
@@ -94,8 +95,9 @@ def dataset(
       "pixels" are those of the whole decoded image, and of its mask where that is
       among the features: a sample that is kept is decoded once, and then copied, so
       that epochs cost less of the processors; but `cache` in bytes or "auto" holds
-      fewer samples. The order depends on how many, and on nothing else. Not with the
-      format pcr, nor where the features have no decoded image.
+      fewer samples; `Profile.cache_as` says which is faster. The order depends on how
+      many, and on nothing else. Not with the format pcr, nor where the features have
+      no decoded image.
     cache_policy: which samples those are. "liquid" replaces as many in every batch.
       Two others are there to be compared with it; both draw each format in a
       uniformly random order. "minio" keeps what it met first and never replaces it
@@ -111,7 +113,12 @@ def dataset(
     mix: of a dataset that was converted with `replicate`, the format each sample is
       read in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". Of the stored
       order, the first part is the first format's, and so on, in the dataset's order of
-      formats. By default the mix that the dataset was converted with.
+      formats. By default the mix that the dataset was converted with. A list has the
+      mixes of epochs 0, 1, …; its last one goes on. "auto" begins with that of the
+      conversion and moves it between epochs to where disk and processors are both
+      busy, by what was measured; `stats(ds).mixes` then is the list that gives the
+      same order again. Both need `shuffle`, `cache_policy="liquid"` and formats other
+      than pcr; and "auto" no `epoch`. See docs/profile.md.
     crop: (height, width) of a window to decode: random with `shuffle`, else centred; or
       a `RandomResizedCrop`.
     image_size: (height, width) to resize to, while images are decoded.
@@ -124,7 +131,9 @@ def dataset(
     layout: of the images, "NHWC" or "NCHW".
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
-    decode: "cpu", or "none" for the stored bytes in place of the image.
+    decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
+      l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
+      of the image.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
     shard_policy: how all shards come to the same number of batches: "pad" repeats a
@@ -136,7 +145,8 @@ def dataset(
       `epochs`.
     steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
       default all. Samples of other batches are not read.
-    initial_epoch: the first epoch to run, as if those before had been run.
+    initial_epoch: the first epoch to run, as if those before had been run; with
+      mix="auto", all in its first mix.
     initial_step: batches of it to leave out; see `Resume`.
     drop_remainder: whether a short last batch is left out.
     round_batch: whether a short last batch is filled by repeating its samples.
@@ -158,6 +168,10 @@ def dataset(
   """
   if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
     raise ValueError(f"batch_size ({batch_size!r}) must be at least 1, or None")
+  if batch_size is None and decode == "gpu":
+    raise ValueError(
+      'batch_size (None) must be a number with decode="gpu", which gives whole batches'
+    )
   cache = _epoch.check(epoch, steps, cache)
   page_cache = cache_policy == "page"
   if cache_policy not in _POLICIES:
@@ -190,7 +204,11 @@ def dataset(
   split = split or _sources.default_split(manifest)
   counts = _sources.split_counts(manifest, index, split)
   first = dict.fromkeys(counts, 0)
-  if manifest["replicated"]:
+  changing = _mixes.is_changing(mix)
+  if manifest["replicated"] and changing:
+    _check_changing(mix, shuffle, cache_policy, epoch, list(counts))
+    samples = _replicas.common_samples(manifest, index, split, list(counts))
+  elif manifest["replicated"]:
     first, counts = _replicas.choose(manifest, index, split, mix)
   elif mix is not None:
     raise ValueError(
@@ -202,7 +220,14 @@ def dataset(
       f'cache_policy ("{cache_policy}") must be "liquid" where a format is pcr'
     )
   shard = _sources.resolve_shard(shard)
-  part = _sources.split_part(counts, shard, shard_policy, first)
+  mixes = None
+  if changing:
+    # All formats have one range of samples, whatever mix a worker chooses of them.
+    part = _sources.split_common(list(counts), samples, shard, shard_policy)
+    _, length = next(iter(part.ranges.values()))
+    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, parallelism)
+  else:
+    part = _sources.split_part(counts, shard, shard_policy, first)
   snapshot = Snapshot(
     0 if page_cache else cache,
     memory,
@@ -240,6 +265,7 @@ def dataset(
     fidelity=fidelity,
     part=part,
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
+    mixes=mixes,
   )
   batches = _decode.decode_and_batch(
     blocks,
@@ -268,3 +294,29 @@ def dataset(
     )
     batches = batches.with_options(options)
   return batches
+
+
+def _check_changing(
+  mix: Any, shuffle: bool, cache_policy: str, epoch: Any, formats: list[str]
+) -> None:
+  """Checks what goes with a mix that may be another one in another epoch."""
+  name = '"auto"' if mix == _mixes.AUTO else "a list"
+  if not shuffle:
+    raise ValueError(
+      f"shuffle (False) must be True where mix is {name}: the stored order is the same "
+      "in every epoch only with one mix"
+    )
+  if cache_policy != "liquid":
+    raise ValueError(
+      f'cache_policy ("{cache_policy}") must be "liquid" where mix is {name}'
+    )
+  if "pcr" in formats:
+    raise ValueError(
+      f"mix ({mix!r}) must be one mix where a format of the dataset is pcr, of whose "
+      "records no part can be drawn"
+    )
+  if mix == _mixes.AUTO and epoch is not None:
+    raise ValueError(
+      f'epoch ({epoch!r}) must be None where mix is "auto", which follows from the '
+      "epochs before: give mix the list of their mixes, stats(dataset).mixes"
+    )

@@ -30,6 +30,7 @@ class Profile:
     data: plain values, as `to_json` writes them. Rates are images per second, sizes
       bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
       search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
+      `cache_as`, "encoded" or "pixels";
       `predicted`; `best_single`; `verified`, the runs of mix, single format and stock
       tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a sentence;
       `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
@@ -54,6 +55,15 @@ class Profile:
   def mix(self) -> dict[str, float]:
     """The advised share of each format, as `convert` takes it."""
     return dict(self.data["mix"])
+
+  @property
+  def cache_as(self) -> str:
+    """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
+
+    "pixels" only where the cache was given in bytes, or as "auto", and where the
+    formats have raw, whose decoding is what a copy from memory costs.
+    """
+    return self.data["cache_as"]
 
   @property
   def verdict(self) -> str:

@@ -52,6 +52,12 @@ class Resume(tf.keras.callbacks.Callback):
     # A cache="auto" that another machine resolves otherwise would change the order.
     self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
+    # Of a mix that changes, what the epochs up to this one had: their order follows.
+    self._mixes = None
+    if self._blocks.mixes is not None:
+      self._mixes = tf.Variable(
+        tf.zeros([0], tf.int64), shape=[None], dtype=tf.int64, trainable=False
+      )
     self._manager = None
     self._step_offset = 0
     self._steps_since_save = 0
@@ -80,7 +86,8 @@ class Resume(tf.keras.callbacks.Callback):
     batches = int(self._blocks.cardinality())
     steps = self.params.get("steps") or batches
     trained = self.epoch * steps + self.step
-    self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy())
+    mixes = [] if self._mixes is None else self._mixes.numpy()
+    self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy(), mixes)
     # A kill may come between an epoch's last batch and its end.
     epoch, step = divmod(trained, steps)
     self._epoch.assign(epoch)
@@ -112,6 +119,8 @@ class Resume(tf.keras.callbacks.Callback):
   def _save(self) -> None:
     # The first batch has built what was not built before.
     self._build.assign(json.dumps(self.model.get_build_config()))
+    if self._mixes is not None:
+      self._mixes.assign(json.loads(self._blocks.snapshot.stats_json())["mixes"])
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
@@ -136,6 +145,8 @@ class Resume(tf.keras.callbacks.Callback):
       known = {id(variable) for variable in variables}
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
     state = {f"variable{i}": _raw(v) for i, v in enumerate(variables)}
+    if self._mixes is not None:
+      state["mixes"] = self._mixes
     checkpoint = tf.train.Checkpoint(
       epoch=self._epoch,
       step=self._step,

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _sources, _verdict
+from liquid_tf import _mixes, _sources, _verdict
 from liquid_tf._interleave import InterleaveDataset
 
 
@@ -21,15 +21,17 @@ class Stats:
   @property
   def epochs(self) -> list[dict[str, Any]]:
     """Per epoch, the last 1,024 in order: `epoch`, `batches`, `disk_bytes` read for its
-    samples, `seconds` as in `batches`, `decoding` {parallelism, lookahead} as tf.data
+    samples, `seconds` as in `batches`, `fill` {bytes, seconds}: what was read before
+    the first batch, and for how long, `decoding` {parallelism, lookahead} as tf.data
     has tuned them by now, and by format `samples`, `hits` (kept for the next epoch),
     `loads` (read in place of evicted ones), `memory_hits` (in memory when the epoch
     began), `bytes`, `skipped`, `retries` (reads that a device refused and that were
-    made again) and `decodes` (samples whose pixels were not in memory). Of the format
-    pcr, `hits` and `loads` are records. An epoch that read scan groups has `fidelity`,
-    [batch, groups] from which batch on how many were asked for (none: all), and
-    `bytes_by_group`: the bytes of reads that ended with that group. With another
-    `cache_policy` than "liquid", `loads` were not in memory, and `hits` were."""
+    made again), `decodes` (samples whose pixels were not in memory) and
+    `decode_seconds` (of these, summed over threads). Of the format pcr, `hits` and
+    `loads` are records. An epoch that read scan groups has `fidelity`, [batch, groups]
+    from which batch on how many were asked for (none: all), and `bytes_by_group`: the
+    bytes of reads that ended with that group. With another `cache_policy` than
+    "liquid", `loads` were not in memory, and `hits` were."""
     return self._read()["epochs"]
 
   @property
@@ -44,13 +46,24 @@ class Stats:
 
     `seconds` are {read: the interleave waited for records, decode: summed over threads,
     wait: the consumer waited for the batch, step: since the delivery before it, or
-    since an iterator was first asked}."""
+    since an iterator was first asked, disk: a read was under way}."""
     return self._read(batches=True)["batches"]
 
   @property
   def next_epoch(self) -> int:
     """The epoch that a new iterator will run."""
     return self._read()["next_epoch"]
+
+  @property
+  def mixes(self) -> list[dict[str, int]]:
+    """Where `mix` is "auto" or a list: of each epoch that was begun, from 0 on, the
+    samples of each format. As `mix=` they give the same order again, with the same
+    cache. Else there are none."""
+    stats = self._read()
+    return [
+      dict(zip(stats["formats"], numbers[_mixes.SAMPLES].tolist()))
+      for numbers in _mixes.decided_mixes(stats)
+    ]
 
   def verdict(self) -> _verdict.Verdict:
     """What limits the training: the disk, decoding, or the training itself.
@@ -77,8 +90,9 @@ class Stats:
       `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
       `retries`, `decodes`, `disk_bytes`, `by_format` {name: {samples, bytes, hits,
       loads, memory_hits, skipped, retries, decodes}},
-      `seconds` {read, decode, wait, step} as in `batches`, `skipped` {count, first:
-      [{sample, reason}]}, `cached` {records, bytes}: what memory holds between epochs,
+      `seconds` {read, decode, wait, step, disk} as in `batches`, `skipped` {count,
+      first: [{sample, reason}]}, `cached` {records, bytes}: what memory holds between
+      epochs,
       `pool` {used, kept}: bytes of records and batches in the whole process, and free
       ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
       dropped} samples, and `reading` {name: what the format is read with, such as
@@ -101,7 +115,7 @@ class Stats:
       "by_format": by_format,
       "seconds": {
         key: sum(e["seconds"][key] for e in epochs)
-        for key in ("read", "decode", "wait", "step")
+        for key in ("read", "decode", "wait", "step", "disk")
       },
       "skipped": data["skipped"],
       "cached": data["cached"],

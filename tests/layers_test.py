@@ -62,7 +62,7 @@ def _public_objects(module):
 
 
 class LayersTest(parameterized.TestCase):
-  @parameterized.parameters("core", *_MIDDLE)
+  @parameterized.parameters("core", "gpu", *_MIDDLE)
   def test_core_knows_no_tensorflow(self, folder):
     sources = _sources(f"ops/{folder}")
     self.assertNotEmpty(sources)

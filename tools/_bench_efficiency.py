@@ -17,6 +17,9 @@ _MIXES = flags.DEFINE_list(
 _RATES = flags.DEFINE_list(
   "rates", ["0", "100", "400"], "efficiency, mix: MB/s that the disk gives; 0: all"
 )
+_REPEAT = flags.DEFINE_integer(
+  "repeat", 1, "efficiency: times that the images come in an epoch", 1
+)
 _MERGE = flags.DEFINE_list(
   "merge", [], "efficiency: --output of other runs, for the table and the report"
 )
@@ -65,7 +68,9 @@ def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, 
   with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
     folder = os.path.abspath(workdir or temporary)
     try:
-      result = efficiency.bench(folder, mixes=mixes, rates=rates(), say=say, **settings)
+      result = efficiency.bench(
+        folder, mixes=mixes, rates=rates(), repeat=_REPEAT.value, say=say, **settings
+      )
     except ValueError as error:
       raise _cli.FlagsError(str(error)) from error
     result["evidence"] = {**evidence.evidence(folder), "load_before": load}

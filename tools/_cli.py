@@ -5,7 +5,6 @@ Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from absl import app, flags  # noqa: E402
+
+from tools import _interrupts  # noqa: E402
 
 FAILED = 1
 WRONG_FLAGS = 2
@@ -68,7 +69,8 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
 
   def guarded(argv: list[str]) -> int:
     try:
-      return main(argv[1:])
+      with _interrupts.raised():
+        return main(argv[1:])
     except FlagsError as error:
       _wrong_flags(error)
     except Exception as error:
@@ -77,8 +79,6 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
       _say(str(error))
       return FAILED
 
-  # What a scheduler sends ends the work as Ctrl-C does.
-  signal.signal(signal.SIGTERM, signal.default_int_handler)
   # `bazel run` starts a command in its own folder; paths are relative to the user's.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
   if {"--help", "-help", "--helpshort", "--helpfull"} & set(sys.argv[1:]):

@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import liquid_tf
+from liquid_tf import _repeated
+from liquid_tf import manifest as manifests
 from liquid_tf._bench import fresh, photographs, throttle
 
 PROMISED = 0.9
@@ -23,6 +26,7 @@ def bench(
   cache: int | str,
   rounds: int,
   threads: int,
+  repeat: int = 1,
   data: str | None = None,
   say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
@@ -38,6 +42,8 @@ def bench(
     cache: of load and pipeline, as `liquid_tf.dataset` takes it.
     rounds: counted epochs of each stage.
     threads: of tf.data.
+    repeat: times that the images come in an epoch of load and pipeline, by links to the
+      same files: how an epoch begins and ends counts as little as in a large dataset.
     data: folder of images to cut photographs from; None for scikit-image's.
     say: receives a line of progress.
 
@@ -64,10 +70,12 @@ def bench(
       continue
     for share in mixes:
       path = _dataset(root, share)
+      long = _long(path, repeat)
       measured = fresh.run(
         {
           "stage": "stages",
-          "path": os.fspath(path),
+          "path": os.fspath(long),
+          "short": os.fspath(path),
           "rounds": rounds,
           "threads": threads,
           "cache": cache,
@@ -80,6 +88,7 @@ def bench(
       say(_judge(cells[-1]))
   return {
     "images": images,
+    "repeat": repeat,
     "side": side,
     "batch_size": batch_size,
     "cache": cache,
@@ -101,6 +110,18 @@ def _make(root: pathlib.Path, share: float) -> None:
   if not (path / "dataset.json").exists():
     mix = {name: weight for name, weight in mix.items() if weight}
     liquid_tf.convert(root / "png", path, mix, resume=True, progress=False)
+
+
+def _long(path: pathlib.Path, repeat: int) -> pathlib.Path:
+  """The dataset, or one in which its samples come `repeat` times."""
+  if repeat == 1:
+    return path
+  long = path.with_name(f"{path.stem}-x{repeat}.liquid")
+  if not (long / manifests.MANIFEST).exists():
+    shutil.rmtree(long, ignore_errors=True)
+    long.mkdir()
+    _repeated.repeat(manifests.load(path), repeat, os.fspath(long))
+  return long
 
 
 def _judge(cell: dict[str, Any]) -> str:

@@ -11,22 +11,23 @@ TITLE = "Beside the limits of its stages"
 def table(results: Sequence[dict[str, Any]]) -> str:
   """All cells of some runs, in the order of disks and mixes, in images per second."""
   cells = [
-    (cell["rate"] or float("inf"), cell["raw"], result["cache"], cell)
+    (cell["rate"] or float("inf"), cell["raw"], result, cell)
     for result in results
     for cell in result["cells"]
   ]
   lines = [
-    "| disk | raw | cache | load | decode | pipeline | of the lower "
+    "| disk | raw | cache | epoch | load | decode | pipeline | of the lower "
     "| read MB/s | busy |",
-    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
   ]
-  for rate, raw, cache, cell in sorted(
+  for rate, raw, result, cell in sorted(
     cells, key=lambda entry: entry[:2], reverse=True
   ):
     pipeline = cell["pipeline"]
     disk = "whole" if rate == float("inf") else f"{rate / 1e6:g} MB/s"
     lines.append(
-      f"| {disk} | {raw:.0%} | {cache} | {cell['load']['images_per_s']:.0f} | "
+      f"| {disk} | {raw:.0%} | {result['cache']} | "
+      f"{result['images'] * result['repeat']} | {cell['load']['images_per_s']:.0f} | "
       f"{cell['decode']['images_per_s']:.0f} | {pipeline['images_per_s']:.0f} | "
       f"{cell['efficiency']:.2f} | {pipeline['disk_bytes_per_s'] / 1e6:.0f} | "
       f"{pipeline['busy']:.0%} |"
@@ -60,6 +61,9 @@ images per second:
 * *load*: the same pipeline with `decode="none"`;
 * *decode*: the same pipeline with every record in memory (`cache="100%"`);
 * *pipeline*: both, with the cache that the row says.
+
+*Epoch* is the images of an epoch of load and pipeline: the photographs once, or
+`--repeat` times by links to the same files, which are read from the disk each time.
 
 *Of the lower* is pipeline to the smaller of load and decode: {efficiency.PROMISED} is
 promised, and {reached} of {len(cells)} rows have it. *Busy* is the share of all

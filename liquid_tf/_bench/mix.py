@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf import _budget
+from liquid_tf import _budget, _repeated
 from liquid_tf import manifest as manifests
 from liquid_tf._bench import fresh, photographs, throttle
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.open_source import open_source
-from liquid_tf._profile import repeated, sample, search
+from liquid_tf._profile import sample, search
 
 STAGES = ("load", "decode", "both")
 _ENCODED = "png"
@@ -96,7 +96,7 @@ def make(
   if not os.path.exists(os.path.join(paths["long"], manifests.MANIFEST)):
     os.makedirs(paths["long"], exist_ok=True)
     manifest = manifests.load(paths["short"])
-    repeated.repeat(manifest, -(-_EPOCH_IMAGES // images), paths["long"])
+    _repeated.repeat(manifest, -(-_EPOCH_IMAGES // images), paths["long"])
   return root / _ENCODED, paths
 
 

@@ -19,6 +19,7 @@ _KEYS = ("images_per_s", "disk_bytes_per_s", "busy")
 def measure(
   path: str,
   *,
+  short: str | None = None,
   rounds: int,
   threads: int,
   cache: int | str,
@@ -34,6 +35,7 @@ def measure(
 
   Args:
     path: a dataset directory.
+    short: a part of it for `decode`, that fits in memory; None for all of it.
     rounds: counted epochs of each stage.
     threads: of tf.data, and decoding tasks per batch.
     cache: of `load` and `pipeline`, as `liquid_tf.dataset` takes it.
@@ -50,7 +52,9 @@ def measure(
   datasets = {
     "load": liquid_tf.dataset(path, cache=cache, decode="none", **common),
     "pipeline": liquid_tf.dataset(path, cache=cache, **common),
-    "decode": liquid_tf.dataset(path, cache="100%", memory=_UNBOUNDED, **common),
+    "decode": liquid_tf.dataset(
+      short or path, cache="100%", memory=_UNBOUNDED, **common
+    ),
   }
   datasets = {
     name: epochs.with_threads(dataset, threads) for name, dataset in datasets.items()

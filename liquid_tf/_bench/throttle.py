@@ -46,12 +46,17 @@ class Throttle:
     if reason:
       raise OSError(reason)
     self._group = _BLKIO / f"liquid_bench_{os.getpid()}"
+    self._device = device_of(path)
     self._group.mkdir()
     try:
-      (self._group / _RATE).write_text(f"{device_of(path)} {bytes_per_second}\n")
+      self.set_rate(bytes_per_second)
     except OSError:
       self._group.rmdir()
       raise
+
+  def set_rate(self, bytes_per_second: int) -> None:
+    """Changes the rate, of reads under way as well."""
+    (self._group / _RATE).write_text(f"{self._device} {bytes_per_second}\n")
 
   def __enter__(self) -> "Throttle":
     (self._group / "cgroup.procs").write_text(f"{os.getpid()}\n")

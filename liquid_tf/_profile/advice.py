@@ -71,6 +71,16 @@ def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
   return {"better": "pixels" if better else "encoded", **result}
 
 
+def keep_pixels(found: dict[str, Any]) -> str:
+  """The advice to keep decoded pixels, in one sentence; `found` is of `memory`."""
+  pixels, encoded = found["pixels"], found["encoded"]
+  return (
+    f'Memory is better spent on decoded pixels (cache_as="pixels"), with '
+    f"{describe(pixels['mix'])}: {pixels['predicted']:.0f} images/s predicted, "
+    f"{encoded['predicted']:.0f} with encoded bytes."
+  )
+
+
 def converting(
   costs: model.Costs, machine: model.Machine, mix: model.Mix
 ) -> dict[str, float]:

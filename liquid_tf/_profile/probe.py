@@ -1,12 +1,15 @@
 """Short runs of the real runtime: loading, decoding, or both."""
 
 import dataclasses
+import math
 import time
 from typing import Any
 
 import tensorflow as tf
 
 import liquid_tf
+from liquid_tf import _budget
+from liquid_tf import manifest as manifests
 from liquid_tf._bench import epochs, process
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._profile.model import Mix
@@ -18,6 +21,11 @@ _UNBOUNDED = 1 << 62
 _LOOKAHEAD = 2
 _WARM_UP = 4
 _LEAST_BATCHES = 6
+
+# While the reads ahead of one format fill its memory, they keep the disk from another.
+# So a run of several begins behind so many times the bytes of that memory, or when the
+# disk is so slow that this takes longer than a run.
+_SETTLED = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +82,7 @@ class Pipeline:
   def __init__(self, setting: Setting, mix: Mix, stage: str):
     decode = stage == "decode"
     mix = {TARGETS[name][0]: weight for name, weight in mix.items()}
+    self._settled = 0 if decode else _settled(setting, mix)
     image = {} if stage == "load" else setting.image
     self._setting = setting
     self._stage = stage
@@ -104,6 +113,7 @@ class Pipeline:
       if self._stage == "decode":
         self._skip(self._epoch)
     self._skip(_WARM_UP)
+    self._settle()
     disk, cpu = process.disk_bytes(), time.process_time()
     begin = time.perf_counter()
     batches, images, seconds = 0, 0, 0.0
@@ -126,9 +136,29 @@ class Pipeline:
     """What each format was read with, as `liquid_tf.stats` says."""
     return self._stats.summary()["reading"]
 
+  def _settle(self) -> None:
+    """Draws batches until reads are those of a long run."""
+    end = time.perf_counter() + self._setting.seconds
+    images = _WARM_UP * self._setting.batch_size
+    while images < self._settled and time.perf_counter() < end:
+      images += _size(next(self._iterator))
+
   def _skip(self, batches: int) -> None:
     for _ in range(batches):
       next(self._iterator)
+
+
+def _settled(setting: Setting, mix: Mix) -> int:
+  """Images of a mix until no format's memory for reads ahead is being filled."""
+  if len(mix) == 1:
+    return 0
+  formats = manifests.load(setting.long)["formats"]
+  size = sum(
+    weight * formats[name]["bytes"] / formats[name]["samples"]
+    for name, weight in mix.items()
+  )
+  ahead = _budget.lookahead_bytes(setting.memory, len(mix))
+  return math.ceil(_SETTLED * ahead / size * sum(mix.values()))
 
 
 def _size(element: dict[str, tf.Tensor]) -> int:

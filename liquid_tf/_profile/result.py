@@ -39,6 +39,13 @@ def build(
   gain = advice.gain(costs, machine, advised, single, verified.gain)
   # What comes out slower than one format is not advised.
   final = single if gain is not None and gain.interval.mean < 1 else advised
+  verdict = advice.verdict(advised, single, gain)
+  memory = advice.memory(costs, machine)
+  if memory is not None and memory["better"] == "pixels":
+    # What is converted has to go with what is kept.
+    machine = dataclasses.replace(machine, cache_as="pixels")
+    final = planner.worthwhile(costs, machine)
+    verdict += " " + advice.keep_pixels(memory)
   stock = statistics.median(verified.stock) if verified.stock else None
   (name,) = single.mix
   return {
@@ -54,6 +61,7 @@ def build(
     "strategy": options.strategy,
     "measured": [dict(row) for row in measured],
     "mix": dict(final.mix),
+    "cache_as": machine.cache_as,
     "predicted": final.prediction.throughput,
     "limit": final.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
@@ -70,11 +78,11 @@ def build(
     "gain": None
     if gain is None
     else {**dataclasses.asdict(gain.interval), "measured": gain.measured},
-    "verdict": advice.verdict(advised, single, gain),
+    "verdict": verdict,
     "curve": _curve(costs, machine, final),
     "utilisation": _utilisation(costs, machine, final),
     "what_if": advice.what_if(costs, machine),
-    "memory": advice.memory(costs, machine),
+    "memory": memory,
     "convert": advice.converting(costs, machine, final.mix),
     "training": None
     if options.step_ms is None

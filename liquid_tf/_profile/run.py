@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _budget
+from liquid_tf import _budget, _repeated
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.source import Source
@@ -19,7 +19,6 @@ from liquid_tf._profile import (
   measure,
   model,
   planner,
-  repeated,
   result,
   sample,
 )
@@ -96,7 +95,7 @@ def run(
       source, order[:count], options.formats, encoding, workers, paths["short"]
     )
     repeats = -(-_EPOCH_IMAGES // manifest["samples"])
-    repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
+    _repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
     found = _measure(
       len(source), encoded, manifest, paths["files"], setting, options, say

@@ -10,7 +10,17 @@ from liquid_tf._profile.result import SCHEMA
 # A profile is some dozen kilobytes.
 MOST_BYTES = 16 << 20
 
-_KEYS = ("schema", "formats", "measured", "mix", "predicted", "best_single", "verdict")
+_KEYS = (
+  "schema",
+  "formats",
+  "measured",
+  "mix",
+  "cache_as",
+  "predicted",
+  "best_single",
+  "verdict",
+)
+_KEPT = ("encoded", "pixels")
 
 
 def parse(contents: bytes, path: str) -> dict[str, Any]:
@@ -43,6 +53,10 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
       "again"
     )
   _check_mix(data["mix"], path)
+  if data["cache_as"] not in _KEPT:
+    raise ValueError(
+      f"{path}: cache_as ({data['cache_as']!r}) must be one of {', '.join(_KEPT)}"
+    )
   return data
 
 

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from liquid_tf import _ops
-from liquid_tf._files import AtomicFile, write_file
+from liquid_tf._files import AtomicFile, SteadyFile, write_file
 from liquid_tf._recordio import files
 from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._recordio.framing import MOST, frame
@@ -27,16 +27,15 @@ class _Appended:
     self._path = path
 
   def __enter__(self) -> "_Appended":
-    self._file = open(self._path, "r+b")
-    self._size = self._file.seek(0, os.SEEK_END)
+    self._file = SteadyFile(self._path, append=True)
+    self._size = self._file.size
     return self
 
   def write(self, data: bytes) -> None:
     self._file.write(data)
 
   def commit(self) -> None:
-    self._file.flush()
-    os.fsync(self._file.fileno())
+    self._file.sync()
     self._file.close()
 
   def __exit__(self, *unused) -> None:

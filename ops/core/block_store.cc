@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace liquid {
@@ -11,6 +12,7 @@ constexpr size_t kLine = 64;
 // From here on a block is a mapping of its own.
 constexpr size_t kMapped = size_t{1} << 20;
 constexpr size_t kMapping = size_t{64} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
 constexpr int kFirstOctave = 10;
 constexpr size_t kSteps = 16;
 
@@ -22,6 +24,32 @@ uint8_t* Map(size_t size, int flags) {
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return data == MAP_FAILED ? nullptr : static_cast<uint8_t*>(data);
+}
+
+bool IsAligned(const uint8_t* data) {
+  return reinterpret_cast<uintptr_t>(data) % kHugePage == 0;
+}
+
+// Of huge pages, as far as the system has some and up to the last whole one.
+// Small ones lie anywhere in memory, so that a disk gets a read into them in
+// many pieces: eight requests of 512 KiB for 4 MiB, measured, at half of the
+// speed of one. And each of them costs a page fault: 4 us where a hypervisor
+// has its part in it, so that a batch's took as long as a third of its
+// decoding.
+uint8_t* MapHuge(size_t size) {
+  // Where the system aligns it, neighbours become one mapping.
+  uint8_t* data = Map(size, 0);
+  if (data != nullptr && !IsAligned(data)) {
+    munmap(data, size);
+    data = Map(size + kHugePage, 0);
+    if (data == nullptr) return nullptr;
+    const size_t before = -reinterpret_cast<uintptr_t>(data) % kHugePage;
+    if (before > 0) munmap(data, before);
+    data += before;
+    munmap(data + size, kHugePage - before);
+  }
+  if (data != nullptr) madvise(data, size, MADV_HUGEPAGE);
+  return data;
 }
 
 }  // namespace
@@ -52,6 +80,7 @@ BlockStore::~BlockStore() {
 }
 
 uint8_t* BlockStore::Allocate(size_t capacity) {
+  if (capacity >= kHugePage) return MapHuge(capacity);
   if (capacity >= kMapped) return Map(capacity, 0);
   if (capacity < BlockSize::kPageAligned) {
     return static_cast<uint8_t*>(std::aligned_alloc(kLine, capacity));

@@ -26,6 +26,9 @@ struct BlockSize {
 // Thread-safe. A block from kPageAligned on that is freed leaves the process at
 // once, whatever its neighbours do; what smaller ones leave is up to malloc.
 //
+// Blocks as large as a huge page begin at one's border: a page that is shared
+// with a neighbour would stay when only one of them goes.
+//
 // Up to kMapped, blocks are cut from large mappings, and a freed one gives its
 // pages back but keeps its addresses for the next of its size: the system has a
 // limit on mappings, which one for each block would reach. So the address space

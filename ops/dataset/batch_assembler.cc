@@ -208,13 +208,17 @@ BatchReport MakeReport(const PendingBatch& batch) {
   report.memory_hits.resize(formats);
   report.bytes.resize(formats);
   report.decodes.resize(formats);
+  report.decode_seconds.resize(formats);
   for (const Slot& slot : batch.slots) {
     const RecordBlock::Item& item = *slot.item;
     ++report.samples[item.format];
     if (item.whole) ++(item.load ? report.loads : report.hits)[item.format];
     report.memory_hits[item.format] += item.memory_hit;
     report.bytes[item.format] += item.record->bytes();
-    report.decodes[item.format] += slot.decoded;
+    if (slot.decoded) {
+      ++report.decodes[item.format];
+      report.decode_seconds[item.format] += slot.decode_seconds;
+    }
     report.disk_bytes += item.disk_bytes;
   }
   for (size_t f = 0; f < batch.turns.size(); ++f) {

@@ -91,6 +91,7 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
   batch->cost = block->cost;
   batch->turns = block->turns;
   batch->read_seconds = block->read_seconds;
+  batch->disk_seconds = block->disk_seconds;
   batch->slots.resize(n);
   costs->resize(n);
   for (size_t i = 0; i < n; ++i) {
@@ -135,6 +136,7 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
 int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
                              PendingBatch* batch) const {
   const auto start = std::chrono::steady_clock::now();
+  auto begun = start;
   for (size_t i = 0; i < count; ++i) {
     // Small images would each wait for memory; large ones soon bring their own.
     if (i + kPrefetched < count) {
@@ -146,10 +148,14 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
       }
     }
     DecodeSlot(slots[i], batch);
+    const auto ended = std::chrono::steady_clock::now();
+    batch->slots[slots[i]].decode_seconds =
+        std::chrono::duration<double>(ended - begun).count();
+    begun = ended;
   }
-  const int64_t nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            std::chrono::steady_clock::now() - start)
-                            .count();
+  const int64_t nanos =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(begun - start)
+          .count();
   batch->decode_nanos += nanos;
   return nanos;
 }

@@ -44,8 +44,9 @@ struct Slot {
   Window window;
   bool mirrored = false;
   Status status;
-  bool taken = false;                      // it fills a gap of an earlier batch
-  bool decoded = false;                    // its pixels were not in memory
+  bool taken = false;    // it fills a gap of an earlier batch
+  bool decoded = false;  // its pixels were not in memory
+  double decode_seconds = 0;
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
 };
 
@@ -57,6 +58,7 @@ struct PendingBatch {
   std::shared_ptr<EpochRun> run;
   std::shared_ptr<const BatchCost> cost;
   double read_seconds = 0;
+  double disk_seconds = 0;
   std::vector<BatchPart> turns;  // see RecordBlock
   // Whose records the slots have: its own, and those of batches that filled
   // its gaps.

@@ -49,6 +49,7 @@ page_cache: whether reads go through the kernel's page cache, and leave their
 REGISTER_OP("Liquid>InterleaveDataset")
     .Input("input_datasets: N * variant")
     .Input("fidelity: M * variant")
+    .Input("mixes: K * variant")
     .Input("file_counts: int64")
     .Input("files_per_format: int64")
     .Input("record_samples: int64")
@@ -57,6 +58,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("fill: int64")
     .Input("resident: int64")
     .Input("kept: int64")
+    .Input("parts: int64")
     .Input("formats: string")
     .Input("seed: int64")
     .Input("batch_size: int64")
@@ -71,6 +73,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Output("handle: variant")
     .Attr("N: int >= 1")
     .Attr("M: int >= 0")
+    .Attr("K: int >= 0")
     .Attr("shuffle: bool = true")
     .Attr("drop_remainder: bool = false")
     .Attr("policy: {'liquid', 'minio', 'page'} = 'liquid'")
@@ -88,6 +91,11 @@ input_datasets: Liquid>FormatDataset, one per format.
 fidelity: none, or one dataset whose one element is the scan groups of each
   batch of the epoch, [batches] of int64; the last value goes on. See
   Liquid>EpochDataset.
+mixes: none, or one dataset whose one element says how formats that share their
+  samples do so: [epochs, 5, N] of int64, of some epochs up to the one that is
+  run. Of each format its samples; of these the cached ones; its fill; then
+  resident and kept, of which only those of the last epoch count. The mix of an
+  epoch that was begun before stays as it was.
 file_counts: [files], records in each shard file, format after format.
 files_per_format: [N], how many of file_counts are whose.
 record_samples: samples of each record, of the formats whose records have many.
@@ -98,6 +106,8 @@ fill: [N], samples of each format to shuffle among at least.
 resident: [N], most records of each format in memory; the rest is read later,
   at its draw.
 kept: [N], most of them that were drawn and are kept.
+parts: [0], or with `mixes`, [N]: all samples that formats share, cut into a
+  part of each.
 formats: [N], names for errors and statistics.
 seed: of the order of samples.
 batch_size: samples in a batch.
@@ -200,6 +210,7 @@ REGISTER_OP("Liquid>SeekSnapshot")
     .Input("epoch: int64")
     .Input("step: int64")
     .Input("cached: int64")
+    .Input("mixes: int64")
     .SetIsStateful()
     .SetShapeFn(NoOutputs)
     .Doc(R"doc(
@@ -210,6 +221,8 @@ epoch: number of the epoch.
 step: batches of it to leave out.
 cached: [formats], samples of each format kept between epochs from now on; [0]
   leaves it as it is.
+mixes: of formats that share samples, the mixes of all epochs that were begun,
+  as Liquid>SnapshotStats gives them; [0] leaves them as they are.
 )doc");
 
 REGISTER_OP("Liquid>DeleteSnapshot")

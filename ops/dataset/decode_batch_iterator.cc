@@ -262,6 +262,7 @@ void DecodeBatchIterator::Report(const PendingBatch& batch) {
   if (batch.run == nullptr) return;
   batch.run->Decoding(parallelism_.value(), lookahead_.value());
   seconds_.read += batch.read_seconds;
+  seconds_.disk += batch.disk_seconds;
   seconds_.decode += batch.decode_nanos * 1e-9;
   if (!batch.slots.empty()) {
     const uint64_t now = tensorflow::EnvTime::NowNanos();

@@ -55,7 +55,7 @@ EpochDraws::EpochDraws(Snapshot* snapshot, Snapshot::Lease lease,
       next_(region_.size()),
       ledgers_(region_.size()) {
   for (size_t f = 0; f < region_.size(); ++f) {
-    at_hand_.emplace_back(RecordCount(spec_->formats[f]));
+    at_hand_.emplace_back(StoredCount(spec_->formats[f]));
     for (const auto& entry : region_[f]) at_hand_[f].insert(entry.first);
   }
 }
@@ -67,7 +67,7 @@ EpochDraws::~EpochDraws() {
 AtHand EpochDraws::at_hand(uint32_t format) const {
   AtHand at_hand = {at_hand_[format]};
   if (HasSamples(format)) {
-    at_hand.groups.resize(RecordCount(spec_->formats[format]));
+    at_hand.groups.resize(StoredCount(spec_->formats[format]));
     for (const auto& entry : region_[format]) {
       at_hand.groups[entry.first] = entry.second->groups;
     }

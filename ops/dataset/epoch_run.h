@@ -17,6 +17,7 @@ struct BatchSeconds {
   double decode = 0;  // at work, summed over threads
   double wait = 0;    // the consumer's, for the batch
   double step = 0;    // from the delivery before, or the first request, to this
+  double disk = 0;    // at least one read was under way
 };
 
 // What one delivered batch was made of; vectors have one entry per format.
@@ -30,6 +31,7 @@ struct BatchReport {
   std::vector<uint32_t> memory_hits;      // served without a read in this epoch
   std::vector<uint64_t> bytes;            // encoded bytes of the samples
   std::vector<uint32_t> decodes;          // whose pixels were not in memory
+  std::vector<double> decode_seconds;     // of these, summed over threads
   uint64_t disk_bytes = 0;                // read for these samples
   std::shared_ptr<const BatchCost> cost;  // read on account of this batch
   BatchSeconds seconds;
@@ -49,6 +51,9 @@ class EpochRun {
   virtual void Skipped(const SkippedRecord& record) = 0;
   // The fidelity of the epoch's batches, as Fidelity::steps() gives it.
   virtual void SetFidelity(const std::vector<int64_t>& steps) = 0;
+  // Before the first batch could be drawn `bytes` were read, for which reads
+  // were under way for `seconds`: nothing else has held them up.
+  virtual void Filled(uint64_t bytes, double seconds) = 0;
   // A record was read through scan group `groups`.
   virtual void ReadGroups(uint32_t groups, uint64_t disk_bytes) = 0;
   // So many reads of a format were refused by a device, and repeated.

@@ -176,8 +176,8 @@ class FormatDatasetOp::Dataset::Iterator
     std::unique_lock<std::mutex> lock(mu_);
     if (stream_ != nullptr) return absl::OkStatus();
     PositionSource positions;
-    TF_RETURN_IF_ERROR(MakePositions(ctx, &positions));
     StreamOptions options;
+    TF_RETURN_IF_ERROR(MakePositions(ctx, &positions, &options.clock));
     options.mode = dataset()->mode_;
     options.depth = static_cast<int>(dataset()->arguments_.threads);
     options.lookahead_bytes =
@@ -217,8 +217,10 @@ class FormatDatasetOp::Dataset::Iterator
     }
   }
 
+  // `clock`: that of the interleave, which stays null without one.
   absl::Status MakePositions(tfd::IteratorContext* ctx,
-                             PositionSource* positions) {
+                             PositionSource* positions,
+                             std::shared_ptr<ReadClock>* clock) {
     PlanContext* plan_or_null = nullptr;
     const absl::Status found =
         ctx->resource_mgr() == nullptr
@@ -269,6 +271,7 @@ class FormatDatasetOp::Dataset::Iterator
       return true;
     };
     tell_method_ = plan->tell_method();
+    *clock = plan->clock();
     return absl::OkStatus();
   }
 

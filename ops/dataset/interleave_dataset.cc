@@ -20,7 +20,9 @@ int64_t Fingerprint(const PlanSpec& spec) {
       absl::StrCat(kPlanVersion, "/", spec.seed, "/", spec.batch_size, "/",
                    spec.shuffle, "/", static_cast<int>(spec.policy));
   for (const FormatSpec& format : spec.formats) {
-    absl::StrAppend(&text, ";", format.fill, ":",
+    // The fill of a part is as the mix is.
+    absl::StrAppend(&text, ";",
+                    HasParts(spec) ? "part" : absl::StrCat(format.fill), ":",
                     absl::StrJoin(format.files, ","));
     if (!format.record_samples.empty()) {
       absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
@@ -34,23 +36,29 @@ int64_t Fingerprint(const PlanSpec& spec) {
 InterleaveDataset::InterleaveDataset(
     tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
     InterleaveAttributes attributes, std::vector<tfd::DatasetBase*> datasets,
-    tfd::DatasetBase* fidelity, std::shared_ptr<const PlanSpec> spec,
+    tfd::DatasetBase* fidelity, tfd::DatasetBase* mixes,
+    std::shared_ptr<const PlanSpec> spec,
     tensorflow::core::RefCountPtr<Snapshot> snapshot)
     : DatasetBase(tfd::DatasetContext(ctx)),
       inputs_(std::move(inputs)),
       attributes_(std::move(attributes)),
       datasets_(std::move(datasets)),
       fidelity_(fidelity),
+      mixes_(mixes),
       spec_(std::move(spec)),
       fingerprint_(Fingerprint(*spec_)),
       snapshot_(std::move(snapshot)) {
   for (tfd::DatasetBase* input : datasets_) input->Ref();
-  if (fidelity_ != nullptr) fidelity_->Ref();
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) asked->Ref();
+  }
 }
 
 InterleaveDataset::~InterleaveDataset() {
   for (tfd::DatasetBase* input : datasets_) input->Unref();
-  if (fidelity_ != nullptr) fidelity_->Unref();
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) asked->Unref();
+  }
 }
 
 std::unique_ptr<tfd::IteratorBase> InterleaveDataset::MakeIteratorInternal(
@@ -90,7 +98,9 @@ int64_t InterleaveDataset::CardinalityInternal(
 absl::Status InterleaveDataset::InputDatasets(
     std::vector<const tfd::DatasetBase*>* inputs) const {
   inputs->assign(datasets_.begin(), datasets_.end());
-  if (fidelity_ != nullptr) inputs->push_back(fidelity_);
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) inputs->push_back(asked);
+  }
   return absl::OkStatus();
 }
 
@@ -118,15 +128,17 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
     datasets.emplace_back();
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &datasets.back()));
   }
-  std::vector<tensorflow::Node*> fidelity;
-  if (fidelity_ != nullptr) {
-    fidelity.emplace_back();
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, fidelity_, &fidelity.back()));
+  std::vector<tensorflow::Node*> fidelity, mixes;
+  for (auto [asked, asked_nodes] :
+       {std::make_pair(fidelity_, &fidelity), std::make_pair(mixes_, &mixes)}) {
+    if (asked == nullptr) continue;
+    asked_nodes->emplace_back();
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, asked, &asked_nodes->back()));
   }
   std::vector<tensorflow::Node*> nodes;
   for (const auto* vector :
        {&a.file_counts, &a.files_per_format, &a.record_samples,
-        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept}) {
+        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts}) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddVector(*vector, &nodes.back()));
   }
@@ -150,9 +162,9 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   b->BuildAttrValue(attributes_.mask_bytes, &mask_bytes);
   std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    inputs.emplace_back(i + 2, nodes[i]);
+    inputs.emplace_back(i + 3, nodes[i]);
   }
-  return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}},
+  return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}, {2, mixes}},
                        {{"shuffle", shuffle},
                         {"drop_remainder", drop_remainder},
                         {"policy", policy},

@@ -23,6 +23,7 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
                     InterleaveAttributes attributes,
                     std::vector<tensorflow::data::DatasetBase*> datasets,
                     tensorflow::data::DatasetBase* fidelity,
+                    tensorflow::data::DatasetBase* mixes,
                     std::shared_ptr<const PlanSpec> spec,
                     tensorflow::core::RefCountPtr<Snapshot> snapshot);
   ~InterleaveDataset() override;
@@ -46,6 +47,8 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
   }
   // Gives the fidelity of an epoch's batches; null where it is full.
   tensorflow::data::DatasetBase* fidelity() const { return fidelity_; }
+  // Gives the mixes of epochs; null where all have that of the spec.
+  tensorflow::data::DatasetBase* mixes() const { return mixes_; }
   const PlanSpec& spec() const { return *spec_; }
   Snapshot* snapshot() const { return snapshot_.get(); }
   // Of all that must be equal for a checkpoint to fit.
@@ -63,6 +66,7 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
   const InterleaveAttributes attributes_;
   const std::vector<tensorflow::data::DatasetBase*> datasets_;
   tensorflow::data::DatasetBase* const fidelity_;
+  tensorflow::data::DatasetBase* const mixes_;
   const std::shared_ptr<const PlanSpec> spec_;
   const int64_t fingerprint_;
   const tensorflow::core::RefCountPtr<Snapshot> snapshot_;

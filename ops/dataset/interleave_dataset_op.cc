@@ -50,6 +50,14 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   }
   InterleaveInputs inputs;
   OP_REQUIRES_OK(ctx, inputs.Read(ctx));
+  OP_REQUIRES_OK(ctx, ctx->input_list("mixes", &list));
+  OP_REQUIRES(ctx, list.size() == (inputs.parts.empty() ? 0 : 1),
+              absl::InvalidArgumentError(
+                  "mixes must be one dataset where there are parts, or none"));
+  tfd::DatasetBase* mixes = nullptr;
+  if (list.size() == 1) {
+    OP_REQUIRES_OK(ctx, tfd::GetDatasetFromVariantTensor(list[0], &mixes));
+  }
   std::shared_ptr<const PlanSpec> spec;
   OP_REQUIRES_OK(ctx, inputs.MakeSpec(datasets.size(), attributes_, &spec));
 
@@ -69,7 +77,7 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   config.spare_bytes = static_cast<uint64_t>(inputs.spare_bytes);
   OP_REQUIRES_OK(ctx, ToTf(owned->Configure(config)));
   *output = new InterleaveDataset(ctx, std::move(inputs), attributes_,
-                                  std::move(datasets), fidelity,
+                                  std::move(datasets), fidelity, mixes,
                                   std::move(spec), std::move(owned));
 }
 

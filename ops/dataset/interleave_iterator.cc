@@ -17,23 +17,20 @@ using ::tensorflow::profiler::TraceMeEncode;
 
 namespace {
 
-Tensor AsTensor(const std::vector<uint64_t>& words) {
-  Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(words.size())});
-  auto flat = tensor.flat<int64_t>();
-  for (size_t i = 0; i < words.size(); ++i) {
-    flat(i) = static_cast<int64_t>(words[i]);
-  }
-  return tensor;
-}
-
 std::vector<int64_t> AsNumbers(const Tensor& tensor) {
   const auto flat = tensor.flat<int64_t>();
   return std::vector<int64_t>(flat.data(), flat.data() + flat.size());
 }
 
-MemoryLimits Limits(const InterleaveInputs& inputs, size_t format) {
-  return {static_cast<uint64_t>(inputs.resident[format]),
-          static_cast<uint64_t>(inputs.kept[format])};
+// Of the numbers of an epoch that the dataset of mixes gives: those that the
+// plan has, and those of the memory.
+constexpr size_t kNumbers = EpochMixes::kKinds + 2;
+
+template <typename T>
+Tensor AsVector(const std::vector<T>& values) {
+  Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.flat<int64_t>().data());
+  return tensor;
 }
 
 }  // namespace
@@ -54,7 +51,8 @@ absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
   for (size_t f = 0; f < dataset()->datasets().size(); ++f) {
     resources_.push_back(
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
-    plans_.push_back(new PlanContext(static_cast<uint32_t>(f), TellMethod(f)));
+    plans_.push_back(
+        new PlanContext(static_cast<uint32_t>(f), TellMethod(f), clock_));
     TF_RETURN_IF_ERROR(resources_[f]->Create(PlanContext::kContainer,
                                              PlanContext::kName, plans_[f]));
     inputs_.emplace_back();
@@ -63,10 +61,34 @@ absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
         &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
     ctx->MergeCheckpoint(nested.checkpoint());
   }
+  const InterleaveInputs& inputs = dataset()->inputs();
+  for (size_t f = 0; f < inputs.resident.size(); ++f) {
+    limits_.push_back({static_cast<uint64_t>(inputs.resident[f]),
+                       static_cast<uint64_t>(inputs.kept[f])});
+  }
+  if (dataset()->mixes() != nullptr) {
+    TF_RETURN_IF_ERROR(mixes_answer_.Initialize(
+        ctx, dataset()->mixes(), this, absl::StrCat(prefix(), "[mixes]")));
+  }
   if (dataset()->fidelity() == nullptr) return absl::OkStatus();
-  tfd::IteratorContext nested = FidelityContext(ctx);
-  return dataset()->fidelity()->MakeIterator(
-      &nested, this, absl::StrCat(prefix(), "[fidelity]"), &fidelity_input_);
+  return fidelity_answer_.Initialize(ctx, dataset()->fidelity(), this,
+                                     absl::StrCat(prefix(), "[fidelity]"));
+}
+
+// Takes the epoch that is the next, or the one that the dataset runs.
+absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
+  TraceMe trace("Liquid Plan");  // may replay epochs
+  const InterleaveInputs& inputs = dataset()->inputs();
+  int64_t epoch = inputs.epoch;
+  auto step = static_cast<uint64_t>(inputs.first_step);
+  if (epoch < 0) dataset()->snapshot()->Next(&epoch, &step);
+  TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));
+  Snapshot::Lease lease;
+  const Status taken = dataset()->snapshot()->Take(epoch, step, &lease);
+  if (!taken.ok()) return ToTf(taken);
+  Fidelity fidelity;
+  TF_RETURN_IF_ERROR(ReadFidelity(ctx, epoch, &fidelity));
+  return Begin(std::move(lease), std::move(fidelity));
 }
 
 absl::Status InterleaveIterator::GetNextInternal(
@@ -75,16 +97,8 @@ absl::Status InterleaveIterator::GetNextInternal(
   std::unique_lock<std::mutex> lock(mu_);
   TF_RETURN_IF_ERROR(status_);
   if (draws_ == nullptr) {
-    TraceMe trace("Liquid Plan");  // may replay epochs
-    Snapshot::Lease lease;
-    const InterleaveInputs& inputs = dataset()->inputs();
-    const Status taken = dataset()->snapshot()->Take(
-        inputs.epoch, static_cast<uint64_t>(inputs.first_step), &lease);
-    if (!taken.ok()) return ToTf(taken);
-    Fidelity fidelity;
-    status_ = ReadFidelity(ctx, lease.epoch, &fidelity);
+    status_ = Take(ctx);
     TF_RETURN_IF_ERROR(status_);
-    TF_RETURN_IF_ERROR(Begin(std::move(lease), std::move(fidelity)));
   }
   *end_of_sequence = draws_->AtEnd();
   if (*end_of_sequence) return absl::OkStatus();
@@ -103,6 +117,11 @@ absl::Status InterleaveIterator::GetNextInternal(
       },
       &block);
   TF_RETURN_IF_ERROR(status_);
+  if (disk_seconds_ == 0) {
+    draws_->run().Filled(clock_->bytes(), clock_->seconds());
+  }
+  block.disk_seconds = clock_->seconds() - disk_seconds_;
+  disk_seconds_ += block.disk_seconds;
   out_tensors->push_back(ToTensor(std::move(block)));
   return absl::OkStatus();
 }
@@ -116,6 +135,7 @@ absl::Status InterleaveIterator::SaveInternal(
     int64_t epoch;
     uint64_t step;
     dataset()->snapshot()->Next(&epoch, &step);
+    TF_RETURN_IF_ERROR(SaveMixes(writer, epoch));
     TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
     TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
     return writer->WriteScalar(prefix(), "step", static_cast<int64_t>(step));
@@ -125,6 +145,7 @@ absl::Status InterleaveIterator::SaveInternal(
   TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", plan.epoch()));
   TF_RETURN_IF_ERROR(writer->WriteScalar(
       prefix(), "position", static_cast<int64_t>(plan.position())));
+  TF_RETURN_IF_ERROR(SaveMixes(writer, plan.epoch() + 1));
   TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
   TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "fidelity", fidelity_));
   for (size_t f = 0; f < held_.size(); ++f) {
@@ -147,10 +168,14 @@ absl::Status InterleaveIterator::RestoreInternal(
   }
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
+  std::vector<int64_t> mixes;
+  if (dataset()->mixes() != nullptr) {
+    TF_RETURN_IF_ERROR(ReadNumbers(reader, "mixes", &mixes));
+  }
   if (!begun) {
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
-    return ToTf(
-        dataset()->snapshot()->Seek(epoch, static_cast<uint64_t>(step), {}));
+    return ToTf(dataset()->snapshot()->Seek(epoch, static_cast<uint64_t>(step),
+                                            {}, mixes));
   }
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
   const uint64_t samples = dataset()->samples();
@@ -162,15 +187,10 @@ absl::Status InterleaveIterator::RestoreInternal(
   std::vector<uint64_t> cached;
   HeldSets held = NothingHeld(dataset()->spec());
   TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
-  Tensor steps;
-  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), "fidelity", &steps));
-  if (steps.dtype() != tensorflow::DT_INT64) {
-    return absl::InvalidArgumentError(
-        "the checkpoint's fidelity is of no int64: it was saved by another "
-        "version");
-  }
+  std::vector<int64_t> steps;
+  TF_RETURN_IF_ERROR(ReadNumbers(reader, "fidelity", &steps));
   Fidelity fidelity;
-  TF_RETURN_IF_ERROR(ToTf(Fidelity::FromSteps(AsNumbers(steps), &fidelity)));
+  TF_RETURN_IF_ERROR(ToTf(Fidelity::FromSteps(steps, &fidelity)));
   for (size_t f = 0; f < held.size(); ++f) {
     TF_RETURN_IF_ERROR(ReadWords(reader, absl::StrCat("held", f),
                                  held[f].words().size(), &held[f].words()));
@@ -180,9 +200,10 @@ absl::Status InterleaveIterator::RestoreInternal(
                                       left < dataset()->spec().batch_size);
   Snapshot::Lease lease;
   const Status restored = dataset()->snapshot()->Restore(
-      cached, epoch, static_cast<uint64_t>(position), std::move(held), complete,
-      &lease);
+      cached, mixes, epoch, static_cast<uint64_t>(position), std::move(held),
+      complete, &lease);
   if (!restored.ok()) return ToTf(restored);
+  TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));  // for the memory
   return Begin(std::move(lease), std::move(fidelity));
 }
 
@@ -193,51 +214,76 @@ tfd::IteratorContext InterleaveIterator::InputContext(tfd::IteratorContext* ctx,
   return tfd::IteratorContext(std::move(params));
 }
 
-tfd::IteratorContext InterleaveIterator::FidelityContext(
-    tfd::IteratorContext* ctx) {
-  tfd::IteratorContext::Params params(ctx);
-  params.resource_mgr = &fidelity_resources_;
-  return tfd::IteratorContext(std::move(params));
+// Asks once, when the epoch's number is known.
+absl::Status InterleaveIterator::ReadMixes(tfd::IteratorContext* ctx,
+                                           int64_t epoch) {
+  if (dataset()->mixes() == nullptr) return absl::OkStatus();
+  Tensor answer;
+  TF_RETURN_IF_ERROR(mixes_answer_.Ask(ctx, epoch, &answer));
+  const size_t formats = dataset()->datasets().size();
+  if (answer.dims() != 3 || answer.dim_size(0) > epoch + 1 ||
+      answer.dim_size(1) != static_cast<int64_t>(kNumbers) ||
+      answer.dim_size(2) != static_cast<int64_t>(formats)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mixes must have the shape [epochs, ", kNumbers, ", ",
+                     formats, "], of epochs up to ", epoch));
+  }
+  const std::vector<int64_t> numbers = AsNumbers(answer);
+  std::vector<std::vector<int64_t>> mixes;
+  for (auto at = numbers.begin(); at != numbers.end();
+       at += static_cast<std::ptrdiff_t>(kNumbers * formats)) {
+    mixes.emplace_back(
+        at, at + static_cast<std::ptrdiff_t>(EpochMixes::kKinds * formats));
+  }
+  for (size_t f = 0; f < formats; ++f) {
+    const auto number = [&](size_t from_end) {
+      return static_cast<uint64_t>(
+          numbers[numbers.size() - from_end * formats + f]);
+    };
+    limits_[f] = {number(2), number(1)};
+  }
+  const auto first = epoch + 1 - static_cast<int64_t>(mixes.size());
+  return ToTf(dataset()->snapshot()->Decide(first, mixes));
+}
+
+absl::Status InterleaveIterator::SaveMixes(tfd::IteratorStateWriter* writer,
+                                           int64_t epochs) {
+  if (dataset()->mixes() == nullptr) return absl::OkStatus();
+  return writer->WriteTensor(prefix(), "mixes",
+                             AsVector(dataset()->snapshot()->Mixes(epochs)));
 }
 
 // Asks once, when the epoch's number is known.
 absl::Status InterleaveIterator::ReadFidelity(tfd::IteratorContext* ctx,
                                               int64_t epoch,
                                               Fidelity* fidelity) {
-  if (fidelity_input_ == nullptr) return absl::OkStatus();
-  TF_RETURN_IF_ERROR(fidelity_resources_.Create(
-      EpochContext::kContainer, EpochContext::kName, new EpochContext(epoch)));
-  tfd::IteratorContext nested = FidelityContext(ctx);
-  std::vector<Tensor> element;
-  bool end_of_sequence = false;
-  TF_RETURN_IF_ERROR(
-      fidelity_input_->GetNext(&nested, &element, &end_of_sequence));
-  if (end_of_sequence || element.size() != 1 ||
-      element[0].dtype() != tensorflow::DT_INT64 || element[0].dims() != 1 ||
-      element[0].NumElements() == 0) {
+  if (dataset()->fidelity() == nullptr) return absl::OkStatus();
+  Tensor answer;
+  TF_RETURN_IF_ERROR(fidelity_answer_.Ask(ctx, epoch, &answer));
+  if (answer.dims() != 1) {
     return absl::InvalidArgumentError(
         "fidelity must be a vector of int64, the scan groups of each batch");
   }
-  return ToTf(Fidelity::Create(AsNumbers(element[0]), fidelity));
+  return ToTf(Fidelity::Create(AsNumbers(answer), fidelity));
 }
 
 absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
                                        Fidelity fidelity) {
   held_.clear();
   for (const SampleSet& set : lease.held) {
-    held_.push_back(AsTensor(set.words()));
+    held_.push_back(AsVector(set.words()));
   }
   std::vector<uint64_t> cached;
   for (const FormatSpec& format : lease.spec->formats) {
     cached.push_back(format.cached);
   }
-  cached_ = AsTensor(cached);
+  cached_ = AsVector(cached);
   EpochDraws::Options options;
   options.cache_bytes = static_cast<uint64_t>(dataset()->inputs().cache_bytes);
-  options.kept.assign(dataset()->inputs().kept.begin(),
-                      dataset()->inputs().kept.end());
-  options.resident.assign(dataset()->inputs().resident.begin(),
-                          dataset()->inputs().resident.end());
+  for (const MemoryLimits& limits : limits_) {
+    options.kept.push_back(limits.kept);
+    options.resident.push_back(limits.resident);
+  }
   options.keep_pixels = dataset()->attributes().keep_pixels;
   options.mask_bytes =
       static_cast<uint64_t>(dataset()->attributes().mask_bytes);
@@ -245,17 +291,15 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.end = dataset()->inputs().EndDraw(dataset()->samples());
   options.fidelity = fidelity;
   const std::vector<int64_t> steps = fidelity.steps();
-  fidelity_ =
-      Tensor(tensorflow::DT_INT64, {static_cast<int64_t>(steps.size())});
-  std::copy(steps.begin(), steps.end(), fidelity_.flat<int64_t>().data());
+  fidelity_ = AsVector(steps);
   lease.run->SetFidelity(steps);
   TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot(), std::move(lease),
                                         options, &draws_));
   for (size_t f = 0; f < plans_.size(); ++f) {
     const EpochPlan& plan = draws_->plan();
     plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
-                   draws_->at_hand(static_cast<uint32_t>(f)),
-                   Limits(dataset()->inputs(), f), fidelity, options.end);
+                   draws_->at_hand(static_cast<uint32_t>(f)), limits_[f],
+                   fidelity, options.end);
   }
   return absl::OkStatus();
 }
@@ -281,6 +325,20 @@ absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,
   for (const RecordBlock::Item& item : block->items) {
     records->push_back(item.record);
   }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::ReadNumbers(tfd::IteratorStateReader* reader,
+                                             const std::string& key,
+                                             std::vector<int64_t>* numbers) {
+  Tensor tensor;
+  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
+  if (tensor.dtype() != tensorflow::DT_INT64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the checkpoint's ", key,
+                     " is of no int64: it was saved by another version"));
+  }
+  *numbers = AsNumbers(tensor);
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/dataset/epoch_answer.h"
 #include "ops/dataset/epoch_draws.h"
 #include "ops/dataset/interleave_dataset.h"
 #include "ops/dataset/plan_context.h"
@@ -23,9 +24,8 @@ class InterleaveIterator
  public:
   explicit InterleaveIterator(const Params& params)
       : DatasetIterator<InterleaveDataset>(params) {}
-  ~InterleaveIterator() override {  // before their resources
-    fidelity_input_.reset();
-    inputs_.clear();
+  ~InterleaveIterator() override {
+    inputs_.clear();  // before their resources
   }
 
   bool SymbolicCheckpointCompatible() const override { return true; }
@@ -52,8 +52,10 @@ class InterleaveIterator
   std::function<void(const std::string&)> TellMethod(size_t format);
   tensorflow::data::IteratorContext InputContext(
       tensorflow::data::IteratorContext* ctx, size_t format);
-  tensorflow::data::IteratorContext FidelityContext(
-      tensorflow::data::IteratorContext* ctx);
+  absl::Status Take(tensorflow::data::IteratorContext* ctx)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReadMixes(tensorflow::data::IteratorContext* ctx, int64_t epoch)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadFidelity(tensorflow::data::IteratorContext* ctx,
                             int64_t epoch, Fidelity* fidelity)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -61,21 +63,29 @@ class InterleaveIterator
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Read(tensorflow::data::IteratorContext* ctx, uint32_t format,
                     std::vector<RecordPtr>* records);
+  absl::Status SaveMixes(tensorflow::data::IteratorStateWriter* writer,
+                         int64_t epochs);
+  absl::Status ReadNumbers(tensorflow::data::IteratorStateReader* reader,
+                           const std::string& key,
+                           std::vector<int64_t>* numbers);
   absl::Status ReadWords(tensorflow::data::IteratorStateReader* reader,
                          const std::string& key, size_t size,
                          std::vector<uint64_t>* words);
 
   std::mutex mu_;
+  const std::shared_ptr<ReadClock> clock_ = std::make_shared<ReadClock>();
+  double disk_seconds_ TF_GUARDED_BY(mu_) = 0;  // that blocks have told of
   // One per input; `plans_` are owned by `resources_`.
   std::vector<std::unique_ptr<tensorflow::ResourceMgr>> resources_;
   std::vector<PlanContext*> plans_;
   std::vector<std::unique_ptr<tensorflow::data::IteratorBase>> inputs_;
 
-  tensorflow::ResourceMgr fidelity_resources_{"localhost"};
-  std::unique_ptr<tensorflow::data::IteratorBase> fidelity_input_;
+  EpochAnswer fidelity_answer_, mixes_answer_;
 
   absl::Status status_ TF_GUARDED_BY(mu_);  // a failed draw ends the epoch
   std::unique_ptr<EpochDraws> draws_ TF_GUARDED_BY(mu_);
+  // How many records of each format there is memory for.
+  std::vector<MemoryLimits> limits_ TF_GUARDED_BY(mu_);
   // As saved: immutable, so that saving shares them.
   tensorflow::Tensor cached_ TF_GUARDED_BY(mu_);
   std::vector<tensorflow::Tensor> held_ TF_GUARDED_BY(mu_);

@@ -30,7 +30,8 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
       {"cached", &cached},
       {"fill", &fill},
       {"resident", &resident},
-      {"kept", &kept}};
+      {"kept", &kept},
+      {"parts", &parts}};
   for (const auto& [name, value] : vectors) {
     TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
     for (const int64_t number : *value) {
@@ -97,6 +98,13 @@ absl::Status InterleaveInputs::MakeSpec(
         "formats must have one entry for each of the ",
         datasets, " input datasets"));
   }
+  if (!parts.empty() && parts.size() != datasets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parts (", parts.size(),
+                     " numbers) must be none, or one for each of "
+                     "the ",
+                     datasets, " input datasets"));
+  }
   auto made = std::make_shared<PlanSpec>();
   made->seed = static_cast<uint64_t>(seed);
   made->batch_size = static_cast<uint64_t>(batch_size);
@@ -105,6 +113,7 @@ absl::Status InterleaveInputs::MakeSpec(
   if (attributes.policy == "page") made->policy = CachePolicy::kPage;
   size_t next = 0;
   size_t next_record = 0;
+  uint64_t first = 0;
   for (size_t f = 0; f < datasets; ++f) {
     const auto files = static_cast<size_t>(files_per_format[f]);
     if (files > file_counts.size() - next) {
@@ -128,6 +137,11 @@ absl::Status InterleaveInputs::MakeSpec(
     }
     format.cached = static_cast<uint64_t>(cached[f]);
     format.fill = static_cast<uint64_t>(fill[f]);
+    if (!parts.empty()) {
+      format.first = first;
+      format.count = static_cast<uint64_t>(parts[f]);
+      first += format.count;
+    }
     made->formats.push_back(std::move(format));
   }
   // Names every wrong number now rather than at the first batch.

@@ -32,6 +32,7 @@ struct InterleaveInputs {
   std::vector<int64_t> fill;
   std::vector<int64_t> resident;
   std::vector<int64_t> kept;
+  std::vector<int64_t> parts;
   std::vector<tensorflow::tstring> formats;
   int64_t seed = 0;
   int64_t batch_size = 0;

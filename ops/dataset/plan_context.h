@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/reader/read_clock.h"
 #include "ops/reader/read_order.h"
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/framework/resource_mgr.h"
@@ -26,14 +27,18 @@ class PlanContext : public tensorflow::ResourceBase {
   static constexpr char kName[] = "plan";
 
   // `tell_method` is called by the source with what it reads with; it may come
-  // after the interleave is gone.
+  // after the interleave is gone. `clock` runs while the source reads.
   PlanContext(uint32_t format,
-              std::function<void(const std::string&)> tell_method)
-      : format_(format), tell_method_(std::move(tell_method)) {}
+              std::function<void(const std::string&)> tell_method,
+              std::shared_ptr<ReadClock> clock)
+      : format_(format),
+        tell_method_(std::move(tell_method)),
+        clock_(std::move(clock)) {}
 
   const std::function<void(const std::string&)>& tell_method() const {
     return tell_method_;
   }
+  const std::shared_ptr<ReadClock>& clock() const { return clock_; }
 
   void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
            uint64_t position, HeldSets held, AtHand at_hand,
@@ -77,6 +82,7 @@ class PlanContext : public tensorflow::ResourceBase {
 
   const uint32_t format_;
   const std::function<void(const std::string&)> tell_method_;
+  const std::shared_ptr<ReadClock> clock_;
   std::shared_ptr<const PlanSpec> spec_;
   int64_t epoch_ = 0;
   uint64_t position_ = 0;

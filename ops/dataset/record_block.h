@@ -42,6 +42,7 @@ struct RecordBlock {
   // block. Empty in a block without a run.
   std::vector<BatchPart> turns;
   double read_seconds = 0;          // waited for these records
+  double disk_seconds = 0;          // reads were under way since the last block
   uint64_t retries = 0;             // of a source's reads by now; see ReadCount
   std::shared_ptr<BatchCost> cost;  // with a run
   // Whom to tell of the delivery; null in a block that crossed a process.

@@ -37,6 +37,9 @@ class SnapshotRun : public EpochRun {
   void SetFidelity(const std::vector<int64_t>& steps) override {
     snapshot_->stats_.SetFidelity(epoch_, steps);
   }
+  void Filled(uint64_t bytes, double seconds) override {
+    snapshot_->stats_.SetFill(epoch_, bytes, seconds);
+  }
   void ReadGroups(uint32_t groups, uint64_t disk_bytes) override {
     snapshot_->stats_.AddRead(epoch_, groups, disk_bytes);
   }
@@ -75,16 +78,63 @@ Status Snapshot::Configure(const Config& config) {
   memory_.resize(config.formats.size());
   spare_ = BufferPool::Process().Allow(config.spare_bytes);
   stats_.SetFormats(config.formats);
+  if (HasParts(*spec_)) mixes_ = std::make_unique<EpochMixes>(spec_);
   return OkStatus();
+}
+
+std::shared_ptr<const PlanSpec> Snapshot::SpecOf(int64_t epoch) const {
+  return mixes_ == nullptr ? spec_ : mixes_->Of(epoch);
+}
+
+Status Snapshot::CheckDecided(int64_t epoch) const {
+  if (mixes_ == nullptr || epoch < mixes_->epochs()) return OkStatus();
+  return InvalidArgument("the mix of epoch " + std::to_string(epoch) +
+                         " must be decided before it is run; " +
+                         std::to_string(mixes_->epochs()) + " epochs' are");
+}
+
+Status Snapshot::Decide(int64_t first,
+                        const std::vector<std::vector<int64_t>>& mixes) {
+  std::unique_lock<std::mutex> lock(mu_);
+  if (mixes_ == nullptr) {
+    return InvalidArgument(
+        "a mix is decided only of formats that share "
+        "samples: give the parts that they begin with");
+  }
+  if (first > mixes_->epochs()) return CheckDecided(first - 1);
+  for (const std::vector<int64_t>& mix : mixes) {
+    if (first++ == mixes_->epochs()) {
+      LIQUID_RETURN_IF_ERROR(mixes_->Append(mix));
+    }
+  }
+  return OkStatus();
+}
+
+std::vector<int64_t> Snapshot::Mixes(int64_t epochs) const {
+  std::unique_lock<std::mutex> lock(mu_);
+  if (mixes_ == nullptr) return {};
+  return mixes_->Numbers(std::min(epochs, mixes_->epochs()));
 }
 
 Status Snapshot::HeldBefore(int64_t epoch, HeldSets* held) {
   auto start = chain_.upper_bound(epoch);
-  if (start == chain_.begin()) {
-    return HeldAt(spec_, 0, NothingHeld(*spec_), epoch, held);
+  int64_t at = 0;
+  *held = NothingHeld(*spec_);
+  if (start != chain_.begin()) {
+    --start;
+    at = start->first;
+    *held = start->second;
   }
-  --start;
-  return HeldAt(spec_, start->first, start->second, epoch, held);
+  // Epochs of one plan are replayed together: that may be immediate.
+  for (;;) {
+    const std::shared_ptr<const PlanSpec> spec = SpecOf(at);
+    *held = CarryOver(*spec, std::move(*held));
+    int64_t end = at;
+    while (end < epoch && SpecOf(end) == spec) ++end;
+    if (end == at) return OkStatus();
+    LIQUID_RETURN_IF_ERROR(HeldAt(spec, at, std::move(*held), end, held));
+    at = end;
+  }
 }
 
 void Snapshot::Remember(int64_t epoch, HeldSets held) {
@@ -99,10 +149,10 @@ void Snapshot::Remember(int64_t epoch, HeldSets held) {
 
 Status Snapshot::Take(int64_t epoch, uint64_t step, Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
-  const bool counted = epoch < 0;
-  lease->spec = spec_;
-  lease->epoch = counted ? next_epoch_ : epoch;
-  lease->position = (counted ? StepOf(lease->epoch) : step) * spec_->batch_size;
+  LIQUID_RETURN_IF_ERROR(CheckDecided(epoch));
+  lease->spec = SpecOf(epoch);
+  lease->epoch = epoch;
+  lease->position = step * spec_->batch_size;
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
   Lend(lease);
@@ -150,12 +200,26 @@ Status Snapshot::SetCached(const std::vector<uint64_t>& cached) {
   return OkStatus();
 }
 
-Status Snapshot::Restore(const std::vector<uint64_t>& cached, int64_t epoch,
+Status Snapshot::SetMixes(const std::vector<int64_t>& mixes) {
+  if (mixes_ == nullptr) {
+    return InvalidArgument(
+        "the checkpoint was saved by a dataset whose mix "
+        "may change; this one's is fixed");
+  }
+  LIQUID_RETURN_IF_ERROR(mixes_->Assign(mixes));
+  chain_.clear();
+  return OkStatus();
+}
+
+Status Snapshot::Restore(const std::vector<uint64_t>& cached,
+                         const std::vector<int64_t>& mixes, int64_t epoch,
                          uint64_t position, HeldSets held, bool complete,
                          Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
-  LIQUID_RETURN_IF_ERROR(SetCached(cached));
-  lease->spec = spec_;
+  LIQUID_RETURN_IF_ERROR(mixes_ == nullptr ? SetCached(cached)
+                                           : SetMixes(mixes));
+  LIQUID_RETURN_IF_ERROR(CheckDecided(epoch));
+  lease->spec = SpecOf(epoch);
   Remember(epoch, held);
   next_epoch_ = complete ? epoch + 1 : epoch;
   lease->epoch = epoch;
@@ -176,9 +240,14 @@ uint64_t Snapshot::StepOf(int64_t epoch) const {
 }
 
 Status Snapshot::Seek(int64_t epoch, uint64_t step,
-                      const std::vector<uint64_t>& cached) {
+                      const std::vector<uint64_t>& cached,
+                      const std::vector<int64_t>& mixes) {
   std::unique_lock<std::mutex> lock(mu_);
-  if (!cached.empty()) LIQUID_RETURN_IF_ERROR(SetCached(cached));
+  if (!mixes.empty()) {
+    LIQUID_RETURN_IF_ERROR(SetMixes(mixes));
+  } else if (!cached.empty() && mixes_ == nullptr) {
+    LIQUID_RETURN_IF_ERROR(SetCached(cached));
+  }
   next_epoch_ = epoch;
   seek_epoch_ = epoch;
   seek_step_ = step;
@@ -205,6 +274,7 @@ std::string Snapshot::StatsJson(bool with_batches) const {
   {
     std::unique_lock<std::mutex> lock(mu_);
     now.next_epoch = next_epoch_;
+    if (mixes_ != nullptr) now.mixes = mixes_->Numbers(mixes_->epochs());
     for (const RecordMap& map : memory_) {
       for (const auto& entry : map) {
         const RecordPtr record = Settled(entry.second);

@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ops/core/status.h"
+#include "ops/dataset/epoch_mixes.h"
 #include "ops/dataset/epoch_run.h"
 #include "ops/dataset/stats.h"
 #include "ops/reader/record.h"
@@ -52,23 +53,33 @@ class Snapshot : public tensorflow::ResourceBase {
   // The first call decides; a later one with another plan is an error.
   Status Configure(const Config& config);
 
-  // Gives out the next epoch, the one after the last complete one, or
-  // `epoch` from its batch `step` on where that is not negative. Its order
-  // depends on its number alone; its records come from memory only for the one
-  // run that owns the cache.
+  // What a new iterator runs: the epoch after the last complete one, and the
+  // batches of it to leave out.
+  void Next(int64_t* epoch, uint64_t* step) const;
+  // Of formats that share samples: decides the mixes of the epochs from `first`
+  // on, each as EpochMixes has it. What was decided before stays. Error:
+  // InvalidArgument where they are none, or leave an epoch out.
+  Status Decide(int64_t first, const std::vector<std::vector<int64_t>>& mixes);
+  // The mixes that are decided: EpochMixes::Numbers of the first `epochs`, or
+  // of all. Empty where formats share no samples.
+  std::vector<int64_t> Mixes(int64_t epochs = INT64_MAX) const;
+
+  // Gives out an epoch from its batch `step` on. Its order depends on its
+  // number alone, and on the mixes where formats share samples: these must be
+  // decided. Its records come from memory only for the one run that owns the
+  // cache.
   Status Take(int64_t epoch, uint64_t step, Lease* lease);
   // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
-  // samples per format as it says: a cache="auto" that this machine resolved
-  // otherwise gives way. An epoch whose every batch was delivered (`complete`)
-  // is followed by the next.
-  Status Restore(const std::vector<uint64_t>& cached, int64_t epoch,
+  // samples per format as it says, or its mixes: a cache="auto" that this
+  // machine resolved otherwise gives way. An epoch whose every batch was
+  // delivered (`complete`) is followed by the next.
+  Status Restore(const std::vector<uint64_t>& cached,
+                 const std::vector<int64_t>& mixes, int64_t epoch,
                  uint64_t position, HeldSets held, bool complete, Lease* lease);
-  // What Take would give out: the epoch, and the batches of it to leave out.
-  void Next(int64_t* epoch, uint64_t* step) const;
-  // Makes Take give out `epoch`, from its batch `step` on, with as many cached
-  // samples per format; none given leaves them as they are.
-  Status Seek(int64_t epoch, uint64_t step,
-              const std::vector<uint64_t>& cached);
+  // Makes `epoch` the next, from its batch `step` on, with as many cached
+  // samples per format, or the mixes; none given leaves them as they are.
+  Status Seek(int64_t epoch, uint64_t step, const std::vector<uint64_t>& cached,
+              const std::vector<int64_t>& mixes);
 
   // Whether `run` owns the cache; it becomes the owner where there is
   // none.
@@ -90,6 +101,11 @@ class Snapshot : public tensorflow::ResourceBase {
 
   Status SetCached(const std::vector<uint64_t>& cached)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status SetMixes(const std::vector<int64_t>& mixes)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<const PlanSpec> SpecOf(int64_t epoch) const
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckDecided(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status HeldBefore(int64_t epoch, HeldSets* held)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   uint64_t StepOf(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -99,11 +115,13 @@ class Snapshot : public tensorflow::ResourceBase {
   mutable std::mutex mu_;
   Config config_ TF_GUARDED_BY(mu_);  // as the first caller gave it
   std::shared_ptr<const PlanSpec> spec_ TF_GUARDED_BY(mu_);
+  // Of formats that share samples, else null: then it is spec_ in every epoch.
+  std::unique_ptr<EpochMixes> mixes_ TF_GUARDED_BY(mu_);
   int64_t next_epoch_ TF_GUARDED_BY(mu_) = 0;
   int64_t seek_epoch_ TF_GUARDED_BY(mu_) = 0;
   uint64_t seek_step_ TF_GUARDED_BY(mu_) = 0;
   const EpochRun* owner_ TF_GUARDED_BY(mu_) = nullptr;
-  // Held sets at the start of the last two epochs that were planned.
+  // What the epochs before the last two that were planned have kept.
   std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);
   std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);
   // Between epochs too, for as long as the dataset lives.

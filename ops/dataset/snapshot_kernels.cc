@@ -69,14 +69,21 @@ class SeekSnapshotOp : public tensorflow::OpKernel {
                       names[i], " must be a scalar of at least 0")));
       values[i] = tensor->scalar<int64_t>()();
     }
-    const Tensor* cached;
-    OP_REQUIRES_OK(ctx, ctx->input("cached", &cached));
-    OP_REQUIRES(ctx, cached->dims() == 1,
-                absl::InvalidArgumentError("cached must be a vector"));
-    const auto counts = cached->vec<int64_t>();
+    std::vector<int64_t> vectors[2];
+    const char* const vector_names[] = {"cached", "mixes"};
+    for (int i = 0; i < 2; ++i) {
+      const Tensor* tensor;
+      OP_REQUIRES_OK(ctx, ctx->input(vector_names[i], &tensor));
+      OP_REQUIRES(ctx, tensor->dims() == 1,
+                  absl::InvalidArgumentError(
+                      absl::StrCat(vector_names[i], " must be a vector")));
+      const auto flat = tensor->vec<int64_t>();
+      vectors[i].assign(flat.data(), flat.data() + flat.size());
+    }
     const Status sought = snapshot->Seek(
         values[0], static_cast<uint64_t>(values[1]),
-        std::vector<uint64_t>(counts.data(), counts.data() + counts.size()));
+        std::vector<uint64_t>(vectors[0].begin(), vectors[0].end()),
+        vectors[1]);
     OP_REQUIRES_OK(ctx, ToTf(sought));
   }
 };

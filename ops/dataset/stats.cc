@@ -38,7 +38,7 @@ void WriteByFormat(const char* name, const std::vector<std::string>& formats,
 void WriteSeconds(const BatchSeconds& seconds, std::ostream& out) {
   out << "\"seconds\":{\"read\":" << seconds.read
       << ",\"decode\":" << seconds.decode << ",\"wait\":" << seconds.wait
-      << ",\"step\":" << seconds.step << '}';
+      << ",\"step\":" << seconds.step << ",\"disk\":" << seconds.disk << '}';
 }
 
 // Only of epochs that have read scan groups, or were told how many to.
@@ -59,8 +59,8 @@ void WriteFidelity(const std::vector<int64_t>& steps,
   out << '}';
 }
 
-template <typename T>
-void Add(const std::vector<T>& values, std::vector<uint64_t>* sums) {
+template <typename T, typename Sum>
+void Add(const std::vector<T>& values, std::vector<Sum>* sums) {
   for (size_t f = 0; f < values.size() && f < sums->size(); ++f) {
     (*sums)[f] += values[f];
   }
@@ -71,6 +71,7 @@ void Add(const BatchSeconds& seconds, BatchSeconds* sums) {
   sums->decode += seconds.decode;
   sums->wait += seconds.wait;
   sums->step += seconds.step;
+  sums->disk += seconds.disk;
 }
 
 }  // namespace
@@ -88,6 +89,7 @@ StatsBoard::Epoch StatsBoard::NewEpoch() const {
         &epoch.bytes, &epoch.skipped, &epoch.retries, &epoch.decodes}) {
     *values = zeros;
   }
+  epoch.decode_seconds.resize(formats_.size());
   return epoch;
 }
 
@@ -105,6 +107,7 @@ StatsBoard::Epoch& StatsBoard::At(int64_t number) {
     Add(oldest.skipped, &earlier_.skipped);
     Add(oldest.retries, &earlier_.retries);
     Add(oldest.decodes, &earlier_.decodes);
+    Add(oldest.decode_seconds, &earlier_.decode_seconds);
     earlier_.batches += oldest.batches;
     earlier_.disk_bytes += oldest.disk_bytes;
     Add(oldest.seconds, &earlier_.seconds);
@@ -128,6 +131,7 @@ void StatsBoard::AddBatch(const BatchReport& report) {
   Add(report.memory_hits, &entry.memory_hits);
   Add(report.bytes, &entry.bytes);
   Add(report.decodes, &entry.decodes);
+  Add(report.decode_seconds, &entry.decode_seconds);
   entry.disk_bytes += report.disk_bytes;
   Add(report.seconds, &entry.seconds);
   batches_.push_back({report.epoch, report.first_draw, report.full, report.cost,
@@ -147,6 +151,13 @@ void StatsBoard::AddBatch(const BatchReport& report) {
 void StatsBoard::SetFidelity(int64_t epoch, std::vector<int64_t> steps) {
   std::lock_guard<std::mutex> lock(mu_);
   At(epoch).fidelity = std::move(steps);
+}
+
+void StatsBoard::SetFill(int64_t epoch, uint64_t bytes, double seconds) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(epoch);
+  entry.fill_bytes = bytes;
+  entry.fill_seconds = seconds;
 }
 
 void StatsBoard::AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes) {
@@ -180,6 +191,8 @@ void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
   out << "\"batches\":" << epoch.batches
       << ",\"disk_bytes\":" << epoch.disk_bytes << ',';
   WriteSeconds(epoch.seconds, out);
+  out << ",\"fill\":{\"bytes\":" << epoch.fill_bytes
+      << ",\"seconds\":" << epoch.fill_seconds << '}';
   out << ",\"decoding\":{\"parallelism\":" << epoch.parallelism
       << ",\"lookahead\":" << epoch.lookahead << '}';
   const std::pair<const char*, const std::vector<uint64_t>*> counts[] = {
@@ -191,6 +204,8 @@ void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
     out << ',';
     WriteByFormat(name, formats_, values->begin(), out);
   }
+  out << ',';
+  WriteByFormat("decode_seconds", formats_, epoch.decode_seconds.begin(), out);
   WriteFidelity(epoch.fidelity, epoch.bytes_by_group, out);
 }
 
@@ -220,7 +235,11 @@ std::string StatsBoard::Json(const Now& now, bool with_batches) const {
       << ",\"cached\":{\"records\":" << now.cached_records
       << ",\"bytes\":" << now.cached_bytes
       << "},\"pool\":{\"used\":" << now.pool_used
-      << ",\"kept\":" << now.pool_kept << "},\"formats\":[";
+      << ",\"kept\":" << now.pool_kept << "},\"mixes\":[";
+  for (size_t i = 0; i < now.mixes.size(); ++i) {
+    out << (i == 0 ? "" : ",") << now.mixes[i];
+  }
+  out << "],\"formats\":[";
   for (size_t f = 0; f < formats_.size(); ++f) {
     out << (f == 0 ? "" : ",") << Quote(formats_[f]);
   }

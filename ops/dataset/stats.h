@@ -31,6 +31,7 @@ class StatsBoard {
     uint64_t cached_bytes = 0;
     uint64_t pool_used = 0;  // of the process
     uint64_t pool_kept = 0;
+    std::vector<int64_t> mixes;  // of every epoch; see EpochMixes
   };
 
   void SetFormats(std::vector<std::string> formats);
@@ -39,22 +40,26 @@ class StatsBoard {
   void AddBatch(const BatchReport& report);
   // Of an epoch's batches; see EpochRun.
   void SetFidelity(int64_t epoch, std::vector<int64_t> steps);
+  void SetFill(int64_t epoch, uint64_t bytes, double seconds);
   void AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes);
   void AddRetries(int64_t epoch, uint32_t format, uint64_t reads);
   void AddSkipped(int64_t epoch, const SkippedRecord& record);
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);
-  // One JSON object: formats, reading, next_epoch, cached {records, bytes},
-  // pool {used, kept}, epochs, earlier (the sums of `count` epochs that were
-  // too many), skipped, and `batches` where asked for.
+  // One JSON object: formats, reading, next_epoch, mixes, cached {records,
+  // bytes}, pool {used, kept}, epochs, earlier (the sums of `count` epochs that
+  // were too many), skipped, and `batches` where asked for.
   std::string Json(const Now& now, bool with_batches) const;
 
  private:
   struct Epoch {
     std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped,
         retries, decodes;
+    std::vector<double> decode_seconds;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
     BatchSeconds seconds;
+    uint64_t fill_bytes = 0;
+    double fill_seconds = 0;
     int64_t parallelism = 0;
     int64_t lookahead = 0;
     std::vector<int64_t> fidelity;                // batch and groups in turn

@@ -8,7 +8,7 @@ namespace liquid {
 ReadRange FindRange(EpochPlan* plan, uint32_t format, uint64_t end) {
   ReadRange range;
   range.end = end;
-  range.drawn = SampleSet(RecordCount(plan->spec().formats[format]));
+  range.drawn = SampleSet(StoredCount(plan->spec().formats[format]));
   while (plan->position() < std::min(end, plan->size())) {
     const Draw draw = plan->Next();
     if (draw.format == format) range.drawn.insert(draw.record);

@@ -148,6 +148,7 @@ struct RecordStream::State {
     }
     held_bytes += job->length;
     ++under_way;
+    if (options.clock != nullptr) options.clock->Begin();
     return job;
   }
 };
@@ -273,6 +274,8 @@ void RecordStream::Work(std::shared_ptr<State> state) {
 void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
                        State* state) {
   --state->under_way;
+  if (state->options.clock != nullptr)
+    state->options.clock->End(job->count.bytes);
   // The next read need not wait for the checks.
   state->work.notify_one();
   if (!state->cancelled) {

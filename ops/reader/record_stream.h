@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/reader/read_clock.h"
 #include "ops/reader/read_engine.h"
 #include "ops/reader/record.h"
 #include "ops/reader/record_source.h"
@@ -24,6 +25,7 @@ struct StreamOptions {
   // Adjacent records become one read of at most this many bytes, and of a
   // sixteenth of the look-ahead.
   uint64_t max_read_bytes = 8ull << 20;
+  std::shared_ptr<ReadClock> clock = nullptr;  // of the reads; null for none
 };
 
 // Next position of the source to read; false at the end.

@@ -4,6 +4,8 @@
 // is what shuffling has to break. Permuted files break it between files, turns
 // among a few open files break it between neighbours, and the region's random
 // draws do the rest; every read still goes forward in one of a few files.
+#include <algorithm>
+
 #include "ops/core/rng.h"
 #include "ops/sampler/planner.h"
 
@@ -12,9 +14,13 @@ namespace liquid {
 LoadOrder::LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
                      const SampleSet* held)
     : held_(held) {
+  const FormatSpec& f = spec.formats[format];
+  const uint64_t end = f.first + RecordCount(f);
   uint64_t first = 0;
-  for (uint64_t records : spec.formats[format].files) {
-    if (records > 0) files_.push_back({first, first + records});
+  for (uint64_t records : f.files) {
+    const Cursor file = {std::max(first, f.first),
+                         std::min(first + records, end)};
+    if (file.next < file.end) files_.push_back(file);
     first += records;
   }
   if (spec.shuffle) {

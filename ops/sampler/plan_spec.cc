@@ -1,4 +1,5 @@
 // What can be planned: sizes, sets and their limits.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,39 @@ bool IsPrefix(const SampleSet& set, uint64_t count) {
     if (!set.contains(i)) return false;
   }
   return set.count() == count;
+}
+
+bool IsPart(const FormatSpec& format) {
+  return format.count != FormatSpec::kWhole;
+}
+
+// Members of `set` in the part of `format`.
+uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < format.count; ++i) {
+    count += set.contains(format.first + i);
+  }
+  return count;
+}
+
+// Error: a part of format `f` that has `stored` samples which cannot be.
+Status ValidatePart(const PlanSpec& spec, size_t f, uint64_t stored) {
+  const FormatSpec& format = spec.formats[f];
+  if (!IsPart(format)) return OkStatus();
+  if (format.first > stored || format.count > stored - format.first) {
+    return InvalidArgument(InFormat(f, "count", format.count) + " from " +
+                           std::to_string(format.first) +
+                           " on must lie within the format's samples, " +
+                           std::to_string(stored));
+  }
+  if (!spec.shuffle || spec.policy != CachePolicy::kLiquid ||
+      !format.record_samples.empty()) {
+    return InvalidArgument(InFormat(f, "count", format.count) +
+                           " must be all of them where shuffle is off, where "
+                           "the policy is not Liquid's, and of records of many "
+                           "samples");
+  }
+  return OkStatus();
 }
 
 // Error: where records hold many samples, one that cannot be.
@@ -59,10 +93,14 @@ uint64_t SampleSet::count() const {
   return count;
 }
 
-uint64_t RecordCount(const FormatSpec& format) {
+uint64_t StoredCount(const FormatSpec& format) {
   uint64_t records = 0;
   for (uint64_t in_file : format.files) records += in_file;
   return records;
+}
+
+uint64_t RecordCount(const FormatSpec& format) {
+  return IsPart(format) ? format.count : StoredCount(format);
 }
 
 uint64_t SampleCount(const FormatSpec& format) {
@@ -74,8 +112,25 @@ uint64_t SampleCount(const FormatSpec& format) {
 
 HeldSets NothingHeld(const PlanSpec& spec) {
   HeldSets held;
-  for (const FormatSpec& f : spec.formats) held.emplace_back(RecordCount(f));
+  for (const FormatSpec& f : spec.formats) held.emplace_back(StoredCount(f));
   return held;
+}
+
+HeldSets CarryOver(const PlanSpec& next, HeldSets kept) {
+  for (size_t f = 0; f < kept.size(); ++f) {
+    const FormatSpec& format = next.formats[f];
+    if (!IsPart(format)) continue;
+    std::vector<uint64_t> left;
+    for (uint64_t i = format.first; i < format.first + format.count; ++i) {
+      if (kept[f].contains(i)) left.push_back(i);
+    }
+    const uint64_t room = std::min<uint64_t>(format.cached, left.size());
+    kept[f] = SampleSet(StoredCount(format));
+    for (uint64_t i = 0; i < room; ++i) {
+      kept[f].insert(left[MulDivFloor(i, left.size(), room)]);
+    }
+  }
+  return kept;
 }
 
 Status Validate(const PlanSpec& spec) {
@@ -98,6 +153,8 @@ Status Validate(const PlanSpec& spec) {
       }
       samples += in_file;
     }
+    LIQUID_RETURN_IF_ERROR(ValidatePart(spec, f, samples));
+    samples = RecordCount(spec.formats[f]);
     const uint64_t cached = spec.formats[f].cached;
     if (cached > samples) {
       return InvalidArgument(InFormat(f, "cached", cached) +
@@ -127,7 +184,7 @@ Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
   }
   for (size_t f = 0; f < held.size(); ++f) {
     const std::string name = "held[" + std::to_string(f) + "]";
-    const uint64_t samples = RecordCount(spec.formats[f]);
+    const uint64_t samples = StoredCount(spec.formats[f]);
     const std::vector<uint64_t>& words = held[f].words();
     if (words.size() != (samples + 63) / 64 ||
         (samples % 64 > 0 && words.back() >> (samples % 64) != 0)) {
@@ -137,6 +194,15 @@ Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
     }
     const uint64_t count = held[f].count();
     const uint64_t cached = spec.formats[f].cached;
+    if (IsPart(spec.formats[f])) {
+      if (count > cached || CountIn(held[f], spec.formats[f]) < count) {
+        return InvalidArgument(name + " (" + std::to_string(count) +
+                               " samples) must be of the format's part, and " +
+                               "no more than are cached of it, " +
+                               std::to_string(cached));
+      }
+      continue;
+    }
     if (count != 0 && count != cached) {
       return InvalidArgument(name + " (" + std::to_string(count) +
                              " samples) must have no samples or as many as " +

@@ -216,7 +216,10 @@ Status HeldAt(std::shared_ptr<const PlanSpec> spec, int64_t first_epoch,
   }
   if (fixed && epoch > first_epoch) {
     for (size_t f = 0; f < held.size(); ++f) {
-      for (uint64_t i = 0; i < spec->formats[f].cached; ++i) held[f].insert(i);
+      const FormatSpec& format = spec->formats[f];
+      for (uint64_t i = 0; i < format.cached; ++i) {
+        held[f].insert(format.first + i);
+      }
     }
     *result = std::move(held);
     return OkStatus();

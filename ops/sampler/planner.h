@@ -18,10 +18,10 @@
 // In memory. A kept sample frees no place, so a region has room for more than
 // the cached samples: for a slack of S_f, the format's part of a batch or what
 // `fill` asks beyond C_f, whichever is more. With H_f samples held at the start
-// (none or C_f):
+// (none or C_f; or, of a part, any number up to C_f: see CarryOver):
 //  - Before the first draw, samples are loaded until C_f + S_f are in memory;
-//    in an epoch that starts with nothing held though C_f > 0, only until
-//    `fill` or a batch's part is. Waiting for the whole cache would delay the
+//    in an epoch that starts with less than C_f held, only until `fill` or a
+//    batch's part is. Waiting for the whole cache would delay the
 //    first batch.
 //  - After each draw, up to two samples are loaded while there is room. Once
 //    the region is full that is one for each evicted draw; before, it is a
@@ -69,10 +69,16 @@ struct FormatSpec {
                                 // the fewest to shuffle among
   // Samples of each record in stored order; empty: a record is a sample.
   std::vector<uint32_t> record_samples = {};
+  // Only `count` samples from `first` on are drawn, under their numbers; N_f is
+  // `count` then. Where formats share samples, and each epoch another mix.
+  static constexpr uint64_t kWhole = UINT64_MAX;
+  uint64_t first = 0;
+  uint64_t count = kWhole;
 
   bool operator==(const FormatSpec& other) const {
     return files == other.files && cached == other.cached &&
-           fill == other.fill && record_samples == other.record_samples;
+           fill == other.fill && record_samples == other.record_samples &&
+           first == other.first && count == other.count;
   }
 };
 
@@ -133,9 +139,11 @@ struct Draw {
   }
 };
 
-// Numbers of samples and of records of a format.
+// Numbers of samples and of records of a format that an epoch draws.
 uint64_t SampleCount(const FormatSpec& format);
 uint64_t RecordCount(const FormatSpec& format);
+// Records of its files, drawn or not: what a SampleSet of it has room for.
+uint64_t StoredCount(const FormatSpec& format);
 // Empty regions.
 HeldSets NothingHeld(const PlanSpec& spec);
 
@@ -144,6 +152,11 @@ HeldSets NothingHeld(const PlanSpec& spec);
 Status Validate(const PlanSpec& spec);
 // Likewise, where a plan of a valid `spec` cannot start with `held`.
 Status ValidateHeld(const PlanSpec& spec, const HeldSets& held);
+// What an epoch of a valid `next` holds at its start of what the one before it
+// has kept: samples that are still in the parts of their formats, and of these
+// no more than `cached`, evenly spread. The same sets where no format has a
+// part. O(samples).
+HeldSets CarryOver(const PlanSpec& next, HeldSets kept);
 
 // Files of a format that are read at the same time, and how many records are
 // read of one before it is the next one's turn: part of the order of samples.
@@ -179,7 +192,8 @@ class LoadOrder {
 class EpochPlan {
  public:
   // `held` must hold, per format, either nothing or exactly `cached` samples;
-  // with shuffle off, these are the first ones. O(samples) bits of memory and 8
+  // with shuffle off, these are the first ones. Of a part it may hold any
+  // number of its samples up to `cached`. O(samples) bits of memory and 8
   // bytes for each sample of a region, not of its content.
   // Error: InvalidArgument that names argument, value and constraint.
   static Status Create(std::shared_ptr<const PlanSpec> spec, int64_t epoch,

@@ -77,7 +77,7 @@ class ConvertFaultsTest(parameterized.TestCase, tf.test.TestCase):
       "journal": "write /_journal.db enospc skip=2",
       "journal_sync": "sync /_journal.db eio skip=1",
       "first_shard": "write .rec. enospc",
-      "later_shard": "write .rec. enospc skip=9",
+      "later_shard": "write .rec. enospc skip=4",
       "sync": "sync .rec. eio skip=2",
       "index": "write index.npy. enospc",
       "manifest": "write dataset.json. enospc",

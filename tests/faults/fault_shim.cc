@@ -217,17 +217,35 @@ ssize_t WriteAt(int fd, const void* data, size_t length, off64_t offset) {
   return syscall(SYS_pwrite64, fd, data, length, offset);
 }
 
-ssize_t ReadVector(int fd, const iovec* parts, int count, off64_t offset,
-                   int flags) {
-  std::vector<iovec> allowed(parts, parts + count);
+size_t Length(const iovec* parts, int count) {
   size_t length = 0;
-  for (const iovec& part : allowed) length += part.iov_len;
-  if (!PassFd("read", fd, offset, &length)) return -1;
+  for (int i = 0; i < count; ++i) length += parts[i].iov_len;
+  return length;
+}
+
+// The first `length` bytes of the parts.
+std::vector<iovec> Cut(const iovec* parts, int count, size_t length) {
+  std::vector<iovec> allowed(parts, parts + count);
   for (iovec& part : allowed) {
     part.iov_len = std::min(part.iov_len, length);
     length -= part.iov_len;
   }
+  return allowed;
+}
+
+ssize_t ReadVector(int fd, const iovec* parts, int count, off64_t offset,
+                   int flags) {
+  size_t length = Length(parts, count);
+  if (!PassFd("read", fd, offset, &length)) return -1;
+  const std::vector<iovec> allowed = Cut(parts, count, length);
   return syscall(SYS_preadv2, fd, allowed.data(), count, offset, 0L, flags);
+}
+
+ssize_t WriteVector(int fd, const iovec* parts, int count) {
+  size_t length = Length(parts, count);
+  if (!PassFd("write", fd, Here(fd), &length)) return -1;
+  const std::vector<iovec> allowed = Cut(parts, count, length);
+  return syscall(SYS_writev, fd, allowed.data(), count);
 }
 
 int Truncate(int fd, off64_t size) {
@@ -266,6 +284,9 @@ mode_t ModeOf(int flags, va_list arguments) {
 
 LIQUID_EXPORT ssize_t write(int fd, const void* data, size_t length) {
   return Write(fd, data, length);
+}
+LIQUID_EXPORT ssize_t writev(int fd, const iovec* parts, int count) {
+  return WriteVector(fd, parts, count);
 }
 LIQUID_EXPORT ssize_t pread(int fd, void* data, size_t length, off_t offset) {
   return ReadAt(fd, data, length, offset);

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+from unittest import mock
 
 from absl.testing import absltest, parameterized
 
@@ -170,6 +171,32 @@ class VerdictTest(parameterized.TestCase):
     self.assertGreater(by_change["4.0 GiB more of memory"]["gain"], 1)
 
 
+class CacheAsTest(absltest.TestCase):
+  def test_encoded_where_pixels_gain_nothing(self):
+    for cache_bytes in (0, 5 * 10**8, 2 * 10**9):
+      found = fabricated(cache_bytes=cache_bytes)
+      self.assertEqual(found.cache_as, "encoded")
+      self.assertNotIn("cache_as", found.verdict)
+
+  def test_pixels_where_memory_has_room_for_them_and_the_disk_has_not(self):
+    # Decoding is slow, and the disk too slow for raw pixels.
+    formats = {"png": (1_000_000, 1000.0, 30.0), "raw": (3_000_000, 10.0, 2000.0)}
+    with mock.patch.dict(_FORMATS, formats):
+      found = fabricated(cache_bytes=15 * 10**8)
+    memory = found.data["memory"]
+    self.assertEqual(memory["better"], "pixels")
+    self.assertEqual(found.cache_as, "pixels")
+    # The mix that is converted is the one that goes with it, and so is what is said.
+    self.assertEqual(found.mix, memory["pixels"]["mix"])
+    self.assertEqual(found.data["predicted"], memory["pixels"]["predicted"])
+    self.assertGreater(found.data["predicted"], 1.15 * memory["encoded"]["predicted"])
+    self.assertRegex(
+      found.verdict,
+      r'Memory is better spent on decoded pixels \(cache_as="pixels"\), with '
+      r"[a-z0-9:,]+: \d+ images/s predicted, \d+ with encoded bytes\.$",
+    )
+
+
 class FileTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -180,6 +207,7 @@ class FileTest(parameterized.TestCase):
     found.to_json(self.path)
     self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
     self.assertEqual(Profile.from_json(self.path).mix, found.mix)
+    self.assertEqual(Profile.from_json(self.path).cache_as, "encoded")
 
   @parameterized.parameters(
     (lambda data: data.pop("mix"), "has no 'mix'"),
@@ -188,6 +216,8 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.update(mix={"png": float("nan")}), "must give shares"),
     (lambda data: data.update(mix=["png"]), "must give shares"),
     (lambda data: data.update(mix={}), "must name at least one"),
+    (lambda data: data.pop("cache_as"), "has no 'cache_as'"),
+    (lambda data: data.update(cache_as="raw"), "cache_as ('raw') must be one of"),
   )
   def test_a_wrong_one_is_refused(self, change, message):
     data = json.loads(fabricated().to_json())

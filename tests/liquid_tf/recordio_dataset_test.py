@@ -99,6 +99,38 @@ class RecordIODatasetTest(parameterized.TestCase, tf.test.TestCase):
           _short(rest), _short(expected[position:]), f"{position} {begun}"
         )
 
+  # tf.data's own parallel interleave does not restore a symbolic one of any dataset.
+  @parameterized.parameters((None, False), (None, True), (2, False))
+  def test_checkpoints_below_interleave(self, parallel, symbolic):
+    options = tf.data.Options()
+    options.experimental_symbolic_checkpoint = symbolic
+
+    def make():
+      records = recordio.dataset(self.paths, block_bytes=1 << 17)
+      return (
+        tf.data.Dataset.range(4)
+        .interleave(
+          lambda i: records.skip(60 * i).take(5),
+          cycle_length=2,
+          block_length=2,
+          num_parallel_calls=parallel,
+        )
+        .with_options(options)
+      )
+
+    expected = _list(make())
+    self.assertLen(expected, 20)
+    prefix = str(self.folder / "checkpoint")
+    for position in (0, 1, 3, 11, 20):
+      iterator = iter(make())
+      for _ in range(position):
+        next(iterator)
+      saved = tf.train.Checkpoint(iterator=iterator).save(prefix)
+      restored = iter(make())
+      tf.train.Checkpoint(iterator=restored).restore(saved)
+      rest = [record.numpy() for record in restored]
+      self.assertEqual(_short(rest), _short(expected[position:]), position)
+
   def test_damage(self):
     damaged = self.folder / "damaged.rec"
     data = bytearray(pathlib.Path(self.paths[3]).read_bytes())

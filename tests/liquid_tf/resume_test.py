@@ -14,6 +14,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import _mix_control
 
 _EPOCHS = 3
 _STEPS = 13  # in an epoch of 100 samples
@@ -59,10 +60,9 @@ class _KillAt(tf.keras.callbacks.Callback):
       raise _KilledError
 
 
-def _dataset(path: str) -> tf.data.Dataset:
-  dataset = liquid_tf.dataset(
-    path, 8, seed=3, cache="30%", crop=(16, 16), features=["id", "image", "label"]
-  )
+def _dataset(path: str, **options) -> tf.data.Dataset:
+  options |= {"features": ["id", "image", "label"], "crop": (16, 16)}
+  dataset = liquid_tf.dataset(path, 8, seed=3, cache="30%", **options)
   return dataset.map(
     lambda batch: (batch["image"], tf.stack([batch["label"], batch["id"]], axis=1)),
     num_parallel_calls=2,
@@ -101,6 +101,27 @@ def _fit(path: str, folder: str, kill_after: int = 0, repeats: int = 1) -> str:
   return runs.digest(model.get_weights())
 
 
+class _Alternating:
+  """Stands for the controller: a mix and its opposite in turn."""
+
+  def __init__(self, *_):
+    pass
+
+  def next_mix(self, epoch):
+    png = 0.8 if epoch.mix["png"] < 0.5 else 0.2
+    return {"png": png, "raw": 1 - png}
+
+
+def _fit_moving(path: str, folder: str, mix: str | list, kill_after: int = 0) -> None:
+  """Trains with a mix that is another one in every epoch."""
+  tf.config.experimental.enable_op_determinism()
+  _mix_control.Controller = _Alternating
+  dataset, model = _dataset(path, mix=mix), _model(folder)
+  resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ)
+  callbacks = [resume] + ([_KillAt(kill_after)] if kill_after else [])
+  model.fit(dataset, epochs=_EPOCHS, verbose=0, callbacks=callbacks)
+
+
 def _log(folder: str) -> list:
   lines = pathlib.Path(folder, "log").read_text().splitlines()
   return [json.loads(line) for line in lines]
@@ -127,6 +148,24 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     # The end of an epoch is saved, and every third batch of a run of one.
     begin = max(first, epoch * _STEPS)
     return begin + (killed - begin) // _SAVE_FREQ * _SAVE_FREQ
+
+  @parameterized.parameters("auto", [["png:6,raw:4", "png:1,raw:9", "raw"]])
+  def test_the_mixes_of_epochs_are_gone_on_with(self, mix):
+    path = runs.make(
+      self.create_tempdir().full_path, "png:6,raw:4", per_class=25, replicate=True
+    )
+    whole, killed = (self.create_tempdir().full_path for _ in range(2))
+    runs.in_new_process(_fit_moving, path=path, folder=whole, mix=mix)
+    wanted = _log(whole)
+    # In the second epoch: nobody but the checkpoint knows of its mix, or of the first.
+    runs.in_new_process(
+      _fit_moving, exit_code=-9, path=path, folder=killed, mix=mix, kill_after=18
+    )
+    self.assertEqual(_log(killed), wanted[:18])
+    os.remove(os.path.join(killed, "log"))
+    runs.in_new_process(_fit_moving, path=path, folder=killed, mix=mix)
+    resumed = 13 + (18 - 13) // _SAVE_FREQ * _SAVE_FREQ
+    self.assertEqual(_log(killed), wanted[resumed:])
 
   def test_killed_twice(self):
     folder = self.create_tempdir().full_path

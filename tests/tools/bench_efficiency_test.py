@@ -42,6 +42,7 @@ class BenchEfficiencyTest(absltest.TestCase):
       *common,
       "--mixes=.25",
       "--rates=0,100",
+      "--repeat=2",
       f"--merge={root}/first.json",
       f"--report={root}/page.md",
       "--json",
@@ -67,8 +68,8 @@ class BenchEfficiencyTest(absltest.TestCase):
       self.assertGreater(cell["stored_bytes"], 10 * 64 * 64 * 3)
     text = (root / "page.md").read_text()
     # The merged run's row is there, behind the command that measured it.
-    self.assertIn("| whole | 100% | 50% |", text)
-    self.assertIn("| whole | 25% | 50% |", text)
+    self.assertIn("| whole | 100% | 50% | 40 |", text)
+    self.assertIn("| whole | 25% | 50% | 80 |", text)
     self.assertIn("--mixes=1 ", text)
 
 

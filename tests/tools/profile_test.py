@@ -55,6 +55,7 @@ class ProfileToolTest(absltest.TestCase):
   def test_convert_takes_the_mix(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
     data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
+    data["cache_as"] = "encoded"
     self.output.write_text(json.dumps(data))
     arguments = [f"--input={self.photos}", f"--output={self.root / 'dataset'}"]
     done = run("convert", *arguments, f"--profile={self.output}")

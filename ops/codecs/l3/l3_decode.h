@@ -3,8 +3,19 @@
 #ifndef LIQUID_OPS_CODECS_L3_L3_DECODE_H_
 #define LIQUID_OPS_CODECS_L3_L3_DECODE_H_
 
+#if defined(__CUDACC_RTC__)
+// The run-time compiler has no standard headers.
+using size_t = decltype(sizeof(0));
+using int8_t = signed char;
+using int16_t = short;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+#else
 #include <cstddef>
 #include <cstdint>
+#endif
 
 #if defined(__CUDACC__)
 #define LIQUID_HOST_DEVICE __host__ __device__
@@ -13,6 +24,30 @@
 #endif
 
 namespace liquid {
+
+constexpr uint32_t kL3V2Patch = 64;
+constexpr uint32_t kL3Group = 8;                       // pixels
+constexpr uint32_t kL3Groups = kL3V2Patch / kL3Group;  // of a row
+constexpr uint32_t kL3MaxChannels = 4;
+constexpr uint32_t kL3MaxPatchRow = 255;  // N of version 1
+
+// The largest patch of version 2: CRC, words, codes and payload of 4 channels
+// of 16 bits.
+constexpr uint32_t kL3V2MaxPatchBytes =
+    4 + 4 * kL3MaxChannels + kL3MaxChannels * kL3V2Patch * (4 + kL3Groups * 16);
+
+enum class L3Predictor : uint8_t {
+  kTop = 0,           // the pixel above
+  kLeft = 1,          // the pixel to the left
+  kGradient = 2,      // left + above - above-left
+  kThreeQuarter = 3,  // left + three quarters of (above - above-left)
+};
+
+enum class L3Colour : uint8_t {
+  kPlain = 0,
+  kLessGreen = 1,  // R - G or B - G
+  kLessMean = 2,   // B - (R + G + 1) / 2
+};
 
 // `count` (0..16) bits from bit `at` on, the least significant first. Reads no
 // byte that holds none of them.

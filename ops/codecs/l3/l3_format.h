@@ -34,6 +34,7 @@
 
 #include "ops/codecs/codec.h"
 #include "ops/codecs/l3/l3_codec.h"
+#include "ops/codecs/l3/l3_decode.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
@@ -43,25 +44,6 @@ constexpr char kL3V1Magic[] = "LLL.";
 constexpr char kL3V2Magic[] = "LLL2";
 constexpr size_t kL3V1HeaderBytes = 13;
 constexpr size_t kL3V2HeaderBytes = 20;
-
-constexpr uint32_t kL3V2Patch = 64;
-constexpr uint32_t kL3Group = 8;                       // pixels
-constexpr uint32_t kL3Groups = kL3V2Patch / kL3Group;  // of a row
-constexpr uint32_t kL3MaxChannels = 4;
-constexpr uint32_t kL3MaxPatchRow = 255;  // N of version 1
-
-enum class L3Predictor : uint8_t {
-  kTop = 0,           // the pixel above
-  kLeft = 1,          // the pixel to the left
-  kGradient = 2,      // left + above - above-left
-  kThreeQuarter = 3,  // left + three quarters of (above - above-left)
-};
-
-enum class L3Colour : uint8_t {
-  kPlain = 0,
-  kLessGreen = 1,  // R - G or B - G
-  kLessMean = 2,   // B - (R + G + 1) / 2
-};
 
 // A range of patches, [x_begin, x_end) by [y_begin, y_end).
 struct L3PatchRange {

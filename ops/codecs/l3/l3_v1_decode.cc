@@ -4,6 +4,7 @@
 
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/l3_format.h"
+#include "ops/codecs/l3/l3_places.h"
 #include "ops/codecs/l3/l3_rows.h"
 #include "ops/codecs/l3/l3_targets.h"
 
@@ -61,40 +62,13 @@ Status PeekL3V1(ByteSpan bytes, const DecodeLimits& limits, L3Info* info) {
 Status DecodeL3V1(ByteSpan bytes, const L3Info& info, const Window& window,
                   uint8_t* out, size_t row_stride) {
   const uint64_t across = L3PatchesAcross(info.image.width, info.patch);
-  const uint64_t patches =
-      across * L3PatchesAcross(info.image.height, info.patch);
-  const uint64_t data_at = kL3V1HeaderBytes + patches * 6;
-  if (data_at > bytes.size) {
-    return DataLoss("l3: the file ends at offset " +
-                    std::to_string(bytes.size) + ", inside the table of " +
-                    std::to_string(patches) + " patches that ends at offset " +
-                    std::to_string(data_at));
-  }
-  const uint8_t* sizes = bytes.data + kL3V1HeaderBytes;
   const L3PatchRange range = L3PatchesOf(window, info.patch);
-  const uint64_t columns = range.x_end - range.x_begin;
-  // Offsets of the patches that are met, [channel][row][column].
-  const uint64_t met = columns * (range.y_end - range.y_begin);
-  std::vector<uint64_t> offsets(3 * met);
-  uint64_t offset = data_at;
-  for (uint64_t c = 0, i = 0; c < 3; ++c) {
-    for (uint64_t p = 0; p < patches; ++p) {
-      const uint64_t px = p % across, py = p / across;
-      if (py >= range.y_begin && py < range.y_end && px >= range.x_begin &&
-          px < range.x_end) {
-        offsets[i++] = offset;
-      }
-      offset += LoadLittle16(sizes + 2 * (c * patches + p));
-    }
-  }
-  if (offset != bytes.size) {
-    return DataLoss("l3: by its table the file ends at offset " +
-                    std::to_string(offset) + "; it has " +
-                    std::to_string(bytes.size) + " bytes");
-  }
+  std::vector<L3Place> places;
+  LIQUID_RETURN_IF_ERROR(FindL3V1Patches(bytes, info, range, &places));
+  const size_t met = places.size() / 3;  // patches of a channel
   const L3RowDecoders& decoders = CurrentL3Decoders();
   Buffer padded;
-  uint64_t i = 0;
+  size_t i = 0;
   for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
     for (uint32_t px = range.x_begin; px < range.x_end; ++px, ++i) {
       const uint64_t number = py * across + px;
@@ -103,12 +77,11 @@ Status DecodeL3V1(ByteSpan bytes, const L3Info& info, const Window& window,
       L3V1Patch patch;
       patch.width = std::min(info.patch, info.image.width - px * info.patch);
       patch.height = std::min(info.patch, info.image.height - py * info.patch);
-      uint64_t begins[3];
       for (int c = 0; c < 3; ++c) {
-        begins[c] = offsets[c * met + i];
-        const size_t size = LoadLittle16(sizes + 2 * (c * patches + number));
-        patch.begin[c] = bytes.data + begins[c];
-        if (bytes.size - begins[c] < size + kL3Padding) {
+        const uint64_t offset = places[c * met + i].offset;
+        const size_t size = places[c * met + i].size;
+        patch.begin[c] = bytes.data + offset;
+        if (bytes.size - offset < size + kL3Padding) {
           // The decoders read ahead: the file's last patches move to where
           // they may.
           if (padded == nullptr) {
@@ -127,10 +100,11 @@ Status DecodeL3V1(ByteSpan bytes, const L3Info& info, const Window& window,
       if (result == L3RowsResult::kOk) continue;
       for (int c = 0; c < 3; ++c) {
         if (stopped < patch.begin[c] || stopped > patch.end[c]) continue;
+        const L3Place& place = places[c * met + i];
         return Describe(
-            result, begins[c] + static_cast<size_t>(stopped - patch.begin[c]),
-            number, c,
-            begins[c] + static_cast<size_t>(patch.end[c] - patch.begin[c]));
+            result,
+            place.offset + static_cast<size_t>(stopped - patch.begin[c]),
+            number, c, place.offset + place.size);
       }
     }
   }

@@ -5,16 +5,13 @@
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/l3_decode.h"
 #include "ops/codecs/l3/l3_format.h"
+#include "ops/codecs/l3/l3_places.h"
 #include "ops/codecs/l3/l3_rows.h"
 #include "ops/codecs/l3/l3_targets.h"
 #include "ops/core/crc32c.h"
 
 namespace liquid {
 namespace {
-
-// CRC, words, codes and payload of 4 channels of 16 bits.
-constexpr size_t kMaxPatchBytes =
-    4 + 4 * kL3MaxChannels + kL3MaxChannels * kL3V2Patch * (4 + kL3Groups * 16);
 
 Status BadPatch(uint64_t number, uint64_t offset, const std::string& what) {
   return DataLoss("l3: patch " + std::to_string(number) + " at offset " +
@@ -145,40 +142,17 @@ Status PeekL3V2(ByteSpan bytes, const DecodeLimits& limits, L3Info* info) {
 Status DecodeL3V2(ByteSpan bytes, const L3Info& info, const Window& window,
                   uint8_t* out, size_t row_stride) {
   const ImageInfo& image = info.image;
-  const uint64_t across = L3PatchesAcross(image.width, kL3V2Patch);
-  const uint64_t patches = across * L3PatchesAcross(image.height, kL3V2Patch);
-  const uint64_t data_at = kL3V2HeaderBytes + 4 * (patches + 1);
-  if (data_at > bytes.size) {
-    return DataLoss("l3: the file ends at offset " +
-                    std::to_string(bytes.size) + ", inside the table of " +
-                    std::to_string(patches) + " patches that ends at offset " +
-                    std::to_string(data_at));
-  }
-  const uint8_t* table = bytes.data + kL3V2HeaderBytes;
-  const uint32_t data_size = LoadLittle32(table + 4 * patches);
-  if (data_at + data_size != bytes.size) {
-    return DataLoss("l3: by its table the file ends at offset " +
-                    std::to_string(data_at + data_size) + "; it has " +
-                    std::to_string(bytes.size) + " bytes");
-  }
+  L3V2Table table;
+  LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes, image, &table));
   const L3RowDecoders& decoders = CurrentL3Decoders();
   const L3PatchRange range = L3PatchesOf(window, kL3V2Patch);
-  const size_t least = 4 + 4 * size_t{image.channels};
   for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
     for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
-      const uint64_t number = py * across + px;
-      const uint32_t begin = LoadLittle32(table + 4 * number);
-      const uint32_t end = LoadLittle32(table + 4 * number + 4);
-      if (end > data_size || begin > end || end - begin < least ||
-          end - begin > kMaxPatchBytes) {
-        return DataLoss("l3: the table at offset " +
-                        std::to_string(kL3V2HeaderBytes + 4 * number) +
-                        " puts patch " + std::to_string(number) + " at " +
-                        std::to_string(begin) + " to " + std::to_string(end) +
-                        " of " + std::to_string(data_size) + " bytes");
-      }
-      const size_t size = end - begin;
-      const uint64_t offset = data_at + begin;
+      const uint64_t number = py * table.PatchesAcross() + px;
+      L3Place place;
+      LIQUID_RETURN_IF_ERROR(table.Find(number, &place));
+      const size_t size = place.size;
+      const uint64_t offset = place.offset;
       const uint8_t* patch = bytes.data + offset;
       const uint32_t width =
           std::min(kL3V2Patch, image.width - px * kL3V2Patch);
@@ -193,7 +167,7 @@ Status DecodeL3V2(ByteSpan bytes, const L3Info& info, const Window& window,
       }
       // The decoders read ahead: the file's last patches move to where they
       // may.
-      uint8_t padded[kMaxPatchBytes + kL3Padding];
+      uint8_t padded[kL3V2MaxPatchBytes + kL3Padding];
       std::memcpy(padded, patch, size);
       std::memset(padded + size, 0, kL3Padding);
       LIQUID_RETURN_IF_ERROR(DecodePatch(padded, size, number, offset, image,

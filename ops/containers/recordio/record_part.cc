@@ -6,6 +6,14 @@
 #include "ops/containers/recordio/recordio.h"
 
 namespace liquid {
+namespace {
+
+typedef uint32_t Words __attribute__((vector_size(16)));
+
+constexpr size_t kBlock = 128;
+constexpr size_t kAhead = 4096;
+
+}  // namespace
 
 std::string AtOffset(uint64_t offset) {
   return " at offset " + std::to_string(offset);
@@ -36,19 +44,28 @@ Status ParsePart(ByteSpan bytes, size_t position, uint64_t base, bool inside,
 }
 
 size_t FindMagic(ByteSpan bytes) {
-  // In memory's own order, so that blocks, without a branch inside, are
-  // compared as vectors.
-  constexpr size_t kBlock = 128;
+  // In memory's own order, as vectors, sixteen bytes at a time.
   constexpr uint8_t kMagic[4] = {0x0a, 0x23, 0xd7, 0xce};
   uint32_t magic;
   std::memcpy(&magic, kMagic, 4);
   size_t position = 0;
   for (; bytes.size - position >= kBlock; position += kBlock) {
-    uint32_t words[kBlock / 4];
-    std::memcpy(words, bytes.data + position, kBlock);
-    uint32_t found = 0;
-    for (const uint32_t word : words) found |= word == magic;
-    if (found != 0) break;
+    const uint8_t* block = bytes.data + position;
+    // Measured: a quarter faster than with what the processor fetches itself.
+    if (bytes.size - position >= kAhead + kBlock) {
+      for (size_t line = 0; line < kBlock; line += 64) {
+        __builtin_prefetch(block + kAhead + line);
+      }
+    }
+    Words found = {};
+    for (size_t i = 0; i < kBlock; i += sizeof(Words)) {
+      Words words;
+      std::memcpy(&words, block + i, sizeof(words));
+      found |= reinterpret_cast<Words>(words == magic);
+    }
+    uint64_t halves[2];
+    std::memcpy(halves, &found, sizeof(halves));
+    if ((halves[0] | halves[1]) != 0) break;
   }
   for (; bytes.size - position >= 4; position += 4) {
     if (std::memcmp(bytes.data + position, kMagic, 4) == 0) return position;

@@ -8,36 +8,6 @@
 namespace liquid {
 namespace {
 
-enum class Content { kSlope, kNoise, kConstant, kGradient, kExtremes, kMixed };
-
-Bytes MakeContent(Content content, const ImageInfo& info, Noise* noise) {
-  switch (content) {
-    case Content::kSlope:
-      return MakePixels(info, noise->Next(), 1u << noise->Below(7));
-    case Content::kGradient:
-      return MakePixels(info, 0, 0);
-    case Content::kConstant:
-      return Bytes(info.PixelBytes(), static_cast<uint8_t>(noise->Next()));
-    default:
-      break;
-  }
-  Bytes pixels(info.PixelBytes());
-  uint32_t mask = 0xFF;
-  for (uint8_t& sample : pixels) {
-    // Extremes make every difference as large as it can be; mixed content puts
-    // calm and wild groups side by side, so that all widths occur.
-    if (content == Content::kExtremes) {
-      sample = noise->Below(2) == 0 ? 0 : 255;
-      continue;
-    }
-    if (content == Content::kMixed && noise->Below(24) == 0) {
-      mask = (1u << noise->Below(9)) - 1;
-    }
-    sample = static_cast<uint8_t>(noise->Next() & mask);
-  }
-  return pixels;
-}
-
 struct Case {
   L3Version version;
   int channels;

@@ -61,6 +61,23 @@ TEST(BufferPoolTest, MemoryIsAlignedAndOnesOwn) {
   EXPECT_EQ(counters.fresh + counters.reused, 600u);
 }
 
+// So that they are what a disk reads into at one go, and costs few page faults.
+TEST(BufferPoolTest, LargeBlocksBeginAtAHugePage) {
+  BufferPool pool;
+  std::vector<Buffer> buffers;
+  for (const size_t size : {2u << 20, 3u << 20, 8u << 20, 1u << 20, 4u << 20,
+                            5u << 19, 25u << 20}) {
+    for (int i = 0; i < 5; ++i) {
+      buffers.push_back(pool.Acquire(size));
+      ASSERT_TRUE(buffers.back());
+      std::memset(buffers.back().data(), i, size);
+      if (size < 2 << 20) continue;
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffers.back().data()) % (2 << 20),
+                0u);
+    }
+  }
+}
+
 TEST(BufferPoolTest, AnEqualBlockIsUsedAgain) {
   BufferPool pool;
   const BufferPool::Allowance all = pool.Allow(kAll);
@@ -166,7 +183,8 @@ uint64_t Resident() {
 // Every other one, so that what lies between two of them is no hole at an end.
 TEST(BufferPoolTest, WhatIsNotKeptLeavesTheProcess) {
   BufferPool pool;
-  for (const size_t size : {64u << 10, 300u << 10, 2u << 20}) {
+  for (const size_t size :
+       {64u << 10, 300u << 10, 2u << 20, 3u << 20, 4u << 20}) {
     std::vector<Buffer> buffers;
     constexpr uint64_t kTotal = 64 << 20;
     const uint64_t before = Resident();

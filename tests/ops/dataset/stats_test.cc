@@ -25,11 +25,12 @@ BatchReport Report(int64_t epoch, uint64_t first_draw) {
   report.memory_hits = {0, 1};
   report.bytes = {300, 50};
   report.decodes = {2, 1};
+  report.decode_seconds = {0.125, 0.5};
   report.disk_bytes = 4096;
   auto cost = std::make_shared<BatchCost>();
   cost->disk_bytes = 8192;
   report.cost = std::move(cost);
-  report.seconds = {0.5, 0.25, 2, 3};
+  report.seconds = {0.5, 0.25, 2, 3, 1.5};
   return report;
 }
 
@@ -45,20 +46,24 @@ size_t Count(const std::string& text, const std::string& part) {
 TEST(StatsTest, NothingYet) {
   StatsBoard board;
   board.SetFormats({"png", "raw"});
-  EXPECT_EQ(board.Json({}, true),
-            "{\"next_epoch\":0,\"cached\":{\"records\":0,\"bytes\":0},"
-            "\"pool\":{\"used\":0,\"kept\":0},"
-            "\"formats\":[\"png\",\"raw\"],\"reading\":{},\"epochs\":[],"
-            "\"earlier\":{\"count\":0,\"batches\":0,\"disk_bytes\":0,"
-            "\"seconds\":{\"read\":0,\"decode\":0,\"wait\":0,\"step\":0},"
-            "\"decoding\":{\"parallelism\":0,\"lookahead\":0},"
-            "\"samples\":{\"png\":0,\"raw\":0},\"hits\":{\"png\":0,\"raw\":0},"
-            "\"loads\":{\"png\":0,\"raw\":0},"
-            "\"memory_hits\":{\"png\":0,\"raw\":0},"
-            "\"bytes\":{\"png\":0,\"raw\":0},\"skipped\":{\"png\":0,\"raw\":0},"
-            "\"retries\":{\"png\":0,\"raw\":0},"
-            "\"decodes\":{\"png\":0,\"raw\":0}},"
-            "\"skipped\":{\"count\":0,\"first\":[]},\"batches\":[]}");
+  EXPECT_EQ(
+      board.Json({}, true),
+      "{\"next_epoch\":0,\"cached\":{\"records\":0,\"bytes\":0},"
+      "\"pool\":{\"used\":0,\"kept\":0},"
+      "\"mixes\":[],"
+      "\"formats\":[\"png\",\"raw\"],\"reading\":{},\"epochs\":[],"
+      "\"earlier\":{\"count\":0,\"batches\":0,\"disk_bytes\":0,"
+      "\"seconds\":{\"read\":0,\"decode\":0,\"wait\":0,\"step\":0,\"disk\":0},"
+      "\"fill\":{\"bytes\":0,\"seconds\":0},"
+      "\"decoding\":{\"parallelism\":0,\"lookahead\":0},"
+      "\"samples\":{\"png\":0,\"raw\":0},\"hits\":{\"png\":0,\"raw\":0},"
+      "\"loads\":{\"png\":0,\"raw\":0},"
+      "\"memory_hits\":{\"png\":0,\"raw\":0},"
+      "\"bytes\":{\"png\":0,\"raw\":0},\"skipped\":{\"png\":0,\"raw\":0},"
+      "\"retries\":{\"png\":0,\"raw\":0},"
+      "\"decodes\":{\"png\":0,\"raw\":0},"
+      "\"decode_seconds\":{\"png\":0,\"raw\":0}},"
+      "\"skipped\":{\"count\":0,\"first\":[]},\"batches\":[]}");
 }
 
 TEST(StatsTest, SaysWhatAFormatIsReadWith) {
@@ -77,6 +82,8 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   board.AddBatch(Report(0, 8));
   board.SetDecoding(0, 8, 2);
   board.SetDecoding(0, 6, 3);
+  board.SetFill(0, 600, 0.25);
+  board.SetFill(0, 700, 0.5);
   board.AddSkipped(0, {1, 77, "it is bad"});
   board.AddRetries(0, 0, 2);
   board.AddRetries(0, 0, 3);
@@ -86,18 +93,21 @@ TEST(StatsTest, SumsByEpochAndFormat) {
                               "\"kept\":800}"));
   EXPECT_THAT(
       json,
-      HasSubstr(
-          "{\"epoch\":0,\"batches\":2,\"disk_bytes\":8192,"
-          "\"seconds\":{\"read\":1,\"decode\":0.5,\"wait\":4,\"step\":6},"
-          "\"decoding\":{\"parallelism\":6,\"lookahead\":3},"
-          "\"samples\":{\"png\":6,\"raw\":2},"
-          "\"hits\":{\"png\":2,\"raw\":0},"
-          "\"loads\":{\"png\":4,\"raw\":2},"
-          "\"memory_hits\":{\"png\":0,\"raw\":2},"
-          "\"bytes\":{\"png\":600,\"raw\":100},"
-          "\"skipped\":{\"png\":0,\"raw\":1},"
-          "\"retries\":{\"png\":5,\"raw\":0},"
-          "\"decodes\":{\"png\":4,\"raw\":2}},{\"epoch\":1,\"batches\":1"));
+      HasSubstr("{\"epoch\":0,\"batches\":2,\"disk_bytes\":8192,"
+                "\"seconds\":{\"read\":1,\"decode\":0.5,\"wait\":4,\"step\":6,"
+                "\"disk\":3},"
+                "\"fill\":{\"bytes\":700,\"seconds\":0.5},"
+                "\"decoding\":{\"parallelism\":6,\"lookahead\":3},"
+                "\"samples\":{\"png\":6,\"raw\":2},"
+                "\"hits\":{\"png\":2,\"raw\":0},"
+                "\"loads\":{\"png\":4,\"raw\":2},"
+                "\"memory_hits\":{\"png\":0,\"raw\":2},"
+                "\"bytes\":{\"png\":600,\"raw\":100},"
+                "\"skipped\":{\"png\":0,\"raw\":1},"
+                "\"retries\":{\"png\":5,\"raw\":0},"
+                "\"decodes\":{\"png\":4,\"raw\":2},"
+                "\"decode_seconds\":{\"png\":0.25,\"raw\":1}},{\"epoch\":1,"
+                "\"batches\":1"));
   EXPECT_THAT(json, HasSubstr("\"skipped\":{\"count\":1,\"first\":[{\"sample\":"
                               "77,\"reason\":\"it is bad\"}]}"));
   EXPECT_THAT(json, Not(HasSubstr("first_draw")));
@@ -115,7 +125,8 @@ TEST(StatsTest, BatchesAreInOrderOfDelivery) {
       HasSubstr(
           "\"batches\":[{\"epoch\":1,\"first_draw\":0,\"full\":true,"
           "\"disk_bytes\":8192,"
-          "\"seconds\":{\"read\":0.5,\"decode\":0.25,\"wait\":2,\"step\":3},"
+          "\"seconds\":{\"read\":0.5,\"decode\":0.25,\"wait\":2,\"step\":3,"
+          "\"disk\":1.5},"
           "\"samples\":{\"png\":3,\"raw\":1},"
           "\"hits\":{\"png\":1,\"raw\":0},\"loads\":{\"png\":2,\"raw\":1},"
           "\"memory_hits\":{\"png\":0,\"raw\":1}},"
@@ -130,7 +141,7 @@ TEST(StatsTest, AReportMayLeaveLastFormatsOut) {
   report.bytes = {9};
   board.AddBatch(report);
   EXPECT_THAT(board.Json({}, true),
-              HasSubstr("\"step\":3},"
+              HasSubstr("\"step\":3,\"disk\":1.5},"
                         "\"samples\":{\"png\":2,\"raw\":0,\"webp\":0}"));
 }
 
@@ -185,7 +196,8 @@ TEST(StatsTest, TheOldestEpochsAreSummed) {
       json,
       HasSubstr(
           "\"earlier\":{\"count\":3,\"batches\":3,\"disk_bytes\":12288,"
-          "\"seconds\":{\"read\":1.5,\"decode\":0.75,\"wait\":6,\"step\":9}"));
+          "\"seconds\":{\"read\":1.5,\"decode\":0.75,\"wait\":6,\"step\":9,"
+          "\"disk\":4.5}"));
   EXPECT_THAT(json, HasSubstr("\"retries\":{\"png\":0,\"raw\":6}"));
 }
 

@@ -67,6 +67,23 @@ TEST(RecordStreamTest, AdjacentRecordsAreOneRead) {
   EXPECT_EQ(disk_bytes, shards.bytes_read() + 2 * FakeShards::kExcess);
 }
 
+TEST(RecordStreamTest, TheClockRunsWhileReadsAreUnderWay) {
+  StreamOptions options = Options(2);
+  options.clock = std::make_shared<ReadClock>();
+  EXPECT_EQ(options.clock->seconds(), 0);
+  FakeShards shards({10, 10}, [](uint64_t) { return 100; });
+  const auto begin = std::chrono::steady_clock::now();
+  RecordStream stream(shards.Open(), Positions(Range(20)), options);
+  ReadAll(&stream);
+  const std::chrono::duration<double> all =
+      std::chrono::steady_clock::now() - begin;
+  const double seconds = options.clock->seconds();
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, all.count());
+  EXPECT_EQ(options.clock->bytes(), shards.bytes_read());
+  EXPECT_EQ(options.clock->seconds(), seconds) << "nothing is read any more";
+}
+
 TEST(RecordStreamTest, ReadsHaveALargestSize) {
   FakeShards shards({20}, [](uint64_t) { return 200000; });
   const uint64_t length = shards.rows()[0].length;

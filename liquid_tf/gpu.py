@@ -1,0 +1,155 @@
+"""L3 decoded on a GPU.
+
+Compressed bytes cross the bus, and pixels are made in the GPU's memory, by one kernel
+for a batch: patches by blocks of threads, pixels of a row by threads (L3, ECCV '22,
+4.4). `decode` works through CuPy, with any build of TensorFlow, and gives an array that
+every library takes by DLPack:
+
+    images = liquid_tf.gpu.decode(files, mean=127.5, std=127.5, layout="NCHW")
+    jax.dlpack.from_dlpack(images)
+    torch.from_dlpack(images)
+
+In a TensorFlow that has a GPU, `liquid_tf.dataset(..., decode="gpu")` decodes under the
+training step, and the layer `Decode` inside of it.
+
+Both need a GPU of compute capability 7.5 (Turing) or later, and `decode` needs
+`cupy-cuda12x` or `cupy-cuda13x`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import _gpu_batch
+from liquid_tf._gpu_layer import Decode
+from liquid_tf._image_ops import MAX_PIXELS
+
+__all__ = ["Decode", "available", "decode", "problem"]
+
+_OLDEST = 75  # compute capability
+_LAYOUTS = ("NHWC", "NCHW")
+_STORED = {8: tf.uint8, 16: tf.uint16}
+_KERNEL = {tf.uint8: "u8", tf.uint16: "u16", tf.float32: "f32", tf.bfloat16: "bf16"}
+
+
+def problem() -> str | None:
+  """What keeps this process from decoding on a GPU.
+
+  Returns:
+    A sentence with what to do, or None where nothing does.
+  """
+  try:
+    import cupy
+  except ImportError as error:
+    return (
+      f"CuPy cannot be imported ({error}): install cupy-cuda12x or cupy-cuda13x, as "
+      "the GPU's driver needs"
+    )
+  try:
+    count = cupy.cuda.runtime.getDeviceCount()
+  except cupy.cuda.runtime.CUDARuntimeError as error:
+    return f"CUDA finds no GPU ({error}): nvidia-smi must show one"
+  if count == 0:
+    return "CUDA finds no GPU: CUDA_VISIBLE_DEVICES may hide it"
+  device = cupy.cuda.Device()
+  if int(device.compute_capability) < _OLDEST:
+    return (
+      f"GPU {device.id} has compute capability {device.compute_capability}, and must "
+      f"have {_OLDEST} or more"
+    )
+  return None
+
+
+def available() -> bool:
+  """Whether `decode` works here; `problem` tells why it does not."""
+  return problem() is None
+
+
+def _numbers(name: str, value: Any, channels: int) -> list[float]:
+  numbers = np.ravel(np.asarray(value, np.float32)).tolist()
+  if len(numbers) not in (1, channels):
+    raise ValueError(
+      f"{name} ({value}) must be one number, or one for each of the {channels} channels"
+    )
+  return numbers
+
+
+def _result_dtype(dtype: Any, stored: tf.DType, normalised: bool) -> tf.DType:
+  if dtype is None:
+    return tf.float32 if normalised else stored
+  allowed = [tf.float32, tf.bfloat16] + ([] if normalised else [stored])
+  try:
+    chosen = tf.as_dtype(dtype)
+  except TypeError:
+    chosen = None
+  if chosen not in allowed:
+    names = ", ".join(one.name for one in allowed)
+    raise ValueError(f"dtype ({dtype!r}) must be one of {names}")
+  return chosen
+
+
+def decode(
+  contents: tf.Tensor | Sequence[bytes],
+  *,
+  windows: tf.Tensor | Sequence[Sequence[int]] | None = None,
+  dtype: Any = None,
+  mean: float | Sequence[float] | None = None,
+  std: float | Sequence[float] | None = None,
+  layout: str = "NHWC",
+  max_pixels: int = MAX_PIXELS,
+) -> Any:
+  """Decodes a batch of L3 and raw images, or a window of each, on the current GPU.
+
+  It runs on CuPy's current device and stream, and waits for that stream, so that
+  damage is told here. L3 of version 2 is checked against its checksums before it is
+  decoded. A window sends only the patches that it meets over the bus.
+
+  Args:
+    contents: string [n], the bytes of n files of L3, of either version, or raw. All
+      have the same channels and bits, and windows of one size.
+    windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None for
+      all of each.
+    dtype: the stored one (uint8 or uint16), "float32" (the default with `mean` or
+      `std`), or "bfloat16", rounded from float32.
+    mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
+      each channel.
+    std: by which they are divided then; likewise.
+    layout: "NHWC" or "NCHW".
+    max_pixels: the largest height * width of a whole image that is decoded.
+
+  Returns:
+    A cupy.ndarray [n, height, width, channels] or [n, channels, height, width].
+
+  Raises:
+    RuntimeError: there is no GPU, or no CuPy; see `problem`.
+    ValueError: `dtype`, `mean`, `std` or `layout` is wrong.
+    tf.errors.DataLossError: an image is damaged; the message names it, the patch and
+      the offset.
+    tf.errors.InvalidArgumentError: a file of another format, a window that does not
+      fit, or images of different sizes, channels or bits.
+    tf.errors.ResourceExhaustedError: an image is larger than `max_pixels`.
+  """
+  if layout not in _LAYOUTS:
+    raise ValueError(f"layout ({layout!r}) must be one of {', '.join(_LAYOUTS)}")
+  found = problem()
+  if found is not None:
+    raise RuntimeError(f"liquid_tf.gpu.decode needs a GPU: {found}")
+  import cupy
+
+  plan = _gpu_batch.plan(contents, windows, max_pixels)
+  n, height, width, channels = plan.shape
+  stored = _STORED[plan.bits]
+  chosen = _result_dtype(dtype, stored, mean is not None or std is not None)
+  means = _numbers("mean", 0 if mean is None else mean, channels)
+  stds = _numbers("std", 1 if std is None else std, channels)
+  planar = layout == "NCHW"
+  batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, planar, means, stds))
+  shape = (n, channels, height, width) if planar else (n, height, width, channels)
+  # CuPy makes no array of bfloat16, but shows one as it.
+  made = np.uint16 if chosen == tf.bfloat16 else chosen.as_numpy_dtype
+  pixels = cupy.empty(shape, made)
+  batch.run(f"{_KERNEL[stored]}_{_KERNEL[chosen]}", pixels)
+  batch.check()
+  return pixels.view(chosen.as_numpy_dtype) if chosen == tf.bfloat16 else pixels

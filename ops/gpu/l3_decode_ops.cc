@@ -1,0 +1,95 @@
+#include "tensorflow/core/framework/dataset_stateful_op_allowlist.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+absl::Status DecodeShape(InferenceContext* c) {
+  ShapeHandle contents, windows, unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &contents));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &windows));
+  TF_RETURN_IF_ERROR(c->Merge(
+      windows, c->MakeShape({c->Dim(contents, 0), c->MakeDim(4)}), &unused));
+  for (int i = 2; i < 5; ++i) {
+    TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &unused));
+  }
+  c->set_output(0, c->Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status PixelsShape(InferenceContext* c) {
+  ShapeHandle unused, shape;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  tensorflow::PartialTensorShape given;
+  TF_RETURN_IF_ERROR(c->GetAttr("shape", &given));
+  TF_RETURN_IF_ERROR(c->MakeShapeFromPartialTensorShape(given, &shape));
+  TF_RETURN_IF_ERROR(c->WithRank(shape, 4, &shape));
+  c->set_output(0, shape);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+REGISTER_OP("Liquid>DecodeL3Device")
+    .Input("contents: string")
+    .Input("windows: int32")
+    .Input("samples: int64")
+    .Input("mean: float")
+    .Input("std: float")
+    .Output("pixels: variant")
+    .Attr("dtype: {uint8, uint16, float, bfloat16}")
+    .Attr("planar: bool = false")
+    .Attr("device: string = 'GPU:0'")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    // Or what it makes of constants would be a constant, which has to be saved.
+    .SetIsStateful()
+    .SetShapeFn(DecodeShape)
+    .Doc(R"doc(
+Decodes a batch of L3 and raw images of one size into the memory of a GPU.
+
+Runs on the processor, and ends when the pixels are complete and checked.
+
+contents: [n], the bytes of the files.
+windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
+samples: [n], numbers by which errors name the images, or [0].
+mean: [1] or [channels], subtracted from the stored values where dtype is floating.
+std: [1] or [channels], by which they are divided then.
+pixels: Scalar, for Liquid>L3DevicePixels on that GPU.
+dtype: Of the pixels: the stored one, or a floating one.
+planar: Whether channels come before rows.
+device: The GPU, as TensorFlow numbers them.
+max_pixels: The largest height * width of a whole image that is accepted.
+)doc");
+
+}  // namespace liquid
+
+namespace tensorflow {
+namespace data {
+
+// It has no state that a checkpoint would have to hold.
+ALLOW_STATEFUL_OP_FOR_DATASET_FUNCTIONS("Liquid>DecodeL3Device");
+
+}  // namespace data
+}  // namespace tensorflow
+
+namespace liquid {
+
+REGISTER_OP("Liquid>L3DevicePixels")
+    .Input("pixels: variant")
+    .Output("images: dtype")
+    .Attr("dtype: {uint8, uint16, float, bfloat16}")
+    .Attr("shape: shape = {unknown_rank: true}")
+    .SetShapeFn(PixelsShape)
+    .Doc(R"doc(
+The images of a batch that Liquid>DecodeL3Device decoded, without a copy.
+
+pixels: Scalar.
+images: [n, height, width, channels], or with planar [n, channels, height, width].
+shape: What is known of it.
+)doc");
+
+}  // namespace liquid

@@ -1,0 +1,20 @@
+// NVRTC: CUDA C++ compiled on the machine that runs it.
+#ifndef LIQUID_OPS_GPU_NVRTC_H_
+#define LIQUID_OPS_GPU_NVRTC_H_
+
+#include <string>
+
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// Compiles `source`, in one piece and of C++17, to machine code for devices of
+// that compute capability (75, 90). Takes seconds. Thread-safe. Errors:
+// NotFound without libnvrtc, Unimplemented for one that lacks a function or the
+// device, Internal with NVRTC's log for a source that does not compile.
+Status CompileForDevice(const std::string& source, int capability,
+                        std::string* image);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_NVRTC_H_

@@ -1,0 +1,105 @@
+"""The command that checks and times a GPU, with the host in its place."""
+
+import json
+from unittest import mock
+
+import check
+import fake_cupy
+import fake_gpu
+import timing
+from absl import flags
+from absl.testing import absltest, flagsaver, parameterized
+
+from liquid_tf import _gpu_batch, _gpu_tf
+
+fake_gpu.install()
+
+
+class CheckTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    _gpu_batch.module.cache_clear()
+    self.addCleanup(_gpu_batch.module.cache_clear)
+    self.enter_context(mock.patch.dict("os.environ"))
+    self.enter_context(mock.patch.object(timing, "SIZES", {"HD": (90, 70)}))
+    self.enter_context(mock.patch.object(timing, "PIXEL_BYTES", 1 << 18))
+    self.enter_context(mock.patch.object(check, "_BATCH", 3))
+    self.output = self.create_tempfile().full_path
+    self.enter_context(flagsaver.flagsaver(output=self.output, repeats=2))
+
+  def _found(self):
+    with open(self.output) as file:
+      return json.load(file)
+
+  def test_checks_and_times_every_kernel(self):
+    with fake_cupy.install():
+      check.main(["check"])
+    found = self._found()
+    self.assertEmpty(found["skipped"])
+    self._check_cupy(found["cupy"])
+    tensorflow = found["tensorflow"]
+    self.assertGreater(tensorflow["checks"]["ran"], 20)
+    self.assertEmpty(tensorflow["checks"]["failed"])
+    for version in ("l3 v1", "l3 v2"):
+      timed = tensorflow[version]
+      self.assertGreater(timed["decode_milliseconds"], 0)
+      self.assertEqual(timed["is_hidden"], timed["share"] <= 1.05)
+      self.assertEqual(timed["beats_copy"], timed["of_pinned_copy"] >= 1.8)
+
+  def _check_cupy(self, found):
+    self.assertEqual(found["machine"]["gpu"], "host")
+    self.assertGreater(found["checks"]["ran"], 20)
+    self.assertEmpty(found["checks"]["failed"])
+    self.assertGreater(found["copy_gb_per_s"], 0)
+    self.assertGreater(found["pinned_gb_per_s"], 0)
+    steps = [
+      (entry["kernel"], entry["blocks"] == entry["images"])
+      for entry in found["kernels"]
+      if entry["format"] == "l3 v1"
+    ]
+    self.assertEqual(
+      steps,
+      [
+        ("u8_u8_sequential", True),
+        ("u8_u8_sequential", False),
+        ("u8_u8_unpack", False),
+        ("u8_u8_predict", False),
+        ("u8_u8", False),
+      ],
+    )
+    for entry in found["kernels"]:
+      self.assertGreater(entry["milliseconds"]["min"], 0)
+      self.assertGreater(entry["share_of_copy"], 0)
+    self.assertEqual([entry["format"] for entry in found["whole"]], ["l3 v1", "l3 v2"])
+
+  def test_a_failure_is_told_and_nothing_is_timed(self):
+    def wrong(self, kernel, pixels, blocks=None):
+      raise ValueError("no such kernel")
+
+    with fake_cupy.install(), mock.patch.object(_gpu_batch.DeviceBatch, "run", wrong):
+      with self.assertRaisesRegex(SystemExit, "checks failed"):
+        check.main(["check"])
+    found = self._found()
+    self.assertNotEmpty(found["cupy"]["checks"]["failed"])
+    self.assertNotIn("kernels", found["cupy"])
+
+  def test_without_cupy(self):
+    with fake_cupy.install(count=0):
+      check.main(["check"])
+    found = self._found()
+    self.assertIn("CUDA finds no GPU", found["skipped"]["cupy"])
+    self.assertIn("through CuPy", found["skipped"]["copies of pinned memory"])
+    self.assertNotIn("cupy", found)
+    self.assertNotIn("beats_copy", found["tensorflow"]["l3 v2"])
+
+  def test_without_a_gpu(self):
+    without = mock.patch.object(_gpu_tf, "problem", lambda: "TensorFlow has none")
+    with fake_cupy.install(count=0), without:
+      with self.assertRaisesRegex(SystemExit, "no GPU.*TensorFlow has none"):
+        check.main(["check"])
+
+
+if __name__ == "__main__":
+  # Required, and given by each test.
+  flags.FLAGS.set_default("output", "")
+  absltest.main()

@@ -1,0 +1,304 @@
+// A driver of CUDA whose device is the host, under the name of the real one
+// (libcuda.so.1), so that whoever opens that gets this where it was loaded
+// before. Streams are threads: what is given to one of them happens later, in
+// order, and in no order with others but that of events. Kernels are the real
+// ones' own code (tests/ops/gpu/host_kernels.cc).
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+extern "C" int liquid_run_on_host(const char* name, const void* output,
+                                  const void* tasks, uint32_t count,
+                                  const uint8_t* bytes, void* pixels,
+                                  uint32_t* results, uint32_t threads,
+                                  uint32_t shared_bytes);
+
+namespace {
+
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
+              kNoDevice = 100, kInvalidImage = 200, kNotFound = 500,
+              kLaunchFailed = 719;
+
+class Stream {
+ public:
+  Stream() : thread_([this] { Run(); }) {}
+  ~Stream() {
+    Add(nullptr);
+    thread_.join();
+  }
+  void Add(std::function<void()> work) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    work_.push_back(std::move(work));
+    changed_.notify_all();
+  }
+  void Synchronize() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return work_.empty(); });
+  }
+
+ private:
+  void Run() {
+    while (true) {
+      std::function<void()> work;
+      {
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait(lock, [this] { return !work_.empty(); });
+        work = work_.front();
+      }
+      if (work == nullptr) return;
+      work();
+      std::lock_guard<std::mutex> lock(mutex_);
+      work_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;
+  std::thread thread_;
+};
+
+// As in CUDA, a wait is for what had been recorded when it was asked for.
+struct Event {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint64_t recorded = 0, reached = 0;
+};
+
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_closed = false;
+};
+
+std::mutex mutex;  // of what follows
+// Never freed: threads of TensorFlow may outlive static objects.
+auto& settings = *new std::map<std::string, int>{
+    {"capability", 90}, {"devices", 1}, {"least_priority", 0}};
+auto& counts = *new std::map<std::string, int>;
+Gate& gate = *new Gate;
+thread_local int pushed = 0;
+
+int Setting(const char* name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return settings[name];
+}
+
+void Count(const char* name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++counts[name];
+}
+
+Stream* Of(void* stream) {
+  static Stream* const usual = new Stream;
+  return stream == nullptr ? usual : static_cast<Stream*>(stream);
+}
+
+// What has to have a current context fails without one.
+int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
+
+}  // namespace
+
+// For tests: settings ("devices", "capability", and results of functions:
+// "init", "module", "launch", "callback", "memory"), and how often what was
+// done.
+FAKE_API void fake_cuda_set(const char* name, int value) {
+  std::lock_guard<std::mutex> lock(mutex);
+  settings[name] = value;
+}
+FAKE_API int fake_cuda_count(const char* name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return counts[name];
+}
+// Nothing more happens on the default stream until it is opened again.
+FAKE_API void fake_cuda_close_gate() {
+  {
+    std::lock_guard<std::mutex> lock(gate.mutex);
+    gate.is_closed = true;
+  }
+  Of(nullptr)->Add([] {
+    std::unique_lock<std::mutex> lock(gate.mutex);
+    gate.changed.wait(lock, [] { return !gate.is_closed; });
+  });
+}
+FAKE_API void fake_cuda_open_gate() {
+  std::lock_guard<std::mutex> lock(gate.mutex);
+  gate.is_closed = false;
+  gate.changed.notify_all();
+}
+
+FAKE_API int cuInit(unsigned) { return Setting("init"); }
+FAKE_API int cuGetErrorName(int result, const char** name) {
+  *name = result == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : result == kNoDevice     ? "CUDA_ERROR_NO_DEVICE"
+          : result == kInvalidImage ? "CUDA_ERROR_INVALID_IMAGE"
+          : result == kLaunchFailed ? "CUDA_ERROR_LAUNCH_FAILED"
+                                    : "CUDA_ERROR_UNKNOWN";
+  return kSuccess;
+}
+FAKE_API int cuGetErrorString(int, const char** text) {
+  *text = "as the fake was told";
+  return kSuccess;
+}
+FAKE_API int cuDeviceGetCount(int* count) {
+  *count = Setting("devices");
+  return kSuccess;
+}
+FAKE_API int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const int capability = Setting("capability");
+  *value = attribute == 75 ? capability / 10 : capability % 10;
+  return kSuccess;
+}
+FAKE_API int cuCtxPushCurrent_v2(void*) {
+  ++pushed;
+  return kSuccess;
+}
+FAKE_API int cuCtxPopCurrent_v2(void** context) {
+  *context = nullptr;
+  return pushed-- > 0 ? kSuccess : kInvalidValue;
+}
+FAKE_API int cuCtxGetDevice(int* device) {
+  *device = 0;
+  return Current();
+}
+FAKE_API int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  *least = Setting("least_priority");
+  *greatest = -5;
+  return Current();
+}
+FAKE_API int cuModuleLoadData(void** module, const void* image) {
+  constexpr uint32_t kFatbin = 0xBA55ED50;
+  uint32_t magic;
+  std::memcpy(&magic, image, sizeof(magic));
+  const bool is_known =
+      magic == kFatbin ||
+      std::strncmp(static_cast<const char*>(image), "made", 4) == 0;
+  if (!is_known || Setting("module") != 0) return kInvalidImage;
+  Count("modules");
+  *module = &settings;
+  return Current();
+}
+FAKE_API int cuModuleGetFunction(void** function, void*, const char* name) {
+  static auto& names = *new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(mutex);
+  *function = const_cast<char*>(names.insert(name).first->c_str());
+  return std::strncmp(name, "liquid_l3_", 10) == 0 ? kSuccess : kNotFound;
+}
+FAKE_API int cuStreamCreateWithPriority(void** stream, unsigned flags,
+                                        int priority) {
+  if (flags != 1 || priority != Setting("least_priority")) return kInvalidValue;
+  Count("streams");
+  *stream = new Stream;
+  return Current();
+}
+FAKE_API int cuStreamDestroy_v2(void* stream) {
+  Count("streams_destroyed");
+  delete static_cast<Stream*>(stream);
+  return Current();
+}
+FAKE_API int cuStreamSynchronize(void* stream) {
+  Of(stream)->Synchronize();
+  return Current();
+}
+FAKE_API int cuStreamGetCtx(void*, void** context) {
+  *context = &counts;
+  return kSuccess;
+}
+FAKE_API int cuEventCreate(void** event, unsigned) {
+  *event = new Event;
+  return Current();
+}
+FAKE_API int cuEventDestroy_v2(void* event) {
+  delete static_cast<Event*>(event);
+  return Current();
+}
+FAKE_API int cuEventRecord(void* event, void* stream) {
+  Event* const e = static_cast<Event*>(event);
+  uint64_t number;
+  {
+    std::lock_guard<std::mutex> lock(e->mutex);
+    number = ++e->recorded;
+  }
+  Of(stream)->Add([e, number] {
+    std::lock_guard<std::mutex> lock(e->mutex);
+    e->reached = number;
+    e->changed.notify_all();
+  });
+  return Current();
+}
+FAKE_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  Event* const e = static_cast<Event*>(event);
+  std::unique_lock<std::mutex> lock(e->mutex);
+  Of(stream)->Add([e, number = e->recorded] {
+    std::unique_lock<std::mutex> inner(e->mutex);
+    e->changed.wait(inner, [&] { return e->reached >= number; });
+  });
+  return Current();
+}
+FAKE_API int cuMemHostAlloc(void** memory, size_t size, unsigned) {
+  if (Setting("memory") != 0) return Setting("memory");
+  Count("pinned");
+  *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  std::memset(*memory, 0xA5, size);
+  return Current();
+}
+FAKE_API int cuMemFreeHost(void* memory) {
+  std::free(memory);
+  return Current();
+}
+FAKE_API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from,
+                                  size_t size, void* stream) {
+  Count("copies");
+  Of(stream)->Add(
+      [=] { std::memcpy(reinterpret_cast<void*>(to), from, size); });
+  return Current();
+}
+FAKE_API int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from,
+                                  size_t size, void* stream) {
+  Of(stream)->Add([=] {
+    std::memcpy(to, reinterpret_cast<void*>(from), size);
+    Count("decoded");
+  });
+  return Current();
+}
+FAKE_API int cuStreamAddCallback(void* stream,
+                                 void (*callback)(void*, int, void*),
+                                 void* data, unsigned) {
+  const int result = Setting("callback");
+  Of(stream)->Add([=] { callback(stream, result, data); });
+  return Current();
+}
+FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
+                            unsigned grid_z, unsigned block_x, unsigned block_y,
+                            unsigned block_z, unsigned shared, void* stream,
+                            void** arguments, void** extra) {
+  if (Setting("launch") != 0) return Setting("launch");
+  const auto address = [&](int i) {
+    return reinterpret_cast<void*>(
+        *static_cast<unsigned long long*>(arguments[i]));
+  };
+  const uint32_t count = *static_cast<uint32_t*>(arguments[2]);
+  if (grid_x != count || grid_y * grid_z * block_y * block_z != 1 ||
+      shared > 48 * 1024 || extra != nullptr) {
+    return kInvalidValue;
+  }
+  Count("launches");
+  Of(stream)->Add([=, output = address(0), tasks = address(1),
+                   bytes = address(3), pixels = address(4),
+                   results = address(5)] {
+    liquid_run_on_host(static_cast<const char*>(function), output, tasks, count,
+                       static_cast<uint8_t*>(bytes), pixels,
+                       static_cast<uint32_t*>(results), block_x, shared);
+  });
+  return Current();
+}

@@ -1,0 +1,203 @@
+"""`liquid_tf.gpu` with the host in the place of a GPU, and without any.
+
+With LIQUID_TEST_GPU=1, the first is tested on this machine's GPU.
+"""
+
+import os
+import sys
+from unittest import mock
+
+import fake_cupy
+import numpy as np
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+from patches import encode, make_image
+
+import liquid_tf
+from liquid_tf import _gpu_batch, _ops, codecs
+
+_MEAN = (123.675, 116.28, 103.53)
+_STD = (58.395, 57.12, 57.375)
+
+
+class GpuTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    _gpu_batch.module.cache_clear()
+    self.addCleanup(_gpu_batch.module.cache_clear)
+    if os.environ.get("LIQUID_TEST_GPU") != "1":
+      self.enter_context(fake_cupy.install())
+
+  def test_mixed_batch_comes_in_its_order(self):
+    kinds = ["v2", "raw", "v1", "raw", "v2"]
+    images = [make_image(i, 70, 130) for i in range(len(kinds))]
+    files = [encode(image, kind) for image, kind in zip(images, kinds)]
+    decoded = liquid_tf.gpu.decode(files)
+    self.assertEqual(decoded.dtype, np.uint8)
+    self.assertAllEqual(decoded.get(), np.stack(images))
+
+  @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
+  def test_every_kind_ofmake_image(self, channels, dtype):
+    image = make_image(channels, 65, 67, channels, dtype)
+    decoded = liquid_tf.gpu.decode([encode(image, "v2"), encode(image, "raw")])
+    self.assertEqual(decoded.dtype, dtype)
+    self.assertAllEqual(decoded.get(), np.stack([image, image]))
+
+  @parameterized.product(layout=("NHWC", "NCHW"), dtype=("float32", "bfloat16"))
+  def test_windows_normalised_as_the_dataset_does(self, layout, dtype):
+    images = [make_image(i, 150, 140) for i in range(3)]
+    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90)]
+    files = [encode(image, kind) for image, kind in zip(images, ("v1", "v2", "raw"))]
+    decoded = liquid_tf.gpu.decode(
+      tf.constant(files),
+      windows=windows,
+      mean=_MEAN,
+      std=_STD,
+      dtype=dtype,
+      layout=layout,
+    )
+    crops = tf.stack(
+      [
+        image[y : y + height, x : x + width]
+        for image, (y, x, height, width) in zip(images, windows)
+      ]
+    )
+    expected = (tf.cast(crops, tf.float32) - _MEAN) / _STD
+    if layout == "NCHW":
+      expected = tf.transpose(expected, [0, 3, 1, 2])
+    expected = tf.cast(expected, dtype)
+    self.assertEqual(decoded.dtype, expected.dtype.as_numpy_dtype)
+    # To the bit.
+    self.assertAllEqual(decoded.get().view(np.uint8), expected.numpy().view(np.uint8))
+
+  def test_mean_alone_makes_float32(self):
+    image = make_image(1, 20, 30, 1)
+    decoded = liquid_tf.gpu.decode([encode(image, "v2")], mean=10)
+    self.assertAllEqual(decoded.get(), image[None].astype(np.float32) - 10)
+
+  def test_damage_names_the_image_and_the_offset(self):
+    files = [encode(make_image(i, 70, 130), "v2") for i in range(3)]
+    files[1] = files[1][:-1] + bytes([files[1][-1] ^ 1])
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError, r"image 1: l3: patch 5 at offset \d+.*CRC-32C"
+    ):
+      liquid_tf.gpu.decode(files)
+
+  @parameterized.parameters("v1", "v2")
+  def test_damaged_files_fare_as_on_the_cpu(self, kind):
+    random = np.random.default_rng(8)
+    image = make_image(8, 70, 130)
+    file = encode(image, kind)
+    opened = 0
+    for _ in range(200):
+      damaged = bytearray(file)
+      for at in random.integers(0, len(file), 2):
+        damaged[at] ^= 1 << random.integers(0, 8)
+      try:
+        expected = codecs.decode_l3(bytes(damaged), max_pixels=1 << 20)
+      except tf.errors.OpError:
+        with self.assertRaises(tf.errors.OpError):
+          liquid_tf.gpu.decode([bytes(damaged)], max_pixels=1 << 20)
+        continue
+      opened += 1
+      decoded = liquid_tf.gpu.decode([bytes(damaged)], max_pixels=1 << 20)
+      self.assertAllEqual(decoded.get()[0], expected)
+    # Version 1 has no checksums, and most of its bits are of some pixel.
+    self.assertEqual(opened > 50, kind == "v1")
+
+  @parameterized.parameters("float32", "bfloat16")
+  def test_batches_of_a_dataset_are_those_of_the_cpu(self, dtype):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=6
+    )
+    common = {"seed": 3, "crop": (64, 80), "cache": "50%"}
+    pixels = {"mean": _MEAN, "std": _STD, "dtype": dtype, "layout": "NCHW"}
+    expected = liquid_tf.dataset(path, 8, **common, **pixels)
+    stored = liquid_tf.dataset(
+      path, 8, **common, decode="none", features=["bytes", "window", "label"]
+    )
+    for _ in range(2):
+      for (images, labels), batch in zip(expected, stored, strict=True):
+        decoded = liquid_tf.gpu.decode(
+          batch["bytes"], windows=batch["window"], **pixels
+        )
+        self.assertAllEqual(labels, batch["label"])
+        self.assertAllEqual(decoded.get().view(np.uint8), images.numpy().view(np.uint8))
+
+  def test_a_kernel_that_never_ran_is_an_error(self):
+    plan = _gpu_batch.plan([encode(make_image(1, 70, 130), "v2")], None, 1 << 20)
+    layout = _gpu_batch.output(plan, False, [0], [1])
+    with self.assertRaisesRegex(tf.errors.DataLossError, "image 0: l3: patch 0"):
+      _gpu_batch.DeviceBatch(plan, layout).check()
+
+  @parameterized.parameters("u8_u8_sequential", "u8_u8_unpack", "u8_u8_predict")
+  def test_steps_of_the_ablation(self, kernel):
+    image = make_image(4, 90, 91)
+    plan = _gpu_batch.plan([encode(image, "v1")], None, 1 << 20)
+    import cupy
+
+    pixels = cupy.empty(plan.shape, np.uint8)
+    batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
+    batch.run(kernel, pixels, blocks=1)
+    batch.check()
+    self.assertAllEqual(pixels.get(), image[None])
+
+  def test_what_does_not_fit_is_refused(self):
+    file = encode(make_image(1, 20, 30), "v2")
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 1: .*21 x 30"):
+      liquid_tf.gpu.decode([file, encode(make_image(1, 21, 30), "v2")])
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is png"):
+      liquid_tf.gpu.decode([codecs.encode_png(make_image(1, 20, 30)).numpy()])
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0: .*window"):
+      liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
+    with self.assertRaises(tf.errors.ResourceExhaustedError):
+      liquid_tf.gpu.decode([file], max_pixels=599)
+    with self.assertRaisesRegex(ValueError, r"dtype \('int8'\) must be one of float32"):
+      liquid_tf.gpu.decode([file], dtype="int8")
+    with self.assertRaisesRegex(ValueError, r"dtype \('uint8'\)"):
+      liquid_tf.gpu.decode([file], dtype="uint8", mean=1)
+    with self.assertRaisesRegex(ValueError, r"mean \(\(1, 2\)\) must be one number"):
+      liquid_tf.gpu.decode([file], mean=(1, 2))
+    with self.assertRaisesRegex(ValueError, r"layout \('CHWN'\)"):
+      liquid_tf.gpu.decode([file], layout="CHWN")
+
+
+class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
+  def test_without_cupy(self):
+    with mock.patch.dict(sys.modules, {"cupy": None}):
+      self.assertFalse(liquid_tf.gpu.available())
+      with self.assertRaisesRegex(RuntimeError, "needs a GPU: .*install cupy-cuda12x"):
+        liquid_tf.gpu.decode([b""])
+
+  @parameterized.parameters(
+    (-1, "90", "cudaErrorInsufficientDriver.*nvidia-smi"),
+    (0, "90", "CUDA_VISIBLE_DEVICES"),
+    (1, "70", "compute capability 70, and must have 75"),
+  )
+  def test_without_a_gpu_that_will_do(self, count, capability, message):
+    with fake_cupy.install(count, capability):
+      self.assertRegex(liquid_tf.gpu.problem(), message)
+      self.assertFalse(liquid_tf.gpu.available())
+      with self.assertRaisesRegex(RuntimeError, message):
+        liquid_tf.gpu.decode([b""])
+
+  def test_a_dataset_says_how_to_decode_on_a_gpu(self):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=1
+    )
+    with self.assertRaisesRegex(ValueError, 'decode \\("gpu"\\).*liquid_tf.gpu.decode'):
+      liquid_tf.dataset(path, 8, crop=(64, 80), decode="gpu")
+
+  def test_tensorflow_without_one(self):
+    message = "TensorFlow has no GPU.*tensorflow\\[and-cuda\\]"
+    with self.assertRaisesRegex(RuntimeError, message):
+      liquid_tf.gpu.Decode()(tf.constant([b""]))
+    with self.assertRaisesRegex(tf.errors.NotFoundError, "TensorFlow has no GPU:0"):
+      _ops.lib().liquid_decode_l3_device(
+        [b""], [[0, 0, 0, 0]], tf.zeros([0], tf.int64), [0.0], [1.0], dtype=tf.uint8
+      )
+
+
+if __name__ == "__main__":
+  tf.test.main()

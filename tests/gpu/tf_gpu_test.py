@@ -1,0 +1,335 @@
+"""L3 decoded on TensorFlow's GPU, with the host in the place of it and of its driver.
+
+With LIQUID_TEST_GPU=1, what a GPU can be asked is tested on this machine's, by a
+TensorFlow that has one.
+"""
+
+import itertools
+import os
+import threading
+import time
+
+import fake_gpu
+import numpy as np
+import runs
+import tensorflow as tf
+from absl.testing import parameterized
+from patches import encode, make_image
+
+import liquid_tf
+from liquid_tf import _gpu_tf
+from liquid_tf._image_options import ImageOptions
+
+_ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
+_MEAN = (123.675, 116.28, 103.53)
+_STD = (58.395, 57.12, 57.375)
+_DRIVER = None if _ON_GPU else fake_gpu.install()
+
+
+def _start(files, windows=None, samples=(), **options):
+  n = len(files)
+  defaults = {"mean": None, "std": None, "planar": False, "max_pixels": 1 << 24}
+  return _gpu_tf.start(
+    tf.constant(files),
+    tf.zeros([n, 4], tf.int32) if windows is None else tf.constant(windows),
+    tf.constant(samples, tf.int64),
+    **{"dtype": tf.uint8, **defaults, **options},
+  )
+
+
+def _decode(files, windows=None, samples=(), **options):
+  dtype = options.get("dtype", tf.uint8)
+  return _gpu_tf.images(
+    _start(files, windows, samples, **options), dtype, [None, None, None, None]
+  )
+
+
+class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
+  def assert_same_bits(self, found, expected):
+    self.assertEqual(found.dtype, expected.dtype)
+    self.assertAllEqual(found.numpy().view(np.uint8), expected.numpy().view(np.uint8))
+
+  def test_mixed_batch_comes_in_its_order(self):
+    kinds = ["v2", "raw", "v1", "raw", "v2"]
+    images = [make_image(i, 70, 130) for i in range(len(kinds))]
+    decoded = _decode([encode(image, kind) for image, kind in zip(images, kinds)])
+    self.assertEndsWith(decoded.device, "GPU:0")
+    self.assertAllEqual(decoded, np.stack(images))
+
+  @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
+  def test_every_kind_of_image(self, channels, dtype):
+    image = make_image(channels, 65, 67, channels, dtype)
+    files = [encode(image, "v2"), encode(image, "raw")]
+    self.assertAllEqual(_decode(files, dtype=tf.as_dtype(dtype)), [image, image])
+    self.assertAllEqual(_decode(files, dtype=tf.float32), [image, image])
+
+  @parameterized.product(planar=(False, True), dtype=(tf.float32, tf.bfloat16))
+  def test_windows_normalised_in_a_function(self, planar, dtype):
+    images = [make_image(i, 150, 140) for i in range(3)]
+    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90)]
+    files = [encode(image, kind) for image, kind in zip(images, ("v1", "v2", "raw"))]
+
+    # Its inputs are constants, from which no constant must be made.
+    @tf.function
+    def decode():
+      options = {"mean": _MEAN, "std": _STD, "planar": planar}
+      return _decode(files, windows, dtype=dtype, **options)
+
+    crops = [
+      image[y : y + height, x : x + width]
+      for image, (y, x, height, width) in zip(images, windows)
+    ]
+    expected = (tf.cast(tf.stack(crops), tf.float32) - _MEAN) / _STD
+    if planar:
+      expected = tf.transpose(expected, [0, 3, 1, 2])
+    for _ in range(3):
+      self.assert_same_bits(decode(), tf.cast(expected, dtype))
+
+  @parameterized.parameters("v1", "v2")
+  def test_damage_names_the_sample_and_spoils_no_other_batch(self, kind):
+    images = [make_image(i, 70, 130) for i in range(3)]
+    files = [encode(image, kind) for image in images]
+    # A width of version 1, a byte of a patch of version 2.
+    spoilt = bytearray(files[1])
+    spoilt[-1 if kind == "v2" else 4 * 4 + 3 + 3 * 6] ^= 0xFF
+    damaged = [files[0], bytes(spoilt), files[2]]
+    message = r"image 1 \(sample 907\): l3: "
+    for _ in range(2):
+      with self.assertRaisesRegex(tf.errors.DataLossError, message):
+        _decode(damaged, samples=(5, 907, 8))
+      self.assertAllEqual(_decode(files), np.stack(images))
+    with self.assertRaisesRegex(tf.errors.DataLossError, "image 1: l3: "):
+      _decode(damaged)
+
+  def test_what_does_not_fit_is_refused(self):
+    file = encode(make_image(1, 20, 30), "v2")
+    for options, error, message in (
+      ({"dtype": tf.uint16}, tf.errors.InvalidArgumentError, "dtype .*stored uint8"),
+      ({"mean": (1, 2)}, tf.errors.InvalidArgumentError, "mean must have one element"),
+      ({"max_pixels": 599}, tf.errors.ResourceExhaustedError, "image 0"),
+      ({"windows": [(1, 0, 20, 30)]}, tf.errors.InvalidArgumentError, "window"),
+      ({"samples": (1, 2)}, tf.errors.InvalidArgumentError, "samples must have"),
+    ):
+      with self.subTest(message), self.assertRaisesRegex(error, message):
+        _decode([file], **options)
+    other = encode(make_image(1, 21, 30), "v2")
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, r"image 1 \(sample 9\)"
+    ):
+      _decode([file, other], samples=(7, 9))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "of uint8, and dtype"):
+      _gpu_tf.images(_start([file]), tf.float32, [None] * 4)
+
+  @parameterized.parameters("float32", "bfloat16")
+  def test_batches_of_a_dataset_are_those_of_the_cpu(self, dtype):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=7
+    )
+    options = {"seed": 3, "crop": (64, 80), "cache": "50%", "mean": _MEAN, "std": _STD}
+    options |= {"dtype": dtype, "layout": "NCHW", "shard": (1, 2)}
+    on_cpu = liquid_tf.dataset(path, 4, **options)
+    on_gpu = liquid_tf.dataset(path, 4, decode="gpu", **options)
+    self.assertEqual(on_gpu.element_spec[0].shape.as_list(), [None, 3, 64, 80])
+    sizes = []
+    for _ in range(2):
+      for wanted, found in zip(on_cpu, on_gpu, strict=True):
+        self.assertEndsWith(found[0].device, "GPU:0")
+        self.assert_same_bits(found[0], wanted[0])
+        self.assertAllEqual(found[1], wanted[1])
+        sizes.append(len(found[1]))
+    self.assertEqual(sizes, [4, 4, 4, 2] * 2)
+    self.assertEqual(
+      liquid_tf.stats(on_gpu).summary()["samples"],
+      liquid_tf.stats(on_cpu).summary()["samples"],
+    )
+
+  def test_features_of_a_dataset(self):
+    path = runs.make(self.create_tempdir().full_path, "l3", sides=(40, 40), per_class=3)
+    options = {"seed": 3, "round_batch": True, "features": ["id", "image", "label"]}
+    on_cpu = liquid_tf.dataset(path, 8, **options)
+    on_gpu = liquid_tf.dataset(path, 8, decode="gpu", **options)
+    self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+    for wanted, found in zip(on_cpu, on_gpu, strict=True):
+      self.assertAllEqual(found["image"], wanted["image"])
+      self.assertAllEqual(found["id"], wanted["id"])
+
+  @parameterized.parameters(
+    ({"batch_size": None}, r"batch_size \(None\)"),
+    ({"features": ["image", "format"]}, r'features \("format"\) must be of'),
+    ({"features": ["label"]}, r'features \(label\) must have "image"'),
+    ({"image_size": (8, 8)}, r"image_size \(\(8, 8\)\) must be None"),
+    ({"mirror": True}, r"mirror \(True\) must be False"),
+    ({"dtype": "float16"}, r"dtype \(float16\) must be uint8, float32 or bfloat16"),
+    ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
+    ({"cache_as": "pixels"}, r'cache_as \("pixels"\) must be "encoded"'),
+    ({"mean": (1, 2)}, "mean .*must be one number"),
+  )
+  def test_what_a_dataset_cannot_do_there(self, options, message):
+    path = runs.make(self.create_tempdir().full_path, "l3", per_class=1)
+    with self.assertRaisesRegex(ValueError, message):
+      liquid_tf.dataset(path, **{"batch_size": 4, "decode": "gpu", **options})
+
+  def test_other_formats_are_named(self):
+    path = runs.make(self.create_tempdir().full_path, "l3:1,png:1", per_class=2)
+    with self.assertRaisesRegex(ValueError, "not l3 and raw alone: .* has png"):
+      liquid_tf.dataset(path, 4, decode="gpu")
+
+  def test_layer(self):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:3,raw:1", sides=(90, 90), per_class=3
+    )
+    options = {"seed": 3, "crop": (64, 80)}
+    on_cpu = liquid_tf.dataset(path, 5, mean=_MEAN, std=_STD, layout="NCHW", **options)
+    stored = liquid_tf.dataset(
+      path, 5, decode="none", features=["bytes", "window", "id", "label"], **options
+    )
+    layer = liquid_tf.gpu.Decode(
+      mean=_MEAN, std=_STD, layout="NCHW", shape=(64, 80, 3), name="images"
+    )
+    again = liquid_tf.gpu.Decode.from_config(layer.get_config())
+    names = ("bytes", "window", "id")
+    inputs = {
+      "bytes": tf.keras.Input((), dtype="string", name="bytes"),
+      "window": tf.keras.Input((4,), dtype="int32", name="window"),
+      "id": tf.keras.Input((), dtype="int64", name="id"),
+    }
+    model = tf.keras.Model(inputs, again(inputs))
+    self.assertEqual(model.output_shape, (None, 3, 64, 80))
+    for (images, _), batch in zip(on_cpu, stored, strict=True):
+      self.assert_same_bits(layer(batch), images)
+      self.assert_same_bits(model({name: batch[name] for name in names}), images)
+    image = make_image(1, 20, 30)
+    layer = liquid_tf.gpu.Decode()
+    self.assertAllEqual(layer(tf.constant([encode(image, "v1")])), image[None])
+    with self.assertRaisesRegex(ValueError, r"image_dtype \('uint8'\) must be one of"):
+      liquid_tf.gpu.Decode(mean=1, image_dtype="uint8")
+
+
+class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
+  """What only a driver that does as it is told can show."""
+
+  def setUp(self):
+    super().setUp()
+    if _ON_GPU:
+      self.skipTest("the driver is a real one")
+    self.image = make_image(1, 70, 130)
+    self.file = encode(self.image, "v2")
+
+  @parameterized.parameters(
+    ("launch", 719, tf.errors.InternalError, "launch a kernel: CUDA_ERROR_LAUNCH"),
+    ("callback", 719, tf.errors.InternalError, "decode a batch: CUDA_ERROR_LAUNCH"),
+    ("memory", 2, tf.errors.ResourceExhaustedError, "pinned memory: .*OUT_OF_MEMORY"),
+  )
+  def test_errors_of_the_driver(self, name, value, error, message):
+    # Of a size that no slot has pinned memory for.
+    image = make_image(2, 400, 300 + value)
+    file = encode(image, "v2")
+    with _DRIVER.setting(name, value), self.assertRaisesRegex(error, message):
+      _decode([file])
+    self.assertAllEqual(_decode([file]), image[None])
+
+  def test_memory_that_cannot_be_had(self):
+    image = make_image(1, 2400, 2400)
+    file = encode(image, "raw")
+    options = {"dtype": tf.float32, "max_pixels": 6_000_000}
+    for _ in range(3):
+      with self.assertRaisesRegex(
+        tf.errors.ResourceExhaustedError, "no room for 17280"
+      ):
+        _decode([file], **options)
+    self.assertAllEqual(_decode([self.file], **options), self.image[None])
+
+  def _kernel(self):
+    """A function with a kernel of its own, which no other batch goes through."""
+
+    @tf.function
+    def decode(file):
+      zeros, none = tf.zeros([1, 4], tf.int32), tf.zeros([0], tf.int64)
+      options = {"dtype": tf.uint8, "mean": None, "std": None, "planar": False}
+      pixels = _gpu_tf.start(file, zeros, none, max_pixels=1 << 20, **options)
+      return _gpu_tf.images(pixels, tf.uint8, [None] * 4)
+
+    return decode
+
+  def test_memory_of_the_past_is_preferred(self):
+    decode, file = self._kernel(), tf.constant([self.file])
+    first, second = decode(file), decode(file)
+    del first
+    third = decode(file)  # finds the first one's free, for the next
+    del second
+    decoded = []
+    thread = threading.Thread(target=lambda: decoded.append(decode(file)))
+    with _DRIVER.busy():
+      # The second one's is free for the step that is running, and the first one's.
+      thread.start()
+      thread.join(20)
+      self.assertFalse(thread.is_alive())
+    self.assertAllEqual(decoded[0], self.image[None])
+    self.assertAllEqual(third, self.image[None])
+
+  def test_memory_is_used_again(self):
+    decode = self._kernel()
+    before = _DRIVER.count("streams")
+    held = decode(tf.constant([self.file]))
+    for i in range(20):
+      image = make_image(i, 70, 130)
+      file = tf.constant([encode(image, "v2")])
+      self.assertAllEqual(decode(file), image[None])
+    self.assertAllEqual(held, self.image[None])
+    # One is held; of the others one was just free, and one had been before.
+    self.assertBetween(_DRIVER.count("streams") - before, 2, 4)
+
+  def test_a_batch_is_decoded_beside_a_step(self):
+    dataset = (
+      tf.data.Dataset.from_tensors([self.file])
+      .repeat(30)
+      .map(lambda files: (files, tf.zeros([1, 4], tf.int32), tf.zeros([1], tf.int64)))
+    )
+    options = ImageOptions(None, None, False, None, None, None, "NHWC", False)
+    placed = _gpu_tf.decoded(
+      dataset,
+      _gpu_tf.STORED,
+      ["image"],
+      False,
+      options,
+      tf.uint8,
+      [None, 70, 130, 3],
+      1 << 20,
+    )
+    batches = iter(placed)
+    for images in itertools.islice(batches, 10):
+      self.assertAllEqual(images, self.image[None])
+    # What is ahead is there; then one is taken, and the next one has its turn.
+    time.sleep(0.5)
+    decoded = _DRIVER.count("decoded")
+    with _DRIVER.busy():
+      # A step is running.
+      images = next(batches)
+      end = time.monotonic() + 20
+      while _DRIVER.count("decoded") == decoded and time.monotonic() < end:
+        time.sleep(0.01)
+      self.assertGreater(_DRIVER.count("decoded"), decoded)
+    self.assertAllEqual(images, self.image[None])
+    self.assertLen(list(batches), 30 - 10 - 1)
+
+  def test_new_memory_waits_for_who_had_it_before(self):
+    decoded = []
+    # An attribute of its own: no other batch went through this kernel.
+    thread = threading.Thread(
+      target=lambda: decoded.append(_decode([self.file], max_pixels=77_777))
+    )
+    with _DRIVER.busy():
+      thread.start()
+      thread.join(0.5)
+      self.assertTrue(thread.is_alive())
+    thread.join()
+    self.assertAllEqual(decoded[0], self.image[None])
+
+  def test_the_kernels_are_loaded_once(self):
+    for _ in range(3):
+      _decode([self.file])
+    self.assertEqual(_DRIVER.count("modules"), 1)
+
+
+if __name__ == "__main__":
+  tf.test.main()

@@ -1,0 +1,57 @@
+"""Probes begin in a steady state, and leave nothing behind them."""
+
+import time
+
+import runs
+import tensorflow as tf
+from absl.testing import absltest
+
+from liquid_tf import manifest as manifests
+from liquid_tf._profile import probe, stock
+
+
+class ProbeTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = runs.make(
+      self.create_tempdir().full_path, "png:1,raw:1", per_class=8, replicate=True
+    )
+
+  def _setting(self, memory, seconds=0.05):
+    return probe.Setting(self.path, self.path, 4, 1, memory, seconds, {})
+
+  def test_one_format_competes_with_none(self):
+    self.assertEqual(probe._settled(self._setting(1 << 30), {"raw": 1.0}), 0)
+
+  def test_several_begin_behind_what_both_read_ahead(self):
+    formats = manifests.load(self.path)["formats"]
+    size = {name: e["bytes"] / e["samples"] for name, e in formats.items()}
+    for memory, ahead in ((64 << 20, 4 << 20), (1 << 40, 64 << 20)):
+      for raw in (0.25, 0.5):
+        mean = (1 - raw) * size["png"] + raw * size["raw"]
+        found = probe._settled(self._setting(memory), {"png": 1 - raw, "raw": raw})
+        self.assertAlmostEqual(found, 3 * ahead / mean, delta=1)
+
+  def test_so_many_images_are_not_counted(self):
+    for seconds, all_of_them in ((60.0, True), (0.0, False)):
+      mix = {"png": 0.5, "raw": 0.5}
+      pipeline = probe.Pipeline(self._setting(64 << 20, seconds), mix, "load")
+      least = 4 * probe._WARM_UP
+      self.assertGreater(pipeline._settled, least)
+      batches = iter([{"image": tf.zeros([4])}] * pipeline._settled)
+      pipeline._iterator = batches
+      pipeline._settle()
+      drawn = 4 * (pipeline._settled - len(list(batches)))
+      self.assertEqual(least + drawn >= pipeline._settled, all_of_them)
+
+  def test_stock_leaves_the_processors_to_the_next_run(self):
+    manifest = manifests.load(self.path)
+    peer = stock.Stock(manifest, "png", self.create_tempdir().full_path, 4, 1, {})
+    self.assertGreater(peer.run(0.1), 0)
+    cpu = time.process_time()
+    time.sleep(0.5)
+    self.assertLess(time.process_time() - cpu, 0.25)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,130 @@
+// The driver and NVRTC, found, missing and failing. Fakes lie under their
+// names, and tests run in this order: what is open once stays open.
+#include "ops/gpu/cuda_driver.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ops/gpu/l3_functions.h"
+#include "ops/gpu/nvrtc.h"
+
+namespace liquid {
+namespace {
+
+bool Contains(const Status& status, const std::string& text) {
+  return status.message().find(text) != std::string::npos;
+}
+
+class CudaDriverTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    has_real_ = dlopen("libcuda.so.1", RTLD_NOW) != nullptr;
+  }
+  void SetUp() override {
+    if (has_real_) GTEST_SKIP() << "this machine has a driver";
+  }
+
+  static void Set(const char* name, int value) {
+    reinterpret_cast<void (*)(const char*, int)>(dlsym(fake_, "fake_cuda_set"))(
+        name, value);
+  }
+
+  static bool has_real_;
+  static void* fake_;
+  static const CudaDriver* driver_;
+};
+
+bool CudaDriverTest::has_real_ = false;
+void* CudaDriverTest::fake_ = nullptr;
+const CudaDriver* CudaDriverTest::driver_ = nullptr;
+
+TEST_F(CudaDriverTest, WithoutOne) {
+  const Status status = LoadCudaDriver(&driver_);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(Contains(status, "there is no NVIDIA driver (libcuda.so.1"));
+  EXPECT_TRUE(Contains(status, "install one, so that nvidia-smi runs"));
+}
+
+TEST_F(CudaDriverTest, WithoutADevice) {
+  fake_ = dlopen("tests/gpu/fake_driver.so", RTLD_NOW);
+  ASSERT_NE(fake_, nullptr) << dlerror();
+  Set("devices", 0);
+  Status status = LoadCudaDriver(&driver_);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(Contains(status, "CUDA finds no GPU"));
+  EXPECT_TRUE(Contains(status, "CUDA_VISIBLE_DEVICES may hide it"));
+  Set("devices", 1);
+  Set("init", 100);
+  status = LoadCudaDriver(&driver_);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(Contains(status, "CUDA_ERROR_NO_DEVICE"));
+  Set("init", 0);
+}
+
+TEST_F(CudaDriverTest, IsLoadedOnce) {
+  ASSERT_TRUE(LoadCudaDriver(&driver_).ok());
+  const CudaDriver* again = nullptr;
+  ASSERT_TRUE(LoadCudaDriver(&again).ok());
+  EXPECT_EQ(again, driver_);
+}
+
+TEST_F(CudaDriverTest, ResultsHaveNames) {
+  EXPECT_TRUE(CudaStatus(*driver_, 0, "to try").ok());
+  const Status memory = CudaStatus(*driver_, 2, "to try");
+  EXPECT_EQ(memory.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(memory.message(),
+            "l3 on a GPU: to try: CUDA_ERROR_OUT_OF_MEMORY, as the fake was "
+            "told");
+  EXPECT_EQ(CudaStatus(*driver_, 719, "to try").code(), StatusCode::kInternal);
+}
+
+TEST_F(CudaDriverTest, KernelsNeedADeviceThatTakesThem) {
+  CuContext context = nullptr;
+  ASSERT_EQ(driver_->stream_context(nullptr, &context), 0);
+  const CudaScope scope(*driver_, context);
+  CuFunction function = nullptr;
+  Set("capability", 70);
+  Status status =
+      FindL3Function(*driver_, context, "liquid_l3_u8_u8", &function);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_TRUE(Contains(status, "compute capability 7.0, and must have 7.5"));
+  Set("capability", 75);
+  Set("module", 200);
+  status = FindL3Function(*driver_, context, "liquid_l3_u8_u8", &function);
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  // Where the library carries source, NVRTC comes first.
+  EXPECT_TRUE(Contains(status, "a driver as new as") ||
+              Contains(status, "libnvrtc"))
+      << status.message();
+  Set("module", 0);
+}
+
+TEST_F(CudaDriverTest, AFunctionThatIsMissingIsNamed) {
+  void* function = nullptr;
+  const NamedFunction missing[] = {{"cuNoSuchThing", &function}};
+  const Status status =
+      FindFunctions(fake_, "libcuda.so.1", missing, 1, "install another");
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_TRUE(
+      Contains(status, "libcuda.so.1 has no cuNoSuchThing: install another"));
+}
+
+TEST(NvrtcTest, ItsLogIsTold) {
+  std::string image;
+  if (dlopen("libnvrtc.so.13", RTLD_NOW) != nullptr) {
+    GTEST_SKIP() << "this machine has an NVRTC";
+  }
+  ASSERT_NE(dlopen("tests/ops/gpu/fake_nvrtc.so", RTLD_NOW), nullptr)
+      << dlerror();
+  const Status status = CompileForDevice("unsound", 75, &image);
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_TRUE(Contains(status, "for sm_75 (NVRTC_ERROR_COMPILATION)"));
+  EXPECT_TRUE(Contains(status, ":\nl3_device.cu(7): error: expected a \";\""));
+  ASSERT_TRUE(CompileForDevice("sound", 90, &image).ok());
+  EXPECT_EQ(image, "--std=c++17--gpu-architecture=sm_90");
+}
+
+}  // namespace
+}  // namespace liquid

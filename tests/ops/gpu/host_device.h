@@ -1,0 +1,145 @@
+// A device made of one thread of the host: the kernels' own code, whose threads
+// run one after the other between barriers, in an order that the test chooses.
+// Where one of them reads what another writes without a barrier between, two
+// orders come to different pixels.
+#ifndef LIQUID_TESTS_OPS_GPU_HOST_DEVICE_H_
+#define LIQUID_TESTS_OPS_GPU_HOST_DEVICE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "ops/codecs/l3/l3_device.cuh"
+#include "ops/gpu/l3_plan.h"
+
+namespace liquid {
+
+// The `i`-th of `count` threads to run: as they are numbered, the other way
+// round, or scattered.
+enum class HostOrder { kForward, kBackward, kScattered };
+
+inline uint32_t InOrder(HostOrder order, uint32_t i, uint32_t count) {
+  switch (order) {
+    case HostOrder::kBackward:
+      return count - 1 - i;
+    case HostOrder::kScattered:
+      // `count` is 1 to 4, or a multiple of 32 up to 128: 5 has no factor of
+      // it.
+      return (i * 5 + 3) % count;
+    default:
+      return i;
+  }
+}
+
+class HostWarp {
+ public:
+  struct Lanes {
+    // What the device leaves unspecified must not matter.
+    Lanes() {
+      for (uint32_t& value : values) value = 0xDEADBEEF;
+    }
+    uint32_t values[kL3Warp];
+    uint32_t& operator[](uint32_t lane) { return values[lane]; }
+    uint32_t operator[](uint32_t lane) const { return values[lane]; }
+  };
+
+  explicit HostWarp(HostOrder order) : order_(order) {}
+
+  Lanes Zeros() const {
+    Lanes lanes;
+    for (uint32_t& value : lanes.values) value = 0;
+    return lanes;
+  }
+  template <typename F>
+  void Each(F f) {
+    for (uint32_t i = 0; i < kL3Warp; ++i) f(InOrder(order_, i, kL3Warp));
+  }
+  template <typename F>
+  void Compute(F f) {
+    Each(f);
+  }
+  Lanes FromBelow(const Lanes& lanes, uint32_t places) {
+    Lanes moved;
+    for (uint32_t i = places; i < kL3Warp; ++i) moved[i] = lanes[i - places];
+    return moved;
+  }
+  uint32_t FromFirst(const Lanes& lanes) { return lanes[0]; }
+  uint32_t Xor(const Lanes& lanes) {
+    uint32_t all = 0;
+    for (uint32_t value : lanes.values) all ^= value;
+    return all;
+  }
+
+ private:
+  const HostOrder order_;
+};
+
+class HostBlock {
+ public:
+  using Warp = HostWarp;
+
+  HostBlock(uint32_t threads, HostOrder order)
+      : threads_(threads), order_(order) {}
+
+  uint32_t Threads() const { return threads_; }
+  template <typename F>
+  void EachThread(F f) {
+    for (uint32_t i = 0; i < threads_; ++i) f(InOrder(order_, i, threads_));
+  }
+  template <typename F>
+  void EachWarp(uint32_t count, F f) {
+    const uint32_t warps = std::min(count, threads_ / kL3Warp);
+    for (uint32_t i = 0; i < warps; ++i) {
+      HostWarp warp(order_);
+      f(warp, InOrder(order_, i, warps));
+    }
+  }
+
+ private:
+  const uint32_t threads_;
+  const HostOrder order_;
+};
+
+// Memory that begins at a multiple of 16 and ends exactly where it says, for
+// the sanitizers.
+class HostMemory {
+ public:
+  explicit HostMemory(size_t size, uint8_t fill = 0xA5)
+      : bytes_(static_cast<uint8_t*>(std::aligned_alloc(
+            kL3PieceBytes, std::max<size_t>(L3RoundUp(size), kL3PieceBytes)))),
+        size_(size) {
+    std::fill_n(bytes_.get(), L3RoundUp(size), fill);
+  }
+  uint8_t* data() const { return bytes_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<uint8_t, Free> bytes_;
+  size_t size_;
+};
+
+// Does all tasks of a batch. `pixels` takes them, at any address that suits
+// Out.
+template <typename Sample, typename Out, typename Variant = L3FastV1>
+std::vector<uint32_t> DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
+                               const L3DeviceOutput& output, Out* pixels,
+                               HostOrder order = HostOrder::kForward) {
+  std::vector<uint32_t> results(batch.tasks.size(), 0xFFFFFFFF);
+  HostBlock block(batch.threads, order);
+  // One block does every task: what it leaves behind must not matter.
+  const HostMemory memory(batch.shared_bytes);
+  for (size_t i = 0; i < batch.tasks.size(); ++i) {
+    L3DoTask<Sample, Out, Variant>(block, batch.tasks[i], bytes, output, pixels,
+                                   memory.data(), &results[i]);
+  }
+  return results;
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_TESTS_OPS_GPU_HOST_DEVICE_H_

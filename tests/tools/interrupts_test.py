@@ -1,0 +1,98 @@
+"""Interrupts arrive, whatever becomes of the exception on its way."""
+
+import signal
+import time
+
+import tensorflow as tf
+from absl.testing import absltest, parameterized
+
+from tools import _interrupts
+
+
+def _work(seconds: float = 20) -> None:
+  """Python code for a while, which an interrupt ends."""
+  end = time.monotonic() + seconds
+  while time.monotonic() < end:
+    time.sleep(0.001)
+  raise AssertionError("no interrupt came")
+
+
+class _Swallows:
+  def __del__(self):
+    signal.raise_signal(signal.SIGTERM)
+    _work(0.01)
+
+
+class InterruptsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+      self.addCleanup(signal.signal, number, signal.getsignal(number))
+
+  @parameterized.parameters(signal.SIGINT, signal.SIGTERM)
+  def test_a_signal_interrupts(self, number):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      signal.raise_signal(number)
+      _work()
+
+  def test_what_a_destructor_swallowed_is_raised_again(self):
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      one = _Swallows()
+      del one
+      _work()
+
+  def test_another_exception_that_it_became_is_one(self):
+    with self.assertRaises(KeyboardInterrupt) as caught, _interrupts.raised():
+      try:
+        signal.raise_signal(signal.SIGTERM)
+      except KeyboardInterrupt:
+        raise ValueError("a wrong structure") from None
+    self.assertIsInstance(caught.exception.__cause__, ValueError)
+
+  def test_one_swallowed_at_the_very_end_comes_out(self):
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      one = _Swallows()
+      del one
+
+  def test_what_is_undone_is_left_in_peace(self):
+    undone = False
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      try:
+        signal.raise_signal(signal.SIGTERM)
+        _work()
+      finally:
+        time.sleep(5 * _interrupts._AGAIN)
+        undone = True
+    self.assertTrue(undone)
+
+  def test_a_graph_is_finished(self):
+    finished = []
+
+    @tf.function
+    def function():
+      signal.raise_signal(signal.SIGTERM)
+      time.sleep(2 * _interrupts._AGAIN)
+      finished.append(True)
+      return tf.constant(1)
+
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      function()
+      _work()
+    self.assertEqual(finished, [True])
+
+  def test_without_a_signal_nothing_changes(self):
+    with _interrupts.raised():
+      pass
+    with self.assertRaisesRegex(ValueError, "of the work"), _interrupts.raised():
+      raise ValueError("of the work")
+
+  def test_an_ignored_interrupt_stays_ignored(self):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _interrupts.raised():
+      signal.raise_signal(signal.SIGINT)
+      time.sleep(2 * _interrupts._AGAIN)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,71 @@
+"""SIGINT and SIGTERM as a KeyboardInterrupt that arrives.
+
+Python raises one wherever the main thread is. Where C code runs Python code there, in a
+destructor or inside TensorFlow, the exception may get lost, or come out as another one.
+"""
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+# Seconds until what got lost is raised again.
+_AGAIN = 0.2
+
+
+def _is_tracing() -> bool:
+  """Whether TensorFlow makes a graph, half of which nobody would want."""
+  tensorflow = sys.modules.get("tensorflow")
+  inside_function = getattr(tensorflow, "inside_function", None)
+  return inside_function is not None and inside_function()
+
+
+class _Interrupts:
+  """The handlers of signals, and what has come."""
+
+  def __init__(self):
+    self.came = False
+
+  def handle(self, number: int, frame: FrameType | None) -> None:
+    """Raises KeyboardInterrupt, and has it raised again later."""
+    again = number == signal.SIGALRM
+    self.came = True
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    # An exception that is being handled may be ours, on its way out through `finally`.
+    if _is_tracing() or (again and sys.exc_info()[1] is not None):
+      return
+    raise KeyboardInterrupt
+
+  def quiet(self, hook):
+    """A hook that says nothing of exceptions that an interrupt was made into."""
+    return lambda *arguments: None if self.came else hook(*arguments)
+
+
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+  """Raises KeyboardInterrupt inside, on a signal, until it comes out at the end.
+
+  Where a signal came, KeyboardInterrupt comes out whatever else happened: what runs
+  inside may have been told of it as of any other error. For the main thread.
+  """
+  interrupts = _Interrupts()
+  hooks = sys.excepthook, sys.unraisablehook
+  sys.excepthook, sys.unraisablehook = map(interrupts.quiet, hooks)
+  signal.signal(signal.SIGALRM, interrupts.handle)
+  signal.signal(signal.SIGTERM, interrupts.handle)
+  # A shell has what it runs in the background ignore Ctrl-C.
+  if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+    signal.signal(signal.SIGINT, interrupts.handle)
+  try:
+    yield
+  except BaseException as error:
+    if not interrupts.came:
+      raise
+    raise KeyboardInterrupt from error
+  finally:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    sys.excepthook, sys.unraisablehook = hooks
+  if interrupts.came:
+    raise KeyboardInterrupt
