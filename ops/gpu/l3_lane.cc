@@ -110,11 +110,13 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
 Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
                      const L3DeviceOutput& output, const std::string& kernel,
                      const L3LaneMemory& memory, Done done) {
-  const CudaScope scope(driver_, context_);
+  const CudaDriver& driver = driver_;
+  const CuStream stream = stream_;
+  const CudaScope scope(driver, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());
   CuFunction function = nullptr;
   LIQUID_RETURN_IF_ERROR(
-      FindL3Function(driver_, context_, "liquid_l3_" + kernel, &function));
+      FindL3Function(driver, context_, "liquid_l3_" + kernel, &function));
   const L3LaneLayout layout(batch);
   LIQUID_RETURN_IF_ERROR(Reserve(layout.size));
   uint8_t* const host = static_cast<uint8_t*>(host_);
@@ -129,16 +131,17 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.
     auto told = std::make_unique<std::function<void(CuResult)>>(
-        [this, done = std::move(done)](CuResult result) {
-          done(CudaStatus(driver_, result, "to decode a batch"));
+        [&driver, done = std::move(done)](CuResult result) {
+          done(CudaStatus(driver, result, "to decode a batch"));
         });
-    status = CudaStatus(driver_,
-                        driver_.stream_callback(stream_, Tell, told.get(), 0),
-                        "to be told of a batch");
+    status =
+        CudaStatus(driver, driver.stream_callback(stream, Tell, told.get(), 0),
+                   "to be told of a batch");
+    // Whoever was told may have let the lane go.
     if (status.ok()) told.release();
   }
   // What has been enqueued still reads and writes the memory.
-  if (!status.ok()) driver_.stream_synchronize(stream_);
+  if (!status.ok()) driver.stream_synchronize(stream);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -68,12 +69,14 @@ class Stream {
   std::thread thread_;
 };
 
-// As in CUDA, a wait is for what had been recorded when it was asked for.
+// As in CUDA, a wait is for what had been recorded when it was asked for, and
+// who destroys an event need not wait for the streams that still have it.
 struct Event {
   std::mutex mutex;
   std::condition_variable changed;
   uint64_t recorded = 0, reached = 0;
 };
+using SharedEvent = std::shared_ptr<Event>;
 
 struct Gate {
   std::mutex mutex;
@@ -215,15 +218,15 @@ FAKE_API int cuStreamGetCtx(void*, void** context) {
   return kSuccess;
 }
 FAKE_API int cuEventCreate(void** event, unsigned) {
-  *event = new Event;
+  *event = new SharedEvent(std::make_shared<Event>());
   return Current();
 }
 FAKE_API int cuEventDestroy_v2(void* event) {
-  delete static_cast<Event*>(event);
+  delete static_cast<SharedEvent*>(event);
   return Current();
 }
 FAKE_API int cuEventRecord(void* event, void* stream) {
-  Event* const e = static_cast<Event*>(event);
+  const SharedEvent e = *static_cast<SharedEvent*>(event);
   uint64_t number;
   {
     std::lock_guard<std::mutex> lock(e->mutex);
@@ -237,7 +240,7 @@ FAKE_API int cuEventRecord(void* event, void* stream) {
   return Current();
 }
 FAKE_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-  Event* const e = static_cast<Event*>(event);
+  const SharedEvent e = *static_cast<SharedEvent*>(event);
   std::unique_lock<std::mutex> lock(e->mutex);
   Of(stream)->Add([e, number = e->recorded] {
     std::unique_lock<std::mutex> inner(e->mutex);

@@ -299,9 +299,10 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     batches = iter(placed)
     for images in itertools.islice(batches, 10):
       self.assertAllEqual(images, self.image[None])
-    # What is ahead is there; then one is taken, and the next one has its turn.
-    time.sleep(0.5)
-    decoded = _DRIVER.count("decoded")
+    # Once what is ahead is there, one is taken, and the next one has its turn.
+    decoded = None
+    while decoded != (decoded := _DRIVER.count("decoded")):
+      time.sleep(0.5)
     with _DRIVER.busy():
       # A step is running.
       images = next(batches)
