@@ -104,7 +104,7 @@ def _cell(
   cell = {"rate": rate, "processors": processors}
   if isinstance(found, str):
     return cell | {"noise": found}
-  advised = found["verified"]["advised"]
+  advised = found["mix"]
   mixes = _candidates(formats)
   # The advised mix in the same rounds as those that it is compared with.
   request = common | paths | {"mixes": [*mixes, advised], "read_bytes_per_s": rate}
@@ -112,7 +112,8 @@ def _cell(
   rates = [statistics.median(r["both"]) for r in _in_process(_measure, request)]
   return cell | {
     "advised": advised,
-    "predicted": found["verified"]["predicted"],
+    "predicted": found["predicted"],
+    "candidate": found["verified"]["advised"],
     "measured": rates[-1],
     "verified": statistics.median(found["verified"]["mix"]),
     "mixes": [{"mix": m, "rate": r} for m, r in zip(mixes, rates)],
