@@ -1,5 +1,6 @@
 """The same images as files, through tf.data as its guide advises."""
 
+import logging
 import os
 import pathlib
 import time
@@ -14,6 +15,8 @@ from liquid_tf.manifest import Manifest
 
 # What TensorFlow itself decodes, what is smallest first.
 FORMATS = ("jpeg", "png", "bmp")
+
+_logger = logging.getLogger(__name__)
 
 _REPEATS = 1 << 16
 _LEAST_IMAGES = 32
@@ -109,6 +112,11 @@ def _rest() -> None:
     time.sleep(_PAUSE)
     if time.process_time() - cpu < _AT_REST * _PAUSE:
       return
+  _logger.warning(
+    "this process is at work %d s after the last batch of stock tf.data was taken; "
+    "what is measured next may come out too slow: profile in a process of its own",
+    _LONGEST_REST,
+  )
 
 
 def why_not(manifest: Manifest, formats: list[str]) -> str | None:

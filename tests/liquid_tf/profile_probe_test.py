@@ -1,6 +1,7 @@
 """Probes begin in a steady state, and leave nothing behind them."""
 
 import time
+from unittest import mock
 
 import runs
 import tensorflow as tf
@@ -51,6 +52,13 @@ class ProbeTest(absltest.TestCase):
     cpu = time.process_time()
     time.sleep(0.5)
     self.assertLess(time.process_time() - cpu, 0.25)
+
+  @mock.patch.object(stock, "_LONGEST_REST", 0.3)
+  @mock.patch.object(time, "process_time", time.perf_counter)
+  def test_a_process_that_does_not_rest_says_so(self):
+    with self.assertLogs(level="WARNING") as logs:
+      stock._rest()
+    self.assertRegex(logs.output[0], "at work .* a process of its own")
 
 
 if __name__ == "__main__":
