@@ -87,7 +87,7 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   board.AddSkipped(0, {1, 77, "it is bad"});
   board.AddRetries(0, 0, 2);
   board.AddRetries(0, 0, 3);
-  const std::string json = board.Json({2, 5, 600, 7000, 800}, false);
+  const std::string json = board.Json({2, 5, 600, 7000, 800, {}}, false);
   EXPECT_THAT(json, HasSubstr("\"next_epoch\":2,\"cached\":{\"records\":5,"
                               "\"bytes\":600},\"pool\":{\"used\":7000,"
                               "\"kept\":800}"));

@@ -169,7 +169,7 @@ TEST_P(L3DeviceDamageTest, PatchesOfAnotherLengthFareAsOnTheCpu) {
     const uint8_t* entry =
         reinterpret_cast<const uint8_t*>(file.data()) + kL3V2HeaderBytes + 4;
     const size_t word = table_end + LoadLittle32(entry) + 4;
-    for (uint32_t set = 1; set < 1 << (GetParam().bits + 1); ++set) {
+    for (uint32_t set = 1; set < 1u << (GetParam().bits + 1); ++set) {
       for (const int longer : {-1, 0, 1}) {
         // Only the sets whose tables or payload come near the end.
         if (set > 1 << 10 && set % 97 != 0) continue;
