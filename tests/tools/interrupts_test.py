@@ -1,6 +1,7 @@
 """Interrupts arrive, whatever becomes of the exception on its way."""
 
 import signal
+import sys
 import time
 
 import tensorflow as tf
@@ -80,6 +81,33 @@ class InterruptsTest(parameterized.TestCase):
       function()
       _work()
     self.assertEqual(finished, [True])
+
+  def test_tensorflow_returns_first(self):
+    finished = []
+    code = "def call():\n  raise_signal(SIGTERM)\n  finished.append(True)\n"
+    names = {**vars(signal), "__name__": "tensorflow.python", "finished": finished}
+    exec(code, names)
+    with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+      names["call"]()
+      finished.append(False)
+    self.assertEqual(finished, [True])
+    self.assertIsNone(sys.gettrace())
+
+  def test_tensorflow_survives_interrupts_at_any_time(self):
+    def count() -> int:
+      return sum(int(tf.constant(list(range(i)), tf.int64)[0]) for i in range(1, 50))
+
+    count()
+    came, end = 0, time.monotonic() + 4
+    while time.monotonic() < end:
+      with self.assertRaises(KeyboardInterrupt), _interrupts.raised():
+        signal.signal(signal.SIGVTALRM, signal.getsignal(signal.SIGTERM))
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.002)
+        while time.monotonic() < end + 20:
+          count()
+        self.fail("no interrupt came")
+      came += 1
+    self.assertGreater(came, 20)
 
   def test_without_a_signal_nothing_changes(self):
     with _interrupts.raised():
