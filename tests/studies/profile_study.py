@@ -113,9 +113,12 @@ def _cell(
   return cell | {
     "advised": advised,
     "predicted": found["predicted"],
-    "candidate": found["verified"]["advised"],
     "measured": rates[-1],
-    "verified": statistics.median(found["verified"]["mix"]),
+    # What the profile ran last, and refuses where it came out slower than one format.
+    "candidate": {
+      "mix": found["verified"]["advised"],
+      "rate": statistics.median(found["verified"]["mix"]),
+    },
     "mixes": [{"mix": m, "rate": r} for m, r in zip(mixes, rates)],
     "seconds": found["seconds"],
     "written_bytes": found["written_bytes"],
