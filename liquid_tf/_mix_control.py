@@ -2,9 +2,8 @@
 
 The model is the profiler's (docs/profile.md): an image takes the longer of its time on
 the disk and on the processors. What formats cost is measured as a training runs: by the
-seconds that decoders were at work for each format, and by the disk's speed. That is
-what an epoch read in its time, where the disk was its limit; else it shows before the
-first batch, when nothing but the disk holds reading up.
+seconds that decoders were at work for each format, and by what the disk brought while
+reads were under way.
 """
 
 import dataclasses
@@ -32,12 +31,11 @@ _MEASURED = 1.15
 # A machine that has changed so much is another one: steps before it do not count.
 _CHANGED = 1.5
 
-# A beginning of an epoch that read less says nothing of the disk.
-_LEAST_FILL = 4 << 20
-# How much slower than later a disk is there, until it was the limit of an epoch and has
-# shown it: reads begin few at a time. Rather too much than too little: a disk that is
-# taken for too fast becomes the limit, and is known then.
-_FIRST_FILL = 0.8
+# A disk that rests is believed to be faster than when it was the limit if it seems so
+# much faster.
+_FASTER = 1.75
+# An epoch that read less says nothing of the disk.
+_LEAST_READ = 4 << 20
 # Mixes are near where so much of the dataset has one format in both.
 _NEAR = 0.9
 # A mix near one that was slower is not tried for an epoch, and longer each time.
@@ -63,6 +61,7 @@ class Epoch:
     read: seconds that the pipeline waited for records.
     wait: seconds that the consumer waited for batches.
     step: seconds that the epoch took.
+    disk: seconds in which reads were under way.
     fill_bytes: read before the first batch.
     fill_seconds: in which these reads were under way.
   """
@@ -75,6 +74,7 @@ class Epoch:
   read: float
   wait: float
   step: float
+  disk: float
   fill_bytes: int
   fill_seconds: float
 
@@ -86,6 +86,7 @@ class Epoch:
       read=max(0.0, self.read - self.fill_seconds),
       wait=max(0.0, self.wait - self.fill_seconds),
       step=max(0.0, self.step - self.fill_seconds),
+      disk=max(0.0, self.disk - self.fill_seconds),
     )
 
 
@@ -105,10 +106,10 @@ class Controller:
   ):
     self._stored = dict(stored_bytes)
     self._machine = machine
-    self._threads = float(threads)
+    self._threads = self._most_threads = float(threads)
     self._decode: dict[str, float] = {}  # thread-seconds of an image
     self._disk: float | None = None  # bytes per second
-    self._fill = _FIRST_FILL  # times as fast is the disk at the beginning of an epoch
+    self._disk_was_limit = False  # when that was measured
     self._gain = _GAIN
     self._last: tuple[Mix, dict[str, float]] | None = None  # last step, machine then
     self._forget()
@@ -124,7 +125,9 @@ class Controller:
     if epoch.batches < _LEAST_BATCHES or epoch.step < _LEAST_SECONDS:
       return dict(epoch.mix)
     self._see_decoding(epoch)
-    bound = _verdict.bound(epoch.wait / epoch.step, epoch.read / epoch.step)
+    bound = _verdict.bound(
+      epoch.wait / epoch.step, epoch.read / epoch.step, epoch.disk / epoch.step
+    )
     if bound == "consumer-bound":
       # Any mix that is no slower would do, and nothing shows which is.
       return dict(epoch.mix)
@@ -153,23 +156,27 @@ class Controller:
     }
 
   def _see_machine(self, epoch: Epoch, disk_bound: bool) -> None:
-    busy = sum(epoch.decode_seconds.values()) / epoch.step
-    rate = epoch.disk_bytes / epoch.step
-    fill = None
-    if epoch.fill_bytes >= _LEAST_FILL and epoch.fill_seconds > 0:
-      fill = epoch.fill_bytes / epoch.fill_seconds
-    if disk_bound:
+    if epoch.disk_bytes >= _LEAST_READ and epoch.disk > 0:
+      self._see_disk(epoch.disk_bytes / epoch.disk, disk_bound)
+    busy = sum(epoch.decode_seconds.values())
+    with_records = epoch.step - epoch.read
+    if not disk_bound and busy > 0 and with_records > 0:
+      self._threads = _again(self._threads, min(busy / with_records, self._most_threads))
+
+  def _see_disk(self, rate: float, is_limit: bool) -> None:
+    """What the disk brought while reads were under way, in bytes per second.
+
+    Exact where it is the limit. Where it rests between reads, a throttled one seems
+    faster than it is, since it may catch up on what it has missed, and others slower,
+    since few reads are under way at once.
+    """
+    if is_limit == self._disk_was_limit or self._disk is None:
       self._disk = _again(self._disk, rate)
-      self._threads = max(self._threads, busy)
-      if fill is not None:
-        self._fill = _again(self._fill, fill / rate)
+    elif is_limit or rate > _FASTER * self._disk:
+      self._disk = rate
+    else:
       return
-    if busy > 0:
-      self._threads = _again(self._threads, busy)
-    if fill is not None:
-      self._disk = _again(self._disk, fill / self._fill)
-    if rate > 0:
-      self._disk = max(self._disk or 0.0, rate)
+    self._disk_was_limit = is_limit
 
   def _see_rate(self, epoch: Epoch) -> None:
     rate = epoch.batches / epoch.step

@@ -176,7 +176,7 @@ class Chooser:
         disk_bytes=entry["disk_bytes"],
         fill_bytes=entry["fill"]["bytes"],
         fill_seconds=entry["fill"]["seconds"],
-        **{key: seconds[key] for key in ("read", "wait", "step")},
+        **{key: seconds[key] for key in ("read", "wait", "step", "disk")},
       )
     )
     return apportion(

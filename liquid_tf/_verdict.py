@@ -5,20 +5,19 @@ from typing import Any
 
 # A consumer that waits for less of its time than this is not held up.
 _HELD_UP = 0.1
-# A pipeline that waits for records longer than this share of its time is held up by
-# them: while the disk is faster than the decoding, it waits for room instead.
-_STARVED = 0.5
 
 _SENTENCES = {
   "disk-bound": (
     "the disk is the limit: the consumer waited {consumer_waited:.0%} of the time for "
-    "batches, and the pipeline {records_waited:.0%} for records, which came at "
-    "{megabytes:.1f} MB/s; {decoders_busy:.1f} threads were decoding"
+    "batches, and the pipeline {records_waited:.0%} for records; reads were under way "
+    "{disk_busy:.0%} of the time, at {megabytes:.1f} MB/s in all; {decoders_busy:.1f} "
+    "threads were decoding"
   ),
   "decode-bound": (
     "decoding is the limit: the consumer waited {consumer_waited:.0%} of the time for "
     "batches, the pipeline only {records_waited:.0%} for records; {decoders_busy:.1f} "
-    "threads were decoding, and {megabytes:.1f} MB/s came from the disk"
+    "threads were decoding, and {megabytes:.1f} MB/s came from the disk, where reads "
+    "were under way {disk_busy:.0%} of the time"
   ),
   "consumer-bound": (
     "the consumer is the limit: it waited only {consumer_waited:.0%} of the time for "
@@ -36,6 +35,7 @@ class Verdict:
     bound: "disk-bound", "decode-bound" or "consumer-bound".
     consumer_waited: share of the time in which the consumer waited for a batch.
     records_waited: share of the time in which the interleave waited for records.
+    disk_busy: share of the time in which a read was under way.
     decoders_busy: threads that were decoding, on average.
     disk_bytes_per_second: read for these batches.
     batches: how many the verdict rests on.
@@ -45,6 +45,7 @@ class Verdict:
   bound: str
   consumer_waited: float
   records_waited: float
+  disk_busy: float
   decoders_busy: float
   disk_bytes_per_second: float
   batches: int
@@ -56,11 +57,15 @@ class Verdict:
     return _SENTENCES[self.bound].format(megabytes=megabytes, **figures)
 
 
-def bound(consumer_waited: float, records_waited: float) -> str:
-  """What limits a pipeline, by shares of the time that was waited."""
+def bound(consumer_waited: float, records_waited: float, disk_busy: float) -> str:
+  """What limits a pipeline, by shares of its time.
+
+  The busier of disk and decoders: the one rests where memory is full of records, the
+  others where none is there.
+  """
   if consumer_waited < _HELD_UP:
     return "consumer-bound"
-  return "disk-bound" if records_waited >= _STARVED else "decode-bound"
+  return "disk-bound" if disk_busy > 1 - records_waited else "decode-bound"
 
 
 def judge(batches: list[dict[str, Any]]) -> Verdict:
@@ -80,15 +85,17 @@ def judge(batches: list[dict[str, Any]]) -> Verdict:
   judged = [batch for batch in batches if batch["epoch"] > first] or batches
   total = {
     key: sum(batch["seconds"][key] for batch in judged)
-    for key in ("read", "decode", "wait", "step")
+    for key in ("read", "decode", "wait", "step", "disk")
   }
   seconds = total["step"]
   consumer_waited = min(1.0, total["wait"] / seconds)
   records_waited = min(1.0, total["read"] / seconds)
+  disk_busy = min(1.0, total["disk"] / seconds)
   return Verdict(
-    bound=bound(consumer_waited, records_waited),
+    bound=bound(consumer_waited, records_waited, disk_busy),
     consumer_waited=consumer_waited,
     records_waited=records_waited,
+    disk_busy=disk_busy,
     decoders_busy=total["decode"] / seconds,
     disk_bytes_per_second=sum(batch["disk_bytes"] for batch in judged) / seconds,
     batches=len(judged),

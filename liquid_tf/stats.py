@@ -71,12 +71,13 @@ class Stats:
     Judged by who waited for whom, over all batches that `batches` has from the second
     epoch on, or of the first one where there is no other. "consumer-bound": the
     consumer waited for batches less than a tenth of the time. Else "disk-bound", if
-    the pipeline waited for records half of the time, and "decode-bound" if not.
+    reads were under way for more of the time than the pipeline had records, and
+    "decode-bound" if not.
 
     Returns:
-      A `Verdict`: `bound`, the shares `consumer_waited` and `records_waited`,
-      `decoders_busy` in threads, `disk_bytes_per_second`, `batches` and `seconds`; as
-      a string it is one sentence.
+      A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
+      `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches` and
+      `seconds`; as a string it is one sentence.
 
     Raises:
       ValueError: no batch was delivered yet.

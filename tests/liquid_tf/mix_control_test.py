@@ -27,7 +27,7 @@ class Machine:
 
   Attributes:
     disk: bytes per second.
-    fill: how much faster it is at the beginning of an epoch.
+    burst: how much faster it is between rests, where it rests half of the time.
     threads: that decode.
     speed: of the processors.
     consumer: images per second that the training takes.
@@ -37,7 +37,7 @@ class Machine:
   """
 
   disk: float = 100e6
-  fill: float = 1.0
+  burst: float = 1.0
   threads: int = 2
   speed: float = 1.0
   consumer: float = float("inf")
@@ -69,7 +69,9 @@ class Machine:
     disk_bytes *= 1 - self.held
     limit = min(load, decode) < self.consumer
     fill_bytes = int(disk_bytes / 10)
-    fill = fill_bytes / noisy(self.disk * self.fill)
+    fill = fill_bytes / noisy(2 * self.disk)
+    rests = 1 - rate / load
+    busy = (1 - rests) / (1 + (self.burst - 1) * min(1, 2 * rests))
     return Epoch(
       mix=mix,
       batches=_SAMPLES // 32,
@@ -79,9 +81,10 @@ class Machine:
         for name in _STORED
       },
       disk_bytes=int(disk_bytes) + fill_bytes,
-      read=fill + step * (0.9 if load < decode else 0.1),
+      read=fill + step * max(0.05, 1 - rate / decode),
       wait=fill + step * (0.8 if limit else 0.02),
       step=fill + step,
+      disk=fill + noisy(step * busy),
       fill_bytes=fill_bytes,
       fill_seconds=fill,
     )
@@ -128,13 +131,13 @@ class MixControlTest(tf.test.TestCase, parameterized.TestCase):
     self.assertGreaterEqual(machine.throughput(mix), (1 - within) * machine.best())
 
   @parameterized.product(
-    change=list(_CHANGES), noise=(0.0, 0.03), held=(0.0, 0.3), fill=(1.0, 0.7)
+    change=list(_CHANGES), noise=(0.0, 0.03), held=(0.0, 0.3), burst=(1.0, 0.85, 1.5)
   )
   def test_is_near_the_best_three_epochs_after_a_change(
-    self, change, noise, held, fill
+    self, change, noise, held, burst
   ):
     for seed in range(10):
-      common = {"noise": noise, "held": held, "fill": fill, "contention": 1.1}
+      common = {"noise": noise, "held": held, "burst": burst, "contention": 1.1}
       machine = Machine(**common)
       controller = _controller(machine)
       before = self._run(machine, controller, _START, _EPOCHS, seed)
@@ -146,16 +149,16 @@ class MixControlTest(tf.test.TestCase, parameterized.TestCase):
         self._check_near(changed, mix)
 
   @parameterized.product(
-    disk=(20e6, 60e6, 100e6, 300e6), noise=(0.03, 0.06), fill=(0.7, 1.0, 1.3)
+    disk=(20e6, 60e6, 100e6, 300e6), noise=(0.03, 0.06), burst=(0.85, 1.0, 1.5)
   )
-  def test_noise_does_not_move_it_to_and_fro(self, disk, noise, fill):
+  def test_noise_does_not_move_it_to_and_fro(self, disk, noise, burst):
     for seed in range(10):
-      machine = Machine(disk=disk, noise=noise, fill=fill, contention=1.1)
+      machine = Machine(disk=disk, noise=noise, burst=burst, contention=1.1)
       mixes = self._run(machine, _controller(machine), _START, 40, seed)
       moves = [m != n for m, n in itertools.pairwise(mixes[5:])]
-      self.assertLessEqual(sum(moves), 4, f"seed {seed}")
+      self.assertLessEqual(sum(moves), 6 if noise > 0.05 else 4, f"seed {seed}")
       for mix in mixes[5:]:
-        self._check_near(machine, mix, 0.2 if noise > 0.05 else _WITHIN)
+        self._check_near(machine, mix, 0.22 if noise > 0.05 else _WITHIN)
 
   @parameterized.parameters(1.1, 1.3)
   def test_what_was_slower_is_tried_less_and_less(self, contention):
@@ -166,7 +169,7 @@ class MixControlTest(tf.test.TestCase, parameterized.TestCase):
       machine = Machine(disk=disk, noise=0.03, contention=contention)
       controller, mixes = _controller(machine), [_START]
       for _ in range(60):
-        machine.fill = float(np.exp(abs(0.6 * random.standard_normal())))
+        machine.burst = float(np.exp(abs(0.6 * random.standard_normal())))
         mixes.append(controller.next_mix(machine.run(mixes[-1], random)))
       moves += [sum(m != n for m, n in itertools.pairwise(mixes[40:]))]
     self.assertLessEqual(np.mean(moves), 2)

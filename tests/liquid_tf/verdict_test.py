@@ -16,8 +16,10 @@ from liquid_tf._bench import throttle
 _SLOW_BYTES_PER_SECOND = 5_000_000
 
 
-def _batch(epoch: int, step: float, wait: float, read: float, decode: float) -> dict:
-  seconds = {"read": read, "decode": decode, "wait": wait, "step": step}
+def _batch(
+  epoch: int, step: float, wait: float, read: float, disk: float, decode: float
+) -> dict:
+  seconds = {"read": read, "decode": decode, "wait": wait, "step": step, "disk": disk}
   return {"epoch": epoch, "disk_bytes": 1000, "seconds": seconds}
 
 
@@ -83,13 +85,15 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn("the consumer is the limit: it waited only", found["sentence"])
 
   @parameterized.parameters(
-    ((1.0, 0.09, 0.9, 9.0), "consumer-bound"),
-    ((1.0, 0.9, 0.6, 0.1), "disk-bound"),
-    ((1.0, 0.9, 0.4, 1.9), "decode-bound"),
+    ((1.0, 0.09, 0.9, 0.9, 9.0), "consumer-bound"),
+    ((1.0, 0.9, 0.6, 0.9, 0.1), "disk-bound"),
+    ((1.0, 0.9, 0.4, 0.7, 1.2), "disk-bound"),
+    ((1.0, 0.9, 0.4, 0.5, 1.2), "decode-bound"),
+    ((1.0, 0.9, 0.05, 0.9, 1.9), "decode-bound"),
   )
   def test_figures(self, seconds, bound):
     # The first epoch, which fills the cache, does not count.
-    batches = [_batch(0, 100, 50, 50, 50), _batch(1, *seconds), _batch(1, *seconds)]
+    batches = [_batch(0, 100, 50, 50, 50, 50), _batch(1, *seconds), _batch(1, *seconds)]
     verdict = _verdict.judge(batches)
     self.assertEqual(verdict.bound, bound)
     self.assertEqual(verdict.batches, 2)
@@ -98,15 +102,16 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
         verdict.seconds,
         verdict.consumer_waited,
         verdict.records_waited,
+        verdict.disk_busy,
         verdict.decoders_busy,
         verdict.disk_bytes_per_second,
       ),
-      (2, seconds[1], seconds[2], seconds[3], 1000),
+      (2, *seconds[1:], 1000),
     )
     self.assertIn(f"{seconds[1]:.0%}", str(verdict))
 
   def test_one_epoch_is_judged_by_itself(self):
-    self.assertEqual(_verdict.judge([_batch(3, 1, 1, 1, 0)]).bound, "disk-bound")
+    self.assertEqual(_verdict.judge([_batch(3, 1, 1, 1, 1, 0)]).bound, "disk-bound")
 
   def test_nothing_yet(self):
     dataset = liquid_tf.dataset(self._make("none", "raw:1", 8, 3))
