@@ -161,7 +161,9 @@ class Controller:
     busy = sum(epoch.decode_seconds.values())
     with_records = epoch.step - epoch.read
     if not disk_bound and busy > 0 and with_records > 0:
-      self._threads = _again(self._threads, min(busy / with_records, self._most_threads))
+      self._threads = _again(
+        self._threads, min(busy / with_records, self._most_threads)
+      )
 
   def _see_disk(self, rate: float, is_limit: bool) -> None:
     """What the disk brought while reads were under way, in bytes per second.
