@@ -33,8 +33,10 @@ def parse_bytes(value: int | str, name: str) -> int:
     return value
   if isinstance(value, str):
     match = _SIZE.match(value)
-    if match and match.group(2).lower() in _UNITS:
-      return int(float(match.group(1)) * _UNITS[match.group(2).lower()])
+    unit = _UNITS.get(match.group(2).lower()) if match else None
+    # A fraction of a byte is a share without its per cent, most likely.
+    if unit is not None and (unit > 1 or "." not in match.group(1)):
+      return int(float(match.group(1)) * unit)
   raise ValueError(f'{name} ({value!r}) must be bytes (8589934592, "8GiB") or "auto"')
 
 

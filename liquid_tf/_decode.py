@@ -298,7 +298,7 @@ def decode_and_batch(
   needed += _gpu_tf.STORED if on_gpu else []
   stored = [name for name in names if name not in parsed]
   stored += [name for name in needed if name not in stored]
-  rows = sources[0].rows
+  rows = max((source.rows for source in sources), key=len)  # some may have none
   one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
   height, width = images.image_size or images.fixed_size or one_size
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS

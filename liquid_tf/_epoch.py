@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -41,4 +42,5 @@ def check(epoch: Any, steps: Any, cache: int | str) -> int | str:
 def _is_count(value: Any) -> bool:
   if tf.is_tensor(value):
     return value.shape.rank == 0 and value.dtype == tf.int64
-  return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+  whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+  return whole and value >= 0

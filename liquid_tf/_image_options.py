@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def _check_pair(value: Any, name: str, more: str = "") -> tuple[int, int] | None
   if value is None:
     return None
   try:
-    height, width = (int(side) for side in value)
+    height, width = map(operator.index, value)
   except (TypeError, ValueError):
     height = width = 0
   if height < 1 or width < 1:

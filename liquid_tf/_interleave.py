@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _budget, _fidelity, _mixes, _ops, _sources
+from liquid_tf import _budget, _fidelity, _mixes, _ops, _sources, _whole
 from liquid_tf._room import Room
 from liquid_tf._snapshot import Snapshot
 from liquid_tf.manifest import Manifest
@@ -185,8 +185,7 @@ def interleave(
   datasets = list(datasets)
   if not datasets:
     raise ValueError("datasets ([]) must be at least one dataset")
-  if not isinstance(batch_size, int) or batch_size < 1:
-    raise ValueError(f"batch_size ({batch_size!r}) must be a number of at least 1")
+  batch_size = _whole.number(batch_size, "batch_size", 1)
   ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
   if all(ours):
     return InterleaveDataset(

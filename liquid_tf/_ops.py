@@ -10,7 +10,7 @@ import types
 _LIBRARY = "_liquid_ops.so"
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
 # What TensorFlow puts around the message of an op that is run eagerly.
-_AROUND = re.compile(r"^\{\{.*?\}\} | \[Op:[^]]*\]$")
+_AROUND = re.compile(r"^\{\{.*?\}\} | \[Op:[^]]*\](?: name: .*)?$")
 _lock = threading.Lock()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _ops
+from liquid_tf import _budget, _ops, _whole
 
 _logger = logging.getLogger(__name__)
 
@@ -47,12 +47,8 @@ class Snapshot:
     initial_step: int = 0,
     name: str | None = None,
   ):
-    for key, value in (
-      ("initial_epoch", initial_epoch),
-      ("initial_step", initial_step),
-    ):
-      if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{key} ({value!r}) must be a number of at least 0")
+    initial_epoch = _whole.number(initial_epoch, "initial_epoch", 0)
+    initial_step = _whole.number(initial_step, "initial_step", 0)
     self.name = name or f"liquid/{uuid.uuid4().hex}"
     if cache_as not in _KEPT:
       raise ValueError(f"cache_as ({cache_as!r}) must be one of {', '.join(_KEPT)}")

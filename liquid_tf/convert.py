@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _schemes, inspection, manifest
+from liquid_tf import _ops, _schemes, inspection, manifest
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
@@ -70,7 +70,7 @@ def _clear_errors(output: str) -> Iterator[None]:
       "resume=True (--resume), or start over with overwrite=True (--overwrite)"
     ) from error
   except tf.errors.OpError as error:
-    raise ConvertError(f"cannot convert: {error.message}") from error
+    raise ConvertError(f"cannot convert: {_ops.reason(error)}") from error
 
 
 def _report(output: str, seconds: float) -> ConvertReport:

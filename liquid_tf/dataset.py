@@ -15,6 +15,7 @@ from liquid_tf import (
   _replicas,
   _sources,
   _storage,
+  _whole,
 )
 from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
@@ -166,8 +167,8 @@ def dataset(
     ValueError: an argument is wrong; the message names it, its value and what it
       must be.
   """
-  if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-    raise ValueError(f"batch_size ({batch_size!r}) must be at least 1, or None")
+  if batch_size is not None:
+    batch_size = _whole.number(batch_size, "batch_size", 1, ", or None")
   if batch_size is None and decode == "gpu":
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _interleave, _sources
+from liquid_tf import _interleave, _sources, _whole
 from liquid_tf.dataset import dataset
 
 _OURS = ("epoch", "steps", "initial_epoch", "initial_step")
@@ -48,13 +48,9 @@ def epochs(
     ManifestError: the directory is no sound dataset.
     ValueError: an argument is wrong; the message names it.
   """
-  for name, value, least in (
-    ("count", count, 0),
-    ("first", first, 0),
-    ("parts", parts, 1),
-  ):
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-      raise ValueError(f"{name} ({value!r}) must be a number of at least {least}")
+  count = _whole.number(count, "count", 0)
+  first = _whole.number(first, "first", 0)
+  parts = _whole.number(parts, "parts", 1)
   for name in _OURS:
     if name in options:
       raise ValueError(

@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image, ImageFile
 
-from liquid_tf import codecs
+from liquid_tf import _ops, codecs
 
 _FORMAT = "L3"
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -47,7 +47,7 @@ class L3ImageFile(ImageFile.ImageFile):
       found = codecs.peek_l3(contents)
     except tf.errors.OpError as error:
       # What Pillow takes as "not a file of this format, or a damaged one".
-      raise SyntaxError(error.message) from error
+      raise SyntaxError(_ops.reason(error)) from error
     height, width, channels = found.shape.numpy().tolist()
     bits = int(found.bits)
     mode = "I;16" if channels == 1 and bits == 16 else _MODES[channels]
@@ -73,7 +73,7 @@ class _Decoder(ImageFile.PyDecoder):
     try:
       pixels = codecs.decode_l3(contents, dtype=dtype).numpy()
     except tf.errors.OpError as error:
-      raise OSError(error.message) from error
+      raise OSError(_ops.reason(error)) from error
     if self.mode == "I;16":
       pixels = pixels.astype("<u2")
     self.set_as_raw(pixels.tobytes(), self.mode)

@@ -41,6 +41,14 @@ def _parse(argv: list[str]) -> list[str]:
     _wrong_flags(error)
 
 
+def _sentence(error: Exception) -> str:
+  import tensorflow as tf
+
+  from liquid_tf import _ops
+
+  return _ops.reason(error) if isinstance(error, tf.errors.OpError) else str(error)
+
+
 def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
   import tensorflow as tf
@@ -58,13 +66,15 @@ def _failures() -> tuple[type[Exception], ...]:
   )
 
 
-def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
+def run(
+  main: Callable[[list[str]], int], *, resume: Callable[[], str] = lambda: ""
+) -> None:
   """Parses flags, runs `main` and ends the process with its exit code.
 
   Args:
     main: takes the arguments that are no flags, without the program's name; returns an
       exit code; may raise FlagsError.
-    resume: what to do after an interrupt (SIGINT or SIGTERM), for people.
+    resume: tells what to do after an interrupt (SIGINT or SIGTERM), for people.
   """
 
   def guarded(argv: list[str]) -> int:
@@ -76,7 +86,7 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
     except Exception as error:
       if not isinstance(error, _failures()):
         raise
-      _say(str(error))
+      _say(_sentence(error))
       return FAILED
 
   # `bazel run` starts a command in its own folder; paths are relative to the user's.
@@ -87,7 +97,8 @@ def run(main: Callable[[list[str]], int], *, resume: str = "") -> None:
   try:
     app.run(guarded, flags_parser=_parse)
   except KeyboardInterrupt:
-    _say(f"interrupted{': ' + resume if resume else ''}")
+    advice = resume()
+    _say(f"interrupted{': ' + advice if advice else ''}")
     # Where the interrupt met Python code that C code ran, an ordinary exit would end
     # in the signal, although it is handled here. All that is to be undone is undone.
     _exit_now(FAILED)

@@ -345,5 +345,12 @@ def _convert(convert):
   )
 
 
+def _after_interrupt() -> str:
+  if _EXPORT.value is not None or _is_image():
+    return "run the same command again"
+  place = " in place of --overwrite" if _OVERWRITE.value else ""
+  return f"run the same command with --resume{place} to go on"
+
+
 if __name__ == "__main__":
-  _cli.run(main, resume="run the same command with --resume to go on")
+  _cli.run(main, resume=_after_interrupt)

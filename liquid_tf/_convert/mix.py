@@ -56,8 +56,13 @@ def parse_shares(
       if not name.strip() or (not colon and len(items) > 1):
         raise ValueError(f'{argument} ("{shares}") must look like "png:6,raw:4"')
       pairs.append((name.strip(), weight if colon else "1"))
-  else:
+  elif isinstance(shares, Mapping):
     pairs = list(shares.items())
+  else:
+    raise ValueError(
+      f'{argument} ({shares!r}) must be weights by name, as "png:6,raw:4" or '
+      '{"png": 6, "raw": 4}'
+    )
   if not pairs:
     raise ValueError(f"{argument} must name at least one")
   result = {}

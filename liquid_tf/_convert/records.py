@@ -83,6 +83,8 @@ def _indexed(path: str) -> np.ndarray | None:
   size = os.path.getsize(path)
   offsets = np.unique(record_files.read_index(name).offsets)
   ends = np.append(offsets, size)
+  if not size and not len(offsets):
+    return ends
   if size % 4 or not size or offsets[:1].tolist() != [0] or ends[-1] <= ends[-2]:
     return None
   words = np.memmap(path, "<u4", mode="r")
@@ -143,7 +145,7 @@ def _class_names(paths: Sequence[str]) -> list[str] | None:
       return None
     for entry in recordio.read_list(name):
       label, folder = entry.labels[0], os.path.dirname(entry.path)
-      if len(entry.labels) > 1 or label < 0 or label != int(label) or not folder:
+      if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
         return None
       if folders.setdefault(int(label), folder) != folder:
         return None

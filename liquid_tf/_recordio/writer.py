@@ -1,6 +1,7 @@
 """Writes RecordIO files and their indexes."""
 
 import contextlib
+import operator
 import os
 
 import numpy as np
@@ -86,6 +87,7 @@ class Writer:
     self._next_key = 0
     self._size = 0
     self._offsets: list[int] = []
+    self._closed = False
     if append:
       self._look_at_end()
     self._stack = contextlib.ExitStack()
@@ -120,21 +122,26 @@ class Writer:
     """Adds a record.
 
     Args:
-      data: its payload, less than 2^29 bytes.
+      data: its payload, bytes or what has the buffer of some, less than 2^29 bytes.
       key: in the index; by default one more than the largest so far, from 0 on.
 
     Raises:
-      ValueError: the payload is too long, the key was written before, or there is no
-        index for it.
+      TypeError: the payload is no bytes, or the key no integer.
+      ValueError: the payload is too long, the key was written before, there is no
+        index for it, or the file was closed.
       OSError: the disk is full, or the like.
     """
+    if self._closed:
+      raise ValueError(f"{self._path} is closed: nothing can be written to it")
+    if not isinstance(data, bytes):
+      data = memoryview(data).tobytes()
     if len(data) > MOST:
       raise ValueError(f"data ({len(data)} bytes) must be less than 2^29 bytes")
     if self._index is None:
       if key is not None:
         raise ValueError(f"key ({key}) must be None where there is no index")
     else:
-      key = self._next_key if key is None else int(key)
+      key = self._next_key if key is None else operator.index(key)
       if key in self._keys or not -(2**63) <= key < 2**63:
         raise ValueError(f"key ({key}) must be new, and fit into 64 bits")
       self._keys[key] = None
@@ -146,16 +153,23 @@ class Writer:
       self._size += len(piece)
 
   def close(self) -> None:
-    """Writes the file through to the disk, and then the index.
+    """Writes the file through to the disk, and then the index; once.
 
     Raises:
       OSError: a file cannot be written.
     """
+    if self._closed:
+      return
+    self._closed = True
     with self._stack:
-      if not self._append and self._index is not None:
+      if not self._append:
         # An older index must not stand beside the new records.
-        with contextlib.suppress(FileNotFoundError):
-          os.unlink(self._index)
+        stale = {self._index} - {None}
+        if self._path.endswith(".rec"):
+          stale.add(files.index_path(self._path))
+        for name in stale:
+          with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
       self._file.commit()
     if self._index is not None:
       self._write_index()
@@ -177,6 +191,7 @@ class Writer:
     if kind is None:
       self.close()
     else:
+      self._closed = True
       self._stack.close()
 
 

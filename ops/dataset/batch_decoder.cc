@@ -110,27 +110,49 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     if (!slot.status.ok()) continue;
     const Status placed = PlaceWindow(config_.crop, batch->epoch, slot.draw,
                                       row.height, row.width, &slot.window);
-    if (!placed.ok()) Fail(placed, &slot);
+    const Status fits = !placed.ok() || config_.pixels.empty()
+                            ? placed
+                            : CheckWindow(slot.window);
+    if (!fits.ok()) Fail(fits, &slot);
     slot.mirrored = Mirrored(config_.crop, batch->epoch, slot.draw);
+    if (!fits.ok() || !config_.ragged) continue;
     for (const PixelFeature& feature : config_.pixels) {
-      const int64_t pixels =
-          config_.ragged ? int64_t{slot.window.height} * slot.window.width
-                         : feature.height * feature.width;
-      batch->pixel_bytes += pixels * feature.channels * (feature.bits() / 8);
+      batch->pixel_bytes += int64_t{slot.window.height} * slot.window.width *
+                            feature.channels * (feature.bits() / 8);
     }
   }
   if (!config_.ragged) {
     for (const PixelFeature& feature : config_.pixels) {
+      tensorflow::TensorShape shape;
+      const absl::Status made = tensorflow::TensorShape::BuildTensorShape(
+          {static_cast<int64_t>(n), feature.height, feature.width,
+           feature.channels},
+          &shape);
+      if (!made.ok()) {
+        return InvalidArgument("a batch of " + std::to_string(n) +
+                               " images: " + std::string(made.message()));
+      }
       batch->pixels.emplace_back();
-      LIQUID_RETURN_IF_ERROR(PoolTensor(
-          feature.dtype,
-          tensorflow::TensorShape({static_cast<int64_t>(n), feature.height,
-                                   feature.width, feature.channels}),
-          &batch->pixels.back()));
+      LIQUID_RETURN_IF_ERROR(
+          PoolTensor(feature.dtype, shape, &batch->pixels.back()));
+      batch->pixel_bytes += shape.num_elements() * (feature.bits() / 8);
     }
   }
   batch->blocks.push_back(std::move(block));
   return OkStatus();
+}
+
+// It lies in the image, whose size is what the index says.
+Status BatchDecoder::CheckWindow(const Window& window) const {
+  const uint64_t most = config_.limits.max_pixels;
+  if (window.height > 0 && window.width > 0 &&
+      window.height <= most / window.width) {
+    return OkStatus();
+  }
+  return DataLoss("the index says " + std::to_string(window.height) + "x" +
+                  std::to_string(window.width) +
+                  " pixels, which must be 1 to max_pixels, " +
+                  std::to_string(most));
 }
 
 int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
@@ -218,15 +240,6 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
   if (window == shape) {
     LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, record, slot.window, out));
   } else {
-    // The window lies in the image, whose size the index says.
-    const uint64_t most = config_.limits.max_pixels;
-    if (window.height == 0 || window.width == 0 ||
-        window.height > most / window.width) {
-      return DataLoss("the index says " + std::to_string(window.height) + "x" +
-                      std::to_string(window.width) +
-                      " pixels, which must be 1 to max_pixels, " +
-                      std::to_string(most));
-    }
     const size_t bytes =
         window.height * window.width * window.channels * (feature.bits() / 8);
     const std::unique_ptr<uint8_t[]> pixels(new (std::nothrow) uint8_t[bytes]);

@@ -97,6 +97,8 @@ class BatchDecoder {
     ImageInfo info;
     tensorflow::Example example;  // may own the bytes
   };
+  // Error: DataLoss for more pixels than are decoded.
+  Status CheckWindow(const Window& window) const;
   void DecodeSlot(size_t index, PendingBatch* batch) const;
   Status DecodePixels(size_t feature, size_t index, const Record& record,
                       PendingBatch* batch) const;

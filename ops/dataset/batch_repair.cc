@@ -9,9 +9,12 @@
 namespace liquid {
 namespace {
 
-// Where all records of a format are bad, looking for a good one would decode
-// the whole rest of the epoch: batches with nothing but bad ones, at most.
+// Where all records of a format are bad, or few batches have any, looking for a
+// good one would decode the whole rest of the epoch: batches that have bad ones
+// and nothing to give, at most, and batches at all. Constants, so that the
+// order does not depend on the machine.
 constexpr int kMostBadDonors = 4;
+constexpr size_t kMostAhead = 32;
 
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 
@@ -53,7 +56,8 @@ bool BatchRepair::IsLast(const PendingBatch& batch) const {
 absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
   const uint32_t format = batch->slots[gap].item->format;
   int bad_donors = 0;
-  for (size_t ahead = 0; bad_donors < kMostBadDonors; ++ahead) {
+  for (size_t ahead = 0; ahead < kMostAhead && bad_donors < kMostBadDonors;
+       ++ahead) {
     PendingBatch* donor;
     TF_RETURN_IF_ERROR(queue_->Wait(ahead, &donor));
     if (donor == nullptr) break;
@@ -61,7 +65,10 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
     // One is left to fill the donor itself with.
     const auto usable =
         std::count_if(donor->slots.begin(), donor->slots.end(), IsUsable);
-    if (options_.repeat_to_fill && usable < 2) continue;
+    if (options_.repeat_to_fill && usable < 2) {
+      ++bad_donors;
+      continue;
+    }
     bool bad = false;
     for (size_t i = 0; i < donor->slots.size(); ++i) {
       const Slot& slot = donor->slots[i];

@@ -14,9 +14,9 @@ namespace liquid {
 // With `skip`, a bad record's place in the batch goes to the next draw of its
 // format, whose own place goes to the one behind it, and so on: the epoch has
 // as many samples fewer as there are bad records, and every batch but the last
-// keeps its size and composition, unless so many of a format are bad that none
-// of the next batches has a good one. With `repeat_to_fill`, every batch keeps
-// its size.
+// keeps its size and composition, unless so many of a format are bad, or so few
+// are there, that none of the next batches has a good one. With
+// `repeat_to_fill`, every batch keeps its size.
 //
 // Thread-compatible.
 class BatchRepair {

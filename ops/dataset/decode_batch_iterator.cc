@@ -117,17 +117,25 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     RecordBuffered(-batch->pixel_bytes, -1);
     batch->full = batch->slots.size() ==
                   static_cast<size_t>(dataset()->inputs().batch_size);
-    MergeInput(ctx, batch->checkpoint.get());
     TF_RETURN_IF_ERROR(repair_.Repair(batch.get()));
-    Report(*batch);
-    if (batch->slots.empty()) continue;  // every sample of it was bad
-    if (dataset()->attributes().round_batch) {
-      TF_RETURN_IF_ERROR(FillUp(
-          batch.get(), static_cast<size_t>(dataset()->inputs().batch_size)));
-    }
-    return BuildOutputs(dataset()->features(), *batch,
-                        dataset()->attributes().ragged, out_tensors);
+    const BatchReport report = MakeReport(*batch);  // copies do not count
+    const bool empty = batch->slots.empty();        // every sample was bad
+    if (!empty) TF_RETURN_IF_ERROR(Deliver(batch.get(), out_tensors));
+    // A batch that failed was not delivered: a checkpoint stands before it.
+    MergeInput(ctx, batch->checkpoint.get());
+    Report(*batch, report);
+    if (!empty) return absl::OkStatus();
   }
+}
+
+absl::Status DecodeBatchIterator::Deliver(PendingBatch* batch,
+                                          std::vector<Tensor>* out_tensors) {
+  if (dataset()->attributes().round_batch) {
+    TF_RETURN_IF_ERROR(
+        FillUp(batch, static_cast<size_t>(dataset()->inputs().batch_size)));
+  }
+  return BuildOutputs(dataset()->features(), *batch,
+                      dataset()->attributes().ragged, out_tensors);
 }
 
 absl::Status DecodeBatchIterator::SaveInternal(
@@ -258,7 +266,8 @@ void DecodeBatchIterator::Decode(const uint32_t* slots, size_t count,
   if (model_node() != nullptr) model_node()->add_processing_time(nanos);
 }
 
-void DecodeBatchIterator::Report(const PendingBatch& batch) {
+void DecodeBatchIterator::Report(const PendingBatch& batch,
+                                 BatchReport report) {
   if (batch.run == nullptr) return;
   batch.run->Decoding(parallelism_.value(), lookahead_.value());
   seconds_.read += batch.read_seconds;
@@ -268,7 +277,6 @@ void DecodeBatchIterator::Report(const PendingBatch& batch) {
     const uint64_t now = tensorflow::EnvTime::NowNanos();
     seconds_.step = (now - delivered_at_) * 1e-9;
     delivered_at_ = now;
-    BatchReport report = MakeReport(batch);
     report.seconds = std::exchange(seconds_, BatchSeconds());
     batch.run->Delivered(report);
   }

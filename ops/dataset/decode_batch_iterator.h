@@ -69,7 +69,11 @@ class DecodeBatchIterator
                     std::vector<tensorflow::Tensor>* element,
                     bool* end_of_sequence);
   void Decode(const uint32_t* slots, size_t count, PendingBatch* batch);
-  void Report(const PendingBatch& batch) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What GetNext gives of a batch, which is filled up where that was asked for.
+  absl::Status Deliver(PendingBatch* batch,
+                       std::vector<tensorflow::Tensor>* out_tensors);
+  void Report(const PendingBatch& batch, BatchReport report)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadVector(tensorflow::data::IteratorStateReader* reader,
                           const char* key, std::vector<int64_t>* values);
 

@@ -255,8 +255,16 @@ Status Snapshot::Seek(int64_t epoch, uint64_t step,
 }
 
 bool Snapshot::Own(const EpochRun* run) {
+  // What the owner before left is of no use in the middle of an epoch, and
+  // memory is for one cache. It goes behind the lock, since it may take its
+  // time.
+  std::vector<RecordMap> left;
   std::unique_lock<std::mutex> lock(mu_);
-  if (owner_ == nullptr) owner_ = run;
+  if (owner_ == nullptr) {
+    owner_ = run;
+    left.resize(memory_.size());
+    left.swap(memory_);
+  }
   return owner_ == run;
 }
 

@@ -107,7 +107,8 @@ RangeReader::RangeReader(std::vector<FileRange> ranges, FileOpener opener,
 RangeReader::~RangeReader() = default;
 
 uint64_t RangeReader::position() const {
-  return scanner_ != nullptr       ? scanner_->position()
+  return failed_                   ? failed_->position
+         : scanner_ != nullptr     ? scanner_->position()
          : range_ < ranges_.size() ? ranges_[range_].range.begin
                                    : 0;
 }
@@ -146,12 +147,12 @@ Status RangeReader::NextOfRange(ByteSpan* payload, bool* found) {
 
 Status RangeReader::Next(ByteSpan* payload, bool* found) {
   *found = false;
-  while (range_ < ranges_.size() && !*found) {
+  while (!failed_ && range_ < ranges_.size() && !*found) {
+    const Place before = {position(), scanner_ == nullptr ? 0 : records_};
     const Status status = NextOfRange(payload, found);
     if (status.ok()) continue;
     *found = false;
-    range_ = ranges_.size();
-    scanner_ = nullptr;
+    failed_ = before;
     return status;
   }
   return OkStatus();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ class RangeReader {
   // The next record, range by range. `*payload` is valid until the next call;
   // `*found` is false when there is none. Errors, each with the file: DataLoss
   // for damage, with the offset, and for another number of records than a range
-  // must have; those of reading. After one there are no more records.
+  // must have; those of reading. After one there are no more records, and the
+  // place stays that of what failed.
   Status Next(ByteSpan* payload, bool* found);
   // Makes every Next that needs bytes return Cancelled. Thread-safe.
   void Cancel() { stream_->Cancel(); }
@@ -55,12 +57,16 @@ class RangeReader {
   // begun there, reads the same.
   size_t range() const { return range_; }
   uint64_t position() const;
-  int64_t records() const { return records_; }
+  int64_t records() const { return failed_ ? failed_->records : records_; }
   // What it reads with; empty before the first read.
   std::string method() const { return stream_->method(); }
 
  private:
   class Bytes;
+  struct Place {
+    uint64_t position;
+    int64_t records;
+  };
 
   Status NextOfRange(ByteSpan* payload, bool* found);
 
@@ -77,6 +83,7 @@ class RangeReader {
   size_t losses_ = 0;  // of the range, that lost_ was told of
   std::unique_ptr<Bytes> bytes_;
   std::unique_ptr<RecordScanner> scanner_;
+  std::optional<Place> failed_;  // of range_
 };
 
 }  // namespace liquid

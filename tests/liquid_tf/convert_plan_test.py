@@ -146,6 +146,8 @@ class MixTest(parameterized.TestCase):
   @parameterized.parameters(
     ("", 'mix .* must look like "png:6,raw:4"'),
     ("png,raw:1", "must look like"),
+    (["png"], "must be weights by name"),
+    (None, "must be weights by name"),
     ("png:6;raw:4", "png.*must be a number > 0"),
     ("png:0", r'"png" \(0\) must be a number > 0'),
     ("png:-1", "must be a number > 0"),

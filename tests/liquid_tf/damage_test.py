@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 import damaged
+import numpy as np
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
@@ -136,6 +137,58 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     pathlib.Path(self.path, manifest.MANIFEST).write_text("{")
     with self.assertRaisesRegex(liquid_tf.ManifestError, "dataset.json is not JSON"):
       liquid_tf.dataset(self.path)
+
+  def _tell_sizes(self, side: int, one: int | None = None) -> None:
+    """Has the index say a height and width, of one sample or all; CRCs are right."""
+    rows = np.array(manifest.load_index(manifest.load(self.path)))
+    chosen = rows["sample"] == one if one is not None else slice(None)
+    rows["height"][chosen] = rows["width"][chosen] = side
+    index = manifest.encode_index(rows)
+    pathlib.Path(self.path, manifest.INDEX).write_bytes(index)
+    crc = manifest.crc32c(index)
+    damaged.edit_manifest(self.path, lambda data: data["index"].update(crc32c=crc))
+
+  @parameterized.parameters(1 << 31, (1 << 32) - 1)
+  def test_sizes_of_the_index_that_no_tensor_can_have(self, side):
+    self._tell_sizes(side, one=7)
+    message = self._error(ragged=True)
+    self.assertRegex(message, damaged.where(self.path, 7))
+    self.assertRegex(message, f"{side}x{side} pixels, which must be 1 to max_pixels")
+    ragged = {**_OPTIONS, "ragged": True, "on_error": "skip"}
+    ids = runs.flat(runs.ids(liquid_tf.dataset(self.path, 8, **ragged)))
+    self.assertCountEqual(ids, set(range(100)) - {7})
+
+  @parameterized.parameters(1 << 31, (1 << 32) - 1)
+  def test_a_batch_that_no_tensor_can_have(self, side):
+    self._tell_sizes(side)
+    with self.assertRaises((tf.errors.OpError, ValueError)) as caught:
+      runs.ids(liquid_tf.dataset(self.path, 8, **_OPTIONS))
+    self.assertRegex(str(caught.exception), str(side))
+
+  @parameterized.parameters(False, True)
+  def test_a_checkpoint_behind_an_error_stands_before_its_batch(self, symbolic):
+    options = tf.data.Options()
+    options.experimental_symbolic_checkpoint = symbolic
+
+    # No map of tf.data's above, which takes batches ahead.
+    features = {**_OPTIONS, "features": ["id", "image"]}
+
+    def make(path):
+      return iter(liquid_tf.dataset(path, 8, **features).with_options(options))
+
+    sample = damaged.samples(self.path, "png")[7]
+    damaged.flip(self.path, sample)
+    batches, found = make(self.path), []
+    with self.assertRaises(tf.errors.OpError):
+      for batch in batches:
+        found.append(batch["id"].numpy().tolist())
+    prefix = os.path.join(self.create_tempdir().full_path, "checkpoint")
+    saved = tf.train.Checkpoint(batches=batches).save(prefix)
+    damaged.flip(self.path, sample)  # back
+    restored = make(self.path)
+    tf.train.Checkpoint(batches=restored).restore(saved)
+    found += [batch["id"].numpy().tolist() for batch in restored]
+    self.assertEqual(found, runs.ids(liquid_tf.dataset(self.sound, 8, **_OPTIONS)))
 
   def test_an_image_over_the_limit_of_pixels(self):
     message = self._error(max_pixels=500)

@@ -1,5 +1,6 @@
 """Which epoch an iterator runs, and datasets of odd sizes."""
 
+import gc
 import shutil
 import tempfile
 
@@ -71,6 +72,21 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       first, second = iter(dataset), iter(dataset)
       found = [runs.ids(pair) for pair in zip(first, second)]
       self.assertEqual(found, [[batch, batch] for batch in epoch])
+
+  def test_memory_has_one_cache_when_an_iterator_is_dropped_in_its_middle(self):
+    dataset = self._dataset(lookahead=1)
+    runs.ids(dataset)
+    self.assertGreater(liquid_tf.stats(dataset).summary()["cached"]["records"], 0)
+    one = iter(dataset)
+    next(one)
+    other = iter(dataset)
+    next(other)
+    del one
+    gc.collect()
+    # It takes memory over, and fills it with what it keeps itself.
+    for _ in range(_STEPS // 2):
+      next(other)
+    self.assertEqual(liquid_tf.stats(dataset).summary()["cached"]["records"], 0)
 
   def test_an_iterator_takes_its_epoch_when_it_is_asked(self):
     dataset = self._dataset()
@@ -186,6 +202,14 @@ class SizesTest(parameterized.TestCase, tf.test.TestCase):
       }
       rest = runs.flat(self._run(path, batch_size, 1, split="val", cache=cache)[0])
       self.assertCountEqual([sample, *rest], range(4))
+
+  def test_a_part_without_a_format(self):
+    path = runs.make(self.create_tempdir().full_path, "png:99,raw:1")
+    shards = [
+      runs.flat(self._run(path, 8, 1, shard=(i, 3), shard_policy="uneven")[0])
+      for i in range(3)
+    ]
+    self.assertCountEqual(sum(shards, []), range(100))
 
   def test_odd_sizes(self):
     path = runs.make(self.create_tempdir().full_path, "png:3,raw:1", per_class=3)

@@ -85,6 +85,17 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
     if image_format != "jpeg":
       self.assertEqual(images(self.output), images(self.source))
 
+  def test_rec_without_labels_and_with_an_empty_split_comes_back(self):
+    photos.class_folders(self.source, per_class=6, classes=1)
+    (folder,) = os.listdir(self.source)
+    # Without classes a list has NaN.
+    source, splits = f"{self.source}/{folder}", {"a": 99, "b": 1}
+    convert(source, self.dataset, "png", splits=splits, progress=False)
+    self._export("rec")
+    self.assertEqual(os.path.getsize(f"{self.output}/b.rec"), 0)
+    report = convert(f"{self.output}/*.rec", f"{self.root}/new", "raw", progress=False)
+    self.assertEqual(report.samples, 6)
+
   def test_rec_has_index_and_list(self):
     self._make(splits=("train", "test"))
     self._export("rec", split="train")

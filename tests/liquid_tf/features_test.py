@@ -180,7 +180,10 @@ class ArgumentsTest(tf.test.TestCase):
     root = self.create_tempdir().full_path
     path = runs.make(root, "raw", per_class=3)
     for options, message in (
-      ({"batch_size": 0}, r"batch_size \(0\) must be at least 1"),
+      ({"batch_size": 0}, r"batch_size \(0\) must be a number of at least 1, or None"),
+      ({"batch_size": True}, "batch_size .*must be a number"),
+      ({"crop": (3.5, 3)}, "crop .*must be .height, width."),
+      ({"cache": "0.3"}, "cache .*must be a share"),
       ({"split": "test"}, r'split \("test"\) must be one of "train"'),
       ({"features": ["box"]}, r'features \("box"\) must be of .*image'),
       ({"features": []}, "must be one or more"),

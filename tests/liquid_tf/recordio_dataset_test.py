@@ -155,6 +155,36 @@ class RecordIODatasetTest(parameterized.TestCase, tf.test.TestCase):
         sum(map(_list, shards), []), self.files[2] + survivors + self.files[2]
       )
 
+  @parameterized.parameters(False, True)
+  def test_a_checkpoint_behind_an_error_stands_before_it(self, symbolic):
+    options = tf.data.Options()
+    options.experimental_symbolic_checkpoint = symbolic
+    sound = pathlib.Path(self.paths[3]).read_bytes()
+    offsets = [one.offset for one in recordio.Reader(self.paths[3]).records()]
+    data = bytearray(sound)
+    data[offsets[7]] ^= 1
+    pathlib.Path(self.paths[3]).write_bytes(data)
+
+    def make():
+      return iter(recordio.dataset([*self.paths, self.paths[2]]).with_options(options))
+
+    iterator = make()
+    delivered = []
+    with self.assertRaisesRegex(tf.errors.DataLossError, "no RecordIO magic"):
+      for record in iterator:
+        delivered.append(record.numpy())
+    prefix = str(self.folder / "checkpoint")
+    saved = tf.train.Checkpoint(iterator=iterator).save(prefix)
+    restored = make()
+    tf.train.Checkpoint(iterator=restored).restore(saved)
+    with self.assertRaisesRegex(tf.errors.DataLossError, f"at offset {offsets[7]}"):
+      next(restored)
+    pathlib.Path(self.paths[3]).write_bytes(sound)
+    restored = make()
+    tf.train.Checkpoint(iterator=restored).restore(saved)
+    rest = [record.numpy() for record in restored]
+    self.assertEqual(_short(delivered + rest), _short(self.all + self.files[2]))
+
   def test_a_wrong_index(self):
     (self.folder / "0.idx").write_text("0\t0\n")
     with self.assertRaisesRegex(

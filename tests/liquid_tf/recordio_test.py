@@ -133,6 +133,45 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       after = {path.name: path.read_bytes() for path in self.folder.iterdir()}
       self.assertEqual(after, before)
 
+  def test_what_has_a_buffer_is_written_as_its_bytes(self):
+    arrays = [np.arange(10, dtype=np.float32), np.ones([3, 5], np.uint8)]
+    data = [*arrays, memoryview(np.arange(3, dtype=np.int32)), bytearray(b"tail")]
+    with recordio.Writer(self.path) as writer:
+      for one in data:
+        writer.write(one)
+    self.assertEqual(
+      list(recordio.Reader(self.path)), [memoryview(one).tobytes() for one in data]
+    )
+
+  def test_a_write_that_was_refused_leaves_nothing(self):
+    with recordio.Writer(self.path) as writer:
+      writer.write(b"one")
+      for data, key in (("two", None), (b"two", 1.5), (b"two", 0)):
+        with self.assertRaises((TypeError, ValueError)):
+          writer.write(data, key)
+      writer.write(b"three")
+    reader = recordio.Reader(self.path, index=True)
+    self.assertEqual([reader.read(key) for key in (0, 1)], [b"one", b"three"])
+    self.assertLen(list(reader), 2)
+
+  def test_closed_once_and_for_all(self):
+    with recordio.Writer(self.path) as writer:
+      writer.write(b"one")
+      writer.close()
+      with self.assertRaisesRegex(ValueError, "is closed"):
+        writer.write(b"two")
+    writer.close()
+    self.assertEqual(recordio.Reader(self.path, index=True).read(0), b"one")
+
+  def test_no_old_index_stays_beside_new_records(self):
+    with recordio.Writer(self.path) as writer:
+      writer.write(b"one")
+    with recordio.Writer(self.path, index=None) as writer:
+      writer.write(b"two")
+    with self.assertRaisesRegex(recordio.RecordIOError, "cannot read the index"):
+      recordio.Reader(self.path, index=True)
+    self.assertEqual(list(recordio.Reader(self.path)), [b"two"])
+
   def test_wrong_arguments(self):
     self._write()
     for part in ((1, 1), (-1, 2), (0, 0)):

@@ -154,6 +154,25 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
       seen += batches
     self.assertEqual(set(runs.flat(seen)), set(range(100)) - set(bad))
 
+  def test_few_batches_are_decoded_to_find_another_sample(self):
+    path = runs.make(
+      os.path.join(self.root, "large"), "raw:1", per_class=50, sides=(256, 256)
+    )
+    options = _OPTIONS | {"shard": (0, 2), "cache": 0, "shuffle": False}
+    order = runs.flat(runs.ids(liquid_tf.dataset(path, 1, **options)))
+    damaged.flip(path, order[1])
+    dataset = liquid_tf.dataset(path, 1, **options)
+    # Batches of one sample have none to give: one is repeated.
+    self.assertEqual(
+      runs.flat(runs.ids(dataset)), [order[0], order[0]] + order[2:], order
+    )
+    batches, used = iter(dataset), []
+    for _ in range(3):
+      next(batches)
+      used.append(liquid_tf.stats(dataset).summary()["pool"]["used"])
+    # Of images, of which the epoch has a hundred.
+    self.assertLess((used[2] - used[0]) / (256 * 256 * 3), 40)
+
   @parameterized.parameters(False, True)
   def test_checkpoints(self, symbolic):
     self._damage(png=4, raw=2, webp=1)

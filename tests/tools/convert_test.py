@@ -105,6 +105,27 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertIn('no") must be an existing folder', done.stderr)
     self.assertNotIn("Traceback", done.stderr)
 
+  def test_the_advice_behind_an_interrupt_can_be_followed(self):
+    tool = "import tools.convert as c; from absl import flags; flags.FLAGS(%r); "
+    for arguments, advice in (
+      (["--mix=raw:1"], "run the same command with --resume to go on"),
+      (
+        ["--mix=raw:1", "--overwrite"],
+        "run the same command with --resume in place of --overwrite to go on",
+      ),
+      (["--export=rec"], "run the same command again"),
+    ):
+      flags = ["c", f"--input={self.root}", f"--output={self.output}", *arguments]
+      script = tool % flags + "print(c._after_interrupt())"
+      done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+      )
+      self.assertEqual(done.stdout.strip(), advice)
+
   @parameterized.parameters(signal.SIGINT, signal.SIGTERM)
   def test_an_interrupt_says_how_to_go_on(self, number):
     source = make_source(self.root, count=400, side=160)
