@@ -254,6 +254,11 @@ def convert(
       f"own, {', '.join(samples.splits)}"
     )
   with _clear_errors(output):
+    if os.path.lexists(output) and not os.path.isdir(output):
+      raise ConvertError(
+        f'output ("{output}") must not exist, be empty or be a dataset, but is a file: '
+        "choose another folder"
+      )
     os.makedirs(output, exist_ok=True)
     with outputs.locked(output):
       if outputs.prepare(output, resume, overwrite):

@@ -138,6 +138,8 @@ def main(arguments: list[str]) -> int:
     return _convert_image()
   _refuse(_OF_EXPORTS - _OF_DATASETS, "is of --export")
   _refuse(_OF_IMAGES - _OF_DATASETS, "is of a single image, and --input is none")
+  if _MIX.value is None and _PROFILE.value is None and _is_missing_image():
+    raise _cli.FlagsError(f"--input ({_INPUT.value}) does not exist")
   if (_MIX.value is None) == (_PROFILE.value is None):
     raise _cli.FlagsError(
       "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
@@ -163,6 +165,13 @@ def _is_image() -> bool:
   if _PROFILE.value is not None:
     return False
   return _MIX.value is None or single.format_of(_OUTPUT.value) is not None
+
+
+def _is_missing_image() -> bool:
+  from liquid_tf._convert import single
+
+  wanted = single.format_of(_INPUT.value) and single.format_of(_OUTPUT.value)
+  return bool(wanted) and not os.path.exists(_INPUT.value)
 
 
 def _beam() -> list[str] | None:

@@ -69,6 +69,9 @@ def convert_image(
     raise ValueError(
       f'output ("{output}") must end with one of {", ".join(_EXTENSIONS)}'
     )
+  folder = os.path.dirname(output)
+  if not os.path.isdir(folder):
+    raise ConvertError(f'output ("{output}") is of a folder that does not exist')
   if os.path.exists(output) and not overwrite:
     raise ConvertError(f"{output} exists; overwrite=True (--overwrite) replaces it")
   with open(source, "rb") as file:

@@ -91,6 +91,8 @@ class ConvertImageTest(absltest.TestCase):
       (self.png, "x.l3", ["--l3_version=3"], 2, "--l3_version (3) must be 1 or 2"),
       (self.png, "x.l3", ["--l3_patch=-1"], 1, "patch"),
       (bad, "x.l3", [], 1, "no raw, png"),
+      (self.root / "no.png", "x.l3", [], 2, "no.png) does not exist"),
+      (self.png, "no/x.l3", [], 1, "is of a folder that does not exist"),
       (alpha, "x.l3", ["--l3_version=1"], 1, "channels (4) must"),
       (
         self.root,

@@ -104,6 +104,12 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertEqual(done.returncode, 1)
     self.assertIn('no") must be an existing folder', done.stderr)
     self.assertNotIn("Traceback", done.stderr)
+    source = make_source(self.root)
+    with open(self.output, "w"):
+      pass
+    done = run("convert", f"--input={source}", f"--output={self.output}", "--mix=raw:1")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("but is a file: choose another folder", done.stderr)
 
   def test_the_advice_behind_an_interrupt_can_be_followed(self):
     tool = "import tools.convert as c; from absl import flags; flags.FLAGS(%r); "
