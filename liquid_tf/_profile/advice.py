@@ -6,6 +6,9 @@ from typing import Any
 from liquid_tf._profile import model, noise, planner
 from liquid_tf._profile.measure import describe
 
+# Where runs are further from what was predicted of them, the advice says so.
+_EXPECTED = 0.15
+
 _LIMITS = {"load": "the disk", "decode": "decoding"}
 
 
@@ -164,6 +167,22 @@ def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) 
   return (
     f"Mix {mix}: {how} at {text} the speed of {name}, the best single format{doubt}; "
     f"{choice.prediction.throughput:.0f} images/s predicted."
+  )
+
+
+def surprise(predicted: float, measured: float) -> str | None:
+  """Doubt about costs that do not explain the runs behind them, in one sentence.
+
+  Args:
+    predicted: images per second of the last runs, which have no cache.
+    measured: what they gave.
+  """
+  if abs(measured / predicted - 1) <= _EXPECTED:
+    return None
+  return (
+    f"But these runs gave {measured:.0f} images/s where {predicted:.0f} were predicted "
+    "without a cache: the machine has changed since the formats were measured, or the "
+    "model does not fit it; profile once more."
   )
 
 

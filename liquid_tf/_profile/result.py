@@ -40,6 +40,11 @@ def build(
   # What comes out slower than one format is not advised.
   final = single if gain is not None and gain.interval.mean < 1 else advised
   verdict = advice.verdict(advised, single, gain)
+  expected = model.predict(costs, plain, advised.mix).throughput
+  ran = verified.mix or verified.single
+  doubt = advice.surprise(expected, statistics.median(ran))
+  if doubt is not None:
+    verdict += " " + doubt
   memory = advice.memory(costs, machine)
   if memory is not None and memory["better"] == "pixels":
     # What is converted has to go with what is kept.
@@ -68,8 +73,8 @@ def build(
     "best_single": {"format": name, "predicted": single.prediction.throughput},
     "verified": {
       "advised": dict(advised.mix),
-      "mix": verified.mix or verified.single,
-      "predicted": model.predict(costs, plain, advised.mix).throughput,
+      "mix": ran,
+      "predicted": expected,
       "single": verified.single,
       "stock": verified.stock,
       "stock_format": verified.stock_format,

@@ -135,6 +135,15 @@ class VerdictTest(parameterized.TestCase):
     self.assertIn("which may be no gain at all", found.verdict)
     self.assertLen(found.mix, 2)
 
+  def test_runs_that_are_not_as_predicted_are_told(self):
+    sentence = r"But these runs gave (\d+) images/s where (\d+) were predicted"
+    for gain in (0.8, 1.3):
+      found = fabricated(gain=gain)
+      (figures,) = re.findall(sentence, found.verdict)
+      self.assertAlmostEqual(int(figures[0]) / int(figures[1]), gain, delta=0.02)
+    for gain in (0.9, 1.1):
+      self.assertNotRegex(fabricated(gain=gain).verdict, sentence)
+
   def test_a_mix_that_is_slower_is_not_advised(self):
     found = fabricated(gain=0.5)
     self.assertIn("raw alone is best: the mix", found.verdict)
