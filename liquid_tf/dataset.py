@@ -169,6 +169,13 @@ def dataset(
   """
   if batch_size is not None:
     batch_size = _whole.number(batch_size, "batch_size", 1, ", or None")
+  if threads is not None:
+    threads = _whole.number(threads, "threads", 1, ", or None")
+  if lookahead != tf.data.AUTOTUNE:
+    lookahead = _whole.number(lookahead, "lookahead", 1, ", or tf.data.AUTOTUNE")
+  if parallelism != tf.data.AUTOTUNE:
+    parallelism = _whole.number(parallelism, "parallelism", 1, ", or tf.data.AUTOTUNE")
+  max_pixels = _whole.number(max_pixels, "max_pixels", 1)
   if batch_size is None and decode == "gpu":
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'

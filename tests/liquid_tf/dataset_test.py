@@ -157,11 +157,13 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       ("threads", 1000),
       ("parallelism", 0),
       ("lookahead", 0),
+      ("max_pixels", 0),
+      ("max_pixels", 1.5),
     ):
-      with self.assertRaisesRegex(
-        (ValueError, tf.errors.InvalidArgumentError), rf"{name} \({value}\) must be"
-      ):
+      error = tf.errors.InvalidArgumentError if value == 1000 else ValueError
+      with self.assertRaisesRegex(error, rf"{name} \({value}\) must be"):
         self._dataset(**{name: value})
+    self.assertLen(runs.ids(self._dataset(threads=np.int64(3))), _STEPS)
 
   def test_in_a_function(self):
     dataset = self._dataset()
