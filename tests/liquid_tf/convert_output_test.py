@@ -88,6 +88,9 @@ class OutputTest(tf.test.TestCase):
 
   def test_an_output_that_cannot_be_made_is_one_clear_error(self):
     pathlib.Path(self.output).touch()
+    with self.assertRaisesRegex(ConvertError, "must .*but is a file: choose another"):
+      self._convert()
+    self.output = os.path.join(self.output, "dataset")
     with self.assertRaisesRegex(ConvertError, f"cannot write {self.output}"):
       self._convert()
 
