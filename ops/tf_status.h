@@ -21,6 +21,8 @@ inline absl::Status ToTf(const Status& status) {
       return absl::ResourceExhaustedError(status.message());
     case StatusCode::kUnimplemented:
       return absl::UnimplementedError(status.message());
+    case StatusCode::kUnavailable:  // what TensorFlow says of memory
+      return absl::ResourceExhaustedError(status.message());
     case StatusCode::kCancelled:
       return absl::CancelledError(status.message());
     case StatusCode::kInternal:

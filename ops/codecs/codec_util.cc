@@ -5,8 +5,8 @@
 namespace liquid {
 
 Status OutOfMemory(const char* codec, size_t size) {
-  return ResourceExhausted(std::string(codec) + ": no memory for " +
-                           std::to_string(size) + " bytes of pixels");
+  return Unavailable(std::string(codec) + ": no memory for " +
+                     std::to_string(size) + " bytes of pixels");
 }
 
 std::string DescribeImage(const ImageInfo& info) {

@@ -17,6 +17,7 @@ enum class StatusCode {
   kDataLoss,           // bytes are damaged, truncated or lie about themselves
   kResourceExhausted,  // a stated limit (pixels, bytes) would be passed
   kUnimplemented,      // a valid file uses a feature that is not supported
+  kUnavailable,        // the machine lacks memory or file handles just now
   kCancelled,
   kInternal,
 };
@@ -51,6 +52,9 @@ inline Status ResourceExhausted(std::string message) {
 }
 inline Status Unimplemented(std::string message) {
   return Status(StatusCode::kUnimplemented, std::move(message));
+}
+inline Status Unavailable(std::string message) {
+  return Status(StatusCode::kUnavailable, std::move(message));
 }
 inline Status Cancelled(std::string message) {
   return Status(StatusCode::kCancelled, std::move(message));

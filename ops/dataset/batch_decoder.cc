@@ -244,8 +244,8 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
         window.height * window.width * window.channels * (feature.bits() / 8);
     const std::unique_ptr<uint8_t[]> pixels(new (std::nothrow) uint8_t[bytes]);
     if (pixels == nullptr) {
-      return ResourceExhausted("no memory for the " + std::to_string(bytes) +
-                               " bytes of a window that is to be resized");
+      return Unavailable("no memory for the " + std::to_string(bytes) +
+                         " bytes of a window that is to be resized");
     }
     LIQUID_RETURN_IF_ERROR(
         DecodeWindow(feature, record, slot.window, pixels.get()));

@@ -13,8 +13,14 @@ namespace {
 // good one would decode the whole rest of the epoch: batches that have bad ones
 // and nothing to give, at most, and batches at all. Constants, so that the
 // order does not depend on the machine.
-constexpr int kMostBadDonors = 4;
+constexpr size_t kMostBadDonors = 4;
 constexpr size_t kMostAhead = 32;
+
+// Whether the sample itself is at fault, in every run and on every machine.
+bool IsSampleAtFault(const Status& status) {
+  return status.code() != StatusCode::kUnavailable &&
+         status.code() != StatusCode::kCancelled;
+}
 
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 
@@ -26,11 +32,11 @@ absl::Status BatchRepair::Repair(PendingBatch* batch) {
     Slot& slot = batch->slots[i];
     if (IsUsable(slot)) continue;
     if (slot.taken) {
-      const auto found = std::find(borrowed_.begin(), borrowed_.end(),
-                                   static_cast<int64_t>(slot.draw));
-      if (found != borrowed_.end()) borrowed_.erase(found);
+      borrowed_.erase(static_cast<int64_t>(slot.draw));
     } else {
-      if (!options_.skip) return ToTf(slot.status);
+      if (!options_.skip || !IsSampleAtFault(slot.status)) {
+        return ToTf(slot.status);
+      }
       NoteSkipped(*batch, slot);
     }
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));
@@ -55,7 +61,7 @@ bool BatchRepair::IsLast(const PendingBatch& batch) const {
 
 absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
   const uint32_t format = batch->slots[gap].item->format;
-  int bad_donors = 0;
+  size_t bad_donors = 0;
   for (size_t ahead = 0; ahead < kMostAhead && bad_donors < kMostBadDonors;
        ++ahead) {
     PendingBatch* donor;
@@ -75,7 +81,7 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
       if (slot.item->format != format) continue;
       bad |= IsBad(slot);
       if (!IsUsable(slot)) continue;
-      borrowed_.push_back(static_cast<int64_t>(slot.draw));
+      borrowed_.insert(static_cast<int64_t>(slot.draw));
       FillGap(batch, gap, donor, i);
       return absl::OkStatus();
     }
@@ -88,7 +94,9 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
 absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
   const auto good =
       std::find_if(batch->slots.begin(), batch->slots.end(), IsUsable);
-  if (good != batch->slots.end()) {
+  if (good == batch->slots.end()) {
+    TF_RETURN_IF_ERROR(SpareFromLater());
+  } else {
     TF_RETURN_IF_ERROR(
         CopySample(*batch, good - batch->slots.begin(), &spare_));
   }
@@ -105,12 +113,36 @@ absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
   return absl::OkStatus();
 }
 
+// Before what was delivered, since a restored iterator has not seen that.
+absl::Status BatchRepair::SpareFromLater() {
+  for (size_t ahead = 0; ahead < kMostBadDonors; ++ahead) {
+    PendingBatch* later;
+    TF_RETURN_IF_ERROR(queue_->Wait(ahead, &later));
+    if (later == nullptr) break;
+    MarkBorrowed(later);
+    const auto good =
+        std::find_if(later->slots.begin(), later->slots.end(), IsUsable);
+    if (good == later->slots.end()) continue;
+    return CopySample(*later, good - later->slots.begin(), &spare_);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<int64_t> BatchRepair::Borrowed() const {
+  std::vector<int64_t> draws(borrowed_.begin(), borrowed_.end());
+  std::sort(draws.begin(), draws.end());
+  return draws;
+}
+
+void BatchRepair::SetBorrowed(const std::vector<int64_t>& draws) {
+  borrowed_ = {draws.begin(), draws.end()};
+}
+
 // After a restore the draws that an earlier batch had are decoded once more.
 void BatchRepair::MarkBorrowed(PendingBatch* batch) {
   if (borrowed_.empty()) return;
   for (Slot& slot : batch->slots) {
-    slot.taken |= std::find(borrowed_.begin(), borrowed_.end(),
-                            static_cast<int64_t>(slot.draw)) != borrowed_.end();
+    slot.taken |= borrowed_.contains(static_cast<int64_t>(slot.draw));
   }
 }
 

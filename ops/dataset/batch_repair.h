@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "ops/dataset/batch_queue.h"
 
@@ -16,7 +17,8 @@ namespace liquid {
 // as many samples fewer as there are bad records, and every batch but the last
 // keeps its size and composition, unless so many of a format are bad, or so few
 // are there, that none of the next batches has a good one. With
-// `repeat_to_fill`, every batch keeps its size.
+// `repeat_to_fill`, every batch keeps its size. What a machine lacks, memory or
+// file handles, is no fault of a record and stays an error.
 //
 // Thread-compatible.
 class BatchRepair {
@@ -38,20 +40,22 @@ class BatchRepair {
 
   // The state: draws that lie behind the last delivered batch and were
   // delivered with it, and the numbers of all skipped samples.
-  std::vector<int64_t>& borrowed() { return borrowed_; }
+  std::vector<int64_t> Borrowed() const;  // ascending
+  void SetBorrowed(const std::vector<int64_t>& draws);
   std::vector<int64_t>& skipped() { return skipped_; }
 
  private:
   absl::Status FillFromLater(PendingBatch* batch, size_t gap);
   absl::Status FillByRepeating(PendingBatch* batch);
+  absl::Status SpareFromLater();
   void MarkBorrowed(PendingBatch* batch);
   void NoteSkipped(const PendingBatch& batch, const Slot& slot);
 
   const Options options_;
   BatchQueue* const queue_;
-  // With repeat_to_fill, a sample of the last batch that had a good one.
+  // With repeat_to_fill, the last good sample that was seen.
   std::unique_ptr<PendingBatch> spare_;
-  std::vector<int64_t> borrowed_;
+  absl::flat_hash_set<int64_t> borrowed_;
   std::vector<int64_t> skipped_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/core/clock.h"
 #include "ops/dataset/record_block.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
@@ -99,15 +100,15 @@ absl::Status DecodeBatchIterator::GetNextInternal(
   std::unique_lock<std::mutex> lock(mu_);
   *end_of_sequence = false;
   StartThread(ctx);
-  if (delivered_at_ == 0) delivered_at_ = tensorflow::EnvTime::NowNanos();
+  if (delivered_at_ == 0) delivered_at_ = MonotonicSeconds();
   for (;;) {
-    const uint64_t asked = tensorflow::EnvTime::NowNanos();
+    const double asked = MonotonicSeconds();
     PendingBatch* first;
     RecordStop(ctx);
     const absl::Status waited = WaitForFirst(&first);
     RecordStart(ctx);
     TF_RETURN_IF_ERROR(waited);
-    seconds_.wait += (tensorflow::EnvTime::NowNanos() - asked) * 1e-9;
+    seconds_.wait += MonotonicSeconds() - asked;
     if (first == nullptr) {
       const absl::Status ended = queue_.input_status();
       *end_of_sequence = ended.ok();
@@ -145,7 +146,7 @@ absl::Status DecodeBatchIterator::SaveInternal(
     TF_RETURN_IF_ERROR(delivered_->Save(writer));
   }
   TF_RETURN_IF_ERROR(
-      writer->WriteTensor(prefix(), "borrowed", AsTensor(repair_.borrowed())));
+      writer->WriteTensor(prefix(), "borrowed", AsTensor(repair_.Borrowed())));
   return writer->WriteTensor(prefix(), "skipped", AsTensor(repair_.skipped()));
 }
 
@@ -155,7 +156,9 @@ absl::Status DecodeBatchIterator::RestoreInternal(
   tfd::IteratorContext nested = InputContext(ctx);
   TF_RETURN_IF_ERROR(RestoreInput(&nested, reader, input_));
   MergeInput(ctx, nested.checkpoint());
-  TF_RETURN_IF_ERROR(ReadVector(reader, "borrowed", &repair_.borrowed()));
+  std::vector<int64_t> borrowed;
+  TF_RETURN_IF_ERROR(ReadVector(reader, "borrowed", &borrowed));
+  repair_.SetBorrowed(borrowed);
   return ReadVector(reader, "skipped", &repair_.skipped());
 }
 
@@ -274,8 +277,8 @@ void DecodeBatchIterator::Report(const PendingBatch& batch,
   seconds_.disk += batch.disk_seconds;
   seconds_.decode += batch.decode_nanos * 1e-9;
   if (!batch.slots.empty()) {
-    const uint64_t now = tensorflow::EnvTime::NowNanos();
-    seconds_.step = (now - delivered_at_) * 1e-9;
+    const double now = MonotonicSeconds();
+    seconds_.step = now - delivered_at_;
     delivered_at_ = now;
     report.seconds = std::exchange(seconds_, BatchSeconds());
     batch.run->Delivered(report);

@@ -94,8 +94,8 @@ class DecodeBatchIterator
   std::unique_ptr<tensorflow::data::MemoryCheckpoint> delivered_
       TF_GUARDED_BY(mu_);
   std::unique_ptr<tensorflow::Thread> thread_ TF_GUARDED_BY(mu_);
-  BatchSeconds seconds_ TF_GUARDED_BY(mu_);       // since the last delivery
-  uint64_t delivered_at_ TF_GUARDED_BY(mu_) = 0;  // nanoseconds, or asked first
+  BatchSeconds seconds_ TF_GUARDED_BY(mu_);     // since the last delivery
+  double delivered_at_ TF_GUARDED_BY(mu_) = 0;  // or asked first; a moment
 };
 
 }  // namespace liquid

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/core/clock.h"
 #include "ops/dataset/pixel_record.h"
 #include "ops/tf_status.h"
-#include "tensorflow/core/platform/env_time.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace liquid {
@@ -179,9 +179,9 @@ absl::Status EpochDraws::Obtain(const Draw& draw, uint32_t fidelity, bool owner,
 absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
                                 RecordBlock* block) {
   std::vector<RecordPtr> records;
-  const uint64_t asked = tensorflow::EnvTime::NowNanos();
+  const double asked = MonotonicSeconds();
   TF_RETURN_IF_ERROR(read(draw.format, &records));
-  block->read_seconds += (tensorflow::EnvTime::NowNanos() - asked) * 1e-9;
+  block->read_seconds += MonotonicSeconds() - asked;
   if (records.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "interleave: dataset ", draw.format, " ended before record ",

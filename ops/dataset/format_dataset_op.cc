@@ -1,5 +1,7 @@
 // Liquid>FormatDataset: reads one format's records ahead of their use.
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -126,7 +128,7 @@ class FormatDatasetOp::Dataset::Iterator
     if (deregister_) deregister_();
   }
 
-  // Nothing to save: the plan says what is read.
+  // Of an interleave's source nothing is saved: the plan says what is read.
   bool SymbolicCheckpointCompatible() const override { return true; }
 
  protected:
@@ -149,17 +151,24 @@ class FormatDatasetOp::Dataset::Iterator
     block.retries = stream_->TakeRetries();
     block.items.reserve(records.size());
     for (RecordPtr& record : records) AddTo(&block, std::move(record));
+    Count(records.size(), &block);
     out_tensors->push_back(ToTensor(std::move(block)));
     return absl::OkStatus();
   }
 
   absl::Status SaveInternal(tfd::SerializationContext* ctx,
                             tfd::IteratorStateWriter* writer) override {
-    return absl::OkStatus();
+    std::unique_lock<std::mutex> lock(mu_);
+    if (planned_) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "records", records_));
+    return writer->WriteScalar(prefix(), "samples", samples_);
   }
   absl::Status RestoreInternal(tfd::IteratorContext* ctx,
                                tfd::IteratorStateReader* reader) override {
-    return absl::OkStatus();
+    std::unique_lock<std::mutex> lock(mu_);
+    if (!reader->Contains(prefix(), "records")) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "records", &records_));
+    return reader->ReadScalar(prefix(), "samples", &samples_);
   }
 
  private:
@@ -168,7 +177,16 @@ class FormatDatasetOp::Dataset::Iterator
       return tensorflow::profiler::TraceMeEncode(
           "Liquid Records wait", {{"format", dataset()->arguments_.format}});
     });
-    return stream_->Next(kBlockRecords, records);
+    LIQUID_RETURN_IF_ERROR(stream_->Next(kBlockRecords, records));
+    // An interleave takes what is there; by itself a source gives whole blocks,
+    // whatever the disk's pace is.
+    std::vector<RecordPtr> more = {nullptr};
+    while (!planned_ && !more.empty() && records->size() < kBlockRecords) {
+      LIQUID_RETURN_IF_ERROR(
+          stream_->Next(kBlockRecords - records->size(), &more));
+      std::move(more.begin(), more.end(), std::back_inserter(*records));
+    }
+    return OkStatus();
   }
 
   // Starts reading at the first GetNext, when the interleave has its plan.
@@ -217,6 +235,15 @@ class FormatDatasetOp::Dataset::Iterator
     }
   }
 
+  // By itself a source numbers its samples as an interleave does.
+  void Count(size_t records, RecordBlock* block) {
+    if (planned_) return;
+    std::unique_lock<std::mutex> lock(mu_);
+    block->first_draw = static_cast<uint64_t>(samples_);
+    records_ += static_cast<int64_t>(records);
+    samples_ += static_cast<int64_t>(block->items.size());
+  }
+
   // `clock`: that of the interleave, which stays null without one.
   absl::Status MakePositions(tfd::IteratorContext* ctx,
                              PositionSource* positions,
@@ -232,8 +259,14 @@ class FormatDatasetOp::Dataset::Iterator
     const PcrSet* const pcr = dataset()->pcr_.get();
     if (absl::IsNotFound(found)) {
       // By itself a source is read in stored order.
-      *positions = [next = uint64_t{0},
-                    size = pcr == nullptr ? shards.size() : pcr->records(),
+      const uint64_t size = pcr == nullptr ? shards.size() : pcr->records();
+      const auto begin = static_cast<uint64_t>(records_);
+      if (begin > size) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the checkpoint stands behind record ", begin, " of ",
+                         size, ": it was saved by another dataset"));
+      }
+      *positions = [next = begin, size,
                     pcr = dataset()->pcr_](uint64_t* position) mutable {
         if (next == size) return false;
         *position =
@@ -287,6 +320,9 @@ class FormatDatasetOp::Dataset::Iterator
 
   std::mutex mu_;
   bool planned_ = false;  // set before stream_
+  // That were given, of a source by itself; guarded by mu_.
+  int64_t records_ = 0;
+  int64_t samples_ = 0;
   BufferPool::Allowance spare_;
   std::shared_ptr<RecordStream> stream_;
   std::function<void()> deregister_;

@@ -138,6 +138,8 @@ absl::Status InterleaveIterator::SaveInternal(
     TF_RETURN_IF_ERROR(SaveMixes(writer, epoch));
     TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
     TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
+    TF_RETURN_IF_ERROR(writer->WriteTensor(
+        prefix(), "cached", AsVector(dataset()->snapshot()->Cached())));
     return writer->WriteScalar(prefix(), "step", static_cast<int64_t>(step));
   }
   const EpochPlan& plan = draws_->plan();
@@ -169,13 +171,16 @@ absl::Status InterleaveIterator::RestoreInternal(
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
   std::vector<int64_t> mixes;
+  std::vector<uint64_t> cached;
   if (dataset()->mixes() != nullptr) {
     TF_RETURN_IF_ERROR(ReadNumbers(reader, "mixes", &mixes));
   }
   if (!begun) {
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
+    TF_RETURN_IF_ERROR(
+        ReadWords(reader, "cached", dataset()->datasets().size(), &cached));
     return ToTf(dataset()->snapshot()->Seek(epoch, static_cast<uint64_t>(step),
-                                            {}, mixes));
+                                            cached, mixes));
   }
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
   const uint64_t samples = dataset()->samples();
@@ -184,7 +189,6 @@ absl::Status InterleaveIterator::RestoreInternal(
         absl::StrCat("the checkpoint stands at draw ", position, " of ",
                      samples, ": it was saved by another dataset"));
   }
-  std::vector<uint64_t> cached;
   HeldSets held = NothingHeld(dataset()->spec());
   TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
   std::vector<int64_t> steps;

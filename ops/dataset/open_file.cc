@@ -38,8 +38,8 @@ class TensorFlowFile : public RandomFile {
     for (const iovec& segment : segments) size += segment.iov_len;
     Buffer whole = BufferPool::Process().Acquire(size);
     if (!whole) {
-      return ResourceExhausted(path_ + ": no memory for a read of " +
-                               std::to_string(size) + " bytes");
+      return Unavailable(path_ + ": no memory for a read of " +
+                         std::to_string(size) + " bytes");
     }
     LIQUID_RETURN_IF_ERROR(
         Read(offset, reinterpret_cast<char*>(whole.data()), size, count));
@@ -81,7 +81,9 @@ class TensorFlowFile : public RandomFile {
 Status FromTf(const absl::Status& status, const std::string& path) {
   if (status.ok()) return OkStatus();
   const std::string message = path + ": " + std::string(status.message());
-  return absl::IsNotFound(status) ? NotFound(message) : Internal(message);
+  if (absl::IsNotFound(status)) return NotFound(message);
+  return absl::IsResourceExhausted(status) ? Unavailable(message)
+                                           : Internal(message);
 }
 
 bool IsLocal(const std::string& path) {

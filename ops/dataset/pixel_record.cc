@@ -35,8 +35,8 @@ Status MakePixelRecord(const Record& record,
   std::shared_ptr<Record> kept = Like(record);
   kept->memory = BufferPool::Process().Acquire(size);
   if (!kept->memory) {
-    return ResourceExhausted("no memory for " + std::to_string(size) +
-                             " bytes of pixels");
+    return Unavailable("no memory for " + std::to_string(size) +
+                       " bytes of pixels");
   }
   uint8_t* at = kept->memory.data();
   for (const NamedImage& image : images) {

@@ -48,8 +48,8 @@ Status PoolTensor(tensorflow::DataType dtype,
   static auto* const kAllocator = new PoolAllocator();
   *tensor = tensorflow::Tensor(kAllocator, dtype, shape);
   if (tensor->IsInitialized()) return OkStatus();
-  return ResourceExhausted("no memory for a tensor of " + shape.DebugString() +
-                           " " + tensorflow::DataTypeString(dtype));
+  return Unavailable("no memory for a tensor of " + shape.DebugString() + " " +
+                     tensorflow::DataTypeString(dtype));
 }
 
 }  // namespace liquid

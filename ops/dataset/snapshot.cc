@@ -235,6 +235,15 @@ void Snapshot::Next(int64_t* epoch, uint64_t* step) const {
   *step = StepOf(next_epoch_);
 }
 
+std::vector<uint64_t> Snapshot::Cached() const {
+  std::unique_lock<std::mutex> lock(mu_);
+  std::vector<uint64_t> cached;
+  for (const FormatSpec& format : spec_->formats) {
+    cached.push_back(format.cached);
+  }
+  return cached;
+}
+
 uint64_t Snapshot::StepOf(int64_t epoch) const {
   return epoch == seek_epoch_ ? seek_step_ : 0;
 }

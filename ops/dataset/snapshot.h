@@ -56,6 +56,8 @@ class Snapshot : public tensorflow::ResourceBase {
   // What a new iterator runs: the epoch after the last complete one, and the
   // batches of it to leave out.
   void Next(int64_t* epoch, uint64_t* step) const;
+  // Cached samples per format, where formats share none.
+  std::vector<uint64_t> Cached() const;
   // Of formats that share samples: decides the mixes of the epochs from `first`
   // on, each as EpochMixes has it. What was decided before stays. Error:
   // InvalidArgument where they are none, or leave an epoch out.

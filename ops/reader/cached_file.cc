@@ -14,8 +14,6 @@
 namespace liquid {
 namespace {
 
-std::string Reason(int error) { return std::strerror(error); }
-
 class CachedFile : public RandomFile {
  public:
   // Owns `fd` and `pages`, a mapping of the file that is only asked about.
@@ -48,9 +46,10 @@ class CachedFile : public RandomFile {
           left -= static_cast<uint64_t>(n);
           count->bytes += static_cast<uint64_t>(n);
         } else if (n == 0 || errno != EINTR) {
-          return Internal(path_ + ": cannot read at offset " +
-                          std::to_string(offset + count->bytes) + ": " +
-                          (n == 0 ? "the file became shorter" : Reason(errno)));
+          const std::string message = path_ + ": cannot read at offset " +
+                                      std::to_string(offset + count->bytes);
+          return n == 0 ? Internal(message + ": the file became shorter")
+                        : FromErrno(message, errno);
         }
       }
     }
@@ -71,7 +70,7 @@ class CachedFile : public RandomFile {
                                      page);
     if (mincore(static_cast<uint8_t*>(pages_) + begin, offset + length - begin,
                 there.data()) != 0) {
-      return Internal(path_ + ": cannot tell what is cached: " + Reason(errno));
+      return FromErrno(path_ + ": cannot tell what is cached", errno);
     }
     for (const unsigned char flags : there) *missing += flags & 1 ? 0 : page;
     return OkStatus();
@@ -88,15 +87,12 @@ class CachedFile : public RandomFile {
 Status OpenCachedFile(const std::string& path,
                       std::unique_ptr<RandomFile>* file) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    const std::string message = path + ": cannot open: " + Reason(errno);
-    return errno == ENOENT ? NotFound(message) : Internal(message);
-  }
+  if (fd < 0) return FromErrno(path + ": cannot open", errno);
   struct stat info = {};
   Status status;
   void* pages = MAP_FAILED;
   if (fstat(fd, &info) != 0) {
-    status = Internal(path + ": cannot get its size: " + Reason(errno));
+    status = FromErrno(path + ": cannot get its size", errno);
   } else if (info.st_uid != geteuid() && access(path.c_str(), W_OK) != 0) {
     // To others the kernel says that all of it is cached.
     status = Unimplemented(path +
@@ -106,7 +102,7 @@ Status OpenCachedFile(const std::string& path,
     pages = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ,
                  MAP_SHARED, fd, 0);
     if (pages == MAP_FAILED) {
-      status = Internal(path + ": cannot map it: " + Reason(errno));
+      status = FromErrno(path + ": cannot map it", errno);
     }
   }
   if (!status.ok()) {

@@ -14,8 +14,6 @@
 namespace liquid {
 namespace {
 
-std::string Reason(int error) { return std::strerror(error); }
-
 // Takes `done` bytes off the front of segments[*first].
 void Advance(uint64_t done, std::vector<iovec>* segments, size_t* first) {
   while (*first < segments->size() && done >= (*segments)[*first].iov_len) {
@@ -61,8 +59,9 @@ class PosixFile : public RandomFile {
         ++count->retries;
         continue;
       }
-      return Internal(path_ + ": cannot read at offset " +
-                      std::to_string(offset + done) + ": " + Reason(errno));
+      return FromErrno(
+          path_ + ": cannot read at offset " + std::to_string(offset + done),
+          errno);
     }
     Forget(offset, done);
     count->bytes = count->disk_bytes = done;
@@ -107,8 +106,8 @@ Status RandomFile::Read(uint64_t offset, uint64_t length, Buffer* buffer,
   const uint64_t begin = AlignedBegin(offset);
   const uint64_t size = AlignedEnd(offset + length) - begin;
   if (!Reserve(size, buffer)) {
-    return ResourceExhausted(path() + ": no memory for a read of " +
-                             std::to_string(size) + " bytes");
+    return Unavailable(path() + ": no memory for a read of " +
+                       std::to_string(size) + " bytes");
   }
   LIQUID_RETURN_IF_ERROR(ReadInto(begin, {{buffer->data(), size}}, count));
   if (count->bytes < offset - begin + length) {
@@ -124,6 +123,20 @@ Status RandomFile::Truncated(uint64_t end, uint64_t offset,
                   " but bytes " + std::to_string(offset) + " to " +
                   std::to_string(offset + length) +
                   " were asked for: the shard is truncated");
+}
+
+Status FromErrno(const std::string& message, int error) {
+  const std::string text = message + ": " + std::strerror(error);
+  switch (error) {
+    case ENOENT:
+      return NotFound(text);
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Unavailable(text);
+    default:
+      return Internal(text);
+  }
 }
 
 bool Reserve(size_t size, Buffer* buffer) {
@@ -149,10 +162,7 @@ Status OpenPosixFile(const std::string& path, DirectReads direct,
   }
   const bool is_direct = fd >= 0;
   if (fd < 0) fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    const std::string message = path + ": cannot open: " + Reason(errno);
-    return errno == ENOENT ? NotFound(message) : Internal(message);
-  }
+  if (fd < 0) return FromErrno(path + ": cannot open", errno);
   *file = std::make_unique<PosixFile>(path, fd, is_direct);
   return OkStatus();
 }

@@ -40,8 +40,8 @@ class RandomFile {
   // Fills `segments`, one after another, with what the file holds from `offset`
   // on. Offset, addresses and lengths are multiples of alignment(). Fewer bytes
   // than the segments hold are read only at the file's end.
-  // Error: Internal for what the system reports. A device that answers EIO is
-  // asked once more, which is counted whatever comes of it.
+  // Error: that of FromErrno for what the system reports. A device that answers
+  // EIO is asked once more, which is counted whatever comes of it.
   virtual Status ReadInto(uint64_t offset, const std::vector<iovec>& segments,
                           ReadCount* count) const = 0;
   // 1, or kDirectAlignment for a file that is read past the page cache.
@@ -76,6 +76,10 @@ class RandomFile {
 // Makes room for `size` bytes, aligned for O_DIRECT; the old content is lost.
 // False: no memory.
 bool Reserve(size_t size, Buffer* buffer);
+
+// The error of a system call on a file: NotFound, Unavailable where the process
+// or the machine has no room for it, else Internal.
+Status FromErrno(const std::string& message, int error);
 
 // Whether to read past the page cache.
 enum class DirectReads {

@@ -36,8 +36,8 @@ class PcrSamples : public RecordSamples {
     const ByteSpan example = view_.example(slot);
     image->memory = BufferPool::Process().Acquire(bytes + example.size);
     if (!image->memory) {
-      image->status = ResourceExhausted(image->Where() + ": no memory for " +
-                                        std::to_string(bytes) + " bytes");
+      image->status = Unavailable(image->Where() + ": no memory for " +
+                                  std::to_string(bytes) + " bytes");
       return image;
     }
     uint8_t* const out = image->memory.data();

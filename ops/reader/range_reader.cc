@@ -68,8 +68,8 @@ class RangeReader::Bytes : public ByteStream {
       LIQUID_RETURN_IF_ERROR(source_->OpenStretch(range_, &file_));
     }
     if (!Reserve(kTail, &tail_)) {
-      return ResourceExhausted(file_->path() + ": no memory for a read of " +
-                               std::to_string(kTail) + " bytes");
+      return Unavailable(file_->path() + ": no memory for a read of " +
+                         std::to_string(kTail) + " bytes");
     }
     const uint64_t begin = file_->AlignedBegin(offset_);
     ReadCount count;

@@ -22,9 +22,8 @@ void CopyFrom(const uint8_t* bytes, Record* record) {
   const uint64_t length = record->row.length;
   record->memory = BufferPool::Process().Acquire(length);
   if (!record->memory) {
-    Fail(
-        ResourceExhausted("no memory for " + std::to_string(length) + " bytes"),
-        record);
+    Fail(Unavailable("no memory for " + std::to_string(length) + " bytes"),
+         record);
     return;
   }
   std::memcpy(record->memory.data(), bytes, length);
@@ -55,7 +54,7 @@ void ReadJob::Prepare(RecordSource* source, uint8_t* staging) {
   if (in_place()) {
     PrepareInPlace();
   } else if (staging == nullptr) {
-    status = ResourceExhausted(file->path() + ": no memory to read into");
+    status = Unavailable(file->path() + ": no memory to read into");
   } else {
     segments = {{staging, file->AlignedEnd(end()) - offset}};
   }
@@ -69,8 +68,8 @@ void ReadJob::PrepareInPlace() {
     const uint64_t from = file->AlignedBegin(record.row.offset);
     const uint64_t to = file->AlignedEnd(record.row.offset + record.row.length);
     if (!Reserve(to - from, &record.memory)) {
-      status = ResourceExhausted(file->path() + ": no memory for a read of " +
-                                 std::to_string(to - from) + " bytes");
+      status = Unavailable(file->path() + ": no memory for a read of " +
+                           std::to_string(to - from) + " bytes");
       return;
     }
     record.framed = ByteSpan(record.memory.data() + (record.row.offset - from),

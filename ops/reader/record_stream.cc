@@ -1,13 +1,14 @@
 #include "ops/reader/record_stream.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "ops/core/clock.h"
 #include "ops/reader/depth_tuner.h"
 #include "ops/reader/read_job.h"
 
@@ -16,12 +17,6 @@ namespace {
 
 // Reads of small records at once.
 constexpr int kStagingSlots = 4;
-
-double Now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
   return file.fd() < 0 ? file.method()
@@ -160,7 +155,13 @@ RecordStream::RecordStream(std::shared_ptr<RecordSource> source,
                                      options)) {
   // Detached, with the state shared: a disk that hangs must not hang the
   // destructor.
-  std::thread(&RecordStream::Begin, state_).detach();
+  try {
+    std::thread(&RecordStream::Begin, state_).detach();
+  } catch (const std::system_error& error) {
+    state_->failed =
+        Unavailable(std::string("the system gives no thread to read with: ") +
+                    error.what());
+  }
 }
 
 RecordStream::~RecordStream() { Cancel(); }
@@ -222,7 +223,11 @@ void RecordStream::Begin(std::shared_ptr<State> state) {
   state->engine = std::move(engine);
   lock.unlock();
   for (int i = 1; i < state->engine->Workers(options.depth); ++i) {
-    std::thread(&RecordStream::Work, state).detach();
+    try {
+      std::thread(&RecordStream::Work, state).detach();
+    } catch (const std::system_error&) {
+      break;  // the system has no more; those that there are do the work
+    }
   }
   Work(std::move(state));
 }
@@ -254,7 +259,7 @@ void RecordStream::Work(std::shared_ptr<State> state) {
       ++state->waiting;
       lock.unlock();
       auto* const ended = static_cast<Delivery*>(engine->Finish());
-      const double now = Now();
+      const double now = MonotonicSeconds();
       lock.lock();
       --state->waiting;
       state->tuner.Ended(ended->count.bytes, now,
@@ -302,9 +307,9 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records) {
                                        : state_->deliveries.front()->done);
   };
   if (!is_ready()) {
-    const double start = Now();
+    const double start = MonotonicSeconds();
     state_->ready.wait(lock, is_ready);
-    state_->wait_seconds += Now() - start;
+    state_->wait_seconds += MonotonicSeconds() - start;
   }
   if (state_->cancelled) return Cancelled("reading was cancelled");
   LIQUID_RETURN_IF_ERROR(state_->failed);

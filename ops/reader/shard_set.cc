@@ -7,6 +7,13 @@
 #include "ops/containers/recordio/read_record.h"
 
 namespace liquid {
+namespace {
+
+// The order of samples goes on in a file for a while, and comes back to the few
+// between which it shuffles.
+constexpr size_t kMostOpenFiles = 32;
+
+}  // namespace
 
 Status ShardSet::Create(const IndexView& index, uint8_t split, uint8_t format,
                         std::vector<std::string> paths, FileOpener opener,
@@ -33,7 +40,6 @@ Status ShardSet::Create(const IndexView& index, uint8_t split, uint8_t format,
     last = row;
   }
   result->range_ = {0, result->rows_.size()};
-  result->files_.resize(paths.size());
   result->paths_ = std::move(paths);
   result->opener_ = std::move(opener);
   *set = std::move(result);
@@ -91,18 +97,26 @@ Status ShardSet::Check(Record* record) const {
 Status ShardSet::Open(uint64_t position, std::shared_ptr<RandomFile>* file) {
   const uint32_t shard = row(position).shard;
   std::lock_guard<std::mutex> lock(mu_);
-  if (files_[shard] == nullptr) {
+  const auto found =
+      std::find_if(open_.begin(), open_.end(),
+                   [shard](const auto& entry) { return entry.first == shard; });
+  if (found != open_.end()) {
+    open_.splice(open_.begin(), open_, found);
+  } else {
     std::unique_ptr<RandomFile> opened;
     LIQUID_RETURN_IF_ERROR(opener_(paths_[shard], &opened));
-    files_[shard] = std::move(opened);
+    open_.emplace_front(shard, std::move(opened));
+    // Reads under way have theirs for themselves.
+    if (open_.size() > kMostOpenFiles) open_.pop_back();
   }
-  *file = files_[shard];
+  *file = open_.front().second;
   return OkStatus();
 }
 
 void ShardSet::Forget(uint64_t position) {
+  const uint32_t shard = row(position).shard;
   std::lock_guard<std::mutex> lock(mu_);
-  files_[row(position).shard].reset();
+  open_.remove_if([shard](const auto& entry) { return entry.first == shard; });
 }
 
 }  // namespace liquid

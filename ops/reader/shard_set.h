@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/containers/recordio/dataset_index.h"
@@ -51,8 +53,7 @@ class ShardSet : public RecordSource {
   Status Open(uint64_t position, std::shared_ptr<RandomFile>* file) override;
   void Forget(uint64_t position) override;
   Status Check(Record* record) const override;
-  // The file at `position`, for the caller alone: where there may be more files
-  // than a process may have open.
+  // The file at `position`, for the caller alone, which keeps it open.
   Status OpenAgain(uint64_t position, std::unique_ptr<RandomFile>* file) const {
     return opener_(path(position), file);
   }
@@ -64,7 +65,9 @@ class ShardSet : public RecordSource {
   ShardRange range_;
   FileOpener opener_;
   std::mutex mu_;
-  std::vector<std::shared_ptr<RandomFile>> files_;  // guarded by mu_
+  // The files that were used last, the latest first; guarded by mu_. Not all:
+  // a dataset may have more than a process may have open.
+  std::list<std::pair<uint32_t, std::shared_ptr<RandomFile>>> open_;
 };
 
 }  // namespace liquid

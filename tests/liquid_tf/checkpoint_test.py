@@ -143,12 +143,13 @@ class CheckpointTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(iterator), wanted[1][5:])
     self.assertEqual(runs.ids(restored), wanted[2])
 
-  def test_an_automatic_cache_is_taken_from_the_checkpoint(self):
+  @parameterized.parameters(0, 4)
+  def test_an_automatic_cache_is_taken_from_the_checkpoint(self, position):
     folder = self.create_tempdir().full_path
     options = {"seed": 3, "features": ["id"], "memory": "64MiB"}
     first = liquid_tf.dataset(self.path, _BATCH, cache="30%", **options).repeat(2)
     iterator = iter(first)
-    for _ in range(4):
+    for _ in range(position):
       next(iterator)
     prefix = tf.train.Checkpoint(iterator=iterator).write(os.path.join(folder, "x"))
     wanted = runs.ids(iterator)

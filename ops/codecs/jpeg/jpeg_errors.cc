@@ -47,7 +47,7 @@ Status JpegErrors::ToStatus() const {
   const std::string text = std::string("jpeg: ") + message;
   switch (code) {
     case JERR_OUT_OF_MEMORY:
-      return ResourceExhausted(text);
+      return Unavailable(text);
     case JERR_ARITH_NOTIMPL:
     case JERR_BAD_PRECISION:
     case JERR_CCIR601_NOTIMPL:

@@ -32,7 +32,7 @@ const char* Explain(VP8StatusCode code) {
 
 Status Failed(VP8StatusCode code) {
   const std::string message = std::string("webp: ") + Explain(code);
-  if (code == VP8_STATUS_OUT_OF_MEMORY) return ResourceExhausted(message);
+  if (code == VP8_STATUS_OUT_OF_MEMORY) return Unavailable(message);
   if (code == VP8_STATUS_UNSUPPORTED_FEATURE) return Unimplemented(message);
   return DataLoss(message);
 }

@@ -136,6 +136,37 @@ TEST_F(ShardSetTest, OpensAFileOnceAndAFailedOneAgain) {
   EXPECT_THAT(opened_, ElementsAre("b", "b", "c"));
 }
 
+TEST_F(ShardSetTest, KeepsOpenWhatWasUsedLast) {
+  // A sample in every file.
+  rows_.clear();
+  std::vector<std::string> paths;
+  for (uint32_t i = 0; i < 40; ++i) {
+    rows_.push_back(Row(i, 0, 1, i, 0));
+    paths.push_back(std::to_string(i));
+  }
+  ASSERT_TRUE(Make(paths).ok());
+  std::vector<std::weak_ptr<RandomFile>> files;
+  for (uint64_t i = 0; i < 40; ++i) {
+    std::shared_ptr<RandomFile> file;
+    ASSERT_TRUE(set_->Open(i, &file).ok());
+    files.push_back(file);
+    ASSERT_TRUE(set_->Open(0, &file).ok());
+    EXPECT_EQ(file->path(), "0");
+  }
+  EXPECT_EQ(opened_.size(), 40u);
+  int open = 0;
+  for (const auto& file : files) open += !file.expired();
+  EXPECT_EQ(open, 32);
+  EXPECT_FALSE(files[0].expired());
+  EXPECT_FALSE(files[39].expired());
+  set_->Forget(39);
+  EXPECT_TRUE(files[39].expired());
+  std::shared_ptr<RandomFile> file;
+  ASSERT_TRUE(set_->Open(1, &file).ok());
+  EXPECT_EQ(file->path(), "1");
+  EXPECT_EQ(opened_.size(), 41u);
+}
+
 TEST_F(ShardSetTest, NamesARowWhoseShardIsNotListed) {
   for (const auto& paths : {std::vector<std::string>{"", "b", "", ""},
                             std::vector<std::string>{"", "b"}}) {
