@@ -102,8 +102,9 @@ class Gain:
 
   Attributes:
     interval: with 95% confidence.
-    measured: False where memory has some of the images: runs have no cache, so then it
-      is predicted, with the same relative interval around what was measured.
+    measured: False where memory has some of the images, or processors or other
+      resources are spoken for. Runs know none of that, so then it is predicted, with
+      the same relative interval around what was measured.
   """
 
   interval: noise.Interval
@@ -121,20 +122,22 @@ def gain(
 
   Args:
     costs: of each format.
-    machine: with its cache.
+    machine: with its cache, reserve and resources.
     choice: the mix.
     single: the best single format.
-    measured: the ratio of runs without a cache.
+    measured: the ratio of runs, which have none of these.
   """
   if measured is None:
     return None
-  if not choice.prediction.hit_ratio and not single.prediction.hit_ratio:
+  hits = choice.prediction.hit_ratio or single.prediction.hit_ratio
+  if not hits and not machine.reserve and not machine.resources:
     return Gain(measured, True)
-  plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
-  without = [model.predict(costs, plain, c.mix).throughput for c in (choice, single)]
+  runs = [
+    model.predict(costs, machine.of_runs, c.mix).throughput for c in (choice, single)
+  ]
   ratio = choice.prediction.throughput / single.prediction.throughput
-  # What the model has wrong without a cache, it will have wrong with one.
-  wrong = measured.mean / (without[0] / without[1])
+  # What the model has wrong of the runs, it will have wrong of the training.
+  wrong = measured.mean / (runs[0] / runs[1])
   values = (ratio * wrong * v / measured.mean for v in dataclasses.astuple(measured))
   return Gain(noise.Interval(*values), False)
 
@@ -174,15 +177,15 @@ def surprise(predicted: float, measured: float) -> str | None:
   """Doubt about costs that do not explain the runs behind them, in one sentence.
 
   Args:
-    predicted: images per second of the last runs, which have no cache.
+    predicted: images per second of the last runs; see `model.Machine.of_runs`.
     measured: what they gave.
   """
   if abs(measured / predicted - 1) <= _EXPECTED:
     return None
   return (
     f"But these runs gave {measured:.0f} images/s where {predicted:.0f} were predicted "
-    "without a cache: the machine has changed since the formats were measured, or the "
-    "model does not fit it; profile once more."
+    "of them: the machine has changed since the formats were measured, or the model "
+    "does not fit it; profile once more."
   )
 
 

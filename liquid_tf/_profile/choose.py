@@ -50,9 +50,7 @@ def choose(
   def run(tenths: int) -> search.Rates:
     mix = _tenths(encoded, raw, tenths)
     rates = measure.mix_rates(setting, mix, trials)
-    # Runs have no cache, so neither has what they are compared with.
-    plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
-    predicted = model.predict(costs, plain, mix).throughput
+    predicted = model.predict(costs, machine.of_runs, mix).throughput
     rows.append({"mix": mix, **rates._asdict(), "predicted": predicted})
     say(
       f"{measure.describe(mix)}: loads {rates.load:.0f} images/s, decodes "

@@ -77,6 +77,13 @@ class Machine:
   space_bytes: float | None = None
   resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict)
 
+  @property
+  def of_runs(self) -> "Machine":
+    """What runs have: every processor, no cache, and nothing else to wait for."""
+    return dataclasses.replace(
+      self, cache_bytes=0, cache_share=None, reserve=0, resources={}
+    )
+
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:

@@ -35,12 +35,11 @@ def build(
 
   Rates are images per second, times seconds of one processor for an image, sizes bytes.
   """
-  plain = dataclasses.replace(machine, cache_bytes=0, cache_share=None)
   gain = advice.gain(costs, machine, advised, single, verified.gain)
   # What comes out slower than one format is not advised.
   final = single if gain is not None and gain.interval.mean < 1 else advised
   verdict = advice.verdict(advised, single, gain)
-  expected = model.predict(costs, plain, advised.mix).throughput
+  expected = model.predict(costs, machine.of_runs, advised.mix).throughput
   ran = verified.mix or verified.single
   doubt = advice.surprise(expected, statistics.median(ran))
   if doubt is not None:
