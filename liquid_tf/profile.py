@@ -160,6 +160,7 @@ def profile(
       advice says whether any of it matters.
     training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
       arguments of its `train_on_batch`, which is timed; the model is left as it was.
+      Of a batch that has not `batch_size` images, the time is scaled to so many.
     crop: as `dataset` takes it.
     image_size: as `dataset` takes it.
     resources: seconds that an image takes of something else, as a GPU or a bus, by its
@@ -198,6 +199,7 @@ def profile(
       raise ValueError(f'space ({space}) is of strategy="lp": the search knows none')
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
+  rows = None if training is None else step.rows(training[1])
   run.cache_of(cache)
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
   encoding.check()
@@ -217,7 +219,7 @@ def profile(
   )
   if training is not None:
     say("timing the training's step")
-    step_ms = step.step_ms(*training)
+    step_ms = step.step_ms(*training) * batch_size / rows
   options = run.Options(
     formats=_formats(formats, [file.path for file in samples.files]),
     strategy=strategy,

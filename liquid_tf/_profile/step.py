@@ -4,9 +4,29 @@ import statistics
 import time
 from typing import Any
 
+import tensorflow as tf
+
 _WARM_UP = 3
 _STEPS = 10
 _LEAST_SECONDS = 1.0
+
+
+def rows(batch: Any) -> int:
+  """How many images a batch has: the first dimension of its first array.
+
+  Args:
+    batch: as for `step_ms`.
+
+  Raises:
+    ValueError: it begins with no array, or with one of no rows.
+  """
+  first = next(iter(tf.nest.flatten(batch)), None)
+  shape = tuple(getattr(first, "shape", ()))
+  if not shape or not shape[0]:
+    raise ValueError(
+      f"training: the batch's first array (of shape {shape}) must have a row an image"
+    )
+  return int(shape[0])
 
 
 def step_ms(model: Any, batch: Any) -> float:

@@ -4,7 +4,9 @@ import os
 import pathlib
 from unittest import mock
 
+import numpy as np
 import photos
+import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 from liquid_tf import manifest
@@ -90,9 +92,6 @@ class ProfileTest(parameterized.TestCase):
         self.assertEqual(run.call_args.args[2].formats, formats.split())
 
   def test_a_model_is_timed_and_left_as_it_was(self):
-    import numpy as np
-    import tensorflow as tf
-
     model = tf.keras.Sequential(
       [tf.keras.Input((8, 8, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(2)]
     )
@@ -105,6 +104,18 @@ class ProfileTest(parameterized.TestCase):
     self.assertGreater(found["training"]["images_per_s"], 0)
     for variable, value in zip(variables, before):
       np.testing.assert_array_equal(variable.numpy(), value)
+
+  @parameterized.parameters(4, 8, 20)
+  def test_a_training_of_any_batch_takes_as_many_images_a_second(self, rows):
+    folder = photos.class_folders(self.root / "photos", per_class=1)
+    batch = {"image": np.zeros((rows, 4, 4, 3), np.float32)}, np.zeros(rows)
+    with (
+      mock.patch("liquid_tf._profile.run.run", return_value={}) as run,
+      mock.patch("liquid_tf._profile.step.step_ms", return_value=2.0 * rows),
+    ):
+      profile(folder, batch_size=8, training=(None, batch))
+    options = run.call_args.args[2]
+    self.assertAlmostEqual(options.batch_size * 1000 / options.step_ms, 500)
 
   def test_noise_is_no_advice(self):
     folder = photos.class_folders(self.root / "photos", per_class=2)
@@ -126,6 +137,11 @@ class ProfileTest(parameterized.TestCase):
     ({"strategy": "search", "space": 9}, r'space \(9\) is of strategy="lp"'),
     ({"trials": 1}, r"trials \(1\) must be from 2"),
     ({"step_ms": float("nan")}, r"step_ms \(nan\) must be from"),
+    ({"training": (None, ())}, r"\(of shape \(\)\) must have a row an image"),
+    (
+      {"training": (None, (np.zeros((0, 4)),))},
+      r"\(of shape \(0, 4\)\) must have a row",
+    ),
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
   )
   def test_wrong_arguments(self, arguments, message):
