@@ -148,7 +148,8 @@ def profile(
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`. What is written there, 1 GB at most, is removed.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
-      that goes best with it.
+      that goes best with it. The search is of a machine without a cache: `cache="auto"`
+      is none then, and other ones, `reserve`, `space` and `resources` are refused.
     trials: runs of everything that is measured, at least 2.
     seconds: that a run lasts at least.
     batch_size: of the training; runs take less where images are large.
@@ -195,12 +196,14 @@ def profile(
     _check_number("step_ms", step_ms, 1e-6, 1e9)
   if space is not None:
     _check_number("space", space, 1, 1 << 62)
-    if strategy == "search":
-      raise ValueError(f'space ({space}) is of strategy="lp": the search knows none')
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
   rows = None if training is None else step.rows(training[1])
-  run.cache_of(cache)
+  if strategy == "search" and cache == "auto":
+    cache = 0
+  cached = run.cache_of(cache)
+  if strategy == "search":
+    _refuse(cache=cached and cache, reserve=reserve, space=space, resources=resources)
   encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
   encoding.check()
   folder = os.path.abspath(directory or _beside(source))
@@ -248,6 +251,13 @@ def profile(
 def _check_number(name: str, value: float, least: float, most: float) -> None:
   if not isinstance(value, (int, float)) or not least <= value <= most:
     raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
+
+
+def _refuse(**given: Any) -> None:
+  """Raises ValueError where something is given that the search would not know of."""
+  for name, value in given.items():
+    if value:
+      raise ValueError(f'{name} ({value!r}) is of strategy="lp": the search knows none')
 
 
 def _beside(source: str) -> str:

@@ -25,13 +25,18 @@ _DIRECTORY = flags.DEFINE_string(
   "directory", None, "where the dataset will lie; by default beside the input"
 )
 _STRATEGY = flags.DEFINE_enum(
-  "strategy", "lp", ["lp", "search"], "linear programme, or the paper's binary search"
+  "strategy",
+  "lp",
+  ["lp", "search"],
+  "linear programme, or the paper's binary search, of mixes without a cache",
 )
 _TRIALS = flags.DEFINE_integer("trials", 3, "runs of everything", 2)
 _SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
 _THREADS = flags.DEFINE_integer("threads", 0, "that decode; 0: one a processor", 0)
-_CACHE = flags.DEFINE_string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
+_CACHE = flags.DEFINE_string(
+  "cache", "auto", 'share ("30%"), bytes, 0, or "auto", which is 0 for the search'
+)
 _RESERVE = flags.DEFINE_float(
   "reserve", 0.0, "share of the processors that the training needs", 0, 0.99
 )

@@ -24,7 +24,7 @@ def choose(
   Args:
     setting: what all runs have alike.
     costs: of each format.
-    machine: what there is to spend.
+    machine: what there is to spend; with "search", what runs have.
     strategy: "lp" computes a mix of any number of formats from their costs; "search" is
       the paper's, over mixes in tenths of the largest format and the one that goes best
       with it.
@@ -50,7 +50,7 @@ def choose(
   def run(tenths: int) -> search.Rates:
     mix = _tenths(encoded, raw, tenths)
     rates = measure.mix_rates(setting, mix, trials)
-    predicted = model.predict(costs, machine.of_runs, mix).throughput
+    predicted = model.predict(costs, machine, mix).throughput
     rows.append({"mix": mix, **rates._asdict(), "predicted": predicted})
     say(
       f"{measure.describe(mix)}: loads {rates.load:.0f} images/s, decodes "

@@ -29,9 +29,9 @@ class ProfileTest(parameterized.TestCase):
 
   def test_search(self):
     written = []
-    found = self._profile(
-      ["png", "raw"], strategy="search", cache=0, say=written.append
-    )
+    found = self._profile(["png", "raw"], strategy="search", say=written.append)
+    # A search is of mixes without a cache.
+    self.assertEqual(found["cache"], {"bytes": 0, "share": None})
     self.assertEqual(os.listdir(self.root), ["photos"])
     self.assertTrue(any(f"{self.root}/.liquid_profile_" in line for line in written))
     self.assertEqual(found["samples"], 24)
@@ -135,6 +135,10 @@ class ProfileTest(parameterized.TestCase):
     ({"cache": "101%"}, "must be at most 100%"),
     ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
     ({"strategy": "search", "space": 9}, r'space \(9\) is of strategy="lp"'),
+    ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) is of strategy"),
+    ({"strategy": "search", "cache": "half"}, r"cache \('half'\) must be a share"),
+    ({"strategy": "search", "reserve": 0.5}, r'reserve \(0.5\) is of strategy="lp"'),
+    ({"strategy": "search", "resources": {"gpu": {}}}, r'\(.*\) is of strategy="lp"'),
     ({"trials": 1}, r"trials \(1\) must be from 2"),
     ({"step_ms": float("nan")}, r"step_ms \(nan\) must be from"),
     ({"training": (None, ())}, r"\(of shape \(\)\) must have a row an image"),
