@@ -180,7 +180,7 @@ def profile(
 
   Raises:
     TooNoisyError: runs disagree too much to advise.
-    ConvertError: the source cannot be read.
+    ConvertError: the source cannot be read, or none of its images.
     ValueError: an argument is wrong.
   """
   source = os.fspath(source)

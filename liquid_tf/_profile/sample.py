@@ -11,6 +11,7 @@ import tensorflow as tf
 from liquid_tf import manifest as manifests
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines, run
+from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.source import DEFAULT_SPLIT, Source
@@ -112,7 +113,8 @@ def encode(
     workers: images at a time.
 
   Raises:
-    ValueError: no image of the sample can be decoded, or none in one of the formats.
+    ConvertError: no image of the sample can be stored in any of the formats.
+    ValueError: none can be stored in one of them, and some in others.
   """
   stored: dict[str, list[int]] = {name: [] for name in formats}
   spent = dict.fromkeys(formats, 0.0)
@@ -139,6 +141,8 @@ def encode(
     ):
       break
   lost = [name for name, sizes in stored.items() if not sizes]
+  if len(lost) == len(formats):
+    raise ConvertError(f"none of {done} images can be stored; {min(failed.items())[1]}")
   if lost:
     raise ValueError(
       f"none of {done} images can be stored as {lost[0]}; {min(failed.items())[1]}"

@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 from liquid_tf import manifest
+from liquid_tf._convert.errors import ConvertError
 from liquid_tf._profile import noise
 from liquid_tf.profile import TooNoisyError, profile
 
@@ -125,6 +126,21 @@ class ProfileTest(parameterized.TestCase):
     ):
       profile(folder, ["raw"], crop=(8, 8), **_FAST)
     self.assertEqual(os.listdir(self.root), ["photos"])
+
+  def test_images_that_cannot_be_read_are_no_wrong_argument(self):
+    folder = photos.class_folders(self.root / "photos", per_class=1)
+    for path in pathlib.Path(folder).rglob("*.png"):
+      path.write_bytes(b"no image")
+    with self.assertRaisesRegex(
+      ConvertError, r"none of 3 images can be stored; .*png: "
+    ):
+      profile(folder, ["png", "raw"])
+
+  def test_a_format_that_no_image_fits_is_a_wrong_argument(self):
+    for i in range(2):
+      photos.save(self.root / f"photos/{i}.png", np.full((8, 8), 999, np.uint16))
+    with self.assertRaisesRegex(ValueError, "none of 2 images can be stored as webp; "):
+      profile(self.root / "photos", ["webp", "raw"])
 
   @parameterized.parameters(
     ({"formats": ["png", "gif"]}, r'format \("gif"\) must be one of'),

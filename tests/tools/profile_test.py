@@ -65,6 +65,14 @@ class ProfileToolTest(absltest.TestCase):
     self.assertEqual(found["mix"], data["mix"])
     self.assertEqual(found["formats"]["raw"]["samples"], 3)
 
+  def test_images_that_cannot_be_read_end_with_1(self):
+    for path in (self.root / "photos").rglob("*.png"):
+      path.write_bytes(b"no image")
+    done = run("profile", f"--input={self.photos}", "--formats=png,raw")
+    self.assertEqual(done.returncode, 1, done.stderr)
+    self.assertIn("none of 12 images can be stored; ", done.stderr)
+    self.assertNotIn("--help", done.stderr)
+
   def test_wrong_flags_end_with_2(self):
     self.output.write_text("{}")
     source, output = f"--input={self.photos}", f"--output={self.root / 'dataset'}"
