@@ -57,6 +57,14 @@ class Profile:
     return dict(self.data["mix"])
 
   @property
+  def encoding(self) -> dict[str, int | None]:
+    """Options of the encoders that were measured: `convert(…, **profile.encoding)`.
+
+    Empty in files that were written before profiles kept them.
+    """
+    return dict(schema.encoding(self.data))
+
+  @property
   def cache_as(self) -> str:
     """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
 

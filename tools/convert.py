@@ -60,7 +60,10 @@ _MIX = flags.DEFINE_string(
   "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr",
 )
 _PROFILE = flags.DEFINE_string(
-  "profile", None, "take the mix from this file, the --output of tools.profile"
+  "profile",
+  None,
+  "take the mix, and where no flag gives them channels, qualities and png_level, from "
+  "this file, the --output of tools.profile",
 )
 _MASKS = flags.DEFINE_string("masks", None, "folder with a mask for each image")
 _SPLITS = flags.DEFINE_string("splits", None, "splits to draw, as train:.9,val:.1")
@@ -314,21 +317,32 @@ def _pcr_groups() -> list[int] | None:
     ) from None
 
 
-def _mix():
+def _mix_and_encoding():
+  """The mix and the encoders' options: a profile's, but for what a flag gives."""
+  encoding = {
+    "channels": _CHANNELS.value,
+    "jpeg_quality": _JPEG_QUALITY.value,
+    "png_level": _PNG_LEVEL.value,
+    "webp_quality": _WEBP_QUALITY.value,
+  }
   if _PROFILE.value is None:
-    return _MIX.value
+    return _MIX.value, encoding
   from liquid_tf.profile import Profile
 
   found = Profile.from_json(_PROFILE.value)
   print(f"the profile's advice: {found.verdict}", file=sys.stderr)
-  return found.mix
+  for name, value in found.encoding.items():
+    if not flags.FLAGS[name].present:
+      encoding[name] = value
+  return found.mix, encoding
 
 
 def _convert(convert):
+  mix, encoding = _mix_and_encoding()
   return convert(
     _INPUT.value,
     _OUTPUT.value,
-    _mix(),
+    mix,
     seed=_SEED.value,
     masks=_MASKS.value,
     splits=_SPLITS.value,
@@ -336,7 +350,6 @@ def _convert(convert):
     label_feature=_LABEL_FEATURE.value,
     features=_FEATURES.value,
     tfds_dir=_TFDS_DIR.value,
-    channels=_CHANNELS.value,
     workers=_WORKERS.value,
     beam=_beam(),
     staging=_STAGING.value,
@@ -345,9 +358,7 @@ def _convert(convert):
     overwrite=_OVERWRITE.value,
     verify=_VERIFY.value,
     replicate=_REPLICATE.value,
-    jpeg_quality=_JPEG_QUALITY.value,
-    png_level=_PNG_LEVEL.value,
-    webp_quality=_WEBP_QUALITY.value,
+    **encoding,
     pcr_images=_PCR_IMAGES.value,
     pcr_groups=_pcr_groups(),
     on_error=_ON_ERROR.value,

@@ -101,6 +101,7 @@ def build(
       "seconds": options.seconds,
       "reserve": options.reserve,
       "image": setting.image,
+      "encoding": dataclasses.asdict(options.encoding),
     },
     "written_bytes": written,
   }

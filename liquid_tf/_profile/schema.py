@@ -1,10 +1,12 @@
 """What a profile's file must hold, for whoever reads it back."""
 
+import dataclasses
 import json
 import math
 from typing import Any
 
 from liquid_tf._convert import mix as mixes
+from liquid_tf._convert import pipelines
 from liquid_tf._profile.result import SCHEMA
 
 # A profile is some dozen kilobytes.
@@ -21,6 +23,7 @@ _KEYS = (
   "verdict",
 )
 _KEPT = ("encoded", "pixels")
+_ENCODING = {field.name for field in dataclasses.fields(pipelines.Encoding)}
 
 
 def parse(contents: bytes, path: str) -> dict[str, Any]:
@@ -57,7 +60,25 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
     raise ValueError(
       f"{path}: cache_as ({data['cache_as']!r}) must be one of {', '.join(_KEPT)}"
     )
+  _check_encoding(encoding(data), path)
   return data
+
+
+def encoding(data: dict[str, Any]) -> Any:
+  """What encoders were given; nothing in profiles from before it was kept."""
+  setting = data.get("setting")
+  return setting.get("encoding", {}) if isinstance(setting, dict) else {}
+
+
+def _check_encoding(options: Any, path: str) -> None:
+  if not isinstance(options, dict) or set(options) not in (set(), _ENCODING):
+    names = ", ".join(sorted(_ENCODING))
+    raise ValueError(f"{path}: encoding ({options!r}) must give {names}")
+  try:
+    if options:
+      pipelines.Encoding(**options).check()
+  except ValueError as error:
+    raise ValueError(f"{path}: {error}") from error
 
 
 def _check_mix(mix: Any, path: str) -> None:

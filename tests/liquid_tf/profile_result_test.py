@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest, parameterized
 
+from liquid_tf._convert import pipelines
 from liquid_tf._profile import choose, model, planner, result, run, sample
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf.profile import Profile
@@ -88,7 +89,7 @@ def fabricated(
       step_ms=step_ms,
       image={},
       resources={},
-      encoding=None,
+      encoding=pipelines.Encoding(3, 60, 6, 90),
       seed=0,
     ),
     written=10**8,
@@ -234,6 +235,13 @@ class FileTest(parameterized.TestCase):
     self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
     self.assertEqual(Profile.from_json(self.path).mix, found.mix)
     self.assertEqual(Profile.from_json(self.path).cache_as, "encoded")
+    self.assertEqual(Profile.from_json(self.path).encoding["jpeg_quality"], 60)
+
+  def test_one_from_before_encodings_were_kept_is_read(self):
+    data = json.loads(fabricated().to_json())
+    del data["setting"]["encoding"]
+    pathlib.Path(self.path).write_text(json.dumps(data))
+    self.assertEqual(Profile.from_json(self.path).encoding, {})
 
   @parameterized.parameters(
     (lambda data: data.pop("mix"), "has no 'mix'"),
@@ -244,6 +252,12 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.update(mix={}), "must name at least one"),
     (lambda data: data.pop("cache_as"), "has no 'cache_as'"),
     (lambda data: data.update(cache_as="raw"), "cache_as ('raw') must be one of"),
+    (lambda data: data["setting"].update(encoding=[6]), "encoding ([6]) must give"),
+    (lambda data: data["setting"]["encoding"].pop("channels"), "must give channels, "),
+    (
+      lambda data: data["setting"]["encoding"].update(jpeg_quality="60"),
+      "jpeg_quality (60) must be a whole number",
+    ),
   )
   def test_a_wrong_one_is_refused(self, change, message):
     data = json.loads(fabricated().to_json())

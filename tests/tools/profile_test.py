@@ -65,6 +65,20 @@ class ProfileToolTest(absltest.TestCase):
     self.assertEqual(found["mix"], data["mix"])
     self.assertEqual(found["formats"]["raw"]["samples"], 3)
 
+  def test_convert_encodes_as_the_profile_did_where_no_flag_says_otherwise(self):
+    data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
+    data |= {"schema": 1, "verdict": "", "mix": {"jpeg": 1}, "cache_as": "encoded"}
+    encoding = {"jpeg_quality": 30, "png_level": 1, "webp_quality": 9, "channels": 3}
+    self.output.write_text(json.dumps(data | {"setting": {"encoding": encoding}}))
+    sizes = []
+    for flags in ([], ["--jpeg_quality=95"]):
+      output = self.root / f"dataset{len(flags)}"
+      arguments = [f"--input={self.photos}", f"--output={output}", *flags]
+      done = run("convert", *arguments, f"--profile={self.output}")
+      self.assertEqual(done.returncode, 0, done.stderr)
+      sizes.append(manifest.load(output)["formats"]["jpeg"]["bytes"])
+    self.assertLess(sizes[0], 0.7 * sizes[1])
+
   def test_images_that_cannot_be_read_end_with_1(self):
     for path in (self.root / "photos").rglob("*.png"):
       path.write_bytes(b"no image")
