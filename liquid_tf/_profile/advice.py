@@ -12,13 +12,20 @@ _EXPECTED = 0.15
 _LIMITS = {"load": "the disk", "decode": "decoding"}
 
 
-def what_if(costs: model.Costs, machine: model.Machine) -> list[dict[str, Any]]:
+def what_if(
+  costs: model.Costs, machine: model.Machine, advised: planner.Choice
+) -> list[dict[str, Any]]:
   """The best mix on other machines.
 
+  Args:
+    costs: of each format.
+    machine: this one.
+    advised: the mix for it.
+
   Returns:
-    `change`, `mix`, `predicted` images per second, and `gain` over this machine's best.
+    `change`, `mix`, `predicted` images per second, and `gain` over the advised mix on
+    this machine.
   """
-  base = planner.worthwhile(costs, machine)
   changes = [
     ("twice the processors", {"processors": 2 * machine.processors}),
     ("twice the disk", {"disk": 2 * machine.disk}),
@@ -43,7 +50,7 @@ def what_if(costs: model.Costs, machine: model.Machine) -> list[dict[str, Any]]:
         "change": change,
         "mix": choice.mix,
         "predicted": choice.prediction.throughput,
-        "gain": choice.prediction.throughput / base.prediction.throughput,
+        "gain": choice.prediction.throughput / advised.prediction.throughput,
       }
     )
   return rows

@@ -85,7 +85,7 @@ def build(
     "verdict": verdict,
     "curve": _curve(costs, machine, final),
     "utilisation": _utilisation(costs, machine, final),
-    "what_if": advice.what_if(costs, machine),
+    "what_if": advice.what_if(costs, machine, final),
     "memory": memory,
     "convert": advice.converting(costs, machine, final.mix),
     "training": None

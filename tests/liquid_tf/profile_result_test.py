@@ -189,6 +189,12 @@ class VerdictTest(parameterized.TestCase):
     self.assertIn(sentence, training["sentence"])
     self.assertEqual(training["matters"], matters)
 
+  def test_other_machines_are_beside_what_is_advised_for_this_one(self):
+    for gain in (1.0, 0.5):
+      data = fabricated(gain=gain).data
+      for row in data["what_if"]:
+        self.assertAlmostEqual(row["gain"], row["predicted"] / data["predicted"])
+
   def test_other_machines(self):
     rows = fabricated().data["what_if"]
     by_change = {row["change"]: row for row in rows}
