@@ -39,10 +39,10 @@ def step_ms(model: Any, batch: Any) -> float:
   Returns:
     The median of milliseconds, without the steps that trace and warm up.
   """
-  weights = model.get_weights()
   # Else the first step would make the optimizer's variables.
   model.optimizer.build(model.trainable_variables)
-  variables = [(v, v.numpy()) for v in model.optimizer.variables]
+  # Weights alone would leave out the random states, as of Dropout.
+  variables = [(v, v.numpy()) for v in (*model.variables, *model.optimizer.variables)]
   try:
     for _ in range(_WARM_UP):
       model.train_on_batch(*batch)
@@ -53,7 +53,6 @@ def step_ms(model: Any, batch: Any) -> float:
       model.train_on_batch(*batch)
       times.append(time.perf_counter() - begin)
   finally:
-    model.set_weights(weights)
     for variable, value in variables:
       variable.assign(value)
   return 1000 * statistics.median(times)

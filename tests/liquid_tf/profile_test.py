@@ -94,7 +94,12 @@ class ProfileTest(parameterized.TestCase):
 
   def test_a_model_is_timed_and_left_as_it_was(self):
     model = tf.keras.Sequential(
-      [tf.keras.Input((8, 8, 3)), tf.keras.layers.Flatten(), tf.keras.layers.Dense(2)]
+      [
+        tf.keras.Input((8, 8, 3)),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dropout(0.5),
+        tf.keras.layers.Dense(2),
+      ]
     )
     model.compile("adam", "mse")
     batch = np.ones((16, 8, 8, 3), np.float32), np.zeros((16, 2), np.float32)
