@@ -39,8 +39,8 @@ def render(data: dict[str, Any]) -> str:
   """
   parts = [
     f"<h1>Which formats, in what mix: {_text(describe(data['mix']))}</h1>",
-    f'<p class="source">{data["samples"]} images of {_text(data["source"])}; '
-    f"{data['sampled']} of them were looked at.</p>",
+    f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
+    f"{_text(data['sampled'])} of them were looked at.</p>",
     f'<p class="verdict">{_text(data["verdict"])}</p>',
     _training(data),
     "<h2>The mix curve</h2>",
@@ -179,12 +179,16 @@ def _footer(data: dict[str, Any]) -> str:
   where = f"{disk['filesystem']} on {disk['device']}" if disk else "an unknown disk"
   versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
   return (
-    f"<footer>Batches of {setting['batch_size']}, {setting['threads']} threads, runs "
-    f"of {setting['seconds']:g} s, {setting['trials']} at least; "
-    f"{_text(evidence['cpu'] or 'unknown processor')}, {evidence['cpus']} processors, "
-    f"{_text(where)}; load before: {evidence['load_before']}. {_text(versions)}. "
-    f"Profiled in {data['seconds']:.0f} s; {_size(data['written_bytes'])} were written "
-    "and removed.</footer>"
+    "<footer>"
+    + _text(
+      f"Batches of {setting['batch_size']}, {setting['threads']} threads, runs of "
+      f"{setting['seconds']:g} s, {setting['trials']} at least; "
+      f"{evidence['cpu'] or 'unknown processor'}, {evidence['cpus']} processors, "
+      f"{where}; load before: {evidence['load_before']}. {versions}. Profiled in "
+      f"{data['seconds']:.0f} s; {_size(data['written_bytes'])} were written and "
+      "removed."
+    )
+    + "</footer>"
   )
 
 
@@ -201,7 +205,7 @@ def _image(figure: Any, alternative: str) -> str:
   return f'<img src="{figures.data_uri(figure)}" alt="{_text(alternative)}">'
 
 
-def _text(value: str) -> str:
+def _text(value: Any) -> str:
   return html.escape(str(value))
 
 

@@ -297,6 +297,18 @@ class ReportTest(absltest.TestCase):
     for words in ("twice the disk", "stock tf.data", "Memory", "Converting"):
       self.assertIn(words, page.words)
 
+  def test_no_value_of_a_file_is_markup(self):
+    path = os.path.join(self.create_tempdir().full_path, "profile.html")
+    data = json.loads(fabricated().to_json())
+    markup = "<script>"
+    data |= {"samples": markup, "sampled": markup, "verdict": markup}
+    data["setting"] |= dict.fromkeys(("batch_size", "threads", "trials"), markup)
+    data["evidence"] |= dict.fromkeys(("cpu", "cpus", "load_before"), markup)
+    Profile(data).report(path)
+    page = _Page(pathlib.Path(path).read_text(encoding="utf-8"))
+    self.assertNotIn("script", page.tags)
+    self.assertEqual(page.words.count(markup), 9)
+
   def test_plot(self):
     figure = fabricated().plot()
     # The curve, and triangles of png, raw and their mix.
