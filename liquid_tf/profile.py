@@ -8,9 +8,9 @@ from typing import Any
 
 from liquid_tf._bench import evidence
 from liquid_tf._convert import mix as mixes
-from liquid_tf._convert import pipelines
+from liquid_tf._convert import pipelines, tfds
 from liquid_tf._convert.examples import ExampleNames
-from liquid_tf._convert.open_source import open_source
+from liquid_tf._convert.open_source import find_files, open_source
 from liquid_tf._profile import choose, model, run, schema, step
 from liquid_tf._profile.noise import TooNoisyError
 
@@ -34,7 +34,7 @@ class Profile:
       `predicted`; `best_single`; `verified`, the runs of mix, single format and stock
       tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a sentence;
       `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
-      `setting`; `evidence`.
+      `directory`, the folder whose disk that is; `setting`; `evidence`.
   """
 
   data: dict[str, Any]
@@ -154,7 +154,8 @@ def profile(
       By default png, l3 and raw, or where all files are JPEG, jpeg, l3 and raw; so a
       source without loss gets a lossy format only where it is named.
     directory: on the disk where the dataset will lie; by default the folder that holds
-      `source`. What is written there, 1 GB at most, is removed.
+      `source`, of a pattern its first file. "tfds:NAME" is no place, so there it must
+      be given. What is written there, 1 GB at most, is removed.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
       that goes best with it. The search is of a machine without a cache: `cache="auto"`
       is none then, and other ones, `reserve`, `space` and `resources` are refused.
@@ -269,10 +270,14 @@ def _refuse(**given: Any) -> None:
 
 
 def _beside(source: str) -> str:
-  """The folder that holds a source; the current one where it is no path."""
-  if not os.path.exists(source):
-    return os.getcwd()
-  return os.path.dirname(os.path.abspath(source))
+  """The folder that holds a source, or the first file of a pattern."""
+  if source.startswith(tfds.PREFIX):
+    raise ValueError(
+      f'directory (None) must be given for "{source}": a folder on the disk where the '
+      "dataset will lie"
+    )
+  path = os.path.abspath(source)
+  return os.path.dirname(path if os.path.exists(path) else find_files(path)[0])
 
 
 def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:

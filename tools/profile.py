@@ -22,7 +22,9 @@ _FORMATS = flags.DEFINE_list(
   "to choose from, as png,webp,raw; by default png,l3,raw, of JPEG files jpeg,l3,raw",
 )
 _DIRECTORY = flags.DEFINE_string(
-  "directory", None, "where the dataset will lie; by default beside the input"
+  "directory",
+  None,
+  "where the dataset will lie; by default beside the input; needed for tfds:NAME",
 )
 _STRATEGY = flags.DEFINE_enum(
   "strategy",

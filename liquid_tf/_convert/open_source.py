@@ -36,7 +36,12 @@ def _open_folder(
   return folders.list_folder(source, masks)
 
 
-def _find_files(source: str) -> list[str]:
+def find_files(source: str) -> list[str]:
+  """The files that a pattern names, in order.
+
+  Raises:
+    ConvertError: there are none.
+  """
   pattern = source if glob.has_magic(source) else glob.escape(source)
   paths = [path for path in glob.glob(pattern) if os.path.isfile(path)]
   if not paths:
@@ -86,7 +91,7 @@ def open_source(
     folders.check_places(folder, masks, output)
     return _open_folder(folder, masks, names, on_error)
 
-  paths = _find_files(folder)
+  paths = find_files(folder)
   if masks is not None:
     raise ConvertError(f'masks ("{masks}") are of a folder of images')
   for path in paths:

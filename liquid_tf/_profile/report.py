@@ -106,7 +106,8 @@ def _disk(data: dict[str, Any]) -> str:
   rates = ", ".join(
     f"{rate / 1e6:.0f} MB/s by {int(block) >> 10} KiB" for block, rate in blocks.items()
   )
-  return f"<p>The disk, past the page cache: {rates}.</p>"
+  folder = _text(data.get("directory", "an unknown folder"))
+  return f"<p>The disk of {folder}, past the page cache: {rates}.</p>"
 
 
 def _verified(data: dict[str, Any]) -> str:

@@ -100,7 +100,11 @@ def run(
     found = _measure(
       len(source), encoded, manifest, paths["files"], setting, options, say
     )
-  return found | {"source": source.root, "seconds": time.monotonic() - begin}
+  return found | {
+    "source": source.root,
+    "directory": folder,
+    "seconds": time.monotonic() - begin,
+  }
 
 
 def _setting(

@@ -34,6 +34,7 @@ class ProfileTest(parameterized.TestCase):
     # A search is of mixes without a cache.
     self.assertEqual(found["cache"], {"bytes": 0, "share": None})
     self.assertEqual(os.listdir(self.root), ["photos"])
+    self.assertEqual(found["directory"], os.fspath(self.root))
     self.assertTrue(any(f"{self.root}/.liquid_profile_" in line for line in written))
     self.assertEqual(found["samples"], 24)
     self.assertEqual(found["sampled"], 24)
@@ -91,6 +92,35 @@ class ProfileTest(parameterized.TestCase):
         )
         profile(folder)
         self.assertEqual(run.call_args.args[2].formats, formats.split())
+
+  def test_the_disk_of_the_images_is_measured(self):
+    folder = photos.class_folders(self.root / "photos", per_class=1, classes=1)
+    (image,) = pathlib.Path(folder).rglob("*.png")
+    value = tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.read_bytes()]))
+    features = tf.train.Features(feature={"image/encoded": value})
+    record = tf.train.Example(features=features).SerializeToString()
+    for name in ("2/b", "1/a"):
+      (self.root / name).parent.mkdir()
+      with tf.io.TFRecordWriter(f"{self.root}/{name}.tfrecord") as writer:
+        writer.write(record)
+    with mock.patch("liquid_tf._profile.run.run", return_value={}) as run:
+      for source, beside in (
+        (folder, self.root),
+        (f"{self.root}/2/b.tfrecord", self.root / "2"),
+        (f"{self.root}/[12]/*.tfrecord", self.root / "1"),
+      ):
+        profile(source)
+        self.assertEqual(run.call_args.args[1], os.fspath(beside))
+
+  def test_what_has_no_place_needs_a_directory(self):
+    with self.assertRaisesRegex(
+      ValueError, r'must be given for "tfds:mnist": a folder'
+    ):
+      profile("tfds:mnist")
+    with self.assertRaisesRegex(
+      ConvertError, r"/\*.rec\"\) must be an existing folder"
+    ):
+      profile(f"{self.root}/*.rec")
 
   def test_a_model_is_timed_and_left_as_it_was(self):
     model = tf.keras.Sequential(
