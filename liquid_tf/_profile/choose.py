@@ -124,10 +124,10 @@ def verify(
   pipelines = {"single": Pipeline(setting, single.mix, "both")}
   if advised.mix != single.mix:
     pipelines["mix"] = Pipeline(setting, advised.mix, "both")
-  skipped = stock.why_not(manifest, list(manifest["formats"]))
+  skipped = stock.why_not(manifest)
+  name = None if skipped else stock.format_of(manifest["formats"])
   peer = None
-  if skipped is None:
-    name = next(n for n in stock.FORMATS if n in manifest["formats"])
+  if name is not None:
     peer = stock.Stock(
       manifest, name, files, setting.batch_size, setting.threads, setting.image
     )
@@ -147,7 +147,7 @@ def verify(
       noise.check(measure.describe(choice.mix), rates[key])
   return Verified(
     **rates,
-    stock_format=None if peer is None else name,
+    stock_format=name,
     stock_skipped=skipped,
     stock_bytes=0 if peer is None else peer.bytes,
   )

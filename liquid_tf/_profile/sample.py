@@ -15,7 +15,7 @@ from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.source import DEFAULT_SPLIT, Source
-from liquid_tf._profile import noise
+from liquid_tf._profile import noise, stock
 from liquid_tf._version import __version__
 
 # The sample grows by so many images until every format's mean size is known so well.
@@ -169,7 +169,9 @@ def _encode(subset: Subset, name: str, encoding: pipelines.Encoding, workers: in
 def images_to_write(encoded: Encoded, available: int) -> int:
   """How many images the small dataset has, each in every format."""
   pixels = float(np.mean(encoded.pixel_bytes))
-  each = sum(float(np.mean(sizes)) for sizes in encoded.stored_bytes.values())
+  size = {name: float(np.mean(sizes)) for name, sizes in encoded.stored_bytes.items()}
+  # Those of one format are written once more, as files for stock tf.data.
+  each = sum(size.values()) + size.get(stock.format_of(size), 0)
   wanted = int(np.clip(_PIXEL_BYTES / pixels, _LEAST_WRITTEN, _MOST_WRITTEN))
   # Half of it is enough to measure with.
   in_time = int(_MOST_WRITING_SECONDS / sum(encoded.seconds.values()))

@@ -4,6 +4,7 @@ import logging
 import os
 import pathlib
 import time
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -119,11 +120,16 @@ def _rest() -> None:
   )
 
 
-def why_not(manifest: Manifest, formats: list[str]) -> str | None:
+def format_of(formats: Collection[str]) -> str | None:
+  """Which of some formats its files have; None where it decodes none of them."""
+  return next((name for name in FORMATS if name in formats), None)
+
+
+def why_not(manifest: Manifest) -> str | None:
   """Why stock tf.data cannot be measured, or None where it can."""
   if manifest["features"]["image"]["dtype"] != "uint8":
     return "tf.io.decode_image gives 8 bits a channel, and these images have 16"
-  if not set(formats) & set(FORMATS):
+  if format_of(manifest["formats"]) is None:
     return f"none of the formats is one that it decodes: {', '.join(FORMATS)}"
   return None
 

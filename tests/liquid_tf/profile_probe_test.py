@@ -8,7 +8,7 @@ import tensorflow as tf
 from absl.testing import absltest
 
 from liquid_tf import manifest as manifests
-from liquid_tf._profile import probe, stock
+from liquid_tf._profile import probe, sample, stock
 
 
 class ProbeTest(absltest.TestCase):
@@ -44,6 +44,14 @@ class ProbeTest(absltest.TestCase):
       pipeline._settle()
       drawn = 4 * (pipeline._settled - len(list(batches)))
       self.assertEqual(least + drawn >= pipeline._settled, all_of_them)
+
+  def test_no_more_than_a_gigabyte_is_written_stock_files_included(self):
+    for name, copies in (("bmp", 3), ("webp", 2)):
+      stored = {name: [27_000_000] * 16, "raw": [27_000_000] * 16}
+      seconds = dict.fromkeys(stored, 0.01)
+      encoded = sample.Encoded(16, [27_000_000] * 16, stored, seconds)
+      written = copies * 27_000_000 * sample.images_to_write(encoded, 1000)
+      self.assertBetween(written, 0.8 * 10**9, 10**9)
 
   def test_stock_leaves_the_processors_to_the_next_run(self):
     manifest = manifests.load(self.path)
