@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _mix_control
+from liquid_tf import _budget, _mix_control
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert.plan import apportion
 from liquid_tf._fidelity import EpochDataset
@@ -205,4 +205,5 @@ def _machine(
     # As much of every format whatever the mix.
     share = float(kept.sum() / machine.samples)
     return dataclasses.replace(machine, cache_share=share)
-  return dataclasses.replace(machine, cache_bytes=float(kept @ np.array(stored)))
+  held = [_budget.resident_bytes(size, 1) for size in stored]
+  return dataclasses.replace(machine, cache_bytes=float(kept @ np.array(held)))

@@ -8,6 +8,8 @@ checksums and copies of loading, are on the processors.
 import dataclasses
 from collections.abc import Mapping
 
+from liquid_tf import _budget
+
 # Part of the processors that the framework and the training have for themselves.
 DEFAULT_RESERVE = 0.0
 
@@ -53,7 +55,8 @@ class Machine:
   Attributes:
     samples: images in the dataset.
     pixel_bytes: of a decoded image, on average.
-    cache_bytes: memory that lasts between epochs.
+    cache_bytes: memory that lasts between epochs; see `_budget.resident_bytes` for what
+      a record takes of it.
     cache_share: share of the dataset that memory holds, whatever its size; None where
       `cache_bytes` says how much that is.
     cache_as: "encoded", or "pixels" where that memory holds decoded images.
@@ -127,7 +130,8 @@ def hit_ratio(costs: Costs, machine: Machine, mix: Mix) -> float:
     return machine.cache_share
   pixels = machine.cache_as == "pixels"
   size = machine.pixel_bytes if pixels else mean_bytes(costs, mix)
-  return min(1.0, machine.cache_bytes / (machine.samples * size))
+  held = _budget.resident_bytes(size, 1)
+  return min(1.0, machine.cache_bytes / (machine.samples * held))
 
 
 def predict(costs: Costs, machine: Machine, mix: Mix) -> Prediction:

@@ -2,9 +2,9 @@
 
 Variables are the images per second of each format. With encoded bytes in memory, a
 cache of m bytes for each image of the dataset saves m bytes of reading for each image
-drawn, whatever the mix; so disk and memory are linear in them too. What is not is that
-nobody saves more than all, so a dataset that memory holds and one that it does not are
-two programmes.
+drawn, whatever the mix; so disk and memory are linear in them too, or nearly, since
+records take more in memory than their bytes. What is not is that nobody saves more than
+all, so a dataset that memory holds and one that it does not are two programmes.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ import itertools
 
 import numpy as np
 
+from liquid_tf import _budget
 from liquid_tf._profile import lp, model
 
 # Shares below this are rounding, or not worth a format of their own.
@@ -114,6 +115,7 @@ def _programmes(
   load = np.array([cost.load_seconds for cost in costs.values()])
   load_cpu = np.array([cost.load_cpu_seconds for cost in costs.values()])
   decode = np.array([cost.decode_seconds for cost in costs.values()])
+  held = np.array([_budget.resident_bytes(stored, 1) for stored in size])
   each = machine.cache_bytes / machine.samples
 
   common = []
@@ -127,8 +129,8 @@ def _programmes(
     cases = [(np.full(len(size), 1 - hits), [])]
   else:
     # Memory holds all of it, or else what it holds is not read.
-    cases = [(np.zeros(len(size)), [(size - each, 0.0)])]
-    cases.append((1 - each / size, [(each - size, 0.0)]))
+    cases = [(np.zeros(len(size)), [(held - each, 0.0)])]
+    cases.append((1 - each / held, [(each - held, 0.0)]))
   for resource in machine.resources.values():
     seconds = np.array([resource.seconds.get(name, 0.0) for name in costs])
     common.append((seconds * (1 - decoded), resource.share))

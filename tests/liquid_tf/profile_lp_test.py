@@ -1,11 +1,13 @@
 """The linear programme beside SciPy's, and the mixes that it finds beside all pairs."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import optimize
 
+from liquid_tf import _budget
 from liquid_tf._profile import lp, model, planner
 
 
@@ -21,6 +23,17 @@ _COSTS = {
   "jpeg": _cost(0.4e6, 0.4e6 / 2e8, 6e-3, 0.2e-3),
 }
 _MACHINE = model.Machine(samples=1000, pixel_bytes=3.1e6)
+
+
+def _best_of_pairs(costs, machine):
+  """Images per second of the fastest mix of one or two formats, in hundredths."""
+  best = 0
+  for one, other in itertools.combinations_with_replacement(costs, 2):
+    for part in range(101):
+      mix = model.shares({one: 100 - part, other: part} if one != other else {one: 1})
+      if planner.fits(costs, machine, mix):
+        best = max(best, model.predict(costs, machine, mix).throughput)
+  return best
 
 
 def _random_costs(random, count):
@@ -91,17 +104,30 @@ class BestMixTest(parameterized.TestCase):
   def test_as_good_as_all_pairs_at_steps_of_a_hundredth(self, changes):
     machine = dataclasses.replace(_MACHINE, **changes)
     found = planner.best_mix(_COSTS, machine)
-    best = 0
-    for one in _COSTS:
-      for other in _COSTS:
-        for part in range(101):
-          mix = model.shares(
-            {one: 100 - part, other: part} if one != other else {one: 1}
-          )
-          if planner.fits(_COSTS, machine, mix):
-            best = max(best, model.predict(_COSTS, machine, mix).throughput)
+    best = _best_of_pairs(_COSTS, machine)
     self.assertGreaterEqual(found.prediction.throughput, 0.99 * best)
     self.assertAlmostEqual(sum(found.mix.values()), 1)
+
+  @parameterized.parameters(2e5, 1e6, 2e6, 5e6)
+  def test_so_it_is_of_records_that_take_far_more_in_memory(self, cache_bytes):
+    costs = {
+      name: _cost(c.stored_bytes / 1000, c.load_seconds / 1000, c.decode_seconds / 1000)
+      for name, c in _COSTS.items()
+    }
+    machine = dataclasses.replace(_MACHINE, cache_bytes=cache_bytes)
+    found = planner.best_mix(costs, machine).prediction.throughput
+    self.assertGreaterEqual(found, 0.99 * _best_of_pairs(costs, machine))
+
+  @parameterized.parameters("encoded", "pixels")
+  def test_memory_holds_as_many_images_as_the_pipeline_keeps(self, cache_as):
+    samples, stored, pixels = 10_000, 2400, 12_288
+    size = pixels if cache_as == "pixels" else stored
+    machine = model.Machine(samples, pixels, samples * size, cache_as=cache_as)
+    hits = model.hit_ratio({"png": _cost(stored, 1e-4, 1e-4)}, machine, {"png": 1})
+    resident = _budget.resident_bytes(samples * size, samples)
+    (kept,) = _budget.cached_samples(samples * size, [samples], [resident], 0)
+    self.assertAlmostEqual(hits, kept / samples, delta=1e-3)
+    self.assertLess(hits, 0.95)
 
   def test_random_machines(self):
     random = np.random.default_rng(2)
