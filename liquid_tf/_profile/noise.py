@@ -16,9 +16,10 @@ MORE = 3
 # A median that is known no better than to this share of it is nothing to advise by.
 MOST_DOUBT = 0.2
 
-# A median's 95% interval reaches so many times the distance of the quartiles, over the
+# A median's interval reaches so many times the distance of the quartiles, over the
 # square root of the number of runs, to both sides. It is 1.96 standard errors, each
-# 1.253 standard deviations over that root, and of those the distance is 1.349.
+# 1.253 standard deviations over that root, and of those the distance is 1.349: 95% of
+# many normal values, 74% of 3.
 _REACH = 1.96 * 1.253 / 1.349
 
 
@@ -61,7 +62,10 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
 
 
 def doubt(values: Sequence[float]) -> float:
-  """Half of the median's 95% interval, as a share of the median."""
+  """Half of the median's interval, as a share of the median.
+
+  Of many values that is a 95% interval, of few one that holds less often.
+  """
   if len(values) < 2:
     return math.inf
   quartiles = statistics.quantiles(values, n=4, method="inclusive")

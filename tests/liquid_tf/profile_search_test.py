@@ -72,14 +72,16 @@ class NoiseTest(parameterized.TestCase):
     self.assertAlmostEqual(found.mean, 1.5)
     self.assertAlmostEqual(found.low, 1.5)
 
-  def test_more_runs_leave_less_doubt(self):
+  @parameterized.parameters((2, 0.58), (3, 0.74), (9, 0.85), (15, 0.90), (99, 0.94))
+  def test_doubt_of_few_runs_holds_less_often_than_of_many(self, count, expected):
     random = np.random.default_rng(0)
-    off, found = [], []
-    for _ in range(400):
-      values = random.normal(100, 10, 15).tolist()
-      found.append(noise.doubt(values))
-      off.append(abs(np.median(values) - 100) / 100 <= found[-1])
-    self.assertBetween(np.mean(off), 0.88, 0.97)
+    held = []
+    for _ in range(4000):
+      values = random.normal(100, 5, count).tolist()
+      held.append(abs(np.median(values) - 100) / 100 <= noise.doubt(values))
+    self.assertAlmostEqual(np.mean(held), expected, delta=0.03)
+
+  def test_more_runs_leave_less_doubt(self):
     self.assertLess(noise.doubt([9.0, 10, 11] * 16), noise.doubt([9.0, 10, 11]))
     self.assertEqual(noise.doubt([3.0]), math.inf)
 
