@@ -59,7 +59,9 @@ _EPOCHS = flags.DEFINE_integer(
 )
 _ROUNDS = flags.DEFINE_integer("rounds", 2, "processes of each kind, in turn", 1)
 _THREADS = flags.DEFINE_integer("threads", 0, "of tf.data; 0: one a processor", 0)
-_CACHE = flags.DEFINE_string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
+_CACHE = flags.DEFINE_string(
+  "cache", "auto", 'share ("30%"), bytes, 0, or "auto"; constancy: a share'
+)
 _MEMORY = flags.DEFINE_string("memory", "auto", 'whole budget: bytes, or "auto"')
 _DECODE = flags.DEFINE_enum(
   "decode", "cpu", ["cpu", "none"], "where images are decoded"

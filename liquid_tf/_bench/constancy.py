@@ -36,7 +36,7 @@ def bench(
   side: int,
   data: str | None,
   batch_size: int,
-  cache: int | str,
+  cache: str,
   epochs: int,
   mixes: Sequence[str] = MIXES,
   policies: Sequence[str] = POLICIES,
@@ -156,11 +156,12 @@ def measure(
   }
 
 
-def _share(cache: int | str) -> float:
-  try:
-    return _budget.cached_samples(cache, [10**6], [10**6], 0)[0] / 1e6
-  except ValueError:
-    raise ValueError(f'cache ({cache!r}) must be a share such as "30%"') from None
+def _share(cache: str) -> float:
+  # Bytes, and what "auto" makes of the memory, would not be the same to all policies.
+  if isinstance(cache, str) and cache.strip().endswith("%"):
+    with contextlib.suppress(ValueError):
+      return _budget.cached_samples(cache, [10**6], [10**6], 0)[0] / 1e6
+  raise ValueError(f'cache ({cache!r}) must be a share such as "30%"')
 
 
 def _spread(values: list[int]) -> dict[str, float]:

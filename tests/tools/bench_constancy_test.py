@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 from liquid_tf._bench import (
   constancy,
@@ -17,7 +17,7 @@ from liquid_tf._bench import (
 )
 
 
-class BenchConstancyTest(absltest.TestCase):
+class BenchConstancyTest(parameterized.TestCase):
   def test_measures_every_policy(self):
     # Beside the test, since /tmp may be memory.
     folder = os.environ.get("TEST_TMPDIR", os.getcwd())
@@ -75,16 +75,23 @@ class BenchConstancyTest(absltest.TestCase):
     # Small records have many aligned blocks beside them.
     self.assertLessEqual(row["bytes_deviation_in_samples"], 0.6)
 
-  def test_wrong_flags(self):
+  @parameterized.parameters("auto", "500000", 500000, 0, "1GiB", "101%", "%", "many")
+  def test_a_cache_that_is_no_share_is_refused(self, cache):
+    settings = {"side": 96, "data": None, "batch_size": 16, "epochs": 3}
+    root = self.create_tempdir().full_path
+    with self.assertRaisesRegex(ValueError, r"cache \(.*\) must be a share such as"):
+      constancy.bench(root, images=240, cache=cache, mixes=[], **settings)
+
+  def test_the_default_cache_is_no_share(self):
     done = subprocess.run(
-      [sys.executable, "-m", "tools.bench", "constancy", "--cache=many"],
+      [sys.executable, "-m", "tools.bench", "constancy"],
       env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
       capture_output=True,
       text=True,
       timeout=100,
     )
     self.assertEqual(done.returncode, 2, done.stderr)
-    self.assertIn("cache ('many') must be a share", done.stderr)
+    self.assertIn("cache ('auto') must be a share", done.stderr)
 
 
 class MemoryGroupTest(absltest.TestCase):
