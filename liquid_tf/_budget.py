@@ -3,6 +3,8 @@
 import dataclasses
 import re
 
+from liquid_tf import _free_memory
+
 _UNITS = {
   "": 1,
   "b": 1,
@@ -40,66 +42,10 @@ def parse_bytes(value: int | str, name: str) -> int:
   raise ValueError(f'{name} ({value!r}) must be bytes (8589934592, "8GiB") or "auto"')
 
 
-def free_memory() -> int:
-  """Bytes that this process may still take: the least of cgroup and machine."""
-  candidates = [_mem_available()]
-  for limit, usage in (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    (
-      "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-      "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
-    *_own_cgroups(),
-  ):
-    headroom = _headroom(limit, usage)
-    if headroom is not None:
-      candidates.append(headroom)
-  return max(0, min(candidates))
-
-
-def _mem_available() -> int:
-  with open("/proc/meminfo") as file:
-    for line in file:
-      if line.startswith("MemAvailable:"):
-        return int(line.split()[1]) * 1024
-  raise OSError("/proc/meminfo has no MemAvailable")
-
-
-def _own_cgroups() -> list[tuple[str, str]]:
-  """Limit and usage files of the cgroups, of version 1 and 2, that we are in."""
-  found = []
-  try:
-    with open("/proc/self/cgroup") as file:
-      for line in file:
-        _, controllers, path = line.rstrip("\n").split(":", 2)
-        if controllers == "":
-          base = "/sys/fs/cgroup" + path
-          found.append((base + "/memory.max", base + "/memory.current"))
-        elif "memory" in controllers.split(","):
-          base = "/sys/fs/cgroup/memory" + path
-          found.append(
-            (base + "/memory.limit_in_bytes", base + "/memory.usage_in_bytes")
-          )
-  except OSError:
-    pass  # No /proc: the machine's own figure is all there is.
-  return found
-
-
-def _headroom(limit_path: str, usage_path: str) -> int | None:
-  try:
-    with open(limit_path) as file:
-      limit = file.read().strip()
-    with open(usage_path) as file:
-      usage = int(file.read())
-  except (OSError, ValueError):
-    return None
-  return None if limit == "max" else int(limit) - usage
-
-
 def resolve_memory(memory: int | str) -> int:
   """Bytes of `memory=`; "auto" takes three quarters of what is free."""
   if memory == "auto":
-    return int(_AUTO_SHARE * free_memory())
+    return int(_AUTO_SHARE * _free_memory.free_memory())
   return parse_bytes(memory, "memory")
 
 

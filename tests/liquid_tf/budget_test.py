@@ -1,5 +1,6 @@
 """How a memory budget is read and divided, and that a run stays inside it."""
 
+import pathlib
 import shutil
 import tempfile
 
@@ -8,7 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _budget
+from liquid_tf import _budget, _free_memory
 
 _MIB = 1 << 20
 
@@ -26,7 +27,7 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
       _budget.parse_bytes(value, "memory")
 
   def test_auto_takes_a_part_of_what_is_free(self):
-    free = _budget.free_memory()
+    free = _free_memory.free_memory()
     self.assertBetween(_budget.resolve_memory("auto"), 0.5 * free, 0.9 * free)
 
   @parameterized.parameters(
@@ -36,6 +37,87 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
   def test_cached_samples(self, cache, wanted):
     found = _budget.cached_samples(cache, [100, 10], [1000, 2000], room=750)
     self.assertEqual(found, wanted)
+
+
+class FreeMemoryTest(parameterized.TestCase, tf.test.TestCase):
+  """Of a machine made of files, with 1,000 MiB available and cgroups of a version."""
+
+  _FILES = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+  }
+  _NO_LIMIT = {1: str((1 << 63) - 4096), 2: "max"}
+
+  def setUp(self):
+    super().setUp()
+    self._root = pathlib.Path(self.create_tempdir().full_path)
+    self._write("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:  1024000 kB\n")
+
+  def _write(self, name, text):
+    path = self._root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+  def _enter(self, version, path):
+    line = {1: f"4:cpu,memory:{path}", 2: f"0::{path}"}[version]
+    self._write("proc/self/cgroup", f"7:blkio:/\n{line}\n")
+
+  def _group(self, version, path, limit, usage, unused=None):
+    """A cgroup; numbers are MiB, and a `limit` of None is none."""
+    mount = {1: "sys/fs/cgroup/memory", 2: "sys/fs/cgroup"}[version] + path
+    limits, used, name = self._FILES[version]
+    limit = self._NO_LIMIT[version] if limit is None else limit * _MIB
+    self._write(f"{mount}/{limits}", f"{limit}\n")
+    self._write(f"{mount}/{used}", f"{usage * _MIB}\n")
+    if unused is not None:
+      stat = f"{name}_dirty 1\n{name} {unused * _MIB}\ntotal 1\n"
+      self._write(f"{mount}/memory.stat", stat)
+
+  def _free(self):
+    return _free_memory.free_memory(str(self._root)) / _MIB
+
+  def test_no_cgroup_limits_it(self):
+    self.assertEqual(self._free(), 1000)
+
+  @parameterized.parameters(1, 2)
+  def test_groups_without_a_limit_do_not_limit_it(self, version):
+    self._enter(version, "/a")
+    self._group(version, "", None, 5000)
+    self._group(version, "/a", None, 4000)
+    self.assertEqual(self._free(), 1000)
+
+  @parameterized.parameters(1, 2)
+  def test_unused_pages_of_files_are_free(self, version):
+    self._enter(version, "/a")
+    self._group(version, "/a", 400, 390, unused=300)
+    self.assertEqual(self._free(), 310)
+    self._group(version, "/a", 400, 390, unused=395)
+    self.assertEqual(self._free(), 400)
+
+  @parameterized.product(version=(1, 2), limited=("", "/a", "/a/b", "/a/b/c"))
+  def test_every_group_above_limits_it(self, version, limited):
+    self._enter(version, "/a/b/c")
+    for path in ("/a", "/a/b", "/a/b/c"):
+      self._group(version, path, None, 100)
+    self._group(version, limited, 400, 150)
+    self.assertEqual(self._free(), 250)
+
+  @parameterized.parameters(1, 2)
+  def test_other_groups_do_not_limit_it(self, version):
+    self._enter(version, "/a/b")
+    self._group(version, "/a/b/c", 10, 0)
+    self._group(version, "/a/c", 10, 0)
+    self.assertEqual(self._free(), 1000)
+
+  @parameterized.parameters(1, 2)
+  def test_in_a_container_the_topmost_group_is_its_own(self, version):
+    self._enter(version, "/pod/of/the/host")
+    self._group(version, "", 400, 150, unused=50)
+    self.assertEqual(self._free(), 300)
+
+  def test_a_group_above_its_limit_has_none(self):
+    self._group(2, "", 400, 401)
+    self.assertEqual(self._free(), 0)
 
 
 class DivisionTest(tf.test.TestCase):
