@@ -28,9 +28,10 @@ def bench(
   reader: str,
   say: Callable[[str], None],
 ) -> dict[str, Any]:
-  """Reads all records of each format in stored order: ours, fio, ours, fio.
+  """Reads each format's files in stored order: ours, fio, ours, fio.
 
-  Ours checks every record's CRC-32C; fio drops what it reads.
+  Both read those of the split that a training reads by default. Ours checks every
+  record's CRC-32C; fio drops what it reads.
 
   Args:
     path: a dataset directory.
@@ -42,8 +43,8 @@ def bench(
 
   Returns:
     `formats` {name: {bytes, ours, fio: MB/s, of each round; ratio: of the medians}},
-    where fio is installed, `block`, `depth`, `reader`, and `skipped`: why fio was
-    left out, or None.
+    where fio is installed, of those that the split has; `split`, `block`, `depth`,
+    `reader`, and `skipped`: why fio was left out, or None.
 
   Raises:
     ValueError: an argument is wrong.
@@ -51,15 +52,21 @@ def bench(
   """
   check(block, depth)
   manifest = manifests.load(path)
+  split = _sources.default_split(manifest)
+  files = {name: [] for name in manifest["formats"]}
+  for shard in manifest.shards:
+    if shard.split == split:
+      files[shard.format].append(manifest.path(shard.path))
   fio = shutil.which("fio")
   formats = {}
-  for name in manifest["formats"]:
-    files = [manifest.path(s.path) for s in manifest.shards if s.format == name]
-    entry = {"bytes": sum(map(os.path.getsize, files)), "ours": [], "fio": []}
+  for name, paths in files.items():
+    if not paths:
+      continue
+    entry = {"bytes": sum(map(os.path.getsize, paths)), "ours": [], "fio": []}
     for _ in range(rounds):
       entry["ours"].append(_ours(path, name, block, depth, reader))
       if fio is not None:
-        entry["fio"].append(fio_speed(fio, files, block, depth))
+        entry["fio"].append(fio_speed(fio, paths, block, depth))
     if fio is not None:
       ours, other = (statistics.median(entry[key]) for key in ("ours", "fio"))
       entry["ratio"] = ours / other
@@ -67,6 +74,7 @@ def bench(
     say(line(name, entry))
   return {
     "formats": formats,
+    "split": split,
     "block": block,
     "depth": depth,
     "reader": reader,
@@ -98,7 +106,7 @@ def line(name: str, entry: dict[str, Any]) -> str:
 
 
 def _ours(path: str, name: str, block: int, depth: int, reader: str) -> float:
-  """MB/s of one run through a source, all splits' records that it has."""
+  """MB/s of one run through a source, which has the default split."""
   source = _sources.format_dataset(
     path, name, threads=depth, lookahead_bytes=_READS_AHEAD * block, reader=reader
   )

@@ -6,12 +6,15 @@ import pathlib
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest
 from PIL import Image
 
 from liquid_tf import _photographs
+from liquid_tf import manifest as manifests
+from liquid_tf._bench import disk
 from liquid_tf.convert import convert
 
 
@@ -32,6 +35,7 @@ class BenchDiskTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     root = pathlib.Path(self.create_tempdir().full_path)
+    self.source = str(root / "source")
     folder = root / "source" / "class"
     folder.mkdir(parents=True)
     photograph = _photographs.wheel_photographs()["coffee"]
@@ -39,7 +43,7 @@ class BenchDiskTest(absltest.TestCase):
       crop = np.ascontiguousarray(photograph[i : i + 256, :256])
       Image.fromarray(crop).save(folder / f"{i}.png")
     self.dataset = str(root / "dataset")
-    convert(str(root / "source"), self.dataset, "png:1,raw:1", progress=False)
+    convert(self.source, self.dataset, "png:1,raw:1", progress=False)
 
   def test_reads_every_format(self):
     done = _run(f"--dataset={self.dataset}", "--rounds=1")
@@ -60,6 +64,24 @@ class BenchDiskTest(absltest.TestCase):
     self.assertEqual(result["skipped"], "fio is not installed")
     self.assertEqual(result["formats"]["png"]["fio"], [])
     self.assertIn("nothing to compare with: fio is not installed", done.stderr)
+
+  def test_fio_reads_the_split_that_ours_does(self):
+    path = os.path.join(self.create_tempdir().full_path, "dataset")
+    splits = {"test": 0.5, "train": 0.5}
+    convert(self.source, path, "raw", splits=splits, progress=False)
+    with (
+      mock.patch.object(shutil, "which", return_value="fio"),
+      mock.patch.object(disk, "fio_speed", return_value=1.0) as fio_speed,
+    ):
+      options = {"rounds": 1, "block": 1 << 17, "depth": 8, "reader": "auto"}
+      result = disk.bench(path, say=lambda text: None, **options)
+    manifest = manifests.load(path)
+    wanted = [s for s in manifest.shards if s.split == "train"]
+    self.assertLess(len(wanted), len(manifest.shards))
+    (call,) = fio_speed.call_args_list
+    self.assertEqual(call.args[1], [manifest.path(s.path) for s in wanted])
+    self.assertEqual(result["split"], "train")
+    self.assertEqual(result["formats"]["raw"]["bytes"], sum(s.bytes for s in wanted))
 
 
 if __name__ == "__main__":
