@@ -6,7 +6,7 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from liquid_tf._bench import disk, process
 
 # Of fio's speed, what reading is to reach, and of dd's, what writing is.
 PROMISED = {"read": 0.95, "write": 0.80}
-# More records than any file here has; tf.data loses what is above 31 bits.
-_ALL = (1 << 31) - 1
 
 
 def bench(
@@ -137,22 +135,6 @@ def _dd(dd: str, path: str, block: int) -> float:
   return os.path.getsize(path) / seconds / 1e6
 
 
-def _iterate(path: str, **options: Any) -> Iterator:
-  # Each record is made and dropped without a step through Python for it, which takes
-  # some 40 µs.
-  return iter(recordio.dataset(path, **options).skip(_ALL))
-
-
-def _run(iterator: Iterator) -> None:
-  """Reads to the end.
-
-  Raises:
-    RuntimeError: tf.data gave out a record, so it has not skipped all of them.
-  """
-  for _ in iterator:
-    raise RuntimeError(f"skip({_ALL}) left a record: use a smaller size")
-
-
 def _read(path: str, **options: Any) -> float:
   """MB/s of one run through the file.
 
@@ -160,9 +142,9 @@ def _read(path: str, **options: Any) -> float:
   end out, too. tf.data can wait for seconds when an iterator goes.
   """
   process.drop_from_page_cache(os.path.dirname(path))
-  iterator = _iterate(path, **options)
+  iterator = disk.iterate(recordio.dataset(path, **options))
   begin = time.perf_counter()
-  _run(iterator)
+  disk.run(iterator)
   return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6
 
 
@@ -172,6 +154,7 @@ def _read_parts(path: str, n: int, options: dict[str, Any]) -> float:
   iterators = []
   begin = time.perf_counter()
   for i in range(n):
-    iterators.append(_iterate(path, shard=(i, n), **options))
-    _run(iterators[-1])
+    part = recordio.dataset(path, shard=(i, n), **options)
+    iterators.append(disk.iterate(part))
+    disk.run(iterators[-1])
   return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6

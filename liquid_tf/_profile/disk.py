@@ -2,6 +2,8 @@
 
 import time
 
+import tensorflow as tf
+
 from liquid_tf import _sources
 from liquid_tf._bench import process
 
@@ -11,6 +13,12 @@ BLOCKS = (128 << 10, 512 << 10, 2 << 20, 8 << 20)
 _READS_AHEAD = 16
 _THREADS = 8
 _WARM_UP_SECONDS = 0.1
+
+# A step of Python's loop passes so many bytes of small records, lest the loop is what
+# is measured, and no more, since a slow disk would then be read for too long.
+_STEP_BYTES = 4 << 20
+# Most records of a source's element.
+_BLOCK_RECORDS = 64
 
 
 def sweep(path: str, format_name: str, seconds: float) -> dict[int, float] | None:
@@ -38,7 +46,7 @@ def _read(path: str, format_name: str, block: int, seconds: float) -> float | No
   source = _sources.format_dataset(
     path, format_name, threads=_THREADS, lookahead_bytes=_READS_AHEAD * block
   )
-  iterator = iter(source.repeat())
+  iterator = iter(_steps(source.repeat(), source.rows["length"].mean()))
   _draw(iterator, _WARM_UP_SECONDS)
   before = process.disk_bytes()
   spent = _draw(iterator, seconds)
@@ -46,6 +54,12 @@ def _read(path: str, format_name: str, block: int, seconds: float) -> float | No
   if before is None or after == before:
     return None
   return (after - before) / spent
+
+
+def _steps(blocks: tf.data.Dataset, record_bytes: float) -> tf.data.Dataset:
+  """One of so many elements that they have `_STEP_BYTES`; tf.data drops the others."""
+  count = max(1, int(_STEP_BYTES / (_BLOCK_RECORDS * record_bytes)))
+  return blocks.shard(count, count - 1)
 
 
 def _draw(iterator, seconds: float) -> float:

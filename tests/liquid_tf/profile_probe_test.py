@@ -8,7 +8,7 @@ import tensorflow as tf
 from absl.testing import absltest
 
 from liquid_tf import manifest as manifests
-from liquid_tf._profile import probe, sample, stock
+from liquid_tf._profile import disk, probe, sample, stock
 
 
 class ProbeTest(absltest.TestCase):
@@ -52,6 +52,19 @@ class ProbeTest(absltest.TestCase):
       encoded = sample.Encoded(16, [27_000_000] * 16, stored, seconds)
       written = copies * 27_000_000 * sample.images_to_write(encoded, 1000)
       self.assertBetween(written, 0.8 * 10**9, 10**9)
+
+  def test_the_disk_is_read_in_few_steps_of_python_where_images_are_small(self):
+    blocks = tf.data.Dataset.range(100)
+    for record_bytes, wanted in ((2048.0, [31, 63, 95]), (65536.0, list(range(100)))):
+      found = disk._steps(blocks, record_bytes).as_numpy_iterator()
+      self.assertEqual(list(found), wanted)
+
+  def test_the_disk_has_a_speed_at_every_size_or_none(self):
+    rates = disk.sweep(self.path, "raw", 0.05)
+    if rates is None:
+      self.skipTest("the kernel counts no reads of this file system")
+    self.assertEqual(list(rates), list(disk.BLOCKS))
+    self.assertGreater(min(rates.values()), 0)
 
   def test_stock_leaves_the_processors_to_the_next_run(self):
     manifest = manifests.load(self.path)

@@ -83,6 +83,11 @@ class BenchDiskTest(absltest.TestCase):
     self.assertEqual(result["split"], "train")
     self.assertEqual(result["formats"]["raw"]["bytes"], sum(s.bytes for s in wanted))
 
+  def test_no_record_comes_to_python(self):
+    with mock.patch.object(disk, "_ALL", 0):
+      with self.assertRaisesRegex(RuntimeError, r"skip\(0\) left an element"):
+        disk._ours(self.dataset, "raw", 1 << 20, 8, "auto")
+
 
 if __name__ == "__main__":
   absltest.main()
