@@ -17,7 +17,7 @@ from liquid_tf.manifest import Manifest
 
 DEFAULT_MAX_PIXELS = 1 << 28
 
-# Records in a block of a source by itself; the last one may have fewer.
+# Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
 
 _PLAIN = {
@@ -205,7 +205,7 @@ def decode_and_batch(
 
   Args:
     blocks: what `interleave` of `format_dataset`s gives; a `format_dataset` by
-      itself gives blocks of 64 records.
+      itself gives blocks of 64 records, or fewer that fill its look-ahead.
     features: None for the supervised tuple, (image, label) or (image, mask); a list
       of names for a dict. Names: "image" [n, h, w, c] uint8 or uint16; "label" int64
       [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the

@@ -1,7 +1,6 @@
 // Liquid>FormatDataset: reads one format's records ahead of their use.
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -177,15 +176,22 @@ class FormatDatasetOp::Dataset::Iterator
       return tensorflow::profiler::TraceMeEncode(
           "Liquid Records wait", {{"format", dataset()->arguments_.format}});
     });
-    LIQUID_RETURN_IF_ERROR(stream_->Next(kBlockRecords, records));
-    // An interleave takes what is there; by itself a source gives whole blocks,
-    // whatever the disk's pace is.
-    std::vector<RecordPtr> more = {nullptr};
-    while (!planned_ && !more.empty() && records->size() < kBlockRecords) {
+    if (planned_) return stream_->Next(kBlockRecords, records);
+    // An interleave takes what is there; by itself a source gives blocks that
+    // do not depend on the disk's pace.
+    auto left = static_cast<uint64_t>(
+        std::max<int64_t>(1, dataset()->arguments_.lookahead_bytes));
+    records->clear();
+    do {
+      std::vector<RecordPtr> more;
       LIQUID_RETURN_IF_ERROR(
-          stream_->Next(kBlockRecords - records->size(), &more));
-      std::move(more.begin(), more.end(), std::back_inserter(*records));
-    }
+          stream_->Next(kBlockRecords - records->size(), &more, left));
+      if (more.empty()) break;
+      for (RecordPtr& record : more) {
+        left -= std::min(left, record->row.length);
+        records->push_back(std::move(record));
+      }
+    } while (left > 0 && records->size() < kBlockRecords);
     return OkStatus();
   }
 

@@ -298,8 +298,10 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
   state->ready.notify_all();
 }
 
-Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records) {
+Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
+                          uint64_t most_bytes) {
   records->clear();
+  uint64_t bytes = 0;
   std::unique_lock<std::mutex> lock(state_->mu);
   const auto is_ready = [&] {
     return state_->cancelled || !state_->failed.ok() ||
@@ -314,10 +316,12 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records) {
   if (state_->cancelled) return Cancelled("reading was cancelled");
   LIQUID_RETURN_IF_ERROR(state_->failed);
   while (!state_->deliveries.empty() && state_->deliveries.front()->done &&
-         records->size() < most) {
+         records->size() < most && bytes < most_bytes) {
     Delivery* const job = state_->deliveries.front().get();
     records->push_back(std::move(job->records[job->taken++]));
-    state_->held_bytes -= records->back()->row.length;
+    const uint64_t length = records->back()->row.length;
+    state_->held_bytes -= length;
+    bytes += length;
     if (job->taken == job->records.size()) state_->deliveries.pop_front();
   }
   state_->work.notify_all();

@@ -46,10 +46,12 @@ class RecordStream {
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
 
-  // Waits for the next record and takes up to `most` that are ready. None are
-  // given at the end. Errors: Cancelled, and that of a mode other than kAuto
-  // which does not work here.
-  Status Next(size_t most, std::vector<RecordPtr>* records);
+  // Waits for the next record and takes up to `most` that are ready, the last
+  // one being that which makes them `most_bytes`. None are given at the end.
+  // Errors: Cancelled, and that of a mode other than kAuto which does not work
+  // here.
+  Status Next(size_t most, std::vector<RecordPtr>* records,
+              uint64_t most_bytes = UINT64_MAX);
   // Makes every Next return Cancelled.
   void Cancel();
   // Seconds that Next has waited.

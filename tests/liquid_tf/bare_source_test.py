@@ -62,11 +62,13 @@ class BareSourceTest(parameterized.TestCase, tf.test.TestCase):
       tf.train.Checkpoint(iterator=iterator).restore(prefix)
       next(iterator)
 
-  @parameterized.parameters(1, 1 << 30)
-  def test_blocks_are_whole_whatever_the_reads_are(self, lookahead):
+  @parameterized.parameters(
+    (1 << 30, 64), (20 * 1776, 20), (19 * 1776 + 1, 20), (1, 1), (0, 1)
+  )
+  def test_blocks_do_not_depend_on_the_reads(self, lookahead, size):
     source = liquid_tf.format_dataset(self.path, "raw", lookahead_bytes=lookahead)
     found = runs.ids(liquid_tf.decode_and_batch(source, features=["id"]))
-    self.assertEqual([len(block) for block in found], [64, 64, 64, 8])
+    self.assertEqual([len(block) for block in found[:-1]], [size] * (199 // size))
     self.assertEqual(runs.flat(found), self.stored)
 
   def test_every_good_sample_comes_once(self):
