@@ -159,6 +159,8 @@ def decoded(
 ) -> tf.data.Dataset:
   """A dataset whose elements lie on the GPU, its images decoded there.
 
+  It has the number of batches that `dataset` has.
+
   Args:
     dataset: of flat tuples; `STORED` are among its features.
     names: of their features.
@@ -200,4 +202,42 @@ def decoded(
   placed = started.with_options(quiet).apply(
     tf.data.experimental.copy_to_device(f"/{_DEVICE}")
   )
-  return placed.apply(prefetching_ops.map_on_gpu(end)).prefetch(1)
+  ended = placed.apply(prefetching_ops.map_on_gpu(end))
+  return _CountedDataset(ended, dataset).prefetch(1)
+
+
+class _CountedDataset(tf.data.Dataset):
+  """A dataset whose number of elements TensorFlow does not know, and another one does.
+
+  What comes from a GPU is of unknown cardinality. Keras then takes the batches of the
+  first epoch of a `fit` for those of every one, also where that was gone on with.
+
+  Args:
+    dataset: whose elements these are.
+    counted: has as many.
+  """
+
+  def __init__(self, dataset: tf.data.Dataset, counted: tf.data.Dataset):
+    self._dataset = dataset
+    self._counted = counted
+    super().__init__(dataset._variant_tensor)
+
+  def _inputs(self):
+    return [self._dataset]
+
+  @property
+  def element_spec(self):
+    return self._dataset.element_spec
+
+  def cardinality(self):
+    return self._counted.cardinality()
+
+  # All that can be put behind a dataset on a GPU.
+
+  def prefetch(self, buffer_size, name=None):
+    prefetched = self._dataset.prefetch(buffer_size, name)
+    return _CountedDataset(prefetched, self._counted)
+
+  def with_options(self, options, name=None):
+    changed = self._dataset.with_options(options, name)
+    return _CountedDataset(changed, self._counted)
