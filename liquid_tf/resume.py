@@ -35,7 +35,8 @@ class Resume(tf.keras.callbacks.Callback):
 
   Raises:
     ValueError: the dataset is not made from `liquid_tf.dataset`, or `save_freq` is
-      not at least 1.
+      not at least 1; in `fit`, where that does not know how many batches its dataset
+      has, and is to go on inside of an epoch.
   """
 
   def __init__(
@@ -90,6 +91,12 @@ class Resume(tf.keras.callbacks.Callback):
     self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy(), mixes)
     # A kill may come between an epoch's last batch and its end.
     epoch, step = divmod(trained, steps)
+    if step > 0 and self.params.get("steps") is None:
+      raise ValueError(
+        "the dataset of fit must have a known cardinality() to go on at batch "
+        f"{step} of an epoch: Keras would take what is left of it for the length of "
+        "every epoch"
+      )
     self._epoch.assign(epoch)
     self._step.assign(step)
     self._step_offset = self.step

@@ -240,6 +240,21 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     ids = [line[0] for line in _log(folder)]
     self.assertEqual(ids, [line[0] for line in self.wanted[: 2 * _STEPS]])
 
+  def test_inside_of_an_epoch_of_unknown_length_it_does_not_go_on(self):
+    folder = self.create_tempdir().full_path
+    dataset = _dataset(self.path)
+    filtered = dataset.filter(lambda images, numbers: tf.shape(images)[0] > 0)
+
+    def fit(*callbacks):
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      model = _model(folder)
+      model.fit(filtered, epochs=2, verbose=0, callbacks=[resume, *callbacks])
+
+    with self.assertRaises(_KilledError):
+      fit(_KillAt(7, whole_process=False))
+    with self.assertRaisesRegex(ValueError, "known cardinality.* batch 5 of an epoch"):
+      fit()
+
   def test_the_log_says_what_was_trained_on(self):
     self.assertLen(self.wanted, _EPOCHS * _STEPS)
     self.assertLen({pixels for _, pixels, _ in self.wanted}, _EPOCHS * _STEPS)
