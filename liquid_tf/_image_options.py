@@ -62,7 +62,12 @@ def _check_pair(value: Any, name: str, more: str = "") -> tuple[int, int] | None
   return height, width
 
 
-def _check_values(value: Any, name: str, positive: bool) -> tuple[float, ...] | None:
+def check_values(value: Any, name: str, positive: bool) -> tuple[float, ...] | None:
+  """One number, or some, as a tuple; None for None.
+
+  Raises:
+    ValueError: a value is none, infinite, or with `positive` not above 0.
+  """
   if value is None:
     return None
   try:
@@ -101,8 +106,8 @@ class ImageOptions:
       pair = _check_pair(self.crop, "crop", ", or a RandomResizedCrop")
       object.__setattr__(self, "crop", pair)
     object.__setattr__(self, "image_size", _check_pair(self.image_size, "image_size"))
-    object.__setattr__(self, "mean", _check_values(self.mean, "mean", False))
-    object.__setattr__(self, "std", _check_values(self.std, "std", True))
+    object.__setattr__(self, "mean", check_values(self.mean, "mean", False))
+    object.__setattr__(self, "std", check_values(self.std, "std", True))
     if self.dtype is not None:
       try:
         object.__setattr__(self, "dtype", tf.as_dtype(self.dtype))

@@ -25,6 +25,7 @@ import tensorflow as tf
 from liquid_tf import _gpu_batch
 from liquid_tf._gpu_layer import Decode
 from liquid_tf._image_ops import MAX_PIXELS
+from liquid_tf._image_options import check_values
 
 __all__ = ["Decode", "available", "decode", "problem"]
 
@@ -67,8 +68,8 @@ def available() -> bool:
   return problem() is None
 
 
-def _numbers(name: str, value: Any, channels: int) -> list[float]:
-  numbers = np.ravel(np.asarray(value, np.float32)).tolist()
+def _numbers(name: str, value: Any, usual: float, channels: int) -> tuple[float, ...]:
+  numbers = check_values(value, name, positive=name == "std") or (usual,)
   if len(numbers) not in (1, channels):
     raise ValueError(
       f"{name} ({value}) must be one number, or one for each of the {channels} channels"
@@ -115,7 +116,7 @@ def decode(
       `std`), or "bfloat16", rounded from float32.
     mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
       each channel.
-    std: by which they are divided then; likewise.
+    std: by which they are divided then; likewise, above 0.
     layout: "NHWC" or "NCHW".
     max_pixels: the largest height * width of a whole image that is decoded.
 
@@ -142,8 +143,8 @@ def decode(
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
   chosen = _result_dtype(dtype, stored, mean is not None or std is not None)
-  means = _numbers("mean", 0 if mean is None else mean, channels)
-  stds = _numbers("std", 1 if std is None else std, channels)
+  means = _numbers("mean", mean, 0, channels)
+  stds = _numbers("std", std, 1, channels)
   planar = layout == "NCHW"
   batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, planar, means, stds))
   shape = (n, channels, height, width) if planar else (n, height, width, channels)

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -46,7 +47,7 @@ const char* KernelType(DataType type) {
   }
 }
 
-absl::Status ReadChannels(const Tensor& values, const char* name,
+absl::Status ReadChannels(const Tensor& values, const char* name, bool positive,
                           uint32_t channels, float* out) {
   const int64_t n = values.NumElements();
   if (values.dims() != 1 || (n != 1 && n != channels)) {
@@ -57,6 +58,11 @@ absl::Status ReadChannels(const Tensor& values, const char* name,
   }
   for (uint32_t c = 0; c < channels; ++c) {
     out[c] = values.vec<float>()(n == 1 ? 0 : c);
+    if (!std::isfinite(out[c]) || (positive && out[c] <= 0)) {
+      return absl::InvalidArgumentError(
+          std::string(name) + " (" + std::to_string(out[c]) +
+          ") must be a number" + (positive ? " above 0" : ""));
+    }
   }
   return absl::OkStatus();
 }
@@ -126,10 +132,10 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     const ImageInfo& image = batch.image;
     L3DeviceOutput output = {image.height, image.width, image.channels,
                              planar_,      {},          {}};
-    TF_RETURN_IF_ERROR(
-        ReadChannels(context->input(3), "mean", image.channels, output.mean));
-    TF_RETURN_IF_ERROR(
-        ReadChannels(context->input(4), "std", image.channels, output.std));
+    TF_RETURN_IF_ERROR(ReadChannels(context->input(3), "mean", false,
+                                    image.channels, output.mean));
+    TF_RETURN_IF_ERROR(ReadChannels(context->input(4), "std", true,
+                                    image.channels, output.std));
     std::string kernel;
     TF_RETURN_IF_ERROR(FindKernel(image, &kernel));
     const int64_t n = static_cast<int64_t>(work->files.size());

@@ -57,7 +57,7 @@ contents: [n], the bytes of the files.
 windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
 samples: [n], numbers by which errors name the images, or [0].
 mean: [1] or [channels], subtracted from the stored values where dtype is floating.
-std: [1] or [channels], by which they are divided then.
+std: [1] or [channels], above 0, by which they are divided then.
 pixels: Scalar, for Liquid>L3DevicePixels on that GPU.
 dtype: Of the pixels: the stored one, or a floating one.
 planar: Whether channels come before rows.

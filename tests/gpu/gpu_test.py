@@ -159,6 +159,18 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       liquid_tf.gpu.decode([file], dtype="uint8", mean=1)
     with self.assertRaisesRegex(ValueError, r"mean \(\(1, 2\)\) must be one number"):
       liquid_tf.gpu.decode([file], mean=(1, 2))
+    for options, message in (
+      ({"std": 0}, r"std \(0\) must be a number above 0"),
+      ({"std": -1.5}, r"std \(-1.5\) must be a number above 0"),
+      (
+        {"std": (1, float("nan"), 1)},
+        r"std \(\(1, nan, 1\)\) must be a number above 0",
+      ),
+      ({"mean": float("inf")}, r"mean \(inf\) must be a number"),
+      ({"mean": "grey"}, r"mean \('grey'\) must be a number"),
+    ):
+      with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+        liquid_tf.gpu.decode([file], **options)
     with self.assertRaisesRegex(ValueError, r"layout \('CHWN'\)"):
       liquid_tf.gpu.decode([file], layout="CHWN")
 

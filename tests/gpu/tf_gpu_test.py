@@ -133,6 +133,12 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     for options, error, message in (
       ({"dtype": tf.uint16}, tf.errors.InvalidArgumentError, "dtype .*stored uint8"),
       ({"mean": (1, 2)}, tf.errors.InvalidArgumentError, "mean must have one element"),
+      ({"mean": (float("nan"),)}, tf.errors.InvalidArgumentError, "mean .nan. must be"),
+      (
+        {"std": (1, 0, 1)},
+        tf.errors.InvalidArgumentError,
+        "std .0.0*. must be .*above 0",
+      ),
       ({"max_pixels": 599}, tf.errors.ResourceExhaustedError, "image 0"),
       ({"windows": [(1, 0, 20, 30)]}, tf.errors.InvalidArgumentError, "window"),
       ({"samples": (1, 2)}, tf.errors.InvalidArgumentError, "samples must have"),
