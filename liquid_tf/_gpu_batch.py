@@ -7,6 +7,7 @@ each patch. ops/codecs/l3/l3_device.h has the layouts.
 import functools
 import pathlib
 import tempfile
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -107,13 +108,22 @@ def _folder() -> tempfile.TemporaryDirectory:
   return tempfile.TemporaryDirectory(prefix="liquid_tf_", ignore_cleanup_errors=True)
 
 
-@functools.cache
+_loading = threading.Lock()
+
+
 def module() -> Any:
-  """The kernels as a cupy.RawModule.
+  """The kernels as a cupy.RawModule, one for the process.
 
   Where the op library was built without a CUDA compiler, CuPy compiles them, once a
   machine, with the NVRTC that it has.
   """
+  # Two first calls at once would both write the file that CuPy reads.
+  with _loading:
+    return _module()
+
+
+@functools.cache
+def _module() -> Any:
   import cupy
 
   with tf.device("CPU"):

@@ -18,8 +18,8 @@ fake_gpu.install()
 class CheckTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    _gpu_batch.module.cache_clear()
-    self.addCleanup(_gpu_batch.module.cache_clear)
+    _gpu_batch._module.cache_clear()
+    self.addCleanup(_gpu_batch._module.cache_clear)
     self.enter_context(mock.patch.dict("os.environ"))
     self.enter_context(mock.patch.object(timing, "SIZES", {"HD": (90, 70)}))
     self.enter_context(mock.patch.object(timing, "PIXEL_BYTES", 1 << 18))

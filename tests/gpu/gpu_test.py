@@ -5,6 +5,8 @@ With LIQUID_TEST_GPU=1, the first is tested on this machine's GPU.
 
 import os
 import sys
+import time
+from concurrent import futures
 from unittest import mock
 
 import fake_cupy
@@ -24,8 +26,8 @@ _STD = (58.395, 57.12, 57.375)
 class GpuTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    _gpu_batch.module.cache_clear()
-    self.addCleanup(_gpu_batch.module.cache_clear)
+    _gpu_batch._module.cache_clear()
+    self.addCleanup(_gpu_batch._module.cache_clear)
     if os.environ.get("LIQUID_TEST_GPU") != "1":
       self.enter_context(fake_cupy.install())
 
@@ -130,6 +132,24 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     layout = _gpu_batch.output(plan, False, [0], [1])
     with self.assertRaisesRegex(tf.errors.DataLossError, "image 0: l3: patch 0"):
       _gpu_batch.DeviceBatch(plan, layout).check()
+
+  def test_first_batches_of_two_threads_load_the_kernels_once(self):
+    import cupy
+
+    made = []
+
+    def make(**how):
+      # As long as the other thread needs to get there.
+      time.sleep(0.2)
+      made.append(how)
+      return original(**how)
+
+    original = cupy.RawModule
+    self.enter_context(mock.patch.object(cupy, "RawModule", make))
+    with futures.ThreadPoolExecutor(2) as pool:
+      first, second = pool.map(lambda _: _gpu_batch.module(), range(2))
+    self.assertIs(first, second)
+    self.assertLen(made, 1)
 
   @parameterized.parameters("u8_u8_sequential", "u8_u8_unpack", "u8_u8_predict")
   def test_steps_of_the_ablation(self, kernel):
