@@ -29,9 +29,14 @@ bool Fits(const Tensor& tensor, DataType type, const TensorShape& shape) {
   return tensor.dim_size(0) >= shape.dim_size(0);
 }
 
+// TensorFlow waits for seconds for memory that is freed meanwhile, unless it is
+// told not to.
 absl::Status Allocate(const TfGpu& gpu, DataType type, const TensorShape& shape,
-                      Tensor* tensor) {
-  *tensor = Tensor(gpu.allocator, type, shape);
+                      bool may_wait, Tensor* tensor) {
+  const tensorflow::AllocationAttributes attributes(
+      /*retry_on_failure=*/may_wait, /*allocation_will_be_logged=*/false,
+      /*freed_by_func=*/nullptr);
+  *tensor = Tensor(gpu.allocator, type, shape, attributes);
   if (tensor->IsInitialized()) return absl::OkStatus();
   *tensor = Tensor();  // it had the shape, and no memory
   return absl::ResourceExhaustedError(
@@ -40,10 +45,42 @@ absl::Status Allocate(const TfGpu& gpu, DataType type, const TensorShape& shape,
       gpu.device->name() + ": make batches smaller");
 }
 
+absl::Status MakeLane(const TfGpu& gpu, std::unique_ptr<L3Lane>* lane) {
+  const CudaDriver* driver = nullptr;
+  TF_RETURN_IF_ERROR(ToTf(LoadCudaDriver(&driver)));
+  CuContext context = nullptr;
+  TF_RETURN_IF_ERROR(
+      ToTf(CudaStatus(*driver, driver->stream_context(gpu.compute, &context),
+                      "to find the context of TensorFlow's stream")));
+  return ToTf(L3Lane::Create(*driver, context, lane));
+}
+
+// Gives a slot memory for `staging` bytes and pixels of that type and shape,
+// where what it has does not do, and a lane where it has none.
+absl::Status Fit(const TfGpu& gpu, DataType type, const TensorShape& shape,
+                 size_t staging, bool may_wait, L3Slot* slot) {
+  const bool has_staging =
+      static_cast<size_t>(slot->staging.NumElements()) >= staging;
+  if (has_staging && Fits(slot->pixels, type, shape)) return absl::OkStatus();
+  // The old ones go first. Who had this memory before may still use it.
+  slot->pixels = Tensor();
+  if (!has_staging) {
+    slot->staging = Tensor();
+    TF_RETURN_IF_ERROR(
+        Allocate(gpu, tensorflow::DT_UINT8,
+                 TensorShape({static_cast<int64_t>(staging + staging / 8)}),
+                 may_wait, &slot->staging));
+  }
+  TF_RETURN_IF_ERROR(Allocate(gpu, type, shape, may_wait, &slot->pixels));
+  if (slot->lane == nullptr) TF_RETURN_IF_ERROR(MakeLane(gpu, &slot->lane));
+  return ToTf(slot->lane->WaitFor(gpu.compute));
+}
+
 }  // namespace
 
-absl::Status L3Slots::FindFree(const TfGpu& gpu, L3Slot** found) {
-  *found = nullptr;
+absl::Status L3Slots::FindFree(const TfGpu& gpu, L3Slot** found,
+                               L3Slot** just_freed) {
+  *found = *just_freed = nullptr;
   ++calls_;
   for (const auto& slot : slots_) {
     if (slot->is_decoding) continue;
@@ -52,8 +89,10 @@ absl::Status L3Slots::FindFree(const TfGpu& gpu, L3Slot** found) {
       slot->is_free = true;
       slot->freed = calls_;
     }
-    if (slot->is_free && slot->freed < calls_ &&
-        (*found == nullptr || slot->freed < (*found)->freed)) {
+    if (!slot->is_free) continue;
+    if (slot->freed == calls_) {
+      *just_freed = slot.get();
+    } else if (*found == nullptr || slot->freed < (*found)->freed) {
       *found = slot.get();
     }
   }
@@ -64,36 +103,24 @@ absl::Status L3Slots::Take(const TfGpu& gpu, DataType type,
                            const TensorShape& shape, size_t staging,
                            L3Slot** taken) {
   std::lock_guard<std::mutex> lock(mutex_);
-  L3Slot* slot = nullptr;
-  TF_RETURN_IF_ERROR(FindFree(gpu, &slot));
+  L3Slot *slot = nullptr, *just_freed = nullptr;
+  TF_RETURN_IF_ERROR(FindFree(gpu, &slot, &just_freed));
   if (slot == nullptr) {
-    const CudaDriver* driver = nullptr;
-    TF_RETURN_IF_ERROR(ToTf(LoadCudaDriver(&driver)));
-    CuContext context = nullptr;
-    TF_RETURN_IF_ERROR(
-        ToTf(CudaStatus(*driver, driver->stream_context(gpu.compute, &context),
-                        "to find the context of TensorFlow's stream")));
     auto made = std::make_unique<L3Slot>();
-    TF_RETURN_IF_ERROR(ToTf(L3Lane::Create(*driver, context, &made->lane)));
-    slot = made.get();
-    slots_.push_back(std::move(made));
+    const absl::Status fits =
+        Fit(gpu, type, shape, staging,
+            /*may_wait=*/just_freed == nullptr, made.get());
+    if (fits.ok()) {
+      slot = made.get();
+      slots_.push_back(std::move(made));
+    } else if (just_freed != nullptr) {
+      slot = just_freed;
+    } else {
+      return fits;
+    }
   }
   slot->is_free = false;
-  const bool has_staging =
-      static_cast<size_t>(slot->staging.NumElements()) >= staging;
-  if (!has_staging || !Fits(slot->pixels, type, shape)) {
-    // The old ones go first. Who had this memory before may still use it.
-    slot->pixels = Tensor();
-    if (!has_staging) {
-      slot->staging = Tensor();
-      TF_RETURN_IF_ERROR(
-          Allocate(gpu, tensorflow::DT_UINT8,
-                   TensorShape({static_cast<int64_t>(staging + staging / 8)}),
-                   &slot->staging));
-    }
-    TF_RETURN_IF_ERROR(Allocate(gpu, type, shape, &slot->pixels));
-    TF_RETURN_IF_ERROR(ToTf(slot->lane->WaitFor(gpu.compute)));
-  }
+  TF_RETURN_IF_ERROR(Fit(gpu, type, shape, staging, /*may_wait=*/true, slot));
   slot->is_decoding = true;
   *taken = slot;
   return absl::OkStatus();

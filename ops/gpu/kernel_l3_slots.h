@@ -31,7 +31,8 @@ struct L3Slot {
 // that has been free for a call or more waits for steps of the past only, and
 // not for the one that is running, beside which the batch is to be decoded:
 // such a slot is taken, and where there is none, a new one is made. There come
-// to be two more than batches are held.
+// to be two more than batches are held. Where the device has no memory for a
+// new one, the batch waits for the running step, in memory that is free now.
 class L3Slots {
  public:
   // Takes a slot for `staging` bytes and pixels of that type and shape. The
@@ -44,7 +45,9 @@ class L3Slots {
   void Return(L3Slot* slot);
 
  private:
-  absl::Status FindFree(const TfGpu& gpu, L3Slot** found);
+  // Finds the slot that has been free for longest, of those that were free at
+  // an earlier call, and one that this call found to be; nullptr for none.
+  absl::Status FindFree(const TfGpu& gpu, L3Slot** found, L3Slot** just_freed);
 
   std::mutex mutex_;
   uint64_t calls_ = 0;

@@ -112,13 +112,14 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 
 }  // namespace
 
-// For tests: settings ("devices", "capability", and results of functions:
-// "init", "module", "launch", "callback", "memory"), and how often what was
-// done.
+// For tests: settings ("devices", "capability", "full", and results of
+// functions: "init", "module", "launch", "callback", "memory"), and how often
+// what was done.
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
 }
+FAKE_API int fake_cuda_get(const char* name) { return Setting(name); }
 FAKE_API int fake_cuda_count(const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   return counts[name];

@@ -346,6 +346,30 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(decoded[0], self.image[None])
     self.assertAllEqual(third, self.image[None])
 
+  def test_where_no_memory_is_left_a_batch_waits_for_the_step(self):
+    decode, file = self._kernel(), tf.constant([self.file])
+    before = _DRIVER.count("streams")
+    held, freed = decode(file), decode(file)
+    del freed
+    decoded = []
+    thread = threading.Thread(target=lambda: decoded.append(decode(file)))
+    with _DRIVER.setting("full", 1):
+      with _DRIVER.busy():
+        # Its memory is free for the step that is running, and there is no other.
+        thread.start()
+        thread.join(0.5)
+        self.assertTrue(thread.is_alive())
+      thread.join()
+      self.assertAllEqual(decoded[0], self.image[None])
+      # Now there is none at all.
+      for _ in range(2):
+        with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "no room for"):
+          decode(file)
+    self.assertAllEqual(decode(file), self.image[None])
+    self.assertAllEqual(held, self.image[None])
+    # A place without memory was not kept.
+    self.assertEqual(_DRIVER.count("streams") - before, 3)
+
   def test_memory_is_used_again(self):
     decode = self._kernel()
     before = _DRIVER.count("streams")
