@@ -161,10 +161,10 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     };
     const Status started = slot.lane->Start(
         batch, fill, output, kernel, memory,
-        [this, context, work, workers, done](Status status) {
+        [this, context, work, workers, done](CuResult result) {
           // What follows may call the driver, which its own thread must not.
-          workers->Schedule([this, context, work, status, done] {
-            const absl::Status ended = End(context, status, work.get());
+          workers->Schedule([this, context, work, result, done] {
+            const absl::Status ended = End(context, result, work.get());
             slots_.Return(work->slot);
             if (!ended.ok()) context->SetStatus(ended);
             done();
@@ -189,8 +189,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
-  absl::Status End(OpKernelContext* context, const Status& status, Work* work) {
-    TF_RETURN_IF_ERROR(ToTf(status));
+  absl::Status End(OpKernelContext* context, CuResult result, Work* work) {
+    TF_RETURN_IF_ERROR(ToTf(work->slot->lane->Ended(result)));
     const L3DeviceBatch& batch = work->batch;
     TF_RETURN_IF_ERROR(ToTf(CheckL3Device(
         batch.tasks.data(), batch.origins.data(), work->slot->lane->results(),

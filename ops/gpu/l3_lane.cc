@@ -18,9 +18,8 @@ size_t Aligned(size_t size) {
 
 // Takes back what Start() gave, and tells.
 void Tell(CuStream /*stream*/, CuResult result, void* data) {
-  const std::unique_ptr<std::function<void(CuResult)>> told(
-      static_cast<std::function<void(CuResult)>*>(data));
-  (*told)(result);
+  const std::unique_ptr<L3Lane::Done> done(static_cast<L3Lane::Done*>(data));
+  (*done)(result);
 }
 
 }  // namespace
@@ -130,10 +129,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
   if (status.ok()) {
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.
-    auto told = std::make_unique<std::function<void(CuResult)>>(
-        [&driver, done = std::move(done)](CuResult result) {
-          done(CudaStatus(driver, result, "to decode a batch"));
-        });
+    auto told = std::make_unique<Done>(std::move(done));
     status =
         CudaStatus(driver, driver.stream_callback(stream, Tell, told.get(), 0),
                    "to be told of a batch");

@@ -32,9 +32,9 @@ struct L3LaneMemory {
 // under way.
 class L3Lane {
  public:
-  // What became of a batch, told on a thread of the driver, which must not call
-  // the driver from there.
-  using Done = std::function<void(Status)>;
+  // What the driver says of a batch, told on a thread of its own, which must
+  // not call it from there: Ended() is for another one.
+  using Done = std::function<void(CuResult)>;
   // Copies a batch's bytes to where they are wanted, as FillL3Device does.
   using Fill = std::function<void(uint8_t* bytes)>;
 
@@ -56,6 +56,11 @@ class L3Lane {
   Status Start(const L3DeviceBatch& batch, const Fill& fill,
                const L3DeviceOutput& output, const std::string& kernel,
                const L3LaneMemory& memory, Done done);
+
+  // What became of a batch, of what Done was told. Internal where it failed.
+  Status Ended(CuResult result) const {
+    return CudaStatus(driver_, result, "to decode a batch");
+  }
 
   // Of the batch that is done, for CheckL3Device; until the next one.
   const uint32_t* results() const {

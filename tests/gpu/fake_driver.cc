@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
               kNoDevice = 100, kInvalidImage = 200, kNotFound = 500,
-              kLaunchFailed = 719;
+              kLaunchFailed = 719, kNotPermitted = 800;
 
 class Stream {
  public:
@@ -91,6 +91,8 @@ auto& settings = *new std::map<std::string, int>{
 auto& counts = *new std::map<std::string, int>;
 Gate& gate = *new Gate;
 thread_local int pushed = 0;
+// There nothing may be called; nearly all of it begins with a context.
+thread_local bool is_in_callback = false;
 
 int Setting(const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -143,6 +145,7 @@ FAKE_API void fake_cuda_open_gate() {
 
 FAKE_API int cuInit(unsigned) { return Setting("init"); }
 FAKE_API int cuGetErrorName(int result, const char** name) {
+  if (is_in_callback) return kNotPermitted;
   *name = result == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
           : result == kNoDevice     ? "CUDA_ERROR_NO_DEVICE"
           : result == kInvalidImage ? "CUDA_ERROR_INVALID_IMAGE"
@@ -151,6 +154,7 @@ FAKE_API int cuGetErrorName(int result, const char** name) {
   return kSuccess;
 }
 FAKE_API int cuGetErrorString(int, const char** text) {
+  if (is_in_callback) return kNotPermitted;
   *text = "as the fake was told";
   return kSuccess;
 }
@@ -164,6 +168,7 @@ FAKE_API int cuDeviceGetAttribute(int* value, int attribute, int) {
   return kSuccess;
 }
 FAKE_API int cuCtxPushCurrent_v2(void*) {
+  if (is_in_callback) return kNotPermitted;
   ++pushed;
   return kSuccess;
 }
@@ -279,7 +284,11 @@ FAKE_API int cuStreamAddCallback(void* stream,
                                  void (*callback)(void*, int, void*),
                                  void* data, unsigned) {
   const int result = Setting("callback");
-  Of(stream)->Add([=] { callback(stream, result, data); });
+  Of(stream)->Add([=] {
+    is_in_callback = true;
+    callback(stream, result, data);
+    is_in_callback = false;
+  });
   return Current();
 }
 FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
