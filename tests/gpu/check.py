@@ -6,15 +6,18 @@ Through CuPy: every kernel's pixels are compared with the processors', whole and
 windows, of sound and of damaged files; then the kernels are timed with CUDA's events.
 Through a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu"
 are compared likewise; then a batch is timed by itself, and under a step. What one of
-them cannot do here is left out, and "skipped" says why. Exit code 1: a check failed, or
-there is nothing to check.
+them cannot do here is left out, and "skipped" says why; what ended one early is its
+"error", beside what it had found. Exit code 1: a check failed, one ended early, or there
+is nothing to check.
 """
 
+import contextlib
 import json
 import os
 import sys
+import traceback
 import unittest
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,41 +85,64 @@ def check(case: type[unittest.TestCase]) -> dict[str, Any]:
   }
 
 
-def with_cupy(photographs: Sequence[np.ndarray]) -> dict[str, Any]:
-  """Checks the kernels, and times them where they are right."""
+@contextlib.contextmanager
+def errors_noted(found: dict[str, Any]) -> Iterator[None]:
+  """Has what is raised become an "error" of `found`, which keeps what it has."""
+  try:
+    yield
+  except Exception:
+    traceback.print_exc()
+    found["error"] = traceback.format_exc()
+
+
+def with_cupy(found: dict[str, Any], photographs: Sequence[np.ndarray]) -> None:
+  """Checks the kernels, and times them where they are right; into `found`."""
+  import cupy
   import gpu_test
 
-  found = {"machine": cupy_machine(), "checks": check(gpu_test.GpuTest)}
-  if not found["checks"]["failed"]:
-    found.update(
-      timing.measure(photographs, timing.SIZES, timing.PIXEL_BYTES, _REPEATS.value)
-    )
-  return found
+  with errors_noted(found):
+    found["machine"] = cupy_machine()
+    found["checks"] = check(gpu_test.GpuTest)
+    if not found["checks"]["failed"]:
+      found.update(
+        timing.measure(photographs, timing.SIZES, timing.PIXEL_BYTES, _REPEATS.value)
+      )
+  # For TensorFlow.
+  cupy.get_default_memory_pool().free_all_blocks()
 
 
 def with_tensorflow(
-  photographs: Sequence[np.ndarray], pinned_gb_per_s: float | None
-) -> dict[str, Any]:
-  """Checks the ops, and times them where they are right."""
+  found: dict[str, Any],
+  photographs: Sequence[np.ndarray],
+  pinned_gb_per_s: float | None,
+) -> None:
+  """Checks the ops, and times them where they are right; into `found`."""
   import tf_gpu_test
 
-  found = {"checks": check(tf_gpu_test.TfGpuTest)}
-  if found["checks"]["failed"]:
-    return found
-  width, height = timing.SIZES[_BATCH_SIZE]
-  images = timing.scaled(photographs, width, height)
-  for version in ("l3 v1", "l3 v2"):
-    encoded = [timing.encode(image, version) for image in images]
-    files = [encoded[i % len(encoded)] for i in range(_BATCH)]
-    found[version] = tf_timing.measure(
-      files, (_BATCH, height, width, 3), _REPEATS.value, pinned_gb_per_s
-    )
-  return found
+  with errors_noted(found):
+    found["checks"] = check(tf_gpu_test.TfGpuTest)
+    if found["checks"]["failed"]:
+      return
+    width, height = timing.SIZES[_BATCH_SIZE]
+    images = timing.scaled(photographs, width, height)
+    for version in ("l3 v1", "l3 v2"):
+      encoded = [timing.encode(image, version) for image in images]
+      files = [encoded[i % len(encoded)] for i in range(_BATCH)]
+      found[version] = tf_timing.measure(
+        files, (_BATCH, height, width, 3), _REPEATS.value, pinned_gb_per_s
+      )
+
+
+def share_memory() -> None:
+  """Has TensorFlow take memory as it needs it, and leave the rest to CuPy."""
+  for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
 
 
 def main(argv: list[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f"unknown arguments: {' '.join(argv[1:])}")
+  share_memory()
   skipped = {"cupy": liquid_tf.gpu.problem(), "tensorflow": _gpu_tf.problem()}
   skipped = {name: problem for name, problem in skipped.items() if problem}
   if len(skipped) == 2:
@@ -134,18 +160,24 @@ def main(argv: list[str]) -> None:
   os.environ["LIQUID_TEST_GPU"] = "1"
   found = {"machine": machine(), "skipped": skipped}
   pinned = None
-  if "cupy" not in skipped:
-    found["cupy"] = with_cupy(photographs)
-    pinned = found["cupy"].get("pinned_gb_per_s")
-  if "tensorflow" not in skipped:
-    found["tensorflow"] = with_tensorflow(photographs, pinned)
-    if pinned is None:
-      skipped["copies of pinned memory"] = "these are timed through CuPy"
-  with open(_OUTPUT.value, "w") as file:
-    json.dump(found, file, indent=2)
+  try:
+    if "cupy" not in skipped:
+      part = found["cupy"] = {}
+      with_cupy(part, photographs)
+      pinned = part.get("pinned_gb_per_s")
+    if "tensorflow" not in skipped:
+      part = found["tensorflow"] = {}
+      with_tensorflow(part, photographs, pinned)
+      if pinned is None:
+        skipped["copies of pinned memory"] = "these are timed through CuPy"
+  finally:
+    with open(_OUTPUT.value, "w") as file:
+      json.dump(found, file, indent=2)
   failed = sum(len(part.get("checks", {}).get("failed", ())) for part in found.values())
-  if failed:
-    sys.exit(f"{failed} checks failed: see {_OUTPUT.value}.")
+  early = [name for name, part in found.items() if "error" in part]
+  if failed or early:
+    ended = f", and what ended early: {', '.join(early)}" if early else ""
+    sys.exit(f"{failed} checks failed{ended}: see {_OUTPUT.value}.")
 
 
 if __name__ == "__main__":

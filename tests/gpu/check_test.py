@@ -6,6 +6,8 @@ from unittest import mock
 import check
 import fake_cupy
 import fake_gpu
+import tensorflow as tf
+import tf_timing
 import timing
 from absl import flags
 from absl.testing import absltest, flagsaver, parameterized
@@ -24,6 +26,10 @@ class CheckTest(parameterized.TestCase):
     self.enter_context(mock.patch.object(timing, "SIZES", {"HD": (90, 70)}))
     self.enter_context(mock.patch.object(timing, "PIXEL_BYTES", 1 << 18))
     self.enter_context(mock.patch.object(check, "_BATCH", 3))
+    # Too late for the device of this process.
+    self.set_growth = self.enter_context(
+      mock.patch.object(tf.config.experimental, "set_memory_growth")
+    )
     self.output = self.create_tempfile().full_path
     self.enter_context(flagsaver.flagsaver(output=self.output, repeats=2))
 
@@ -82,6 +88,35 @@ class CheckTest(parameterized.TestCase):
     found = self._found()
     self.assertNotEmpty(found["cupy"]["checks"]["failed"])
     self.assertNotIn("kernels", found["cupy"])
+
+  def test_what_ends_the_timing_leaves_what_was_found(self):
+    def full(*_):
+      raise MemoryError("out of the GPU's memory")
+
+    full_gpu = mock.patch.object(timing, "measure", full)
+    full_step = mock.patch.object(tf_timing, "measure", full)
+    with fake_cupy.install(), full_gpu, full_step:
+      with self.assertRaisesRegex(SystemExit, "^0 .*ended early: cupy, tensorflow"):
+        check.main(["check"])
+    found = self._found()
+    for part in (found["cupy"], found["tensorflow"]):
+      self.assertIn("MemoryError: out of the GPU's memory", part["error"])
+      self.assertGreater(part["checks"]["ran"], 20)
+
+  def test_what_was_found_is_written_by_whoever_is_interrupted(self):
+    interrupted = mock.patch.object(timing, "measure", side_effect=KeyboardInterrupt)
+    with fake_cupy.install(), interrupted, self.assertRaises(KeyboardInterrupt):
+      check.main(["check"])
+    self.assertGreater(self._found()["cupy"]["checks"]["ran"], 20)
+
+  def test_memory_is_shared_before_tensorflow_begins(self):
+    without = mock.patch.object(_gpu_tf, "problem")
+    with fake_cupy.install(count=0), without as problem:
+      problem.side_effect = lambda: f"growth was set {self.set_growth.call_count} times"
+      with self.assertRaisesRegex(SystemExit, "growth was set 1 times"):
+        check.main(["check"])
+    gpus = tf.config.list_physical_devices("GPU")
+    self.assertEqual(self.set_growth.mock_calls, [mock.call(gpu, True) for gpu in gpus])
 
   def test_without_cupy(self):
     with fake_cupy.install(count=0):

@@ -96,6 +96,9 @@ def install(count: int = 1, capability: str = "90"):
   cupy.__version__ = "0"
   cupy.copyto = np.copyto
   cupy.empty = _empty
+  cupy.get_default_memory_pool = lambda: types.SimpleNamespace(
+    free_all_blocks=lambda: None
+  )
   cupy.RawModule = _RawModule
   cupy.cuda = types.SimpleNamespace(
     Device=lambda: types.SimpleNamespace(id=0, compute_capability=capability),
