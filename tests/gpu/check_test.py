@@ -49,6 +49,7 @@ class CheckTest(parameterized.TestCase):
     for version in ("l3 v1", "l3 v2"):
       timed = tensorflow[version]
       self.assertGreater(timed["decode_milliseconds"], 0)
+      self.assertEqual((timed["fed_steps"], timed["wrong_steps"]), (40, 0))
       self.assertEqual(timed["is_hidden"], timed["share"] <= 1.05)
       self.assertEqual(timed["beats_copy"], timed["of_pinned_copy"] >= 1.8)
 
@@ -89,7 +90,34 @@ class CheckTest(parameterized.TestCase):
     self.assertNotEmpty(found["cupy"]["checks"]["failed"])
     self.assertNotIn("kernels", found["cupy"])
 
+  def _without_checks(self):
+    """What is checked has tests of its own, which take long."""
+
+    def checked(case):
+      return {"ran": 30, "failed": {}}
+
+    self.enter_context(mock.patch.object(check, "check", checked))
+
+  def test_other_pixels_under_a_step_are_a_failure(self):
+    self._without_checks()
+    dataset = tf_timing._dataset
+
+    def wrong(stored, shape):
+      # One batch in the place of the other.
+      return dataset([stored[0], stored[0]], shape)
+
+    without = mock.patch.object(tf_timing, "_dataset", wrong)
+    with fake_cupy.install(count=0), without:
+      with self.assertRaisesRegex(SystemExit, "^2 checks failed"):
+        check.main(["check"])
+    failed = self._found()["tensorflow"]["checks"]["failed"]
+    self.assertEqual(
+      failed["pixels of l3 v2 under a step"], "20 of 40 steps ended with others"
+    )
+
   def test_what_ends_the_timing_leaves_what_was_found(self):
+    self._without_checks()
+
     def full(*_):
       raise MemoryError("out of the GPU's memory")
 
@@ -101,13 +129,14 @@ class CheckTest(parameterized.TestCase):
     found = self._found()
     for part in (found["cupy"], found["tensorflow"]):
       self.assertIn("MemoryError: out of the GPU's memory", part["error"])
-      self.assertGreater(part["checks"]["ran"], 20)
+      self.assertEqual(part["checks"]["ran"], 30)
 
   def test_what_was_found_is_written_by_whoever_is_interrupted(self):
+    self._without_checks()
     interrupted = mock.patch.object(timing, "measure", side_effect=KeyboardInterrupt)
     with fake_cupy.install(), interrupted, self.assertRaises(KeyboardInterrupt):
       check.main(["check"])
-    self.assertGreater(self._found()["cupy"]["checks"]["ran"], 20)
+    self.assertEqual(self._found()["cupy"]["checks"]["ran"], 30)
 
   def test_memory_is_shared_before_tensorflow_begins(self):
     without = mock.patch.object(_gpu_tf, "problem")

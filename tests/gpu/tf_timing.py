@@ -1,13 +1,18 @@
-"""How long L3 takes in TensorFlow on its GPU: by itself, and under a training step."""
+"""How long L3 takes in TensorFlow on its GPU: by itself, and under a training step.
 
+Under a step it is looked whether that has its batch's pixels to its end, too.
+"""
+
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _gpu_tf
+from liquid_tf import _gpu_tf, codecs
 from liquid_tf._image_options import ImageOptions
 
 # What the project wants of it.
@@ -19,16 +24,18 @@ _MAX_PIXELS = 1 << 28
 _STEP_OF_DECODE = 2.0
 
 
-def _dataset(files: Sequence[bytes], shape: Sequence[int]) -> tf.data.Dataset:
-  """The same batch again and again, decoded to `shape` on the GPU each time."""
-  n = len(files)
-  batch = (
-    tf.constant(files),
-    tf.zeros([n, 4], tf.int32),
-    tf.range(n, dtype=tf.int64),
+def _dataset(
+  batches: Sequence[Sequence[bytes]], shape: Sequence[int]
+) -> tf.data.Dataset:
+  """Batches in turn, again and again, decoded to `shape` on the GPU each time."""
+  count, n = len(batches), len(batches[0])
+  stored = (
+    tf.constant(batches),
+    tf.zeros([count, n, 4], tf.int32),
+    tf.reshape(tf.range(count * n, dtype=tf.int64), [count, n]),
   )
   return _gpu_tf.decoded(
-    tf.data.Dataset.from_tensors(batch).repeat(),
+    tf.data.Dataset.from_tensor_slices(stored).repeat(),
     _gpu_tf.STORED,
     ["image"],
     False,
@@ -39,13 +46,39 @@ def _dataset(files: Sequence[bytes], shape: Sequence[int]) -> tf.data.Dataset:
   )
 
 
+def _with_sums(
+  dataset: tf.data.Dataset, sums: Sequence[int]
+) -> Iterator[tuple[tf.Tensor, int]]:
+  """The batches of a dataset, each with the sum in whose turn it is."""
+  # Nothing here holds a batch that was given out, as zip does.
+  batches = iter(dataset)
+  for total in itertools.cycle(sums):
+    yield next(batches), total
+
+
+def _sum(files: Sequence[bytes]) -> int:
+  """The sum of a batch's pixels, as the processors decode them."""
+  with tf.device("CPU"):
+    pixels = codecs.decode_l3_batch(tf.constant(files), max_pixels=_MAX_PIXELS)
+  return int(pixels.numpy().sum(dtype=np.int64))
+
+
 @tf.function
-def _step(images: tf.Tensor, rounds: tf.Tensor) -> tf.Tensor:
-  """`rounds` element-wise passes over a batch, and a number that needs all of them."""
+def _step(images: tf.Tensor, rounds: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """`rounds` element-wise passes over a batch, then the sum of its pixels.
+
+  Returns:
+    A number that needs all passes; and the sum, of the pixels as they are after them.
+  """
   values = tf.cast(images, tf.float32)
   for _ in tf.range(rounds):
     values = values * 0.999 + 0.5
-  return values[0, 0, 0, 0]
+  with tf.control_dependencies([values]):
+    # In float64 whole numbers have one sum in any order. By images: it takes room.
+    total = tf.constant(0, tf.float64)
+    for i in tf.range(tf.shape(images)[0]):
+      total += tf.reduce_sum(tf.cast(images[i], tf.float64))
+  return values[0, 0, 0, 0], total
 
 
 def _seconds(work: Callable[[], tf.Tensor], steps: int) -> float:
@@ -57,7 +90,7 @@ def _seconds(work: Callable[[], tf.Tensor], steps: int) -> float:
   return (time.perf_counter() - begin) / steps
 
 
-def _seconds_alone(batches: Iterator[tf.Tensor], steps: int) -> float:
+def _seconds_alone(batches: Iterator, steps: int) -> float:
   """Seconds a batch, which is complete when it is there."""
   begin = time.perf_counter()
   for _ in range(steps):
@@ -70,14 +103,14 @@ def _rounds(resident: tf.Tensor, wanted: float, steps: int) -> int:
   rounds = 8
   while True:
     passes = tf.constant(rounds)
-    _seconds(lambda passes=passes: _step(resident, passes), 2)
-    if _seconds(lambda passes=passes: _step(resident, passes), steps) >= wanted:
+    _seconds(lambda passes=passes: _step(resident, passes)[0], 2)
+    if _seconds(lambda passes=passes: _step(resident, passes)[0], steps) >= wanted:
       return rounds
     rounds *= 2
 
 
 def measure(
-  files: Sequence[bytes],
+  stored: Sequence[Sequence[bytes]],
   shape: Sequence[int],
   repeats: int,
   pinned_gb_per_s: float | None,
@@ -85,7 +118,8 @@ def measure(
   """Times a batch by itself and under a step.
 
   Args:
-    files: of L3, of one size.
+    stored: batches of as many files of L3, of one size, whose pixels have different
+      sums. They are decoded in turn.
     shape: n, height, width and channels.
     repeats: rounds of each, one of this and one of that in turn.
     pinned_gb_per_s: what a copy from pinned memory to the GPU reaches; None where that
@@ -97,30 +131,40 @@ def measure(
     medians of a step fed from memory of the GPU ("resident") and from the dataset
     ("decoded"), and their "share", which is to be at most MOST_OF_STEP; and
     "of_pinned_copy", how many times as fast as copying raw pixels the decoding is,
-    which is to be LEAST_OF_COPY or more.
+    which is to be LEAST_OF_COPY or more. "wrong_steps" are those of the "fed_steps"
+    that did not have the pixels of their batch to their end, and must be 0: its memory
+    was used again too early.
   """
   steps = 20
-  batches = iter(_dataset(files, shape))
-  resident = next(batches)
+  batches = _with_sums(_dataset(stored, shape), [_sum(files) for files in stored])
+  resident, _ = next(batches)
   _seconds_alone(batches, 5)
   decode = statistics.median(_seconds_alone(batches, steps) for _ in range(repeats))
   rounds = tf.constant(_rounds(resident, _STEP_OF_DECODE * decode, 5))
+  sums, wrong = [], 0
 
   def fed() -> tf.Tensor:
-    return _step(next(batches), rounds)
+    images, wanted = next(batches)
+    number, found = _step(images, rounds)
+    sums.append((found, wanted))
+    return number
 
   times = {"resident": [], "decoded": []}
   for _ in range(repeats):
-    times["resident"].append(_seconds(lambda: _step(resident, rounds), steps))
+    times["resident"].append(_seconds(lambda: _step(resident, rounds)[0], steps))
     times["decoded"].append(_seconds(fed, steps))
+    wrong += sum(int(found) != wanted for found, wanted in sums)
+    sums.clear()
   medians = {name: statistics.median(found) * 1e3 for name, found in times.items()}
   found = {
-    "images": len(files),
-    "stored_bytes": sum(map(len, files)),
+    "images": len(stored[0]),
+    "stored_bytes": sum(map(len, stored[0])),
     "decode_milliseconds": decode * 1e3,
     "step_rounds": int(rounds),
     "step_milliseconds": medians,
     "share": medians["decoded"] / medians["resident"],
+    "fed_steps": repeats * steps,
+    "wrong_steps": wrong,
   }
   found["is_hidden"] = found["share"] <= MOST_OF_STEP
   if pinned_gb_per_s is not None:
