@@ -5,9 +5,16 @@ for a batch: patches by blocks of threads, pixels of a row by threads (L3, ECCV 
 4.4). `decode` works through CuPy, with any build of TensorFlow, and gives an array that
 every library takes by DLPack:
 
-    images = liquid_tf.gpu.decode(files, mean=127.5, std=127.5, layout="NCHW")
-    jax.dlpack.from_dlpack(images)
-    torch.from_dlpack(images)
+    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+      images = liquid_tf.gpu.decode(files, mean=127.5, std=127.5, layout="NCHW")
+    step(torch.from_dlpack(images))
+
+The stream is that of the step, since when the last reference to the images goes, CuPy
+may give their memory to the next batch, in the order of its own current stream alone.
+Who decodes on another stream keeps the images until the step that reads them has ended:
+
+    loss = step(jax.dlpack.from_dlpack(images))
+    jax.block_until_ready(loss)
 
 In a TensorFlow that has a GPU, `liquid_tf.dataset(..., decode="gpu")` decodes under the
 training step, and the layer `Decode` inside of it.
@@ -103,9 +110,11 @@ def decode(
 ) -> Any:
   """Decodes a batch of L3 and raw images, or a window of each, on the current GPU.
 
-  It runs on CuPy's current device and stream, and waits for that stream, so that
-  damage is told here. L3 of version 2 is checked against its checksums before it is
-  decoded. A window sends only the patches that it meets over the bus.
+  It runs on CuPy's current device and stream, and waits for that stream, so that damage
+  is told here. What reads the images on another stream must have ended when the last
+  reference to them goes, since CuPy uses their memory again without waiting for it. L3
+  of version 2 is checked against its checksums before it is decoded. A window sends
+  only the patches that it meets over the bus.
 
   Args:
     contents: string [n], the bytes of n files of L3, of either version, or raw. All
