@@ -122,7 +122,8 @@ def decode(
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None for
       all of each.
     dtype: the stored one (uint8 or uint16), "float32" (the default with `mean` or
-      `std`), or "bfloat16", rounded from float32.
+      `std`), or "bfloat16", rounded from float32. Most releases of CuPy give other
+      libraries these only as their bits, `images.view("int16")`.
     mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
       each channel.
     std: by which they are divided then; likewise, above 0.
