@@ -136,6 +136,23 @@ def _module() -> Any:
   return cupy.RawModule(path=str(path))
 
 
+def _kernel(name: str) -> Any:
+  """A kernel of the module, which the driver takes when it is first asked for one.
+
+  Raises:
+    RuntimeError: the driver does not take the kernels; the message says which would.
+  """
+  import cupy
+
+  try:
+    return module().get_function(f"liquid_l3_{name}")
+  except cupy.cuda.driver.CUDADriverError as error:
+    raise RuntimeError(
+      f"l3 on a GPU: the kernels cannot be loaded ({error}); a driver as new as the "
+      "CUDA that compiled them takes them"
+    ) from error
+
+
 class DeviceBatch:
   """A planned batch, in the memory of CuPy's current device.
 
@@ -174,9 +191,12 @@ class DeviceBatch:
       kernel: "u8_f32" and so on; l3_device.cu lists them.
       pixels: cupy array that takes the batch, of the kernel's type.
       blocks: of threads; None for one a task.
+
+    Raises:
+      RuntimeError: the driver is too old for the kernels.
     """
     count = len(self._plan.tasks)
-    module().get_function(f"liquid_l3_{kernel}")(
+    _kernel(kernel)(
       (blocks or count,),
       (self._plan.threads,),
       (

@@ -19,8 +19,8 @@ Who decodes on another stream keeps the images until the step that reads them ha
 In a TensorFlow that has a GPU, `liquid_tf.dataset(..., decode="gpu")` decodes under the
 training step, and the layer `Decode` inside of it.
 
-Both need a GPU of compute capability 7.5 (Turing) or later, and `decode` needs
-`cupy-cuda12x` or `cupy-cuda13x`.
+Both need a GPU of compute capability 7.5 (Turing) or later, with a driver as new as the
+CUDA that compiled the kernels, and `decode` needs `cupy-cuda12x` or `cupy-cuda13x`.
 """
 
 from collections.abc import Sequence
@@ -134,7 +134,8 @@ def decode(
     A cupy.ndarray [n, height, width, channels] or [n, channels, height, width].
 
   Raises:
-    RuntimeError: there is no GPU, or no CuPy; see `problem`.
+    RuntimeError: there is no GPU, or no CuPy, see `problem`; or the driver is older
+      than the CUDA that compiled the kernels.
     ValueError: `dtype`, `mean`, `std` or `layout` is wrong.
     tf.errors.DataLossError: an image is damaged; the message names it, the patch and
       the offset.

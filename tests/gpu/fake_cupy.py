@@ -39,6 +39,10 @@ class CUDARuntimeError(RuntimeError):
   pass
 
 
+class CUDADriverError(RuntimeError):
+  pass
+
+
 class _Event:
   """A moment of the host's clock: what is started here is done when it returns."""
 
@@ -103,6 +107,7 @@ def install(count: int = 1, capability: str = "90"):
   cupy.cuda = types.SimpleNamespace(
     Device=lambda: types.SimpleNamespace(id=0, compute_capability=capability),
     Event=_Event,
+    driver=types.SimpleNamespace(CUDADriverError=CUDADriverError),
     get_elapsed_time=lambda begin, end: (end.seconds - begin.seconds) * 1000,
     runtime=types.SimpleNamespace(
       CUDARuntimeError=CUDARuntimeError,

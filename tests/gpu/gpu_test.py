@@ -6,6 +6,7 @@ With LIQUID_TEST_GPU=1, the first is tested on this machine's GPU.
 import os
 import sys
 import time
+import types
 from concurrent import futures
 from unittest import mock
 
@@ -196,6 +197,17 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
+  def test_a_driver_that_is_older_than_the_kernels(self):
+    def refuse(name):
+      raise fake_cupy.CUDADriverError("CUDA_ERROR_INVALID_IMAGE: device kernel image")
+
+    module = types.SimpleNamespace(get_function=refuse)
+    file = encode(make_image(1, 20, 30), "v2")
+    with fake_cupy.install(), mock.patch.object(_gpu_batch, "module", lambda: module):
+      message = "loaded .CUDA_ERROR_INVALID_IMAGE.*a driver as new as the CUDA"
+      with self.assertRaisesRegex(RuntimeError, message):
+        liquid_tf.gpu.decode([file])
+
   def test_without_cupy(self):
     with mock.patch.dict(sys.modules, {"cupy": None}):
       self.assertFalse(liquid_tf.gpu.available())
