@@ -43,7 +43,8 @@ def make(
     How many were made.
 
   Raises:
-    ValueError: `data` has no image that can be decoded.
+    ValueError: `data` has no image that can be decoded, or is not given and `side` is
+      more than those photographs have.
   """
   if data is None:
     tasks = _windows(side, count, seed)
@@ -77,6 +78,9 @@ def _save(
 def _windows(side: int, count: int, seed: int) -> list[_Task]:
   random = np.random.default_rng(seed)
   photographs = list(_photographs.wheel_photographs().items())
+  most = min(min(pixels.shape[:2]) for _, pixels in photographs)
+  if side > most:
+    raise ValueError(f"side ({side}) must be at most {most}, or data must be given")
   tasks = []
   for i in range(count):
     name, pixels = photographs[i % len(photographs)]

@@ -82,6 +82,12 @@ class BenchConstancyTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, r"cache \(.*\) must be a share such as"):
       constancy.bench(root, images=240, cache=cache, mixes=[], **settings)
 
+  def test_photographs_that_come_along_have_a_largest_side(self):
+    settings = {"data": None, "batch_size": 1, "epochs": 3, "mixes": ["raw:1"]}
+    root = self.create_tempdir().full_path
+    with self.assertRaisesRegex(ValueError, r"side \(1024\) must be at most \d+, or "):
+      constancy.bench(root, images=2, side=1024, cache="30%", **settings)
+
   def test_the_default_cache_is_no_share(self):
     done = subprocess.run(
       [sys.executable, "-m", "tools.bench", "constancy"],
