@@ -74,9 +74,10 @@ def cupy_machine() -> dict[str, Any]:
   }
 
 
-def check(case: type[unittest.TestCase]) -> dict[str, Any]:
-  """Runs the tests of a class that a GPU can run, on it."""
-  suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+def check(*cases: type[unittest.TestCase]) -> dict[str, Any]:
+  """Runs the tests of classes that a GPU can run, on it."""
+  load = unittest.defaultTestLoader.loadTestsFromTestCase
+  suite = unittest.TestSuite(load(case) for case in cases)
   result = unittest.TextTestRunner(sys.stderr).run(suite)
   problems = result.failures + result.errors
   return {
@@ -117,10 +118,11 @@ def with_tensorflow(
   pinned_gb_per_s: float | None,
 ) -> None:
   """Checks the ops, and times them where they are right; into `found`."""
+  import tf_fit_test
   import tf_gpu_test
 
   with errors_noted(found):
-    found["checks"] = check(tf_gpu_test.TfGpuTest)
+    found["checks"] = check(tf_gpu_test.TfGpuTest, tf_fit_test.TfFitTest)
     if found["checks"]["failed"]:
       return
     width, height = timing.SIZES[_BATCH_SIZE]

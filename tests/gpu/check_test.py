@@ -93,7 +93,7 @@ class CheckTest(parameterized.TestCase):
   def _without_checks(self):
     """What is checked has tests of its own, which take long."""
 
-    def checked(case):
+    def checked(*cases):
       return {"ran": 30, "failed": {}}
 
     self.enter_context(mock.patch.object(check, "check", checked))

@@ -44,33 +44,6 @@ def _decode(files, windows=None, samples=(), **options):
   )
 
 
-class _KilledError(Exception):
-  """Stands for a kill."""
-
-
-class _NotingModel(tf.keras.Model):
-  """Trains nothing, and keeps the samples of each batch in a list."""
-
-  def __init__(self, kill_after=None):
-    super().__init__()
-    self.compile(optimizer="sgd", jit_compile=False)
-    self.built = True
-    self.seen = []
-    self._kill_after = kill_after
-
-  def train_step(self, data):
-    noted = tf.numpy_function(self._note, [data["id"], data["image"]], tf.float32)
-    return {"loss": tf.ensure_shape(noted, [])}
-
-  def _note(self, ids, images):
-    self.seen.append(ids.tolist())
-    return np.float32(images.mean())
-
-  def kill(self, batch, logs):
-    if len(self.seen) == self._kill_after:
-      raise _KilledError
-
-
 class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
   def assert_same_bits(self, found, expected):
     self.assertEqual(found.dtype, expected.dtype)
@@ -185,52 +158,6 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     for wanted, found in zip(on_cpu, on_gpu, strict=True):
       self.assertAllEqual(found["image"], wanted["image"])
       self.assertAllEqual(found["id"], wanted["id"])
-
-  def _batches_for_fit(self):
-    """A dataset of ten batches by its other options, and the ids of three epochs."""
-    path = runs.make(
-      self.create_tempdir().full_path, "l3:3,raw:1", sides=(40, 40), per_class=10
-    )
-    options = {"seed": 3, "features": ["id", "image"]}
-
-    def make(**more):
-      return liquid_tf.dataset(path, 4, **options, **more)
-
-    on_cpu = make()
-    return make, [runs.ids(on_cpu) for _ in range(3)]
-
-  def _fit(self, dataset, kill_after=None, epochs=3, callbacks=()):
-    model = _NotingModel(kill_after)
-    killer = tf.keras.callbacks.LambdaCallback(on_train_batch_end=model.kill)
-    try:
-      model.fit(dataset, epochs=epochs, verbose=0, callbacks=[*callbacks, killer])
-    except _KilledError:
-      self.assertLen(model.seen, kill_after)
-    return model.seen
-
-  def test_it_knows_how_many_batches_it_has(self):
-    make, ids = self._batches_for_fit()
-    dataset = make(decode="gpu")
-    self.assertLen(dataset, len(ids[0]))
-    self.assertLen(dataset.prefetch(2), len(ids[0]))
-    self.assertLen(dataset.with_options(tf.data.Options()), len(ids[0]))
-    self.assertLen(make(decode="gpu", drop_remainder=True, shard=(1, 3)), 3)
-    self.assertEqual(runs.ids(dataset.prefetch(2)), ids[0])
-
-  def test_fit_goes_on_after_a_kill_with_whole_epochs(self):
-    make, ids = self._batches_for_fit()
-    folder = self.create_tempdir().full_path
-    whole = runs.flat(ids)
-    for begin, kill_after in ((0, 14), (14, None)):
-      dataset = make(decode="gpu")
-      resume = liquid_tf.Resume(dataset, folder, save_freq=2)
-      seen = self._fit(dataset, kill_after, callbacks=[resume])
-      self.assertEqual(seen, whole[begin:][:kill_after])
-
-  def test_fit_from_a_step_goes_on_with_whole_epochs(self):
-    make, ids = self._batches_for_fit()
-    dataset = make(decode="gpu", initial_epoch=1, initial_step=4)
-    self.assertEqual(self._fit(dataset, epochs=2), runs.flat(ids)[14:])
 
   @parameterized.parameters(
     ({"batch_size": None}, r"batch_size \(None\)"),
