@@ -81,7 +81,7 @@ class BatchDecoder {
 
   // Makes the batch of a block: slots with their windows, and room for the
   // pixels. `costs` says of each slot about how long it takes to decode, as the
-  // bytes that could be copied meanwhile. Error: ResourceExhausted.
+  // bytes that could be copied meanwhile. Error: Unavailable.
   Status Prepare(std::shared_ptr<const RecordBlock> block, PendingBatch* batch,
                  std::vector<uint64_t>* costs) const;
   // Gives some slots their status and pixels; different slots in parallel.

@@ -16,10 +16,11 @@ namespace {
 constexpr size_t kMostBadDonors = 4;
 constexpr size_t kMostAhead = 32;
 
-// Whether the sample itself is at fault, in every run and on every machine.
-bool IsSampleAtFault(const Status& status) {
-  return status.code() != StatusCode::kUnavailable &&
-         status.code() != StatusCode::kCancelled;
+// Whether it is not the sample that is at fault, in every run and on every
+// machine.
+bool LacksMachine(const Slot& slot) {
+  return slot.status.code() == StatusCode::kUnavailable ||
+         slot.status.code() == StatusCode::kCancelled;
 }
 
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
@@ -27,6 +28,17 @@ bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 }  // namespace
 
 absl::Status BatchRepair::Repair(PendingBatch* batch) {
+  absl::flat_hash_set<int64_t> borrowed = borrowed_;
+  const size_t skipped = skipped_.size();
+  absl::Status status = RepairSlots(batch);
+  if (!status.ok()) {
+    borrowed_ = std::move(borrowed);
+    skipped_.resize(skipped);
+  }
+  return status;
+}
+
+absl::Status BatchRepair::RepairSlots(PendingBatch* batch) {
   MarkBorrowed(batch);
   for (size_t i = 0; i < batch->slots.size(); ++i) {
     Slot& slot = batch->slots[i];
@@ -34,9 +46,7 @@ absl::Status BatchRepair::Repair(PendingBatch* batch) {
     if (slot.taken) {
       borrowed_.erase(static_cast<int64_t>(slot.draw));
     } else {
-      if (!options_.skip || !IsSampleAtFault(slot.status)) {
-        return ToTf(slot.status);
-      }
+      if (!options_.skip || LacksMachine(slot)) return ToTf(slot.status);
       NoteSkipped(*batch, slot);
     }
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));
@@ -66,7 +76,10 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
        ++ahead) {
     PendingBatch* donor;
     TF_RETURN_IF_ERROR(queue_->Wait(ahead, &donor));
-    if (donor == nullptr) break;
+    if (donor == nullptr) {
+      TF_RETURN_IF_ERROR(queue_->input_status());
+      break;
+    }
     MarkBorrowed(donor);
     // One is left to fill the donor itself with.
     const auto usable =
@@ -79,6 +92,7 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
     for (size_t i = 0; i < donor->slots.size(); ++i) {
       const Slot& slot = donor->slots[i];
       if (slot.item->format != format) continue;
+      if (!slot.taken && LacksMachine(slot)) return ToTf(slot.status);
       bad |= IsBad(slot);
       if (!IsUsable(slot)) continue;
       borrowed_.insert(static_cast<int64_t>(slot.draw));
@@ -113,13 +127,17 @@ absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
   return absl::OkStatus();
 }
 
-// Before what was delivered, since a restored iterator has not seen that.
+// Preferred to what was delivered, since a restored iterator has not seen that.
 absl::Status BatchRepair::SpareFromLater() {
-  for (size_t ahead = 0; ahead < kMostBadDonors; ++ahead) {
+  const size_t most = spare_ == nullptr ? kMostAhead : kMostBadDonors;
+  for (size_t ahead = 0; ahead < most; ++ahead) {
     PendingBatch* later;
     TF_RETURN_IF_ERROR(queue_->Wait(ahead, &later));
-    if (later == nullptr) break;
+    if (later == nullptr) return queue_->input_status();
     MarkBorrowed(later);
+    for (const Slot& slot : later->slots) {
+      if (!slot.taken && LacksMachine(slot)) return ToTf(slot.status);
+    }
     const auto good =
         std::find_if(later->slots.begin(), later->slots.end(), IsUsable);
     if (good == later->slots.end()) continue;

@@ -32,7 +32,9 @@ class BatchRepair {
       : options_(options), queue_(queue) {}
 
   // Makes every slot of `batch` good; `batch` is no longer in the queue.
-  // Error: that of the first bad record, without `skip`; Cancelled.
+  // Error: that of the first bad record, without `skip`; what the machine
+  // lacks; Cancelled. The state is then as it was, since the batch is not
+  // delivered.
   absl::Status Repair(PendingBatch* batch);
   // Whether nothing of the epoch is left behind `batch`, as far as is known
   // without waiting.
@@ -45,6 +47,7 @@ class BatchRepair {
   std::vector<int64_t>& skipped() { return skipped_; }
 
  private:
+  absl::Status RepairSlots(PendingBatch* batch);
   absl::Status FillFromLater(PendingBatch* batch, size_t gap);
   absl::Status FillByRepeating(PendingBatch* batch);
   absl::Status SpareFromLater();

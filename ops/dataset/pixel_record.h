@@ -22,7 +22,7 @@ struct NamedImage {
 
 // A record like `record`, with its labels and Example, and with room for pixels
 // in place of the stored bytes; these are to be written where `pixels` says,
-// before the record is shared. Error: ResourceExhausted.
+// before the record is shared. Error: Unavailable.
 Status MakePixelRecord(const Record& record,
                        const std::vector<NamedImage>& images,
                        std::shared_ptr<Record>* made,

@@ -10,7 +10,7 @@
 
 namespace liquid {
 
-// Error: ResourceExhausted.
+// Error: Unavailable.
 Status PoolTensor(tensorflow::DataType dtype,
                   const tensorflow::TensorShape& shape,
                   tensorflow::Tensor* tensor);

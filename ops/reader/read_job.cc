@@ -129,6 +129,8 @@ void ReadJob::Complete(RecordSource* source) {
       record->memory.Reset();
     }
   }
+  // Records may wait for long, and so many files must not stay open.
+  file.reset();
 }
 
 }  // namespace liquid
