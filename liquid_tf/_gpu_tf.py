@@ -7,7 +7,7 @@ copy.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -38,6 +38,28 @@ def problem() -> str | None:
     'TensorFlow has no GPU (tf.config.list_logical_devices("GPU") is empty): install '
     "tensorflow[and-cuda] where nvidia-smi shows one"
   )
+
+
+class Totals(NamedTuple):
+  """What `start` has taken so far, in this process.
+
+  Attributes:
+    images: that were decoded.
+    copied_bytes: that crossed the bus for them.
+    copy_seconds: of the bus, by the GPU's clock; of batches at once, the sum.
+    decode_seconds: of the GPU's kernels, likewise.
+  """
+
+  images: int
+  copied_bytes: int
+  copy_seconds: float
+  decode_seconds: float
+
+
+def totals() -> Totals:
+  """What decoding on GPUs has taken so far."""
+  found = _ops.lib().liquid_l3_device_totals()
+  return Totals(*(value.numpy().item() for value in found))
 
 
 def start(

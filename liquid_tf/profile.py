@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from liquid_tf import _gpu_tf
 from liquid_tf._bench import evidence
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines, tfds
@@ -19,6 +20,8 @@ __all__ = ["Profile", "TooNoisyError", "profile"]
 # What is compared where nothing is named: of sources without loss, and of JPEG files.
 _LOSSLESS = ("png", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
+# What a GPU decodes.
+_ON_GPU = ("l3", "raw")
 _JPEG = (".jpg", ".jpeg")
 
 
@@ -129,6 +132,7 @@ def profile(
   training: tuple[Any, tuple[Any, ...]] | None = None,
   crop: tuple[int, int] | None = None,
   image_size: tuple[int, int] | None = None,
+  decode: str = "cpu",
   resources: Mapping[str, Mapping[str, float]] | None = None,
   image_feature: str | None = None,
   tfds_dir: str | os.PathLike | None = None,
@@ -173,8 +177,11 @@ def profile(
       Of a batch that has not `batch_size` images, the time is scaled to so many.
     crop: as `dataset` takes it.
     image_size: as `dataset` takes it.
-    resources: seconds that an image takes of something else, as a GPU or a bus, by its
-      name and by format: {"gpu": {"jpeg": .001}}. None is measured here.
+    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
+      are then the default: seconds of TensorFlow's first GPU and of the bus to it are
+      measured, as resources "gpu" and "bus".
+    resources: seconds that an image takes of something else, as of a network, by its
+      name and by format: {"net": {"jpeg": .001}}. These are not measured.
     image_feature: as `convert` takes it.
     tfds_dir: as `convert` takes it.
     channels: as `convert` takes it.
@@ -193,6 +200,8 @@ def profile(
     ValueError: an argument is wrong.
   """
   source = os.fspath(source)
+  if decode not in ("cpu", "gpu"):
+    raise ValueError(f'decode ({decode!r}) must be "cpu" or "gpu"')
   if strategy not in choose.STRATEGIES:
     raise ValueError(
       f"strategy ({strategy!r}) must be one of {', '.join(choose.STRATEGIES)}"
@@ -207,6 +216,7 @@ def profile(
     _check_number("space", space, 1, 1 << 62)
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
+  formats = _check_gpu(formats, image_size, resources) if decode == "gpu" else formats
   rows = None if training is None else step.rows(training[1])
   if strategy == "search" and cache == "auto":
     cache = 0
@@ -244,6 +254,7 @@ def profile(
     space=space,
     step_ms=step_ms,
     image={"crop": crop, "image_size": image_size},
+    decode=decode,
     resources={
       name: model.Resource(dict(used)) for name, used in (resources or {}).items()
     },
@@ -260,6 +271,25 @@ def profile(
 def _check_number(name: str, value: float, least: float, most: float) -> None:
   if not isinstance(value, (int, float)) or not least <= value <= most:
     raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
+
+
+def _check_gpu(
+  formats: Sequence[str] | None, image_size: Any, resources: Any
+) -> Sequence[str]:
+  """Checks what goes with decode="gpu"; the formats to compare."""
+  found = _gpu_tf.problem()
+  if found is not None:
+    raise ValueError(f'decode ("gpu") must be "cpu" here: {found}')
+  for name in formats or ():
+    if name not in _ON_GPU:
+      raise ValueError(
+        f'formats ("{name}") must be of {", ".join(_ON_GPU)} with decode="gpu"'
+      )
+  if image_size is not None:
+    raise ValueError(f'image_size ({image_size!r}) must be None with decode="gpu"')
+  for name in sorted({"gpu", "bus"} & set(resources or ())):
+    raise ValueError(f'resources ("{name}") must go, since decode="gpu" measures it')
+  return formats or _ON_GPU
 
 
 def _refuse(**given: Any) -> None:

@@ -48,6 +48,9 @@ _STEP_MS = flags.DEFINE_float(
 )
 _CROP = flags.DEFINE_list("crop", None, "HEIGHT,WIDTH of a window to decode")
 _IMAGE_SIZE = flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to")
+_DECODE = flags.DEFINE_enum(
+  "decode", "cpu", ["cpu", "gpu"], "where; gpu: l3 and raw on TensorFlow's first GPU"
+)
 _IMAGE_FEATURE = flags.DEFINE_string(
   "image_feature", None, "of an Example, that holds the image; image/encoded"
 )
@@ -114,6 +117,7 @@ def main(arguments: list[str]) -> int:
       step_ms=_STEP_MS.value,
       crop=crop,
       image_size=image_size,
+      decode=_DECODE.value,
       image_feature=_IMAGE_FEATURE.value,
       tfds_dir=_TFDS_DIR.value,
       channels=_CHANNELS.value,

@@ -9,7 +9,12 @@ from liquid_tf._profile.measure import describe
 # Where runs are further from what was predicted of them, the advice says so.
 _EXPECTED = 0.15
 
-_LIMITS = {"load": "the disk", "decode": "decoding"}
+_LIMITS = {
+  "load": "the disk",
+  "decode": "decoding",
+  "gpu": "the GPU",
+  "bus": "the bus to the GPU",
+}
 
 
 def what_if(

@@ -97,6 +97,12 @@ class Verified:
     return noise.ratio(self.mix, self.single) if self.mix else None
 
 
+def _may_be_as_fast(one: list[float], other: list[float]) -> bool:
+  """Whether runs in turn leave it open which of two is faster."""
+  found = noise.ratio(one, other)
+  return found.low <= 1 <= found.high
+
+
 def verify(
   setting: Setting,
   manifest: Manifest,
@@ -114,7 +120,8 @@ def verify(
     files: an empty directory for the files of stock tf.data.
     advised: what the advice will be.
     single: the best single format.
-    trials: rounds, at least 2; more where they disagree.
+    trials: rounds, at least 2; more where they disagree, or leave it open whether the
+      mix is faster.
     say: receives a line of progress.
 
   Raises:
@@ -139,9 +146,15 @@ def verify(
       if peer is not None:
         rates["stock"].append(peer.run(setting.seconds))
     worst = max(noise.doubt(rates[key]) for key in pipelines)
-    if worst <= noise.MOST_DOUBT or len(rates["single"]) >= noise.MORE * trials:
+    undecided = "mix" in pipelines and _may_be_as_fast(rates["mix"], rates["single"])
+    settled = worst <= noise.MOST_DOUBT and not undecided
+    if settled or len(rates["single"]) >= noise.MORE * trials:
       break
-    say(f"these medians are known to {worst:.0%} only: once more")
+    say(
+      f"these medians are known to {worst:.0%} only: once more"
+      if worst > noise.MOST_DOUBT
+      else "these runs do not tell the mix from the single format: once more"
+    )
   for key, choice in (("single", single), ("mix", advised)):
     if key in pipelines:
       noise.check(measure.describe(choice.mix), rates[key])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from liquid_tf._profile import model, noise, sample
+from liquid_tf._profile import devices, model, noise, sample
 from liquid_tf._profile.model import FormatCost, Mix
 from liquid_tf._profile.probe import Pipeline, Run, Setting
 from liquid_tf._profile.search import Rates
@@ -71,6 +71,7 @@ def costs(
   Raises:
     TooNoisyError: the runs of one of them disagree too much.
   """
+  on_gpu = setting.decode == "gpu"
   result, everything = {}, {}
   for name in encoded.stored_bytes:
     (runs,) = stages(setting, [{name: 1}], _STAGES, trials)
@@ -81,12 +82,21 @@ def costs(
       stored_bytes=float(np.mean(encoded.stored_bytes[name])),
       load_seconds=1 / load,
       load_cpu_seconds=_cpu(runs["load"]) / setting.threads,
-      decode_seconds=1 / decode,
+      # Where the GPU decodes, it may be the limit, and what the processors do is less.
+      decode_seconds=_cpu(runs["decode"]) / setting.threads if on_gpu else 1 / decode,
       encode_seconds=encoded.seconds[name],
       lossless=lossless[name],
+      devices=devices.seconds(setting, name, trials) if on_gpu else {},
     )
     everything[name] = runs
-    say(f"{name}: loads {load:.0f} images/s, decodes {decode:.0f}")
+    taken = ", ".join(
+      f"{device} {1e3 * seconds:.3f} ms"
+      for device, seconds in result[name].devices.items()
+    )
+    say(
+      f"{name}: loads {load:.0f} images/s, decodes {decode:.0f}"
+      + (f"; an image takes {taken}" if taken else "")
+    )
   return result, everything
 
 

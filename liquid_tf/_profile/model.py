@@ -25,6 +25,7 @@ class FormatCost:
     decode_seconds: of all processors together, at full concurrency.
     encode_seconds: of all processors together, to convert it.
     lossless: whether every image decodes to its source's pixels.
+    devices: measured seconds of what else decoding takes, by name: "gpu" and "bus".
   """
 
   stored_bytes: float
@@ -33,6 +34,7 @@ class FormatCost:
   decode_seconds: float
   encode_seconds: float
   lossless: bool
+  devices: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Machine:
     processors: times the processors that were measured.
     reserve: share of the processors that is left to the framework, 0 to 1.
     space_bytes: room for the dataset; None for no limit.
-    resources: others, by name.
+    resources: others that are given, by name; see `others` for those measured.
   """
 
   samples: int
@@ -82,7 +84,7 @@ class Machine:
 
   @property
   def of_runs(self) -> "Machine":
-    """What runs have: every processor, no cache, and nothing else to wait for."""
+    """What runs have: every processor, no cache, and nothing that was only given."""
     return dataclasses.replace(
       self, cache_bytes=0, cache_share=None, reserve=0, resources={}
     )
@@ -119,6 +121,16 @@ def shares(mix: Mix) -> dict[str, float]:
   return {name: weight / total for name, weight in mix.items() if weight}
 
 
+def others(costs: Costs, machine: Machine) -> dict[str, Resource]:
+  """What decoding takes beside the processors: what was measured, and what is given."""
+  measured: dict[str, dict[str, float]] = {}
+  for name, cost in costs.items():
+    for device, seconds in cost.devices.items():
+      measured.setdefault(device, {})[name] = seconds
+  found = {device: Resource(seconds) for device, seconds in measured.items()}
+  return found | dict(machine.resources)
+
+
 def mean_bytes(costs: Costs, mix: Mix) -> float:
   """Stored bytes of an image of a mix, on average."""
   return sum(share * costs[name].stored_bytes for name, share in shares(mix).items())
@@ -153,20 +165,20 @@ def predict(costs: Costs, machine: Machine, mix: Mix) -> Prediction:
     "load": _rate(load, machine.disk),
     "decode": _rate(decode, machine.processors * (1 - machine.reserve)),
   }
-  others = {
+  allowed = {
     key: _rate(
       sum(s * resource.seconds.get(name, 0) for name, s in parts.items())
       * (1 - decoded),
       resource.share,
     )
-    for key, resource in machine.resources.items()
+    for key, resource in others(costs, machine).items()
   }
-  limit = min(rates | others, key=(rates | others).__getitem__)
+  limit = min(rates | allowed, key=(rates | allowed).__getitem__)
   return Prediction(
     load=rates["load"],
     decode=rates["decode"],
-    others=others,
-    throughput=(rates | others)[limit],
+    others=allowed,
+    throughput=(rates | allowed)[limit],
     hit_ratio=hits,
     limit=limit,
   )

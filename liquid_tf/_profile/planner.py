@@ -131,7 +131,7 @@ def _programmes(
     # Memory holds all of it, or else what it holds is not read.
     cases = [(np.zeros(len(size)), [(held - each, 0.0)])]
     cases.append((1 - each / held, [(each - held, 0.0)]))
-  for resource in machine.resources.values():
+  for resource in model.others(costs, machine).values():
     seconds = np.array([resource.seconds.get(name, 0.0) for name in costs])
     common.append((seconds * (1 - decoded), resource.share))
 

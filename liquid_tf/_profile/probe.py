@@ -8,10 +8,12 @@ from typing import Any
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import _budget
+from liquid_tf import _budget, _gpu_tf
 from liquid_tf import manifest as manifests
 from liquid_tf._bench import epochs, process
 from liquid_tf._convert.mix import TARGETS
+from liquid_tf._decode import DEFAULT_MAX_PIXELS
+from liquid_tf._image_options import ImageOptions
 from liquid_tf._profile.model import Mix
 
 # The memory that nothing exceeds: the decode stage wants all of the sample in it.
@@ -40,6 +42,7 @@ class Setting:
     memory: budget of a pipeline in bytes.
     seconds: that a run lasts at least.
     image: of `liquid_tf.dataset`: what becomes of an image.
+    decode: "cpu" or "gpu", as `liquid_tf.dataset` takes it.
   """
 
   short: str
@@ -49,6 +52,7 @@ class Setting:
   memory: int
   seconds: float
   image: dict[str, Any]
+  decode: str = "cpu"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Pipeline:
     decode = stage == "decode"
     mix = {TARGETS[name][0]: weight for name, weight in mix.items()}
     self._settled = 0 if decode else _settled(setting, mix)
+    on_gpu = setting.decode == "gpu" and stage != "load"
     image = {} if stage == "load" else setting.image
     self._setting = setting
     self._stage = stage
@@ -93,8 +98,8 @@ class Pipeline:
       shuffle=False,
       cache="100%" if decode else 0,
       memory=_UNBOUNDED if decode else setting.memory,
-      features=["image"],
-      decode="none" if stage == "load" else "cpu",
+      features=list(_gpu_tf.STORED) if on_gpu else ["image"],
+      decode="none" if stage == "load" or on_gpu else "cpu",
       lookahead=_LOOKAHEAD,
       parallelism=setting.threads,
       **image,
@@ -103,13 +108,16 @@ class Pipeline:
     self._epoch = int(dataset.cardinality())
     options = tf.data.Options()
     options.autotune.enabled = False
-    self._dataset = epochs.with_threads(dataset, setting.threads).with_options(options)
+    dataset = epochs.with_threads(dataset.repeat(), setting.threads)
+    self._dataset = dataset.with_options(options)
+    if on_gpu:
+      self._dataset = _decoded_on_gpu(self._dataset, setting)
     self._iterator = None
 
   def run(self) -> Run:
     """Draws batches for the setting's seconds; the first ones do not count."""
     if self._iterator is None or self._stage != "decode":
-      self._iterator = iter(self._dataset.repeat())
+      self._iterator = iter(self._dataset)
       if self._stage == "decode":
         self._skip(self._epoch)
     self._skip(_WARM_UP)
@@ -146,6 +154,30 @@ class Pipeline:
   def _skip(self, batches: int) -> None:
     for _ in range(batches):
       next(self._iterator)
+
+
+def image_spec(setting: Setting) -> tf.TensorSpec:
+  """Shape [None, height, width, channels] and type of batches; unknown where ragged."""
+  dataset = liquid_tf.dataset(
+    setting.short, setting.batch_size, features=["image"], **setting.image
+  )
+  return dataset.element_spec["image"]
+
+
+def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Dataset:
+  """What `liquid_tf.dataset(decode="gpu")` makes of stored batches, repeated too."""
+  spec = image_spec(setting)
+  stored = dataset.map(lambda batch: tuple(batch[name] for name in _gpu_tf.STORED))
+  return _gpu_tf.decoded(
+    stored,
+    _gpu_tf.STORED,
+    ["image"],
+    True,
+    ImageOptions(None, None, False, None, None, None, "NHWC", False),
+    spec.dtype,
+    spec.shape.as_list(),
+    DEFAULT_MAX_PIXELS,
+  )
 
 
 def _settled(setting: Setting, mix: Mix) -> int:

@@ -81,6 +81,8 @@ def _training(data: dict[str, Any]) -> str:
 
 def _formats(data: dict[str, Any]) -> str:
   rows = []
+  # None in files that were written before GPUs were measured.
+  devices = list(next(iter(data["formats"].values())).get("devices", {}))
   for name, entry in data["formats"].items():
     rows.append(
       [
@@ -90,12 +92,14 @@ def _formats(data: dict[str, Any]) -> str:
         f"{entry['load']:.0f}",
         f"{entry['decode']:.0f}",
         f"{1000 * entry['decode_cpu_seconds']:.2f}",
+        *(f"{1000 * entry['devices'][device]:.3f}" for device in devices),
         f"{entry['predicted']:.0f}",
         _size(entry["dataset_bytes"]),
         "yes" if entry["lossless"] else "no",
       ]
     )
   head = ["format", "an image", "of raw", "loads /s", "decodes /s", "CPU ms an image"]
+  head += [f"{device} ms an image" for device in devices]
   return _table([*head, "predicted /s", "the dataset", "lossless"], rows)
 
 

@@ -101,6 +101,7 @@ def build(
       "seconds": options.seconds,
       "reserve": options.reserve,
       "image": setting.image,
+      "decode": setting.decode,
       "encoding": dataclasses.asdict(options.encoding),
     },
     "written_bytes": written,
@@ -130,6 +131,7 @@ def _format(
     "dataset_bytes": cost.stored_bytes * machine.samples,
     "predicted": model.predict(costs, machine, {name: 1}).throughput,
     "lossless": cost.lossless,
+    "devices": dict(cost.devices),
   }
 
 

@@ -55,6 +55,7 @@ class Options:
   space: int | None
   step_ms: float | None
   image: dict[str, Any]
+  decode: str
   resources: dict[str, model.Resource]
   encoding: pipelines.Encoding
   seed: int
@@ -113,6 +114,10 @@ def _setting(
   image = dict(options.image)
   sizes_differ = None in manifest["features"]["image"]["shape"]
   if sizes_differ and not image.get("crop") and not image.get("image_size"):
+    if options.decode == "gpu":
+      raise ValueError(
+        'crop (None) must be given with decode="gpu": the images differ in size'
+      )
     image["ragged"] = True
   fits = max(_LEAST_BATCH, int(_BATCH_BYTES / np.mean(encoded.pixel_bytes)))
   return Setting(
@@ -123,6 +128,7 @@ def _setting(
     memory=_budget.resolve_memory("auto"),
     seconds=options.seconds,
     image=image,
+    decode=options.decode,
   )
 
 
@@ -194,9 +200,12 @@ def cache_of(cache: int | str) -> int | float:
 def _machine(
   samples: int, encoded: sample.Encoded, costs: model.Costs, options: Options
 ) -> model.Machine:
-  """What there is to spend; a copy from memory costs what raw pixels' decoding does."""
+  """What there is to spend; a copy from memory costs what raw pixels' decoding does.
+
+  Where the GPU decodes, memory keeps no pixels.
+  """
   cache = cache_of(options.cache)
-  raw = costs.get("raw")
+  raw = costs.get("raw") if options.decode == "cpu" else None
   return model.Machine(
     samples=samples,
     pixel_bytes=float(np.mean(encoded.pixel_bytes)),

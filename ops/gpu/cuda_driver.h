@@ -27,6 +27,7 @@ constexpr CuResult kCuOutOfMemory = 2;
 constexpr int kCuComputeCapabilityMajor = 75;  // attributes of a device
 constexpr int kCuComputeCapabilityMinor = 76;
 constexpr unsigned kCuStreamNonBlocking = 1;
+constexpr unsigned kCuEventDefault = 0;
 constexpr unsigned kCuEventDisableTiming = 2;
 constexpr unsigned kCuHostMemoryPortable = 1;
 
@@ -58,6 +59,8 @@ constexpr unsigned kCuHostMemoryPortable = 1;
   X(event_create, "cuEventCreate", (CuEvent*, unsigned flags))              \
   X(event_destroy, "cuEventDestroy_v2", (CuEvent))                          \
   X(event_record, "cuEventRecord", (CuEvent, CuStream))                     \
+  X(event_milliseconds, "cuEventElapsedTime",                               \
+    (float* milliseconds, CuEvent begin, CuEvent end))                      \
   X(host_allocate, "cuMemHostAlloc", (void**, size_t size, unsigned flags)) \
   X(host_free, "cuMemFreeHost", (void*))                                    \
   X(copy_to_device, "cuMemcpyHtoDAsync_v2",                                 \

@@ -8,6 +8,7 @@
 #include "ops/codecs/kernel_util.h"
 #include "ops/gpu/kernel_l3_pixels.h"
 #include "ops/gpu/kernel_l3_slots.h"
+#include "ops/gpu/kernel_l3_totals.h"
 #include "ops/gpu/kernel_tf_gpu.h"
 #include "ops/gpu/l3_lane.h"
 #include "ops/gpu/l3_plan.h"
@@ -190,11 +191,15 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   }
 
   absl::Status End(OpKernelContext* context, CuResult result, Work* work) {
-    TF_RETURN_IF_ERROR(ToTf(work->slot->lane->Ended(result)));
+    L3LaneTimes times;
+    TF_RETURN_IF_ERROR(ToTf(work->slot->lane->Ended(result, &times)));
     const L3DeviceBatch& batch = work->batch;
     TF_RETURN_IF_ERROR(ToTf(CheckL3Device(
         batch.tasks.data(), batch.origins.data(), work->slot->lane->results(),
         batch.tasks.size(), work->files)));
+    L3Totals::Process().Add(work->shape.dim_size(0),
+                            static_cast<int64_t>(L3LaneLayout(batch).size),
+                            times);
     const Tensor& pixels = work->slot->pixels;
     Variant made = L3Pixels{pixels.shape() == work->shape
                                 ? pixels

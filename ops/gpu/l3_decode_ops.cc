@@ -32,6 +32,11 @@ absl::Status PixelsShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
+absl::Status TotalsShape(InferenceContext* c) {
+  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 REGISTER_OP("Liquid>DecodeL3Device")
@@ -90,6 +95,23 @@ The images of a batch that Liquid>DecodeL3Device decoded, without a copy.
 pixels: Scalar.
 images: [n, height, width, channels], or with planar [n, channels, height, width].
 shape: What is known of it.
+)doc");
+
+REGISTER_OP("Liquid>L3DeviceTotals")
+    .Output("images: int64")
+    .Output("bytes: int64")
+    .Output("copy_seconds: double")
+    .Output("decode_seconds: double")
+    // Another answer each time.
+    .SetIsStateful()
+    .SetShapeFn(TotalsShape)
+    .Doc(R"doc(
+What Liquid>DecodeL3Device has taken so far, in this process.
+
+images: That were decoded, and found right.
+bytes: That crossed the bus for them.
+copy_seconds: Of the bus, by the device's clock; of batches at once, the sum.
+decode_seconds: Of the device's kernels, likewise.
 )doc");
 
 }  // namespace liquid

@@ -42,9 +42,15 @@ Status L3Lane::Create(const CudaDriver& driver, CuContext context,
   LIQUID_RETURN_IF_ERROR(CudaStatus(
       driver, driver.stream_create(&made->stream_, kCuStreamNonBlocking, least),
       "to make a stream"));
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver, driver.event_create(&made->free_, kCuEventDisableTiming),
-      "to make an event"));
+  const std::pair<CuEvent*, unsigned> events[] = {
+      {&made->free_, kCuEventDisableTiming},
+      {&made->begun_, kCuEventDefault},
+      {&made->copied_, kCuEventDefault},
+      {&made->decoded_, kCuEventDefault}};
+  for (const auto& [event, flags] : events) {
+    LIQUID_RETURN_IF_ERROR(CudaStatus(driver, driver.event_create(event, flags),
+                                      "to make an event"));
+  }
   *lane = std::move(made);
   return OkStatus();
 }
@@ -54,7 +60,9 @@ L3Lane::~L3Lane() {
   const CudaScope scope(driver_, context_);
   if (!scope.status().ok()) return;
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
-  if (free_ != nullptr) driver_.event_destroy(free_);
+  for (const CuEvent event : {free_, begun_, copied_, decoded_}) {
+    if (event != nullptr) driver_.event_destroy(event);
+  }
   if (host_ != nullptr) driver_.host_free(host_);
 }
 
@@ -79,15 +87,22 @@ Status L3Lane::Reserve(size_t size) {
   return OkStatus();
 }
 
+Status L3Lane::Mark(CuEvent event) {
+  return CudaStatus(driver_, driver_.event_record(event, stream_),
+                    "to mark a place in a stream");
+}
+
 Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
                        CuFunction function, const L3LaneMemory& memory) {
   LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
                                     driver_.stream_wait(stream_, free_, 0),
                                     "to wait for the memory"));
+  LIQUID_RETURN_IF_ERROR(Mark(begun_));
   LIQUID_RETURN_IF_ERROR(CudaStatus(
       driver_,
       driver_.copy_to_device(memory.staging, host_, layout.size, stream_),
       "to copy a batch to the GPU"));
+  LIQUID_RETURN_IF_ERROR(Mark(copied_));
   CuAddress results = memory.staging;
   CuAddress output = memory.staging + layout.output;
   CuAddress tasks = memory.staging + layout.tasks;
@@ -100,6 +115,7 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
       driver_.launch(function, count, 1, 1, batch.threads, 1, 1,
                      batch.shared_bytes, stream_, arguments, nullptr),
       "to launch a kernel"));
+  LIQUID_RETURN_IF_ERROR(Mark(decoded_));
   return CudaStatus(driver_,
                     driver_.copy_to_host(host_, memory.staging,
                                          count * sizeof(uint32_t), stream_),
@@ -139,6 +155,21 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
   // What has been enqueued still reads and writes the memory.
   if (!status.ok()) driver.stream_synchronize(stream);
   return status;
+}
+
+Status L3Lane::Ended(CuResult result, L3LaneTimes* times) const {
+  LIQUID_RETURN_IF_ERROR(CudaStatus(driver_, result, "to decode a batch"));
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  float copy = 0, decode = 0;  // milliseconds
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver_, driver_.event_milliseconds(&copy, begun_, copied_),
+                 "to time a copy"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver_, driver_.event_milliseconds(&decode, copied_, decoded_),
+      "to time a kernel"));
+  *times = {copy / 1e3, decode / 1e3};
+  return OkStatus();
 }
 
 }  // namespace liquid

@@ -27,8 +27,16 @@ struct L3LaneMemory {
   CuAddress pixels;
 };
 
-// Owns a stream of the lowest priority, an event, and memory of the host that
-// the device reads by itself. Not thread-safe. It must not go while a batch is
+// What a batch took of the device, by its own clock: of the bus, for the bytes
+// that it needs, and of the multiprocessors. What other streams gave to these
+// meanwhile is in it.
+struct L3LaneTimes {
+  double copy_seconds = 0;
+  double decode_seconds = 0;
+};
+
+// Owns a stream of the lowest priority, events, and memory of the host that the
+// device reads by itself. Not thread-safe. It must not go while a batch is
 // under way.
 class L3Lane {
  public:
@@ -57,10 +65,9 @@ class L3Lane {
                const L3DeviceOutput& output, const std::string& kernel,
                const L3LaneMemory& memory, Done done);
 
-  // What became of a batch, of what Done was told. Internal where it failed.
-  Status Ended(CuResult result) const {
-    return CudaStatus(driver_, result, "to decode a batch");
-  }
+  // What became of a batch, of what Done was told, and what it took. Internal
+  // where it failed; `*times` is then unchanged.
+  Status Ended(CuResult result, L3LaneTimes* times) const;
 
   // Of the batch that is done, for CheckL3Device; until the next one.
   const uint32_t* results() const {
@@ -71,6 +78,7 @@ class L3Lane {
   L3Lane(const CudaDriver& driver, CuContext context)
       : driver_(driver), context_(context) {}
   Status Reserve(size_t size);
+  Status Mark(CuEvent event);
   Status Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
                  CuFunction function, const L3LaneMemory& memory);
 
@@ -78,6 +86,8 @@ class L3Lane {
   const CuContext context_;
   CuStream stream_ = nullptr;
   CuEvent free_ = nullptr;  // after it, the memory is
+  // Around the copy of a batch, and behind its kernel.
+  CuEvent begun_ = nullptr, copied_ = nullptr, decoded_ = nullptr;
   void* host_ = nullptr;
   size_t capacity_ = 0;
 };

@@ -3,6 +3,7 @@
 // before. Streams are threads: what is given to one of them happens later, in
 // order, and in no order with others but that of events. Kernels are the real
 // ones' own code (tests/ops/gpu/host_kernels.cc).
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +27,9 @@ extern "C" int liquid_run_on_host(const char* name, const void* output,
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
-              kNoDevice = 100, kInvalidImage = 200, kNotFound = 500,
-              kLaunchFailed = 719, kNotPermitted = 800;
+              kNoDevice = 100, kInvalidImage = 200, kInvalidHandle = 400,
+              kNotFound = 500, kNotReady = 600, kLaunchFailed = 719,
+              kNotPermitted = 800;
 
 class Stream {
  public:
@@ -75,6 +77,8 @@ struct Event {
   std::mutex mutex;
   std::condition_variable changed;
   uint64_t recorded = 0, reached = 0;
+  bool is_timed = true;
+  std::chrono::steady_clock::time_point when;  // it was reached
 };
 using SharedEvent = std::shared_ptr<Event>;
 
@@ -114,9 +118,9 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 
 }  // namespace
 
-// For tests: settings ("devices", "capability", "full", and results of
-// functions: "init", "module", "launch", "callback", "memory"), and how often
-// what was done.
+// For tests: settings ("devices", "capability", "full", what a kernel takes at
+// least: "kernel_milliseconds", and results of functions: "init", "module",
+// "launch", "callback", "memory"), and how often what was done.
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -223,8 +227,10 @@ FAKE_API int cuStreamGetCtx(void*, void** context) {
   *context = &counts;
   return kSuccess;
 }
-FAKE_API int cuEventCreate(void** event, unsigned) {
-  *event = new SharedEvent(std::make_shared<Event>());
+FAKE_API int cuEventCreate(void** event, unsigned flags) {
+  auto made = std::make_shared<Event>();
+  made->is_timed = flags != 2;
+  *event = new SharedEvent(std::move(made));
   return Current();
 }
 FAKE_API int cuEventDestroy_v2(void* event) {
@@ -241,6 +247,7 @@ FAKE_API int cuEventRecord(void* event, void* stream) {
   Of(stream)->Add([e, number] {
     std::lock_guard<std::mutex> lock(e->mutex);
     e->reached = number;
+    e->when = std::chrono::steady_clock::now();
     e->changed.notify_all();
   });
   return Current();
@@ -252,6 +259,20 @@ FAKE_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     std::unique_lock<std::mutex> inner(e->mutex);
     e->changed.wait(inner, [&] { return e->reached >= number; });
   });
+  return Current();
+}
+FAKE_API int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  const SharedEvent events[] = {*static_cast<SharedEvent*>(begin),
+                                *static_cast<SharedEvent*>(end)};
+  std::chrono::steady_clock::time_point when[2];
+  for (int i = 0; i < 2; ++i) {
+    std::lock_guard<std::mutex> lock(events[i]->mutex);
+    if (!events[i]->is_timed) return kInvalidHandle;
+    if (events[i]->reached < events[i]->recorded) return kNotReady;
+    when[i] = events[i]->when;
+  }
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(when[1] - when[0]).count();
   return Current();
 }
 FAKE_API int cuMemHostAlloc(void** memory, size_t size, unsigned) {
@@ -308,7 +329,9 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
   Count("launches");
   Of(stream)->Add([=, output = address(0), tasks = address(1),
                    bytes = address(3), pixels = address(4),
-                   results = address(5)] {
+                   results = address(5),
+                   pause = Setting("kernel_milliseconds")] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     liquid_run_on_host(static_cast<const char*>(function), output, tasks, count,
                        static_cast<uint8_t*>(bytes), pixels,
                        static_cast<uint32_t*>(results), block_x, shared);

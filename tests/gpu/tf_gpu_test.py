@@ -101,6 +101,22 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(tf.errors.DataLossError, "image 1: l3: "):
       _decode(damaged)
 
+  def test_what_it_took_is_counted(self):
+    before = _gpu_tf.totals()
+    image = make_image(1, 70, 130)
+    files = [encode(image, kind) for kind in ("v2", "raw")]
+    _decode(files)
+    after = _gpu_tf.totals()
+    self.assertEqual(after.images - before.images, 2)
+    # With what the kernel is told and answers, beside the files' patches.
+    copied = after.copied_bytes - before.copied_bytes
+    self.assertBetween(copied, image.size, sum(map(len, files)) + 4096)
+    self.assertGreater(after.copy_seconds, before.copy_seconds)
+    self.assertGreater(after.decode_seconds, before.decode_seconds)
+    with self.assertRaises(tf.errors.DataLossError):
+      _decode([files[0][:-40] + bytes(40)])
+    self.assertEqual(_gpu_tf.totals(), after)
+
   def test_what_does_not_fit_is_refused(self):
     file = encode(make_image(1, 20, 30), "v2")
     for options, error, message in (
@@ -296,6 +312,24 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(held, self.image[None])
     # A place without memory was not kept.
     self.assertEqual(_DRIVER.count("streams") - before, 3)
+
+  def test_waiting_for_memory_is_no_time_of_the_bus(self):
+    decode, file = self._kernel(), tf.constant([self.file])
+    decode(file)
+    before = _gpu_tf.totals()
+    thread = threading.Thread(target=lambda: self._kernel()(file))
+    begin = time.monotonic()
+    with _DRIVER.busy():
+      # What had its new memory before may be in use by the step that is running.
+      thread.start()
+      thread.join(1)
+      self.assertTrue(thread.is_alive())
+    thread.join()
+    waited = time.monotonic() - begin
+    after = _gpu_tf.totals()
+    taken = after.copy_seconds - before.copy_seconds
+    taken += after.decode_seconds - before.decode_seconds
+    self.assertBetween(taken, 0, waited / 2)
 
   def test_memory_is_used_again(self):
     decode = self._kernel()

@@ -47,6 +47,28 @@ def _random_costs(random, count):
   return costs
 
 
+class DevicesTest(absltest.TestCase):
+  def test_a_gpu_and_a_bus_are_shared_out(self):
+    cost = _cost(1e6, 1e-6, 1e-6)
+    costs = {
+      # Three of this keep the GPU busy for as long as two of the other the bus.
+      "l3": dataclasses.replace(cost, devices={"gpu": 2e-3, "bus": 0.0}),
+      "raw": dataclasses.replace(cost, devices={"gpu": 0.0, "bus": 3e-3}),
+    }
+    choice = planner.best_mix(costs, _MACHINE)
+    self.assertEqual(choice.mix, {"l3": 0.6, "raw": 0.4})
+    self.assertAlmostEqual(choice.prediction.throughput, 1 / 1.2e-3)
+    self.assertAlmostEqual(choice.prediction.others["bus"], 1 / 1.2e-3)
+    # Runs have them too; what is only given, they have not.
+    given = dataclasses.replace(
+      _MACHINE, resources={"net": model.Resource({"l3": 1.0})}
+    )
+    found = model.predict(costs, given, {"l3": 1})
+    self.assertEqual(set(found.others), {"gpu", "bus", "net"})
+    self.assertEqual((found.throughput, found.limit), (1, "net"))
+    self.assertEqual(model.predict(costs, given.of_runs, {"l3": 1}).throughput, 500)
+
+
 class MaximiseTest(parameterized.TestCase):
   def test_agrees_with_highs(self):
     random = np.random.default_rng(1)

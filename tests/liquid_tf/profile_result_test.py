@@ -88,6 +88,7 @@ def fabricated(
       space=None,
       step_ms=step_ms,
       image={},
+      decode="cpu",
       resources={},
       encoding=pipelines.Encoding(3, 60, 6, 90),
       seed=0,

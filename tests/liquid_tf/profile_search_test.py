@@ -1,11 +1,13 @@
 """The paper's search on curves that are known, and what noise does to advice."""
 
+import itertools
 import math
+from unittest import mock
 
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf._profile import noise, search
+from liquid_tf._profile import choose, model, noise, planner, probe, search, stock
 
 
 def _curve(disk, processors):
@@ -46,6 +48,38 @@ class SearchTest(parameterized.TestCase):
   def test_ends_of_the_range(self):
     self.assertEqual(search.search(_curve(1e3, 1))[0], 0)
     self.assertEqual(search.search(_curve(1e-3, 1))[0], 10)
+
+
+class VerifyTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Images per second of the mix in each round, beside 100; rounds that are run.
+    ((130, 128, 131), 3),
+    ((70, 72, 71), 3),
+    ((130, 90, 115), 9),  # which of both is faster?
+    ((100, 250, 60), 9),  # how fast is it at all?
+    ((130, 100, 131, 129, 131, 130), 6),
+  )
+  def test_goes_on_until_it_is_known_which_is_faster(self, mix, rounds):
+    rates = {"raw": itertools.repeat(100.0), "png": itertools.cycle(map(float, mix))}
+
+    def pipeline(setting, mix, stage):
+      del setting, stage
+      values = rates[min(mix)]
+      return mock.Mock(run=lambda: probe.Run(next(values), 0.0, None))
+
+    prediction = model.Prediction(1, 1, {}, 1, 0, "load")
+    choices = [
+      planner.Choice(m, "encoded", prediction)
+      for m in ({"png": 0.5, "raw": 0.5}, {"raw": 1.0})
+    ]
+    with (
+      mock.patch.object(choose, "Pipeline", pipeline),
+      mock.patch.object(stock, "why_not", return_value="no files"),
+      mock.patch.object(noise, "check"),
+    ):
+      found = choose.verify(None, None, "", *choices, 3, lambda text: None)
+    self.assertLen(found.mix, rounds)
+    self.assertLen(found.single, rounds)
 
 
 class NoiseTest(parameterized.TestCase):

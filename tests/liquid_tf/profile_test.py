@@ -93,6 +93,15 @@ class ProfileTest(parameterized.TestCase):
         profile(folder)
         self.assertEqual(run.call_args.args[2].formats, formats.split())
 
+  def test_a_gpu_that_is_not_there_is_an_error(self):
+    with self.assertRaisesRegex(
+      ValueError,
+      r'decode \("gpu"\) must be "cpu" here: TensorFlow has no GPU .* install',
+    ):
+      self._profile(None, decode="gpu")
+    with self.assertRaisesRegex(ValueError, r"decode \('none'\) must be"):
+      self._profile(None, decode="none")
+
   def test_the_disk_of_the_images_is_measured(self):
     folder = photos.class_folders(self.root / "photos", per_class=1, classes=1)
     (image,) = pathlib.Path(folder).rglob("*.png")

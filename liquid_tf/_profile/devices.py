@@ -1,0 +1,87 @@
+"""What decoding on the GPU takes of it, and of the bus to it."""
+
+import statistics
+import time
+
+import tensorflow as tf
+
+import liquid_tf
+from liquid_tf import _gpu_tf
+from liquid_tf._convert.mix import TARGETS
+from liquid_tf._decode import DEFAULT_MAX_PIXELS
+from liquid_tf._profile import noise
+from liquid_tf._profile.probe import Setting, image_spec
+
+
+def seconds(setting: Setting, name: str, trials: int) -> dict[str, float]:
+  """Measures one format, one batch after the other, by the GPU's own clock.
+
+  Args:
+    setting: what all runs have alike.
+    name: of the format.
+    trials: runs, more where they disagree.
+
+  Returns:
+    Medians of seconds for an image, by `FormatCost.devices`' names.
+
+  Raises:
+    TooNoisyError: the runs disagree too much.
+  """
+  batches = _batches(setting, name)
+  dtype = image_spec(setting).dtype
+  # The first one compiles or loads the kernels, and takes memory.
+  _run(batches, dtype, 0)
+  found: dict[str, list[float]] = {"gpu": [], "bus": []}
+  for trial in range(noise.MORE * trials):
+    if trial >= trials and max(map(_doubt, found.values())) <= noise.MOST_DOUBT:
+      break
+    for device, taken in _run(batches, dtype, setting.seconds).items():
+      found[device].append(taken)
+  for device, runs in found.items():
+    noise.check(f"{device} of {name}", [1 / taken for taken in runs])
+  return {device: statistics.median(runs) for device, runs in found.items()}
+
+
+def _doubt(runs: list[float]) -> float:
+  return noise.doubt([1 / taken for taken in runs])
+
+
+def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
+  """The sample as it is stored."""
+  dataset = liquid_tf.dataset(
+    setting.short,
+    setting.batch_size,
+    mix={TARGETS[name][0]: 1},
+    shuffle=False,
+    cache=0,
+    memory=setting.memory,
+    features=list(_gpu_tf.STORED),
+    decode="none",
+    **setting.image,
+  )
+  return list(dataset)
+
+
+def _run(
+  batches: list[dict[str, tf.Tensor]], dtype: tf.DType, least: float
+) -> dict[str, float]:
+  """Decodes all batches, again and again for `least` seconds; seconds for an image."""
+  before, begin = _gpu_tf.totals(), time.perf_counter()
+  while True:
+    for batch in batches:
+      _gpu_tf.start(
+        *(batch[feature] for feature in _gpu_tf.STORED),
+        dtype=dtype,
+        mean=None,
+        std=None,
+        planar=False,
+        max_pixels=DEFAULT_MAX_PIXELS,
+      )
+    if time.perf_counter() - begin >= least:
+      break
+  after = _gpu_tf.totals()
+  images = after.images - before.images
+  return {
+    "gpu": (after.decode_seconds - before.decode_seconds) / images,
+    "bus": (after.copy_seconds - before.copy_seconds) / images,
+  }
