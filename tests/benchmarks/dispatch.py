@@ -2,7 +2,8 @@
 
 Makes a dataset of random 18x18 images, all kept in memory, and draws epochs of it with
 one processor for everything: planning, shuffling, the cache, the copy into the batch,
-counters, and Python's loop over batches.
+counters, and the loop over batches, which is TensorFlow's, as in Keras's `fit`, and by
+turns Python's. Beside it, what stock tf.data takes for a batch that is there already.
 
     python tests/benchmarks/dispatch.py --images=100000 --batch_size=256
 """
@@ -14,6 +15,7 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -37,43 +39,86 @@ def make(folder: str, images: int) -> str:
   return path
 
 
+def _in_python(iterator: Iterator, batches: int) -> None:
+  for _ in range(batches):
+    next(iterator)
+
+
+def _in_tensorflow() -> Callable[[Iterator, int], None]:
+  """Draws batches in a graph, of one kind of dataset, as Keras's `fit` does."""
+  import tensorflow as tf
+
+  @tf.function
+  def draw(iterator, batches):
+    images = tf.constant(0)
+    for _ in tf.range(batches):
+      images += tf.shape(next(iterator)[0])[0]
+    return images
+
+  return lambda iterator, batches: draw(iterator, tf.constant(batches)).numpy()
+
+
+def _stock(shape: Sequence[int], batches: int) -> dict[str, float]:
+  """Microseconds that stock tf.data takes for a batch that is there already."""
+  import tensorflow as tf
+
+  batch = (tf.zeros(shape, tf.uint8), tf.zeros(shape[:1], tf.int64))
+  iterator = iter(tf.data.Dataset.from_tensors(batch).repeat())
+  times = {}
+  for name, draw in (("graph", _in_tensorflow()), ("python", _in_python)):
+    draw(iterator, batches)
+    begin = time.perf_counter()
+    draw(iterator, batches)
+    times[f"stock_{name}_us"] = (time.perf_counter() - begin) / batches * 1e6
+  return times
+
+
 def measure(path: str, batch_size: int, epochs: int) -> dict[str, float]:
   """Draws epochs with everything in memory.
 
   Args:
     path: a dataset directory.
     batch_size: samples in a batch.
-    epochs: at least 2; the first one fills the memory and does not count.
+    epochs: at least 2 of each kind; the first ones do not count.
 
   Returns:
-    Medians over epochs: `images_per_s` by the clock, and by `images_per_cpu_s`, user
-    and system time of all threads, which others on the machine disturb less. An epoch
+    Medians over epochs: `images_per_s` by the clock, with TensorFlow's loop, and by
+    `images_per_cpu_s`, user and system time of all threads, which others on the machine
+    disturb less; `python_images_per_s`, by the clock, with Python's. An epoch
     ends with its last batch: dropping an iterator may wait for TensorFlow's autotuner,
-    of stock tf.data as of ours; `drop_ms` is that by itself.
+    of stock tf.data as of ours; `drop_ms` is that by itself. `stock_graph_us` and
+    `stock_python_us` are what stock tf.data takes for such a batch in each loop.
   """
   import liquid_tf
 
   dataset = liquid_tf.dataset(path, batch_size, cache="100%")
-  clock, processor, drop = [], [], []
+  batches = int(dataset.cardinality())
+  images = sum(batch[0].shape[0] for batch in dataset)
+  clock = {"graph": [], "python": []}
+  processor, drop = [], []
+  loops = {"graph": _in_tensorflow(), "python": _in_python}
   for _ in range(epochs):
-    images, begin = 0, time.perf_counter()
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    iterator = iter(dataset)
-    for batch in iterator:
-      images += batch[0].shape[0]
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    end = time.perf_counter()
-    del iterator
-    drop.append((time.perf_counter() - end) * 1e3)
-    clock.append(images / (end - begin))
-    spent = sum(
-      getattr(after, k) - getattr(before, k) for k in ("ru_utime", "ru_stime")
-    )
-    processor.append(images / spent)
+    for name, draw in loops.items():
+      begin = time.perf_counter()
+      before = resource.getrusage(resource.RUSAGE_SELF)
+      iterator = iter(dataset)
+      draw(iterator, batches)
+      after = resource.getrusage(resource.RUSAGE_SELF)
+      end = time.perf_counter()
+      del iterator
+      drop.append((time.perf_counter() - end) * 1e3)
+      clock[name].append(images / (end - begin))
+      if name == "graph":
+        spent = sum(
+          getattr(after, k) - getattr(before, k) for k in ("ru_utime", "ru_stime")
+        )
+        processor.append(images / spent)
   return {
-    "images_per_s": statistics.median(clock[1:]),
+    "images_per_s": statistics.median(clock["graph"][1:]),
     "images_per_cpu_s": statistics.median(processor[1:]),
+    "python_images_per_s": statistics.median(clock["python"][1:]),
     "drop_ms": statistics.median(drop[1:]),
+    **_stock((batch_size, _SIDE, _SIDE, 3), batches),
   }
 
 

@@ -277,6 +277,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     decode, file = self._kernel(), tf.constant([self.file])
     first, second = decode(file), decode(file)
     del first
+    time.sleep(0.2)  # what TensorFlow ran with may hold it for a moment
     third = decode(file)  # finds the first one's free, for the next
     del second
     decoded = []
