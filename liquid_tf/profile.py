@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf import _gpu_tf
 from liquid_tf._bench import evidence
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines, tfds
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.open_source import find_files, open_source
-from liquid_tf._profile import choose, model, run, schema, step
+from liquid_tf._profile import choose, devices, model, run, schema, step
 from liquid_tf._profile.noise import TooNoisyError
 
 __all__ = ["Profile", "TooNoisyError", "profile"]
@@ -71,8 +70,9 @@ class Profile:
   def cache_as(self) -> str:
     """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
 
-    "pixels" only where the cache was given in bytes, or as "auto", and where the
-    formats have raw, whose decoding is what a copy from memory costs.
+    "pixels" only where the cache was given in bytes, or as "auto", where the processors
+    decode, and where the formats have raw, whose decoding is what a copy from memory
+    costs.
     """
     return self.data["cache_as"]
 
@@ -179,9 +179,10 @@ def profile(
     image_size: as `dataset` takes it.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
-      measured, as resources "gpu" and "bus".
+      measured. The training's step is taken to have the GPU for itself meanwhile.
     resources: seconds that an image takes of something else, as of a network, by its
-      name and by format: {"net": {"jpeg": .001}}. These are not measured.
+      name and by format: {"net": {"jpeg": .001}}. These are not measured. Those of
+      "gpu" and "bus" are added to what decoding takes there.
     image_feature: as `convert` takes it.
     tfds_dir: as `convert` takes it.
     channels: as `convert` takes it.
@@ -216,7 +217,8 @@ def profile(
     _check_number("space", space, 1, 1 << 62)
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
-  formats = _check_gpu(formats, image_size, resources) if decode == "gpu" else formats
+  if decode == "gpu":
+    formats = _check_gpu(formats, strategy, image_size)
   rows = None if training is None else step.rows(training[1])
   if strategy == "search" and cache == "auto":
     cache = 0
@@ -242,8 +244,9 @@ def profile(
   if training is not None:
     say("timing the training's step")
     step_ms = step.step_ms(*training) * batch_size / rows
+  chosen = _formats(formats, [file.path for file in samples.files])
   options = run.Options(
-    formats=_formats(formats, [file.path for file in samples.files]),
+    formats=chosen,
     strategy=strategy,
     trials=trials,
     seconds=seconds,
@@ -255,9 +258,7 @@ def profile(
     step_ms=step_ms,
     image={"crop": crop, "image_size": image_size},
     decode=decode,
-    resources={
-      name: model.Resource(dict(used)) for name, used in (resources or {}).items()
-    },
+    resources=_resources(resources, chosen, decode, step_ms, batch_size),
     encoding=encoding,
     seed=seed,
   )
@@ -268,16 +269,32 @@ def profile(
   )
 
 
+def _resources(
+  given: Mapping[str, Mapping[str, float]] | None,
+  formats: Sequence[str],
+  decode: str,
+  step_ms: float | None,
+  batch_size: int,
+) -> dict[str, model.Resource]:
+  """What is given, and what a training's step leaves nobody else of the GPU."""
+  used = {name: dict(seconds) for name, seconds in (given or {}).items()}
+  if decode == "gpu" and step_ms is not None:
+    gpu = used.setdefault("gpu", {})
+    for name in formats:
+      gpu[name] = gpu.get(name, 0.0) + step_ms / 1e3 / batch_size
+  return {name: model.Resource(seconds) for name, seconds in used.items()}
+
+
 def _check_number(name: str, value: float, least: float, most: float) -> None:
   if not isinstance(value, (int, float)) or not least <= value <= most:
     raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
 
 
 def _check_gpu(
-  formats: Sequence[str] | None, image_size: Any, resources: Any
+  formats: Sequence[str] | None, strategy: str, image_size: Any
 ) -> Sequence[str]:
   """Checks what goes with decode="gpu"; the formats to compare."""
-  found = _gpu_tf.problem()
+  found = devices.problem()
   if found is not None:
     raise ValueError(f'decode ("gpu") must be "cpu" here: {found}')
   for name in formats or ():
@@ -285,11 +302,13 @@ def _check_gpu(
       raise ValueError(
         f'formats ("{name}") must be of {", ".join(_ON_GPU)} with decode="gpu"'
       )
+  if strategy == "search":
+    raise ValueError(
+      'strategy ("search") must be "lp" with decode="gpu": the search knows no GPU'
+    )
   if image_size is not None:
     raise ValueError(f'image_size ({image_size!r}) must be None with decode="gpu"')
-  for name in sorted({"gpu", "bus"} & set(resources or ())):
-    raise ValueError(f'resources ("{name}") must go, since decode="gpu" measures it')
-  return formats or _ON_GPU
+  return _ON_GPU if formats is None else formats
 
 
 def _refuse(**given: Any) -> None:

@@ -14,6 +14,7 @@ _LIMITS = {
   "decode": "decoding",
   "gpu": "the GPU",
   "bus": "the bus to the GPU",
+  "lanes": "the way to the GPU",
 }
 
 
@@ -47,6 +48,8 @@ def what_if(
         {"cache_bytes": machine.cache_bytes + more},
       )
     )
+  if any(cost.devices for cost in costs.values()):
+    changes.append(("twice the GPU and its bus", {"gpu": 2 * machine.gpu}))
   rows = []
   for change, values in changes:
     choice = planner.worthwhile(costs, dataclasses.replace(machine, **values))

@@ -127,11 +127,12 @@ def verify(
   Raises:
     TooNoisyError: they go on disagreeing.
   """
-  say("running the advised mix, the best single format, and stock tf.data, in turn")
+  skipped = stock.why_not(manifest)
+  beside = "" if skipped else ", and stock tf.data"
+  say(f"running the advised mix, and the best single format{beside}, in turn")
   pipelines = {"single": Pipeline(setting, single.mix, "both")}
   if advised.mix != single.mix:
     pipelines["mix"] = Pipeline(setting, advised.mix, "both")
-  skipped = stock.why_not(manifest)
   name = None if skipped else stock.format_of(manifest["formats"])
   peer = None
   if name is not None:

@@ -3,14 +3,34 @@
 import statistics
 import time
 
+import numpy as np
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import _gpu_tf
+from liquid_tf import _gpu_tf, codecs
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._decode import DEFAULT_MAX_PIXELS
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec
+
+
+def problem() -> str | None:
+  """Why this machine's GPU decodes nothing; None where it does."""
+  found = _gpu_tf.problem()
+  if found is not None:
+    return found
+  image = codecs.encode_l3(np.zeros([8, 8, 3], np.uint8))
+  try:
+    _decode(
+      {
+        "bytes": image[None],
+        "window": tf.zeros([1, 4], tf.int32),
+        "id": tf.zeros([1], tf.int64),
+      }
+    )
+  except tf.errors.OpError as error:
+    return error.message
+  return None
 
 
 def seconds(setting: Setting, name: str, trials: int) -> dict[str, float]:
@@ -62,6 +82,17 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
   return list(dataset)
 
 
+def _decode(batch: dict[str, tf.Tensor], dtype: tf.DType = tf.uint8) -> None:
+  _gpu_tf.start(
+    *(batch[feature] for feature in _gpu_tf.STORED),
+    dtype=dtype,
+    mean=None,
+    std=None,
+    planar=False,
+    max_pixels=DEFAULT_MAX_PIXELS,
+  )
+
+
 def _run(
   batches: list[dict[str, tf.Tensor]], dtype: tf.DType, least: float
 ) -> dict[str, float]:
@@ -69,14 +100,7 @@ def _run(
   before, begin = _gpu_tf.totals(), time.perf_counter()
   while True:
     for batch in batches:
-      _gpu_tf.start(
-        *(batch[feature] for feature in _gpu_tf.STORED),
-        dtype=dtype,
-        mean=None,
-        std=None,
-        planar=False,
-        max_pixels=DEFAULT_MAX_PIXELS,
-      )
+      _decode(batch, dtype)
     if time.perf_counter() - begin >= least:
       break
   after = _gpu_tf.totals()

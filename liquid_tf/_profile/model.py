@@ -25,7 +25,8 @@ class FormatCost:
     decode_seconds: of all processors together, at full concurrency.
     encode_seconds: of all processors together, to convert it.
     lossless: whether every image decodes to its source's pixels.
-    devices: measured seconds of what else decoding takes, by name: "gpu" and "bus".
+    devices: measured seconds of what else decoding takes, by name: "gpu", "bus", and
+      "lanes" to the GPU where neither these nor the processors explain the rate.
   """
 
   stored_bytes: float
@@ -65,9 +66,11 @@ class Machine:
     copy_seconds: of all processors together, to take a decoded image from memory.
     disk: times the disk that was measured.
     processors: times the processors that were measured.
+    gpu: times the GPU and the bus to it that were measured.
     reserve: share of the processors that is left to the framework, 0 to 1.
     space_bytes: room for the dataset; None for no limit.
-    resources: others that are given, by name; see `others` for those measured.
+    resources: others that are given, by name; one of a name that was measured is what
+      something else takes of that.
   """
 
   samples: int
@@ -78,6 +81,7 @@ class Machine:
   copy_seconds: float = 0
   disk: float = 1
   processors: float = 1
+  gpu: float = 1
   reserve: float = DEFAULT_RESERVE
   space_bytes: float | None = None
   resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict)
@@ -123,12 +127,15 @@ def shares(mix: Mix) -> dict[str, float]:
 
 def others(costs: Costs, machine: Machine) -> dict[str, Resource]:
   """What decoding takes beside the processors: what was measured, and what is given."""
-  measured: dict[str, dict[str, float]] = {}
-  for name, cost in costs.items():
-    for device, seconds in cost.devices.items():
-      measured.setdefault(device, {})[name] = seconds
-  found = {device: Resource(seconds) for device, seconds in measured.items()}
-  return found | dict(machine.resources)
+  found = dict(machine.resources)
+  for device in {device for cost in costs.values() for device in cost.devices}:
+    given = found.get(device, Resource({}))
+    seconds = {
+      name: cost.devices.get(device, 0.0) + given.seconds.get(name, 0.0)
+      for name, cost in costs.items()
+    }
+    found[device] = Resource(seconds, given.share * machine.gpu)
+  return found
 
 
 def mean_bytes(costs: Costs, mix: Mix) -> float:

@@ -37,6 +37,7 @@ def render(data: dict[str, Any]) -> str:
   Returns:
     HTML with its style and plots inside; no script, and nothing that is fetched.
   """
+  devices = _devices(data)
   parts = [
     f"<h1>Which formats, in what mix: {_text(describe(data['mix']))}</h1>",
     f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
@@ -46,14 +47,15 @@ def render(data: dict[str, Any]) -> str:
     "<h2>The mix curve</h2>",
     _image(figures.curve(data), "images per second along the mixes"),
     "<p>Images per second that loading and decoding allow, predicted from what each "
-    "format costs; a pipeline gets at most the lower of both.</p>",
+    "format costs; a pipeline gets at most the lower of both"
+    + (", and what the GPU and the bus allow.</p>" if devices else ".</p>"),
     "<h2>What is used</h2>",
     _image(figures.triangles(data), "use of processors and disk, by format"),
     "<p>At full speed: shares of the processors and of the disk that are busy, and "
     "images per second as a share of the best mix. A short corner is a resource that "
     "waits for the others.</p>",
     "<h2>What each format costs</h2>",
-    _formats(data),
+    _formats(data, devices),
     _disk(data),
     "<h2>Run in turn, without a cache, on all processors</h2>",
     _verified(data),
@@ -79,10 +81,14 @@ def _training(data: dict[str, Any]) -> str:
   return f"<p>{_text(training['sentence'])}</p>" if training else ""
 
 
-def _formats(data: dict[str, Any]) -> str:
+def _devices(data: dict[str, Any]) -> list[str]:
+  """What decoding takes beside the processors; nothing in files of old versions."""
+  found = [entry.get("devices", {}) for entry in data["formats"].values()]
+  return sorted({device for devices in found for device in devices})
+
+
+def _formats(data: dict[str, Any], devices: list[str]) -> str:
   rows = []
-  # None in files that were written before GPUs were measured.
-  devices = list(next(iter(data["formats"].values())).get("devices", {}))
   for name, entry in data["formats"].items():
     rows.append(
       [
@@ -92,7 +98,7 @@ def _formats(data: dict[str, Any]) -> str:
         f"{entry['load']:.0f}",
         f"{entry['decode']:.0f}",
         f"{1000 * entry['decode_cpu_seconds']:.2f}",
-        *(f"{1000 * entry['devices'][device]:.3f}" for device in devices),
+        *(f"{1000 * entry['devices'].get(device, 0):.3f}" for device in devices),
         f"{entry['predicted']:.0f}",
         _size(entry["dataset_bytes"]),
         "yes" if entry["lossless"] else "no",
@@ -187,7 +193,8 @@ def _footer(data: dict[str, Any]) -> str:
     "<footer>"
     + _text(
       f"Batches of {setting['batch_size']}, {setting['threads']} threads, runs of "
-      f"{setting['seconds']:g} s, {setting['trials']} at least; "
+      f"{setting['seconds']:g} s, {setting['trials']} at least, decoded by the "
+      f"{setting.get('decode', 'cpu').upper()}; "
       f"{evidence['cpu'] or 'unknown processor'}, {evidence['cpus']} processors, "
       f"{where}; load before: {evidence['load_before']}. {versions}. Profiled in "
       f"{data['seconds']:.0f} s; {_size(data['written_bytes'])} were written and "

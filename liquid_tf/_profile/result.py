@@ -124,7 +124,7 @@ def _format(
     "load": 1 / cost.load_seconds,
     "load_runs": measure.rates(runs["load"]),
     "load_cpu_seconds": cost.load_cpu_seconds * setting.threads,
-    "decode": 1 / cost.decode_seconds,
+    "decode": measure.rate(runs["decode"]),
     "decode_runs": measure.rates(runs["decode"]),
     "decode_cpu_seconds": statistics.median(r.cpu_seconds for r in runs["decode"]),
     "encode_seconds": cost.encode_seconds,

@@ -20,6 +20,10 @@ FORMATS = ("jpeg", "png", "bmp")
 _logger = logging.getLogger(__name__)
 
 _REPEATS = 1 << 16
+
+# Batches that are taken ahead. With tf.data.AUTOTUNE they become more whenever one was
+# waited for, and after a dozen runs making them takes longer than any rest.
+_AHEAD = 4
 _LEAST_IMAGES = 32
 
 # Seconds that a look at the processors takes, the share of one that is at rest, and
@@ -75,7 +79,7 @@ class Stock:
       dataset = dataset.ragged_batch(batch_size)
     else:
       dataset = dataset.batch(batch_size)
-    self._dataset = epochs.with_threads(dataset.prefetch(tf.data.AUTOTUNE), threads)
+    self._dataset = epochs.with_threads(dataset.prefetch(_AHEAD), threads)
     self._iterator = iter(self._dataset)
     self._draw(0, 2 * self._files)  # Until tf.data has tuned itself.
     _rest()

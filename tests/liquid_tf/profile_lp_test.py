@@ -59,6 +59,15 @@ class DevicesTest(absltest.TestCase):
     self.assertEqual(choice.mix, {"l3": 0.6, "raw": 0.4})
     self.assertAlmostEqual(choice.prediction.throughput, 1 / 1.2e-3)
     self.assertAlmostEqual(choice.prediction.others["bus"], 1 / 1.2e-3)
+    # Twice of both is twice as fast.
+    twice = planner.best_mix(costs, dataclasses.replace(_MACHINE, gpu=2))
+    self.assertEqual(twice.mix, choice.mix)
+    self.assertAlmostEqual(twice.prediction.throughput, 2 / 1.2e-3)
+    # A training's step takes the GPU too.
+    busy = {"gpu": model.Resource({"l3": 1e-3, "raw": 1e-3})}
+    busy = planner.best_mix(costs, dataclasses.replace(_MACHINE, resources=busy))
+    self.assertEqual(busy.mix, {"l3": 0.4, "raw": 0.6})
+    self.assertAlmostEqual(busy.prediction.throughput, 1 / 1.8e-3)
     # Runs have them too; what is only given, they have not.
     given = dataclasses.replace(
       _MACHINE, resources={"net": model.Resource({"l3": 1.0})}

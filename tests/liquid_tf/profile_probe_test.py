@@ -1,5 +1,6 @@
 """Probes begin in a steady state, and leave nothing behind them."""
 
+import pathlib
 import time
 from unittest import mock
 
@@ -73,6 +74,24 @@ class ProbeTest(absltest.TestCase):
     cpu = time.process_time()
     time.sleep(0.5)
     self.assertLess(time.process_time() - cpu, 0.25)
+
+  def test_stock_takes_no_more_ahead_after_many_runs(self):
+    read = []
+
+    def count(path):
+      read.append(path)
+      return pathlib.Path(path.decode()).read_bytes()
+
+    manifest = manifests.load(self.path)
+    with mock.patch.object(
+      tf.io, "read_file", lambda file: tf.numpy_function(count, [file], tf.string)
+    ):
+      peer = stock.Stock(manifest, "png", self.create_tempdir().full_path, 1, 1, {})
+    drawn = len(read)
+    for _ in range(20):
+      peer._draw(0, 20)
+    stock._rest()
+    self.assertBetween(len(read) - drawn - 20 * 20, -8, 8)
 
   @mock.patch.object(stock, "_LONGEST_REST", 0.3)
   @mock.patch.object(time, "process_time", time.perf_counter)
