@@ -20,9 +20,10 @@ def search(measure: Callable[[int], Rates]) -> tuple[int, dict[int, Rates]]:
   Mixes are numbered by their tenths of the encoded format: 0 is raw only, which loads
   slowest, and 10 encoded only, which decodes slowest. It starts in the middle; where
   loading is slower than decoding it goes on among those with more encoded images, else
-  among those with fewer. The paper's search ends with one mix. Which of the last two is
-  faster depends on more than the side of the balance that they are on, so both are run
-  and the faster one is taken.
+  among those with fewer. The paper's search ends with one mix. Which mix is faster
+  depends on more than the side of the balance that it is on, and one wrong rate would
+  end it far from the best, so from there it goes on to neighbours for as long as these,
+  run whole, are faster.
 
   Args:
     measure: runs a mix.
@@ -45,5 +46,9 @@ def search(measure: Callable[[int], Rates]) -> tuple[int, dict[int, Rates]]:
       low = middle
     else:
       high = middle
-  best = max((low, high), key=lambda tenths: run(tenths).throughput)
+  best, at = None, low
+  while best != at:
+    best = at
+    near = [n for n in (best, best - 1, best + 1) if 0 <= n <= STEPS]
+    at = max(near, key=lambda tenths: run(tenths).throughput)
   return best, measured

@@ -29,7 +29,7 @@ class SearchTest(parameterized.TestCase):
     best, measured = search.search(rates)
     most = max(rates(tenths).throughput for tenths in range(11))
     self.assertEqual(rates(best).throughput, most)
-    self.assertLessEqual(len(measured), 6)
+    self.assertLessEqual(len(measured), 7)
 
   def test_ends_beside_the_best_in_noise(self):
     random = np.random.default_rng(0)
@@ -44,6 +44,21 @@ class SearchTest(parameterized.TestCase):
       right = max(range(11), key=lambda tenths: exact(tenths).throughput)
       missed.append(abs(best - right))
     self.assertLessEqual(max(missed), 1)
+
+  @parameterized.product(disk=(0.5, 2, 3, 5, 20), wrong=(0, 2, 4, 5, 6, 8, 10))
+  def test_one_wrong_rate_does_not_end_it_elsewhere(self, disk, wrong):
+    exact = _curve(disk, 1)
+
+    def spoilt(tenths):
+      rates = exact(tenths)
+      # While that was decoded alone, the machine was twice as fast, or half as.
+      twice = rates.load > rates.decode
+      decode = rates.decode * (2 if twice else 0.5)
+      return rates._replace(decode=decode) if tenths == wrong else rates
+
+    best, _ = search.search(spoilt)
+    most = max(exact(tenths).throughput for tenths in range(11))
+    self.assertEqual(exact(best).throughput, most)
 
   def test_ends_of_the_range(self):
     self.assertEqual(search.search(_curve(1e3, 1))[0], 0)
