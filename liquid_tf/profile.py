@@ -179,7 +179,7 @@ def profile(
     image_size: as `dataset` takes it.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
-      measured. The training's step is taken to have the GPU for itself meanwhile.
+      measured. A training's step is taken to use all of the GPU while it lasts.
     resources: seconds that an image takes of something else, as of a network, by its
       name and by format: {"net": {"jpeg": .001}}. These are not measured. Those of
       "gpu" and "bus" are added to what decoding takes there.
@@ -276,7 +276,7 @@ def _resources(
   step_ms: float | None,
   batch_size: int,
 ) -> dict[str, model.Resource]:
-  """What is given, and what a training's step leaves nobody else of the GPU."""
+  """What is given, and where the GPU decodes, what a training's step takes of it."""
   used = {name: dict(seconds) for name, seconds in (given or {}).items()}
   if decode == "gpu" and step_ms is not None:
     gpu = used.setdefault("gpu", {})

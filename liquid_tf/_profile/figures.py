@@ -64,7 +64,7 @@ def _draw_curve(axes: Axes, data: dict[str, Any]) -> None:
   for key, label, color in (
     ("load", "load", _LOAD),
     ("decode", "decode", _DECODE),
-    ("throughput", "what is left, predicted", _BOTH),
+    ("throughput", "the lowest of all, predicted", _BOTH),
   ):
     # Where memory has everything, nothing is loaded, however fast that would be.
     values = [math.nan if point[key] is None else point[key] for point in points]

@@ -82,7 +82,8 @@ def costs(
     load, decode = rate(runs["load"]), rate(runs["decode"])
     decode_seconds, taken = 1 / decode, {}
     if setting.decode == "gpu":
-      noise.check(f"decode of {name}", [1 / run.cpu_seconds for run in runs["decode"]])
+      cpu = [1 / run.cpu_seconds for run in runs["decode"]]
+      noise.check(f"a processor's part in decoding {name}", cpu)
       # Of the processors, which need not be the limit here.
       decode_seconds = _cpu(runs["decode"]) / setting.threads
       taken = devices.seconds(setting, name, trials)

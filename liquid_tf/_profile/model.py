@@ -128,7 +128,8 @@ def shares(mix: Mix) -> dict[str, float]:
 def others(costs: Costs, machine: Machine) -> dict[str, Resource]:
   """What decoding takes beside the processors: what was measured, and what is given."""
   found = dict(machine.resources)
-  for device in {device for cost in costs.values() for device in cost.devices}:
+  measured = sorted({device for cost in costs.values() for device in cost.devices})
+  for device in measured:
     given = found.get(device, Resource({}))
     seconds = {
       name: cost.devices.get(device, 0.0) + given.seconds.get(name, 0.0)

@@ -65,7 +65,9 @@ class LifecycleTest(parameterized.TestCase, tf.test.TestCase):
     gc.collect()
     # Threads end by themselves, a moment after what they worked for.
     end = time.monotonic() + 10
-    while _held() > (threads, files) and time.monotonic() < end:
+    while time.monotonic() < end:
+      if _held()[0] <= threads and _held()[1] <= files:
+        break
       time.sleep(0.02)
     self.assertLessEqual(_held()[0], threads)
     self.assertLessEqual(_held()[1], files)

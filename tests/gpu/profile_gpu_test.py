@@ -26,9 +26,8 @@ class ProfileGpuTest(parameterized.TestCase):
     with mock.patch.object(noise, "MOST_DOUBT", 1e9):
       return profile(folder, formats, **{**_FAST, **options})
 
-  @parameterized.parameters(None, (64, 48))
-  def test_the_gpu_and_the_bus_are_measured(self, *crop):
-    crop = None if crop == (None,) else crop
+  @parameterized.parameters((None,), ((64, 48),))
+  def test_the_gpu_and_the_bus_are_measured(self, crop):
     sides = (96, 96) if crop is None else (80, 130)
     before, lines = _gpu_tf.totals(), []
     # So slow that nothing else is the limit.
