@@ -59,7 +59,10 @@ def costs(
   trials: int,
   say: Callable[[str], None],
 ) -> tuple[dict[str, FormatCost], dict[str, dict[str, list[Run]]]]:
-  """Measures each format by itself.
+  """Measures each format by itself, all of them in turn.
+
+  A machine that is slow for some seconds is so in one round, of all formats, and their
+  medians keep the proportions that a mix is chosen by.
 
   Args:
     setting: what all runs have alike.
@@ -74,9 +77,10 @@ def costs(
   Raises:
     TooNoisyError: the runs of one of them disagree too much.
   """
-  result, everything = {}, {}
-  for name in encoded.stored_bytes:
-    (runs,) = stages(setting, [{name: 1}], _STAGES, trials)
+  names = list(encoded.stored_bytes)
+  found = stages(setting, [{name: 1} for name in names], _STAGES, trials)
+  everything, result = dict(zip(names, found)), {}
+  for name, runs in everything.items():
     for stage in _STAGES:
       noise.check(f"{stage} of {name}", rates(runs[stage]))
     load, decode = rate(runs["load"]), rate(runs["decode"])
@@ -98,7 +102,6 @@ def costs(
       lossless=lossless[name],
       devices=taken,
     )
-    everything[name] = runs
     listed = ", ".join(
       f"{key} {1e3 * seconds:.3f} ms" for key, seconds in taken.items()
     )

@@ -7,7 +7,17 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf._profile import choose, model, noise, planner, probe, search, stock
+from liquid_tf._profile import (
+  choose,
+  measure,
+  model,
+  noise,
+  planner,
+  probe,
+  sample,
+  search,
+  stock,
+)
 
 
 def _curve(disk, processors):
@@ -63,6 +73,45 @@ class SearchTest(parameterized.TestCase):
   def test_ends_of_the_range(self):
     self.assertEqual(search.search(_curve(1e3, 1))[0], 0)
     self.assertEqual(search.search(_curve(1e-3, 1))[0], 10)
+
+
+class CostsTest(parameterized.TestCase):
+  @parameterized.parameters(range(18))
+  def test_a_slow_spell_of_the_machine_is_no_formats_cost(self, begin):
+    rates = {
+      (name, stage): 100.0 * (1 + i)
+      for i, (name, stage) in enumerate(
+        itertools.product(("png", "raw", "l3"), ("load", "decode"))
+      )
+    }
+    count = itertools.count()
+
+    def pipeline(setting, mix, stage):
+      del setting
+      (name,) = mix
+
+      def run():
+        # As long as both stages of a format take in all of their three runs.
+        slow = begin <= next(count) < begin + 6
+        return probe.Run(rates[name, stage] * (0.5 if slow else 1), 0.001, None)
+
+      return mock.Mock(run=run)
+
+    names = ("png", "raw", "l3")
+    encoded = sample.Encoded(
+      1, [8], dict.fromkeys(names, [4]), dict.fromkeys(names, 1.0)
+    )
+    setting = probe.Setting("", "", 1, 2, 0, 1.0, {})
+    lossless = dict.fromkeys(names, True)
+    with (
+      mock.patch.object(measure, "Pipeline", pipeline),
+      mock.patch.object(noise, "MOST_DOUBT", math.inf),
+    ):
+      found, runs = measure.costs(setting, encoded, lossless, 3, lambda text: None)
+    for name in names:
+      self.assertAlmostEqual(1 / found[name].load_seconds, rates[name, "load"])
+      self.assertAlmostEqual(1 / found[name].decode_seconds, rates[name, "decode"])
+      self.assertLen(runs[name]["load"], 3)
 
 
 class VerifyTest(parameterized.TestCase):
