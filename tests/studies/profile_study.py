@@ -34,7 +34,10 @@ _PROCESSORS = flags.DEFINE_list("processors", ["1", "2"], "that a process is hel
 _IMAGES = flags.DEFINE_integer("images", 64, "photographs", 8)
 _SIDE = flags.DEFINE_integer("side", 1024, "of a photograph, in pixels", 16)
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 8, "images in a batch", 1)
-_TRIALS = flags.DEFINE_integer("trials", 3, "runs of everything", 2)
+_TRIALS = flags.DEFINE_integer("trials", 3, "runs of everything in a profile", 2)
+_ROUNDS = flags.DEFINE_integer(
+  "rounds", 3, "runs of each mix that the advice is compared with", 1
+)
 _SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
 _MOST_DOUBT = flags.DEFINE_float(
   "most_doubt",
@@ -108,7 +111,7 @@ def _cell(
   mixes = _candidates(formats)
   # The advised mix in the same rounds as those that it is compared with.
   request = common | paths | {"mixes": [*mixes, advised], "read_bytes_per_s": rate}
-  request |= {"rounds": _TRIALS.value, "stages": ["both"]}
+  request |= {"rounds": _ROUNDS.value, "stages": ["both"]}
   rates = [statistics.median(r["both"]) for r in _in_process(_measure, request)]
   return cell | {
     "advised": advised,
