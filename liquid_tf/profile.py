@@ -33,8 +33,9 @@ class Profile:
       bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
       search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
       `cache_as`, "encoded" or "pixels";
-      `predicted`; `best_single`; `verified`, the runs of mix, single format and stock
-      tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a sentence;
+      `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
+      format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a
+      sentence;
       `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
       `directory`, the folder whose disk that is; `setting`; `evidence`.
   """

@@ -1,6 +1,8 @@
 """From costs and verified rates to advice in words and rows."""
 
 import dataclasses
+import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from liquid_tf._profile import model, noise, planner
@@ -19,7 +21,7 @@ _LIMITS = {
 
 
 def what_if(
-  costs: model.Costs, machine: model.Machine, advised: planner.Choice
+  costs: model.Costs, machine: model.Machine, advised: planner.Choice, rate: float
 ) -> list[dict[str, Any]]:
   """The best mix on other machines.
 
@@ -27,6 +29,7 @@ def what_if(
     costs: of each format.
     machine: this one.
     advised: the mix for it.
+    rate: images per second that are told of that mix; see `corrected`.
 
   Returns:
     `change`, `mix`, `predicted` images per second, and `gain` over the advised mix on
@@ -53,13 +56,9 @@ def what_if(
   rows = []
   for change, values in changes:
     choice = planner.worthwhile(costs, dataclasses.replace(machine, **values))
+    gain = choice.prediction.throughput / advised.prediction.throughput
     rows.append(
-      {
-        "change": change,
-        "mix": choice.mix,
-        "predicted": choice.prediction.throughput,
-        "gain": choice.prediction.throughput / advised.prediction.throughput,
-      }
+      {"change": change, "mix": choice.mix, "predicted": gain * rate, "gain": gain}
     )
   return rows
 
@@ -155,6 +154,30 @@ def gain(
   wrong = measured.mean / (runs[0] / runs[1])
   values = (ratio * wrong * v / measured.mean for v in dataclasses.astuple(measured))
   return Gain(noise.Interval(*values), False)
+
+
+def corrected(
+  choice: planner.Choice,
+  costs: model.Costs,
+  machine: model.Machine,
+  runs: Sequence[float],
+) -> planner.Choice:
+  """A choice with what the model had wrong of its own runs in its throughput.
+
+  The best mix keeps disk and processors equally busy. There each waits for the other
+  now and then, the more the less steady they are, and the model knows nothing of it.
+
+  Args:
+    choice: what is predicted.
+    costs: of each format.
+    machine: with its cache, reserve and resources.
+    runs: images per second of the same mix, which have none of these.
+  """
+  modelled = model.predict(costs, machine.of_runs, choice.mix).throughput
+  wrong = statistics.median(runs) / modelled
+  throughput = choice.prediction.throughput * wrong
+  prediction = dataclasses.replace(choice.prediction, throughput=throughput)
+  return dataclasses.replace(choice, prediction=prediction)
 
 
 def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) -> str:

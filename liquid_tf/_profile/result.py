@@ -36,19 +36,24 @@ def build(
   Rates are images per second, times seconds of one processor for an image, sizes bytes.
   """
   gain = advice.gain(costs, machine, advised, single, verified.gain)
-  # What comes out slower than one format is not advised.
-  final = single if gain is not None and gain.interval.mean < 1 else advised
-  verdict = advice.verdict(advised, single, gain)
-  expected = model.predict(costs, machine.of_runs, advised.mix).throughput
   ran = verified.mix or verified.single
+  # What is said of other mixes is the model's alone.
+  said = advice.corrected(advised, costs, machine, ran)
+  alone = advice.corrected(single, costs, machine, verified.single)
+  verdict = advice.verdict(said, alone, gain)
+  expected = model.predict(costs, machine.of_runs, advised.mix).throughput
   doubt = advice.surprise(expected, statistics.median(ran))
   if doubt is not None:
     verdict += " " + doubt
+  final = advised
+  if gain is not None and gain.interval.mean < 1:
+    # What comes out slower than one format is not advised.
+    final, said = single, alone
   memory = advice.memory(costs, machine)
   if memory is not None and memory["better"] == "pixels":
     # What is converted has to go with what is kept.
     machine = dataclasses.replace(machine, cache_as="pixels")
-    final = planner.worthwhile(costs, machine)
+    final = said = planner.worthwhile(costs, machine)
     verdict += " " + advice.keep_pixels(memory)
   stock = statistics.median(verified.stock) if verified.stock else None
   (name,) = single.mix
@@ -66,10 +71,10 @@ def build(
     "measured": [dict(row) for row in measured],
     "mix": dict(final.mix),
     "cache_as": machine.cache_as,
-    "predicted": final.prediction.throughput,
+    "predicted": said.prediction.throughput,
     "limit": final.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
-    "best_single": {"format": name, "predicted": single.prediction.throughput},
+    "best_single": {"format": name, "predicted": alone.prediction.throughput},
     "verified": {
       "advised": dict(advised.mix),
       "mix": ran,
@@ -85,13 +90,13 @@ def build(
     "verdict": verdict,
     "curve": _curve(costs, machine, final),
     "utilisation": _utilisation(costs, machine, final),
-    "what_if": advice.what_if(costs, machine, final),
+    "what_if": advice.what_if(costs, machine, final, said.prediction.throughput),
     "memory": memory,
     "convert": advice.converting(costs, machine, final.mix),
     "training": None
     if options.step_ms is None
     else advice.training(
-      options.batch_size * 1000 / options.step_ms, final, single, stock
+      options.batch_size * 1000 / options.step_ms, said, alone, stock
     ),
     "cache": {"bytes": machine.cache_bytes, "share": machine.cache_share},
     "setting": {

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 from unittest import mock
 
 from absl.testing import absltest, parameterized
@@ -146,6 +147,25 @@ class VerdictTest(parameterized.TestCase):
       self.assertAlmostEqual(int(figures[0]) / int(figures[1]), gain, delta=0.02)
     for gain in (0.9, 1.1):
       self.assertNotRegex(fabricated(gain=gain).verdict, sentence)
+
+  @parameterized.parameters(0.9, 1.1)
+  def test_what_runs_gave_is_what_is_predicted(self, gain):
+    found = fabricated(gain=gain).data
+    self.assertAlmostEqual(
+      found["predicted"], statistics.median(found["verified"]["mix"])
+    )
+    said = f"; {found['predicted']:.0f} images/s predicted."
+    self.assertEndsWith(found["verdict"], said)
+
+  def test_with_a_cache_a_prediction_has_what_was_wrong_of_the_runs(self):
+    exact, slower = (fabricated(gain=gain, cache_share=0.3).data for gain in (1.0, 0.9))
+    self.assertGreater(exact["predicted"], 1.2 * exact["verified"]["predicted"])
+    self.assertAlmostEqual(slower["predicted"], 0.9 * exact["predicted"])
+    # It is as wrong of other machines; other mixes were not run.
+    for row, wanted in zip(slower["what_if"], exact["what_if"], strict=True):
+      self.assertEqual(row["gain"], wanted["gain"])
+      self.assertAlmostEqual(row["predicted"], 0.9 * wanted["predicted"])
+    self.assertEqual(slower["curve"], exact["curve"])
 
   def test_a_mix_that_is_slower_is_not_advised(self):
     found = fabricated(gain=0.5)
