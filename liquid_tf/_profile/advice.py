@@ -175,8 +175,10 @@ def corrected(
   """
   modelled = model.predict(costs, machine.of_runs, choice.mix).throughput
   wrong = statistics.median(runs) / modelled
-  throughput = choice.prediction.throughput * wrong
-  prediction = dataclasses.replace(choice.prediction, throughput=throughput)
+  found = choice.prediction
+  # What something else allows is no matter of disk and processors.
+  allowed = [wrong * min(found.load, found.decode), *found.others.values()]
+  prediction = dataclasses.replace(found, throughput=min(allowed))
   return dataclasses.replace(choice, prediction=prediction)
 
 

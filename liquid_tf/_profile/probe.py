@@ -24,10 +24,12 @@ _LOOKAHEAD = 2
 _WARM_UP = 4
 _LEAST_BATCHES = 6
 
-# While the reads ahead of one format fill its memory, they keep the disk from another.
-# So a run of several begins behind so many times the bytes of that memory, or when the
-# disk is so slow that this takes longer than a run.
-_SETTLED = 3
+# The disk serves the format that is short, so while it is the limit, another one gives
+# what was read ahead of it, and the mix seems faster than the disk allows. So a run of
+# several formats begins behind so many times the images in which each gives all that,
+# or after so many times a run's seconds.
+_SETTLED = 1.5
+_SETTLING = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Pipeline:
 
   def _settle(self) -> None:
     """Draws batches until reads are those of a long run."""
-    end = time.perf_counter() + self._setting.seconds
+    end = time.perf_counter() + _SETTLING * self._setting.seconds
     images = _WARM_UP * self._setting.batch_size
     while images < self._settled and time.perf_counter() < end:
       images += _size(next(self._iterator))
@@ -181,16 +183,17 @@ def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Datas
 
 
 def _settled(setting: Setting, mix: Mix) -> int:
-  """Images of a mix until no format's memory for reads ahead is being filled."""
+  """Images of a mix until no format gives what was read ahead of it at first."""
   if len(mix) == 1:
     return 0
   formats = manifests.load(setting.long)["formats"]
-  size = sum(
-    weight * formats[name]["bytes"] / formats[name]["samples"]
-    for name, weight in mix.items()
-  )
   ahead = _budget.lookahead_bytes(setting.memory, len(mix))
-  return math.ceil(_SETTLED * ahead / size * sum(mix.values()))
+  total = sum(mix.values())
+  stocks = [
+    ahead * formats[name]["samples"] / formats[name]["bytes"] * total / weight
+    for name, weight in mix.items()
+  ]
+  return math.ceil(_SETTLED * max(stocks))
 
 
 def _size(element: dict[str, tf.Tensor]) -> int:
