@@ -162,7 +162,7 @@ def corrected(
   machine: model.Machine,
   runs: Sequence[float],
 ) -> planner.Choice:
-  """A choice with what the model had wrong of its own runs in its throughput.
+  """A choice with what the model had wrong of its own runs in its prediction.
 
   The best mix keeps disk and processors equally busy. There each waits for the other
   now and then, the more the less steady they are, and the model knows nothing of it.
@@ -177,8 +177,12 @@ def corrected(
   wrong = statistics.median(runs) / modelled
   found = choice.prediction
   # What something else allows is no matter of disk and processors.
-  allowed = [wrong * min(found.load, found.decode), *found.others.values()]
-  prediction = dataclasses.replace(found, throughput=min(allowed))
+  load, decode = wrong * found.load, wrong * found.decode
+  rates = {"load": load, "decode": decode, **found.others}
+  limit = min(rates, key=rates.__getitem__)
+  prediction = dataclasses.replace(
+    found, load=load, decode=decode, throughput=rates[limit], limit=limit
+  )
   return dataclasses.replace(choice, prediction=prediction)
 
 

@@ -72,7 +72,7 @@ def build(
     "mix": dict(final.mix),
     "cache_as": machine.cache_as,
     "predicted": said.prediction.throughput,
-    "limit": final.prediction.limit,
+    "limit": said.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
     "best_single": {"format": name, "predicted": alone.prediction.throughput},
     "verified": {

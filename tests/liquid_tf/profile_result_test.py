@@ -167,6 +167,20 @@ class VerdictTest(parameterized.TestCase):
       self.assertAlmostEqual(row["predicted"], 0.9 * wanted["predicted"])
     self.assertEqual(slower["curve"], exact["curve"])
 
+  def test_runs_say_nothing_of_a_resource_that_they_do_not_have(self):
+    rate = fabricated().data["predicted"]
+    # A network that allows all but a twentieth of that, whatever the format.
+    seconds = dict.fromkeys(("png", "raw"), 1 / (0.95 * rate))
+    resources = {"net": model.Resource(seconds)}
+    for gain, limits in ((1.1, ["net"]), (1.0, ["net"]), (0.88, ["load", "decode"])):
+      found = fabricated(gain=gain, resources=resources).data
+      self.assertIn(found["limit"], limits)
+      self.assertLessEqual(found["predicted"], 0.95 * rate * 1.000001)
+      if limits == ["net"]:
+        self.assertAlmostEqual(found["predicted"], 0.95 * rate)
+      else:
+        self.assertLess(found["predicted"], 0.93 * rate)
+
   def test_a_mix_that_is_slower_is_not_advised(self):
     found = fabricated(gain=0.5)
     self.assertIn("raw alone is best: the mix", found.verdict)
