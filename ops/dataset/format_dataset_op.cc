@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/dataset/format_options.h"
 #include "ops/dataset/open_shards.h"
 #include "ops/dataset/plan_context.h"
 #include "ops/dataset/record_block.h"
 #include "ops/reader/record_stream.h"
 #include "ops/tf_status.h"
+#include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/model.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
@@ -25,21 +27,6 @@ namespace tfd = ::tensorflow::data;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
-using ::tensorflow::tstring;
-
-struct Arguments {
-  std::string directory;
-  int64_t index_crc32c = 0;
-  std::vector<tstring> paths;
-  int64_t split = 0;
-  int64_t format = 0;
-  int64_t start = 0;
-  int64_t length = -1;  // -1: all
-  int64_t threads = 0;
-  int64_t lookahead_bytes = 0;
-  tstring reader;
-  bool page_cache = false;
-};
 
 class FormatDatasetOp : public tfd::DatasetOpKernel {
  public:
@@ -58,10 +45,12 @@ class FormatDatasetOp : public tfd::DatasetOpKernel {
 
 class FormatDatasetOp::Dataset : public tfd::DatasetBase {
  public:
-  Dataset(OpKernelContext* ctx, Arguments arguments, ReadMode mode,
-          std::shared_ptr<ShardSet> shards, std::shared_ptr<PcrSet> pcr)
+  Dataset(OpKernelContext* ctx, bool page_cache, FormatInputs inputs,
+          ReadMode mode, std::shared_ptr<ShardSet> shards,
+          std::shared_ptr<PcrSet> pcr)
       : DatasetBase(tfd::DatasetContext(ctx)),
-        arguments_(std::move(arguments)),
+        page_cache_(page_cache),
+        inputs_(std::move(inputs)),
         mode_(mode),
         shards_(std::move(shards)),
         pcr_(std::move(pcr)) {}
@@ -95,25 +84,26 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
-    const Arguments& a = arguments_;
-    std::vector<tensorflow::Node*> inputs(10);
-    TF_RETURN_IF_ERROR(b->AddScalar(tstring(a.directory), &inputs[0]));
-    TF_RETURN_IF_ERROR(b->AddScalar(a.index_crc32c, &inputs[1]));
-    TF_RETURN_IF_ERROR(b->AddVector(a.paths, &inputs[2]));
-    const int64_t numbers[] = {a.split,  a.format,  a.start,
-                               a.length, a.threads, a.lookahead_bytes};
+    const FormatInputs& in = inputs_;
+    std::vector<tensorflow::Node*> nodes(10);
+    TF_RETURN_IF_ERROR(b->AddScalar(in.directory, &nodes[0]));
+    TF_RETURN_IF_ERROR(b->AddScalar(in.index_crc32c, &nodes[1]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[2]));
+    const int64_t numbers[] = {in.split,  in.format,  in.start,
+                               in.length, in.threads, in.lookahead_bytes};
     for (int i = 0; i < 6; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &inputs[3 + i]));
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[3 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(a.reader, &inputs[9]));
+    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[9]));
     tensorflow::AttrValue page_cache;
-    b->BuildAttrValue(a.page_cache, &page_cache);
-    return b->AddDataset(this, inputs, {{"page_cache", page_cache}}, output);
+    b->BuildAttrValue(page_cache_, &page_cache);
+    return b->AddDataset(this, nodes, {{"page_cache", page_cache}}, output);
   }
 
  private:
   class Iterator;
-  const Arguments arguments_;
+  const bool page_cache_;
+  const FormatInputs inputs_;
   const ReadMode mode_;
   const std::shared_ptr<ShardSet> shards_;
   const std::shared_ptr<PcrSet> pcr_;  // null for other formats
@@ -174,13 +164,13 @@ class FormatDatasetOp::Dataset::Iterator
   Status NextRecords(std::vector<RecordPtr>* records) {
     tensorflow::profiler::TraceMe trace([this]() {
       return tensorflow::profiler::TraceMeEncode(
-          "Liquid Records wait", {{"format", dataset()->arguments_.format}});
+          "Liquid Records wait", {{"format", dataset()->inputs_.format}});
     });
     if (planned_) return stream_->Next(kBlockRecords, records);
     // An interleave takes what is there; by itself a source gives blocks that
     // do not depend on the disk's pace.
     auto left = static_cast<uint64_t>(
-        std::max<int64_t>(1, dataset()->arguments_.lookahead_bytes));
+        std::max<int64_t>(1, dataset()->inputs_.lookahead_bytes));
     records->clear();
     do {
       std::vector<RecordPtr> more;
@@ -203,11 +193,11 @@ class FormatDatasetOp::Dataset::Iterator
     StreamOptions options;
     TF_RETURN_IF_ERROR(MakePositions(ctx, &positions, &options.clock));
     options.mode = dataset()->mode_;
-    options.depth = static_cast<int>(dataset()->arguments_.threads);
+    options.depth = static_cast<int>(dataset()->inputs_.threads);
     options.lookahead_bytes =
-        static_cast<uint64_t>(dataset()->arguments_.lookahead_bytes);
+        static_cast<uint64_t>(dataset()->inputs_.lookahead_bytes);
     // One by one, so that each record knows what the page cache had of it.
-    if (dataset()->arguments_.page_cache) options.max_read_bytes = 0;
+    if (dataset()->page_cache_) options.max_read_bytes = 0;
     std::shared_ptr<RecordSource> source = dataset()->shards_;
     if (dataset()->pcr_ != nullptr) source = dataset()->pcr_;
     // A source by itself has no budget but this.
@@ -215,14 +205,9 @@ class FormatDatasetOp::Dataset::Iterator
       spare_ = BufferPool::Process().Allow(options.lookahead_bytes);
     stream_ = std::make_shared<RecordStream>(std::move(source),
                                              std::move(positions), options);
-    if (ctx->cancellation_manager() == nullptr) return absl::OkStatus();
-    tensorflow::CancellationManager* manager = ctx->cancellation_manager();
-    const auto token = manager->get_cancellation_token();
-    const bool registered = manager->RegisterCallback(
-        token, [stream = stream_]() { stream->Cancel(); });
-    if (!registered) return absl::CancelledError("reading was cancelled");
-    deregister_ = [manager, token]() { manager->DeregisterCallback(token); };
-    return absl::OkStatus();
+    return tensorflow::RegisterCancellationCallback(
+        ctx->cancellation_manager(), [stream = stream_]() { stream->Cancel(); },
+        &deregister_);
   }
 
   // By itself a source gives samples, whatever its records hold.
@@ -294,7 +279,7 @@ class FormatDatasetOp::Dataset::Iterator
     if (!same) {
       return absl::InvalidArgumentError(absl::StrCat(
           "interleave: the plan's file_counts are not those of ",
-          dataset()->arguments_.directory,
+          std::string(dataset()->inputs_.directory),
           ": pass the datasets that format_dataset() made, in one order"));
     }
     std::unique_ptr<ReadOrder> order;
@@ -344,73 +329,32 @@ FormatDatasetOp::Dataset::MakeIteratorInternal(
 
 void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
                                   tfd::DatasetBase** output) {
-  Arguments a;
-  a.page_cache = page_cache_;
-  tstring directory;
-  OP_REQUIRES_OK(
-      ctx, tfd::ParseScalarArgument<tstring>(ctx, "directory", &directory));
-  a.directory = directory;
-  OP_REQUIRES_OK(ctx,
-                 tfd::ParseVectorArgument<tstring>(ctx, "paths", &a.paths));
-  const std::pair<const char*, int64_t*> numbers[] = {
-      {"index_crc32c", &a.index_crc32c},
-      {"split", &a.split},
-      {"format", &a.format},
-      {"start", &a.start},
-      {"length", &a.length},
-      {"threads", &a.threads},
-      {"lookahead_bytes", &a.lookahead_bytes}};
-  for (const auto& [name, value] : numbers) {
-    OP_REQUIRES_OK(ctx, tfd::ParseScalarArgument<int64_t>(ctx, name, value));
-  }
-  const auto require = [ctx](bool holds, const char* name, int64_t value,
-                             const char* constraint) {
-    if (!holds) {
-      ctx->CtxFailure(absl::InvalidArgumentError(
-          absl::StrCat(name, " (", value, ") must be ", constraint)));
-    }
-    return holds;
-  };
-  if (!require(a.split >= 0 && a.split < 256, "split", a.split, "in 0..255") ||
-      !require(a.format >= 0 && a.format < 256, "format", a.format,
-               "in 0..255") ||
-      !require(a.index_crc32c >= 0 && a.index_crc32c <= UINT32_MAX,
-               "index_crc32c", a.index_crc32c, "in 0..4294967295") ||
-      !require(a.start >= 0, "start", a.start, "at least 0") ||
-      !require(a.length >= -1, "length", a.length, "at least -1") ||
-      !require(a.threads >= 1 && a.threads <= 256, "threads", a.threads,
-               "in 1..256") ||
-      !require(a.lookahead_bytes >= 0, "lookahead_bytes", a.lookahead_bytes,
-               "at least 0")) {
-    return;
-  }
-  OP_REQUIRES_OK(ctx,
-                 tfd::ParseScalarArgument<tstring>(ctx, "reader", &a.reader));
+  FormatInputs inputs;
+  OP_REQUIRES_OK(ctx, inputs.Read(ctx));
   ReadMode mode;
-  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(a.reader, &mode)));
+  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(inputs.reader, &mode)));
+  const std::vector<std::string> paths(inputs.paths.begin(),
+                                       inputs.paths.end());
   std::unique_ptr<ShardSet> shards;
-  const Status opened =
-      OpenShards(ctx->env(), a.directory, static_cast<uint32_t>(a.index_crc32c),
-                 std::vector<std::string>(a.paths.begin(), a.paths.end()),
-                 static_cast<uint8_t>(a.split), static_cast<uint8_t>(a.format),
-                 mode, a.page_cache, &shards);
+  const Status opened = OpenShards(
+      ctx->env(), inputs.directory, static_cast<uint32_t>(inputs.index_crc32c),
+      paths, static_cast<uint8_t>(inputs.split),
+      static_cast<uint8_t>(inputs.format), mode, page_cache_, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
-  if (a.length >= 0) {
-    const Status restricted = shards->Restrict(
-        {static_cast<uint64_t>(a.start), static_cast<uint64_t>(a.length)});
+  if (inputs.length >= 0) {
+    const Status restricted =
+        shards->Restrict({static_cast<uint64_t>(inputs.start),
+                          static_cast<uint64_t>(inputs.length)});
     OP_REQUIRES_OK(ctx, ToTf(restricted));
   }
   std::shared_ptr<ShardSet> samples = std::move(shards);
   std::unique_ptr<PcrSet> pcr;
-  if (a.format == static_cast<int64_t>(Format::kPcr)) {
+  if (inputs.format == static_cast<int64_t>(Format::kPcr)) {
     OP_REQUIRES_OK(
-        ctx,
-        ToTf(OpenPcr(ctx->env(), a.directory,
-                     std::vector<std::string>(a.paths.begin(), a.paths.end()),
-                     samples, &pcr)));
+        ctx, ToTf(OpenPcr(ctx->env(), inputs.directory, paths, samples, &pcr)));
   }
-  *output =
-      new Dataset(ctx, std::move(a), mode, std::move(samples), std::move(pcr));
+  *output = new Dataset(ctx, page_cache_, std::move(inputs), mode,
+                        std::move(samples), std::move(pcr));
 }
 
 REGISTER_KERNEL_BUILDER(

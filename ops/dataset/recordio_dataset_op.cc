@@ -9,6 +9,7 @@
 #include "ops/dataset/open_file.h"
 #include "ops/reader/range_reader.h"
 #include "ops/tf_status.h"
+#include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/model.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
@@ -226,14 +227,9 @@ class RecordIODatasetOp::Dataset::Iterator
                        << " bytes are passed over" << AtOffset(loss.offset)
                        << ": " << loss.reason;
         });
-    if (ctx->cancellation_manager() == nullptr) return absl::OkStatus();
-    tensorflow::CancellationManager* manager = ctx->cancellation_manager();
-    const auto token = manager->get_cancellation_token();
-    const bool registered = manager->RegisterCallback(
-        token, [reader = reader_]() { reader->Cancel(); });
-    if (!registered) return absl::CancelledError("reading was cancelled");
-    deregister_ = [manager, token]() { manager->DeregisterCallback(token); };
-    return absl::OkStatus();
+    return tensorflow::RegisterCancellationCallback(
+        ctx->cancellation_manager(), [reader = reader_]() { reader->Cancel(); },
+        &deregister_);
   }
 
   void End() {
