@@ -102,28 +102,49 @@ absl::Status L3Slots::FindFree(const TfGpu& gpu, L3Slot** found,
 absl::Status L3Slots::Take(const TfGpu& gpu, DataType type,
                            const TensorShape& shape, size_t staging,
                            L3Slot** taken) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  // TensorFlow may wait for memory in Fit(): without the lock, so that batches
+  // that end meanwhile give theirs back.
   L3Slot *slot = nullptr, *just_freed = nullptr;
-  TF_RETURN_IF_ERROR(FindFree(gpu, &slot, &just_freed));
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    TF_RETURN_IF_ERROR(FindFree(gpu, &slot, &just_freed));
+    if (slot != nullptr) {
+      slot->is_decoding = true;
+    } else if (just_freed != nullptr) {
+      just_freed->is_decoding = true;
+    }
+  }
   if (slot == nullptr) {
     auto made = std::make_unique<L3Slot>();
     const absl::Status fits =
         Fit(gpu, type, shape, staging,
             /*may_wait=*/just_freed == nullptr, made.get());
+    std::lock_guard<std::mutex> lock(mutex_);
     if (fits.ok()) {
-      slot = made.get();
+      if (just_freed != nullptr) just_freed->is_decoding = false;
+      made->is_decoding = true;
+      *taken = made.get();
       slots_.push_back(std::move(made));
-    } else if (just_freed != nullptr) {
-      slot = just_freed;
-    } else {
-      return fits;
+      return absl::OkStatus();
+    }
+    slot = just_freed;
+    if (slot == nullptr) {
+      // What was given back while TensorFlow waited.
+      TF_RETURN_IF_ERROR(FindFree(gpu, &slot, &just_freed));
+      if (slot == nullptr) slot = just_freed;
+      if (slot == nullptr) return fits;
+      slot->is_decoding = true;
     }
   }
   slot->is_free = false;
-  TF_RETURN_IF_ERROR(Fit(gpu, type, shape, staging, /*may_wait=*/true, slot));
-  slot->is_decoding = true;
-  *taken = slot;
-  return absl::OkStatus();
+  const absl::Status fits =
+      Fit(gpu, type, shape, staging, /*may_wait=*/true, slot);
+  if (fits.ok()) {
+    *taken = slot;
+  } else {
+    Return(slot);
+  }
+  return fits;
 }
 
 void L3Slots::Return(L3Slot* slot) {

@@ -18,7 +18,7 @@ namespace liquid {
 struct L3Slot {
   std::unique_ptr<L3Lane> lane;
   tensorflow::Tensor staging, pixels;
-  bool is_decoding = false;
+  bool is_decoding = false;  // or is made ready for it
   bool is_free = false;
   uint64_t freed = 0;  // the call of Take() that found it free
 };
@@ -32,7 +32,8 @@ struct L3Slot {
 // not for the one that is running, beside which the batch is to be decoded:
 // such a slot is taken, and where there is none, a new one is made. There come
 // to be two more than batches are held. Where the device has no memory for a
-// new one, the batch waits for the running step, in memory that is free now.
+// new one, the batch waits for the running step, in memory that is free now, or
+// that others give back until TensorFlow has waited long enough.
 class L3Slots {
  public:
   // Takes a slot for `staging` bytes and pixels of that type and shape. The

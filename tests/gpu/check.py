@@ -12,12 +12,13 @@ or there is nothing to check.
 """
 
 import contextlib
+import functools
 import json
 import os
 import sys
 import traceback
 import unittest
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,9 @@ def errors_noted(found: dict[str, Any]) -> Iterator[None]:
     found["error"] = traceback.format_exc()
 
 
-def with_cupy(found: dict[str, Any], photographs: Sequence[np.ndarray]) -> None:
+def with_cupy(
+  found: dict[str, Any], photographs: Sequence[np.ndarray], save: Callable[[], None]
+) -> None:
   """Checks the kernels, and times them where they are right; into `found`."""
   import cupy
   import gpu_test
@@ -104,9 +107,10 @@ def with_cupy(found: dict[str, Any], photographs: Sequence[np.ndarray]) -> None:
   with errors_noted(found):
     found["machine"] = cupy_machine()
     found["checks"] = check(gpu_test.GpuTest)
+    save()
     if not found["checks"]["failed"]:
-      found.update(
-        timing.measure(photographs, timing.SIZES, timing.PIXEL_BYTES, _REPEATS.value)
+      timing.measure(
+        found, photographs, timing.SIZES, timing.PIXEL_BYTES, _REPEATS.value, save
       )
   # For TensorFlow.
   cupy.get_default_memory_pool().free_all_blocks()
@@ -116,6 +120,7 @@ def with_tensorflow(
   found: dict[str, Any],
   photographs: Sequence[np.ndarray],
   pinned_gb_per_s: float | None,
+  save: Callable[[], None],
 ) -> None:
   """Checks the ops, and times them where they are right; into `found`."""
   import tf_fit_test
@@ -123,6 +128,7 @@ def with_tensorflow(
 
   with errors_noted(found):
     found["checks"] = check(tf_gpu_test.TfGpuTest, tf_fit_test.TfFitTest)
+    save()
     if found["checks"]["failed"]:
       return
     width, height = timing.SIZES[_BATCH_SIZE]
@@ -139,6 +145,14 @@ def with_tensorflow(
         found["checks"]["failed"][f"pixels of {version} under a step"] = (
           f"{timed['wrong_steps']} of {timed['fed_steps']} steps ended with others"
         )
+      save()
+
+
+def save_json(found: dict[str, Any]) -> None:
+  """Writes what was found by now: a device's fault may end the process any time."""
+  with open(f"{_OUTPUT.value}.part", "w") as file:
+    json.dump(found, file, indent=2)
+  os.replace(file.name, _OUTPUT.value)
 
 
 def share_memory() -> None:
@@ -167,20 +181,20 @@ def main(argv: list[str]) -> None:
   # As the tests are asked to use this machine's.
   os.environ["LIQUID_TEST_GPU"] = "1"
   found = {"machine": machine(), "skipped": skipped}
+  save = functools.partial(save_json, found)
   pinned = None
   try:
     if "cupy" not in skipped:
       part = found["cupy"] = {}
-      with_cupy(part, photographs)
+      with_cupy(part, photographs, save)
       pinned = part.get("pinned_gb_per_s")
     if "tensorflow" not in skipped:
       part = found["tensorflow"] = {}
-      with_tensorflow(part, photographs, pinned)
+      with_tensorflow(part, photographs, pinned, save)
       if pinned is None:
         skipped["copies of pinned memory"] = "these are timed through CuPy"
   finally:
-    with open(_OUTPUT.value, "w") as file:
-      json.dump(found, file, indent=2)
+    save()
   failed = sum(len(part.get("checks", {}).get("failed", ())) for part in found.values())
   early = [name for name, part in found.items() if "error" in part]
   if failed or early:

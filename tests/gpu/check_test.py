@@ -100,13 +100,14 @@ class CheckTest(parameterized.TestCase):
 
   def test_other_pixels_under_a_step_are_a_failure(self):
     self._without_checks()
-    dataset = tf_timing._dataset
+    total, sums = tf_timing._sum, []
 
-    def wrong(stored, shape):
-      # One batch in the place of the other.
-      return dataset([stored[0], stored[0]], shape)
+    def first(files):
+      # Of one batch in the place of the other.
+      sums.append(total(files))
+      return sums[0]
 
-    without = mock.patch.object(tf_timing, "_dataset", wrong)
+    without = mock.patch.object(tf_timing, "_sum", first)
     with fake_cupy.install(count=0), without:
       with self.assertRaisesRegex(SystemExit, "^2 checks failed"):
         check.main(["check"])
@@ -130,6 +131,22 @@ class CheckTest(parameterized.TestCase):
     for part in (found["cupy"], found["tensorflow"]):
       self.assertIn("MemoryError: out of the GPU's memory", part["error"])
       self.assertEqual(part["checks"]["ran"], 30)
+
+  def test_what_was_found_is_written_before_the_process_dies(self):
+    self._without_checks()
+    written = []
+
+    def die(*_):
+      # As TensorFlow does where an event of the device fails: nothing ends this.
+      written.append(self._found())
+      raise KeyboardInterrupt
+
+    death = mock.patch.object(tf_timing, "measure", die)
+    with fake_cupy.install(), death, self.assertRaises(KeyboardInterrupt):
+      check.main(["check"])
+    (found,) = written
+    self._check_cupy(found["cupy"])
+    self.assertEqual(found["tensorflow"]["checks"]["ran"], 30)
 
   def test_what_was_found_is_written_by_whoever_is_interrupted(self):
     self._without_checks()

@@ -119,7 +119,8 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 }  // namespace
 
 // For tests: settings ("devices", "capability", "full", what a kernel takes at
-// least: "kernel_milliseconds", and results of functions: "init", "module",
+// least: "kernel_milliseconds", how long who may waits for memory:
+// "patience_milliseconds", and results of functions: "init", "module",
 // "launch", "callback", "memory"), and how often what was done.
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);

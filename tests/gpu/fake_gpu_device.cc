@@ -3,7 +3,9 @@
 // processor. It has no stream; the driver's default one stands for it.
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tensorflow/core/common_runtime/device_factory.h"
 #include "tensorflow/core/common_runtime/local_device.h"
@@ -17,12 +19,14 @@ namespace {
 
 constexpr size_t kLargestTensor = 64 << 20;
 
-// Whether tests have the driver say that no memory is left.
-bool IsFull() {
+// What tests have the driver say.
+int Setting(const char* name) {
   static const auto get = reinterpret_cast<int (*)(const char*)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_cuda_get"));
-  return get("full") != 0;
+  return get(name);
 }
+
+bool IsFull() { return Setting("full") != 0; }
 
 class FakeMemory : public Allocator {
  public:
@@ -33,6 +37,16 @@ class FakeMemory : public Allocator {
         cpu_allocator()->AllocateRaw(std::max<size_t>(alignment, 256), size);
     if (memory != nullptr) std::memset(memory, 0x5A, size);
     return memory;
+  }
+  void* AllocateRaw(size_t alignment, size_t size,
+                    const AllocationAttributes& attributes) override {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::milliseconds(
+                                        Setting("patience_milliseconds"));
+    while (attributes.retry_on_failure && IsFull() && Clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return AllocateRaw(alignment, size);
   }
   void DeallocateRaw(void* memory) override {
     cpu_allocator()->DeallocateRaw(memory);

@@ -4,6 +4,7 @@ With LIQUID_TEST_GPU=1, what a GPU can be asked is tested on this machine's, by 
 TensorFlow that has one.
 """
 
+import contextlib
 import itertools
 import os
 import threading
@@ -79,9 +80,10 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       image[y : y + height, x : x + width]
       for image, (y, x, height, width) in zip(images, windows)
     ]
-    expected = (tf.cast(tf.stack(crops), tf.float32) - _MEAN) / _STD
-    if planar:
-      expected = tf.transpose(expected, [0, 3, 1, 2])
+    with tf.device("CPU"):
+      expected = (tf.cast(tf.stack(crops), tf.float32) - _MEAN) / _STD
+      if planar:
+        expected = tf.transpose(expected, [0, 3, 1, 2])
     for _ in range(3):
       self.assert_same_bits(decode(), tf.cast(expected, dtype))
 
@@ -313,6 +315,31 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(held, self.image[None])
     # A place without memory was not kept.
     self.assertEqual(_DRIVER.count("streams") - before, 3)
+
+  def test_a_batch_is_given_out_while_another_waits_for_memory(self):
+    decode, file = self._kernel(), tf.constant([self.file])
+    before = _DRIVER.count("streams")
+    given = []
+    first, second = (
+      threading.Thread(target=lambda: given.append(decode(file))) for _ in range(2)
+    )
+    with contextlib.ExitStack() as stack:
+      with _DRIVER.busy():
+        first.start()
+        first.join(0.5)
+        stack.enter_context(_DRIVER.setting("patience_milliseconds", 6000))
+        stack.enter_context(_DRIVER.setting("full", 1))
+        second.start()
+        second.join(0.5)
+        self.assertTrue(first.is_alive() and second.is_alive())
+      first.join(3)
+      self.assertFalse(first.is_alive())
+      self.assertTrue(second.is_alive())
+      self.assertAllEqual(given.pop(), self.image[None])
+      second.join()
+    # In the memory of the first one.
+    self.assertAllEqual(given.pop(), self.image[None])
+    self.assertEqual(_DRIVER.count("streams") - before, 1)
 
   def test_waiting_for_memory_is_no_time_of_the_bus(self):
     decode, file = self._kernel(), tf.constant([self.file])

@@ -20,6 +20,13 @@ PIXEL_BYTES = 300 << 20
 
 _MAX_PIXELS = 1 << 28
 
+# A device's clocks rise under load.
+_WARM_UP_SECONDS = 0.2
+# What takes less would end before the host has started the next: so many are started
+# in a row, behind one that keeps the device busy meanwhile.
+_SHORT_MILLISECONDS = 10
+_IN_A_ROW = 10
+
 # Format, kernel, layout, and whether every image has one block for all its patches:
 # the steps of the paper's figure 10, then what version 2 and raw take, and the types.
 _CASES = (
@@ -46,20 +53,26 @@ def _spread(milliseconds: Sequence[float]) -> dict[str, float]:
 
 
 def _on_device(start: Callable[[], None], repeats: int) -> dict[str, float]:
-  """Milliseconds between two events around what `start` starts."""
+  """Milliseconds of what `start` starts, between two events around some of them."""
   import cupy
 
-  for _ in range(3):
-    start()
-  times = []
-  for _ in range(repeats):
+  def elapsed(count: int) -> float:
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+    if count > 1:
+      start()
     begin.record()
-    start()
+    for _ in range(count):
+      start()
     end.record()
     end.synchronize()
-    times.append(cupy.cuda.get_elapsed_time(begin, end))
-  return _spread(times)
+    return cupy.cuda.get_elapsed_time(begin, end) / count
+
+  elapsed(1)  # loads what it needs
+  end = time.perf_counter() + _WARM_UP_SECONDS
+  while time.perf_counter() < end:
+    once = elapsed(1)
+  count = _IN_A_ROW if once < _SHORT_MILLISECONDS else 1
+  return _spread([elapsed(count) for _ in range(repeats)])
 
 
 def _on_clock(work: Callable[[], Any], repeats: int) -> dict[str, float]:
@@ -142,29 +155,30 @@ def scaled(
 
 
 def measure(
+  found: dict[str, Any],
   photographs: Sequence[np.ndarray],
   sizes: Mapping[str, tuple[int, int]],
   pixel_bytes: int,
   repeats: int,
-) -> dict[str, Any]:
+  save: Callable[[], None],
+) -> None:
   """Times every kernel, and a batch's whole way beside that of the processors.
 
   Args:
+    found: gets "copy_gb_per_s"; "pinned_gb_per_s", from the host's memory to the
+      GPU's; "kernels", one entry a size and case, whose `share_of_copy` is what of the
+      first rate it reaches with the bytes that it has to read and write; and "whole",
+      wall-clock milliseconds of `liquid_tf.gpu.decode` from bytes in the host's memory,
+      and of `decode_l3_batch` into it.
     photographs: uint8 [height, width, 3] of any sizes, which are scaled.
     sizes: width and height by name.
     pixel_bytes: pixels of a batch.
     repeats: how often each is timed.
-
-  Returns:
-    "copy_gb_per_s"; "pinned_gb_per_s", from the host's memory to the GPU's;
-    "kernels", one entry a size and case, whose `share_of_copy` is what of the first
-    rate it reaches with the bytes that it has to read and write; and "whole",
-    wall-clock milliseconds of `liquid_tf.gpu.decode` from bytes in the host's memory,
-    and of `decode_l3_batch` into it.
+    save: called behind each entry.
   """
-  copy_rate = copy_gb_per_s(pixel_bytes, repeats)
-  pinned_rate = pinned_gb_per_s(pixel_bytes, repeats)
-  kernels, whole = [], []
+  found["copy_gb_per_s"] = copy_gb_per_s(pixel_bytes, repeats)
+  found["pinned_gb_per_s"] = pinned_gb_per_s(pixel_bytes, repeats)
+  kernels, whole = found["kernels"], found["whole"] = [], []
   for name, (width, height) in sizes.items():
     images = scaled(photographs, width, height)
     count = max(len(images), pixel_bytes // (3 * width * height))
@@ -173,8 +187,9 @@ def measure(
       encoded = [encode(image, format) for image in images]
       files[format] = [encoded[i % len(encoded)] for i in range(count)]
     for case in _CASES:
-      entry = _kernel(files[case[0]], case, copy_rate, repeats)
+      entry = _kernel(files[case[0]], case, found["copy_gb_per_s"], repeats)
       kernels.append({"size": name, **entry})
+      save()
     for format in ("l3 v1", "l3 v2"):  # noqa: A001
       batch = tf.constant(files[format])
       whole.append(
@@ -186,9 +201,4 @@ def measure(
           "cpu": _on_clock(lambda batch=batch: codecs.decode_l3_batch(batch), repeats),
         }
       )
-  return {
-    "copy_gb_per_s": copy_rate,
-    "pinned_gb_per_s": pinned_rate,
-    "kernels": kernels,
-    "whole": whole,
-  }
+      save()
