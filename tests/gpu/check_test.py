@@ -1,6 +1,7 @@
 """The command that checks and times a GPU, with the host in its place."""
 
 import json
+import time
 from unittest import mock
 
 import check
@@ -89,6 +90,12 @@ class CheckTest(parameterized.TestCase):
     found = self._found()
     self.assertNotEmpty(found["cupy"]["checks"]["failed"])
     self.assertNotIn("kernels", found["cupy"])
+
+  @parameterized.parameters((0.002, 0.01), (0.02, 0.1))
+  def test_what_is_started_in_a_row_is_timed_by_the_piece(self, seconds, most):
+    with fake_cupy.install():
+      times = timing._on_device(lambda: time.sleep(seconds), 3)
+    self.assertBetween(times["median"], 1000 * seconds, 1000 * most)
 
   def _without_checks(self):
     """What is checked has tests of its own, which take long."""

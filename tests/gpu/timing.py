@@ -67,7 +67,7 @@ def _on_device(start: Callable[[], None], repeats: int) -> dict[str, float]:
     end.synchronize()
     return cupy.cuda.get_elapsed_time(begin, end) / count
 
-  elapsed(1)  # loads what it needs
+  once = elapsed(1)  # loads what it needs, too
   end = time.perf_counter() + _WARM_UP_SECONDS
   while time.perf_counter() < end:
     once = elapsed(1)
