@@ -1,10 +1,11 @@
 """A CuPy whose device is the host: what `liquid_tf.gpu` calls, and no more.
 
 Kernels run for real, compiled for the host (tests/ops/gpu/host_kernels.cc), on the very
-arguments that a device would get.
+arguments that a device would get; or what a test gives runs them.
 """
 
 import ctypes
+import functools
 import pathlib
 import sys
 import time
@@ -53,42 +54,54 @@ class _Event:
     pass
 
 
+def _run_on_host(name, grid, threads, arguments, shared_bytes):
+  library = ctypes.CDLL(built.find("tests/ops/gpu/host_kernels.so"))
+  output, tasks, count, data, pixels, results = (
+    ctypes.c_void_p(argument.ctypes.data)
+    if isinstance(argument, np.ndarray)
+    else ctypes.c_uint32(argument)
+    for argument in arguments
+  )
+  failed = library.liquid_run_on_host(
+    name.encode(),
+    output,
+    tasks,
+    count,
+    data,
+    pixels,
+    results,
+    ctypes.c_uint32(threads),
+    ctypes.c_uint32(shared_bytes),
+  )
+  assert not failed, f"there is no kernel {name}"
+
+
 class _RawModule:
-  def __init__(self, *, code=None, path=None, options=()):
+  def __init__(self, run, *, code=None, path=None, options=()):
     if path is None:
       assert "liquid_l3_u8_u8" in code and options == ("--std=c++17",)
     else:
       assert pathlib.Path(path).read_bytes().startswith(_FATBIN)
-    self._run = ctypes.CDLL(
-      built.find("tests/ops/gpu/host_kernels.so")
-    ).liquid_run_on_host
+    self._run = run
 
   def get_function(self, name):
     def launch(grid, block, args, *, shared_mem):
-      output, tasks, count, data, pixels, results = args
-      for array in (output, tasks, data, pixels, results):
-        assert isinstance(array, DeviceArray), name
-      assert isinstance(count, np.uint32) and grid[0] > 0
-      assert shared_mem <= 48 * 1024
-      failed = self._run(
-        name.encode(),
-        *(ctypes.c_void_p(array.ctypes.data) for array in (output, tasks)),
-        ctypes.c_uint32(count),
-        *(ctypes.c_void_p(array.ctypes.data) for array in (data, pixels, results)),
-        ctypes.c_uint32(block[0]),
-        ctypes.c_uint32(shared_mem),
-      )
-      assert not failed, f"there is no kernel {name}"
+      for i, argument in enumerate(args):
+        assert isinstance(argument, np.uint32 if i == 2 else DeviceArray), name
+      assert grid[0] > 0 and shared_mem <= 48 * 1024
+      self._run(name, grid[0], block[0], args, shared_mem)
 
     return launch
 
 
-def install(count: int = 1, capability: str = "90"):
+def install(count: int = 1, capability: str = "90", run=_run_on_host):
   """Puts the fake in the place of CuPy; a context manager.
 
   Args:
     count: devices; -1 raises what CuPy does without a driver.
     capability: of the device.
+    run: called for each kernel with its name, blocks, threads of a block, arguments
+      (arrays, and one np.uint32), and bytes of shared memory.
   """
 
   def device_count():
@@ -103,7 +116,7 @@ def install(count: int = 1, capability: str = "90"):
   cupy.get_default_memory_pool = lambda: types.SimpleNamespace(
     free_all_blocks=lambda: None
   )
-  cupy.RawModule = _RawModule
+  cupy.RawModule = functools.partial(_RawModule, run)
   cupy.cuda = types.SimpleNamespace(
     Device=lambda: types.SimpleNamespace(id=0, compute_capability=capability),
     Event=_Event,

@@ -9,8 +9,9 @@
 // Any number of blocks does all tasks; as many as tasks is fastest.
 #include "ops/codecs/l3/l3_device.cuh"
 
+// At most a warp for each of four channels; and few registers, for many blocks.
 #define LIQUID_L3_KERNEL(name, sample, out, variant)                           \
-  extern "C" __global__ void name(                                             \
+  extern "C" __global__ void __launch_bounds__(128, 8) name(                   \
       const liquid::L3DeviceOutput* output, const liquid::L3DeviceTask* tasks, \
       uint32_t count, const uint8_t* bytes, void* pixels, uint32_t* results) { \
     liquid::L3DoTasks<sample, out, variant>(output, tasks, count, bytes,       \

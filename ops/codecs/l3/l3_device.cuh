@@ -19,18 +19,19 @@ template <typename Sample, typename Out, typename Variant, typename Block>
 LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
                             const uint8_t* bytes, const L3DeviceOutput& output,
                             Out* pixels, uint8_t* memory, uint32_t* result) {
+  const L3Lines<Out> lines(task, output, pixels);
   uint32_t found = 0;
   if (task.kind == L3TaskKind::kV2) {
-    found = L3DecodeTaskV2<Sample>(block, task, bytes, output, pixels, memory);
+    found = L3DecodeTaskV2<Sample>(block, task, bytes, output, lines, memory);
   } else if (task.kind == L3TaskKind::kV1) {
     if constexpr (sizeof(Sample) == 1) {
       found =
-          L3DecodeTaskV1<Variant>(block, task, bytes, output, pixels, memory);
+          L3DecodeTaskV1<Variant>(block, task, bytes, output, lines, memory);
     }
   } else {
-    const L3RawRows<Sample> source = {bytes + task.begin[0], task.size[0],
-                                      output.channels};
-    L3Store(block, task, 0, task.height, source, output, pixels);
+    const L3SourceRows<Sample> source = {bytes + task.begin[0], task.size[0],
+                                         output.channels};
+    L3Store(block, task, 0, task.height, source, lines, output);
   }
   // The shared memory is the next task's only when all threads have seen what
   // became of this one.

@@ -63,7 +63,7 @@ LIQUID_HOST_DEVICE inline uint32_t L3DeviceResult(L3DeviceError error,
   return static_cast<uint32_t>(error) | channel << 8;
 }
 
-LIQUID_HOST_DEVICE inline uint32_t L3RoundUp(uint32_t bytes) {
+LIQUID_HOST_DEVICE constexpr uint32_t L3RoundUp(uint32_t bytes) {
   return (bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
 }
 

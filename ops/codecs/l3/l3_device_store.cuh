@@ -1,4 +1,4 @@
-// From decoded rows to the batch: colour, type, layout, and stores of 16 bytes.
+// From decoded rows to the batch: type, layout, and stores of 16 bytes.
 #ifndef LIQUID_OPS_CODECS_L3_L3_DEVICE_STORE_CUH_
 #define LIQUID_OPS_CODECS_L3_L3_DEVICE_STORE_CUH_
 
@@ -11,30 +11,32 @@ struct L3BFloat16 {
   uint16_t bits;
 };
 
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, uint32_t /*channel*/,
-                                   const L3DeviceOutput& /*output*/,
-                                   uint8_t* out) {
+// The compiler at run time has no <type_traits>.
+template <typename A, typename B>
+constexpr bool L3IsSame = false;
+template <typename A>
+constexpr bool L3IsSame<A, A> = true;
+
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float /*mean*/,
+                                   float /*std*/, uint8_t* out) {
   *out = static_cast<uint8_t>(sample);
 }
 
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, uint32_t /*channel*/,
-                                   const L3DeviceOutput& /*output*/,
-                                   uint16_t* out) {
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float /*mean*/,
+                                   float /*std*/, uint16_t* out) {
   *out = static_cast<uint16_t>(sample);
 }
 
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, uint32_t channel,
-                                   const L3DeviceOutput& output, float* out) {
-  *out =
-      (static_cast<float>(sample) - output.mean[channel]) / output.std[channel];
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
+                                   float* out) {
+  *out = (static_cast<float>(sample) - mean) / std;
 }
 
 // Rounds to the nearest, ties to even.
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, uint32_t channel,
-                                   const L3DeviceOutput& output,
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
                                    L3BFloat16* out) {
   float value;
-  L3Finish(sample, channel, output, &value);
+  L3Finish(sample, mean, std, &value);
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
   const bool is_nan = (bits & 0x7FFFFFFF) > 0x7F800000;
@@ -42,124 +44,164 @@ LIQUID_DEVICE inline void L3Finish(uint32_t sample, uint32_t channel,
   out->bits = static_cast<uint16_t>((is_nan ? bits | 0x400000 : rounded) >> 16);
 }
 
-// Rows of planes in shared memory, whose colours are still transformed.
+// Rows of pixels as a raw image has them: samples side by side, little-endian,
+// at any address.
 template <typename Sample>
-struct L3PlaneRows {
-  const Sample* first;  // of channel 0, the first row and column
-  uint32_t row_stride, plane_stride;
-  L3Colour red, blue;  // of channels 0 and 2
-
-  LIQUID_DEVICE uint32_t operator()(uint32_t row, uint32_t x,
-                                    uint32_t channel) const {
-    const Sample* at = first + row * row_stride + x;
-    const uint32_t value = at[channel * plane_stride];
-    if (channel == 0 && red != L3Colour::kPlain) {
-      return static_cast<Sample>(value + at[plane_stride]);
-    }
-    if (channel != 2 || blue == L3Colour::kPlain) return value;
-    const uint32_t green = at[plane_stride];
-    if (blue == L3Colour::kLessGreen) {
-      return static_cast<Sample>(value + green);
-    }
-    uint32_t r = at[0];
-    if (red != L3Colour::kPlain) r = static_cast<Sample>(r + green);
-    return static_cast<Sample>(value + (r + green + 1) / 2);
-  }
-};
-
-// Rows of a raw image in the batch's bytes, little-endian.
-template <typename Sample>
-struct L3RawRows {
+struct L3SourceRows {
   const uint8_t* first;
   uint32_t row_bytes, channels;
-
-  LIQUID_DEVICE uint32_t operator()(uint32_t row, uint32_t x,
-                                    uint32_t channel) const {
-    const uint8_t* at = first + size_t{row} * row_bytes +
-                        (size_t{x} * channels + channel) * sizeof(Sample);
-    uint32_t value = at[0];
-    if (sizeof(Sample) == 2) value |= uint32_t{at[1]} << 8;
-    return value;
-  }
 };
 
-// A line of the result: a row of pixels, or of one channel with planar output.
+template <typename Sample>
+LIQUID_DEVICE uint32_t L3ReadSample(const uint8_t* from) {
+  uint32_t value = from[0];
+  if (sizeof(Sample) == 2) value |= uint32_t{from[1]} << 8;
+  return value;
+}
+
+// 16 bytes at any address. Reads no word that holds none of them.
+LIQUID_DEVICE inline L3Piece L3ReadAnywhere(const uint8_t* from) {
+  const uint32_t skew =
+      static_cast<uint32_t>(reinterpret_cast<size_t>(from) % kL3PieceBytes);
+  if (skew == 0) return L3Read<L3Piece>(from);
+  const uint8_t* words = from - skew % 4;
+  uint32_t word = L3Read<uint32_t>(words);
+  L3Piece piece;
+  LIQUID_UNROLL
+  for (uint32_t i = 0; i < 4; ++i) {
+    // Where all lie on words, the fourth's next is the fourth.
+    const uint32_t next = L3Read<uint32_t>(
+        i < 3 || skew % 4 != 0 ? words + 4 * i + 4 : words + 12);
+    piece.words[i] = L3Funnel(word, next, 8 * skew);
+    word = next;
+  }
+  return piece;
+}
+
+// Where a task's pixels go: lines, each a row of pixels, or with planar output
+// a row of one channel.
 template <typename Out>
-struct L3Line {
-  Out* out;
-  uint32_t elements;
-  uint32_t row;       // of the source
-  uint32_t channel;   // planar only
-  uint32_t channels;  // that take turns: 1 with planar output
+struct L3Lines {
+  Out* first;
+  size_t row_pitch, plane_pitch;  // elements
+  uint32_t per_row;               // lines; and from one sample of a line to the
+                                  // next, in the source
+  uint32_t elements;              // of a line
+
+  LIQUID_DEVICE L3Lines(const L3DeviceTask& task, const L3DeviceOutput& output,
+                        Out* pixels)
+      : per_row(output.planar != 0 ? output.channels : 1) {
+    const uint32_t turns = output.planar != 0 ? 1 : output.channels;
+    elements = (task.x_end - task.x_begin) * turns;
+    row_pitch = size_t{output.width} * turns;
+    plane_pitch = row_pitch * output.height;
+    first = pixels + task.image * plane_pitch * per_row +
+            task.out_y * row_pitch + size_t{task.out_x} * turns;
+  }
 };
 
-// Writes what of a line lies in the 16 aligned bytes `piece` after its start.
-template <typename Out, typename Source>
-LIQUID_DEVICE void L3StorePiece(const Source& source, uint32_t x_begin,
-                                const L3Line<Out>& line, uint32_t piece,
-                                const L3DeviceOutput& output) {
-  constexpr uint32_t kElements = sizeof(L3Piece) / sizeof(Out);
-  // Elements of the first piece that lie before the line.
-  const uint32_t before = static_cast<uint32_t>(
-      reinterpret_cast<size_t>(line.out) % sizeof(L3Piece) / sizeof(Out));
-  const uint32_t place = piece * kElements;
-  const uint32_t begin = place < before ? 0 : place - before;
-  if (begin >= line.elements) return;
-  const uint32_t to_next = place + kElements - before;
-  const uint32_t end = to_next < line.elements ? to_next : line.elements;
-  uint32_t x = x_begin + begin / line.channels;
-  uint32_t c = line.channel + begin % line.channels;
-  const auto next = [&](Out* out) {
-    L3Finish(source(line.row, x, c), c, output, out);
-    if (line.channels > 1 && ++c < line.channels) return;
-    if (line.channels > 1) c = 0;
-    ++x;
-  };
-  if (end - begin < kElements) {
-    LIQUID_SELDOM
-    for (uint32_t i = begin; i < end; ++i) next(&line.out[i]);
-    return;
+// A line is stored by a team of threads: a row of a patch of RGB has twelve
+// pieces of 16 bytes. At most 15 elements lie before the first, or behind the
+// last piece.
+constexpr uint32_t kL3Team = 16;
+
+// Calls, for what thread number `place` of the team does of a line, one(i) for
+// its element i, and whole(i) for the elements of a piece that begins with i.
+template <typename Out, typename One, typename Whole>
+LIQUID_DEVICE void L3EachPiece(const Out* line, uint32_t elements,
+                               uint32_t place, One one, Whole whole) {
+  constexpr uint32_t kElements = kL3PieceBytes / sizeof(Out);
+  const uint32_t to_piece =
+      static_cast<uint32_t>(0 - reinterpret_cast<size_t>(line)) %
+      kL3PieceBytes / sizeof(Out);
+  const uint32_t head = to_piece < elements ? to_piece : elements;
+  const uint32_t tail = elements - (elements - head) % kElements;
+  if (place < head) one(place);
+  // Once, mostly.
+  LIQUID_SELDOM
+  for (uint32_t i = head + place * kElements; i < tail;
+       i += kL3Team * kElements) {
+    whole(i);
   }
-  Out values[kElements];
-  for (Out& value : values) next(&value);
-  L3Piece whole;
-  memcpy(&whole, values, sizeof(whole));
-  L3WritePiece(whole, line.out + begin);
+  if (tail + place < elements) one(tail + place);
+}
+
+// Copies bytes as they are.
+LIQUID_DEVICE inline void L3CopyLine(const uint8_t* from, uint8_t* line,
+                                     uint32_t bytes, uint32_t place) {
+  L3EachPiece(
+      line, bytes, place, [&](uint32_t i) { line[i] = from[i]; },
+      [&](uint32_t i) { L3Write(L3ReadAnywhere(from + i), line + i); });
+}
+
+// Converts the samples of a line, which lie `step` bytes apart. They are of one
+// channel, or with `turns` of each in turn.
+template <typename Sample, typename Out>
+LIQUID_DEVICE void L3ConvertLine(const uint8_t* from, uint32_t step, Out* line,
+                                 uint32_t elements, uint32_t channel,
+                                 bool turns, uint32_t place,
+                                 const L3DeviceOutput& output) {
+  const auto convert = [&](uint32_t i, uint32_t c, Out* out) {
+    L3Finish(L3ReadSample<Sample>(from + i * step), output.mean[c],
+             output.std[c], out);
+  };
+  const auto channel_of = [&](uint32_t i) {
+    return turns ? i % output.channels : channel;
+  };
+  L3EachPiece(
+      line, elements, place,
+      [&](uint32_t i) { convert(i, channel_of(i), &line[i]); },
+      [&](uint32_t i) {
+        constexpr uint32_t kElements = kL3PieceBytes / sizeof(Out);
+        Out values[kElements];
+        uint32_t c = channel_of(i);
+        LIQUID_UNROLL
+        for (uint32_t k = 0; k < kElements; ++k) {
+          convert(i + k, c, &values[k]);
+          if (turns) c = c + 1 == output.channels ? 0 : c + 1;
+        }
+        L3Piece whole;
+        memcpy(&whole, values, sizeof(whole));
+        L3Write(whole, line + i);
+      });
 }
 
 // Stores rows [y, y + rows) of the task's patch, which `source` numbers from 0,
 // as far as they are wanted.
-template <typename Out, typename Block, typename Source>
+template <typename Sample, typename Out, typename Block>
 LIQUID_DEVICE void L3Store(Block& block, const L3DeviceTask& task, uint32_t y,
-                           uint32_t rows, const Source& source,
-                           const L3DeviceOutput& output, Out* pixels) {
-  constexpr uint32_t kElements = sizeof(L3Piece) / sizeof(Out);
+                           uint32_t rows, const L3SourceRows<Sample>& source,
+                           const L3Lines<Out>& lines,
+                           const L3DeviceOutput& output) {
+  constexpr uint32_t kSampleBytes = sizeof(Sample);
   const uint32_t begin = y < task.row_begin ? task.row_begin : y;
   const uint32_t end = y + rows < task.row_end ? y + rows : task.row_end;
-  const uint32_t columns = task.x_end - task.x_begin;
-  const bool planar = output.planar != 0;
-  const uint32_t lines_per_row = planar ? output.channels : 1;
-  const uint32_t lines = begin < end ? (end - begin) * lines_per_row : 0;
-  L3Line<Out> line;
-  line.channels = planar ? 1 : output.channels;
-  line.elements = columns * line.channels;
-  // One more than the elements take, for a line that begins inside a piece.
-  const uint32_t pieces = (line.elements + 2 * kElements - 2) / kElements;
   block.EachThread([&](uint32_t thread) {
-    for (uint32_t i = thread; i < lines * pieces; i += block.Threads()) {
-      const uint32_t number = i / pieces;
-      const uint32_t row = begin + number / lines_per_row;
-      L3Line<Out> mine = line;
-      mine.channel = number % lines_per_row;
-      mine.row = row - y;
-      const uint64_t out_y = task.out_y + (row - task.row_begin);
-      const uint64_t plane =
-          planar ? uint64_t{task.image} * output.channels + mine.channel
-                 : task.image;
-      mine.out = pixels +
-                 ((plane * output.height + out_y) * output.width + task.out_x) *
-                     line.channels;
-      L3StorePiece(source, task.x_begin, mine, i % pieces, output);
+    const uint32_t teams = block.Threads() / kL3Team, place = thread % kL3Team;
+    const uint32_t first = begin + thread / kL3Team;
+    for (uint32_t channel = 0; channel < lines.per_row; ++channel) {
+      const uint8_t* from =
+          source.first + size_t{first - y} * source.row_bytes +
+          (task.x_begin * source.channels + channel) * kSampleBytes;
+      Out* line = lines.first + (first - task.row_begin) * lines.row_pitch +
+                  channel * lines.plane_pitch;
+      for (uint32_t row = first; row < end; row += teams) {
+        bool copied = false;
+        if constexpr (L3IsSame<Sample, Out>) {
+          copied = lines.per_row == 1;
+          if (copied) {
+            L3CopyLine(from, reinterpret_cast<uint8_t*>(line),
+                       lines.elements * kSampleBytes, place);
+          }
+        }
+        if (!copied) {
+          L3ConvertLine<Sample>(from, lines.per_row * kSampleBytes, line,
+                                lines.elements, channel, lines.per_row == 1,
+                                place, output);
+        }
+        from += size_t{teams} * source.row_bytes;
+        line += teams * lines.row_pitch;
+      }
     }
   });
 }

@@ -9,20 +9,20 @@
 //           Threads()                 how many there are
 //           EachThread(f(thread))     a barrier follows
 //           EachWarp(count, f(warp, index))  likewise; of the first `count`
-//           warps Sync()
-//   Warp    Lanes                     a uint32_t for every lane
-//           Zeros()                   such, all 0
+//                                            warps
+//   Warp    LanesOf<T>, Lanes         a T, a uint32_t for every lane
+//           Zeros()                   Lanes, all 0
 //           Each(f(lane))             what it writes to memory is seen after it
-//           Compute(f(lane))          the same for what touches Lanes only
+//           Compute(f(lane))          the same for what writes Lanes only
 //           FromBelow(lanes, n)       what the lane n places before has;
 //                                     unspecified for the first n
-//           FromFirst(lanes)          what lane 0 has
+//           FromLane(lanes, which)    what lane which[lane] % kL3Warp has
 //           Xor(lanes)                of all lanes, in lane 0
 //
 // Whether a warp calls one of these must be the same for all of its threads,
 // also where some are ahead of others: it must not depend on memory that a
 // thread of the warp writes before the next barrier. The host cannot tell such
-// a mistake.
+// a mistake; an interpreter of the compiled kernels can (tests/gpu/ptx.py).
 #ifndef LIQUID_OPS_CODECS_L3_L3_DEVICE_TEAM_CUH_
 #define LIQUID_OPS_CODECS_L3_L3_DEVICE_TEAM_CUH_
 
@@ -33,12 +33,15 @@
 #define LIQUID_DEVICE_TABLE __device__ const
 // Before a loop that runs seldom: instructions have caches, too.
 #define LIQUID_SELDOM _Pragma("unroll 1")
+// Before a loop over an array that is to be in registers.
+#define LIQUID_UNROLL _Pragma("unroll")
 #else
 #include <cstdlib>
 #include <cstring>
 #define LIQUID_DEVICE
 #define LIQUID_DEVICE_TABLE constexpr
 #define LIQUID_SELDOM
+#define LIQUID_UNROLL
 #endif
 
 namespace liquid {
@@ -47,36 +50,91 @@ struct alignas(16) L3Piece {
   uint32_t words[4];
 };
 
-// All addresses are multiples of 16. A device faults where they are not, and so
-// does the host.
-LIQUID_DEVICE inline void L3CopyPiece(const uint8_t* from, uint8_t* to) {
+// A T in one access. A device faults where an address is no multiple of T's
+// size, and so does the host.
+template <typename T>
+LIQUID_DEVICE inline T L3Read(const void* from) {
 #if defined(__CUDACC__)
-  *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
+  return *static_cast<const T*>(from);
 #else
-  if ((reinterpret_cast<size_t>(from) | reinterpret_cast<size_t>(to)) % 16) {
-    std::abort();
+  if (reinterpret_cast<size_t>(from) % sizeof(T) != 0) std::abort();
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+#endif
+}
+
+template <typename T>
+LIQUID_DEVICE inline void L3Write(const T& value, void* to) {
+#if defined(__CUDACC__)
+  *static_cast<T*>(to) = value;
+#else
+  if (reinterpret_cast<size_t>(to) % sizeof(T) != 0) std::abort();
+  std::memcpy(to, &value, sizeof(value));
+#endif
+}
+
+// Instructions of a device, and what they do.
+
+LIQUID_DEVICE inline uint32_t L3CountBits(uint32_t value) {
+#if defined(__CUDACC__)
+  return static_cast<uint32_t>(__popc(value));
+#else
+  return static_cast<uint32_t>(__builtin_popcount(value));
+#endif
+}
+
+// 32 bits of two words from bit `at` % 32 of the first on.
+LIQUID_DEVICE inline uint32_t L3Funnel(uint32_t low, uint32_t high,
+                                       uint32_t at) {
+#if defined(__CUDACC__)
+  return __funnelshift_r(low, high, at);
+#else
+  return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> at % 32);
+#endif
+}
+
+// The bytes of two words, 0 to 3 and 4 to 7, that the low four digits of
+// `which` name, each 0 to 7.
+LIQUID_DEVICE inline uint32_t L3Permute(uint32_t a, uint32_t b,
+                                        uint32_t which) {
+#if defined(__CUDACC__)
+  return __byte_perm(a, b, which);
+#else
+  const uint64_t both = uint64_t{b} << 32 | a;
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t byte = which >> 4 * i & 7;
+    bytes |= static_cast<uint32_t>(both >> 8 * byte & 255) << 8 * i;
   }
-  std::memcpy(to, from, sizeof(L3Piece));
+  return bytes;
 #endif
 }
 
-LIQUID_DEVICE inline void L3WritePiece(const L3Piece& piece, void* to) {
+// `start` and the first `count` samples of a word, added up.
+template <typename Sample>
+LIQUID_DEVICE uint32_t L3AddSamples(uint32_t word, uint32_t count,
+                                    uint32_t start) {
 #if defined(__CUDACC__)
-  *reinterpret_cast<uint4*>(to) = make_uint4(piece.words[0], piece.words[1],
-                                             piece.words[2], piece.words[3]);
+  const uint32_t ones = 0x01010101 >> (32 - 8 * count);
+  if (sizeof(Sample) == 1) return __dp4a(word, ones, start);
+  return __dp2a_lo(word, ones, start);
 #else
-  if (reinterpret_cast<size_t>(to) % 16) std::abort();
-  std::memcpy(to, &piece, sizeof(L3Piece));
+  for (uint32_t i = 0; i < count; ++i) {
+    start += static_cast<Sample>(word >> 8 * sizeof(Sample) * i);
+  }
+  return start;
 #endif
 }
 
-// Sums of all lanes up to and with each.
-template <typename Warp>
+// In every run of `kRun` lanes, the sums of all up to and with each.
+template <uint32_t kRun, typename Warp>
 LIQUID_DEVICE void L3Sums(Warp& warp, typename Warp::Lanes& lanes) {
-  for (uint32_t step = 1; step < kL3Warp; step *= 2) {
+  LIQUID_UNROLL
+  for (uint32_t step = 1; step < kRun; step *= 2) {
     auto below = warp.FromBelow(lanes, step);
     warp.Compute([&](uint32_t lane) {
-      if (lane >= step) lanes[lane] += below[lane];
+      if (lane % kRun >= step) lanes[lane] += below[lane];
     });
   }
 }
@@ -86,10 +144,12 @@ LIQUID_DEVICE void L3Sums(Warp& warp, typename Warp::Lanes& lanes) {
 class L3DeviceWarp {
  public:
   // A thread holds its own only.
-  struct Lanes {
-    uint32_t value;
-    __device__ uint32_t& operator[](uint32_t) { return value; }
+  template <typename T>
+  struct LanesOf {
+    T value;
+    __device__ T& operator[](uint32_t) { return value; }
   };
+  using Lanes = LanesOf<uint32_t>;
   __device__ Lanes Zeros() const { return {0}; }
 
   template <typename F>
@@ -104,8 +164,8 @@ class L3DeviceWarp {
   __device__ Lanes FromBelow(const Lanes& lanes, uint32_t places) {
     return {__shfl_up_sync(kAll, lanes.value, places)};
   }
-  __device__ uint32_t FromFirst(const Lanes& lanes) {
-    return __shfl_sync(kAll, lanes.value, 0);
+  __device__ Lanes FromLane(const Lanes& lanes, const Lanes& which) {
+    return {__shfl_sync(kAll, lanes.value, static_cast<int>(which.value))};
   }
   __device__ uint32_t Xor(const Lanes& lanes) {
     uint32_t value = lanes.value;

@@ -2,7 +2,8 @@
 //
 // Where a row begins is known when the width of the one before it has been
 // read, so a channel's bytes come to shared memory as its rows need them, in
-// pieces of 16 bytes. Inside a row every pixel has a lane.
+// pieces of 16 bytes. Inside a row every pixel has a lane. A band of rows is
+// then put together from the channels, and stored.
 //
 // The paper's ablation takes a row's pixels one after the other, when unpacking
 // them, when predicting them, or both: what an encoding needs whose deltas
@@ -25,11 +26,13 @@ constexpr uint32_t kL3NotStaged = 0xFFFFFFFF;
 // A pixel that is 0 on both sides of the longest row, and the row above the
 // band's first.
 constexpr uint32_t kL3RowV1 = kL3MaxPatchRow + 9;
+constexpr uint32_t kL3PixelRowV1 = L3RoundUp(3 * kL3MaxPatchRow);
 constexpr uint32_t kL3PlaneV1 = (1 + kL3V1BandRows) * kL3RowV1;
 
 // In a block's shared memory.
 struct alignas(16) L3SharedV1 {
   uint8_t staged[3][kL3ChunkV1];
+  uint8_t pixels[kL3V1BandRows][kL3PixelRowV1];  // the band's, side by side
   uint8_t planes[3][kL3PlaneV1];
   // Counted from the piece in which the channel begins: the next row, and where
   // what is at hand begins.
@@ -45,7 +48,7 @@ LIQUID_DEVICE void L3StageV1(Warp& warp, const uint8_t* first_piece,
   warp.Each([&](uint32_t lane) {
     for (uint32_t i = lane * kL3PieceBytes; i < kL3ChunkV1 && begin + i < end;
          i += kL3Warp * kL3PieceBytes) {
-      L3CopyPiece(first_piece + begin + i, shared->staged[c] + i);
+      L3Write(L3Read<L3Piece>(first_piece + begin + i), shared->staged[c] + i);
     }
   });
 }
@@ -119,7 +122,8 @@ LIQUID_DEVICE void L3DecodeBandV1(Warp& warp, const L3DeviceTask& task,
 template <typename Variant, typename Out, typename Block>
 LIQUID_DEVICE uint32_t L3DecodeTaskV1(Block& block, const L3DeviceTask& task,
                                       const uint8_t* bytes,
-                                      const L3DeviceOutput& output, Out* pixels,
+                                      const L3DeviceOutput& output,
+                                      const L3Lines<Out>& lines,
                                       uint8_t* memory) {
   L3SharedV1& shared = *reinterpret_cast<L3SharedV1*>(memory);
   block.EachThread([&](uint32_t thread) {
@@ -133,9 +137,7 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV1(Block& block, const L3DeviceTask& task,
       shared.result[thread] = 0;
     }
   });
-  const L3PlaneRows<uint8_t> source = {shared.planes[0] + kL3RowV1 + 1,
-                                       kL3RowV1, kL3PlaneV1, L3Colour::kPlain,
-                                       L3Colour::kPlain};
+  const L3SourceRows<uint8_t> source = {shared.pixels[0], kL3PixelRowV1, 3};
   for (uint32_t y = 0; y < task.row_end; y += kL3V1BandRows) {
     const uint32_t left = task.row_end - y;
     const uint32_t rows = left < kL3V1BandRows ? left : kL3V1BandRows;
@@ -153,7 +155,17 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV1(Block& block, const L3DeviceTask& task,
     for (uint32_t c = 0; c < 3; ++c) {
       if (shared.result[c] != 0) return shared.result[c];
     }
-    L3Store(block, task, y, rows, source, output, pixels);
+    block.EachThread([&](uint32_t thread) {
+      for (uint32_t row = 0; row < rows; ++row) {
+        for (uint32_t x = thread; x < task.width; x += block.Threads()) {
+          for (uint32_t c = 0; c < 3; ++c) {
+            shared.pixels[row][3 * x + c] =
+                shared.planes[c][(1 + row) * kL3RowV1 + 1 + x];
+          }
+        }
+      }
+    });
+    L3Store(block, task, y, rows, source, lines, output);
   }
   for (uint32_t c = 0; c < 3; ++c) {
     const uint32_t end =

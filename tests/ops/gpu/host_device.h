@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -35,15 +36,15 @@ inline uint32_t InOrder(HostOrder order, uint32_t i, uint32_t count) {
 
 class HostWarp {
  public:
-  struct Lanes {
+  template <typename T>
+  struct LanesOf {
     // What the device leaves unspecified must not matter.
-    Lanes() {
-      for (uint32_t& value : values) value = 0xDEADBEEF;
-    }
-    uint32_t values[kL3Warp];
-    uint32_t& operator[](uint32_t lane) { return values[lane]; }
-    uint32_t operator[](uint32_t lane) const { return values[lane]; }
+    LanesOf() { std::memset(values, 0xAD, sizeof(values)); }
+    T values[kL3Warp];
+    T& operator[](uint32_t lane) { return values[lane]; }
+    const T& operator[](uint32_t lane) const { return values[lane]; }
   };
+  using Lanes = LanesOf<uint32_t>;
 
   explicit HostWarp(HostOrder order) : order_(order) {}
 
@@ -65,7 +66,11 @@ class HostWarp {
     for (uint32_t i = places; i < kL3Warp; ++i) moved[i] = lanes[i - places];
     return moved;
   }
-  uint32_t FromFirst(const Lanes& lanes) { return lanes[0]; }
+  Lanes FromLane(const Lanes& lanes, const Lanes& which) {
+    Lanes moved;
+    for (uint32_t i = 0; i < kL3Warp; ++i) moved[i] = lanes[which[i] % kL3Warp];
+    return moved;
+  }
   uint32_t Xor(const Lanes& lanes) {
     uint32_t all = 0;
     for (uint32_t value : lanes.values) all ^= value;

@@ -1,0 +1,54 @@
+"""The kernels of L3 as compiled for a device, in an interpreter in the place of one."""
+
+import functools
+import pathlib
+from collections.abc import Sequence
+
+import built
+import numpy as np
+import nvrtc
+import ptx
+
+
+@functools.cache
+def _program() -> ptx.Program:
+  source = pathlib.Path(built.find("ops/gpu/liquid_l3_module.cu")).read_bytes()
+  return ptx.Program(nvrtc.compile_source(source, "compute_75").decode())
+
+
+class Kernels:
+  """Runs kernels; what `fake_cupy.install` takes as `run`.
+
+  Args:
+    misplaced: elements that the array for pixels begins behind a multiple of 16 bytes.
+    blocks: that do all tasks; None for one a task.
+
+  Attributes:
+    issued: instructions that warps have done, in all kernels together.
+  """
+
+  def __init__(self, misplaced: int = 0, blocks: int | None = None):
+    self.issued = 0
+    self._misplaced = misplaced
+    self._blocks = blocks
+
+  def __call__(
+    self, name: str, grid: int, threads: int, arguments: Sequence, shared_bytes: int
+  ) -> None:
+    machine = ptx.Machine(_program())
+    pixels, results = 4, 5
+    places = [
+      int(argument)
+      if isinstance(argument, np.uint32)
+      else machine.memory.add(
+        argument,
+        misplaced=self._misplaced * argument.itemsize if i == pixels else 0,
+        writable=i in (pixels, results),
+      )
+      for i, argument in enumerate(arguments)
+    ]
+    machine.run(name, self._blocks or grid, threads, places, shared_bytes)
+    self.issued += machine.issued
+    for i in (pixels, results):
+      written = machine.memory.bytes[places[i] : places[i] + arguments[i].nbytes]
+      arguments[i][...] = written.view(arguments[i].dtype).reshape(arguments[i].shape)
