@@ -39,7 +39,13 @@ _DATA = flags.DEFINE_string(
 # As many as scikit-image's wheel has.
 _PHOTOGRAPHS = 8
 
-_REPEATS = flags.DEFINE_integer("repeats", 20, "How often each is timed.", 1)
+_REPEATS = flags.DEFINE_integer("repeats", 20, "How often each is timed, at most.", 1)
+_PARTS = flags.DEFINE_multi_enum(
+  "part",
+  ["cupy", "tensorflow"],
+  ["cupy", "tensorflow"],
+  "What is checked. In one process, a fault of the device in one ends the other.",
+)
 
 
 # Of the batch that TensorFlow decodes.
@@ -166,6 +172,8 @@ def main(argv: list[str]) -> None:
     raise app.UsageError(f"unknown arguments: {' '.join(argv[1:])}")
   share_memory()
   skipped = {"cupy": liquid_tf.gpu.problem(), "tensorflow": _gpu_tf.problem()}
+  for name in skipped.keys() - set(_PARTS.value):
+    skipped[name] = "--part does not name it"
   skipped = {name: problem for name, problem in skipped.items() if problem}
   if len(skipped) == 2:
     sys.exit(f"There is nothing to check: {'. '.join(skipped.values())}.")

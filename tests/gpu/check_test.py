@@ -97,6 +97,21 @@ class CheckTest(parameterized.TestCase):
       times = timing._on_device(lambda: time.sleep(seconds), 3)
     self.assertBetween(times["median"], 1000 * seconds, 1000 * most)
 
+  def test_what_takes_long_is_timed_a_few_times(self):
+    self.enter_context(mock.patch.object(timing, "_LONG_SECONDS", 0.1))
+    times = timing._on_clock(lambda: time.sleep(0.06), 20)
+    self.assertEqual(times["repeats"], 3)
+    self.assertEqual(timing._on_clock(lambda: None, 20)["repeats"], 20)
+
+  def test_one_part_alone(self):
+    self._without_checks()
+    with fake_cupy.install(), flagsaver.flagsaver(part=["cupy"]):
+      check.main(["check"])
+    found = self._found()
+    self.assertIn("kernels", found["cupy"])
+    self.assertNotIn("tensorflow", found)
+    self.assertIn("--part", found["skipped"]["tensorflow"])
+
   def _without_checks(self):
     """What is checked has tests of its own, which take long."""
 

@@ -26,6 +26,9 @@ _WARM_UP_SECONDS = 0.2
 # in a row, behind one that keeps the device busy meanwhile.
 _SHORT_MILLISECONDS = 10
 _IN_A_ROW = 10
+# What takes long is not timed more often than a few times.
+_FEW = 3
+_LONG_SECONDS = 5
 
 # Format, kernel, layout, and whether every image has one block for all its patches:
 # the steps of the paper's figure 10, then what version 2 and raw take, and the types.
@@ -44,11 +47,17 @@ _CASES = (
 _OUT = {"u8": np.uint8, "f32": np.float32, "bf16": np.uint16}
 
 
-def _spread(milliseconds: Sequence[float]) -> dict[str, float]:
+def _repeated(measure: Callable[[], float], repeats: int) -> dict[str, float]:
+  """Measures so often, or as long as it may take; of the milliseconds."""
+  times = []
+  end = time.perf_counter() + _LONG_SECONDS
+  while len(times) < repeats and (len(times) < _FEW or time.perf_counter() < end):
+    times.append(measure())
   return {
-    "median": statistics.median(milliseconds),
-    "min": min(milliseconds),
-    "max": max(milliseconds),
+    "median": statistics.median(times),
+    "min": min(times),
+    "max": max(times),
+    "repeats": len(times),
   }
 
 
@@ -72,17 +81,17 @@ def _on_device(start: Callable[[], None], repeats: int) -> dict[str, float]:
   while time.perf_counter() < end:
     once = elapsed(1)
   count = _IN_A_ROW if once < _SHORT_MILLISECONDS else 1
-  return _spread([elapsed(count) for _ in range(repeats)])
+  return _repeated(lambda: elapsed(count), repeats)
 
 
 def _on_clock(work: Callable[[], Any], repeats: int) -> dict[str, float]:
-  work()
-  times = []
-  for _ in range(repeats):
+  def elapsed() -> float:
     begin = time.perf_counter()
     work()
-    times.append((time.perf_counter() - begin) * 1000)
-  return _spread(times)
+    return (time.perf_counter() - begin) * 1000
+
+  work()
+  return _repeated(elapsed, repeats)
 
 
 def copy_gb_per_s(size: int, repeats: int) -> float:
