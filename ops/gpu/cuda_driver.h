@@ -35,6 +35,7 @@ constexpr unsigned kCuHostMemoryPortable = 1;
 // those that cuda.h stands for since CUDA 4.
 #define LIQUID_CUDA_FUNCTIONS(X)                                            \
   X(init, "cuInit", (unsigned flags))                                       \
+  X(driver_version, "cuDriverGetVersion", (int* cuda))                      \
   X(error_name, "cuGetErrorName", (CuResult, const char** name))            \
   X(error_string, "cuGetErrorString", (CuResult, const char** text))        \
   X(device_count, "cuDeviceGetCount", (int* count))                         \

@@ -40,10 +40,13 @@ Status LoadModule(const CudaDriver& driver, CuModule* module) {
   const void* image = carried.bytes.data;
   std::string compiled;
   if (carried.is_source) {
+    int cuda = 0;
+    LIQUID_RETURN_IF_ERROR(CudaStatus(driver, driver.driver_version(&cuda),
+                                      "to ask for the driver's version"));
     LIQUID_RETURN_IF_ERROR(CompileForDevice(
         std::string(reinterpret_cast<const char*>(carried.bytes.data),
                     carried.bytes.size),
-        capability, &compiled));
+        cuda, capability, &compiled));
     image = compiled.data();
   }
   const Status status = CudaStatus(driver, driver.module_load(module, image),

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <vector>
+#include <string>
 
 #include "ops/gpu/cuda_driver.h"
 
@@ -10,7 +10,7 @@ namespace liquid {
 namespace {
 
 constexpr char kAdvice[] =
-    "install NVRTC of CUDA 12 or 13 (nvidia-cuda-nvrtc, with its folder in "
+    "install that NVRTC (nvidia-cuda-nvrtc, with its folder in "
     "LD_LIBRARY_PATH), or build liquid_tf with nvcc";
 
 using Program = struct ProgramTag*;
@@ -28,20 +28,23 @@ struct Nvrtc {
   const char* (*error_string)(int) = nullptr;
 };
 
-Status Load(Nvrtc* nvrtc) {
-  const char* name = nullptr;
+Status Load(int cuda, Nvrtc* nvrtc) {
+  std::string name;
   void* library = nullptr;
-  for (const char* candidate :
-       {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-    name = candidate;
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
+  // Machine code of a later CUDA than the driver's does not load.
+  for (int major = 13; major >= 12 && library == nullptr; --major) {
+    if (major > cuda / 1000) continue;
+    name = "libnvrtc.so." + std::to_string(major);
+    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   if (library == nullptr) {
     return NotFound(
         "l3 on a GPU: this library carries its kernels as source, and there is "
-        "no libnvrtc.so.12 or .13 to compile them: " +
-        std::string(kAdvice));
+        "no libnvrtc.so.12" +
+        std::string(cuda < 13000 ? "" : " or .13") +
+        " to compile them for the driver, which is for CUDA " +
+        std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10) +
+        ": " + kAdvice);
   }
   const NamedFunction functions[] = {
       {"nvrtcCreateProgram", reinterpret_cast<void**>(&nvrtc->create)},
@@ -53,7 +56,7 @@ Status Load(Nvrtc* nvrtc) {
       {"nvrtcGetCUBIN", reinterpret_cast<void**>(&nvrtc->image)},
       {"nvrtcGetErrorString", reinterpret_cast<void**>(&nvrtc->error_string)},
   };
-  return FindFunctions(library, name, functions,
+  return FindFunctions(library, name.c_str(), functions,
                        sizeof(functions) / sizeof(functions[0]), kAdvice);
 }
 
@@ -92,10 +95,10 @@ Status Compile(const Nvrtc& nvrtc, Program program, int capability,
 
 }  // namespace
 
-Status CompileForDevice(const std::string& source, int capability,
+Status CompileForDevice(const std::string& source, int cuda, int capability,
                         std::string* image) {
   Nvrtc nvrtc;
-  LIQUID_RETURN_IF_ERROR(Load(&nvrtc));
+  LIQUID_RETURN_IF_ERROR(Load(cuda, &nvrtc));
   Program program = nullptr;
   const int result = nvrtc.create(&program, source.c_str(), "l3_device.cu", 0,
                                   nullptr, nullptr);

@@ -149,6 +149,10 @@ FAKE_API void fake_cuda_open_gate() {
 }
 
 FAKE_API int cuInit(unsigned) { return Setting("init"); }
+FAKE_API int cuDriverGetVersion(int* cuda) {
+  *cuda = 13000;
+  return 0;
+}
 FAKE_API int cuGetErrorName(int result, const char** name) {
   if (is_in_callback) return kNotPermitted;
   *name = result == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"

@@ -113,16 +113,21 @@ TEST_F(CudaDriverTest, AFunctionThatIsMissingIsNamed) {
 
 TEST(NvrtcTest, ItsLogIsTold) {
   std::string image;
-  if (dlopen("libnvrtc.so.13", RTLD_NOW) != nullptr) {
+  if (dlopen("libnvrtc.so.13", RTLD_NOW) != nullptr ||
+      dlopen("libnvrtc.so.12", RTLD_NOW) != nullptr) {
     GTEST_SKIP() << "this machine has an NVRTC";
   }
   ASSERT_NE(dlopen("tests/ops/gpu/fake_nvrtc.so", RTLD_NOW), nullptr)
       << dlerror();
-  const Status status = CompileForDevice("unsound", 75, &image);
+  const Status older = CompileForDevice("sound", 12090, 75, &image);
+  EXPECT_EQ(older.code(), StatusCode::kNotFound);
+  EXPECT_TRUE(Contains(older, "no libnvrtc.so.12 to compile"));
+  EXPECT_TRUE(Contains(older, "which is for CUDA 12.9"));
+  const Status status = CompileForDevice("unsound", 13000, 75, &image);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
   EXPECT_TRUE(Contains(status, "for sm_75 (NVRTC_ERROR_COMPILATION)"));
   EXPECT_TRUE(Contains(status, ":\nl3_device.cu(7): error: expected a \";\""));
-  ASSERT_TRUE(CompileForDevice("sound", 90, &image).ok());
+  ASSERT_TRUE(CompileForDevice("sound", 13000, 90, &image).ok());
   EXPECT_EQ(image, "--std=c++17--gpu-architecture=sm_90");
 }
 
