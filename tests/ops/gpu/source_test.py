@@ -5,7 +5,7 @@ import pathlib
 import re
 
 import nvrtc
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 _SOURCE = (
   pathlib.Path(os.path.abspath(__file__)).parents[3] / "ops/gpu/liquid_l3_module.cu"
@@ -14,16 +14,16 @@ _KERNELS = ("u8_u8", "u8_f32", "u8_bf16", "u16_u16", "u16_f32", "u16_bf16")
 _STEPS = ("u8_u8_sequential", "u8_u8_unpack", "u8_u8_predict")
 
 
-class SourceTest(parameterized.TestCase):
+class SourceTest(absltest.TestCase):
   def test_is_in_one_piece(self):
     text = _SOURCE.read_text()
     self.assertEmpty(re.findall(r'^\s*#\s*include\s+"', text, re.MULTILINE))
     for kernel in (*_KERNELS, *_STEPS):
       self.assertIn(f"liquid_l3_{kernel},", text)
 
-  @parameterized.parameters("sm_75", "sm_90")
-  def test_compiles_at_run_time(self, architecture):
-    binary = nvrtc.compile_source(_SOURCE.read_bytes(), architecture)
+  def test_compiles_at_run_time(self):
+    # ptx_test compiles it for the oldest device.
+    binary = nvrtc.compile_source(_SOURCE.read_bytes(), "sm_90")
     for kernel in (*_KERNELS, *_STEPS):
       self.assertIn(f"liquid_l3_{kernel}\0".encode(), binary)
 
