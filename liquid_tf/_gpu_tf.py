@@ -14,7 +14,7 @@ import tensorflow as tf
 # There is no public way to run a function of a dataset on a GPU.
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
-from liquid_tf import _ops
+from liquid_tf import _nvrtc, _ops
 from liquid_tf._image_options import ImageOptions
 from liquid_tf.manifest import Manifest
 
@@ -88,6 +88,7 @@ def start(
   Raises:
     tf.errors.OpError: as `liquid_tf.gpu.decode` raises them.
   """
+  _nvrtc.offer()
   with tf.device("CPU:0"):
     return _ops.lib().liquid_decode_l3_device(
       contents,

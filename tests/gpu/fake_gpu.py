@@ -18,6 +18,9 @@ class Driver:
   def __init__(self):
     # First, so that its name is taken when the op library asks for the driver.
     self._library = ctypes.CDLL(built.find("tests/gpu/fake_driver.so"))
+    # Where the op library carries its kernels as source. A real one crashes beside the
+    # fake driver.
+    ctypes.CDLL(built.find("tests/ops/gpu/fake_nvrtc.so"))
 
   def count(self, name: str) -> int:
     """How often what was done: "streams", "pinned", "launches", "decoded"…"""

@@ -93,10 +93,11 @@ TEST_F(CudaDriverTest, KernelsNeedADeviceThatTakesThem) {
   Set("capability", 75);
   Set("module", 200);
   status = FindL3Function(*driver_, context, "liquid_l3_u8_u8", &function);
-  EXPECT_EQ(status.code(), StatusCode::kInternal);
-  // Where the library carries source, NVRTC comes first.
-  EXPECT_TRUE(Contains(status, "a driver as new as") ||
-              Contains(status, "libnvrtc"))
+  // Where the library carries source, NVRTC comes first, and may be missing.
+  EXPECT_TRUE(
+      (status.code() == StatusCode::kInternal &&
+       Contains(status, "a driver as new as")) ||
+      (status.code() == StatusCode::kNotFound && Contains(status, "libnvrtc")))
       << status.message();
   Set("module", 0);
 }
@@ -128,7 +129,7 @@ TEST(NvrtcTest, ItsLogIsTold) {
   EXPECT_TRUE(Contains(status, "for sm_75 (NVRTC_ERROR_COMPILATION)"));
   EXPECT_TRUE(Contains(status, ":\nl3_device.cu(7): error: expected a \";\""));
   ASSERT_TRUE(CompileForDevice("sound", 13000, 90, &image).ok());
-  EXPECT_EQ(image, "--std=c++17--gpu-architecture=sm_90");
+  EXPECT_EQ(image, "made --std=c++17--gpu-architecture=sm_90");
 }
 
 }  // namespace
