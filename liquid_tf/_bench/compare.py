@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import liquid_tf
-from liquid_tf._bench import fresh, photographs
+from liquid_tf._bench import evidence, fresh, photographs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Peer:
 
   Attributes:
     name: "stock", "dali" or "ffcv".
-    files: extension of the image files that it reads, or is made from.
+    files: extension of the files that it reads, or is made from.
     what: which of its parts reads what.
     wanted: the least ratio, ours to its, that is promised.
   """
@@ -34,15 +34,17 @@ PEERS = {
     Peer("dali", "png", "DALI, decoders.image on png", 1.7),
   ),
   "raw": (
-    Peer("stock", "bmp", "tf.data, tf.io.decode_image on bmp", 1.0),
-    Peer("ffcv", "bmp", "FFCV, raw", 1.0),
-    Peer("dali", "bmp", "DALI, decoders.image on bmp", 1.3),
+    Peer("stock", "raw", "tf.data, tf.io.decode_raw on raw", 1.0),
+    Peer("ffcv", "png", "FFCV, raw", 1.0),
+    Peer("dali", "npy", "DALI, readers.numpy on npy", 1.3),
   ),
   "jpeg": (
     Peer("stock", "jpeg", "tf.data, tf.io.decode_image on jpeg", 1.0),
     Peer("dali", "jpeg", "DALI, decoders.image on jpeg", 1.0),
   ),
 }
+# What our dataset of each format is made from.
+_SOURCES = {"png": "png", "raw": "png", "jpeg": "jpeg"}
 _SCRIPTS = {"dali": "peer_dali.py", "ffcv": "peer_ffcv.py"}
 
 
@@ -80,10 +82,12 @@ def compare(
     say: receives a line of progress.
 
   Returns:
-    The settings; `pairs` [{format, peer, what, ours, theirs, ratio, wanted, reached}]:
-    `ours` and `theirs` are {median, min, max} in images per second over all counted
-    epochs, `ratio` that of the medians; `left_out`, the peers without an interpreter;
-    and `peers` {name: {versions, settings}}.
+    The settings; `pairs` [{format, peer, what, ours, theirs, ratio, ratio_best,
+    ratio_cpu, wanted, reached}]: `ours` and `theirs` are {median, min, max} in images
+    per second over all counted epochs, and `cpu`, the median per second of processor
+    time; `ratio` is that of the medians, `ratio_best` of the most, `ratio_cpu` of
+    `cpu`; `others` {format: processors that others kept busy meanwhile}; `left_out`,
+    the peers without an interpreter; and `peers` {name: {versions, [settings]}}.
 
   Raises:
     ValueError: an argument is wrong.
@@ -95,7 +99,8 @@ def compare(
   pythons = {"stock": "", **(pythons or {})}
   root = pathlib.Path(workdir, f"{images}x{side}")
   say(f"making {images} photographs of {side}x{side} in {root}")
-  extensions = {peer.files for name in formats for peer in PEERS[name]}
+  extensions = {_SOURCES[name] for name in formats}
+  extensions |= {p.files for name in formats for p in PEERS[name] if p.name in pythons}
   files = photographs.make(root, images, side, data, threads, sorted(extensions))
   result: dict[str, Any] = {
     "images": images,
@@ -105,6 +110,7 @@ def compare(
     "rounds": rounds,
     "epochs": epochs,
     "pairs": [],
+    "others": {},
     "left_out": sorted(_SCRIPTS.keys() - pythons.keys()),
     "peers": {},
   }
@@ -113,20 +119,27 @@ def compare(
     peers = [peer for peer in PEERS[name] if peer.name in pythons]
     dataset = root / f"{name}.liquid"
     if not (dataset / "dataset.json").exists():
-      source = root / peers[0].files
+      source = root / _SOURCES[name]
       liquid_tf.convert(source, dataset, {name: 1}, resume=True, progress=False)
     sides = {"ours": _ours(dataset, common)}
     for peer in peers:
       request = {**common, "files": [os.fspath(file) for file in files[peer.files]]}
       if peer.name == "ffcv":
-        request["dataset"] = os.fspath(root / f"{peer.files}.beton")
+        request["dataset"] = os.fspath(root / f"{name}.beton")
+      else:
+        request["extension"] = peer.files
       sides[peer.name] = _theirs(peer.name, pythons[peer.name], request, side)
+    others = evidence.Others()
     rates, answers = _alternate(sides, rounds, f"{name}: ", say)
+    result["others"][name] = round(others.busy(), 2)
     for peer in peers:
       result["pairs"].append(_pair(name, peer, rates))
       if peer.name in _SCRIPTS:
         answer = answers[peer.name]
-        result["peers"][peer.name] = {k: answer[k] for k in ("versions", "settings")}
+        used = result["peers"].setdefault(peer.name, {"settings": []})
+        used["versions"] = answer["versions"]
+        if answer["settings"] not in used["settings"]:
+          used["settings"].append(answer["settings"])
   return result
 
 
@@ -150,7 +163,7 @@ def _pair(
   name: str, peer: Peer, rates: Mapping[str, dict[str, float]]
 ) -> dict[str, Any]:
   ours, theirs = rates["ours"], rates[peer.name]
-  ratio = ours["median"] / theirs["median"]
+  ratio, best, cpu = (ours[key] / theirs[key] for key in ("median", "max", "cpu"))
   return {
     "format": name,
     "peer": peer.name,
@@ -158,6 +171,8 @@ def _pair(
     "ours": ours,
     "theirs": theirs,
     "ratio": ratio,
+    "ratio_best": best,
+    "ratio_cpu": cpu,
     "wanted": peer.wanted,
     "reached": ratio >= peer.wanted,
   }
@@ -171,12 +186,15 @@ def _alternate(
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, Any]]]:
   """Runs every side in turn; the rates, and the last answer, of each."""
   rates: dict[str, list[float]] = {name: [] for name in sides}
+  cpu_rates: dict[str, list[float]] = {name: [] for name in sides}
   answers = {}
   for number in range(1, rounds + 1):
     for name, run in sides.items():
       answers[name] = run()
-      counted = [epoch["images_per_s"] for epoch in answers[name]["epochs"][1:]]
+      epochs = answers[name]["epochs"][1:]
+      counted = [epoch["images"] / epoch["seconds"] for epoch in epochs]
       rates[name] += counted
+      cpu_rates[name] += [epoch["images"] / epoch["cpu_seconds"] for epoch in epochs]
       median = statistics.median(counted)
       say(f"{prefix}{name}, {number} of {rounds}: {median:.1f} images/s")
   spreads = {
@@ -184,6 +202,7 @@ def _alternate(
       "median": statistics.median(values),
       "min": min(values),
       "max": max(values),
+      "cpu": statistics.median(cpu_rates[name]),
     }
     for name, values in rates.items()
   }

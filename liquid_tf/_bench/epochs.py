@@ -48,8 +48,9 @@ def measure(
     **arguments: of `liquid_tf.dataset`.
 
   Returns:
-    `epochs` [{seconds, images, images_per_s, disk_bytes by the kernel's count,
-    stats_disk_bytes by the reader's, hits, loads, memory_hits, by_format}],
+    `epochs` [{seconds, cpu_seconds of the process, images, images_per_s, disk_bytes by
+    the kernel's count, stats_disk_bytes by the reader's, hits, loads, memory_hits,
+    by_format}],
     `batches` (see `batch_ranges`), `images_per_s`: the median from the second epoch
     on, `verdict`: what limits it, a sentence, and `max_rss_bytes`.
   """
@@ -61,11 +62,14 @@ def measure(
     if cold:
       process.drop_from_page_cache(path)
     before = process.disk_bytes()
+    cpu_start = time.process_time()
     images, seconds = consume(dataset)
+    cpu_seconds = time.process_time() - cpu_start
     after = process.disk_bytes()
     entries.append(
       {
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "images": images,
         "images_per_s": images / seconds,
         "disk_bytes": None if before is None or after is None else after - before,

@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import time
 from typing import Any
 
 from liquid_tf._version import __version__
@@ -39,6 +40,27 @@ def evidence(path: str | os.PathLike | None = None) -> dict[str, Any]:
 def load() -> float:
   """Processes that the whole machine ran at once, over the last minute."""
   return round(os.getloadavg()[0], 1)
+
+
+class Others:
+  """How many processors everybody else keeps busy, from when this is made."""
+
+  def __init__(self):
+    self._start = time.monotonic()
+    self._spent = _spent_by_others()
+
+  def busy(self) -> float:
+    """Processors, on average; children count as ours once they have been waited for."""
+    seconds = time.monotonic() - self._start
+    return max(0.0, (_spent_by_others() - self._spent) / max(seconds, 1e-9))
+
+
+def _spent_by_others() -> float:
+  """Processor time of the machine, in seconds, less this process and its children."""
+  with open("/proc/stat") as file:
+    user, nice, system, _, _, irq, softirq = map(int, file.readline().split()[1:8])
+  machine = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+  return machine - sum(os.times()[:4])  # User and system time, ours and children's.
 
 
 def _command() -> str:

@@ -4,6 +4,7 @@ import concurrent.futures
 import os
 import pathlib
 from collections.abc import Sequence
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image
@@ -33,7 +34,8 @@ def make(
     side: of each, in pixels.
     data: folder of images to cut them from; None for scikit-image's.
     workers: images at a time.
-    extensions: of "bmp", "jpeg" (quality 90, 4:2:0) and "png".
+    extensions: of "jpeg" (quality 90, 4:2:0), "png", "raw" (the pixels and nothing
+      else) and "npy" (NumPy's file of them).
 
   Returns:
     The files of each extension, sorted.
@@ -49,12 +51,12 @@ def make(
     (folder / extension).mkdir(parents=True, exist_ok=True)
 
   def save(i: int, pixels: np.ndarray) -> None:
-    image = Image.fromarray(pixels)
     for extension in missing:
       path = files[extension][i]
       if not path.exists():
         temporary = path.with_name(f".{path.name}.tmp")
-        image.save(temporary, format=extension, **_OPTIONS.get(extension, {}))
+        with open(temporary, "wb") as file:
+          _write(file, pixels, extension)
         temporary.rename(path)
 
   distinct = min(count, _DISTINCT)
@@ -77,6 +79,16 @@ def make(
       if not path.exists():
         path.hardlink_to(files[extension][i % distinct])
   return files
+
+
+def _write(file: BinaryIO, pixels: np.ndarray, extension: str) -> None:
+  if extension == "raw":
+    file.write(pixels.tobytes())
+  elif extension == "npy":
+    np.save(file, pixels)
+  else:
+    options = _OPTIONS.get(extension, {})
+    Image.fromarray(pixels).save(file, format=extension, **options)
 
 
 def _sources(data: str | os.PathLike | None, count: int) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""The peer: image files through tf.data as its guide advises."""
+"""The peer: image files, or files of pixels, through tf.data as its guide advises."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,17 @@ from liquid_tf._bench import epochs
 
 
 def stock_dataset(
-  files: Sequence[str], batch_size: int, shape: Sequence[int], threads: int
+  files: Sequence[str],
+  extension: str,
+  batch_size: int,
+  shape: Sequence[int],
+  threads: int,
 ) -> tf.data.Dataset:
   """Shuffled names, then read and decode in parallel, batch, prefetch.
 
   Args:
-    files: names of image files.
+    files: names of files.
+    extension: of them: "raw" are the pixels and nothing else; others, image files.
     batch_size: images in a batch.
     shape: [height, width, channels] of every image.
     threads: of tf.data.
@@ -23,7 +28,10 @@ def stock_dataset(
   """
 
   def load(file: tf.Tensor) -> tf.Tensor:
-    image = tf.io.decode_image(tf.io.read_file(file), expand_animations=False)
+    stored = tf.io.read_file(file)
+    if extension == "raw":
+      return tf.reshape(tf.io.decode_raw(stored, tf.uint8), shape)
+    image = tf.io.decode_image(stored, expand_animations=False)
     return tf.ensure_shape(image, shape)
 
   dataset = tf.data.Dataset.from_tensor_slices(list(files))

@@ -3,7 +3,7 @@
 The request is one JSON object on stdin. It names a `stage`: "liquid" with the
 arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
 those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
-`scale.measure`, or "stock" with `files`, `batch_size`, `shape`, `threads` and `epochs`.
+`scale.measure`, or "stock" with `epochs` and the arguments of `stock.stock_dataset`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -11,6 +11,7 @@ The answer is the last line of stdout: the measurement, or {"error": sentence,
 import json
 import os
 import sys
+import time
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -33,10 +34,10 @@ def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
   dataset = stock.stock_dataset(**arguments)
   entries = []
   for _ in range(epochs):
+    cpu_start = time.process_time()
     images, seconds = runs.consume(dataset)
-    entries.append(
-      {"seconds": seconds, "images": images, "images_per_s": images / seconds}
-    )
+    cpu_seconds = time.process_time() - cpu_start
+    entries.append({"seconds": seconds, "images": images, "cpu_seconds": cpu_seconds})
   return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
 
 
