@@ -37,10 +37,12 @@ PY := $(VENV)/bin/python
 RUN_BAZEL = PYTHON_BIN_PATH=$(abspath $(PY)) $(BAZEL) $(STARTUP)
 FLAGS = --jobs=$(JOBS) --symlink_prefix=$(LINKS)/
 BUILD_FLAGS ?=
-TEST_FLAGS ?=
+# What counts the test cases, passed, failed and skipped.
+COUNT_TESTS ?= python3 .ci/count_tests.py
 
 LIBRARY := $(LINKS)/bin/ops/_liquid_ops.so
 STAMP := $(VENV)/.installed
+TEST_REPORT := build/tests-$(TF_VERSION).json
 STAGE := build/wheel-$(TF_VERSION)
 WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
 WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
@@ -59,7 +61,7 @@ SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
 	@echo 'make demo     set up, then convert, train and measure (DATA=folder, STEPS=n)'
-	@echo 'make test     set up, check the style, run every test'
+	@echo 'make test     set up, check the style, run every test, list the skipped'
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make format   format C++ and Python'
@@ -86,7 +88,11 @@ demo: setup
 	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) $(PY) -m tools.demo \
 	  $(if $(DATA),--data='$(DATA)') $(if $(STEPS),--steps=$(STEPS))
 
-test: lint unit-test $(SANITIZE) wheel-test
+# The report of an earlier run must not be counted where this one ends early.
+test:
+	@rm -f $(TEST_REPORT)
+	@result=0; $(MAKE) --no-print-directory lint unit-test $(SANITIZE) wheel-test || result=$$?; \
+	  $(COUNT_TESTS) $(TEST_REPORT):$$result && exit $$result
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
@@ -94,8 +100,9 @@ lint: $(STAMP)
 	clang-format-16 --dry-run -Werror $(SOURCES)
 
 unit-test: $(STAMP)
-	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TAGS) $(TEST_FLAGS) \
-	  -- //... $(LEFT_OUT)
+	mkdir -p $(dir $(TEST_REPORT))
+	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TAGS) \
+	  --build_event_json_file=$(TEST_REPORT) -- //... $(LEFT_OUT)
 
 sanitize: $(STAMP)
 	$(RUN_BAZEL) test $(FLAGS) --keep_going --test_lang_filters=cc \

@@ -1,8 +1,7 @@
 """MXNet and DALI read what is exported: images, labels and keys.
 
-Each is asked in its own Python, whose absence skips its test:
-
-  python tests/liquid_tf/export_peers_test.py --mxnet_python=PATH --dali_python=PATH
+Each is asked in a Python of its own that has mxnet 1.9 or nvidia-dali, which
+LIQUID_MXNET_PYTHON and LIQUID_DALI_PYTHON name; without one its tests are skipped.
 """
 
 import hashlib
@@ -15,18 +14,13 @@ import numpy as np
 import photos
 import stored
 import tensorflow as tf
-from absl import flags
 
 import liquid_tf
 from liquid_tf import recordio
 from liquid_tf.convert import convert
 
-_MXNET = flags.DEFINE_string(
-  "mxnet_python", os.environ.get("LIQUID_MXNET_PYTHON"), "a Python with mxnet 1.9"
-)
-_DALI = flags.DEFINE_string(
-  "dali_python", os.environ.get("LIQUID_DALI_PYTHON"), "a Python with DALI"
-)
+_MXNET = os.environ.get("LIQUID_MXNET_PYTHON")
+_DALI = os.environ.get("LIQUID_DALI_PYTHON")
 _SIZE = (24, 32)
 
 # Print [labels, SHA-256 of pixels] of each record, in the order of the file.
@@ -117,18 +111,18 @@ class ExportPeersTest(tf.test.TestCase):
     return f"{self.root}/rec/train", keys, wanted
 
   def test_mxnet(self):
-    if not _MXNET.value:
-      self.skipTest("no --mxnet_python")
+    if not _MXNET:
+      self.skipTest("LIQUID_MXNET_PYTHON names no Python with MXNet")
     self._source("images")
     path, keys, wanted = self._export("images")
-    answer = _ask(_MXNET.value, _ASK_MXNET, path, "1")
+    answer = _ask(_MXNET, _ASK_MXNET, path, "1")
     self.assertEqual(answer["keys"], [[key, key] for key in keys])
     for found in answer["found"]:
       self.assertEqual(found, wanted)
 
   def test_mxnet_reads_vectors(self):
-    if not _MXNET.value:
-      self.skipTest("no --mxnet_python")
+    if not _MXNET:
+      self.skipTest("LIQUID_MXNET_PYTHON names no Python with MXNet")
     images = examples.images(6, size=_SIZE)
     with recordio.Writer(f"{self.root}/a.rec") as writer:
       for i, image in enumerate(images):
@@ -136,23 +130,23 @@ class ExportPeersTest(tf.test.TestCase):
         writer.write(recordio.pack(header, image), i)
     path, _, wanted = self._export("a.rec")
     self.assertLen(wanted[0][0], 2)
-    for found in _ask(_MXNET.value, _ASK_MXNET, path, "2")["found"]:
+    for found in _ask(_MXNET, _ASK_MXNET, path, "2")["found"]:
       self.assertEqual(found, wanted)
 
   def test_dali(self):
-    if not _DALI.value:
-      self.skipTest("no --dali_python")
+    if not _DALI:
+      self.skipTest("LIQUID_DALI_PYTHON names no Python with NVIDIA DALI")
     self._source("images")
     path, keys, wanted = self._export("images")
-    answer = _ask(_DALI.value, _ASK_DALI, path, str(len(keys)))
+    answer = _ask(_DALI, _ASK_DALI, path, str(len(keys)))
     self.assertEqual(answer["found"], wanted)
 
   def test_what_stands_behind_an_image_is_no_disturbance(self):
-    if not _DALI.value:
-      self.skipTest("no --dali_python")
+    if not _DALI:
+      self.skipTest("LIQUID_DALI_PYTHON names no Python with NVIDIA DALI")
     self._source("images")
     path, keys, wanted = self._export("images", masks=f"{self.root}/masks")
-    answer = _ask(_DALI.value, _ASK_DALI, path, str(len(keys)))
+    answer = _ask(_DALI, _ASK_DALI, path, str(len(keys)))
     self.assertEqual([pixels for _, pixels in answer["found"]], [w[1] for w in wanted])
 
 

@@ -1,15 +1,13 @@
-r"""What we write, MXNet and DALI read, record for record, and the other way round.
+"""What we write, MXNet and DALI read, record for record, and the other way round.
 
-  python tests/liquid_tf/recordio_peers_test.py --mxnet_python=PYTHON \
-    --dali_python=PYTHON
-
-Each names an interpreter that has the package (mxnet 1.9.1, nvidia-dali); what is not
-named is skipped.
+LIQUID_MXNET_PYTHON and LIQUID_DALI_PYTHON name an interpreter that has mxnet 1.9.1 or
+nvidia-dali; the tests of the one that is not named are skipped.
 """
 
 import hashlib
 import io
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -17,13 +15,12 @@ import subprocess
 import numpy as np
 import photos
 import tensorflow as tf
-from absl import flags
 from PIL import Image
 
 from liquid_tf import recordio
 
-_MXNET = flags.DEFINE_string("mxnet_python", None, "Python that has mxnet")
-_DALI = flags.DEFINE_string("dali_python", None, "Python that has nvidia.dali")
+_MXNET = os.environ.get("LIQUID_MXNET_PYTHON")
+_DALI = os.environ.get("LIQUID_DALI_PYTHON")
 _MAGIC = bytes.fromhex("0a23d7ce")
 
 
@@ -60,9 +57,9 @@ class RecordIOPeersTest(tf.test.TestCase):
     self.index = str(self.folder / "a.idx")
 
   def _mxnet(self, **request) -> dict:
-    if _MXNET.value is None:
-      self.skipTest("no --mxnet_python")
-    return _ask(_MXNET.value, "recordio_peer_mxnet.py", request)
+    if not _MXNET:
+      self.skipTest("LIQUID_MXNET_PYTHON names no Python with MXNet")
+    return _ask(_MXNET, "recordio_peer_mxnet.py", request)
 
   def _write_images(self, count: int, width: int) -> list[tuple]:
     """Images with labels; those of odd numbers end with bytes that are split."""
@@ -154,13 +151,13 @@ class RecordIOPeersTest(tf.test.TestCase):
     self.assertEqual(found, [[list(one.label) for one, _ in written]])
 
   def test_dali_reads_images(self):
-    if _DALI.value is None:
-      self.skipTest("no --dali_python")
+    if not _DALI:
+      self.skipTest("LIQUID_DALI_PYTHON names no Python with NVIDIA DALI")
     for width in (1, 3):
       written = self._write_images(24, width)
       for shards in (1, 3):
         found = _ask(
-          _DALI.value,
+          _DALI,
           "recordio_peer_dali.py",
           {"path": self.path, "index": self.index, "count": 24, "shards": shards},
         )["shards"]
