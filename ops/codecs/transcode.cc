@@ -1,8 +1,10 @@
 #include "ops/codecs/transcode.h"
 
 #include <cstring>
+#include <utility>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/jpeg/jpeg_color.h"
 #include "ops/codecs/jpeg/jpeg_progressive.h"
 #include "ops/codecs/pixels.h"
 
@@ -29,17 +31,32 @@ bool IsLosslessWebp(ByteSpan file) {
   return false;
 }
 
-// A pcr holds progressive files. A source that is JPEG keeps its coefficients.
-Status EncodeProgressive(ByteSpan jpeg_or_empty, const DecodeLimits& limits,
-                         const EncodeOptions& options, const Image& image,
-                         std::string* encoded) {
-  if (jpeg_or_empty.size > 0) {
-    return ToProgressive(jpeg_or_empty, limits, encoded);
+// Makes JPEG of JPEG without loss, progressive for a pcr. Where `is_gray`, a
+// gray file becomes one of three channels.
+Status TransformJpeg(ByteSpan file, const DecodeLimits& limits, bool is_gray,
+                     Format target, std::string* encoded) {
+  if (!is_gray) return ToProgressive(file, limits, encoded);
+  std::string color;
+  LIQUID_RETURN_IF_ERROR(GrayToColor(file, limits, &color));
+  if (target == Format::kPcr) {
+    return ToProgressive(ByteSpan(color.data(), color.size()), limits, encoded);
   }
-  std::string jpeg;
-  LIQUID_RETURN_IF_ERROR(
-      Encode(Format::kJpeg, options, image.info, image.pixels.get(), &jpeg));
-  return ToProgressive(ByteSpan(jpeg.data(), jpeg.size()), limits, encoded);
+  *encoded = std::move(color);
+  return OkStatus();
+}
+
+Status EncodePixels(Format target, const DecodeLimits& limits,
+                    const EncodeOptions& options, const Image& image,
+                    std::string* encoded) {
+  const bool is_pcr = target == Format::kPcr;
+  std::string file;
+  LIQUID_RETURN_IF_ERROR(Encode(is_pcr ? Format::kJpeg : target, options,
+                                image.info, image.pixels.get(), &file));
+  if (is_pcr) {
+    return ToProgressive(ByteSpan(file.data(), file.size()), limits, encoded);
+  }
+  *encoded = std::move(file);
+  return OkStatus();
 }
 
 }  // namespace
@@ -64,6 +81,7 @@ Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
   Image image;
   LIQUID_RETURN_IF_ERROR(DecodeWhole(source, file, limits, &image));
   const bool keeps_channels = channels == 0 || channels == image.info.channels;
+  const bool repeats_gray = image.info.channels == 1 && channels == 3;
   LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
   result->format = target;
   result->info = image.info;
@@ -75,21 +93,19 @@ Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
     encoded->assign(reinterpret_cast<const char*>(file.data), file.size);
     return OkStatus();
   }
-  const bool is_pcr = target == Format::kPcr;
+  const bool is_jpeg = target == Format::kJpeg || target == Format::kPcr;
   const bool keeps_coefficients =
-      is_pcr && source == Format::kJpeg && keeps_channels;
-  if (is_pcr) {
+      is_jpeg && source == Format::kJpeg && (keeps_channels || repeats_gray);
+  if (keeps_coefficients) {
     LIQUID_RETURN_IF_ERROR(
-        EncodeProgressive(keeps_coefficients ? file : ByteSpan(), limits,
-                          options, image, encoded));
+        TransformJpeg(file, limits, repeats_gray, target, encoded));
   } else {
     LIQUID_RETURN_IF_ERROR(
-        Encode(target, options, image.info, image.pixels.get(), encoded));
+        EncodePixels(target, limits, options, image, encoded));
   }
   Image stored;
-  LIQUID_RETURN_IF_ERROR(DecodeWhole(is_pcr ? Format::kJpeg : target,
-                                     ByteSpan(encoded->data(), encoded->size()),
-                                     limits, &stored));
+  LIQUID_RETURN_IF_ERROR(DecodeWhole(
+      target, ByteSpan(encoded->data(), encoded->size()), limits, &stored));
   const uint64_t stored_hash = PixelHash(stored.info, stored.pixels.get());
   const bool is_lossless =
       keeps_coefficients || IsLosslessTarget(target, options);

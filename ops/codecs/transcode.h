@@ -28,8 +28,9 @@ Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
 // where the file already is in that format, keeps its channels, and is as
 // lossless as `options` ask. Otherwise the pixels are encoded, and for a
 // lossless target decoded again and compared: a difference is Internal. For
-// Format::kPcr `*encoded` is a progressive JPEG file, made without loss of a
-// source that is JPEG and keeps its channels, compared then as well.
+// Format::kPcr `*encoded` is a progressive JPEG file. A JPEG becomes jpeg or
+// pcr without loss, and is compared as well, where it keeps its channels or is
+// gray and `channels` is 3.
 // `*result` describes `*encoded`: decoding it gives that hash.
 Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
                  Format target, const EncodeOptions& options,

@@ -8,6 +8,7 @@ import pathlib
 import numpy as np
 import pcr_messages
 import photos
+import stored
 import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
@@ -72,6 +73,35 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
       hashes = rows["pixels_hash"][rows["sample"] == sample]
       self.assertEqual(hashes[0], hashes[1])
     self.assertFalse(manifest.load(self.output)["formats"]["pcr"]["lossless"])
+    self.assertEqual(inspection.verify(self.output)["problems"], [])
+
+  def test_gray_files_become_colour_without_loss(self):
+    for i, name in enumerate(photos.GRAY):
+      gray = photos.photo(name)[: 90 + i, :75]
+      photos.save(f"{self.source}/a/{i}.jpg", gray, progressive=bool(i % 2))
+    photos.save(f"{self.source}/b/4.jpg", photos.photo("coffee")[:90, :75])
+    self._convert("jpeg:1,pcr:1", replicate=True, channels=3)
+    loaded = manifest.load(self.output)
+    self.assertEqual(loaded["features"]["image"]["shape"][2], 3)
+    for name in ("jpeg", "pcr"):
+      self.assertTrue(loaded["formats"][name]["lossless"], name)
+    images = {
+      (r["id"], r["shard"].format): r["contents"]
+      for r in stored.records(self.output, "jpeg")
+    }
+    [record] = pcr.Reader(self.output)
+    for row in self._rows():
+      images[int(row["sample"]), "pcr"] = record.images[row["offset"]]
+    self.assertLen(images, 10)
+    sources = self._sources()
+    self.assertEqual(images[4, "jpeg"], sources[4].read_bytes())
+    for (sample, name), contents in images.items():
+      with Image.open(io.BytesIO(contents)) as image:
+        self.assertEqual(image.mode, "RGB", (sample, name))
+        pixels = np.asarray(image)
+      with Image.open(sources[sample]) as image:
+        self.assertAllEqual(pixels, np.asarray(image.convert("RGB")))
+      self.assertAllEqual(pixels, _pixels(contents))
     self.assertEqual(inspection.verify(self.output)["problems"], [])
 
   def test_beside_another_format(self):

@@ -10,11 +10,12 @@ from PIL import Image
 from liquid_tf import _ops, manifest
 
 
-def records(dataset: str) -> list[dict]:
+def records(dataset: str, only: str | None = None) -> list[dict]:
   """Every record of a dataset, in the order of its index.
 
   Args:
     dataset: its directory.
+    only: the format of the records; None for all of a dataset without pcr.
 
   Returns:
     Dicts with `row` of the index, `shard` of the manifest, and of the record `id`,
@@ -24,6 +25,8 @@ def records(dataset: str) -> list[dict]:
   result = []
   for row in manifest.load_index(loaded):
     shard = loaded.shards[row["shard"]]
+    if only not in (None, shard.format):
+      continue
     data = pathlib.Path(loaded.path(shard.path)).read_bytes()
     framed = data[row["offset"] :][: row["length"]]
     record = _ops.lib().liquid_unpack_record(framed=framed)
