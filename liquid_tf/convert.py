@@ -16,7 +16,7 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import check_on_error, in_range, scan_groups
-from liquid_tf._convert.beam import BeamEngine
+from liquid_tf._convert.beam import BeamEngine, require_beam
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.local import LocalEngine
@@ -24,7 +24,7 @@ from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf.copy import check_destination as _is_finished
-from liquid_tf.copy import finish_staging as _finish_staging
+from liquid_tf.copy import publish as _publish_remotely
 
 __all__ = ["ConvertError", "ConvertReport", "convert"]
 
@@ -73,8 +73,17 @@ def _clear_errors(output: str) -> Iterator[None]:
     raise ConvertError(f"cannot convert: {_ops.reason(error)}") from error
 
 
-def _report(output: str, seconds: float) -> ConvertReport:
-  data = manifest.load(output)
+def _verify(folder: str, progress: bool) -> None:
+  problems = inspection.verify(folder, progress=progress)["problems"]
+  if problems:
+    raise ConvertError(
+      f"{folder} is damaged ({len(problems)} problems): {problems[0]}; convert again "
+      "with overwrite=True (--overwrite)"
+    )
+
+
+def _report(folder: str, output: str, seconds: float) -> ConvertReport:
+  data = manifest.load(folder)
   return ConvertReport(
     output=output,
     samples=data["samples"],
@@ -181,9 +190,10 @@ def convert(
     staging: a local folder where a dataset is made whose output is not local; then it
       is copied, checked, and removed here.
     shard_size: bytes that a shard should have, at most roughly.
-    resume: goes on with an interrupted conversion, or starts one.
-    overwrite: replaces a dataset that is there.
-    verify: reads and checks everything again at the end.
+    resume: goes on with an interrupted conversion, with `overwrite` or without, or
+      starts one.
+    overwrite: replaces a dataset that is there, once the new one is whole.
+    verify: reads and checks everything again, before it is published.
     replicate: stores every sample in every format of the mix.
     jpeg_quality: 1 to 100.
     png_level: zlib's level, 0 to 9.
@@ -232,14 +242,15 @@ def convert(
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
   }
   if staging is not None and _is_finished(target, resume, overwrite):
-    runs.check_same(target, arguments)
-    return _report(target, time.monotonic() - begin)
-  if beam is None:
-    engine = LocalEngine(workers or os.cpu_count())
-  elif workers is not None:
-    raise ValueError("workers must be None with beam: its options say how many")
-  else:
-    engine = BeamEngine(output, beam)
+    if not outputs.is_begun(output):
+      runs.check_same(target, arguments)
+      return _report(target, target, time.monotonic() - begin)
+  if beam is not None:
+    if workers is not None:
+      raise ValueError("workers must be None with beam: its options say how many")
+    require_beam()
+  elif workers is None:
+    workers = os.cpu_count()
   samples = open_source(
     source,
     None if masks is None else os.fspath(masks),
@@ -253,37 +264,31 @@ def convert(
       f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
       f"own, {', '.join(samples.splits)}"
     )
-  with _clear_errors(output):
-    if os.path.lexists(output) and not os.path.isdir(output):
-      raise ConvertError(
-        f'output ("{output}") must not exist, be empty or be a dataset, but is a file: '
-        "choose another folder"
+  staged = staging is not None
+  with (
+    _clear_errors(output),
+    outputs.opened(output, resume, overwrite, apart=staged) as place,
+  ):
+    if place.is_finished:
+      runs.check_same(output, arguments)
+    else:
+      runs.run(
+        samples,
+        place.folder,
+        arguments,
+        encoding,
+        LocalEngine(workers) if beam is None else BeamEngine(place.folder, beam),
+        on_error,
+        Progress(progress),
       )
-    os.makedirs(output, exist_ok=True)
-    with outputs.locked(output):
-      if outputs.prepare(output, resume, overwrite):
-        runs.check_same(output, arguments)
-      else:
-        runs.run(
-          samples,
-          output,
-          arguments,
-          encoding,
-          engine,
-          on_error,
-          Progress(progress),
-        )
-  if verify:
-    problems = inspection.verify(output, progress=progress)["problems"]
-    if problems:
-      raise ConvertError(
-        f"{output} is damaged ({len(problems)} problems): {problems[0]}; convert again "
-        "with overwrite=True (--overwrite)"
-      )
-  report = _report(output, time.monotonic() - begin)
-  if staging is None:
-    return report
-  _finish_staging(output, target, resume=resume, overwrite=overwrite, progress=progress)
-  return dataclasses.replace(
-    report, output=target, seconds=round(time.monotonic() - begin, 3)
-  )
+    if verify:
+      _verify(place.folder, progress)
+    report = _report(place.folder, output, time.monotonic() - begin)
+    if not staged:
+      if not place.is_finished:
+        place.publish()
+      return report
+    _publish_remotely(place.folder, target, place.replaces, progress)
+    place.discard()
+  seconds = round(time.monotonic() - begin, 3)
+  return dataclasses.replace(report, output=target, seconds=seconds)

@@ -136,8 +136,8 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   if not there:
     if file_size(join(directory, JOURNAL)) is not None:
       raise ManifestError(
-        f"{directory} is an unfinished conversion: convert again with resume=True "
-        "(--resume) to finish it"
+        f"{directory} is an unfinished conversion or copy: the same again with "
+        "resume=True (--resume) finishes it"
       )
     raise ManifestError(
       f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "

@@ -366,7 +366,11 @@ def _convert(convert):
 
 
 def _after_interrupt() -> str:
-  if _EXPORT.value is not None or _is_image():
+  from liquid_tf._convert import output
+
+  # Before anything is begun, --resume would find what is to be replaced.
+  again = _OVERWRITE.value and not output.is_begun(_STAGING.value or _OUTPUT.value)
+  if again or _EXPORT.value is not None or _is_image():
     return "run the same command again"
   place = " in place of --overwrite" if _OVERWRITE.value else ""
   return f"run the same command with --resume{place} to go on"

@@ -81,25 +81,26 @@ class WriteTask:
     journal.write_shard(self.folder, self.name(number), result)
 
 
+def require_beam() -> None:
+  """Raises ImportError unless there is Apache Beam."""
+  try:
+    import apache_beam  # noqa: F401
+  except ImportError as error:
+    raise ImportError(
+      "beam (--runner) needs Apache Beam: pip install apache-beam, which TensorFlow "
+      "2.16 goes together with and newer ones may not"
+    ) from error
+
+
 class BeamEngine:
   """Scans and writes in the workers of a Beam runner.
 
   Args:
-    directory: the output, which all workers reach under this path.
+    directory: where the dataset is made; all workers reach it under this path.
     options: of the pipeline, as flags; such as `--runner=FlinkRunner`.
-
-  Raises:
-    ImportError: there is no Apache Beam.
   """
 
   def __init__(self, directory: str, options: Sequence[str]):
-    try:
-      import apache_beam  # noqa: F401 - needed before any work is done
-    except ImportError as error:
-      raise ImportError(
-        "beam (--runner) needs Apache Beam: pip install apache-beam, which TensorFlow "
-        "2.16 goes together with and newer ones may not"
-      ) from error
     self._folder = journal.parts_folder(directory)
     self._options = list(options)
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from liquid_tf import _ops
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.masks import decode_mask
+from liquid_tf._convert.output import beside
 from liquid_tf._convert.source import DEFAULT_SPLIT, SPLITS, Source, SourceFile
 
 
@@ -134,8 +135,9 @@ def _is_inside(path: str, folder: str) -> bool:
 
 def check_apart(path: str, output: str) -> None:
   """Raises ConvertError if a file of the source would be inside the output."""
-  if _is_inside(os.path.realpath(path), os.path.realpath(output)):
-    raise ConvertError(f'source ("{path}") must not be inside output ("{output}")')
+  for place in (output, beside(output)):
+    if _is_inside(os.path.realpath(path), os.path.realpath(place)):
+      raise ConvertError(f'source ("{path}") must not be inside output ("{place}")')
 
 
 def check_places(source: str, masks: str | None, output: str) -> None:
@@ -145,11 +147,13 @@ def check_places(source: str, masks: str | None, output: str) -> None:
       continue
     if not os.path.isdir(folder):
       raise ConvertError(f'{name} ("{folder}") must be an existing folder')
-    real, real_output = os.path.realpath(folder), os.path.realpath(output)
-    if _is_inside(real_output, real):
-      raise ConvertError(f'output ("{output}") must not be inside {name} ("{folder}")')
-    if _is_inside(real, real_output):
-      raise ConvertError(f'{name} ("{folder}") must not be inside output ("{output}")')
+    real = os.path.realpath(folder)
+    for place in (output, beside(output)):
+      real_place = os.path.realpath(place)
+      if _is_inside(real_place, real):
+        raise ConvertError(f'output ("{place}") must not be inside {name} ("{folder}")')
+      if _is_inside(real, real_place):
+        raise ConvertError(f'{name} ("{folder}") must not be inside output ("{place}")')
   if masks is not None:
     real, real_masks = os.path.realpath(source), os.path.realpath(masks)
     if _is_inside(real_masks, real) or _is_inside(real, real_masks):

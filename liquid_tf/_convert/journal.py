@@ -9,7 +9,6 @@ one file a step, which the converting process takes over.
 import io
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.source import Source
-from liquid_tf._files import sync_directory, write_file
+from liquid_tf._files import write_file
 from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
@@ -73,20 +72,13 @@ class Journal:
 
   def __init__(self, directory: str):
     self._directory = directory
-    self._path = os.path.join(directory, JOURNAL)
+    path = os.path.join(directory, JOURNAL)
     # Commits are explicit: a transaction is one step of the conversion.
-    self._db = sqlite3.connect(self._path, isolation_level=None)
+    self._db = sqlite3.connect(path, isolation_level=None)
     self._db.execute("PRAGMA synchronous = FULL")
 
   def close(self) -> None:
     self._db.close()
-
-  def remove(self) -> None:
-    """Closes and deletes it: the conversion is finished."""
-    self.close()
-    shutil.rmtree(parts_folder(self._directory), ignore_errors=True)
-    os.unlink(self._path)
-    sync_directory(self._directory)
 
   def is_new(self) -> bool:
     """Whether nothing was journaled yet."""

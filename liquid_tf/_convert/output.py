@@ -1,10 +1,16 @@
-"""The output folder: what may be in it when a conversion begins.
+"""The output folder: what may be in it when writing begins, and how it is replaced.
 
-The journal is the first file that appears in it and, but for the manifest, the last
-that goes. So a folder with neither was never ours, and nothing in it is touched.
+The journal is the first file that appears in a folder, and goes when the manifest is
+there. So a folder with neither was never ours, and nothing in it is touched.
+
+What is there already is replaced by a folder beside it, which is made whole and then
+exchanged with it in one step. From then until all is cleared up the output holds both
+manifest and journal. So whoever finds both knows that the folder beside it is the old
+one; at all other times it is a replacement that was begun.
 """
 
 import contextlib
+import dataclasses
 import errno
 import fcntl
 import os
@@ -12,8 +18,11 @@ import shutil
 from collections.abc import Iterator
 
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._files import TEMPORARY, sync_directory
+from liquid_tf._files import TEMPORARY, exchange, sync_directory
 from liquid_tf.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX
+
+# Files that are exchanged to see whether folders can be.
+_PROBES = ("exchange-0" + TEMPORARY, "exchange-1" + TEMPORARY)
 
 
 def is_ours(name: str) -> bool:
@@ -25,73 +34,239 @@ def is_ours(name: str) -> bool:
   )
 
 
-def _clear(output: str, names: list[str]) -> None:
-  """Removes a dataset, its manifest first, so that no part of it is ever a dataset."""
-  journal = os.path.join(output, JOURNAL)
-  # An empty file is an empty database: it marks the folder while it is being cleared.
-  with open(journal, "ab"):
-    pass
-  sync_directory(output)
-  names = [name for name in names if not name.startswith(JOURNAL)]
-  for name in sorted(names, key=lambda name: (name != MANIFEST, name)):
-    os.unlink(os.path.join(output, name))
-    if name == MANIFEST:
-      sync_directory(output)
-  for name in os.listdir(output):
-    if name != JOURNAL:
-      _remove(os.path.join(output, name))
-  os.unlink(journal)
+def beside(output: str) -> str:
+  """The folder in which the replacement of an output is made.
 
-
-def _remove(path: str) -> None:
-  """Removes a file, or the folder of the journal's parts."""
-  if os.path.isdir(path):
-    shutil.rmtree(path)
-  else:
-    os.unlink(path)
-
-
-def prepare(output: str, resume: bool, overwrite: bool) -> bool:
-  """Makes an existing folder ready to be written.
-
-  Args:
-    output: the folder.
-    resume: whether an unfinished conversion may be continued.
-    overwrite: whether a dataset, finished or not, may be removed.
-
-  Returns:
-    Whether the folder already holds the finished dataset (only with `resume`).
-
-  Raises:
-    ConvertError: the folder holds something that must not be touched.
-    OSError: it cannot be read or written.
+  Beside the folder itself where `output` is a link, for the sake of the file system.
   """
-  names = os.listdir(output)
-  if not names:
-    return False
-  finished, started = MANIFEST in names, JOURNAL in names
+  return f"{os.path.realpath(output)}.new{TEMPORARY}"
+
+
+def mark(folder: str) -> None:
+  """Makes a folder ours, by an empty journal if it has none."""
+  with open(os.path.join(folder, JOURNAL), "ab"):
+    pass
+  sync_directory(folder)
+
+
+def is_begun(output: str) -> bool:
+  """Whether something was begun for an output that `resume` would go on with."""
+  work = beside(output)
+  return os.path.lexists(os.path.join(output, JOURNAL)) or (
+    os.path.isdir(work) and bool(os.listdir(work))
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+  """An output that is locked and may be written.
+
+  Attributes:
+    path: the output, links resolved.
+    folder: where to write: `path`, or the folder beside it.
+    is_finished: whether `path` holds the finished dataset, and nothing is to be done.
+  """
+
+  path: str
+  folder: str
+  is_finished: bool = False
+
+  @property
+  def replaces(self) -> bool:
+    """Whether what is written replaces something."""
+    return self.folder != self.path
+
+  def publish(self) -> None:
+    """Gives what was written, manifest and all, its name; removes what it replaces.
+
+    Raises:
+      ConvertError: something that is not ours was put into the output meanwhile.
+      OSError: the folders cannot be exchanged, or the old one not removed.
+    """
+    if self.replaces:
+      _check_ours(self.path)
+      exchange(self.folder, self.path)
+      sync_directory(os.path.dirname(self.path))
+    _settle(self.path)
+
+  def discard(self) -> None:
+    """Removes what was written."""
+    for folder in {self.folder, self.path}:
+      _clear(folder)
+      os.rmdir(folder)
+
+
+def _check_ours(path: str) -> list[str]:
+  """The names in an output; raises ConvertError if one must not be touched."""
+  names = os.listdir(path)
   foreign = sorted(name for name in names if not is_ours(name))
-  if foreign or not (finished or started):
+  if names and (foreign or not {MANIFEST, JOURNAL} & set(names)):
     raise ConvertError(
-      f'output ("{output}") must not exist, be empty or be a dataset, but holds '
+      f'output ("{path}") must not exist, be empty or be a dataset, but holds '
       f"{(foreign or sorted(names))[0]}: choose another folder"
     )
-  if overwrite:
-    _clear(output, names)
+  return names
+
+
+def _clear(folder: str) -> None:
+  """Removes a dataset, its manifest first, so that no part of it is ever a dataset."""
+  mark(folder)
+  names = [name for name in os.listdir(folder) if not name.startswith(JOURNAL)]
+  for name in sorted(names, key=lambda name: (name != MANIFEST, name)):
+    os.unlink(os.path.join(folder, name))
+    if name == MANIFEST:
+      sync_directory(folder)
+  _remove_journal(folder)
+
+
+def _remove_journal(folder: str) -> None:
+  """Removes the journal itself last: the database behind what belongs to it."""
+  names = [name for name in os.listdir(folder) if name.startswith(JOURNAL)]
+  for name in sorted(names, reverse=True):
+    path = os.path.join(folder, name)
+    if os.path.isdir(path):
+      shutil.rmtree(path)
+    else:
+      os.unlink(path)
+  sync_directory(folder)
+
+
+def _settle(path: str) -> None:
+  """Ends the writing of an output that has its manifest."""
+  work = beside(path)
+  if os.path.lexists(work):
+    _check_work(work, os.listdir(work))
+    _clear(work)
+    os.rmdir(work)
+  _remove_journal(path)
+
+
+def _check_work(work: str, names: list[str]) -> None:
+  """Raises ConvertError unless a folder beside an output was made for it."""
+  foreign = sorted(name for name in names if not is_ours(name))
+  if foreign or os.path.islink(work):
+    what = f", and holds {foreign[0]}" if foreign else ""
+    raise ConvertError(f"{work} is in the way{what}: move it elsewhere")
+
+
+def _begun(work: str) -> bool:
+  """Whether a replacement was begun in the folder beside an output.
+
+  Raises:
+    ConvertError: it is something else.
+  """
+  if not os.path.lexists(work):
     return False
-  if not resume:
+  names = os.listdir(work) if os.path.isdir(work) else [os.path.basename(work)]
+  _check_work(work, names)
+  if not names:
+    os.rmdir(work)
+  elif JOURNAL not in names:
+    raise ConvertError(
+      f"{work} is in the way, and holds {min(names)}: move it elsewhere"
+    )
+  return bool(names)
+
+
+def check_exchange(output: str, work: str) -> None:
+  """Raises ConvertError unless two folders can be exchanged, as a trial says."""
+  paths = [os.path.join(work, name) for name in _PROBES]
+  advice = f"remove {output} yourself, or choose another output"
+  if os.stat(output).st_dev != os.stat(work).st_dev:
+    raise ConvertError(
+      f'output ("{output}") is the root of a file system, and cannot be replaced: '
+      f"{advice}"
+    )
+  for path in paths:
+    open(path, "wb").close()
+  try:
+    exchange(*paths)
+  except OSError as error:
+    if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+      raise
+    raise ConvertError(
+      f'output ("{output}") cannot be replaced: its file system cannot exchange two '
+      f"folders in one step (RENAME_EXCHANGE); {advice}"
+    ) from error
+  finally:
+    for path in paths:
+      os.unlink(path)
+
+
+def _replacement(path: str, apart: bool) -> Output:
+  work = beside(path)
+  os.mkdir(work)
+  mark(work)
+  if not apart:
+    try:
+      check_exchange(path, work)
+    except BaseException:
+      _clear(work)
+      os.rmdir(work)
+      raise
+  return Output(path, work)
+
+
+def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
+  names, work = _check_ours(path), beside(path)
+  if {MANIFEST, JOURNAL} <= set(names):
+    # Killed after the last step that counts.
+    _settle(path)
+    names = os.listdir(path)
+  begun = _begun(work)
+  if overwrite:
+    if begun:
+      _clear(work)
+      os.rmdir(work)
+    return _replacement(path, apart) if names or apart else Output(path, path)
+  if begun and resume:
+    return Output(path, work)
+  if begun:
+    raise ConvertError(
+      f'output ("{path}") has an unfinished replacement, {work}: resume=True '
+      "(--resume) finishes it, overwrite=True (--overwrite) starts over"
+    )
+  finished = MANIFEST in names
+  if names and not resume:
     state = "already holds a dataset" if finished else "holds an unfinished conversion"
     advice = "" if finished else "resume=True (--resume) finishes it, "
     raise ConvertError(
-      f'output ("{output}") {state}: {advice}overwrite=True (--overwrite) replaces it'
+      f'output ("{path}") {state}: {advice}overwrite=True (--overwrite) replaces it'
     )
-  if finished and started:
-    # Killed between the last two steps.
-    for name in names:
-      if name.startswith(JOURNAL):
-        _remove(os.path.join(output, name))
-    sync_directory(output)
-  return finished
+  return Output(path, path, finished)
+
+
+@contextlib.contextmanager
+def opened(
+  output: str, resume: bool, overwrite: bool, *, apart: bool = False
+) -> Iterator[Output]:
+  """Makes an output ready to be written, and holds it against a second process.
+
+  Args:
+    output: the folder; made if it does not exist.
+    resume: whether to go on with what was begun: a replacement, if there is one.
+    overwrite: whether to replace a dataset, finished or not.
+    apart: with `overwrite`, write beside it even where nothing is to be replaced, and
+      never publish.
+
+  Raises:
+    ConvertError: it, or the folder beside it, holds something that must not be touched;
+      or another process writes it.
+    OSError: it cannot be read or written.
+  """
+  if os.path.lexists(output) and not os.path.isdir(output):
+    raise ConvertError(
+      f'output ("{output}") must not exist, be empty or be a dataset, but is a file: '
+      "choose another folder"
+    )
+  path = os.path.realpath(output)
+  os.makedirs(path, exist_ok=True)
+  with contextlib.ExitStack() as locks:
+    locks.enter_context(locked(path))
+    place = _prepare(path, resume, overwrite, apart)
+    if place.replaces:
+      locks.enter_context(locked(place.folder))
+    yield place
 
 
 def remove_leftovers(output: str, keep: set[str]) -> None:
@@ -102,22 +277,28 @@ def remove_leftovers(output: str, keep: set[str]) -> None:
 
 
 @contextlib.contextmanager
-def locked(output: str) -> Iterator[None]:
-  """Holds an existing folder against a second conversion.
+def locked(folder: str) -> Iterator[None]:
+  """Holds an existing folder against a second process, wherever it is renamed to.
 
   Raises:
     ConvertError: another process holds it.
   """
-  descriptor = os.open(output, os.O_RDONLY | os.O_DIRECTORY)
+  descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
   try:
     try:
       fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+      # Another process may just have exchanged it.
+      held = os.path.samestat(os.fstat(descriptor), os.stat(folder))
+    except FileNotFoundError:
+      held = False
     except OSError as error:
       if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
         raise
+      held = False
+    if not held:
       raise ConvertError(
-        f'output ("{output}") is being written by another process: wait for it'
-      ) from None
+        f'output ("{folder}") is being written by another process: wait for it'
+      )
     yield
   finally:
     os.close(descriptor)

@@ -143,7 +143,6 @@ def run(
       label,
       arguments,
     )
-    journal.remove()
   finally:
     journal.close()
     progress.close()

@@ -1,7 +1,8 @@
 """The output folder of an export: whole under its name, or not there.
 
-All is written to a folder beside it, which then takes its name. A hidden file says that
-a folder was made so, and may be replaced; nothing else is ever removed.
+All is written to a folder beside it, which then takes its name, or is exchanged with
+what has it. A hidden file says that a folder was made so, and may be replaced; nothing
+else is ever removed.
 """
 
 import contextlib
@@ -12,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.output import locked
-from liquid_tf._files import TEMPORARY, sync_directory, write_file
+from liquid_tf._convert.output import beside, check_exchange, locked
+from liquid_tf._files import TEMPORARY, exchange, sync_directory, write_file
 
 MARKER = ".liquid_export.json"
 
@@ -73,25 +74,25 @@ def new_folder(output: str, overwrite: bool, about: dict[str, Any]) -> Iterator[
     OSError: it cannot be made.
   """
   _check(output, overwrite)
-  work, old = output + TEMPORARY, output + ".old" + TEMPORARY
+  path, work = os.path.realpath(output), beside(output)
   os.makedirs(work, exist_ok=True)
   with locked(work):
-    for folder in (work, old):
-      if os.path.lexists(folder) and not (os.path.isdir(folder) and _is_ours(folder)):
-        raise ConvertError(f"{folder} is in the way: move it elsewhere")
-    # What a killed export left.
-    _clear(work)
-    _remove(old)
-    write_file(os.path.join(work, MARKER), (json.dumps(about) + "\n").encode())
+    if os.path.islink(work) or not _is_ours(work):
+      raise ConvertError(f"{work} is in the way: move it elsewhere")
     try:
+      # What a killed export left, or the one that it replaced.
+      _clear(work)
+      write_file(os.path.join(work, MARKER), (json.dumps(about) + "\n").encode())
+      if os.path.lexists(path):
+        check_exchange(path, work)
       yield work
       # One sync for what may be a million files.
       os.sync()
-      if os.path.isdir(output):
-        os.rename(output, old)
-      os.rename(work, output)
-      sync_directory(os.path.dirname(output))
-    except BaseException:
+      if os.path.lexists(path):
+        _check(path, overwrite)
+        exchange(work, path)
+      else:
+        os.rename(work, path)
+      sync_directory(os.path.dirname(path))
+    finally:
       _remove(work)
-      raise
-    _remove(old)

@@ -15,6 +15,7 @@ import time
 import photos
 from absl.testing import absltest
 
+from liquid_tf._convert import output as outputs
 from liquid_tf.convert import convert
 
 # More kills find more; the default keeps the test short.
@@ -53,6 +54,7 @@ def _die_at(step: int) -> None:
 
   for name in _STEPS:
     setattr(os, name, wrap(getattr(os, name)))
+  outputs.exchange = wrap(outputs.exchange)
 
 
 class KillTest(absltest.TestCase):
@@ -150,6 +152,41 @@ class KillTest(absltest.TestCase):
       self._check_nothing_is_half_visible(output)
       self._check_resumed(output)
     self.assertGreater(step, 60)
+
+  def test_killed_while_replacing_it_leaves_the_old_one_or_the_new(self):
+    source, output = f"{self.root}/few", f"{self.root}/replaced"
+    photos.class_folders(source, per_class=2, classes=2)
+    options = {"workers": 1, "progress": False}
+
+    def make(folder, mix, **more):
+      child = _fork(lambda: convert(source, folder, mix, **options, **more))
+      self.assertEqual(os.waitpid(child, 0)[1], 0)
+      return photos.files(folder)
+
+    def replace(step):
+      _die_at(step)
+      convert(source, output, "raw", overwrite=True, **options)
+
+    old = make(output, "png:1,bmp:1")
+    new = make(f"{self.root}/new", "raw")
+    seen = set()
+    for step in range(1, 1000, 5):
+      _, status = os.waitpid(_fork(lambda step=step: replace(step)), 0)
+      found = photos.files(output)
+      kept = {n: data for n, data in found.items() if not n.startswith("_journal.db")}
+      self.assertIn(kept, (old, new))
+      if not status:
+        break
+      self.assertEqual(status, signal.SIGKILL)
+      begun = outputs.is_begun(output)
+      seen.add((kept == new, begun))
+      # As the tool advises, in turns with the same once more.
+      way = "resume" if begun and step % 10 == 1 else "overwrite"
+      self.assertEqual(make(output, "raw", **{way: True}), new)
+      self.assertFalse(os.path.exists(outputs.beside(output)))
+      self.assertEqual(make(output, "png:1,bmp:1", overwrite=True), old)
+    self.assertContainsSubset({(False, False), (False, True), (True, True)}, seen)
+    self.assertEqual(photos.files(output), new)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
 """The output folder: what is replaced, resumed or left alone, and what errors say."""
 
+import errno
 import fcntl
 import os
 import pathlib
 import resource
 import shutil
+from unittest import mock
 
 import photos
 import tensorflow as tf
 
+import liquid_tf
 from liquid_tf import inspection, manifest
+from liquid_tf._convert import output as outputs
 from liquid_tf.convert import ConvertError, convert
 
 
@@ -49,6 +53,84 @@ class OutputTest(tf.test.TestCase):
     fresh = f"{self.root}/fresh"
     convert(self.source, fresh, "raw:1", shard_size=50_000, progress=False)
     self.assertEqual(after, photos.files(fresh))
+
+  def test_an_error_leaves_what_was_to_be_replaced(self):
+    self._convert()
+    before = photos.files(self.output)
+    gray = pathlib.Path(self.source, "coffee", "gray.png")
+    photos.save(gray, photos.photo("camera")[:20, :20])
+    with self.assertRaisesRegex(ConvertError, "mixes numbers of channels"):
+      self._convert(mix="raw:1", overwrite=True)
+    self.assertEqual(photos.files(self.output), before)
+    with self.assertRaisesRegex(ConvertError, "unfinished replacement.*overwrite"):
+      self._convert(mix="raw:1")
+    gray.unlink()
+    with self.assertRaisesRegex(ConvertError, "removed: coffee/gray.png"):
+      self._convert(mix="raw:1", resume=True)
+    self._convert(mix="raw:1", overwrite=True)
+    self.assertEqual(manifest.load(self.output)["mix"], {"raw": 1})
+    self.assertFalse(os.path.exists(outputs.beside(self.output)))
+
+  def test_resume_goes_on_with_a_replacement(self):
+    self._convert()
+    before = photos.files(self.output)
+    self._interrupt(mix="raw:1", overwrite=True)
+    self.assertEqual(photos.files(self.output), before)
+    with self.assertRaisesRegex(ConvertError, "mix .* was {"):
+      self._convert(resume=True)
+    self._convert(mix="raw:1", resume=True)
+    self.assertEqual(manifest.load(self.output)["mix"], {"raw": 1})
+    self.assertFalse(os.path.exists(outputs.beside(self.output)))
+
+  def test_what_is_beside_the_output_is_not_taken_for_ours(self):
+    self._convert()
+    work = outputs.beside(self.output)
+    shutil.copytree(self.output, work)
+    for options in ({}, {"resume": True}, {"overwrite": True}):
+      with self.assertRaisesRegex(ConvertError, f"{work} is in the way"):
+        self._convert(**options)
+    with self.assertRaisesRegex(ConvertError, "must not be inside source"):
+      convert(work, self.output, "raw:1", overwrite=True, progress=False)
+    self.assertEqual(photos.files(work), photos.files(self.output))
+
+  def test_a_link_to_the_output_stays_one(self):
+    self._convert()
+    link = f"{self.root}/link"
+    os.symlink(self.output, link)
+    self.output, real = link, self.output
+    self._convert(mix="raw:1", overwrite=True)
+    self.assertTrue(os.path.islink(link))
+    self.assertEqual(manifest.load(real)["mix"], {"raw": 1})
+
+  def test_a_file_system_that_cannot_exchange_is_refused_at_once(self):
+    self._convert()
+    before = photos.files(self.output)
+    error = OSError(errno.EINVAL, "Invalid argument")
+    with mock.patch.object(outputs, "exchange", side_effect=error):
+      with self.assertRaisesRegex(
+        ConvertError, "cannot exchange .* remove .* yourself"
+      ):
+        self._convert(mix="raw:1", overwrite=True)
+    self.assertEqual(photos.files(self.output), before)
+    self.assertCountEqual(os.listdir(self.root), ["source", "dataset"])
+
+  def test_a_copy_replaces_in_one_step_too(self):
+    self._convert()
+    copy = f"{self.root}/copy"
+    liquid_tf.copy(self.output, copy, progress=False)
+    self.assertEqual(photos.files(copy), photos.files(self.output))
+    new = f"{self.root}/new"
+    convert(self.source, new, "raw:1", progress=False)
+    shard = pathlib.Path(new, manifest.load(new).shards[0].path)
+    good = shard.read_bytes()
+    shard.write_bytes(good[:-1] + b"?")
+    with self.assertRaisesRegex(manifest.ManifestError, "is damaged"):
+      liquid_tf.copy(new, copy, overwrite=True, progress=False)
+    self.assertEqual(photos.files(copy), photos.files(self.output))
+    shard.write_bytes(good)
+    liquid_tf.copy(new, copy, resume=True, progress=False)
+    self.assertEqual(photos.files(copy), photos.files(new))
+    self.assertFalse(os.path.exists(outputs.beside(copy)))
 
   def test_nothing_foreign_is_ever_removed(self):
     os.makedirs(self.output)
@@ -94,13 +176,13 @@ class OutputTest(tf.test.TestCase):
     with self.assertRaisesRegex(ConvertError, f"cannot write {self.output}"):
       self._convert()
 
-  def _interrupt(self):
+  def _interrupt(self, **options):
     """Leaves a conversion that stopped when the disk was full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (45_000, hard))
     try:
       with self.assertRaisesRegex(ConvertError, "cannot .*resume=True") as caught:
-        self._convert(workers=1)
+        self._convert(workers=1, **options)
     finally:
       resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     return str(caught.exception)

@@ -10,6 +10,7 @@ import photos
 from absl.testing import absltest
 
 import liquid_tf
+from liquid_tf._export import output
 
 # What touches the disk for good: a kill between two of these is another state.
 _STEPS = ("rename", "makedirs", "sync", "fsync", "rmdir", "unlink")
@@ -44,13 +45,14 @@ def _die_at(step: int) -> None:
 
   for name in _STEPS:
     setattr(os, name, wrap(getattr(os, name)))
+  output.exchange = wrap(output.exchange)
 
 
 class ExportKillTest(absltest.TestCase):
   def test_killed_at_every_step(self):
     root = self.create_tempdir().full_path
     source, dataset = f"{root}/source", f"{root}/dataset"
-    output = f"{root}/output"
+    target = f"{root}/output"
     photos.class_folders(source, per_class=2, classes=2)
 
     def export(to, folder):
@@ -60,7 +62,7 @@ class ExportKillTest(absltest.TestCase):
       liquid_tf.convert(source, dataset, "png", progress=False)
       export("rec", f"{root}/rec")
       export("folder", f"{root}/folder")
-      export("rec", output)
+      export("rec", target)
 
     self.assertEqual(_fork(prepare), 0)
     whole = {to: photos.tree(f"{root}/{to}") for to in ("rec", "folder")}
@@ -68,18 +70,17 @@ class ExportKillTest(absltest.TestCase):
     for step in range(1, 100, 2):
       # Each kind takes the place of the other.
       to = "folder" if held == "rec" else "rec"
-      status = _fork(lambda step=step, to=to: (_die_at(step), export(to, output)))
-      found = photos.tree(output) if os.path.exists(output) else None
-      if found is not None:
-        self.assertIn(found, (whole[held], whole[to]))
-        held = to if found == whole[to] else held
-      seen.add(found is not None and (held == to))
+      status = _fork(lambda step=step, to=to: (_die_at(step), export(to, target)))
+      found = photos.tree(target)
+      self.assertIn(found, (whole[held], whole[to]))
+      held = to if found == whole[to] else held
+      seen.add(held == to)
       if not status:
         break
       self.assertEqual(status, signal.SIGKILL)
     self.assertGreater(step, 12)
     self.assertEqual(seen, {False, True})
-    self.assertEqual(photos.tree(output), whole[to])
+    self.assertEqual(photos.tree(target), whole[to])
     self.assertCountEqual(
       os.listdir(root), ["source", "dataset", "rec", "folder", "output"]
     )

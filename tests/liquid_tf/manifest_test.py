@@ -145,7 +145,7 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(manifest.ManifestError, "is not a Liquid dataset"):
       manifest.load(os.path.join(empty, "absent"))
     pathlib.Path(empty, "_journal.db").touch()
-    message = "unfinished conversion: .*resume"
+    message = "unfinished conversion or copy: .*resume"
     with self.assertRaisesRegex(manifest.ManifestError, message):
       manifest.load(empty)
 

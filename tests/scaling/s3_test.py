@@ -1,13 +1,16 @@
 """Datasets in object storage: a real S3 server on loopback, and its faults."""
 
+import importlib
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 import urllib.request
+from unittest import mock
 
 import runs
 import servers
@@ -15,13 +18,17 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf import _schemes
+from liquid_tf import _schemes, manifest
 from liquid_tf.convert import ConvertError, convert
 
 try:
   import moto
 except ImportError:
   moto = None
+
+# The package has functions of these names.
+copy_module = importlib.import_module("liquid_tf.copy")
+convert_module = importlib.import_module("liquid_tf.convert")
 
 _BATCH = 8
 _OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "memory": "256MiB"}
@@ -183,11 +190,12 @@ class S3Test(absltest.TestCase):
     with self.assertRaisesRegex(ConvertError, "must not exist"):
       liquid_tf.copy(self.remote, torn, progress=False)
     # What a copy that was killed leaves, and what is somebody's.
+    open(f"{torn}/_journal.db", "wb").close()
     with open(f"{torn}/index.npy.tmp", "wb") as file:
       file.write(b"half")
     with open(f"{torn}/letter.txt", "w") as file:
       file.write("mine")
-    with self.assertRaisesRegex(ConvertError, "letter.txt, which is not of this"):
+    with self.assertRaisesRegex(ConvertError, "but holds letter.txt"):
       liquid_tf.copy(self.remote, torn, resume=True, progress=False)
     os.unlink(f"{torn}/letter.txt")
     liquid_tf.copy(self.remote, torn, resume=True, progress=False)
@@ -205,7 +213,7 @@ class S3Test(absltest.TestCase):
       liquid_tf.copy(f"{folder}/other", copy, resume=True, progress=False)
     with open(f"{copy}/letter.txt", "w") as file:
       file.write("mine")
-    with self.assertRaisesRegex(ConvertError, "letter.txt, which is of no dataset"):
+    with self.assertRaisesRegex(ConvertError, "but holds letter.txt"):
       liquid_tf.copy(f"{folder}/other", copy, overwrite=True, progress=False)
     self.assertEqual(liquid_tf.inspect(copy)["samples"], 100)
     os.unlink(f"{copy}/letter.txt")
@@ -223,6 +231,55 @@ class S3Test(absltest.TestCase):
     )
     self.assertEqual((report.output, report.samples), (self.remote, 100))
     self.assertFalse(os.path.exists(staging))
+
+  def test_a_replacement_that_is_killed_goes_on(self):
+    """At every object that is written: there is no dataset, or one that is right."""
+    folder = self.create_tempdir().full_path
+    new, remote = f"{folder}/new", "s3://bucket/replaced.liquid"
+    convert(self.source, new, "raw:1", shard_size=65536, progress=False)
+    liquid_tf.copy(self.local, remote, progress=False)
+    real = copy_module._copy_file
+    for count in range(0, 40, 5):
+      effects = [mock.DEFAULT] * count + [KeyboardInterrupt]
+      copied = mock.Mock(wraps=real, side_effect=effects)
+      with mock.patch.object(copy_module, "_copy_file", copied):
+        with self.assertRaises(KeyboardInterrupt):
+          liquid_tf.copy(new, remote, overwrite=True, progress=False)
+      with self.assertRaisesRegex(liquid_tf.ManifestError, "unfinished"):
+        manifest.load(remote)
+      if count >= len(os.listdir(new)) - 5:
+        break
+    liquid_tf.copy(new, remote, resume=True, progress=False)
+    self.assertCountEqual(tf.io.gfile.listdir(remote), os.listdir(new))
+    # A source that is damaged takes nothing away.
+    shard = pathlib.Path(self.local, manifest.load(self.local).shards[0].path)
+    good = shard.read_bytes()
+    self.addCleanup(shard.write_bytes, good)
+    shard.write_bytes(good[:-1] + b"?")
+    with self.assertRaisesRegex(liquid_tf.ManifestError, "is damaged"):
+      liquid_tf.copy(self.local, remote, overwrite=True, progress=False)
+    self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
+
+  def test_a_staged_replacement_that_is_interrupted_goes_on(self):
+    staging = f"{self.create_tempdir().full_path}/staging"
+    remote = "s3://bucket/staged.liquid"
+    liquid_tf.copy(self.local, remote, progress=False)
+
+    def replace(**options):
+      return convert(
+        self.source, remote, "raw:1", staging=staging, progress=False, **options
+      )
+
+    with mock.patch.object(copy_module, "_copy_file", side_effect=KeyboardInterrupt):
+      with self.assertRaises(KeyboardInterrupt):
+        replace(overwrite=True)
+    with mock.patch.object(convert_module, "_publish_remotely") as publish:
+      publish.side_effect = KeyboardInterrupt
+      with self.assertRaises(KeyboardInterrupt):
+        replace(resume=True)
+    self.assertEqual(replace(resume=True).output, remote)
+    self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
+    self.assertEqual(os.listdir(os.path.dirname(staging)), [])
 
   def test_staging_is_asked_for(self):
     with self.assertRaisesRegex(ValueError, "staging .None. must be a local folder"):

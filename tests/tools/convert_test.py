@@ -113,14 +113,19 @@ class ConvertToolTest(parameterized.TestCase):
 
   def test_the_advice_behind_an_interrupt_can_be_followed(self):
     tool = "import tools.convert as c; from absl import flags; flags.FLAGS(%r); "
+    begun = f"{self.root}/dataset.new.tmp/_journal.db"
     for arguments, advice in (
       (["--mix=raw:1"], "run the same command with --resume to go on"),
+      (["--mix=raw:1", "--overwrite"], "run the same command again"),
+      (["--export=rec"], "run the same command again"),
       (
-        ["--mix=raw:1", "--overwrite"],
+        ["--mix=raw:1", "--overwrite", begun],
         "run the same command with --resume in place of --overwrite to go on",
       ),
-      (["--export=rec"], "run the same command again"),
     ):
+      if begun in arguments:
+        os.mkdir(os.path.dirname(begun))
+        pathlib.Path(begun).touch()
       flags = ["c", f"--input={self.root}", f"--output={self.output}", *arguments]
       script = tool % flags + "print(c._after_interrupt())"
       done = subprocess.run(
