@@ -100,6 +100,19 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
     raise OSError(_reason(error)) from error
 
 
+def checksum(path: str, consume: Callable[[bytes], object] = lambda data: None) -> int:
+  """The CRC-32C of a file at a path or URL, whose bytes are handed on.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  crc = 0
+  for data in read_chunks(path):
+    crc = crc32c(data, crc)
+    consume(data)
+  return crc
+
+
 def _reason(error) -> str:
   """What a file system of TensorFlow says, which may be its kind of error alone."""
   return error.message.strip(" :") or type(error).__name__

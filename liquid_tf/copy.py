@@ -1,7 +1,6 @@
 """Dataset directories between file systems: to object storage, and from it."""
 
 import os
-from collections.abc import Callable
 
 from liquid_tf import _schemes, _storage, manifest
 from liquid_tf._convert import output as outputs
@@ -10,7 +9,6 @@ from liquid_tf._convert.progress import Progress
 from liquid_tf._files import TEMPORARY
 from liquid_tf.manifest import JOURNAL, MANIFEST, ManifestError
 
-_CHUNK = 8 << 20
 # An object that says that a dataset is being replaced.
 _MARK = b"A copy is under way.\n"
 
@@ -144,7 +142,7 @@ def _copy_files(
   data: manifest.Manifest, destination: str, resume: bool, bar: Progress
 ) -> None:
   files = _files(data)
-  bar.start("copy", len(files))
+  bar.start("copy", len(files), unit="file")
   for name, crc in files.items():
     _copy_file(data.path(name), _storage.join(destination, name), crc, resume)
     bar.step()
@@ -252,9 +250,9 @@ def _prepare_remotely(
 def _check_source(data: manifest.Manifest, bar: Progress) -> None:
   """Raises ManifestError unless every file of a dataset has its checksum."""
   files = {name: crc for name, crc in _files(data).items() if crc is not None}
-  bar.start("check", len(files))
+  bar.start("check", len(files), unit="file")
   for name, crc in files.items():
-    found = _checksum(data.path(name), lambda data: None)
+    found = _storage.checksum(data.path(name))
     if found != crc:
       raise _damaged(data.path(name), found, crc)
     bar.step()
@@ -269,7 +267,7 @@ def _damaged(path: str, found: int, crc: int) -> ManifestError:
 def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> None:
   size = _storage.file_size(source)
   if resume and crc is not None and _storage.file_size(destination) == size:
-    if _checksum(destination, lambda data: None) == crc:
+    if _storage.checksum(destination) == crc:
       return
   import tensorflow as tf
 
@@ -278,10 +276,10 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
   written = destination + TEMPORARY if local else destination
   remote = _storage.is_remote(source)
   if crc is None and remote:
-    crc = _checksum(source, lambda data: None)  # of one read, to compare another with
+    crc = _storage.checksum(source)  # of one read, to compare another with
   for _ in range(_storage.REMOTE_ATTEMPTS if remote else 1):
     with tf.io.gfile.GFile(written, "wb") as file:
-      found = _checksum(source, file.write)
+      found = _storage.checksum(source, file.write)
     if crc is None or found == crc:
       break
   else:
@@ -292,12 +290,3 @@ def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> 
   arrived = _storage.file_size(destination)
   if arrived != size:
     raise OSError(f"{destination} has {arrived} bytes instead of {size}")
-
-
-def _checksum(path: str, consume: Callable[[bytes], object]) -> int:
-  """The CRC-32C of a file, whose bytes are handed on."""
-  crc = 0
-  for data in _storage.read_chunks(path, _CHUNK):
-    crc = manifest.crc32c(data, crc)
-    consume(data)
-  return crc

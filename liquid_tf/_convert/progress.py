@@ -10,7 +10,7 @@ _INTERVAL_IN_A_LOG = 10.0
 
 
 class Progress:
-  """Shows on stderr how many images of a pass are done, the rate and the time left.
+  """Shows on stderr how much of a pass is done, the rate and the time left.
 
   Args:
     visible: whether to show anything.
@@ -20,15 +20,24 @@ class Progress:
     self._visible = visible
     self._bar: tqdm.tqdm | None = None
 
-  def start(self, name: str, total: int, done: int = 0) -> None:
-    """Begins a pass of `total` images, of which `done` were done by an earlier run."""
+  def start(
+    self, name: str, total: int | None, done: int = 0, unit: str = "img"
+  ) -> None:
+    """Begins a pass.
+
+    Args:
+      name: of the pass.
+      total: images, or other units; None where nobody knows yet.
+      done: of them by an earlier run.
+      unit: of what there are `total`.
+    """
     self.close()
-    if self._visible:
+    if self._visible and total != 0:
       self._bar = tqdm.tqdm(
         desc=name,
         total=total,
         initial=done,
-        unit="img",
+        unit=unit,
         dynamic_ncols=True,
         mininterval=_INTERVAL if sys.stderr.isatty() else _INTERVAL_IN_A_LOG,
       )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from liquid_tf import _storage
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
 from liquid_tf._convert.errors import ConvertError
@@ -84,7 +85,7 @@ def write_some(
 def write_shards(
   job: WriteJob, engine: Engine, journal: Journal, progress: Progress
 ) -> list[ShardResult]:
-  """Writes the shards that are not yet there.
+  """Writes the shards that are not yet there, or no longer right.
 
   Args:
     job: all shards of the dataset.
@@ -99,11 +100,7 @@ def write_shards(
     ConvertError: a sample cannot be stored, or it has changed.
     OSError: a shard cannot be written.
   """
-  done = {}
-  for name, result in journal.shards().items():
-    path = os.path.join(job.directory, name)
-    if os.path.exists(path) and os.path.getsize(path) == result[0]:
-      done[name] = result
+  done = _right_shards(job.directory, journal.shards(), progress)
   todo = [i for i, plan in enumerate(job.plans) if plan.name not in done]
   total = sum(len(plan.samples) for plan in job.plans)
   left = sum(len(job.plans[number].samples) for number in todo)
@@ -114,6 +111,20 @@ def write_shards(
       journal.add_shard(name, *result)
       done[name] = result
   return [done[plan.name] for plan in job.plans]
+
+
+def _right_shards(
+  directory: str, journaled: dict[str, ShardResult], progress: Progress
+) -> dict[str, ShardResult]:
+  """The journaled shards whose files have their size and checksum; reads each once."""
+  progress.start("check", len(journaled), unit="file")
+  right = {}
+  for name, result in journaled.items():
+    path, (size, crc, _, _) = os.path.join(directory, name), result
+    if _storage.file_size(path) == size and _storage.checksum(path) == crc:
+      right[name] = result
+    progress.step()
+  return right
 
 
 def _add_samples(

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 import liquid_tf
 from liquid_tf import inspection, manifest
+from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
 from liquid_tf.convert import ConvertError, convert
 
@@ -202,6 +203,31 @@ class OutputTest(tf.test.TestCase):
     self.output, resumed = fresh, self.output
     self._convert()
     self.assertEqual(photos.files(resumed), photos.files(fresh))
+
+  def test_resume_writes_shards_again_that_are_no_longer_right(self):
+    self._convert()
+    wanted = photos.files(self.output)
+    shutil.rmtree(self.output)
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def stop_at_the_end(**options):
+      with mock.patch.object(finish, "finish", side_effect=full):
+        with self.assertRaisesRegex(ConvertError, "No space left"):
+          self._convert(**options)
+
+    stop_at_the_end()
+    shard = next(pathlib.Path(self.output).glob("*.rec"))
+    right = shard.read_bytes()
+    for wrong in (right[:100] + b"four" + right[104:], right[:-4], None):
+      if wrong is None:
+        shard.unlink()
+      else:
+        shard.write_bytes(wrong)
+      stop_at_the_end(resume=True)
+      self.assertEqual(shard.read_bytes(), right)
+    shard.write_bytes(right[:-8] + right[-4:] + right[-8:-4])
+    self._convert(resume=True)
+    self.assertEqual(photos.files(self.output), wanted)
 
   def test_resume_must_have_the_same_arguments_and_source(self):
     self._interrupt()
