@@ -234,8 +234,8 @@ def decode_and_batch(
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
       l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
       of the image.
-    on_error: "raise", or "skip": a record that cannot be read or decoded gives its
-      place to the next draw of its format, and is counted in `liquid_tf.stats`.
+    on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
+      that it is stored in, gives its place to the next draw of its format; see `stats`.
     max_pixels: largest image that is decoded, in pixels.
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of the memory.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf import _ops, _replicas
 from liquid_tf import manifest as manifests
 from liquid_tf.manifest import FORMATS, Manifest
 
@@ -62,6 +62,10 @@ class FormatDataset(tf.data.Dataset):
       manifest.path(shard.path) if shard.format == format_name else ""
       for shard in manifest.shards
     ]
+    replica_paths, replica_formats = [], []
+    if manifest["replicated"]:
+      replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
+      replica_formats = _replicas.by_preference(manifest)
     super().__init__(
       _ops.lib().liquid_format_dataset(
         directory=manifest.directory,
@@ -74,6 +78,8 @@ class FormatDataset(tf.data.Dataset):
         threads=threads,
         lookahead_bytes=lookahead_bytes,
         reader=reader,
+        replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
+        replica_formats=[FORMATS.index(name) for name in replica_formats],
         page_cache=page_cache,
       )
     )

@@ -40,6 +40,8 @@ class Verdict:
     disk_bytes_per_second: read for these batches.
     batches: how many the verdict rests on.
     seconds: how long these took.
+    fallbacks: samples that were read in another format than planned, since they are
+      damaged in that one; of the whole run.
   """
 
   bound: str
@@ -50,11 +52,19 @@ class Verdict:
   disk_bytes_per_second: float
   batches: int
   seconds: float
+  fallbacks: int = 0
 
   def __str__(self) -> str:
     figures = dataclasses.asdict(self)
     megabytes = self.disk_bytes_per_second / 1e6
-    return _SENTENCES[self.bound].format(megabytes=megabytes, **figures)
+    sentence = _SENTENCES[self.bound].format(megabytes=megabytes, **figures)
+    if self.fallbacks == 0:
+      return sentence
+    samples = "sample was" if self.fallbacks == 1 else "samples were"
+    return (
+      f"{sentence}; {self.fallbacks} {samples} read in another format, since the "
+      "planned one is damaged"
+    )
 
 
 def bound(consumer_waited: float, records_waited: float, disk_busy: float) -> str:
@@ -68,13 +78,14 @@ def bound(consumer_waited: float, records_waited: float, disk_busy: float) -> st
   return "disk-bound" if disk_busy > 1 - records_waited else "decode-bound"
 
 
-def judge(batches: list[dict[str, Any]]) -> Verdict:
+def judge(batches: list[dict[str, Any]], fallbacks: int = 0) -> Verdict:
   """The verdict on delivered batches.
 
   The first epoch does not count where others follow: it fills the cache.
 
   Args:
     batches: of `liquid_tf.Stats.batches`.
+    fallbacks: as in `Verdict`.
 
   Raises:
     ValueError: none was delivered.
@@ -100,4 +111,5 @@ def judge(batches: list[dict[str, Any]]) -> Verdict:
     disk_bytes_per_second=sum(batch["disk_bytes"] for batch in judged) / seconds,
     batches=len(judged),
     seconds=seconds,
+    fallbacks=fallbacks,
   )

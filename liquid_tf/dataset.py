@@ -139,7 +139,9 @@ def dataset(
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
     shard_policy: how all shards come to the same number of batches: "pad" repeats a
       sample (counted in `stats`), "drop" leaves one out, "uneven" does not.
-    on_error: "raise", or "skip" for records that cannot be read or decoded.
+    on_error: "raise", or "skip" for records that cannot be read or decoded. Where the
+      dataset was converted with `replicate`, they are first read in another format,
+      without loss if there is one; `stats` counts them as `fallbacks`.
     ragged: whether images of different sizes may make a batch.
     epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
       such as the argument of `Dataset.flat_map`; then nothing is cached. See

@@ -25,8 +25,9 @@ class Stats:
     the first batch, and for how long, `decoding` {parallelism, lookahead} as tf.data
     has tuned them by now, and by format `samples`, `hits` (kept for the next epoch),
     `loads` (read in place of evicted ones), `memory_hits` (in memory when the epoch
-    began), `bytes`, `skipped`, `retries` (reads that a device refused and that were
-    made again), `decodes` (samples whose pixels were not in memory) and
+    began), `bytes`, `skipped`, `fallbacks` (samples whose encoding in that format is
+    damaged, and that were read in another one), `retries` (reads that a device refused
+    and that were made again), `decodes` (samples whose pixels were not in memory) and
     `decode_seconds` (of these, summed over threads). Of the format pcr, `hits` and
     `loads` are records. An epoch that read scan groups has `fidelity`, [batch, groups]
     from which batch on how many were asked for (none: all), and `bytes_by_group`: the
@@ -76,13 +77,14 @@ class Stats:
 
     Returns:
       A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
-      `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches` and
-      `seconds`; as a string it is one sentence.
+      `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches`,
+      `seconds`, and `fallbacks` as in `summary`; as a string it is one sentence.
 
     Raises:
       ValueError: no batch was delivered yet.
     """
-    return _verdict.judge(self.batches)
+    data = self._read(batches=True)
+    return _verdict.judge(data["batches"], data["fallbacks"]["count"])
 
   def summary(self) -> dict[str, Any]:
     """Everything so far, as plain values.
@@ -90,10 +92,13 @@ class Stats:
     Returns:
       `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
       `retries`, `decodes`, `disk_bytes`, `by_format` {name: {samples, bytes, hits,
-      loads, memory_hits, skipped, retries, decodes}},
+      loads, memory_hits, skipped, fallbacks, retries, decodes}},
       `seconds` {read, decode, wait, step, disk} as in `batches`, `skipped` {count,
-      first: [{sample, reason}]}, `cached` {records, bytes}: what memory holds between
-      epochs,
+      first: [{sample, reason}]}, `fallbacks` {count, other_pixels, first: [{sample,
+      read_as, reason}]}: samples that were read in another format, since the encoding
+      that they were to be read in is damaged; how many of them have other pixels there,
+      which is lossy; and which format that is, `cached` {records, bytes}: what memory
+      holds between epochs,
       `pool` {used, kept}: bytes of records and batches in the whole process, and free
       ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
       dropped} samples, and `reading` {name: what the format is read with, such as
@@ -101,7 +106,7 @@ class Stats:
     """
     data = self._read()
     counts = ("samples", "hits", "loads", "memory_hits", "retries", "decodes")
-    names = (*counts, "bytes", "skipped")
+    names = (*counts, "bytes", "skipped", "fallbacks")
     epochs = [data["earlier"], *data["epochs"]]
     by_format = {
       name: {key: sum(e[key][name] for e in epochs) for key in names}
@@ -119,6 +124,7 @@ class Stats:
         for key in ("read", "decode", "wait", "step", "disk")
       },
       "skipped": data["skipped"],
+      "fallbacks": data["fallbacks"],
       "cached": data["cached"],
       "pool": data["pool"],
       "memory": self._blocks.snapshot.memory,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf import _ops, _replicas
 from liquid_tf import manifest as manifests
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.pcr_places import PcrPlaces
@@ -19,8 +19,6 @@ from liquid_tf._convert.source import (
 )
 from liquid_tf.manifest import FORMATS, Manifest
 
-# Formats that keep pixels, those that decode fastest first; the others hold less.
-_BY_SPEED = ("raw", "bmp", "l3", "png", "webp", "jpeg", "pcr")
 _ANY = -1
 _PCR = FORMATS.index("pcr")
 
@@ -46,12 +44,9 @@ class DatasetSource(Source):
       name for name, entry in manifest["formats"].items() if entry["lossless"]
     ]
     self._lossless = [FORMATS.index(name) for name in lossless]
-    ranks = [
-      (name not in lossless, _BY_SPEED.index(name), number)
-      for number, name in enumerate(FORMATS)
-    ]
-    rank = np.empty(len(FORMATS), np.int64)
-    rank[[number for *_, number in sorted(ranks)]] = np.arange(len(FORMATS))
+    preferred = [FORMATS.index(name) for name in _replicas.by_preference(manifest)]
+    rank = np.full(len(FORMATS), len(FORMATS))
+    rank[preferred] = np.arange(len(preferred))
     # Rows of each sample, the best one first.
     self._order = np.lexsort((rank[index["format"]], index["sample"]))
     samples = index["sample"][self._order]

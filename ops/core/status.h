@@ -63,6 +63,13 @@ inline Status Internal(std::string message) {
   return Status(StatusCode::kInternal, std::move(message));
 }
 
+// Whether the machine lacked something, so that trying again later may work:
+// nothing is wrong with the data.
+inline bool LacksMachine(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kCancelled;
+}
+
 }  // namespace liquid
 
 #define LIQUID_RETURN_IF_ERROR(expression)           \

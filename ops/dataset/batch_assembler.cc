@@ -49,7 +49,7 @@ absl::Status BuildLabels(const OutputFeature& feature,
   int64_t* classes = vector ? nullptr : labels->vec<int64_t>().data();
   float* values = vector ? labels->matrix<float>().data() : nullptr;
   for (int64_t i = 0; i < n; ++i) {
-    const Record& record = *batch.slots[i].item->record;
+    const Record& record = batch.slots[i].record();
     if (record.content.labels.size() != size) {
       return absl::DataLossError(absl::StrCat(
           record.Where(), ": the record has ", record.content.labels.size(),
@@ -69,6 +69,14 @@ absl::Status MakeLike(const Tensor& pixels, size_t slots, Tensor* made) {
   TensorShape shape = pixels.shape();
   shape.set_dim(0, static_cast<int64_t>(slots));
   return ToTf(PoolTensor(pixels.dtype(), shape, made));
+}
+
+Fallback MakeFallback(const Slot& slot) {
+  const Record& record = slot.record();
+  const Replaced& replaced = *record.replaced;
+  return {slot.item->format, record.row.sample,
+          FormatName(static_cast<Format>(record.row.format)), replaced.reason,
+          record.row.pixels_hash != replaced.pixels_hash};
 }
 
 tstring Copy(ByteSpan bytes) {
@@ -167,7 +175,7 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
                                           : Tensor(feature.dtype, {n});
     for (int64_t i = 0; i < n; ++i) {
       const Slot& slot = batch.slots[i];
-      const Record& record = *slot.item->record;
+      const Record& record = slot.record();
       if (feature.name == "id") {
         out.vec<int64_t>()(i) = static_cast<int64_t>(record.row.sample);
       } else if (feature.name == "format") {
@@ -214,12 +222,19 @@ BatchReport MakeReport(const PendingBatch& batch) {
     ++report.samples[item.format];
     if (item.whole) ++(item.load ? report.loads : report.hits)[item.format];
     report.memory_hits[item.format] += item.memory_hit;
-    report.bytes[item.format] += item.record->bytes();
+    report.bytes[item.format] += slot.record().bytes();
     if (slot.decoded) {
       ++report.decodes[item.format];
       report.decode_seconds[item.format] += slot.decode_seconds;
     }
     report.disk_bytes += item.disk_bytes;
+    if (slot.substitute != nullptr) {
+      report.disk_bytes +=
+          slot.substitute->disk_bytes - item.record->disk_bytes;
+    }
+    if (slot.record().replaced != nullptr) {
+      report.fallbacks.push_back(MakeFallback(slot));
+    }
   }
   for (size_t f = 0; f < batch.turns.size(); ++f) {
     report.hits[f] += batch.turns[f].kept;

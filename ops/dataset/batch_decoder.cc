@@ -8,6 +8,7 @@
 #include "ops/dataset/pixel_record.h"
 #include "ops/dataset/pool_allocator.h"
 #include "ops/dataset/resize.h"
+#include "ops/reader/replicas.h"
 
 namespace liquid {
 namespace {
@@ -106,7 +107,7 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
                          ? row.length * CostPerByte(row.format)
                          : record.pixels.front().second.size;
     }
-    slot.status = record.status;
+    if (record.replicas == nullptr) slot.status = record.status;
     if (!slot.status.ok()) continue;
     const Status placed = PlaceWindow(config_.crop, batch->epoch, slot.draw,
                                       row.height, row.width, &slot.window);
@@ -184,9 +185,35 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
 
 void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
   Slot& slot = batch->slots[index];
-  if (!slot.status.ok() || config_.pixels.empty()) return;
+  if (!slot.status.ok()) return;
+  const RecordPtr& planned = slot.item->record;
+  slot.status = DecodeRecord(index, planned, batch);
+  if (slot.status.ok() || planned->replicas == nullptr) return;
+  // What is damaged is decoded from another encoding of the same sample.
+  Status status = slot.status;
+  RecordPtr record = planned;
+  while (!status.ok() && !LacksMachine(status)) {
+    record = planned->replicas->Read(*record, status);
+    if (record == nullptr) {
+      slot.status = Status(
+          slot.status.code(),
+          slot.status.message() + "; no other encoding of it can be used");
+      return;
+    }
+    status = DecodeRecord(index, record, batch);
+  }
+  slot.status = status;
+  if (!status.ok()) return;
+  planned->set_substitute(record);
+  slot.substitute = std::move(record);
+}
+
+Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
+                                  PendingBatch* batch) const {
+  LIQUID_RETURN_IF_ERROR(record->status);
+  if (config_.pixels.empty()) return OkStatus();
+  Slot& slot = batch->slots[index];
   slot.ragged.resize(config_.ragged ? config_.pixels.size() : 0);
-  RecordPtr record = slot.item->record;
   slot.decoded = record->pixels.empty();
   if (slot.item->promise != nullptr && slot.decoded) {
     RecordPtr whole;
@@ -199,8 +226,10 @@ void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
   }
   for (size_t f = 0; f < config_.pixels.size(); ++f) {
     const Status status = DecodePixels(f, index, *record, batch);
-    if (!status.ok()) return Fail(status, &slot);
+    if (status.ok()) continue;
+    return Status(status.code(), record->Where() + ": " + status.message());
   }
+  return OkStatus();
 }
 
 Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,

@@ -48,6 +48,11 @@ struct Slot {
   bool decoded = false;  // its pixels were not in memory
   double decode_seconds = 0;
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
+  RecordPtr substitute;  // decoded in place of the item's; null for most
+
+  const Record& record() const {
+    return substitute != nullptr ? *substitute : *item->record;
+  }
 };
 
 struct PendingBatch {
@@ -100,6 +105,9 @@ class BatchDecoder {
   // Error: DataLoss for more pixels than are decoded.
   Status CheckWindow(const Window& window) const;
   void DecodeSlot(size_t index, PendingBatch* batch) const;
+  // Decodes the slot's sample from `record`.
+  Status DecodeRecord(size_t index, RecordPtr record,
+                      PendingBatch* batch) const;
   Status DecodePixels(size_t feature, size_t index, const Record& record,
                       PendingBatch* batch) const;
   // Decodes the slot's window of the image, or of a mask, without gaps.

@@ -16,13 +16,6 @@ namespace {
 constexpr size_t kMostBadDonors = 4;
 constexpr size_t kMostAhead = 32;
 
-// Whether it is not the sample that is at fault, in every run and on every
-// machine.
-bool LacksMachine(const Slot& slot) {
-  return slot.status.code() == StatusCode::kUnavailable ||
-         slot.status.code() == StatusCode::kCancelled;
-}
-
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 
 }  // namespace
@@ -46,7 +39,7 @@ absl::Status BatchRepair::RepairSlots(PendingBatch* batch) {
     if (slot.taken) {
       borrowed_.erase(static_cast<int64_t>(slot.draw));
     } else {
-      if (!options_.skip || LacksMachine(slot)) return ToTf(slot.status);
+      if (!options_.skip || LacksMachine(slot.status)) return ToTf(slot.status);
       NoteSkipped(*batch, slot);
     }
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));
@@ -92,7 +85,7 @@ absl::Status BatchRepair::FillFromLater(PendingBatch* batch, size_t gap) {
     for (size_t i = 0; i < donor->slots.size(); ++i) {
       const Slot& slot = donor->slots[i];
       if (slot.item->format != format) continue;
-      if (!slot.taken && LacksMachine(slot)) return ToTf(slot.status);
+      if (!slot.taken && LacksMachine(slot.status)) return ToTf(slot.status);
       bad |= IsBad(slot);
       if (!IsUsable(slot)) continue;
       borrowed_.insert(static_cast<int64_t>(slot.draw));
@@ -136,7 +129,7 @@ absl::Status BatchRepair::SpareFromLater() {
     if (later == nullptr) return queue_->input_status();
     MarkBorrowed(later);
     for (const Slot& slot : later->slots) {
-      if (!slot.taken && LacksMachine(slot)) return ToTf(slot.status);
+      if (!slot.taken && LacksMachine(slot.status)) return ToTf(slot.status);
     }
     const auto good =
         std::find_if(later->slots.begin(), later->slots.end(), IsUsable);

@@ -20,6 +20,8 @@ REGISTER_OP("Liquid>FormatDataset")
     .Input("threads: int64")
     .Input("lookahead_bytes: int64")
     .Input("reader: string")
+    .Input("replica_paths: string")
+    .Input("replica_formats: int64")
     .Output("handle: variant")
     .Attr("page_cache: bool = false")
     .SetDoNotOptimize()
@@ -42,6 +44,9 @@ length: samples of the part, which wraps at the end; -1 for all.
 threads: most reads under way at once.
 lookahead_bytes: of what is read and not yet used, and of memory to read into.
 reader: "auto", or "io_uring", "threads" or "buffered" for one way of reading.
+replica_paths: [shards], file of every shard, where every sample is stored in
+  several formats: a damaged one is then read in another. [0] where it is not.
+replica_formats: these formats, that which is read first in front.
 page_cache: whether reads go through the kernel's page cache, and leave their
   pages in it.
 )doc");

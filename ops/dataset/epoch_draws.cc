@@ -206,10 +206,11 @@ absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
 }
 
 // Holds a record for the next epoch, unless it is bad or over the budget: then
-// it is read again, and the plan stays.
+// it is read again, and the plan stays. In the place of a bad one whose sample
+// is stored in other formats too, whoever decodes it puts one of those.
 void EpochDraws::Keep(const Draw& draw, RecordPtr record,
                       RecordBlock::Item* item) {
-  if (!record->status.ok()) return;
+  if (!record->status.ok() && record->replicas == nullptr) return;
   const size_t kept = next_[draw.format].size();
   if (kept >= options_.kept[draw.format]) return;
   // Where the budget is short, a draw may be read and kept while the loads take
@@ -231,9 +232,11 @@ void EpochDraws::Keep(const Draw& draw, RecordPtr record,
 }
 
 uint64_t EpochDraws::KeptBytes(const Record& record) const {
-  return options_.keep_pixels && record.pixels.empty()
-             ? PixelRecordBytes(record, options_.mask_bytes)
-             : record.footprint();
+  if (options_.keep_pixels && record.pixels.empty()) {
+    return PixelRecordBytes(record, options_.mask_bytes);
+  }
+  // Of what is read in place of a bad one, its pixels are about the most.
+  return record.status.ok() ? record.footprint() : PixelRecordBytes(record, 0);
 }
 
 // After the last delivered draw: hands the next epoch's region over.

@@ -20,6 +20,15 @@ struct BatchSeconds {
   double disk = 0;    // at least one read was under way
 };
 
+// A sample that was read in another format, since its own record is damaged.
+struct Fallback {
+  uint32_t format = 0;  // that it was to be read in
+  uint64_t sample = 0;
+  std::string read_as;  // name of the format that it was read in
+  std::string reason;
+  bool other_pixels = false;  // whether that one has other pixels: it is lossy
+};
+
 // What one delivered batch was made of; vectors have one entry per format.
 struct BatchReport {
   int64_t epoch = 0;
@@ -32,6 +41,7 @@ struct BatchReport {
   std::vector<uint64_t> bytes;            // encoded bytes of the samples
   std::vector<uint32_t> decodes;          // whose pixels were not in memory
   std::vector<double> decode_seconds;     // of these, summed over threads
+  std::vector<Fallback> fallbacks;        // one for each such sample
   uint64_t disk_bytes = 0;                // read for these samples
   std::shared_ptr<const BatchCost> cost;  // read on account of this batch
   BatchSeconds seconds;

@@ -85,7 +85,7 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     const FormatInputs& in = inputs_;
-    std::vector<tensorflow::Node*> nodes(10);
+    std::vector<tensorflow::Node*> nodes(12);
     TF_RETURN_IF_ERROR(b->AddScalar(in.directory, &nodes[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(in.index_crc32c, &nodes[1]));
     TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[2]));
@@ -95,6 +95,8 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
       TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[3 + i]));
     }
     TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[9]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[10]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[11]));
     tensorflow::AttrValue page_cache;
     b->BuildAttrValue(page_cache_, &page_cache);
     return b->AddDataset(this, nodes, {{"page_cache", page_cache}}, output);
@@ -335,11 +337,15 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(inputs.reader, &mode)));
   const std::vector<std::string> paths(inputs.paths.begin(),
                                        inputs.paths.end());
+  const ReplicaFiles replicas = {
+      {inputs.replica_paths.begin(), inputs.replica_paths.end()},
+      {inputs.replica_formats.begin(), inputs.replica_formats.end()}};
   std::unique_ptr<ShardSet> shards;
-  const Status opened = OpenShards(
-      ctx->env(), inputs.directory, static_cast<uint32_t>(inputs.index_crc32c),
-      paths, static_cast<uint8_t>(inputs.split),
-      static_cast<uint8_t>(inputs.format), mode, page_cache_, &shards);
+  const Status opened = OpenShards(ctx->env(), inputs.directory,
+                                   static_cast<uint32_t>(inputs.index_crc32c),
+                                   paths, static_cast<uint8_t>(inputs.split),
+                                   static_cast<uint8_t>(inputs.format),
+                                   replicas, mode, page_cache_, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
   if (inputs.length >= 0) {
     const Status restricted =

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codecs/codec.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/platform/errors.h"
 
@@ -36,6 +37,16 @@ absl::Status FormatInputs::Read(tensorflow::OpKernelContext* ctx) {
                                   : absl::StrCat("in ", least, "..", most);
     return absl::InvalidArgumentError(
         absl::StrCat(name, " (", *value, ") must be ", range));
+  }
+  TF_RETURN_IF_ERROR(
+      tfd::ParseVectorArgument<tstring>(ctx, "replica_paths", &replica_paths));
+  TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, "replica_formats",
+                                                       &replica_formats));
+  constexpr auto kMost = static_cast<int64_t>(Format::kPcr);
+  for (const int64_t other : replica_formats) {
+    if (other >= 0 && other <= kMost) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("replica_formats (", other, ") must be in 0..", kMost));
   }
   return absl::OkStatus();
 }

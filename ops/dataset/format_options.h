@@ -22,6 +22,8 @@ struct FormatInputs {
   int64_t threads = 0;
   int64_t lookahead_bytes = 0;
   tensorflow::tstring reader;
+  std::vector<tensorflow::tstring> replica_paths;
+  std::vector<int64_t> replica_formats;
 
   // Error: InvalidArgument that names input, value and constraint.
   absl::Status Read(tensorflow::OpKernelContext* ctx);

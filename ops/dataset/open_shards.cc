@@ -1,11 +1,13 @@
 #include "ops/dataset/open_shards.h"
 
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
 #include "ops/dataset/open_file.h"
+#include "ops/reader/replicas.h"
 #include "tensorflow/core/platform/path.h"
 
 namespace liquid {
@@ -55,14 +57,25 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
 
 Status OpenShards(tensorflow::Env* env, const std::string& directory,
                   uint32_t index_crc32c, std::vector<std::string> paths,
-                  uint8_t split, uint8_t format, ReadMode mode, bool page_cache,
+                  uint8_t split, uint8_t format, const ReplicaFiles& replicas,
+                  ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards) {
   IndexView index;
   LIQUID_RETURN_IF_ERROR(
       OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"),
                 index_crc32c, &index));
-  return ShardSet::Create(index, split, format, std::move(paths),
-                          MakeFileOpener(env, mode, page_cache), shards);
+  const FileOpener opener = MakeFileOpener(env, mode, page_cache);
+  LIQUID_RETURN_IF_ERROR(
+      ShardSet::Create(index, split, format, std::move(paths), opener, shards));
+  if (replicas.paths.empty()) return OkStatus();
+  const auto open_pcr = [env, directory, paths = replicas.paths](
+                            std::shared_ptr<ShardSet> samples,
+                            std::unique_ptr<PcrSet>* pcr) {
+    return OpenPcr(env, directory, paths, std::move(samples), pcr);
+  };
+  (*shards)->set_replicas(std::make_shared<Replicas>(
+      index, replicas.paths, replicas.formats, opener, open_pcr));
+  return OkStatus();
 }
 
 Status OpenPcr(tensorflow::Env* env, const std::string& directory,

@@ -18,6 +18,7 @@ std::shared_ptr<Record> Like(const Record& record) {
   made->row = record.row;
   made->shard = record.shard;
   made->number = record.number;
+  made->replaced = record.replaced;
   return made;
 }
 
@@ -72,7 +73,11 @@ RecordPtr PromisedRecord(const Record& record,
 }
 
 RecordPtr Settled(const RecordPtr& record) {
-  return record->promise == nullptr ? record : record->promise->Get();
+  if (record->promise != nullptr) return record->promise->Get();
+  if (record->replicas == nullptr) return record;
+  const RecordPtr sound = record->substitute();
+  if (sound != nullptr) return sound;
+  return record->status.ok() ? record : nullptr;
 }
 
 }  // namespace liquid

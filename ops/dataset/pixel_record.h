@@ -37,8 +37,9 @@ uint64_t PixelRecordBytes(const Record& record, uint64_t mask_bytes);
 RecordPtr PromisedRecord(const Record& record,
                          std::shared_ptr<PixelPromise> promise);
 
-// What is in memory of a kept record by now: the record, or that of its
-// promise; null for a promise that is not fulfilled.
+// What is in memory of a kept record by now: the record, that of its promise,
+// or the sound one that was read in its place; null for a promise that is not
+// fulfilled, and a bad record in whose place nothing was read.
 RecordPtr Settled(const RecordPtr& record);
 
 }  // namespace liquid

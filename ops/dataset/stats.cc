@@ -84,9 +84,9 @@ void StatsBoard::SetFormats(std::vector<std::string> formats) {
 StatsBoard::Epoch StatsBoard::NewEpoch() const {
   Epoch epoch;
   const std::vector<uint64_t> zeros(formats_.size());
-  for (auto* values :
-       {&epoch.samples, &epoch.hits, &epoch.loads, &epoch.memory_hits,
-        &epoch.bytes, &epoch.skipped, &epoch.retries, &epoch.decodes}) {
+  for (auto* values : {&epoch.samples, &epoch.hits, &epoch.loads,
+                       &epoch.memory_hits, &epoch.bytes, &epoch.skipped,
+                       &epoch.fallbacks, &epoch.retries, &epoch.decodes}) {
     *values = zeros;
   }
   epoch.decode_seconds.resize(formats_.size());
@@ -105,6 +105,7 @@ StatsBoard::Epoch& StatsBoard::At(int64_t number) {
     Add(oldest.memory_hits, &earlier_.memory_hits);
     Add(oldest.bytes, &earlier_.bytes);
     Add(oldest.skipped, &earlier_.skipped);
+    Add(oldest.fallbacks, &earlier_.fallbacks);
     Add(oldest.retries, &earlier_.retries);
     Add(oldest.decodes, &earlier_.decodes);
     Add(oldest.decode_seconds, &earlier_.decode_seconds);
@@ -133,6 +134,9 @@ void StatsBoard::AddBatch(const BatchReport& report) {
   Add(report.decodes, &entry.decodes);
   Add(report.decode_seconds, &entry.decode_seconds);
   entry.disk_bytes += report.disk_bytes;
+  for (const Fallback& fallback : report.fallbacks) {
+    AddFallback(fallback, &entry);
+  }
   Add(report.seconds, &entry.seconds);
   batches_.push_back({report.epoch, report.first_draw, report.full, report.cost,
                       report.seconds});
@@ -146,6 +150,15 @@ void StatsBoard::AddBatch(const BatchReport& report) {
     batches_.pop_front();
     counts_.erase(counts_.begin(), counts_.begin() + 4 * formats_.size());
   }
+}
+
+void StatsBoard::AddFallback(const Fallback& fallback, Epoch* epoch) {
+  if (fallback.format < epoch->fallbacks.size()) {
+    ++epoch->fallbacks[fallback.format];
+  }
+  ++fallbacks_total_;
+  other_pixels_ += fallback.other_pixels;
+  if (fallbacks_.size() < kMaxSkipped) fallbacks_.push_back(fallback);
 }
 
 void StatsBoard::SetFidelity(int64_t epoch, std::vector<int64_t> steps) {
@@ -196,10 +209,11 @@ void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
   out << ",\"decoding\":{\"parallelism\":" << epoch.parallelism
       << ",\"lookahead\":" << epoch.lookahead << '}';
   const std::pair<const char*, const std::vector<uint64_t>*> counts[] = {
-      {"samples", &epoch.samples}, {"hits", &epoch.hits},
-      {"loads", &epoch.loads},     {"memory_hits", &epoch.memory_hits},
-      {"bytes", &epoch.bytes},     {"skipped", &epoch.skipped},
-      {"retries", &epoch.retries}, {"decodes", &epoch.decodes}};
+      {"samples", &epoch.samples},     {"hits", &epoch.hits},
+      {"loads", &epoch.loads},         {"memory_hits", &epoch.memory_hits},
+      {"bytes", &epoch.bytes},         {"skipped", &epoch.skipped},
+      {"fallbacks", &epoch.fallbacks}, {"retries", &epoch.retries},
+      {"decodes", &epoch.decodes}};
   for (const auto& [name, values] : counts) {
     out << ',';
     WriteByFormat(name, formats_, values->begin(), out);
@@ -265,6 +279,13 @@ std::string StatsBoard::Json(const Now& now, bool with_batches) const {
   for (size_t i = 0; i < skipped_.size(); ++i) {
     out << (i == 0 ? "" : ",") << "{\"sample\":" << skipped_[i].sample
         << ",\"reason\":" << Quote(skipped_[i].reason) << '}';
+  }
+  out << "]},\"fallbacks\":{\"count\":" << fallbacks_total_
+      << ",\"other_pixels\":" << other_pixels_ << ",\"first\":[";
+  for (size_t i = 0; i < fallbacks_.size(); ++i) {
+    out << (i == 0 ? "" : ",") << "{\"sample\":" << fallbacks_[i].sample
+        << ",\"read_as\":" << Quote(fallbacks_[i].read_as)
+        << ",\"reason\":" << Quote(fallbacks_[i].reason) << '}';
   }
   out << "]}";
   if (with_batches) {

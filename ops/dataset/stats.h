@@ -17,7 +17,7 @@ namespace liquid {
 
 // Thread-safe. Memory is bounded, to about 3 MB for two formats: the last
 // kMaxBatches batches, the last kMaxEpochs epochs and the first kMaxSkipped bad
-// records are kept one by one, the rest as sums.
+// records, and fallbacks, are kept one by one, the rest as sums.
 class StatsBoard {
  public:
   static constexpr size_t kMaxBatches = 1 << 14;
@@ -47,13 +47,13 @@ class StatsBoard {
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);
   // One JSON object: formats, reading, next_epoch, mixes, cached {records,
   // bytes}, pool {used, kept}, epochs, earlier (the sums of `count` epochs that
-  // were too many), skipped, and `batches` where asked for.
+  // were too many), skipped, fallbacks, and `batches` where asked for.
   std::string Json(const Now& now, bool with_batches) const;
 
  private:
   struct Epoch {
     std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped,
-        retries, decodes;
+        fallbacks, retries, decodes;
     std::vector<double> decode_seconds;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
@@ -74,6 +74,7 @@ class StatsBoard {
     BatchSeconds seconds;
   };
   Epoch& At(int64_t epoch);
+  void AddFallback(const Fallback& fallback, Epoch* epoch);
   Epoch NewEpoch() const;
   void WriteEpoch(const Epoch& epoch, std::ostream& out) const;
   void WriteBatches(std::ostream& out) const;
@@ -90,6 +91,9 @@ class StatsBoard {
   std::deque<uint32_t> counts_;
   std::vector<SkippedRecord> skipped_;
   uint64_t skipped_total_ = 0;
+  std::vector<Fallback> fallbacks_;
+  uint64_t fallbacks_total_ = 0;
+  uint64_t other_pixels_ = 0;  // of them
 };
 
 }  // namespace liquid

@@ -19,8 +19,8 @@ class PcrSamples : public RecordSamples {
   // Points into the bytes of the record whose samples these are.
   PcrView* view() { return &view_; }
 
-  RecordPtr Get(const Record& record, uint64_t sample,
-                uint32_t groups) const override {
+  std::shared_ptr<Record> Get(const Record& record, uint64_t sample,
+                              uint32_t groups) const override {
     std::shared_ptr<Record> image = samples_->Describe(sample);
     image->number = image->row.offset;
     image->status = record.status;
@@ -77,6 +77,12 @@ Status PcrSet::Create(std::shared_ptr<ShardSet> samples,
   made->entries_ = std::move(entries);
   *set = std::move(made);
   return OkStatus();
+}
+
+uint64_t PcrSet::RecordOf(uint64_t sample) const {
+  return static_cast<uint64_t>(
+      std::upper_bound(first_.begin(), first_.end(), sample) - first_.begin() -
+      1);
 }
 
 std::vector<uint32_t> PcrSet::RecordSamples() const {

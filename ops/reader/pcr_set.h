@@ -31,6 +31,8 @@ class PcrSet : public RecordSource {
   uint64_t records() const { return first_.size() - 1; }
   // Of record records(): their end.
   uint64_t FirstSample(uint64_t record) const { return first_[record]; }
+  // The record that has a sample. O(log(records)).
+  uint64_t RecordOf(uint64_t sample) const;
   // Samples and scan groups of each record, in stored order.
   std::vector<uint32_t> RecordSamples() const;
   std::vector<uint32_t> RecordGroups() const;

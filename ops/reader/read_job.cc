@@ -3,19 +3,11 @@
 #include <cstring>
 #include <string>
 
+#include "ops/reader/read_alone.h"
+
 namespace liquid {
 
 namespace {
-
-void Fail(const Status& status, Record* record) {
-  record->status =
-      Status(status.code(), record->Where() + ": " + status.message());
-}
-
-void Check(const RecordSource& source, Record* record) {
-  const Status status = source.Check(record);
-  if (!status.ok()) Fail(status, record);
-}
 
 // Copies the record out of memory that will be read into again.
 void CopyFrom(const uint8_t* bytes, Record* record) {
@@ -28,17 +20,6 @@ void CopyFrom(const uint8_t* bytes, Record* record) {
   }
   std::memcpy(record->memory.data(), bytes, length);
   record->framed = ByteSpan(record->memory.data(), length);
-}
-
-Status ReadAlone(RecordSource* source, Record* record, uint64_t* retries) {
-  std::shared_ptr<RandomFile> file;
-  LIQUID_RETURN_IF_ERROR(source->Open(record->position, &file));
-  ReadCount count;
-  const Status status = file->Read(record->row.offset, record->row.length,
-                                   &record->memory, &record->framed, &count);
-  record->disk_bytes = count.disk_bytes;
-  *retries += count.retries;
-  return status;
 }
 
 }  // namespace
@@ -106,23 +87,12 @@ void ReadJob::Complete(RecordSource* source) {
       // The alignment's excess is charged to the first record of the read.
       record->disk_bytes =
           record->row.length + (i == 0 ? count.disk_bytes - length : 0);
+      if (record->status.ok()) CheckRead(*source, record);
     } else {
-      const Status alone = ReadAlone(source, record, &count.retries);
-      if (!alone.ok()) Fail(alone, record);
+      ReadAlone(source, /*asked=*/0, record, &count.retries);
     }
-    if (record->status.ok()) Check(*source, record);
-    if (file != nullptr && file->remote()) {
-      for (int asked = 1; !record->status.ok() && asked < kRemoteAttempts;
-           ++asked) {
-        ++count.retries;
-        source->Forget(record->position);
-        record->status = ReadAlone(source, record, &count.retries);
-        if (record->status.ok()) {
-          Check(*source, record);
-        } else {
-          Fail(Status(record->status), record);
-        }
-      }
+    if (whole && !record->status.ok() && file->remote()) {
+      ReadAlone(source, /*asked=*/1, record, &count.retries);
     }
     if (!record->status.ok()) {
       record->framed = ByteSpan();

@@ -18,6 +18,7 @@
 
 namespace liquid {
 
+class Replicas;
 struct Record;
 using RecordPtr = std::shared_ptr<const Record>;
 
@@ -27,8 +28,8 @@ class RecordSamples {
   virtual ~RecordSamples() = default;
   // One of them as a record of its own, of at most `groups` scan groups; bad
   // where `record`, whose samples these are, is. O(bytes of the sample).
-  virtual RecordPtr Get(const Record& record, uint64_t sample,
-                        uint32_t groups) const = 0;
+  virtual std::shared_ptr<Record> Get(const Record& record, uint64_t sample,
+                                      uint32_t groups) const = 0;
 };
 
 // What becomes of a record that is kept for its pixels: whoever decodes it
@@ -48,6 +49,14 @@ class PixelPromise {
  private:
   mutable std::mutex mu_;
   RecordPtr record_;  // guarded by mu_
+};
+
+// The encoding of a sample that was to be read, where another one was.
+// Immutable.
+struct Replaced {
+  std::string reason;        // what is wrong with it, and where it lies
+  uint64_t pixels_hash = 0;  // that it was to have
+  uint32_t tried = 0;        // formats of the sample that were read, a bit each
 };
 
 // Immutable once it is shared. Owns its bytes alone, so that keeping one
@@ -77,6 +86,12 @@ struct Record {
   // Of a record that has nothing of this, until somebody has decoded it.
   std::shared_ptr<PixelPromise> promise;
 
+  // Of a dataset that has every sample in several formats: where the others
+  // lie.
+  std::shared_ptr<const Replicas> replicas;
+  // Of a record that was read in place of a damaged one; null for all others.
+  std::shared_ptr<const Replaced> replaced;
+
   uint64_t bytes() const { return row.length; }
   // About what it takes in memory.
   uint64_t footprint() const {
@@ -85,6 +100,16 @@ struct Record {
   // "FILE, record N (sample I, offset O)"; of a record with many samples the
   // file and its scan groups, of a block the file and its bytes.
   std::string Where() const;
+
+  // The sound record that was read in place of this one, once somebody has
+  // found this one damaged: memory then keeps that. Thread-safe; null for most.
+  RecordPtr substitute() const { return std::atomic_load(&substitute_); }
+  void set_substitute(RecordPtr record) const {
+    std::atomic_store(&substitute_, std::move(record));
+  }
+
+ private:
+  mutable RecordPtr substitute_;
 };
 
 }  // namespace liquid

@@ -86,6 +86,7 @@ std::shared_ptr<Record> ShardSet::Describe(uint64_t position) const {
   record->row = row(position);
   record->shard = path(position);
   record->number = record_number(position);
+  record->replicas = replicas_;
   return record;
 }
 

@@ -36,6 +36,11 @@ class ShardSet : public RecordSource {
   // the format's size. Call once, before use.
   Status Restrict(const ShardRange& range);
 
+  // Where else the samples are stored; records know it. Call once, before use.
+  void set_replicas(std::shared_ptr<const Replicas> replicas) {
+    replicas_ = std::move(replicas);
+  }
+
   // Positions: the samples of the part, 0..size()-1.
   uint64_t size() const { return range_.length; }
   IndexRow row(uint64_t position) const override {
@@ -64,6 +69,7 @@ class ShardSet : public RecordSource {
   std::vector<std::string> paths_;
   ShardRange range_;
   FileOpener opener_;
+  std::shared_ptr<const Replicas> replicas_;
   std::mutex mu_;
   // The files that were used last, the latest first; guarded by mu_. Not all:
   // a dataset may have more than a process may have open.

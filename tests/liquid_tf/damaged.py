@@ -12,24 +12,33 @@ import numpy as np
 from liquid_tf import _ops, manifest
 
 
-def _row(path: str, sample: int) -> np.void:
+def _is_row(rows: np.ndarray, sample: int, format_name: str | None) -> np.ndarray:
+  """Which rows are those of a sample, in one format or in all."""
+  found = rows["sample"] == sample
+  if format_name is not None:
+    found &= rows["format"] == manifest.FORMATS.index(format_name)
+  return found
+
+
+def _row(path: str, sample: int, format_name: str | None = None) -> np.void:
   index = manifest.load_index(manifest.load(path, check_files=False))
-  return index[np.flatnonzero(index["sample"] == sample)[0]]
+  return index[np.flatnonzero(_is_row(index, sample, format_name))[0]]
 
 
-def shard_of(path: str, sample: int) -> str:
-  """Path of the file that holds a sample."""
+def shard_of(path: str, sample: int, format_name: str | None = None) -> str:
+  """Path of the file that holds a sample; `format_name` where several do."""
   loaded = manifest.load(path, check_files=False)
-  return loaded.path(loaded.shards[_row(path, sample)["shard"]].path)
+  return loaded.path(loaded.shards[_row(path, sample, format_name)["shard"]].path)
 
 
-def where(path: str, sample: int) -> str:
+def where(path: str, sample: int, format_name: str | None = None) -> str:
   """The file and record of a sample, as an error names them; a pattern."""
-  row = _row(path, sample)
+  row = _row(path, sample, format_name)
+  shard = os.path.basename(shard_of(path, sample, format_name))
   index = manifest.load_index(manifest.load(path, check_files=False))
   before = (index["shard"] == row["shard"]) & (index["offset"] < row["offset"])
   return (
-    rf"{os.path.basename(shard_of(path, sample))}, record {int(before.sum())} "
+    rf"{shard}, record {int(before.sum())} "
     rf"\(sample {sample}, offset {row['offset']}\)"
   )
 
@@ -41,18 +50,31 @@ def samples(path: str, format_name: str) -> list[int]:
   return [int(sample) for sample in index["sample"][index["format"] == number]]
 
 
-def flip(path: str, sample: int) -> None:
-  """Changes one bit in the middle of a sample's image."""
-  row = _row(path, sample)
-  offset = int(row["offset"] + row["length"] // 2)
-  with open(shard_of(path, sample), "r+b") as file:
+def flip(path: str, sample: int, format_name: str | None = None, at=None) -> None:
+  """Changes one bit of a sample's record: in its image, or in byte `at`."""
+  row = _row(path, sample, format_name)
+  offset = int(row["offset"] + (row["length"] // 2 if at is None else at))
+  with open(shard_of(path, sample, format_name), "r+b") as file:
     file.seek(offset)
     byte = file.read(1)[0]
     file.seek(offset)
     file.write(bytes([byte ^ 1]))
 
 
-def repack(path: str, sample: int, change: Callable[[bytes], bytes]) -> None:
+def wipe(path: str, sample: int, format_name: str | None = None) -> None:
+  """Makes a sample's whole record zero."""
+  row = _row(path, sample, format_name)
+  with open(shard_of(path, sample, format_name), "r+b") as file:
+    file.seek(int(row["offset"]))
+    file.write(bytes(int(row["length"])))
+
+
+def repack(
+  path: str,
+  sample: int,
+  change: Callable[[bytes], bytes],
+  format_name: str | None = None,
+) -> None:
   """Changes a sample's image as somebody would who wrote the dataset so.
 
   The CRCs of the record, of the index and in the manifest are right again.
@@ -61,9 +83,10 @@ def repack(path: str, sample: int, change: Callable[[bytes], bytes]) -> None:
     path: of the dataset.
     sample: its number.
     change: gives the new image, of the same length.
+    format_name: of its encodings, where it has several.
   """
-  row = _row(path, sample)
-  file = pathlib.Path(shard_of(path, sample))
+  row = _row(path, sample, format_name)
+  file = pathlib.Path(shard_of(path, sample, format_name))
   data = bytearray(file.read_bytes())
   begin, end = int(row["offset"]), int(row["offset"] + row["length"])
   image = _ops.lib().liquid_unpack_record(framed=bytes(data[begin:end])).image.numpy()
@@ -76,7 +99,8 @@ def repack(path: str, sample: int, change: Callable[[bytes], bytes]) -> None:
 
   loaded = manifest.load(path)
   rows = np.array(manifest.load_index(loaded))
-  rows["crc32c"][rows["sample"] == sample] = manifest.crc32c(bytes(data[begin:end]))
+  found = _is_row(rows, sample, format_name)
+  rows["crc32c"][found] = manifest.crc32c(bytes(data[begin:end]))
   index = manifest.encode_index(rows)
   pathlib.Path(path, manifest.INDEX).write_bytes(index)
   edit_manifest(path, lambda data: data["index"].update(crc32c=manifest.crc32c(index)))

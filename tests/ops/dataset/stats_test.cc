@@ -60,10 +60,13 @@ TEST(StatsTest, NothingYet) {
       "\"loads\":{\"png\":0,\"raw\":0},"
       "\"memory_hits\":{\"png\":0,\"raw\":0},"
       "\"bytes\":{\"png\":0,\"raw\":0},\"skipped\":{\"png\":0,\"raw\":0},"
+      "\"fallbacks\":{\"png\":0,\"raw\":0},"
       "\"retries\":{\"png\":0,\"raw\":0},"
       "\"decodes\":{\"png\":0,\"raw\":0},"
       "\"decode_seconds\":{\"png\":0,\"raw\":0}},"
-      "\"skipped\":{\"count\":0,\"first\":[]},\"batches\":[]}");
+      "\"skipped\":{\"count\":0,\"first\":[]},"
+      "\"fallbacks\":{\"count\":0,\"other_pixels\":0,\"first\":[]},"
+      "\"batches\":[]}");
 }
 
 TEST(StatsTest, SaysWhatAFormatIsReadWith) {
@@ -104,6 +107,7 @@ TEST(StatsTest, SumsByEpochAndFormat) {
                 "\"memory_hits\":{\"png\":0,\"raw\":2},"
                 "\"bytes\":{\"png\":600,\"raw\":100},"
                 "\"skipped\":{\"png\":0,\"raw\":1},"
+                "\"fallbacks\":{\"png\":0,\"raw\":0},"
                 "\"retries\":{\"png\":5,\"raw\":0},"
                 "\"decodes\":{\"png\":4,\"raw\":2},"
                 "\"decode_seconds\":{\"png\":0.25,\"raw\":1}},{\"epoch\":1,"
@@ -111,6 +115,24 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   EXPECT_THAT(json, HasSubstr("\"skipped\":{\"count\":1,\"first\":[{\"sample\":"
                               "77,\"reason\":\"it is bad\"}]}"));
   EXPECT_THAT(json, Not(HasSubstr("first_draw")));
+}
+
+TEST(StatsTest, FallbacksCountInThePlannedFormat) {
+  StatsBoard board;
+  board.SetFormats({"png", "raw"});
+  BatchReport report = Report(0, 0);
+  report.fallbacks = {{0, 5, "raw", "it is bad", false},
+                      {1, 6, "jpeg", "so is this", true}};
+  board.AddBatch(report);
+  report.fallbacks.resize(1);
+  board.AddBatch(report);
+  const std::string json = board.Json({}, false);
+  EXPECT_THAT(json, HasSubstr("\"fallbacks\":{\"png\":2,\"raw\":1},"));
+  EXPECT_THAT(json, HasSubstr("\"fallbacks\":{\"count\":3,\"other_pixels\":1,"
+                              "\"first\":[{\"sample\":5,\"read_as\":\"raw\","
+                              "\"reason\":\"it is bad\"},{\"sample\":6,"
+                              "\"read_as\":\"jpeg\",\"reason\":\"so is this\"},"
+                              "{\"sample\":5,"));
 }
 
 TEST(StatsTest, BatchesAreInOrderOfDelivery) {
