@@ -6,12 +6,12 @@ from unittest import mock
 
 import numpy as np
 import photos
+import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 from liquid_tf import manifest
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._profile import noise
 from liquid_tf.profile import TooNoisyError, profile
 
 _FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2}
@@ -22,10 +22,10 @@ class ProfileTest(parameterized.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _profile(self, formats, sides=(96, 96), **options):
-    """Profiles 24 photographs, however busy the machine is."""
+  def _profile(self, formats, sides=(96, 96), machine=None, **options):
+    """Profiles 24 photographs on a machine whose speed is known."""
     folder = photos.class_folders(self.root / "photos", per_class=8, sides=sides)
-    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
+    with (machine or steady.Machine()).timed():
       return profile(folder, formats, **_FAST, **options).data
 
   def test_search(self):
@@ -42,14 +42,25 @@ class ProfileTest(parameterized.TestCase):
     # A record's magic and header, labels' and image's headers, and their padding.
     overhead = found["formats"]["raw"]["bytes"] - found["pixel_bytes"]
     self.assertBetween(overhead, 16, 64)
-    self.assertBetween(len(found["measured"]), 3, 6)
+    self.assertEqual(
+      [row["mix"]["raw"] for row in found["measured"]], [0.5, 0.8, 0.7, 0.6]
+    )
     for row in found["measured"]:
-      self.assertAlmostEqual(10 * row["mix"].get("raw", 0) % 1, 0)
-      self.assertGreater(row["throughput"], 0)
+      self.assertAlmostEqual(row["throughput"] / row["predicted"], 1)
+    self.assertEqual(found["mix"], {"png": 0.4, "raw": 0.6})
+    # 3 ms of raw alone to 2.2 of six tenths.
+    self.assertStartsWith(
+      found["verdict"],
+      "Mix png:4,raw:6: measured at 1.36 times (1.36 to 1.36, 95%) the speed of raw",
+    )
+    self.assertEqual(found["limit"], "load")
     for entry in found["formats"].values():
       self.assertTrue(entry["lossless"])
       self.assertLen(entry["decode_runs"], 2)
-      self.assertGreater(entry["decode_cpu_seconds"], 0)
+    for name, milliseconds in (("png", 4), ("raw", 0.5)):
+      # Of the two processors that decode.
+      spent = found["formats"][name]["decode_cpu_seconds"]
+      self.assertAlmostEqual(spent, 2 * milliseconds / 1000, delta=spent / 50)
     self.assertEqual(found["verified"]["stock_format"], "png")
     self.assertNotEmpty(found["verified"]["stock"])
     # Each image in both formats, and in one of them as a file.
@@ -68,13 +79,36 @@ class ProfileTest(parameterized.TestCase):
     self.assertEqual(found["training"]["images_per_s"], 160)
     self.assertLessEqual(set(found["mix"]), set(formats))
 
+  def test_the_linear_programme_finds_the_mix_that_is_best(self):
+    found = self._profile(["png", "raw"], cache=0, step_ms=20)
+    self.assertEqual(found["mix"], {"raw": 0.55, "png": 0.45})
+    self.assertAlmostEqual(found["predicted"], 478.6, places=1)
+    self.assertEqual(found["best_single"]["format"], "raw")
+    self.assertStartsWith(
+      found["verdict"],
+      "Mix raw:55,png:45: measured at 1.43 times (1.43 to 1.43, 95%) the speed of raw",
+    )
+    # A batch of 8 in 20 ms.
+    self.assertEqual(
+      found["training"]["sentence"],
+      "The mix matters: the training takes 400 images/s, raw alone gives 335 and would "
+      "hold it up; the mix gives 479.",
+    )
+
+  def test_a_mix_that_is_no_faster_is_not_advised(self):
+    # The disk is never the limit, so raw is best by itself.
+    machine = steady.Machine(load={"png": 0.1, "raw": 0.2})
+    found = self._profile(["png", "raw"], cache=0, machine=machine)
+    self.assertEqual(found["mix"], {"raw": 1.0})
+    self.assertStartsWith(found["verdict"], "raw alone is best: 2010 images/s")
+
   def test_windows_of_a_dataset(self):
     folder = photos.class_folders(self.root / "source", per_class=4, sides=(64, 64))
     from liquid_tf.convert import convert
 
     convert(folder, self.root / "dataset", "png:1,l3:1", progress=False)
     before = photos.files(self.root / "dataset")
-    with mock.patch.object(noise, "MOST_DOUBT", 1e9):
+    with steady.Machine().timed():
       found = profile(
         self.root / "dataset", ["l3"], crop=(32, 32), cache=10**9, **_FAST
       ).data
@@ -162,14 +196,28 @@ class ProfileTest(parameterized.TestCase):
     options = run.call_args.args[2]
     self.assertAlmostEqual(options.batch_size * 1000 / options.step_ms, 500)
 
-  def test_noise_is_no_advice(self):
-    folder = photos.class_folders(self.root / "photos", per_class=2)
-    with (
-      mock.patch.object(noise, "MOST_DOUBT", -1),
-      self.assertRaisesRegex(TooNoisyError, "no advice: runs of load of raw gave"),
+  @parameterized.parameters(
+    # Of formats by themselves, six runs: three times as many as were asked for.
+    ("decode", "decode of raw gave 5000.0, 2000.0, 800.0, 5000.0, 2000.0, 800.0"),
+    # Of what is advised in the end.
+    ("both", "raw gave 833.3, 333.3, 133.3, 833.3, 333.3, 133.3"),
+  )
+  def test_noise_is_no_advice(self, stage, runs):
+    machine = steady.Machine(waves={stage: steady.RESTLESS})
+    with self.assertRaisesRegex(
+      TooNoisyError,
+      f"^no advice: runs of {runs} images/s, whose median is known to 117% only, not "
+      r"to 20%: end what else runs on this machine, or measure longer \(trials=, ",
     ):
-      profile(folder, ["raw"], crop=(8, 8), **_FAST)
+      self._profile(["raw"], crop=(8, 8), machine=machine)
     self.assertEqual(os.listdir(self.root), ["photos"])
+
+  def test_runs_that_disagree_at_first_are_measured_more_often(self):
+    # Two runs say nothing, six agree but for one.
+    waves = {"load": (1.0, 1.5, 1.0, 1.0, 1.0, 1.0)}
+    found = self._profile(["raw"], cache=0, machine=steady.Machine(waves=waves))
+    self.assertBetween(len(found["formats"]["raw"]["load_runs"]), 3, 6)
+    self.assertAlmostEqual(found["formats"]["raw"]["load"], 1000 / 3)
 
   def test_images_that_cannot_be_read_are_no_wrong_argument(self):
     folder = photos.class_folders(self.root / "photos", per_class=1)
