@@ -1,15 +1,16 @@
-"""The dispatch benchmark runs, and finds every image in memory."""
+"""The dispatch benchmark: ours beside stock tf.data, on the same images, by turns."""
 
 import dispatch
 from absl.testing import absltest
 
 
 class DispatchTest(absltest.TestCase):
-  def test_a_small_run(self):
-    result = dispatch.main(["--images=600", "--batch_size=64", "--epochs=4"])
-    # A wide margin: what is measured depends on the machine, and on who else is there.
-    self.assertGreater(result["images_per_cpu_s"], 5000)
-    self.assertGreater(result["images_per_s"], 500)
+  def test_a_sample_costs_less_than_in_stock_tf_data(self):
+    result = dispatch.main(["--images=4000", "--batch_size=256", "--epochs=9"])
+    # It is twice as fast, and 400,000 images/s are promised; both hang on the
+    # machine, their ratio in one run by processor time does not.
+    ratio = result["images_per_cpu_s"] / result["stock_images_per_cpu_s"]
+    self.assertGreater(ratio, 1.25, result)
 
 
 if __name__ == "__main__":
