@@ -15,11 +15,12 @@ from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
-from liquid_tf._convert.arguments import check_on_error, in_range, scan_groups
+from liquid_tf._convert.arguments import check_on_error, in_range, path_of, scan_groups
 from liquid_tf._convert.beam import BeamEngine, require_beam
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
 from liquid_tf._convert.local import LocalEngine
+from liquid_tf._convert.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._version import __version__
@@ -110,7 +111,7 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
       "another file system, and None where it is local"
     )
   _schemes.require(output)
-  return os.path.abspath(staging if remote else output)
+  return os.path.abspath(path_of("staging", staging) if remote else output)
 
 
 def convert(
@@ -120,6 +121,7 @@ def convert(
   *,
   seed: int = 0,
   masks: str | os.PathLike | None = None,
+  mask_suffix: str | None = None,
   splits: str | Mapping[str, float] | None = None,
   image_feature: str | None = None,
   label_feature: str | None = None,
@@ -173,6 +175,8 @@ def convert(
     seed: of formats, splits and order, in [0, 2^63).
     masks: a folder with a mask for each image at the same path, any extension: gray, or
       with a palette, whose indices are kept.
+    mask_suffix: what the mask's name has behind the image's, as "_mask"; or both ends,
+      as "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
     image_feature: the feature of an Example that holds an encoded image; by default
       "image/encoded", of TFDS the one that it names.
@@ -214,7 +218,11 @@ def convert(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  source, target = os.fspath(source), os.fspath(output)
+  source, target = path_of("source", source), path_of("output", output)
+  masks = None if masks is None else path_of("masks", masks)
+  if mask_suffix is not None and masks is None:
+    raise ValueError(f'mask_suffix ("{mask_suffix}") needs masks')
+  mask_names = SAME_NAMES if mask_suffix is None else MaskNames.parse(mask_suffix)
   output = _local_output(target, staging)
   in_range("seed", seed, 0, 2**63 - 1)
   in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
@@ -234,6 +242,7 @@ def convert(
     "mix": shares,
     "seed": seed,
     "masks": masks is not None,
+    "mask_suffix": mask_suffix,
     "splits": mixes.parse_splits(splits) if splits else None,
     "shard_size": shard_size,
     "replicate": replicate,
@@ -253,11 +262,13 @@ def convert(
     workers = os.cpu_count()
   samples = open_source(
     source,
-    None if masks is None else os.fspath(masks),
     output,
-    names,
-    None if tfds_dir is None else os.fspath(tfds_dir),
-    on_error,
+    names=names,
+    masks=masks,
+    mask_names=mask_names,
+    tfds_dir=None if tfds_dir is None else path_of("tfds_dir", tfds_dir),
+    on_error=on_error,
+    progress=Progress(progress),
   )
   if splits and len(samples.splits) > 1:
     raise ConvertError(

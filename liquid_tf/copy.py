@@ -4,6 +4,7 @@ import os
 
 from liquid_tf import _schemes, _storage, manifest
 from liquid_tf._convert import output as outputs
+from liquid_tf._convert.arguments import path_of
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.progress import Progress
 from liquid_tf._files import TEMPORARY
@@ -46,7 +47,8 @@ def copy(
   """
   if resume and overwrite:
     raise ValueError("resume and overwrite must not both be True")
-  source, destination = os.fspath(source), os.fspath(destination)
+  source = path_of("source", source)
+  destination = path_of("destination", destination)
   for path in (source, destination):
     _schemes.require(path)
   _copy(source, destination, resume, overwrite, progress)

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from liquid_tf import manifest as manifests
 from liquid_tf._convert import pipelines, plan
-from liquid_tf._convert.arguments import check_on_error, in_range
+from liquid_tf._convert.arguments import check_on_error, in_range, path_of
 from liquid_tf._convert.datasets import DatasetSource
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import DEFAULT_NAMES, ExampleNames
@@ -153,7 +153,7 @@ def export(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  path, output = os.fspath(path), os.path.abspath(output)
+  path, output = path_of("path", path), os.path.abspath(path_of("output", output))
   _check(path, to, image_format, on_error)
   encoding = Encoding(None, jpeg_quality, png_level, webp_quality=0)
   encoding.check()

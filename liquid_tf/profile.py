@@ -236,11 +236,9 @@ def profile(
     )
   samples = open_source(
     source,
-    None,
     os.path.join(folder, ".liquid_profile"),
-    ExampleNames(image_feature),
-    None if tfds_dir is None else os.fspath(tfds_dir),
-    "skip",
+    names=ExampleNames(image_feature),
+    tfds_dir=None if tfds_dir is None else os.fspath(tfds_dir),
   )
   if training is not None:
     say("timing the training's step")

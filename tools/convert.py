@@ -66,6 +66,11 @@ _PROFILE = flags.DEFINE_string(
   "this file, the --output of tools.profile",
 )
 _MASKS = flags.DEFINE_string("masks", None, "folder with a mask for each image")
+_MASK_SUFFIX = flags.DEFINE_string(
+  "mask_suffix",
+  None,
+  "end of a mask's name, as _mask; or of both, as _leftImg8bit:_gtFine_labelIds",
+)
 _SPLITS = flags.DEFINE_string("splits", None, "splits to draw, as train:.9,val:.1")
 _SEED = flags.DEFINE_integer("seed", 0, "of formats, splits and order")
 _CHANNELS = flags.DEFINE_integer("channels", None, "of every image, where they differ")
@@ -130,6 +135,9 @@ def _print_skipped(skipped: list[dict[str, str]], what: str, where: str = "") ->
 def main(arguments: list[str]) -> int:
   if arguments:
     raise _cli.FlagsError(f"argument ({arguments[0]}) is not used: all are flags")
+  for flag in (_INPUT, _OUTPUT, _MASKS, _STAGING, _TFDS_DIR, _PROFILE):
+    if flag.value == "":
+      raise _cli.FlagsError(f"--{flag.name} must not be empty")
   if _RESUME.value and _OVERWRITE.value:
     raise _cli.FlagsError("--resume and --overwrite exclude each other")
   from liquid_tf.convert import convert
@@ -345,6 +353,7 @@ def _convert(convert):
     mix,
     seed=_SEED.value,
     masks=_MASKS.value,
+    mask_suffix=_MASK_SUFFIX.value,
     splits=_SPLITS.value,
     image_feature=_IMAGE_FEATURE.value,
     label_feature=_LABEL_FEATURE.value,

@@ -89,7 +89,7 @@ def make(
   paths = {key: os.fspath(root / f"{name}.{key}") for key in ("short", "long")}
   if not os.path.exists(os.path.join(paths["short"], manifests.MANIFEST)):
     source = open_source(
-      os.fspath(root / _ENCODED), None, paths["short"], ExampleNames(), None, "raise"
+      os.fspath(root / _ENCODED), paths["short"], names=ExampleNames(), on_error="raise"
     )
     order = sample.draw(source, 0)
     sample.write(source, order, formats, _ENCODING, workers, paths["short"])

@@ -1,6 +1,15 @@
 """Checks of what a user may give, each with one sentence."""
 
+import os
 from collections.abc import Sequence
+
+
+def path_of(name: str, path: str | os.PathLike) -> str:
+  """A path as text; raises ValueError if it is empty, and so the current folder."""
+  text = os.fspath(path)
+  if not text:
+    raise ValueError(f'{name} ("") must not be empty')
+  return text
 
 
 def in_range(name: str, value: int, low: int, high: int) -> None:

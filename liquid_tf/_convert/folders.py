@@ -1,17 +1,20 @@
 """Folders of image files, and what their names say about them."""
 
-import dataclasses
+import array
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf import _ops
+from liquid_tf._convert import walk
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.file_table import FileTable, PairTable
+from liquid_tf._convert.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.masks import decode_mask
 from liquid_tf._convert.output import beside
-from liquid_tf._convert.source import DEFAULT_SPLIT, SPLITS, Source, SourceFile
+from liquid_tf._convert.source import DEFAULT_SPLIT, SPLITS, Source
 
 
 class FolderSource(Source):
@@ -20,7 +23,9 @@ class FolderSource(Source):
   Args:
     root: their folder.
     masks: the folder of their masks, or None.
-    files: (file, name of its split, position of its class or -1) of every image.
+    files: every image, with its mask where there are masks.
+    split_of: shape [images], positions in `splits`.
+    labels: shape [images], positions in `classes`.
     classes: sorted names, or None.
     splits: names in order.
     skipped: (path, reason) of files that cannot be samples.
@@ -30,32 +35,36 @@ class FolderSource(Source):
     self,
     root: str,
     masks: str | None,
-    files: list[tuple[SourceFile, str, int]],
+    files: FileTable | PairTable,
+    split_of: np.ndarray,
+    labels: np.ndarray,
     classes: list[str] | None,
     splits: list[str],
     skipped: list[tuple[str, str]],
   ):
-    files = sorted(files, key=lambda entry: _bytes(entry[0].path))
     super().__init__(
       root,
       "masks" if masks else "images" if classes is None else "folders",
-      [file for file, _, _ in files],
+      files,
       np.arange(len(files)),
-      np.array([splits.index(split) for _, split, _ in files], np.uint8),
-      np.array([file.size for file, _, _ in files], np.int64),
+      split_of,
+      files.sizes,
       splits=splits,
       classes=classes,
       skipped=skipped,
       has_masks=masks is not None,
     )
-    self.labels = np.array([label for _, _, label in files], np.int32)
+    self.labels = labels
     self._masks = masks
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
-    files = [self.files[position] for position in positions]
-    paths = [_bytes(os.path.join(self.root, file.path)) for file in files]
-    masks = [_bytes(os.path.join(self._masks or "", file.mask)) for file in files]
+    root = os.fsencode(self.root) + b"/"
+    paths = [root + self.files.path(position) for position in positions]
+    masks = [b""] * len(paths)
+    if self._masks is not None:
+      root = os.fsencode(self._masks) + b"/"
+      masks = [root + self.files.mask(position) for position in positions]
     labels = self.labels[np.asarray(positions, np.int64)].astype(np.float32)
     classes = 0 if self.classes is None else 1
     return paths, masks, np.tile(labels[:, np.newaxis], classes)
@@ -86,47 +95,6 @@ def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   )
   raw, error = tf.ensure_shape(raw, []), tf.ensure_shape(error, [])
   return raw, crc, tf.where(tf.equal(read_error, ""), error, read_error)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Entry:
-  path: str
-  size: int
-  mtime_ns: int
-
-
-def _bytes(path: str) -> bytes:
-  return os.fsencode(path)
-
-
-def _scan(folder: str) -> list[os.DirEntry]:
-  try:
-    with os.scandir(folder) as entries:
-      return sorted(entries, key=lambda entry: _bytes(entry.name))
-  except OSError as error:
-    raise ConvertError(f"cannot list {folder}: {error.strerror}") from error
-
-
-def _walk(
-  root: str, below: str, skipped: list[tuple[str, str]], parents: tuple[str, ...] = ()
-) -> Iterator[_Entry]:
-  """Yields every visible file under root/below; follows links, but not in circles."""
-  folder = os.path.join(root, below)
-  real = os.path.realpath(folder)
-  if real in parents:
-    skipped.append((below, "is a link to a folder above it"))
-    return
-  for entry in _scan(folder):
-    path = f"{below}/{entry.name}" if below else entry.name
-    if entry.name.startswith("."):
-      skipped.append((path, "is hidden"))
-    elif entry.is_dir():
-      yield from _walk(root, path, skipped, (*parents, real))
-    elif entry.is_file():
-      stat = entry.stat()
-      yield _Entry(path, stat.st_size, stat.st_mtime_ns)
-    else:
-      skipped.append((path, "is not a file"))
 
 
 def _is_inside(path: str, folder: str) -> bool:
@@ -162,49 +130,62 @@ def check_places(source: str, masks: str | None, output: str) -> None:
       )
 
 
-def _folders(entries: list[os.DirEntry]) -> list[str]:
-  return [e.name for e in entries if e.is_dir() and not e.name.startswith(".")]
+def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
+  """Names of the class folders of all splits, sorted; None where there are none.
 
-
-def _pair_masks(
-  files: list[tuple[str, _Entry]], masks: str, skipped: list[tuple[str, str]]
-) -> list[tuple[SourceFile, str, int]]:
-  """Gives each image the mask of the same path, extension aside."""
-  by_stem: dict[str, _Entry] = {}
-  for entry in _walk(masks, "", skipped):
-    stem = os.path.splitext(entry.path)[0]
-    if stem in by_stem:
-      raise ConvertError(
-        f'masks ("{masks}") must hold one mask an image, but has '
-        f"{by_stem[stem].path} and {entry.path}"
-      )
-    by_stem[stem] = entry
-  result, used = [], set()
-  for split, image in files:
-    stem = os.path.splitext(image.path)[0]
-    mask = by_stem.get(stem)
-    if mask is None:
-      skipped.append((image.path, "has no mask"))
-      continue
-    used.add(stem)
-    masked = SourceFile(
-      image.path, image.size, image.mtime_ns, mask.path, mask.size, mask.mtime_ns
+  Args:
+    root: the source.
+    below: the folder of each split, as it stands in paths below the source.
+  """
+  found = {
+    split: {
+      os.fsdecode(name)
+      for name, is_folder in walk.folders(os.fsencode(os.path.join(root, folder)))
+      if is_folder
+    }
+    for split, folder in below.items()
+  }
+  if not any(found.values()):
+    return None
+  without = [split for split, names in found.items() if not names]
+  if without:
+    raise ConvertError(
+      f'source ("{root}"): every split must hold class folders, but '
+      f"{', '.join(without)} holds none"
     )
-    result.append((masked, split, -1))
-  for stem, mask in by_stem.items():
-    if stem not in used:
-      name = os.path.basename(os.path.abspath(masks))
-      skipped.append((f"{name}/{mask.path}", "is a mask without an image"))
-  return result
+  return sorted(set().union(*found.values()), key=os.fsencode)
 
 
-def list_folder(root: str, masks: str | None = None) -> FolderSource:
+def _split_names(root: str) -> list[str]:
+  """The splits whose folders are all that is visible in the source, or none."""
+  names = []
+  for name, is_folder in walk.folders(os.fsencode(root)):
+    names.append(os.fsdecode(name))
+    if not is_folder or names[-1] not in SPLITS:
+      return []
+  return [name for name in SPLITS if name in names]
+
+
+def _nothing() -> None:
+  """Shows no progress."""
+
+
+def list_folder(
+  root: str,
+  masks: str | None = None,
+  mask_names: MaskNames = SAME_NAMES,
+  on_error: str = "skip",
+  step: Callable[[], None] = _nothing,
+) -> FolderSource:
   """Lists a folder of class folders, of images, or of images with masks.
 
   Args:
     root: the folder. If it holds folders named as in SPLITS and nothing else visible,
       each of them is a split.
     masks: a folder with a mask for each image, at the same path with any extension.
+    mask_names: how the names of masks differ.
+    on_error: "skip" or "raise", what a file or folder that cannot be looked at does.
+    step: is called for each file.
 
   Returns:
     The source. Files that cannot be samples are in `skipped`, none is left out.
@@ -212,55 +193,40 @@ def list_folder(root: str, masks: str | None = None) -> FolderSource:
   Raises:
     ConvertError: a folder cannot be read, or its layout is ambiguous.
   """
-  skipped: list[tuple[str, str]] = []
-  top = [entry for entry in _scan(root) if not entry.name.startswith(".")]
-  names = [entry.name for entry in top]
-  has_splits = bool(names) and all(
-    entry.is_dir() and entry.name in SPLITS for entry in top
-  )
-  splits = [name for name in SPLITS if name in names] if has_splits else [DEFAULT_SPLIT]
-  below = {name: name if has_splits else "" for name in splits}
+  splits = _split_names(root)
+  below = {name: name for name in splits} or {DEFAULT_SPLIT: ""}
+  classes = None if masks is not None else _class_names(root, below)
+  labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
+  numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
-  classes = None
-  if masks is None:
-    found = {
-      split: _folders(_scan(os.path.join(root, folder)))
-      for split, folder in below.items()
-    }
-    if any(found.values()):
-      without = [split for split, folders in found.items() if not folders]
-      if without:
-        raise ConvertError(
-          f'source ("{root}"): every split must hold class folders, but '
-          f"{', '.join(without)} holds none"
-        )
-      classes = sorted(
-        {name for folders in found.values() for name in folders}, key=_bytes
-      )
-  labels = {name: label for label, name in enumerate(classes or [])}
-
-  files: list[tuple[str, _Entry]] = []
-  result: list[tuple[SourceFile, str, int]] = []
-  for split, folder in below.items():
-    for entry in _walk(root, folder, skipped):
-      inner = entry.path[len(folder) + 1 :] if folder else entry.path
-      if classes is None:
-        files.append((split, entry))
-      elif "/" not in inner:
-        skipped.append((entry.path, "is in no class folder"))
-      else:
-        file = SourceFile(entry.path, entry.size, entry.mtime_ns)
-        result.append((file, split, labels[inner.split("/", 1)[0]]))
-  if masks is not None:
-    result = _pair_masks(files, masks, skipped)
-  elif classes is None:
-    result = [
-      (SourceFile(entry.path, entry.size, entry.mtime_ns), split, -1)
-      for split, entry in files
-    ]
-  if not result:
+  listed = walk.Walk(root, on_error, step)
+  skipped = listed.skipped
+  files = FileTable()
+  split_of, label_of = array.array("B"), array.array("i")
+  for path, info in listed.files():
+    # Of the folders only; and of those, split and class alone matter.
+    parts = path.split(b"/", 2)[:-1]
+    split = numbers[parts.pop(0)] if splits else 0
+    if classes is not None and not parts:
+      skipped.append((os.fsdecode(path), "is in no class folder"))
+      continue
+    files.add(path, info.st_size, info.st_mtime_ns)
+    split_of.append(split)
+    label_of.append(labels[parts[0]] if labels else -1)
+  split_of, label_of = np.array(split_of), np.array(label_of)
+  if masks is not None and len(files):
+    found = FileTable()
+    beside_them = walk.Walk(masks, on_error, step)
+    for path, info in beside_them.files():
+      found.add(path, info.st_size, info.st_mtime_ns)
+    skipped += beside_them.skipped
+    files = pair(files, found, masks, mask_names, skipped)
+    split_of, label_of = split_of[files.image_of], label_of[files.image_of]
+  if not len(files):
     reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
     raise ConvertError(
       f'source ("{root}") holds no image files{": " + reasons if reasons else ""}'
     )
-  return FolderSource(root, masks, result, classes, splits, skipped)
+  return FolderSource(
+    root, masks, files, split_of, label_of, classes, splits or [DEFAULT_SPLIT], skipped
+  )

@@ -7,6 +7,8 @@ from liquid_tf import manifest
 from liquid_tf._convert import datasets, folders, records, tfds, tfrecords
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames
+from liquid_tf._convert.mask_names import SAME_NAMES, MaskNames
+from liquid_tf._convert.progress import HIDDEN, Progress
 from liquid_tf._convert.source import Source
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
@@ -20,11 +22,21 @@ def _only_for_examples(source: str, names: ExampleNames) -> None:
     )
 
 
+def _is_dataset(folder: str) -> bool:
+  """Whether a folder is a dataset directory, finished or not."""
+  names = (manifest.MANIFEST, manifest.JOURNAL)
+  return any(os.path.lexists(os.path.join(folder, name)) for name in names)
+
+
 def _open_folder(
-  source: str, masks: str | None, names: ExampleNames, on_error: str
+  source: str,
+  masks: str | None,
+  mask_names: MaskNames,
+  names: ExampleNames,
+  on_error: str,
+  progress: Progress,
 ) -> Source:
-  there = set(os.listdir(source))
-  if masks is None and there & {manifest.MANIFEST, manifest.JOURNAL}:
+  if masks is None and _is_dataset(source):
     _only_for_examples(source, names)
     try:
       return datasets.DatasetSource(manifest.load(source))
@@ -33,7 +45,11 @@ def _open_folder(
   if masks is None and tfds.is_folder(source):
     return tfds.list_tfds(source, names, on_error)
   _only_for_examples(source, names)
-  return folders.list_folder(source, masks)
+  progress.start("list", None, unit="file")
+  try:
+    return folders.list_folder(source, masks, mask_names, on_error, progress.step)
+  finally:
+    progress.close()
 
 
 def find_files(source: str) -> list[str]:
@@ -54,21 +70,27 @@ def find_files(source: str) -> list[str]:
 
 def open_source(
   source: str,
-  masks: str | None,
   output: str,
+  *,
   names: ExampleNames,
-  tfds_dir: str | None,
-  on_error: str,
+  masks: str | None = None,
+  mask_names: MaskNames = SAME_NAMES,
+  tfds_dir: str | None = None,
+  on_error: str = "skip",
+  progress: Progress = HIDDEN,
 ) -> Source:
   """Lists a source of any kind.
 
   Args:
     source: a folder; a pattern of files of records; or tfds:NAME.
-    masks: a folder of masks for a folder of images, or None.
     output: where the conversion writes; checked to be elsewhere.
     names: of the features of tf.train.Examples.
+    masks: a folder of masks for a folder of images, or None.
+    mask_names: which mask is whose.
     tfds_dir: where TFDS keeps its datasets; None for its own default.
-    on_error: "skip" or "raise", what damage between records does.
+    on_error: "skip" or "raise", what damage between records does, and what a file that
+      cannot be looked at.
+    progress: is told of each file of a folder.
 
   Raises:
     ConvertError: the source is none, or cannot be read.
@@ -89,7 +111,7 @@ def open_source(
     folder = os.path.abspath(source)
   if is_tfds or os.path.isdir(folder):
     folders.check_places(folder, masks, output)
-    return _open_folder(folder, masks, names, on_error)
+    return _open_folder(folder, masks, mask_names, names, on_error, progress)
 
   paths = find_files(folder)
   if masks is not None:

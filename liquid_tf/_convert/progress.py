@@ -50,3 +50,6 @@ class Progress:
     if self._bar is not None:
       self._bar.close()
       self._bar = None
+
+
+HIDDEN = Progress(False)

@@ -84,7 +84,7 @@ class Source:
     self,
     root: str,
     kind: str,
-    files: list[SourceFile],
+    files: Sequence[SourceFile],
     file_of: np.ndarray,
     split_of: np.ndarray,
     sizes: np.ndarray,

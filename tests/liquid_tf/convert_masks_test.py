@@ -67,6 +67,16 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(loaded["supervised"], ["image", "mask"])
     self.assertEqual(inspection.verify(self.output)["problems"], [])
 
+  def test_names_of_masks_may_end_otherwise(self):
+    wanted = self._pair("a_left")
+    os.rename(f"{self.masks}/a_left.png", f"{self.masks}/a_ids.png")
+    with self.assertRaisesRegex(ConvertError, "fit none of the 1 images.*mask_suffix"):
+      self._convert()
+    self._convert(mask_suffix="_left:_ids")
+    self.assertAllEqual(stored.masks(self.output)[0], wanted)
+    with self.assertRaisesRegex(ValueError, r'mask_suffix \("_ids"\) needs masks'):
+      self._convert(masks=None, mask_suffix="_ids")
+
   def test_16_bit_masks(self):
     wide = {}
 

@@ -42,6 +42,28 @@ class OutputTest(tf.test.TestCase):
         convert(source, output, "raw:1", progress=False)
     self.assertFalse(os.path.exists(self.output))
 
+  def test_empty_paths_are_refused(self):
+    for name in ("source", "output", "masks", "tfds_dir"):
+      paths = {"source": self.source, "output": self.output} | {name: ""}
+      with self.assertRaisesRegex(ValueError, f'{name} \\(""\\) must not be empty'):
+        convert(mix="raw:1", progress=False, **paths)
+    for paths in (("", self.output), (self.source, "")):
+      with self.assertRaisesRegex(ValueError, "must not be empty"):
+        liquid_tf.export(*paths, "rec", progress=False)
+      with self.assertRaisesRegex(ValueError, "must not be empty"):
+        liquid_tf.copy(*paths, progress=False)
+
+  def test_names_that_are_no_utf8(self):
+    folder = os.fsencode(f"{self.source}/coffee")
+    os.rename(folder + b"/0000.png", folder + b"/\xff.png")
+    pathlib.Path(os.fsdecode(folder + b"/\xfe.png")).write_text("no image")
+    os.rename(folder, folder + b"\xff")
+    report = self._convert(verify=True)
+    self.assertEqual(
+      [one["path"] for one in report.skipped], ["coffee\udcff/\udcfe.png"]
+    )
+    self.assertIn("coffee\udcff", manifest.load(self.output).classes)
+
   def test_a_dataset_is_replaced_only_on_request(self):
     self._convert()
     before = photos.files(self.output)

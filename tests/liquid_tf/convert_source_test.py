@@ -1,12 +1,17 @@
 """What folders mean: classes, splits, masks; and that no file is lost on the way."""
 
+import errno
 import os
 import pathlib
+import stat
+import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import folders
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.mask_names import MaskNames
 
 
 class SourceTest(parameterized.TestCase):
@@ -85,6 +90,119 @@ class SourceTest(parameterized.TestCase):
     masks = self._make("masks", "1.png", "1.bmp")
     with self.assertRaisesRegex(ConvertError, "has 1.bmp and 1.png"):
       folders.list_folder(self._make("images", "1.jpg"), masks)
+
+  def test_mask_suffix_of_cityscapes(self):
+    images = self._make("leftImg8bit", "a/a_1_leftImg8bit.png", "a/a_2_leftImg8bit.png")
+    masks = self._make(
+      "gtFine",
+      "a/a_1_gtFine_labelIds.png",
+      "a/a_1_gtFine_color.png",
+      "a/a_1_gtFine_polygons.json",
+      "a/a_3_gtFine_labelIds.png",
+    )
+    names = MaskNames.parse("_leftImg8bit:_gtFine_labelIds")
+    listed = folders.list_folder(images, masks, names)
+    self.assertEqual(
+      [(file.path, file.mask) for file in listed.files],
+      [("a/a_1_leftImg8bit.png", "a/a_1_gtFine_labelIds.png")],
+    )
+    self.assertCountEqual(
+      listed.skipped,
+      [
+        ("a/a_2_leftImg8bit.png", "has no mask"),
+        ("gtFine/a/a_3_gtFine_labelIds.png", "is a mask without an image"),
+      ],
+    )
+
+  def test_mask_suffix_of_masks_alone(self):
+    images = self._make("images", "x.jpg", "y.jpg")
+    masks = self._make("masks", "x_mask.png", "y_mask.png", "readme.txt")
+    listed = folders.list_folder(images, masks, MaskNames.parse("_mask"))
+    self.assertEqual(
+      [(file.path, file.mask) for file in listed.files],
+      [("x.jpg", "x_mask.png"), ("y.jpg", "y_mask.png")],
+    )
+    self.assertEqual(listed.skipped, [])
+    for suffix in ("", ":", "a:b:c", "a/b"):
+      with self.assertRaisesRegex(ValueError, "mask_suffix .* must be"):
+        MaskNames.parse(suffix)
+
+  def test_masks_that_fit_nothing_are_an_error_with_examples(self):
+    images = self._make("images", "a/1_left.png")
+    masks = self._make("masks", "a/1_ids.png", "b/2_ids.png")
+    with self.assertRaisesRegex(
+      ConvertError,
+      "a/1_left.png would have a/1_left .* has a/1_ids.png; .*mask_suffix=",
+    ):
+      folders.list_folder(images, masks)
+    with self.assertRaisesRegex(ConvertError, "a/1_left.png does not end in _right"):
+      folders.list_folder(images, masks, MaskNames.parse("_right:_ids"))
+    with self.assertRaisesRegex(ConvertError, "the folder holds no files"):
+      folders.list_folder(images, self._make("masks", "a/"))
+
+  def test_what_is_no_file_is_skipped_with_its_reason(self):
+    root = self._make("s", "a/1.png", "b/")
+    os.symlink("circle", f"{root}/a/circle.png")
+    os.symlink("nothing", f"{root}/a/nothing.png")
+    os.symlink("top", f"{root}/top")
+    os.mkfifo(f"{root}/a/pipe.png")
+    os.mknod(f"{root}/a/socket.png", stat.S_IFSOCK | 0o600)
+    listed = folders.list_folder(root)
+    self.assertEqual(self._labels(listed), {"a/1.png": 0})
+    self.assertCountEqual(
+      listed.skipped,
+      [
+        ("a/circle.png", "is a link that leads nowhere"),
+        ("a/nothing.png", "is a link that leads nowhere"),
+        ("a/pipe.png", "is not a file"),
+        ("a/socket.png", "is not a file"),
+        ("top", "is a link that leads nowhere"),
+      ],
+    )
+    with self.assertRaisesRegex(ConvertError, "a/circle.png .*on_error"):
+      folders.list_folder(root, on_error="raise")
+
+  def test_a_folder_that_cannot_be_listed_is_skipped(self):
+    root = self._make("s", "a/1.png", "b/2.png")
+    scandir = os.scandir
+
+    def refuse(folder):
+      if folder.rstrip(b"/").endswith(b"/b"):
+        raise PermissionError(errno.EACCES, "Permission denied")
+      return scandir(folder)
+
+    with mock.patch.object(os, "scandir", refuse):
+      listed = folders.list_folder(root)
+    self.assertEqual(self._labels(listed), {"a/1.png": 0})
+    self.assertEqual(listed.skipped, [("b", "cannot be listed: Permission denied")])
+
+  def test_names_that_are_no_utf8(self):
+    root = os.fsencode(self._make("s", "a/1.png"))
+    os.mkdir(root + b"/\xff")
+    pathlib.Path(os.fsdecode(root + b"/\xff/\xfe.png")).touch()
+    listed = folders.list_folder(os.fsdecode(root))
+    self.assertEqual(listed.classes, ["a", "\udcff"])
+    self.assertEqual(listed.path(1), "\udcff/\udcfe.png")
+    paths, _, _ = listed.columns([1], None)
+    self.assertEqual(paths, [root + b"/\xff/\xfe.png"])
+
+  def test_files_come_in_the_order_of_their_whole_paths(self):
+    paths = ["c/a/1.png", "c/a.png", "c/a-b/2.png", "c/ab.png", "c/a0/3.png"]
+    listed = folders.list_folder(self._make("s", *paths))
+    found = [listed.path(position) for position in range(len(listed))]
+    self.assertEqual(found, sorted(paths, key=os.fsencode))
+
+  def test_many_files_take_little_memory(self):
+    root = self._make("s", "c/first.png")
+    for i in range(5000):
+      os.link(f"{root}/c/first.png", f"{root}/c/photograph_{i:08}.png")
+    folders.list_folder(root)
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    listed = folders.list_folder(root)
+    held, peak = tracemalloc.get_traced_memory()
+    self.assertLess(held / len(listed), 100)
+    self.assertLess(peak / len(listed), 250)
 
   def test_links_are_followed_but_not_in_circles(self):
     root = self._make("s", "a/1.png")

@@ -89,6 +89,7 @@ class ConvertToolTest(parameterized.TestCase):
       ([*good, "--mix=raw:1", "--seed=-1"], "seed (-1) must be"),
       ([*good, "--mix=raw:1", "--resume", "--overwrite"], "exclude each other"),
       ([*good, "--mix=raw:1", "stray"], "stray"),
+      (["--input=", good[1], "--mix=raw:1"], "--input must not be empty"),
     ):
       with self.subTest(message):
         done = run("convert", *arguments)

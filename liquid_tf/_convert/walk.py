@@ -1,0 +1,118 @@
+"""Every file below a folder, one after another, in the order of their paths' bytes."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+
+from liquid_tf._convert.errors import ConvertError
+
+# What a link leads to that leads nowhere.
+_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def _is_folder(entry: os.DirEntry) -> bool:
+  try:
+    return entry.is_dir()
+  except OSError:
+    return False  # What it is instead, `stat` will say.
+
+
+def folders(folder: bytes) -> Iterator[tuple[bytes, bool]]:
+  """Yields the name of every visible entry of a folder, and whether it is a folder.
+
+  Raises:
+    ConvertError: the folder cannot be listed.
+  """
+  try:
+    with os.scandir(folder) as entries:
+      for entry in entries:
+        if not entry.name.startswith(b"."):
+          yield entry.name, _is_folder(entry)
+  except OSError as error:
+    name = os.fsdecode(folder)
+    raise ConvertError(f"cannot list {name}: {error.strerror}") from error
+
+
+class Walk:
+  """Lists the visible files below a folder; follows links, but not in circles.
+
+  Args:
+    root: the folder.
+    on_error: "raise" makes what cannot be looked at an error.
+    step: is called for each file.
+
+  Attributes:
+    skipped: (path, reason) of what is passed over.
+  """
+
+  def __init__(self, root: str, on_error: str, step: Callable[[], None]):
+    self.skipped: list[tuple[str, str]] = []
+    self._root = os.fsencode(root)
+    self._on_error = on_error
+    self._step = step
+
+  def files(self) -> Iterator[tuple[bytes, os.stat_result]]:
+    """Yields the path below the root of each file, and what the system says of it.
+
+    Raises:
+      ConvertError: something cannot be looked at, and that is an error.
+    """
+    yield from self._below(b"", os.stat(self._root), ())
+
+  def _below(
+    self, below: bytes, info: os.stat_result, parents: tuple[tuple[int, int], ...]
+  ) -> Iterator[tuple[bytes, os.stat_result]]:
+    place = info.st_dev, info.st_ino
+    if place in parents:
+      self._skip(below[:-1], "is a link to a folder above it")
+      return
+    for name in self._names(below):
+      path = below + name
+      if name.startswith(b"."):
+        self._skip(path.removesuffix(b"/"), "is hidden")
+        continue
+      found = self._stat(path)
+      if found is None:
+        continue
+      if stat.S_ISDIR(found.st_mode):
+        yield from self._below(path, found, (*parents, place))
+      elif stat.S_ISREG(found.st_mode):
+        self._step()
+        yield path, found
+      else:
+        self._skip(path, "is not a file")
+
+  def _names(self, below: bytes) -> list[bytes]:
+    """What is in a folder, in the order of whole paths: a folder's name ends in "/"."""
+    try:
+      with os.scandir(self._root + b"/" + below) as entries:
+        return sorted(
+          entry.name + b"/" if _is_folder(entry) else entry.name for entry in entries
+        )
+    except OSError as error:
+      self._fail(below[:-1], f"cannot be listed: {error.strerror}")
+      return []
+
+  def _stat(self, path: bytes) -> os.stat_result | None:
+    full = self._root + b"/" + path
+    try:
+      return os.stat(full)
+    except OSError as error:
+      nowhere = error.errno in _NOWHERE and os.path.islink(full)
+      reason = "is a link that leads nowhere" if nowhere else error.strerror
+      self._fail(
+        path.removesuffix(b"/"), reason if nowhere else f"cannot be read: {reason}"
+      )
+      return None
+
+  def _fail(self, path: bytes, reason: str) -> None:
+    if self._on_error == "raise":
+      raise ConvertError(
+        f"{os.fsdecode(self._root + b'/' + path)} {reason}; mend or remove it, or skip "
+        'what cannot be read with on_error="skip" (--on_error=skip)'
+      )
+    self._skip(path, reason)
+
+  def _skip(self, path: bytes, reason: str) -> None:
+    self.skipped.append((os.fsdecode(path), reason))
