@@ -42,6 +42,13 @@ class ReadmeTest(absltest.TestCase):
     self.assertIn("'samples': 288", done.stdout)
     self.assertIn("'samples': 192", done.stdout)
 
+  def test_what_has_not_run_on_a_gpu_is_not_claimed(self):
+    # Each place that speaks of decoding there says so.
+    lines = [line for line in self.text.splitlines() if "on a GPU" in line]
+    self.assertNotEmpty(lines)
+    for line in lines:
+      self.assertIn("not yet run on", line)
+
   def test_links_lead_to_files(self):
     links = re.findall(r"\]\(([^)#]+)\)", self.text)
     self.assertNotEmpty(links)
