@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import socket
 import subprocess
 import sys
@@ -54,6 +55,13 @@ class Server:
     if not line:
       raise AssertionError(f"{self._command} ended with {self.process.wait()}")
     assert json.loads(line)["port"] == self.port, line
+
+  def cpu_seconds(self) -> float:
+    """Processor time of the process so far, of all its threads."""
+    stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text()
+    # Behind the name, which may hold anything, come the fields from the third on.
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
   def kill(self) -> None:
     """Ends it at once, as a machine that fails does."""
