@@ -85,6 +85,7 @@ class ConvertFaultsTest(parameterized.TestCase, tf.test.TestCase):
     ended = faults.run(
       _fail_and_resume, source=self.source, root=self.root, cases=cases
     )
+    self.assertEqual(list(ended.value), list(cases))
     before = 0
     for name, found in ended.value.items():
       with self.subTest(name):

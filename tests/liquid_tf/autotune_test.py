@@ -30,7 +30,9 @@ class AutotuneTest(tf.test.TestCase):
     for _ in range(2):
       for _ in tuned:
         time.sleep(0.005)  # The autotuner looks every few milliseconds, then less.
-    return [epoch["decoding"] for epoch in liquid_tf.stats(dataset).epochs]
+    found = [epoch["decoding"] for epoch in liquid_tf.stats(dataset).epochs]
+    self.assertLen(found, 2)
+    return found
 
   def test_without_it_numbers_stay_as_they_begin(self):
     for decoding in self._decoding(autotune=False):

@@ -11,6 +11,7 @@ import struct
 import numpy as np
 import photos
 import tensorflow as tf
+from absl.testing import parameterized
 from PIL import Image
 
 from liquid_tf import codecs
@@ -75,7 +76,7 @@ def _with_color_key(contents: bytes, colors: np.ndarray) -> np.ndarray:
   return np.concatenate([colors, alpha.astype(colors.dtype)], -1)
 
 
-class ConformanceTest(tf.test.TestCase):
+class ConformanceTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
     if photos.shared_data("open", "conformance") is None:
@@ -156,23 +157,23 @@ class ConformanceTest(tf.test.TestCase):
   def test_bmp_equals_pillow(self):
     self._compare_with_pillow("open/conformance/bmp", b"BM", 30)
 
-  def test_damage_does_no_harm(self):
-    for folder in ("open/conformance/fuzz", "limited/conformance"):
-      if not (self.root / folder).is_dir():
-        continue
-      for path in self._files(folder):
-        contents = path.read_bytes()
-        try:
-          shape = codecs.peek_image(contents, max_pixels=1 << 24).shape
-          decoded = codecs.decode_image(contents, max_pixels=1 << 24)
-          self.assertAllEqual(decoded.shape, shape)
-        except (
-          tf.errors.DataLossError,
-          tf.errors.InvalidArgumentError,
-          tf.errors.ResourceExhaustedError,
-          tf.errors.UnimplementedError,
-        ) as error:
-          self.assertNotEmpty(error.message)
+  @parameterized.parameters("open/conformance/fuzz", "limited/conformance")
+  def test_damage_does_no_harm(self, folder):
+    if not (self.root / folder).is_dir():
+      self.skipTest(f"no {folder} on this machine")
+    for path in self._files(folder):
+      contents = path.read_bytes()
+      try:
+        shape = codecs.peek_image(contents, max_pixels=1 << 24).shape
+        decoded = codecs.decode_image(contents, max_pixels=1 << 24)
+        self.assertAllEqual(decoded.shape, shape)
+      except (
+        tf.errors.DataLossError,
+        tf.errors.InvalidArgumentError,
+        tf.errors.ResourceExhaustedError,
+        tf.errors.UnimplementedError,
+      ) as error:
+        self.assertNotEmpty(error.message)
 
 
 if __name__ == "__main__":

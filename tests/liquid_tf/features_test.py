@@ -168,7 +168,9 @@ class MaskTest(tf.test.TestCase):
     self.assertEqual((decodes, fewer), (36, 24))
 
   def test_ragged_masks(self):
-    for images, masks in liquid_tf.dataset(self.path, 5, ragged=True):
+    batches = list(liquid_tf.dataset(self.path, 5, ragged=True))
+    self.assertNotEmpty(batches)
+    for images, masks in batches:
       bright = np.mean(images.to_tensor().numpy(), -1, keepdims=True) > 100
       np.testing.assert_array_equal(
         masks.to_tensor().numpy(), bright.astype(np.uint8) * 7

@@ -93,9 +93,9 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(4):
       runs.ids(dataset)
     stats = liquid_tf.stats(dataset)
-    for batch in stats.batches:
-      if not batch["full"]:
-        continue
+    full = [batch for batch in stats.batches if batch["full"]]
+    self.assertLen(full, 4 * (100 // 8))
+    for batch in full:
       for name, count in stats.mixes[batch["epoch"]].items():
         least, most = 8 * count // 100, -(-8 * count // 100)
         self.assertBetween(batch["samples"][name], least, most)

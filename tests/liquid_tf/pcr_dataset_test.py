@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import unittest
 
 import runs
 import tensorflow as tf
@@ -116,6 +117,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
     for _ in range(4):
       runs.ids(dataset)
     stats = liquid_tf.stats(dataset)
+    self.assertLen(stats.epochs, 4)
     records = {"only": 15, "mixed": 11}[name]
     kept = int(0.4 * records)
     for epoch in stats.epochs:
@@ -137,17 +139,31 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
         for row in rows
       }
       stored = _dataset(path, fidelity=groups, features=["id", "bytes"], decode="none")
-      for batch in stored.unbatch():
-        self.assertEqual(batch["bytes"], wanted[int(batch["id"])])
-      for batch in _dataset(path, fidelity=groups).unbatch().take(20):
-        jpeg = wanted[int(batch["id"])]
-        image = _image_ops.decode_image(jpeg, format="jpeg")
-        self.assertAllEqual(batch["image"], image)
-        if shutil.which("djpeg"):
-          ppm = subprocess.run(
-            ["djpeg", "-ppm"], input=jpeg, capture_output=True, check=True
-          ).stdout
-          self.assertEqual(ppm[-image.numpy().size :], image.numpy().tobytes())
+      found = {int(one["id"]): one["bytes"].numpy() for one in stored.unbatch()}
+      self.assertEqual(found, wanted)
+      drawn = list(_dataset(path, fidelity=groups).unbatch().take(20))
+      self.assertLen(drawn, 20)
+      for one in drawn:
+        image = _image_ops.decode_image(wanted[int(one["id"])], format="jpeg")
+        self.assertAllEqual(one["image"], image)
+
+  @unittest.skipIf(shutil.which("djpeg") is None, "there is no djpeg here")
+  @parameterized.parameters(1, 3, 5, 10)
+  def test_pixels_are_those_of_djpeg(self, groups):
+    path, options = self.paths["only"], {"fidelity": groups, "shuffle": False}
+    stored = _dataset(path, **options, features=["id", "bytes"], decode="none")
+    compared = 0
+    for one, drawn in zip(
+      stored.unbatch().take(20), _dataset(path, **options).unbatch()
+    ):
+      self.assertEqual(one["id"], drawn["id"])
+      ppm = subprocess.run(
+        ["djpeg", "-ppm"], input=one["bytes"].numpy(), capture_output=True, check=True
+      ).stdout
+      image = drawn["image"].numpy()
+      self.assertEqual(ppm[-image.size :], image.tobytes())
+      compared += 1
+    self.assertEqual(compared, 20)
 
   def test_labels_and_a_source_by_itself(self):
     path = self.paths["only"]

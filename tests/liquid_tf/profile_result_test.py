@@ -227,6 +227,7 @@ class VerdictTest(parameterized.TestCase):
   def test_other_machines_are_beside_what_is_advised_for_this_one(self):
     for gain in (1.0, 0.5):
       data = fabricated(gain=gain).data
+      self.assertNotEmpty(data["what_if"])
       for row in data["what_if"]:
         self.assertAlmostEqual(row["gain"], row["predicted"] / data["predicted"])
 

@@ -34,6 +34,7 @@ class RecordIOSharedDataTest(parameterized.TestCase, tf.test.TestCase):
     self.folder = pathlib.Path(folder)
     expected = self.folder / "expected_by_mxnet_1.9.1.json"
     self.expected = json.loads(expected.read_text())
+    self.assertNotEmpty(self.expected)
 
   def test_every_record_is_as_mxnet_reads_it(self):
     for name, expected in self.expected.items():
@@ -57,7 +58,7 @@ class RecordIOSharedDataTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(_sha(reader.read(one["key"])), one["sha256"])
 
   def test_what_we_write_is_the_same_file(self):
-    copy = pathlib.Path(self.create_tempdir().full_path) / "copy.rec"
+    copy, indices = pathlib.Path(self.create_tempdir().full_path) / "copy.rec", 0
     for name, expected in self.expected.items():
       with recordio.Writer(copy) as writer:
         for one, data in zip(expected, recordio.Reader(self.folder / name)):
@@ -66,9 +67,13 @@ class RecordIOSharedDataTest(parameterized.TestCase, tf.test.TestCase):
       index = (self.folder / name).with_suffix(".idx")
       if index.exists():
         self.assertEqual(copy.with_suffix(".idx").read_bytes(), index.read_bytes())
+        indices += 1
+    self.assertGreater(indices, 0)
 
   def test_lists(self):
-    for path in self.folder.glob("*.lst"):
+    lists = list(self.folder.glob("*.lst"))
+    self.assertNotEmpty(lists)
+    for path in lists:
       entries = recordio.read_list(path)
       expected = self.expected[path.stem + ".rec"]
       self.assertEqual([one.index for one in entries], [one["key"] for one in expected])

@@ -48,7 +48,9 @@ TEST_P(L3DamageTest, EveryTruncationIsAnErrorWithItsOffset) {
 }
 
 TEST_P(L3DamageTest, EveryFlippedByteOfVersion2IsFound) {
-  if (GetParam().version == L3Version::kV1) GTEST_SKIP();
+  if (GetParam().version == L3Version::kV1) {
+    GTEST_SKIP() << "only version 2 has checksums and tables of widths";
+  }
   ImageInfo info;
   Bytes pixels;
   for (size_t i = 0; i < file_.size(); ++i) {
