@@ -43,6 +43,9 @@ _SIDE = flags.DEFINE_integer("side", 384, "of these images, in pixels")
 _BATCH_SIZE = flags.DEFINE_integer("batch_size", 16, "samples in a batch")
 _PAUSE = flags.DEFINE_float("pause", 0.05, "seconds that a batch takes the consumer")
 _KILL_EVERY = flags.DEFINE_float("kill_every", 60, "seconds, on average")
+_LEAK = flags.DEFINE_integer(
+  "leak", 0, "bytes that each batch leaves behind, to see that they are found"
+)
 _WORKER = flags.DEFINE_string("worker", None, "used by itself: budget of this process")
 _STATE = flags.DEFINE_string("state", None, "used by itself: folder of this process")
 
@@ -106,7 +109,7 @@ def _work(path: str, budget: str, state: pathlib.Path) -> None:
   data = dataset(budget, "auto")
   folder = str(state / "checkpoints")
   moments = random.Random(7)
-  iterator = iter(data)
+  iterator, leaked = iter(data), []
   latest = tf.train.latest_checkpoint(folder)
   if latest is not None:
     checkpoint(iterator).restore(latest).assert_consumed()
@@ -115,6 +118,7 @@ def _work(path: str, budget: str, state: pathlib.Path) -> None:
       for batch in iterator:
         digest = zlib.crc32(batch["image"].numpy(), zlib.crc32(batch["id"].numpy()))
         log.write(f"{int(epoch)}/{int(step)} {digest}\n")
+        leaked.append(b"x" * _LEAK.value)
         step.assign_add(1)
         if int(step) % _SAVE_EVERY == 0:
           save(iterator, folder)
@@ -167,6 +171,7 @@ class _Watched:
           f"--state={self.state}",
           f"--batch_size={_BATCH_SIZE.value}",
           f"--pause={_PAUSE.value}",
+          f"--leak={_LEAK.value}",
         ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stderr=stderr,
