@@ -122,4 +122,5 @@ def crc32c(data: bytes, crc: int = 0) -> int:
   """CRC-32C of `data`, extending `crc`."""
   from liquid_tf import _ops
 
-  return int(_ops.lib().liquid_crc32c(data, crc))
+  # Of a number of Python's TensorFlow would keep a tensor for ever.
+  return int(_ops.lib().liquid_crc32c(data, np.int64(crc)))

@@ -66,16 +66,15 @@ class FolderSource(Source):
       root = os.fsencode(self._masks) + b"/"
       masks = [root + self.files.mask(position) for position in positions]
     labels = self.labels[np.asarray(positions, np.int64)].astype(np.float32)
-    classes = 0 if self.classes is None else 1
-    return paths, masks, np.tile(labels[:, np.newaxis], classes)
+    return np.array(paths, object), np.array(masks, object), labels
 
   def load(
-    self, path: tf.Tensor, mask: tf.Tensor, labels: tf.Tensor
+    self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor
   ) -> dict[str, tf.Tensor]:
     image, crc, error = _ops.lib().liquid_read_file(path=path)
     result = {
       "image": image,
-      "labels": labels,
+      "labels": tf.zeros([0]) if self.classes is None else label[tf.newaxis],
       "example": tf.constant(b""),
       "crc32c": crc,
       "error": error,

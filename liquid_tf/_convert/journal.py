@@ -7,6 +7,7 @@ one file a step, which the converting process takes over.
 """
 
 import io
+import itertools
 import json
 import os
 import sqlite3
@@ -112,7 +113,7 @@ class Journal:
 
   def resume(
     self, arguments: dict[str, Any], source: Source
-  ) -> tuple[np.ndarray, dict[int, str], list[int]]:
+  ) -> tuple[np.ndarray, dict[int, str], np.ndarray]:
     """Reads the journal of a conversion with these arguments and this source.
 
     Returns:
@@ -140,7 +141,7 @@ class Journal:
       if error:
         errors[position] = error
     again = scan["done"] & touched[source.file_of]
-    return scan, errors, np.flatnonzero(again).tolist()
+    return scan, errors, np.flatnonzero(again)
 
   def _take_parts(self) -> None:
     """Journals what helpers of an interrupted run had done."""
@@ -160,26 +161,28 @@ class Journal:
     Raises:
       ConvertError: one was added, removed or changed.
     """
-    known = {}
-    for row in self._db.execute("SELECT * FROM files"):
-      known[os.fsdecode(row[1])] = row
-    paths = {file.path for file in source.files}
-    added = [file.path for file in source.files if file.path not in known]
-    removed = sorted(path for path in known if path not in paths)
-    changed = []
     touched = np.zeros(len(source.files), bool)
-    for number, file in enumerate(source.files):
-      row = known.get(file.path)
-      if row is None:
-        continue
-      _, _, size, mtime, mask, mask_size, mask_mtime = row
+    changed = []
+    known = self._db.execute("SELECT * FROM files ORDER BY number")
+    for row, file in itertools.zip_longest(known, source.files):
+      if row is None or file is None or os.fsdecode(row[1]) != file.path:
+        raise changed_source(self._directory, self._other_files(source))
+      number, _, size, mtime, mask, mask_size, mask_mtime = row
       if (size, os.fsdecode(mask), mask_size) != (file.size, file.mask, file.mask_size):
         changed.append(file.path)
       touched[number] = (mtime, mask_mtime) != (file.mtime_ns, file.mask_mtime_ns)
-    for what, which in (("added", added), ("removed", removed), ("changed", changed)):
-      if which:
-        raise changed_source(self._directory, f"{what}: {_named(which)}")
+    if changed:
+      raise changed_source(self._directory, f"changed: {_named(changed)}")
     return touched
+
+  def _other_files(self, source: Source) -> str:
+    """Which files the source has now, and had not, or the other way round."""
+    before = {os.fsdecode(row[0]) for row in self._db.execute("SELECT path FROM files")}
+    now = {file.path for file in source.files}
+    for what, which in (("added", now - before), ("removed", before - now)):
+      if which:
+        return f"{what}: {_named(sorted(which, key=os.fsencode))}"
+    return "its files are in another order"
 
   def add_scanned(
     self,

@@ -11,6 +11,9 @@ from liquid_tf._convert import masks
 from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.source import Source
 
+# Samples whose paths, or places, go into a pipeline at a time.
+_CHUNK = 1024
+
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
@@ -73,8 +76,32 @@ def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
 def _samples(
   source: Source, positions: Sequence[int], targets: Sequence[str] | None, *more
 ) -> tf.data.Dataset:
-  """Elements are what `source.load` needs, a tuple, and of `more` one each."""
-  return tf.data.Dataset.from_tensor_slices((source.columns(positions, targets), *more))
+  """Elements are what `source.load` needs, a tuple, and of `more` one each.
+
+  Python is asked for a chunk of them at a time, so that few are in memory.
+  """
+
+  def chunk(begin: int, count: int = _CHUNK) -> tuple:
+    part = slice(begin, begin + count)
+    given = None if targets is None else targets[part]
+    return source.columns(positions[part], given), *(one[part] for one in more)
+
+  # What the columns are is seen by those of one sample.
+  like = tf.data.Dataset.from_tensor_slices(chunk(0, 1)).element_spec
+  flat = tf.nest.flatten(like)
+
+  def arrays(begin: np.ndarray) -> list[np.ndarray]:
+    return tf.nest.flatten(chunk(int(begin)))
+
+  def tensors(begin: tf.Tensor) -> tuple:
+    found = tf.numpy_function(arrays, [begin], [spec.dtype for spec in flat])
+    for tensor, spec in zip(found, flat):
+      tensor.set_shape([None, *spec.shape])
+    return tf.nest.pack_sequence_as(like, found)
+
+  chunks = tf.data.Dataset.range(0, len(positions), _CHUNK)
+  tensors = tf.autograph.experimental.do_not_convert(tensors)
+  return chunks.map(tensors).prefetch(1).unbatch()
 
 
 def scan(
@@ -228,7 +255,7 @@ def encode(
     result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
     return result
 
-  data = _samples(source, positions, targets, list(targets), ids)
+  data = _samples(source, positions, targets, np.array(targets, object), ids)
   return _parallel(data, encode_one, workers)
 
 

@@ -62,7 +62,7 @@ def scan_samples(
   """
   data = pipelines.scan(source, positions, channels, workers)
   for position, element in zip(positions, data.as_numpy_iterator()):
-    yield position, *_row(element, source.has_masks)
+    yield int(position), *_row(element, source.has_masks)
 
 
 def scan_source(
@@ -90,9 +90,9 @@ def scan_source(
   Raises:
     ConvertError: a touched sample has changed.
   """
-  positions = [*np.flatnonzero(~scan["done"]).tolist(), *touched]
+  positions = np.append(np.flatnonzero(~scan["done"]), touched).astype(np.int64)
   progress.start("scan", len(scan), len(scan) - len(positions))
-  if not positions:
+  if not len(positions):
     return
   batch: list[int] = []
   last = time.monotonic()

@@ -131,7 +131,8 @@ class Source:
         that has it in several; None for whichever is best.
 
     Returns:
-      Arrays or lists, as long as `positions`.
+      Arrays, as long as `positions`; of strings, of objects. One sample's part of an
+      array must not be empty, which `Dataset.unbatch` of TensorFlow 2.16 dies of.
     """
     raise NotImplementedError
 

@@ -7,9 +7,10 @@ import stat
 import tracemalloc
 from unittest import mock
 
+import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf._convert import folders
+from liquid_tf._convert import folders, pipelines, source
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.mask_names import MaskNames
 
@@ -184,7 +185,7 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(listed.classes, ["a", "\udcff"])
     self.assertEqual(listed.path(1), "\udcff/\udcfe.png")
     paths, _, _ = listed.columns([1], None)
-    self.assertEqual(paths, [root + b"/\xff/\xfe.png"])
+    self.assertEqual(list(paths), [root + b"/\xff/\xfe.png"])
 
   def test_files_come_in_the_order_of_their_whole_paths(self):
     paths = ["c/a/1.png", "c/a.png", "c/a-b/2.png", "c/ab.png", "c/a0/3.png"]
@@ -203,6 +204,24 @@ class SourceTest(parameterized.TestCase):
     held, peak = tracemalloc.get_traced_memory()
     self.assertLess(held / len(listed), 100)
     self.assertLess(peak / len(listed), 250)
+
+  def test_pipelines_ask_for_few_samples_at_a_time(self):
+    asked = []
+
+    class Counting(source.Source):
+      def columns(self, positions, targets):
+        asked.append(len(positions))
+        return np.asarray(positions), np.array([b"x\0"] * len(positions), object)
+
+    count = 5000
+    zeros = np.zeros(count, np.int64)
+    samples = Counting("/", "images", [], zeros, zeros, zeros)
+    data = pipelines._samples(samples, np.arange(count), None, np.arange(count) * 2)
+    found = list(data.as_numpy_iterator())
+    self.assertEqual([int(one[0][0]) for one in found], list(range(count)))
+    self.assertEqual([int(one[1]) for one in found], list(range(0, 2 * count, 2)))
+    self.assertEqual(found[0][0][1], b"x\0")
+    self.assertLessEqual(max(asked), 1024)
 
   def test_links_are_followed_but_not_in_circles(self):
     root = self._make("s", "a/1.png")
