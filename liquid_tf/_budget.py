@@ -1,6 +1,7 @@
 """How much memory a pipeline may use, and what of it is cache."""
 
 import dataclasses
+import math
 import re
 
 from liquid_tf import _free_memory
@@ -77,8 +78,18 @@ _DECODED_BATCHES = 16
 _DECODED_PART = 8
 
 
-def decoded_batches(memory: int, batch_bytes: float) -> int:
-  """Most batches of so many bytes that may be decoded ahead; at least one."""
+def decoded_batches(memory: int, batch_bytes: float, samples: int) -> int:
+  """Most batches of so many bytes, and samples, that may be decoded ahead.
+
+  Raises:
+    ValueError: there is no memory for one.
+  """
+  if memory < batch_bytes:
+    raise ValueError(
+      f"memory ({memory} bytes) must be at least {math.ceil(batch_bytes)} bytes, what "
+      f"a batch of {samples} takes with its stored records: give more, or make batches "
+      "of fewer or smaller images"
+    )
   fitting = int(memory // _DECODED_PART // max(1, batch_bytes))
   return max(1, min(_DECODED_BATCHES, fitting))
 

@@ -339,7 +339,7 @@ def decode_and_batch(
     round_batch=round_batch,
     max_pixels=max_pixels,
     lookahead=lookahead,
-    most_lookahead=_budget.decoded_batches(memory, batch_bytes),
+    most_lookahead=_budget.decoded_batches(memory, batch_bytes, batch_size),
     parallelism=parallelism,
   )
   as_dict = features is not None

@@ -88,8 +88,9 @@ def dataset(
     split: name of a split; by default "train", or the first one.
     shuffle: False gives the stored order, the same in every epoch.
     seed: of the order, of random windows and of what is mirrored, any 64-bit number.
-    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three
-      quarters of what the machine or its cgroup has free.
+    memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
+      with its stored records; or "auto" for three quarters of what the machine or its
+      cgroup has free.
     cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
       0, or "auto" for what fits. What does not fit into `memory` is read again.
     cache_as: what of a sample lasts between epochs. "encoded" are the stored bytes.

@@ -1,6 +1,7 @@
 """How a memory budget is read and divided, and that a run stays inside it."""
 
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -164,13 +165,13 @@ class DivisionTest(tf.test.TestCase):
     self.assertEqual(_budget.decoded_bytes(0, 1000), 1000)
     self.assertEqual(_budget.decoded_bytes(80_000, 1000), 10_000)
     self.assertEqual(_budget.decoded_bytes(1 << 30, 1000), 16_000)
-    for memory in (0, 80_000, 1 << 30):
+    for memory in (1000, 80_000, 1 << 30):
       for bytes_ in (100, 1000):
-        spent = bytes_ * _budget.decoded_batches(memory, bytes_)
+        spent = bytes_ * _budget.decoded_batches(memory, bytes_, 8)
         self.assertLessEqual(spent, _budget.decoded_bytes(memory, 1000))
 
 
-class RunTest(tf.test.TestCase):
+class RunTest(parameterized.TestCase, tf.test.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -188,7 +189,7 @@ class RunTest(tf.test.TestCase):
     wanted = [runs.digests(ample) for _ in range(3)]
     whole = liquid_tf.stats(ample).epochs
     self.assertEqual(sum(whole[1]["memory_hits"].values()), 60)
-    for memory in (0, 300_000, 800_000):
+    for memory in (200_000, 300_000, 800_000):
       tight = self._dataset(memory=memory)
       self.assertEqual([runs.digests(tight) for _ in range(3)], wanted)
       stats = liquid_tf.stats(tight)
@@ -198,6 +199,32 @@ class RunTest(tf.test.TestCase):
       self.assertGreater(epochs[1]["disk_bytes"], whole[1]["disk_bytes"])
     # Some of it is still worth having.
     self.assertGreater(sum(epochs[1]["memory_hits"].values()), 0)
+
+  def test_memory_for_less_than_a_batch_is_refused(self):
+    # Of raw images as large as their pixels, beside which each record has some bytes.
+    pixels = 64 * 64 * 3
+    for memory in (0, pixels - 1, 8 * pixels):
+      with self.assertRaisesRegex(
+        ValueError, rf"memory \({memory} bytes\) must be at least 1\d{{5}} bytes"
+      ) as caught:
+        self._dataset(memory=memory)
+    least = int(re.search(r"at least (\d+) bytes", str(caught.exception)).group(1))
+    self.assertBetween(least, 16 * pixels, 16 * pixels + 8 * 200)
+    self.assertLen(runs.ids(self._dataset(memory=least)), 13)
+    with self.assertRaisesRegex(ValueError, f"at least {least} bytes"):
+      self._dataset(memory=least - 1)
+
+  @parameterized.parameters(
+    ({"batch_size": None}, 32 * 2 * 64 * 64 * 3),
+    ({"crop": (16, 16)}, 8 * (64 * 64 * 3 + 16 * 16 * 3)),
+    ({"decode": "none"}, 8 * 64 * 64 * 3),
+    ({"ragged": True}, 8 * 2 * 64 * 64 * 3),
+  )
+  def test_what_a_batch_takes(self, options, least):
+    with self.assertRaisesRegex(ValueError, "memory .0 bytes. must be") as caught:
+      liquid_tf.dataset(self.path, **{"batch_size": 8, "memory": 0, **options})
+    told = int(re.search(r"at least (\d+) bytes", str(caught.exception)).group(1))
+    self.assertBetween(told, least, least + 32 * 200)
 
   def test_the_budget_is_told(self):
     dataset = self._dataset(memory="123MiB")

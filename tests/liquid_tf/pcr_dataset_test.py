@@ -98,7 +98,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_order_depends_on_the_epoch_alone(self):
     orders = self._ids("mixed", 4)
-    self.assertEqual(self._ids("mixed", 4, memory="40KB", threads=1), orders)
+    self.assertEqual(self._ids("mixed", 4, memory="80KB", threads=1), orders)
     self.assertEqual(self._ids("mixed", 4, fidelity=1), orders)
     self.assertEqual(self._ids("mixed", epoch=3)[0], orders[3])
     self.assertEqual(

@@ -7,7 +7,7 @@ checkpoints, and opens iterators that it drops. In the first half of the time it
 killed now and then, at least once, and goes on from its checkpoint; the second half is
 one process, whose memory must not grow. Each second its VmRSS is compared with
 
-  what it had after its first batch at a budget of 0 + the budget
+  what it had after its first batch at a budget of one batch + the budget
     + a batch for each one decoded ahead
 
 and whatever batch comes twice, after a kill, must be the same. One JSON object goes to
@@ -97,9 +97,10 @@ def _work(path: str, budget: str, state: pathlib.Path) -> None:
   def save(iterator, folder: str) -> None:
     tf.train.CheckpointManager(checkpoint(iterator), folder, max_to_keep=1).save()
 
-  # What any process needs: a batch and a checkpoint, with no memory to use.
+  # What any process needs: a batch, decoded and as it is stored, and a checkpoint.
+  least = 2 * _BATCH_SIZE.value * (3 * _SIDE.value**2 + 1024)
   with tempfile.TemporaryDirectory() as scratch:
-    iterator = iter(dataset(0, 0))
+    iterator = iter(dataset(least, 0))
     batch = next(iterator)
     save(iterator, scratch)
     base = {"rss": _rss(), "batch": sum(v.numpy().nbytes for v in batch.values())}
@@ -147,7 +148,7 @@ class _Watched:
     process: the one that is running.
     kills: so far.
     excess: largest VmRSS of any of the processes less what it may have, in bytes.
-    bases: VmRSS of each process after its first batch at a budget of 0.
+    bases: VmRSS of each process after its first batch at a budget of one.
     trace: (seconds, VmRSS) of the process that is running.
   """
 
