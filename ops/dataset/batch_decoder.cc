@@ -88,6 +88,7 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
   batch->epoch = block->epoch;
   batch->first_draw = block->first_draw;
   batch->last = block->last;
+  batch->part = block->part;
   batch->run = block->run;
   batch->cost = block->cost;
   batch->turns = block->turns;

@@ -59,6 +59,7 @@ struct PendingBatch {
   int64_t epoch = 0;
   uint64_t first_draw = 0;
   bool last = false;
+  bool part = false;  // see RecordBlock
   bool full = false;
   std::shared_ptr<EpochRun> run;
   std::shared_ptr<const BatchCost> cost;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "ops/dataset/batch_assembler.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/platform/errors.h"
@@ -111,8 +112,10 @@ absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
     if (IsUsable(batch->slots[i])) continue;
     if (spare_ == nullptr) {
       return absl::DataLossError(
-          "no sample of this shard can be used to fill a batch whose every "
-          "record is bad: mend the dataset, or use shard_policy=\"uneven\"");
+          absl::StrCat("no sample of this shard can be used to fill a batch "
+                       "whose every record is bad: mend the dataset, or use "
+                       "shard_policy=\"uneven\"; the first was ",
+                       first_reason_));
     }
     FillGap(batch, i, spare_.get(), 0);
     spare_->slots[0].taken = false;
@@ -160,6 +163,7 @@ void BatchRepair::MarkBorrowed(PendingBatch* batch) {
 void BatchRepair::NoteSkipped(const PendingBatch& batch, const Slot& slot) {
   const uint64_t sample = slot.item->record->row.sample;
   skipped_.push_back(static_cast<int64_t>(sample));
+  if (first_reason_.empty()) first_reason_ = slot.status.message();
   if (batch.run != nullptr) {
     batch.run->Skipped({slot.item->format, sample, slot.status.message()});
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -46,6 +47,9 @@ class BatchRepair {
   void SetBorrowed(const std::vector<int64_t>& draws);
   std::vector<int64_t>& skipped() { return skipped_; }
 
+  // Why the first sample was skipped; empty before.
+  const std::string& first_reason() const { return first_reason_; }
+
  private:
   absl::Status RepairSlots(PendingBatch* batch);
   absl::Status FillFromLater(PendingBatch* batch, size_t gap);
@@ -60,6 +64,7 @@ class BatchRepair {
   std::unique_ptr<PendingBatch> spare_;
   absl::flat_hash_set<int64_t> borrowed_;
   std::vector<int64_t> skipped_;
+  std::string first_reason_;
 };
 
 }  // namespace liquid

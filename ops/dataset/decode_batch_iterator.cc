@@ -111,11 +111,14 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     seconds_.wait += MonotonicSeconds() - asked;
     if (first == nullptr) {
       const absl::Status ended = queue_.input_status();
-      *end_of_sequence = ended.ok();
-      return ended;
+      TF_RETURN_IF_ERROR(ended);
+      if (std::exchange(nothing_delivered_, false)) return Empty();
+      *end_of_sequence = true;
+      return absl::OkStatus();
     }
     const std::shared_ptr<PendingBatch> batch = queue_.Pop();
     RecordBuffered(-batch->pixel_bytes, -1);
+    if (batch->first_draw == 0 && !batch->part) nothing_delivered_ = true;
     batch->full = batch->slots.size() ==
                   static_cast<size_t>(dataset()->inputs().batch_size);
     TF_RETURN_IF_ERROR(repair_.Repair(batch.get()));
@@ -124,9 +127,17 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     if (!empty) TF_RETURN_IF_ERROR(Deliver(batch.get(), out_tensors));
     // A batch that failed was not delivered: a checkpoint stands before it.
     MergeInput(ctx, batch->checkpoint.get());
+    if (!empty) nothing_delivered_ = false;
     Report(*batch, report);
     if (!empty) return absl::OkStatus();
   }
+}
+
+absl::Status DecodeBatchIterator::Empty() {
+  return absl::DataLossError(absl::StrCat(
+      "none of the ", repair_.skipped().size(),
+      " samples of the epoch can be used: mend the dataset; the first was ",
+      repair_.first_reason()));
 }
 
 absl::Status DecodeBatchIterator::Deliver(PendingBatch* batch,
@@ -283,7 +294,8 @@ void DecodeBatchIterator::Report(const PendingBatch& batch,
     report.seconds = std::exchange(seconds_, BatchSeconds());
     batch.run->Delivered(report);
   }
-  if (repair_.IsLast(batch)) batch.run->Complete();
+  // An epoch of which nothing was delivered is an error, and may be run again.
+  if (!nothing_delivered_ && repair_.IsLast(batch)) batch.run->Complete();
 }
 
 absl::Status DecodeBatchIterator::ReadVector(tfd::IteratorStateReader* reader,

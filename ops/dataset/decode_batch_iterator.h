@@ -69,6 +69,8 @@ class DecodeBatchIterator
                     std::vector<tensorflow::Tensor>* element,
                     bool* end_of_sequence);
   void Decode(const uint32_t* slots, size_t count, PendingBatch* batch);
+  // The error of an epoch that has ended without a batch.
+  absl::Status Empty() TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What GetNext gives of a batch, which is filled up where that was asked for.
   absl::Status Deliver(PendingBatch* batch,
                        std::vector<tensorflow::Tensor>* out_tensors);
@@ -91,6 +93,8 @@ class DecodeBatchIterator
 
   std::mutex mu_;
   BatchRepair repair_ TF_GUARDED_BY(mu_);
+  // The epoch began in this iterator, and all of it until now was bad.
+  bool nothing_delivered_ TF_GUARDED_BY(mu_) = false;
   std::unique_ptr<tensorflow::data::MemoryCheckpoint> delivered_
       TF_GUARDED_BY(mu_);
   std::unique_ptr<tensorflow::Thread> thread_ TF_GUARDED_BY(mu_);

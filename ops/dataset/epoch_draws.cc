@@ -110,6 +110,7 @@ absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
     block->items.push_back(std::move(item));
   }
   block->last = AtEnd();
+  block->part = options_.end < plan_->size();
   if (block->last) Finish();
   return absl::OkStatus();
 }

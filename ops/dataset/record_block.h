@@ -37,6 +37,7 @@ struct RecordBlock {
   int64_t epoch = 0;
   uint64_t first_draw = 0;  // position of items[0] in the epoch
   bool last = false;        // the epoch's last block
+  bool part = false;  // of a part of the epoch, beside which others are run
   std::vector<Item> items;
   // Of each format whose records hold many samples: those that count for this
   // block. Empty in a block without a run.

@@ -131,14 +131,78 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
       self.assertCountEqual(runs.flat(runs.ids(dataset)), set(range(100)) - set(raw))
     self.assertEqual(liquid_tf.stats(dataset).next_epoch, 2)
 
-  def test_every_record(self):
+  def _first_of(self, **options) -> str:
+    """A pattern of where the first sample of epoch 0 lies."""
+    sound = runs.ids(liquid_tf.dataset(self.sound, _BATCH, **_OPTIONS | options))
+    return damaged.where(self.path, sound[0][0])
+
+  @parameterized.parameters(
+    {}, {"batch_size": None}, {"shuffle": False}, {"shard": (1, 2)},
+    {"shard": (1, 2), "shard_policy": "uneven"}, {"drop_remainder": True},
+  )  # fmt: skip
+  def test_every_record(self, **options):
+    for sample in range(100):
+      damaged.flip(self.path, sample)
+    dataset = liquid_tf.dataset(
+      self.path, **{**_OPTIONS, "batch_size": _BATCH, **options}
+    )
+    options.pop("batch_size", None)
+    where = self._first_of(**options)
+    for _ in range(2):
+      with self.assertRaisesRegex(tf.errors.DataLossError, f"{where}.*CRC-32C"):
+        runs.ids(dataset)
+    self.assertEqual(liquid_tf.stats(dataset).next_epoch, 0)
+
+  def test_of_every_record_it_is_told_once(self):
     for sample in range(100):
       damaged.flip(self.path, sample)
     dataset = self._dataset()
-    for _ in range(2):
-      self.assertEqual(runs.ids(dataset), [])
-    self.assertEqual(liquid_tf.stats(dataset).next_epoch, 2)
-    self.assertEqual(liquid_tf.stats(dataset).summary()["skipped"]["count"], 200)
+    iterator = iter(dataset)
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError,
+      f"none of the 100 samples of the epoch can be used.*{self._first_of()}",
+    ):
+      next(iterator)
+    # As for tf.data's ignore_errors.
+    self.assertIsNone(next(iterator, None))
+
+  def test_every_record_of_a_source_by_itself(self):
+    samples = damaged.samples(self.path, "raw")
+    for sample in samples:
+      damaged.flip(self.path, sample)
+    blocks = liquid_tf.format_dataset(self.path, "raw")
+    dataset = liquid_tf.decode_and_batch(blocks, on_error="skip")
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError, damaged.where(self.path, samples[0])
+    ):
+      list(dataset)
+
+  def test_an_epoch_of_which_the_rest_is_bad(self):
+    order = runs.ids(self._dataset(self.sound))
+    for sample in range(100):
+      if sample not in order[0]:
+        damaged.flip(self.path, sample)
+    dataset = self._dataset()
+    iterator = iter(dataset)
+    self.assertCountEqual(next(iterator)["id"].numpy().tolist(), order[0])
+    checkpoint = tf.train.Checkpoint(iterator=iterator)
+    prefix = checkpoint.write(self.create_tempdir().full_path + "/x")
+    self.assertIsNone(next(iterator, None))
+    self.assertEqual(liquid_tf.stats(dataset).next_epoch, 1)
+    # So it is where others have delivered what came before.
+    iterator = iter(self._dataset())
+    tf.train.Checkpoint(iterator=iterator).restore(prefix)
+    self.assertEqual(runs.ids(iterator), [])
+    self.assertEqual(runs.ids(self._dataset(initial_step=1)), [])
+
+  def test_a_part_of_an_epoch_of_which_others_are_sound(self):
+    order = runs.ids(self._dataset(self.sound, cache=0))
+    for sample in order[0] + order[1]:
+      damaged.flip(self.path, sample)
+    part = self._dataset(cache=0, epoch=0, steps=(0, 2))
+    self.assertEqual(runs.ids(part), [])
+    rest = self._dataset(cache=0, epoch=0, steps=(2, 99))
+    self.assertCountEqual(runs.flat(runs.ids(rest)), runs.flat(order[2:]))
 
   @parameterized.parameters((1, 0, 0), (3, 1, 0), (20, 0, 5))
   def test_shards_have_equal_numbers_of_batches(self, png, raw, webp):
