@@ -9,6 +9,7 @@ from liquid_tf import codecs, fidelity, gpu, pcr, recordio
 from liquid_tf._decode import decode_and_batch
 from liquid_tf._image_options import RandomResizedCrop
 from liquid_tf._interleave import interleave
+from liquid_tf._limits import Limits
 from liquid_tf._snapshot import Snapshot
 from liquid_tf._sources import format_dataset
 from liquid_tf._version import __version__
@@ -29,6 +30,7 @@ __all__ = [
   "ConvertReport",
   "ExportReport",
   "FidelityScheduler",
+  "Limits",
   "ManifestError",
   "Profile",
   "RandomResizedCrop",

@@ -6,16 +6,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _gpu_tf, _ops, _sources
+from liquid_tf import _budget, _gpu_tf, _limits, _ops, _sources
 from liquid_tf._image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._interleave import (
   InterleaveDataset,
   mean_pixel_bytes,
   mean_stored_bytes,
 )
+from liquid_tf._limits import Limits
 from liquid_tf.manifest import Manifest
-
-DEFAULT_MAX_PIXELS = 1 << 28
 
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
@@ -85,13 +84,17 @@ def _label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
 
 def _example_features(
   manifest: Manifest, names: Sequence[str]
-) -> dict[str, tf.io.RaggedFeature]:
+) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
   """How to parse those features that the records' examples hold."""
-  return {
+  result = {
     name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
     for name in names
     if name not in (*_PLAIN, "image", "label", "mask")
   }
+  if "orientation" in result:
+    # An example has none where it is the usual one.
+    result["orientation"] = tf.io.FixedLenFeature([], tf.int64, 1)
+  return result
 
 
 class DecodeBatchDataset(tf.data.Dataset):
@@ -112,7 +115,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     skip_errors: bool,
     repeat_to_fill: bool,
     round_batch: bool,
-    max_pixels: int,
+    limits: Limits,
     lookahead: int,
     most_lookahead: int,
     parallelism: int,
@@ -131,7 +134,7 @@ class DecodeBatchDataset(tf.data.Dataset):
         resize_height=resize_height,
         resize_width=resize_width,
         seed=seed,
-        max_pixels=max_pixels,
+        **limits.attributes(),
         lookahead=lookahead,
         most_lookahead=most_lookahead,
         parallelism=parallelism,
@@ -197,7 +200,7 @@ def decode_and_batch(
   ragged: bool = False,
   decode: str = "cpu",
   on_error: str = "raise",
-  max_pixels: int = DEFAULT_MAX_PIXELS,
+  limits: Limits = Limits(),
   lookahead: int = tf.data.AUTOTUNE,
   parallelism: int = tf.data.AUTOTUNE,
 ) -> tf.data.Dataset:
@@ -211,7 +214,8 @@ def decode_and_batch(
       [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the
       sample's number; "format" string [n]; "window" int32 [n, 4], (y, x, height, width)
       of what was decoded; "mirrored" bool [n], whether it was mirrored then; "bytes"
-      string [n], the image as stored; "example" string [n], a serialized
+      string [n], the image as stored; "orientation" int64 [n], where the source's EXIF
+      states one other than 1: pixels are not turned; "example" string [n], a serialized
       tf.train.Example of the other features; each of these by its own name, a
       tf.RaggedTensor [n, None].
     crop: (height, width) of a window that is decoded instead of the whole image, at
@@ -236,7 +240,7 @@ def decode_and_batch(
       of the image.
     on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
       that it is stored in, gives its place to the next draw of its format; see `stats`.
-    max_pixels: largest image that is decoded, in pixels.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of the memory.
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
@@ -256,6 +260,7 @@ def decode_and_batch(
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]
   manifest = source.manifest
+  _limits.check(limits)
   if decode not in ("cpu", "gpu", "none"):
     raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
@@ -337,7 +342,7 @@ def decode_and_batch(
     skip_errors=skip,
     repeat_to_fill=skip and mixed is not None and mixed.fill_short_batches,
     round_batch=round_batch,
-    max_pixels=max_pixels,
+    limits=limits,
     lookahead=lookahead,
     most_lookahead=_budget.decoded_batches(memory, batch_bytes, batch_size),
     parallelism=parallelism,
@@ -346,7 +351,14 @@ def decode_and_batch(
   if on_gpu:
     shape = [samples, height, width, known["image"].channels]
     return _gpu_tf.decoded(
-      dataset, stored, wanted, as_dict, images, known["image"].dtype, shape, max_pixels
+      dataset,
+      stored,
+      wanted,
+      as_dict,
+      images,
+      known["image"].dtype,
+      shape,
+      limits.pixels,
     )
   shape = _Shaper(stored, wanted, pixels, parsed, flat, images, as_dict)
   shaped = dataset.map(shape)

@@ -1,13 +1,14 @@
 """A Keras layer that decodes L3 on TensorFlow's GPU."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from liquid_tf import _gpu_tf
-from liquid_tf._image_ops import MAX_PIXELS
 from liquid_tf._image_options import ImageOptions
+from liquid_tf._limits import Limits
 
 
 class Decode(tf.keras.layers.Layer):
@@ -34,7 +35,7 @@ class Decode(tf.keras.layers.Layer):
     layout: "NHWC" or "NCHW".
     shape: (height, width, channels) of the images, None for those that differ between
       batches, where a model has to know it.
-    max_pixels: the largest height * width of a whole image that is decoded.
+    limits: the largest whole image that is decoded; or what `get_config` has of it.
     **options: of `tf.keras.layers.Layer`, such as `name`.
 
   Raises:
@@ -52,7 +53,7 @@ class Decode(tf.keras.layers.Layer):
     image_dtype: Any = None,
     layout: str = "NHWC",
     shape: Sequence[int | None] = (None, None, None),
-    max_pixels: int = MAX_PIXELS,
+    limits: Limits | Mapping[str, int] = Limits(),
     **options: Any,
   ):
     super().__init__(**{"trainable": False, "autocast": False, **options})
@@ -72,7 +73,7 @@ class Decode(tf.keras.layers.Layer):
     self._mean, self._std = checked.mean, checked.std
     self._planar = layout == "NCHW"
     self._shape = tuple(shape)
-    self._max_pixels = max_pixels
+    self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits
 
   def call(self, inputs: tf.Tensor | Mapping[str, tf.Tensor]) -> tf.Tensor:
     """Decodes a batch.
@@ -100,7 +101,7 @@ class Decode(tf.keras.layers.Layer):
       mean=self._mean,
       std=self._std,
       planar=self._planar,
-      max_pixels=self._max_pixels,
+      max_pixels=self._limits.pixels,
     )
     height, width, channels = self._shape
     placed = [channels, height, width] if self._planar else [height, width, channels]
@@ -117,5 +118,5 @@ class Decode(tf.keras.layers.Layer):
       "image_dtype": self._image_dtype.name,
       "layout": "NCHW" if self._planar else "NHWC",
       "shape": self._shape,
-      "max_pixels": self._max_pixels,
+      "limits": dataclasses.asdict(self._limits),
     }

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from liquid_tf import _ops
-
-MAX_PIXELS = 1 << 28
+from liquid_tf._limits import Limits
 
 _WHOLE = (0, 0, 0, 0)
 
@@ -35,7 +34,7 @@ def decode_image(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
   format: str = "",  # noqa: A002
 ) -> tf.Tensor:
   """Decodes an image of any format, or a window of it.
@@ -49,7 +48,7 @@ def decode_image(
       of images of 16 bits uint8 keeps the upper 8, as `tf.io.decode_png` does.
     window: (y, x, height, width) in pixels, the part to decode; None for all. What
       lies outside is decoded only as far as the format needs it.
-    max_pixels: the largest height * width of a whole image that is decoded.
+    limits: the largest whole image, and most scans of a JPEG, that are decoded.
     format: "raw", "png", "jpeg", "webp", "bmp" or "l3"; "" goes by the first bytes.
 
   Returns:
@@ -59,7 +58,7 @@ def decode_image(
     tf.errors.DataLossError: the bytes are damaged, cut off or lie about their size.
     tf.errors.InvalidArgumentError: no image of a known format, a window that is not
       inside it, or channels that cannot be had without loss.
-    tf.errors.ResourceExhaustedError: more than `max_pixels` pixels.
+    tf.errors.ResourceExhaustedError: an image over one of `limits`.
     tf.errors.UnimplementedError: a valid file of an unsupported kind.
   """
   return _ops.lib().liquid_decode_image(
@@ -68,7 +67,7 @@ def decode_image(
     format=format,
     channels=channels,
     dtype=dtype,
-    max_pixels=max_pixels,
+    **limits.attributes(),
   )
 
 
@@ -78,7 +77,7 @@ def decode_image_batch(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   windows: tf.Tensor | Sequence[Sequence[int]] | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
   format: str = "",  # noqa: A002
 ) -> tf.Tensor:
   """Decodes n images, or a window of each, in parallel into one tensor.
@@ -89,7 +88,7 @@ def decode_image_batch(
     dtype: as in `decode_image`.
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None
       for all of each.
-    max_pixels: as in `decode_image`, for each image.
+    limits: as in `decode_image`, for each image.
     format: as in `decode_image`, for all images.
 
   Returns:
@@ -110,21 +109,21 @@ def decode_image_batch(
     format=format,
     channels=channels,
     dtype=dtype,
-    max_pixels=max_pixels,
+    **limits.attributes(),
   )
 
 
 def peek_image(
   contents: Contents,
   *,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
   format: str = "",  # noqa: A002
 ) -> ImageInfo:
   """Reads the size, channels, bits and format of an image without decoding it.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: as in `decode_image`.
     format: the format to expect; "" goes by the first bytes.
 
   Returns:
@@ -133,11 +132,11 @@ def peek_image(
   Raises:
     tf.errors.DataLossError: the header is damaged or cut off.
     tf.errors.InvalidArgumentError: no image of a known format.
-    tf.errors.ResourceExhaustedError: more than `max_pixels` pixels.
+    tf.errors.ResourceExhaustedError: an image over one of `limits`.
     tf.errors.UnimplementedError: a valid file of an unsupported kind.
   """
   shape, bits, found = _ops.lib().liquid_peek_image(
-    contents, format=format, max_pixels=max_pixels
+    contents, format=format, **limits.attributes()
   )
   return ImageInfo(shape, bits, found)
 

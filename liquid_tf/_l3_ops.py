@@ -6,7 +6,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from liquid_tf import _ops
-from liquid_tf._image_ops import MAX_PIXELS, Contents, Window
+from liquid_tf._image_ops import Contents, Window
+from liquid_tf._limits import Limits
 
 _WHOLE = (0, 0, 0, 0)
 
@@ -33,7 +34,7 @@ def decode_l3(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes an L3 image of either version, or a window of it.
 
@@ -45,7 +46,7 @@ def decode_l3(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest whole image that is decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -58,7 +59,7 @@ def decode_l3(
     _WHOLE if window is None else window,
     channels=channels,
     dtype=dtype,
-    max_pixels=max_pixels,
+    max_pixels=limits.pixels,
   )
 
 
@@ -68,7 +69,7 @@ def decode_l3_batch(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   windows: tf.Tensor | Sequence[Sequence[int]] | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes n L3 images, or a window of each, in parallel into one tensor.
 
@@ -78,7 +79,7 @@ def decode_l3_batch(
     dtype: as in `decode_image`.
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None
       for all of each.
-    max_pixels: the largest height * width of a whole image that is decoded.
+    limits: the largest whole image that is decoded.
 
   Returns:
     A [n, height, width, channels] tensor of `dtype`.
@@ -89,7 +90,7 @@ def decode_l3_batch(
   if windows is None:
     windows = tf.zeros([tf.size(contents), 4], tf.int32)
   return _ops.lib().liquid_decode_l3_batch(
-    contents, windows, channels=channels, dtype=dtype, max_pixels=max_pixels
+    contents, windows, channels=channels, dtype=dtype, max_pixels=limits.pixels
   )
 
 
@@ -115,12 +116,12 @@ def encode_l3(image: tf.Tensor, *, version: int = 2, patch: int = 0) -> tf.Tenso
   return _ops.lib().liquid_encode_l3(image, version=version, patch=patch)
 
 
-def peek_l3(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> L3Info:
+def peek_l3(contents: Contents, *, limits: Limits = Limits()) -> L3Info:
   """Reads the header of an L3 image.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest whole image that is accepted.
 
   Returns:
     An `L3Info`.
@@ -128,4 +129,4 @@ def peek_l3(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> L3Info:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return L3Info(*_ops.lib().liquid_peek_l3(contents, max_pixels=max_pixels))
+  return L3Info(*_ops.lib().liquid_peek_l3(contents, max_pixels=limits.pixels))

@@ -32,11 +32,13 @@ _CHECKS = {
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
+  "int64": lambda v: v == "int64",
   "int64 or float32": lambda v: v in ("int64", "float32"),
   "int64, float32 or string": lambda v: v in ("int64", "float32", "string"),
   "[] or [a number or null]": lambda v: (
     v == [] or (isinstance(v, list) and len(v) == 1 and _is_size(v[0]))
   ),
+  "[]": lambda v: v == [],
   "[null]": lambda v: v == [None],
   "[height or null, width or null, channels]": lambda v: (
     isinstance(v, list)
@@ -69,6 +71,7 @@ _MANIFEST = {
       "classes?": ["text"],
     },
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
+    "orientation?": {"dtype": "int64", "shape": "[]", "example": "text"},
     "*": {"dtype": "int64, float32 or string", "shape": "[null]", "example": "text"},
   },
   "supervised": ["text"],

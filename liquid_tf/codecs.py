@@ -18,14 +18,13 @@ JPEG stores 1 or 3 channels of 8 bits, always with loss.
 
 The decoders trust no header: damaged, cut or lying bytes, and those of another format,
 raise `tf.errors.DataLossError`, a valid file that uses an unsupported feature raises
-`tf.errors.UnimplementedError`, and an image of more than `max_pixels` pixels raises
-`tf.errors.ResourceExhaustedError` before any memory is taken for it.
+`tf.errors.UnimplementedError`, and an image over one of the `liquid_tf.Limits`
+raises `tf.errors.ResourceExhaustedError` before any memory is taken for it.
 """
 
 import tensorflow as tf
 
 from liquid_tf._image_ops import (
-  MAX_PIXELS,
   Contents,
   ImageInfo,
   Window,
@@ -41,11 +40,11 @@ from liquid_tf._l3_ops import (
   encode_l3,
   peek_l3,
 )
+from liquid_tf._limits import Limits
 
 __all__ = [
   "ImageInfo",
   "L3Info",
-  "MAX_PIXELS",
   "decode_bmp",
   "decode_image",
   "decode_image_batch",
@@ -78,7 +77,7 @@ def decode_raw(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes a raw image, or a window of it.
 
@@ -90,7 +89,7 @@ def decode_raw(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest image, and most scans, that are decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -103,7 +102,7 @@ def decode_raw(
     channels=channels,
     dtype=dtype,
     window=window,
-    max_pixels=max_pixels,
+    limits=limits,
     format="raw",
   )
 
@@ -123,12 +122,12 @@ def encode_raw(image: tf.Tensor) -> tf.Tensor:
   return encode_image(image, "raw")
 
 
-def peek_raw(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+def peek_raw(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
   """Reads the header of a raw image; see `peek_image`.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest image, and most scans, that are accepted.
 
   Returns:
     An `ImageInfo`.
@@ -136,7 +135,7 @@ def peek_raw(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return peek_image(contents, max_pixels=max_pixels, format="raw")
+  return peek_image(contents, limits=limits, format="raw")
 
 
 def decode_png(
@@ -145,7 +144,7 @@ def decode_png(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes a PNG image, or a window of it.
 
@@ -158,7 +157,7 @@ def decode_png(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest image, and most scans, that are decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -171,7 +170,7 @@ def decode_png(
     channels=channels,
     dtype=dtype,
     window=window,
-    max_pixels=max_pixels,
+    limits=limits,
     format="png",
   )
 
@@ -192,12 +191,12 @@ def encode_png(image: tf.Tensor, *, level: int = 6) -> tf.Tensor:
   return encode_image(image, "png", png_level=level)
 
 
-def peek_png(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+def peek_png(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
   """Reads the header of a PNG image; see `peek_image`.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest image, and most scans, that are accepted.
 
   Returns:
     An `ImageInfo`.
@@ -205,7 +204,7 @@ def peek_png(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return peek_image(contents, max_pixels=max_pixels, format="png")
+  return peek_image(contents, limits=limits, format="png")
 
 
 def decode_jpeg(
@@ -214,7 +213,7 @@ def decode_jpeg(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes a JPEG image, or a window of it.
 
@@ -227,7 +226,7 @@ def decode_jpeg(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest image, and most scans, that are decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -240,7 +239,7 @@ def decode_jpeg(
     channels=channels,
     dtype=dtype,
     window=window,
-    max_pixels=max_pixels,
+    limits=limits,
     format="jpeg",
   )
 
@@ -261,12 +260,12 @@ def encode_jpeg(image: tf.Tensor, *, quality: int = 95) -> tf.Tensor:
   return encode_image(image, "jpeg", jpeg_quality=quality)
 
 
-def peek_jpeg(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+def peek_jpeg(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
   """Reads the header of a JPEG image; see `peek_image`.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest image, and most scans, that are accepted.
 
   Returns:
     An `ImageInfo`.
@@ -274,7 +273,7 @@ def peek_jpeg(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return peek_image(contents, max_pixels=max_pixels, format="jpeg")
+  return peek_image(contents, limits=limits, format="jpeg")
 
 
 def decode_webp(
@@ -283,7 +282,7 @@ def decode_webp(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes a WebP image, or a window of it.
 
@@ -295,7 +294,7 @@ def decode_webp(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest image, and most scans, that are decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -308,7 +307,7 @@ def decode_webp(
     channels=channels,
     dtype=dtype,
     window=window,
-    max_pixels=max_pixels,
+    limits=limits,
     format="webp",
   )
 
@@ -332,12 +331,12 @@ def encode_webp(
   return encode_image(image, "webp", webp_lossless=lossless, webp_quality=quality)
 
 
-def peek_webp(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+def peek_webp(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
   """Reads the header of a WebP image; see `peek_image`.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest image, and most scans, that are accepted.
 
   Returns:
     An `ImageInfo`.
@@ -345,7 +344,7 @@ def peek_webp(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return peek_image(contents, max_pixels=max_pixels, format="webp")
+  return peek_image(contents, limits=limits, format="webp")
 
 
 def decode_bmp(
@@ -354,7 +353,7 @@ def decode_bmp(
   channels: int = 0,
   dtype: tf.DType = tf.uint8,
   window: Window | None = None,
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.Tensor:
   """Decodes a BMP image, or a window of it.
 
@@ -367,7 +366,7 @@ def decode_bmp(
     channels: channels of the result, 0 as stored; see `decode_image`.
     dtype: tf.uint8 or tf.uint16; see `decode_image`.
     window: (y, x, height, width) in pixels, the part to decode; None for all.
-    max_pixels: the largest height * width that is decoded.
+    limits: the largest image, and most scans, that are decoded.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -380,7 +379,7 @@ def decode_bmp(
     channels=channels,
     dtype=dtype,
     window=window,
-    max_pixels=max_pixels,
+    limits=limits,
     format="bmp",
   )
 
@@ -400,12 +399,12 @@ def encode_bmp(image: tf.Tensor) -> tf.Tensor:
   return encode_image(image, "bmp")
 
 
-def peek_bmp(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
+def peek_bmp(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
   """Reads the header of a BMP image; see `peek_image`.
 
   Args:
     contents: string scalar, the bytes of the file.
-    max_pixels: the largest height * width that is accepted.
+    limits: the largest image, and most scans, that are accepted.
 
   Returns:
     An `ImageInfo`.
@@ -413,4 +412,4 @@ def peek_bmp(contents: Contents, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
   Raises:
     tf.errors.OpError: as in `peek_image`.
   """
-  return peek_image(contents, max_pixels=max_pixels, format="bmp")
+  return peek_image(contents, limits=limits, format="bmp")

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _ops, _schemes, inspection, manifest
+from liquid_tf import _limits, _ops, _schemes, inspection, manifest
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import pipelines
@@ -23,6 +23,7 @@ from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._convert.open_source import open_source
 from liquid_tf._convert.progress import Progress
+from liquid_tf._limits import Limits
 from liquid_tf._version import __version__
 from liquid_tf.copy import check_destination as _is_finished
 from liquid_tf.copy import publish as _publish_remotely
@@ -74,8 +75,9 @@ def _clear_errors(output: str) -> Iterator[None]:
     raise ConvertError(f"cannot convert: {_ops.reason(error)}") from error
 
 
-def _verify(folder: str, progress: bool) -> None:
-  problems = inspection.verify(folder, progress=progress)["problems"]
+def _verify(folder: str, limits: Limits, progress: bool) -> None:
+  found = inspection.verify(folder, limits=limits, progress=progress)
+  problems = found["problems"]
   if problems:
     raise ConvertError(
       f"{folder} is damaged ({len(problems)} problems): {problems[0]}; convert again "
@@ -142,6 +144,7 @@ def convert(
   pcr_images: int = 64,
   pcr_groups: Sequence[int] | None = None,
   on_error: str = "skip",
+  limits: Limits = Limits(),
   progress: bool = True,
 ) -> ConvertReport:
   """Converts images into a dataset that keeps several formats.
@@ -207,6 +210,8 @@ def convert(
       group for each scan.
     on_error: what a file that cannot be decoded does: "skip" reports and counts it,
       "raise" ends the conversion.
+    limits: the largest image, and most scans of a JPEG, that are decoded; others cannot
+      be decoded. `dataset` has limits of its own.
     progress: whether a progress bar with rate and time left appears on stderr.
 
   Returns:
@@ -229,6 +234,7 @@ def convert(
   if workers is not None:
     in_range("workers", workers, 1, 1024)
   check_on_error(on_error)
+  _limits.check(limits)
   if resume and overwrite:
     raise ValueError("resume and overwrite must not both be True")
   in_range("pcr_images", pcr_images, 1, 1 << 16)
@@ -249,6 +255,7 @@ def convert(
     "encoding": dataclasses.asdict(encoding),
     "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
+    "limits": dataclasses.asdict(limits),
   }
   if staging is not None and _is_finished(target, resume, overwrite):
     if not outputs.is_begun(output):
@@ -270,6 +277,7 @@ def convert(
     on_error=on_error,
     progress=Progress(progress),
   )
+  samples.limits = limits
   if splits and len(samples.splits) > 1:
     raise ConvertError(
       f'splits ("{splits}") must not be given: source ("{source}") has splits of its '
@@ -293,7 +301,7 @@ def convert(
         Progress(progress),
       )
     if verify:
-      _verify(place.folder, progress)
+      _verify(place.folder, limits, progress)
     report = _report(place.folder, output, time.monotonic() - begin)
     if not staged:
       if not place.is_finished:

@@ -20,6 +20,7 @@ from liquid_tf import (
 from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
 from liquid_tf._image_options import RandomResizedCrop
+from liquid_tf._limits import Limits
 from liquid_tf._snapshot import Snapshot
 
 _POLICIES = ("liquid", "minio", "page")
@@ -68,7 +69,7 @@ def dataset(
   reader: str = "auto",
   lookahead: int = tf.data.AUTOTUNE,
   parallelism: int = tf.data.AUTOTUNE,
-  max_pixels: int = _decode.DEFAULT_MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> tf.data.Dataset:
   """Batches of a Liquid dataset, each sample once per epoch.
 
@@ -160,7 +161,7 @@ def dataset(
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of `memory`.
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
-    max_pixels: largest image that is decoded, in pixels.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Returns:
     A `tf.data.Dataset` that can be saved and restored by `tf.train.Checkpoint`.
@@ -178,7 +179,6 @@ def dataset(
     lookahead = _whole.number(lookahead, "lookahead", 1, ", or tf.data.AUTOTUNE")
   if parallelism != tf.data.AUTOTUNE:
     parallelism = _whole.number(parallelism, "parallelism", 1, ", or tf.data.AUTOTUNE")
-  max_pixels = _whole.number(max_pixels, "max_pixels", 1)
   if batch_size is None and decode == "gpu":
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'
@@ -292,7 +292,7 @@ def dataset(
     ragged=ragged,
     decode=decode,
     on_error=on_error,
-    max_pixels=max_pixels,
+    limits=limits,
     lookahead=lookahead,
     parallelism=parallelism,
   )

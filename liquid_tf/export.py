@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf import _limits
 from liquid_tf import manifest as manifests
 from liquid_tf._convert import pipelines, plan
 from liquid_tf._convert.arguments import check_on_error, in_range, path_of
@@ -23,6 +24,7 @@ from liquid_tf._export.folder import FolderWriter
 from liquid_tf._export.output import new_folder
 from liquid_tf._export.rec import RecWriter
 from liquid_tf._export.tfrecord import TFRecordWriter
+from liquid_tf._limits import Limits
 from liquid_tf._version import __version__
 
 __all__ = ["ExportReport", "export"]
@@ -41,6 +43,8 @@ class ExportReport:
     bytes: of the encoded images.
     seconds: time that it took.
     skipped: `path` and `reason` of every sample that could not be read.
+    orientations_lost: images of a folder whose format has no room for their EXIF
+      orientation.
   """
 
   output: str
@@ -49,6 +53,7 @@ class ExportReport:
   bytes: int
   seconds: float
   skipped: list[dict[str, str]]
+  orientations_lost: int = 0
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -83,6 +88,7 @@ def _read(
       width=int(element["shape"][1]),
       labels=element["labels"],
       example=element["example"],
+      orientation=int(element["orientation"]),
     )
     yield item, element["error"].decode(errors="replace")
 
@@ -115,6 +121,7 @@ def export(
   workers: int | None = None,
   overwrite: bool = False,
   on_error: str = "raise",
+  limits: Limits = Limits(),
   progress: bool = True,
 ) -> ExportReport:
   """Writes a dataset as files of another kind; docs/convert.md describes each.
@@ -141,6 +148,7 @@ def export(
     overwrite: replaces an earlier export.
     on_error: what a sample that cannot be read does: "raise" ends the export, "skip"
       leaves it out and reports it.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
     progress: whether a progress bar appears on stderr.
 
   Returns:
@@ -167,6 +175,7 @@ def export(
     manifest.split_index(split)
   check_places(os.path.abspath(path), None, output)
   source = DatasetSource(manifest)
+  source.limits = _limits.check(limits)
   positions = _positions(source, manifest["seed"], split)
   counts = {
     name: int((source.split_of[positions] == i).sum())
@@ -180,7 +189,7 @@ def export(
   }
   report = ExportReport(output, dict.fromkeys(counts, 0), {}, 0, 0.0, [])
   bar = Progress(progress)
-  size = 0
+  size = lost = 0
   try:
     with new_folder(output, overwrite, about) as folder:
       if to == "rec":
@@ -200,6 +209,8 @@ def export(
           report.samples[item.split] += 1
           report.formats[item.format] = report.formats.get(item.format, 0) + 1
           size += len(item.image)
+          # Records have it beside the image.
+          lost += to == "folder" and item.loses_orientation
         bar.step()
       writer.close()
   except OSError as error:
@@ -211,7 +222,9 @@ def export(
   finally:
     bar.close()
   seconds = round(time.monotonic() - begin, 3)
-  return dataclasses.replace(report, bytes=size, seconds=seconds)
+  return dataclasses.replace(
+    report, bytes=size, seconds=seconds, orientations_lost=lost
+  )
 
 
 def _skip(

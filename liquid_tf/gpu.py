@@ -31,8 +31,8 @@ import tensorflow as tf
 
 from liquid_tf import _gpu_batch
 from liquid_tf._gpu_layer import Decode
-from liquid_tf._image_ops import MAX_PIXELS
 from liquid_tf._image_options import check_values
+from liquid_tf._limits import Limits
 
 __all__ = ["Decode", "available", "decode", "problem"]
 
@@ -106,7 +106,7 @@ def decode(
   mean: float | Sequence[float] | None = None,
   std: float | Sequence[float] | None = None,
   layout: str = "NHWC",
-  max_pixels: int = MAX_PIXELS,
+  limits: Limits = Limits(),
 ) -> Any:
   """Decodes a batch of L3 and raw images, or a window of each, on the current GPU.
 
@@ -128,7 +128,7 @@ def decode(
       each channel.
     std: by which they are divided then; likewise, above 0.
     layout: "NHWC" or "NCHW".
-    max_pixels: the largest height * width of a whole image that is decoded.
+    limits: the largest whole image that is decoded.
 
   Returns:
     A cupy.ndarray [n, height, width, channels] or [n, channels, height, width].
@@ -141,7 +141,7 @@ def decode(
       the offset.
     tf.errors.InvalidArgumentError: a file of another format, a window that does not
       fit, or images of different sizes, channels or bits.
-    tf.errors.ResourceExhaustedError: an image is larger than `max_pixels`.
+    tf.errors.ResourceExhaustedError: an image is larger than `limits`.
   """
   if layout not in _LAYOUTS:
     raise ValueError(f"layout ({layout!r}) must be one of {', '.join(_LAYOUTS)}")
@@ -150,7 +150,7 @@ def decode(
     raise RuntimeError(f"liquid_tf.gpu.decode needs a GPU: {found}")
   import cupy
 
-  plan = _gpu_batch.plan(contents, windows, max_pixels)
+  plan = _gpu_batch.plan(contents, windows, limits.pixels)
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
   chosen = _result_dtype(dtype, stored, mean is not None or std is not None)

@@ -7,6 +7,7 @@ import numpy as np
 
 from liquid_tf import _storage
 from liquid_tf import manifest as manifests
+from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import PcrEntry
 from liquid_tf.manifest import FORMATS, Manifest, ManifestError, Shard
 
@@ -163,13 +164,16 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
   return result
 
 
-def export_sample(path: str | os.PathLike, sample: int, output: str) -> None:
+def export_sample(
+  path: str | os.PathLike, sample: int, output: str, *, limits: Limits = Limits()
+) -> None:
   """Writes the image of a sample to a PNG file.
 
   Args:
     path: a dataset directory.
     sample: its number.
     output: the file to write.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Raises:
     ManifestError: the dataset, or the sample's record, cannot be read.
@@ -197,7 +201,9 @@ def export_sample(path: str | os.PathLike, sample: int, output: str) -> None:
       raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
   except (OSError, tf.errors.OpError) as error:
     raise ManifestError(f"{where} cannot be read: {error}") from error
-  result = _ops.lib().liquid_transcode_image(contents=image, target="png")
+  result = _ops.lib().liquid_transcode_image(
+    contents=image, target="png", **limits.attributes()
+  )
   error = result.error.numpy().decode(errors="replace")
   if error:
     raise ManifestError(f"{where} cannot be decoded: {error}")
@@ -247,7 +253,7 @@ def _mask_problem(example: bytes, row: np.ndarray, feature: dict[str, Any]) -> s
 
 
 def _verify_pcr(
-  manifest: Manifest, number: int, entry: PcrEntry, rows: np.ndarray
+  manifest: Manifest, number: int, entry: PcrEntry, rows: np.ndarray, limits: Limits
 ) -> tuple[list[str], int]:
   """Checks every image of a record; returns what is wrong, and how many are right."""
   import tensorflow as tf
@@ -264,6 +270,7 @@ def _verify_pcr(
       lengths=entry.lengths,
       crc32cs=entry.crc32cs,
       rows=packed,
+      **limits.attributes(),
     )
   except (OSError, tf.errors.OpError) as error:
     return [f"{path} cannot be read: {error}"], 0
@@ -282,7 +289,9 @@ def _verify_pcr(
   return problems or _file_problem(path, shard), len(rows) - len(problems)
 
 
-def _verify_shard(manifest: Manifest, number: int, rows: np.ndarray, step) -> list[str]:
+def _verify_shard(
+  manifest: Manifest, number: int, rows: np.ndarray, limits: Limits, step
+) -> list[str]:
   """Checks every record of a shard; `step(n)` is told of n checked ones."""
   import tensorflow as tf
 
@@ -296,7 +305,9 @@ def _verify_shard(manifest: Manifest, number: int, rows: np.ndarray, step) -> li
     chunk = np.ascontiguousarray(rows[begin : begin + _CHUNK])
     packed = chunk.view(np.uint8).reshape(len(chunk), -1)
     try:
-      checked = _ops.lib().liquid_verify_records(path=path, rows=packed)
+      checked = _ops.lib().liquid_verify_records(
+        path=path, rows=packed, **limits.attributes()
+      )
     except tf.errors.OpError as error:
       return [f"{path} cannot be read: {error.message}"]
     for i, (problem, example) in enumerate(
@@ -334,11 +345,15 @@ def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
   return "" if found == wanted.encode() else f"{path} does not list its shard's records"
 
 
-def verify(path: str | os.PathLike, *, progress: bool = False) -> dict[str, Any]:
+def verify(
+  path: str | os.PathLike, *, limits: Limits = Limits(), progress: bool = False
+) -> dict[str, Any]:
   """Reads a whole dataset: every CRC, every decode, every pixel hash, every mask.
 
   Args:
     path: a dataset directory.
+    limits: the largest image, and most scans of a JPEG, that are decoded; others are
+      problems.
     progress: whether a progress bar appears on stderr.
 
   Returns:
@@ -366,12 +381,12 @@ def verify(path: str | os.PathLike, *, progress: bool = False) -> dict[str, Any]
       if shard.format == "pcr":
         if number not in entries:
           continue  # Said already.
-        found, right = _verify_pcr(manifest, number, entries[number], rows)
+        found, right = _verify_pcr(manifest, number, entries[number], rows, limits)
         bar.step(len(rows))
         problems += found
         verified += right
         continue
-      found = _verify_shard(manifest, number, rows, bar.step)
+      found = _verify_shard(manifest, number, rows, limits, bar.step)
       verified += len(rows) - min(len(found), len(rows))
       problem = _idx_problem(manifest, number, rows)
       problems += found + ([problem] if problem else [])

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from liquid_tf import _ops, _pcr_sqlite
 from liquid_tf._files import write_file
+from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import INDEX, PcrEntry, decode_index, encode_index
 
 __all__ = ["PcrError", "Reader", "Record", "Writer"]
@@ -164,6 +165,7 @@ class Writer:
     images_per_record: images of each record but the last, which has the rest.
     groups: the last scan of each scan group, as (1, 2, 5, 10); None for a group for
       each scan.
+    limits: the largest image, and most scans, that are taken.
 
   Raises:
     PcrError: the folder has an index.
@@ -177,12 +179,14 @@ class Writer:
     *,
     images_per_record: int = 64,
     groups: Sequence[int] | None = None,
+    limits: Limits = Limits(),
   ):
     if images_per_record < 1:
       raise ValueError(f"images_per_record ({images_per_record}) must be at least 1")
     self._directory = os.fspath(directory)
     self._count = images_per_record
     self._groups = list(groups or [])
+    self._limits = limits
     self._images: list[bytes] = []
     self._labels: list[int] = []
     self._examples: list[bytes] = []
@@ -205,7 +209,9 @@ class Writer:
     """
     if not image.startswith(b"\xff\xd8"):
       raise PcrError(f"image begins with {image[:8]!r}, and must be a JPEG file")
-    made = _ops.lib().liquid_transcode_image(contents=image, target="pcr")
+    made = _ops.lib().liquid_transcode_image(
+      contents=image, target="pcr", **self._limits.attributes()
+    )
     error = made.error.numpy().decode(errors="replace")
     if error:
       raise PcrError(f"image cannot be stored: {error}")

@@ -103,6 +103,12 @@ _L3_PATCH = flags.DEFINE_integer(
 _ON_ERROR = flags.DEFINE_enum(
   "on_error", "skip", ["skip", "raise"], "what a file that cannot be decoded does"
 )
+_MAX_PIXELS = flags.DEFINE_integer(
+  "max_pixels", 1 << 28, "height * width of the largest image that is decoded"
+)
+_MAX_SCANS = flags.DEFINE_integer(
+  "max_scans", 100, "of a JPEG that is decoded; each costs a pass over the image"
+)
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
@@ -215,6 +221,8 @@ _OF_IMAGES = {
   "jpeg_quality",
   "l3_version",
   "l3_patch",
+  "max_pixels",
+  "max_scans",
   "json",
 }
 _OF_EXPORTS = {
@@ -231,6 +239,8 @@ _OF_EXPORTS = {
   "jpeg_quality",
   "png_level",
   "on_error",
+  "max_pixels",
+  "max_scans",
   "json",
 }
 _OF_DATASETS = _names() - {
@@ -240,6 +250,12 @@ _OF_DATASETS = _names() - {
   "l3_version",
   "l3_patch",
 }
+
+
+def _limits():
+  from liquid_tf import Limits
+
+  return Limits(pixels=_MAX_PIXELS.value, scans=_MAX_SCANS.value)
 
 
 def _convert_image() -> int:
@@ -258,6 +274,7 @@ def _convert_image() -> int:
       jpeg_quality=_JPEG_QUALITY.value,
       l3_version=_L3_VERSION.value,
       l3_patch=_L3_PATCH.value,
+      limits=_limits(),
     )
   except ValueError as error:
     raise _cli.FlagsError(str(error)) from error
@@ -270,6 +287,12 @@ def _convert_image() -> int:
     f"{_cli.size(report['source_bytes'])})",
     file=sys.stderr,
   )
+  if not report["orientation_kept"]:
+    print(
+      f"{report['format']} has no room for the EXIF orientation of {report['input']}, "
+      f"{report['orientation']}: the pixels are stored as they are, not turned",
+      file=sys.stderr,
+    )
   return 0
 
 
@@ -295,6 +318,7 @@ def _export() -> int:
       png_level=_PNG_LEVEL.value,
       workers=_WORKERS.value,
       overwrite=_OVERWRITE.value,
+      limits=_limits(),
       **options,
     )
   except ManifestError:
@@ -310,6 +334,12 @@ def _export() -> int:
     file=sys.stderr,
   )
   _print_skipped(report.skipped, "samples")
+  if report.orientations_lost:
+    print(
+      f"{report.orientations_lost} images have an EXIF orientation, for which their "
+      "format has no room: their pixels are as stored, not turned",
+      file=sys.stderr,
+    )
   return 0
 
 
@@ -371,6 +401,7 @@ def _convert(convert):
     pcr_images=_PCR_IMAGES.value,
     pcr_groups=_pcr_groups(),
     on_error=_ON_ERROR.value,
+    limits=_limits(),
   )
 
 

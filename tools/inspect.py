@@ -18,6 +18,10 @@ _EXPORT = flags.DEFINE_string("export", None, "write the sample's image to this 
 _PLOT = flags.DEFINE_string(
   "plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png"
 )
+_MAX_PIXELS = flags.DEFINE_integer(
+  "max_pixels", 1 << 28, "height * width of the largest image that is decoded"
+)
+_MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG that is decoded")
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
@@ -74,12 +78,16 @@ def main(arguments: list[str]) -> int:
     raise _cli.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
   if _EXPORT.value and _SAMPLE.value is None:
     raise _cli.FlagsError("--export needs --sample")
-  from liquid_tf import inspection
+  from liquid_tf import Limits, inspection
   from liquid_tf._bench import fidelity_plot
 
   path = arguments[0]
+  try:
+    limits = Limits(pixels=_MAX_PIXELS.value, scans=_MAX_SCANS.value)
+  except ValueError as error:
+    raise _cli.FlagsError(str(error)) from error
   if _VERIFY.value:
-    result = inspection.verify(path, progress=True)
+    result = inspection.verify(path, limits=limits, progress=True)
   else:
     result = inspection.inspect(path)
   if _SAMPLE.value is not None and result["formats"]:
@@ -89,7 +97,7 @@ def main(arguments: list[str]) -> int:
       )
     result["encodings"] = inspection.find_sample(path, _SAMPLE.value)
   if _EXPORT.value and result["formats"]:
-    inspection.export_sample(path, _SAMPLE.value, _EXPORT.value)
+    inspection.export_sample(path, _SAMPLE.value, _EXPORT.value, limits=limits)
     result["exported"] = _EXPORT.value
   if _PLOT.value and result["formats"]:
     if not result["pcr"]:

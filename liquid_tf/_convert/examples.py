@@ -17,7 +17,17 @@ DEFAULT_NAMES = ("image/encoded", "image/class/label")
 _MOST = 1 << 24
 
 # What a dataset calls other things (liquid_tf.decode_and_batch).
-_TAKEN = ("bytes", "example", "format", "id", "image", "label", "mask", "window")
+_TAKEN = (
+  "bytes",
+  "example",
+  "format",
+  "id",
+  "image",
+  "label",
+  "mask",
+  "orientation",
+  "window",
+)
 
 _DTYPES = {"bytes_list": "string", "float_list": "float32", "int64_list": "int64"}
 

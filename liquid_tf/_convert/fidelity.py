@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from liquid_tf import _image_ops, _ops
 from liquid_tf._convert import plan
+from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import PcrEntry
 
 # Enough images for two digits, few enough not to be felt beside the conversion.
@@ -52,14 +53,14 @@ def mssim(images: np.ndarray, reference: np.ndarray) -> np.ndarray | None:
   return result.numpy()
 
 
-def _decode(jpeg: bytes) -> np.ndarray:
-  image = _image_ops.decode_image(jpeg, format="jpeg").numpy()
+def _decode(jpeg: bytes, limits: Limits) -> np.ndarray:
+  image = _image_ops.decode_image(jpeg, format="jpeg", limits=limits).numpy()
   y, x = (max(0, size - _SIDE) // 2 for size in image.shape[:2])
   return image[y : y + _SIDE, x : x + _SIDE]
 
 
 def _measure_record(
-  record: bytes, entry: PcrEntry, chosen: np.ndarray, groups: int
+  record: bytes, entry: PcrEntry, chosen: np.ndarray, groups: int, limits: Limits
 ) -> list[np.ndarray]:
   """MSSIM by group, shape [groups], of each chosen image that is large enough."""
   read = _ops.lib().liquid_read_pcr
@@ -69,7 +70,7 @@ def _measure_record(
   ]
   result = []
   for position in chosen:
-    images = np.stack([_decode(stage[position]) for stage in stages])
+    images = np.stack([_decode(stage[position], limits) for stage in stages])
     found = mssim(images, images[-1])
     if found is not None:
       result.append(found)
@@ -77,7 +78,11 @@ def _measure_record(
 
 
 def measure(
-  directory: str, entries: Sequence[PcrEntry], images: Sequence[int], seed: int
+  directory: str,
+  entries: Sequence[PcrEntry],
+  images: Sequence[int],
+  seed: int,
+  limits: Limits,
 ) -> list[dict[str, Any]]:
   """Measures the fidelities of a dataset.
 
@@ -86,6 +91,7 @@ def measure(
     entries: of every record.
     images: how many each record has.
     seed: of the dataset; it draws the images that are compared.
+    limits: of every image.
 
   Returns:
     For each scan group from 1 on: `bytes` that an epoch reads, and the mean `mssim`, or
@@ -99,7 +105,7 @@ def measure(
     drawn = order[begin : begin + images[record]].argsort(kind="stable")[:_IMAGES]
     entry = entries[record]
     with open(os.path.join(directory, entry.name), "rb") as file:
-      found += _measure_record(file.read(), entry, drawn, groups)
+      found += _measure_record(file.read(), entry, drawn, groups, limits)
   means = np.mean(found, axis=0) if found else [None] * groups
   return [
     {

@@ -15,6 +15,7 @@ from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.source import Source
 from liquid_tf._files import write_file
+from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import PcrEntry, encode_index
 from liquid_tf.manifest import INDEX_DTYPE
 
@@ -53,7 +54,9 @@ def _write_pcr_index(
       images.append(len(rows))
   contents = encode_index(entries)
   write_file(os.path.join(directory, manifest.PCR_INDEX), contents)
-  measured = fidelity.measure(directory, entries, images, arguments["seed"])
+  measured = fidelity.measure(
+    directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
+  )
   return arguments["pcr"] | {
     "index_bytes": len(contents),
     "index_crc32c": manifest.crc32c(contents),
@@ -109,6 +112,12 @@ def finish(
       "dtype": f"uint{table['mask_bits'][0]}",
       "shape": [height, width, 1],
       "example": masks.FEATURE,
+    }
+  if (table["orientation"] != 1).any():
+    features["orientation"] = {
+      "dtype": "int64",
+      "shape": [],
+      "example": "orientation",
     }
   features |= source.features
   if "mask" in features:

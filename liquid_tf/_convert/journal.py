@@ -33,6 +33,7 @@ SCAN_DTYPE = np.dtype(
     ("width", "<u4"),
     ("channels", "u1"),
     ("bits", "u1"),
+    ("orientation", "u1"),
     ("pixels_hash", "<u8"),
     ("crc32c", "<u4"),
     ("mask_bits", "u1"),

@@ -7,9 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import _ops
-from liquid_tf._convert import masks
+from liquid_tf._convert import exif, masks
 from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.source import Source
+from liquid_tf._limits import Limits
 
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
@@ -45,20 +46,6 @@ def _first_error(*errors: tf.Tensor) -> tf.Tensor:
   for error in reversed(errors[:-1]):
     result = tf.where(tf.equal(error, ""), result, error)
   return result
-
-
-def _orientation_examples() -> list[bytes]:
-  """A serialized tf.train.Example by EXIF orientation, empty for the usual one.
-
-  Serialized messages one behind the other are their union, so each can be appended to
-  another example.
-  """
-  examples = [b"", b""]
-  for orientation in range(2, 9):
-    feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[orientation]))
-    features = tf.train.Features(feature={"orientation": feature})
-    examples.append(tf.train.Example(features=features).SerializeToString())
-  return examples
 
 
 def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
@@ -117,21 +104,25 @@ def scan(
 
   Returns:
     A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3],
-    `bits`, `pixels_hash`, `labels` float32[k], `crc32c`, with masks `mask_shape`
-    int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and `error`, which is empty where
-    the rest is right.
+    `bits`, `pixels_hash`, `orientation`, `labels` float32[k], `crc32c`, with masks
+    `mask_shape` int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and `error`, which
+    is empty where the rest is right.
   """
   lib = _ops.lib()
+  limits = source.limits.attributes()
 
   def scan_one(columns):
     loaded = source.load(*columns)
     result = {key: loaded[key] for key in ("labels", "crc32c", "error")}
+    result["orientation"] = lib.liquid_orientation(
+      contents=loaded["image"], example=loaded["example"]
+    ).orientation
     if source.knows_pixels(channels):
       known = ("format", "shape", "bits", "pixels_hash")
       result |= {key: loaded[key] for key in known}
     else:
       found, shape, bits, pixels_hash, error = lib.liquid_scan_image(
-        contents=loaded["image"], channels=channels or 0
+        contents=loaded["image"], channels=channels or 0, **limits
       )
       result |= {
         "format": found,
@@ -142,7 +133,7 @@ def scan(
       }
     if source.has_masks:
       _, mask_shape, mask_bits, mask_hash, scan_error = lib.liquid_scan_image(
-        contents=loaded["mask"], channels=0
+        contents=loaded["mask"], channels=0, **limits
       )
       result |= {
         "mask_shape": mask_shape,
@@ -157,7 +148,11 @@ def scan(
 
 
 def _stored_as(
-  loaded: dict[str, tf.Tensor], target: tf.Tensor, encoding: Encoding, known: bool
+  loaded: dict[str, tf.Tensor],
+  target: tf.Tensor,
+  encoding: Encoding,
+  limits: Limits,
+  known: bool,
 ) -> tuple[tf.Tensor, ...]:
   """The image in the format `target`: (encoded, shape, bits, pixels_hash, error)."""
 
@@ -170,6 +165,7 @@ def _stored_as(
         png_level=encoding.png_level,
         jpeg_quality=encoding.jpeg_quality,
         webp_quality=encoding.webp_quality,
+        **limits.attributes(),
       )
     )
 
@@ -215,12 +211,11 @@ def encode(
   """
   lib = _ops.lib()
   known = source.knows_pixels(encoding.channels)
-  orientations = tf.constant(_orientation_examples())
 
   def encode_one(columns, target, sample):
     loaded = source.load(*columns)
     encoded, shape, bits, pixels_hash, error = _stored_as(
-      loaded, target, encoding, known
+      loaded, target, encoding, source.limits, known
     )
     result = {
       "labels": loaded["labels"],
@@ -233,7 +228,10 @@ def encode(
     example = loaded["example"]
     if source.has_masks:
       png, _, _, mask_hash, png_error = lib.liquid_transcode_image(
-        contents=loaded["mask"], target="png", png_level=encoding.png_level
+        contents=loaded["mask"],
+        target="png",
+        png_level=encoding.png_level,
+        **source.limits.attributes(),
       )
       example = tf.numpy_function(masks.mask_example, [png], tf.string, stateful=False)
       example = tf.ensure_shape(example, [])
@@ -242,6 +240,9 @@ def encode(
         "mask_hash": mask_hash,
         "error": _first_error(result["error"], png_error),
       }
+    example = lib.liquid_orientation(
+      contents=loaded["image"], example=example
+    ).example_with
     # A failed sample has no image, and a record without one no example.
     example = tf.where(tf.equal(result["error"], ""), example, b"")
     framed = lib.liquid_pack_record(
@@ -250,13 +251,29 @@ def encode(
     result["stored"] = framed
     if "pcr" in targets:
       result["stored"] = tf.where(tf.equal(target, "pcr"), encoded, framed)
-      orientation = lib.liquid_jpeg_orientation(contents=loaded["image"])
-      result["example"] = example + tf.gather(orientations, orientation)
+      result["example"] = example
     result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
     return result
 
   data = _samples(source, positions, targets, np.array(targets, object), ids)
   return _parallel(data, encode_one, workers)
+
+
+def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.Tensor:
+  """The file with its orientation in EXIF, where it states another and has room."""
+  stated = _ops.lib().liquid_orientation(contents=image, example=b"").orientation
+  has_room = tf.reduce_any(tf.equal(name, exif.FORMATS)) & tf.not_equal(image, b"")
+
+  def add():
+    added = tf.numpy_function(
+      lambda file, name, value: exif.with_orientation(file, name.decode(), int(value)),
+      [image, name, orientation],
+      tf.string,
+      stateful=False,
+    )
+    return tf.ensure_shape(added, [])
+
+  return tf.cond(has_room & tf.not_equal(stated, orientation), add, lambda: image)
 
 
 def export(
@@ -278,7 +295,8 @@ def export(
 
   Returns:
     A dataset of dicts, in the order of `positions`: `image` and `format` string,
-    `shape` int64[3], `labels` float32[k], `example` string, and `error`, which is empty
+    `shape` int64[3], `labels` float32[k], `example` string, `orientation`, which an
+    image states in its EXIF where its format has room, and `error`, which is empty
     where the rest is right.
   """
 
@@ -291,13 +309,21 @@ def export(
       target = tf.where(kept, stored, other)
     else:
       target = tf.constant(image_format)
-    image, shape, _, _, error = _stored_as(loaded, target, encoding, known=True)
+    image, shape, _, _, error = _stored_as(
+      loaded, target, encoding, source.limits, known=True
+    )
+    orientation = (
+      _ops.lib()
+      .liquid_orientation(contents=loaded["image"], example=loaded["example"])
+      .orientation
+    )
     return {
-      "image": image,
+      "image": _oriented(image, target, orientation),
       "format": target,
       "shape": shape,
       "labels": loaded["labels"],
       "example": loaded["example"],
+      "orientation": orientation,
       "error": _first_error(loaded["error"], error),
     }
 

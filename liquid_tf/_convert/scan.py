@@ -42,6 +42,7 @@ def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
   row["format"] = FORMATS.index(element["format"].decode())
   row["height"], row["width"], row["channels"] = height, width, channels
   row["bits"] = element["bits"]
+  row["orientation"] = element["orientation"]
   row["pixels_hash"] = np.int64(element["pixels_hash"]).astype(np.uint64)
   return row, ""
 

@@ -5,8 +5,10 @@ import time
 from typing import Any
 
 from liquid_tf import _ops
+from liquid_tf._convert import exif
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._files import write_file
+from liquid_tf._limits import Limits
 
 # Extension -> format.
 _EXTENSIONS = {
@@ -35,12 +37,14 @@ def convert_image(
   jpeg_quality: int = 95,
   l3_version: int = 2,
   l3_patch: int = 0,
+  limits: Limits = Limits(),
 ) -> dict[str, Any]:
   """Stores an image file in the format that the output's extension names.
 
   A lossless output is decoded again and compared with its source. WebP is written
   without loss. A file that already is in the format asked for is copied, except L3,
-  which is encoded again so that its version and patches are those asked for.
+  which is encoded again so that its version and patches are those asked for. Pixels
+  are not turned: the orientation of the source's EXIF goes to the output's.
 
   Args:
     source: a file of any format that `liquid_tf.codecs` decodes; its first bytes tell.
@@ -52,10 +56,12 @@ def convert_image(
     jpeg_quality: 1 to 100.
     l3_version: 1 or 2.
     l3_patch: side of L3's patches in pixels, as in `codecs.encode_l3`.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Returns:
-    `input`, `output`, `format`, `shape`, `bits`, `source_bytes`, `bytes`, `pixel_bytes`
-    and `seconds`.
+    `input`, `output`, `format`, `shape`, `bits`, `source_bytes`, `bytes`,
+    `pixel_bytes`, `orientation` (of the source's EXIF, 1 to 8), `orientation_kept`,
+    which is false where the output has no room for one other than 1, and `seconds`.
 
   Raises:
     ConvertError: the source cannot be stored as asked; the message says why.
@@ -83,6 +89,7 @@ def convert_image(
     channels=channels or 0,
     png_level=png_level,
     jpeg_quality=jpeg_quality,
+    **limits.attributes(),
   )
   error = stored.error.numpy().decode(errors="replace")
   if error:
@@ -90,10 +97,13 @@ def convert_image(
   encoded = stored.encoded.numpy()
   bits = int(stored.bits)
   if target == "l3":
-    encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source)
-    found = _ops.lib().liquid_scan_image(contents=encoded)
+    encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source, limits)
+    found = _ops.lib().liquid_scan_image(contents=encoded, **limits.attributes())
     if int(found.pixels_hash) != int(stored.pixels_hash) or found.format != b"l3":
       raise ConvertError(f"{source} does not come back from l3 with the same pixels")
+  orientation = _orientation(contents)
+  if target in exif.FORMATS and _orientation(encoded) != orientation:
+    encoded = exif.with_orientation(encoded, target, orientation)
   write_file(output, encoded)
   shape = stored.shape.numpy().tolist()
   return {
@@ -105,16 +115,25 @@ def convert_image(
     "source_bytes": len(contents),
     "bytes": len(encoded),
     "pixel_bytes": shape[0] * shape[1] * shape[2] * bits // 8,
+    "orientation": orientation,
+    "orientation_kept": orientation == 1 or target in exif.FORMATS,
     "seconds": time.monotonic() - begin,
   }
 
 
-def _encode_l3(raw: bytes, bits: int, version: int, patch: int, source: str) -> bytes:
+def _orientation(file: bytes) -> int:
+  return int(_ops.lib().liquid_orientation(contents=file, example=b"").orientation)
+
+
+def _encode_l3(
+  raw: bytes, bits: int, version: int, patch: int, source: str, limits: Limits
+) -> bytes:
   import tensorflow as tf
 
   from liquid_tf import codecs
 
-  pixels = codecs.decode_raw(raw, dtype=tf.uint16 if bits == 16 else tf.uint8)
+  dtype = tf.uint16 if bits == 16 else tf.uint8
+  pixels = codecs.decode_raw(raw, dtype=dtype, limits=limits)
   try:
     return codecs.encode_l3(pixels, version=version, patch=patch).numpy()
   except tf.errors.InvalidArgumentError as error:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from liquid_tf import _ops
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._limits import Limits
 
 # Top folders of these names, and no others, are splits; and so are files of records
 # whose names begin with one. In this order.
@@ -60,7 +61,7 @@ class SampleError(Exception):
 
 
 class Source:
-  """Samples of one kind of source. Immutable.
+  """Samples of one kind of source. Immutable but for `limits`.
 
   Sample numbers follow the order, so it depends on names and contents alone. Only what
   is said of each sample below is in memory; the samples stay in their files.
@@ -78,6 +79,7 @@ class Source:
     skipped: (path, reason) of files that cannot be samples.
     features: the manifest's entries of features that the samples' examples hold.
     has_masks: whether `load` gives a mask with each image.
+    limits: of every image; set before anything is read, where it is not the default.
   """
 
   def __init__(
@@ -106,6 +108,7 @@ class Source:
     self.skipped = list(skipped)
     self.features = features or {}
     self.has_masks = has_masks
+    self.limits = Limits()
 
   def __len__(self) -> int:
     return len(self.file_of)

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from liquid_tf._convert import exif
+
 # Format -> extension.
 _EXTENSIONS = {"bmp": "bmp", "jpeg": "jpg", "png": "png", "webp": "webp"}
 
@@ -20,6 +22,7 @@ class Item(NamedTuple):
     width: of the image.
     labels: shape [k], float32.
     example: a serialized tf.train.Example of other features, or empty.
+    orientation: as EXIF numbers them, 1 to 8.
   """
 
   sample: int
@@ -30,11 +33,17 @@ class Item(NamedTuple):
   width: int
   labels: np.ndarray
   example: bytes
+  orientation: int
 
   @property
   def file_name(self) -> str:
     """A name that depends on number and format only."""
     return f"{self.sample:08}.{_EXTENSIONS[self.format]}"
+
+  @property
+  def loses_orientation(self) -> bool:
+    """Whether the image's format has no room for its orientation."""
+    return self.orientation != 1 and self.format not in exif.FORMATS
 
 
 FORMATS = tuple(_EXTENSIONS)

@@ -9,7 +9,7 @@ import tensorflow as tf
 import liquid_tf
 from liquid_tf import _gpu_tf, codecs
 from liquid_tf._convert.mix import TARGETS
-from liquid_tf._decode import DEFAULT_MAX_PIXELS
+from liquid_tf._limits import Limits
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec
 
@@ -89,7 +89,7 @@ def _decode(batch: dict[str, tf.Tensor], dtype: tf.DType = tf.uint8) -> None:
     mean=None,
     std=None,
     planar=False,
-    max_pixels=DEFAULT_MAX_PIXELS,
+    max_pixels=Limits().pixels,
   )
 
 

@@ -12,8 +12,8 @@ from liquid_tf import _budget, _gpu_tf
 from liquid_tf import manifest as manifests
 from liquid_tf._bench import epochs, process
 from liquid_tf._convert.mix import TARGETS
-from liquid_tf._decode import DEFAULT_MAX_PIXELS
 from liquid_tf._image_options import ImageOptions
+from liquid_tf._limits import Limits
 from liquid_tf._profile.model import Mix
 
 # The memory that nothing exceeds: the decode stage wants all of the sample in it.
@@ -178,7 +178,7 @@ def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Datas
     ImageOptions(None, None, False, None, None, None, "NHWC", False),
     spec.dtype,
     spec.shape.as_list(),
-    DEFAULT_MAX_PIXELS,
+    Limits().pixels,
   )
 
 

@@ -48,6 +48,8 @@ struct Window {
 
 struct DecodeLimits {
   uint64_t max_pixels = uint64_t{1} << 28;  // height * width of the whole image
+  // Of a JPEG. Each costs a pass over the whole image; encoders make about ten.
+  uint64_t max_scans = 100;
 };
 
 struct EncodeOptions {

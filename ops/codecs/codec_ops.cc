@@ -17,6 +17,20 @@ absl::Status PeekImageShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
+absl::Status ScalarShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+  c->set_output(0, c->Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status OrientationShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
+  c->set_output(1, c->Scalar());
+  return ScalarShape(c);
+}
+
 absl::Status ScanImageShape(InferenceContext* c) {
   ShapeHandle unused;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
@@ -41,6 +55,7 @@ REGISTER_OP("Liquid>DecodeImage")
     .Attr("channels: int >= 0 = 0")
     .Attr("dtype: {uint8, uint16} = DT_UINT8")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(DecodeImageShape)
     .Doc(R"doc(
 Decodes an image, or a window of it.
@@ -53,6 +68,7 @@ channels: 0 as stored, or 1 to 4: alpha that is not opaque and colour that is no
   gray are never dropped.
 dtype: uint16 scales images of 8 bits by 257; uint8 keeps the upper 8 of 16 bits.
 max_pixels: the largest height * width that is decoded.
+max_scans: the most scans of a JPEG that is decoded.
 )doc");
 
 REGISTER_OP("Liquid>DecodeImageBatch")
@@ -63,6 +79,7 @@ REGISTER_OP("Liquid>DecodeImageBatch")
     .Attr("channels: int >= 0 = 0")
     .Attr("dtype: {uint8, uint16} = DT_UINT8")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(DecodeImageBatchShape)
     .Doc(R"doc(
 Decodes n images of one size in parallel, straight into one batch.
@@ -97,6 +114,7 @@ REGISTER_OP("Liquid>PeekImage")
     .Output("found: string")
     .Attr("format: string = ''")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(PeekImageShape)
     .Doc(R"doc(
 Reads an image's header without decoding pixels.
@@ -117,6 +135,7 @@ REGISTER_OP("Liquid>ScanImage")
     .Output("error: string")
     .Attr("channels: int >= 0 = 0")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(ScanImageShape)
     .Doc(R"doc(
 Identifies an image file, decodes all of it and hashes the pixels.
@@ -126,6 +145,36 @@ where there is none, and the other outputs are then empty or zero.
 
 shape: height, width, channels after the change of channels.
 pixels_hash: the bits of a uint64.
+)doc");
+
+REGISTER_OP("Liquid>WhyUnsupported")
+    .Input("contents: string")
+    .Output("reason: string")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+Says why a file may be an image though the codecs cannot decode it.
+
+reason: Scalar: it is of no known format, or of an unsupported kind of one. Empty
+  where it can be decoded, and where it is damaged or over a limit.
+)doc");
+
+REGISTER_OP("Liquid>Orientation")
+    .Input("contents: string")
+    .Input("example: string")
+    .Output("orientation: int64")
+    .Output("example_with: string")
+    .SetShapeFn(OrientationShape)
+    .Doc(R"doc(
+The orientation of a sample: as its example has it, or else as its image's EXIF
+states it.
+
+contents: Scalar, an image file.
+example: Scalar, a serialized tf.train.Example or empty.
+orientation: Scalar, 1 to 8; 1 where none is stated, or `example` is none.
+example_with: Scalar, `example` with a feature `orientation` where it had none and
+  the image states one other than 1.
 )doc");
 
 REGISTER_OP("Liquid>TranscodeImage")
@@ -142,6 +191,7 @@ REGISTER_OP("Liquid>TranscodeImage")
     .Attr("webp_lossless: bool = true")
     .Attr("webp_quality: int = 90")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(TranscodeImageShape)
     .Doc(R"doc(
 Stores an image file in another format and proves that its pixels are the same.

@@ -32,8 +32,9 @@ Status CheckImageSize(const char* codec, uint64_t height, uint64_t width,
   if (height * width > limits.max_pixels ||
       height * width > (uint64_t{1} << 56)) {
     return ResourceExhausted(std::string(codec) + ": " + size +
-                             " pixels are over the limit, max_pixels = " +
-                             std::to_string(limits.max_pixels));
+                             " pixels are over the limit of " +
+                             std::to_string(limits.max_pixels) +
+                             ": raise pixels of limits (--max_pixels)");
   }
   return OkStatus();
 }

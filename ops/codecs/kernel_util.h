@@ -29,10 +29,14 @@ inline absl::Status Scalar(tensorflow::OpKernelContext* context, int index,
 
 inline absl::Status GetLimits(tensorflow::OpKernelConstruction* context,
                               DecodeLimits* limits) {
-  int64_t max_pixels = 0;
-  const absl::Status status = context->GetAttr("max_pixels", &max_pixels);
+  int64_t max_pixels = 0, max_scans = 0;
+  TF_RETURN_IF_ERROR(context->GetAttr("max_pixels", &max_pixels));
   limits->max_pixels = static_cast<uint64_t>(max_pixels);
-  return status;
+  // Ops of L3 alone meet no JPEG.
+  if (!context->HasAttr("max_scans")) return absl::OkStatus();
+  TF_RETURN_IF_ERROR(context->GetAttr("max_scans", &max_scans));
+  limits->max_scans = static_cast<uint64_t>(max_scans);
+  return absl::OkStatus();
 }
 
 inline absl::Status GetEncodeOptions(tensorflow::OpKernelConstruction* context,

@@ -153,8 +153,9 @@ Status BatchDecoder::CheckWindow(const Window& window) const {
   }
   return DataLoss("the index says " + std::to_string(window.height) + "x" +
                   std::to_string(window.width) +
-                  " pixels, which must be 1 to max_pixels, " +
-                  std::to_string(most));
+                  " pixels, which must be 1 to the limit of " +
+                  std::to_string(most) +
+                  ": raise pixels of limits if the index is right");
 }
 
 int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,

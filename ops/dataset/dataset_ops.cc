@@ -151,6 +151,7 @@ REGISTER_OP("Liquid>DecodeBatchDataset")
     .Input("resize_width: int64")
     .Input("seed: int64")
     .Input("max_pixels: int64")
+    .Input("max_scans: int64")
     .Input("lookahead: int64")
     .Input("most_lookahead: int64")
     .Input("parallelism: int64")
@@ -180,6 +181,7 @@ resize_height: to which windows are resized, images bilinear and rounded, masks
 resize_width: likewise.
 seed: of the windows' places and sizes, and of what is mirrored.
 max_pixels: largest image that is decoded, in pixels.
+max_scans: most scans of a JPEG that is decoded.
 lookahead: batches in flight; -1: as many as tf.data's autotuner says.
 most_lookahead: which says no more than these.
 parallelism: threads of tf.data's that decode at once; -1: as many as its

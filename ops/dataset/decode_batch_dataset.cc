@@ -52,14 +52,14 @@ absl::Status DecodeBatchDataset::CheckExternalState() const {
 absl::Status DecodeBatchDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
     tensorflow::Node** output) const {
-  std::vector<tensorflow::Node*> nodes(11);
+  std::vector<tensorflow::Node*> nodes(12);
   TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &nodes[0]));
   const DecodeInputs& a = inputs_;
-  const int64_t numbers[] = {a.batch_size,    a.crop_height,  a.crop_width,
-                             a.resize_height, a.resize_width, a.seed,
-                             a.max_pixels,    a.lookahead,    a.most_lookahead,
-                             a.parallelism};
-  for (int i = 0; i < 10; ++i) {
+  const int64_t numbers[] = {a.batch_size,     a.crop_height,  a.crop_width,
+                             a.resize_height,  a.resize_width, a.seed,
+                             a.max_pixels,     a.max_scans,    a.lookahead,
+                             a.most_lookahead, a.parallelism};
+  for (int i = 0; i < 11; ++i) {
     TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[1 + i]));
   }
   const DecodeAttributes& t = attributes_;

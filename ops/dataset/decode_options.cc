@@ -38,6 +38,7 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
                  {"resize_width", &resize_width, 0, 1 << 20},
                  {"seed", &seed, INT64_MIN, INT64_MAX},
                  {"max_pixels", &max_pixels, 1, INT64_MAX},
+                 {"max_scans", &max_scans, 1, INT64_MAX},
                  {"lookahead", &lookahead, -1, 1 << 20},
                  {"most_lookahead", &most_lookahead, 1, 1 << 20},
                  {"parallelism", &parallelism, -1, 1 << 16}};
@@ -111,6 +112,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
   config->ragged = a.ragged;
   TF_RETURN_IF_ERROR(ConfigureCrop(a, inputs, config));
   config->limits.max_pixels = static_cast<uint64_t>(inputs.max_pixels);
+  config->limits.max_scans = static_cast<uint64_t>(inputs.max_scans);
   for (size_t i = 0; i < a.features.size(); ++i) {
     OutputFeature feature;
     feature.name = a.features[i];

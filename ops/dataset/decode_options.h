@@ -38,6 +38,7 @@ struct DecodeInputs {
   int64_t resize_width = 0;
   int64_t seed = 0;
   int64_t max_pixels = 0;
+  int64_t max_scans = 0;
   // -1: tf.data's autotuner says.
   int64_t lookahead = 0;  // batches in flight
   int64_t most_lookahead = 0;

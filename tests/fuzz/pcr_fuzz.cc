@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ops/codecs/exif.h"
 #include "ops/codecs/jpeg/jpeg_progressive.h"
 #include "ops/codecs/jpeg/jpeg_scans.h"
 #include "ops/containers/pcr/pcr_record.h"
@@ -59,7 +60,8 @@ std::string Progressive(const JpegKind& kind, uint32_t height, uint32_t width) {
 
 void FuzzPcrScans(const uint8_t* data, size_t size) {
   const ByteSpan file(data, size);
-  JpegOrientation(file);
+  ExifOrientation(file);
+  CountScans(file);
   std::vector<ByteSpan> chunks;
   if (IsGood(SplitScans(file, &chunks))) {
     PcrEntry entry;

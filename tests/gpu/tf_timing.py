@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _gpu_tf, codecs
+from liquid_tf import Limits, _gpu_tf, codecs
 from liquid_tf._image_options import ImageOptions
 
 # What the project wants of it.
@@ -52,7 +52,7 @@ def _dataset(
 def _sum(files: Sequence[bytes]) -> int:
   """The sum of a batch's pixels, as the processors decode them."""
   with tf.device("CPU"):
-    pixels = codecs.decode_l3_batch(tf.constant(files), max_pixels=_MAX_PIXELS)
+    pixels = codecs.decode_l3_batch(tf.constant(files), limits=Limits(_MAX_PIXELS))
   return int(pixels.numpy().sum(dtype=np.int64))
 
 

@@ -153,7 +153,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     self._tell_sizes(side, one=7)
     message = self._error(ragged=True)
     self.assertRegex(message, damaged.where(self.path, 7))
-    self.assertRegex(message, f"{side}x{side} pixels, which must be 1 to max_pixels")
+    self.assertRegex(message, f"{side}x{side} pixels, which must be 1 to the limit")
     ragged = {**_OPTIONS, "ragged": True, "on_error": "skip"}
     ids = runs.flat(runs.ids(liquid_tf.dataset(self.path, 8, **ragged)))
     self.assertCountEqual(ids, set(range(100)) - {7})
@@ -191,7 +191,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found, runs.ids(liquid_tf.dataset(self.sound, 8, **_OPTIONS)))
 
   def test_an_image_over_the_limit_of_pixels(self):
-    message = self._error(max_pixels=500)
+    message = self._error(limits=liquid_tf.Limits(pixels=500))
     self.assertRegex(message, r", record [0-9]+ \(sample [0-9]+, offset")
     self.assertRegex(message, "500")
 

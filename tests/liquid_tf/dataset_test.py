@@ -157,8 +157,6 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       ("threads", 1000),
       ("parallelism", 0),
       ("lookahead", 0),
-      ("max_pixels", 0),
-      ("max_pixels", 1.5),
     ):
       error = tf.errors.InvalidArgumentError if value == 1000 else ValueError
       with self.assertRaisesRegex(error, rf"{name} \({value}\) must be"):

@@ -51,6 +51,17 @@ class ConvertImageTest(absltest.TestCase):
     with Image.open(self.root / "y.PNG") as image:
       np.testing.assert_array_equal(np.asarray(image), self.pixels)
 
+  def test_an_orientation_that_has_no_room(self):
+    exif = Image.Exif()
+    exif[274] = 6
+    source = self.root / "turned.jpg"
+    Image.fromarray(self.pixels).save(source, exif=exif)
+    done = _convert(f"--input={source}", f"--output={self.root / 'x.bmp'}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("bmp has no room for the EXIF orientation of", done.stderr)
+    with Image.open(self.root / "x.bmp") as image:
+      self.assertEqual(image.size, (67, 45))
+
   def test_version_and_patch(self):
     self._run(self.png, "x.l3", "--l3_version=1", "--l3_patch=16")
     info = codecs.peek_l3((self.root / "x.l3").read_bytes())

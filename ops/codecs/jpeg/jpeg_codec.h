@@ -2,14 +2,16 @@
 // upsampling, so that pixels equal those of Pillow.
 //
 // Decodes baseline, extended, progressive and arithmetic-coded files of 8 bits
-// with one (gray) or three components (RGB). CMYK, YCCK, 12-bit and lossless
-// files are Unimplemented. Data that libjpeg-turbo could only patch up (a
-// premature end, bad Huffman codes, lost restart markers) is DataLoss. The
-// orientation of EXIF is not applied.
+// with one (gray) or three components (RGB), and of no more scans than
+// DecodeLimits allow, which are counted before any is decoded. CMYK, YCCK,
+// 12-bit and lossless files are Unimplemented. Data that libjpeg-turbo could
+// only patch up (a premature end, bad Huffman codes, lost restart markers) is
+// DataLoss. The orientation of EXIF is not applied.
 //
 // A window is decoded through the library's own cropping; what lies below it is
 // neither decoded nor checked. Only a progressive file that lacks scans is
-// decoded from its top and in its full width, because the library smooths it.
+// decoded from its top and in its full width, because the library smooths it
+// (do_block_smoothing, as Pillow has it; how depends on the library's version).
 // Encoding is 4:4:4 with optimal Huffman tables.
 #ifndef LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 #define LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_

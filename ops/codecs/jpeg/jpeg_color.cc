@@ -36,7 +36,6 @@ class Transform {
 
   jpeg_decompress_struct source_;
   jpeg_compress_struct target_;
-  jpeg_progress_mgr progress_ = {};
   JpegStringDestination destination_ = {};
   JpegErrors errors_;  // of both: they never run at once
   jvirt_barray_ptr coefficients_[kComponents] = {};
@@ -48,7 +47,6 @@ Status Transform::Read(ByteSpan bytes) {
   source_.err = errors_.Init();
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
   jpeg_create_decompress(&source_);
-  LimitJpegScans(&source_, &progress_);
   jpeg_mem_src(&source_, bytes.data, bytes.size);
   jpeg_read_header(&source_, TRUE);
   // Between these two calls the library takes requests for arrays of ours.

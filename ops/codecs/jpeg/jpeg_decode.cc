@@ -5,6 +5,7 @@
 #include "ops/codecs/jpeg/jpeg_codec.h"
 #include "ops/codecs/jpeg/jpeg_errors.h"
 #include "ops/codecs/jpeg/jpeg_library.h"
+#include "ops/codecs/jpeg/jpeg_scans.h"
 
 namespace liquid {
 namespace {
@@ -24,6 +25,7 @@ class Reader {
 
  private:
   Status ParseHeader(ByteSpan bytes);
+  Status CheckScans(ByteSpan bytes, const DecodeLimits& limits);
   // Starts decoding and crops to the columns of `window` and a margin;
   // `*first_column` is where the cropped rows begin.
   Status StartWindow(const Window& window, JDIMENSION* first_column);
@@ -31,7 +33,6 @@ class Reader {
                     uint8_t* row_buffer, uint8_t* out, size_t row_stride);
 
   jpeg_decompress_struct library_;
-  jpeg_progress_mgr progress_ = {};
   JpegErrors errors_;
   ImageInfo info_;
 };
@@ -40,14 +41,26 @@ Status Reader::ParseHeader(ByteSpan bytes) {
   library_.err = errors_.Init();
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
   jpeg_create_decompress(&library_);
-  LimitJpegScans(&library_, &progress_);
   jpeg_mem_src(&library_, bytes.data, bytes.size);
   jpeg_read_header(&library_, TRUE);
   return OkStatus();
 }
 
+Status Reader::CheckScans(ByteSpan bytes, const DecodeLimits& limits) {
+  if (!jpeg_has_multiple_scans(&library_)) return OkStatus();
+  const size_t scans = CountScans(bytes);
+  if (scans <= limits.max_scans) return OkStatus();
+  return ResourceExhausted("jpeg: " + std::to_string(scans) +
+                           " scans are over the limit of " +
+                           std::to_string(limits.max_scans) +
+                           ": raise scans of limits (--max_scans)");
+}
+
 Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {
   LIQUID_RETURN_IF_ERROR(ParseHeader(bytes));
+  LIQUID_RETURN_IF_ERROR(CheckImageSize("jpeg", library_.image_height,
+                                        library_.image_width, limits));
+  LIQUID_RETURN_IF_ERROR(CheckScans(bytes, limits));
   switch (library_.jpeg_color_space) {
     case JCS_GRAYSCALE:
       library_.out_color_space = JCS_GRAYSCALE;
@@ -68,13 +81,12 @@ Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {
                            std::to_string(library_.num_components) +
                            " components is not supported; gray and RGB are");
   }
-  LIQUID_RETURN_IF_ERROR(CheckImageSize("jpeg", library_.image_height,
-                                        library_.image_width, limits));
   info_.height = library_.image_height;
   info_.width = library_.image_width;
   info_.bits = 8;
   library_.dct_method = JDCT_ISLOW;
   library_.do_fancy_upsampling = TRUE;
+  library_.do_block_smoothing = TRUE;
   return OkStatus();
 }
 

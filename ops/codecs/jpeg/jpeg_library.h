@@ -9,12 +9,6 @@
 
 namespace liquid {
 
-// Makes a decoder whose errors are JpegErrors stop at a file of absurdly many
-// scans, each of which costs a pass over the whole image. `*progress` outlives
-// the decoder.
-void LimitJpegScans(jpeg_decompress_struct* decoder,
-                    jpeg_progress_mgr* progress);
-
 // Whether the scans gave every bit of every coefficient. The decoder smooths
 // the blocks of an image where they did not. Call when the whole file was read:
 // after jpeg_read_coefficients, or of a file of several scans after

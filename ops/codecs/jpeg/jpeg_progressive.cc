@@ -32,7 +32,6 @@ class Transform {
  private:
   jpeg_decompress_struct source_;
   jpeg_compress_struct target_;
-  jpeg_progress_mgr progress_ = {};
   JpegStringDestination destination_ = {};
   JpegErrors errors_;  // of both: they never run at once
   jvirt_barray_ptr* coefficients_ = nullptr;
@@ -42,7 +41,6 @@ Status Transform::Read(ByteSpan bytes) {
   source_.err = errors_.Init();
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
   jpeg_create_decompress(&source_);
-  LimitJpegScans(&source_, &progress_);
   jpeg_mem_src(&source_, bytes.data, bytes.size);
   jpeg_read_header(&source_, TRUE);
   coefficients_ = jpeg_read_coefficients(&source_);

@@ -91,35 +91,6 @@ Status ReadStart(ByteSpan jpeg) {
   return OkStatus();
 }
 
-// The orientation in a TIFF structure, 1 where there is none.
-int TiffOrientation(ByteSpan tiff) {
-  if (tiff.size < 8) return 1;
-  const bool big = std::memcmp(tiff.data, "MM\0*", 4) == 0;
-  if (!big && std::memcmp(tiff.data, "II*\0", 4) != 0) return 1;
-  const auto load16 = [&](size_t at) {
-    const uint8_t* p = tiff.data + at;
-    return big ? LoadBig16(p) : uint32_t{p[1]} << 8 | p[0];
-  };
-  const auto load32 = [&](size_t at) {
-    return big ? load16(at) << 16 | load16(at + 2)
-               : load16(at + 2) << 16 | load16(at);
-  };
-  constexpr size_t kEntry = 12;
-  const size_t directory = load32(4);
-  if (directory > tiff.size - 2) return 1;
-  const size_t count = load16(directory);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t entry = directory + 2 + i * kEntry;
-    if (entry > tiff.size || tiff.size - entry < kEntry) return 1;
-    constexpr uint32_t kOrientation = 0x0112, kShort = 3;
-    if (load16(entry) != kOrientation) continue;
-    const uint32_t value = load16(entry + 8);
-    const bool good = load16(entry + 2) == kShort && value >= 1 && value <= 8;
-    return good ? static_cast<int>(value) : 1;
-  }
-  return 1;
-}
-
 }  // namespace
 
 Status SplitScans(ByteSpan jpeg, std::vector<ByteSpan>* chunks) {
@@ -144,21 +115,33 @@ Status SplitScans(ByteSpan jpeg, std::vector<ByteSpan>* chunks) {
   return OkStatus();
 }
 
-int JpegOrientation(ByteSpan jpeg) {
-  if (!ReadStart(jpeg).ok()) return 1;
+size_t CountScans(ByteSpan jpeg) {
+  size_t count = 0;
+  Segment segment;
+  segment.end = 2;
+  while (ReadSegment(jpeg, segment.end, &segment).ok() &&
+         segment.marker != kEoi) {
+    if (segment.marker != kSos) continue;
+    ++count;
+    segment.end = EndOfData(jpeg, segment.end);
+  }
+  return count;
+}
+
+ByteSpan FindJpegExif(ByteSpan jpeg) {
+  if (!ReadStart(jpeg).ok()) return ByteSpan();
   Segment segment;
   segment.end = 2;
   while (ReadSegment(jpeg, segment.end, &segment).ok()) {
-    if (segment.marker == kSos || segment.marker == kEoi) return 1;
+    if (segment.marker == kSos || segment.marker == kEoi) break;
     constexpr size_t kPrefix = 6;
     const ByteSpan& payload = segment.payload;
     if (segment.marker == kApp1 && payload.size >= kPrefix &&
         std::memcmp(payload.data, "Exif\0\0", kPrefix) == 0) {
-      return TiffOrientation(
-          ByteSpan(payload.data + kPrefix, payload.size - kPrefix));
+      return ByteSpan(payload.data + kPrefix, payload.size - kPrefix);
     }
   }
-  return 1;
+  return ByteSpan();
 }
 
 }  // namespace liquid

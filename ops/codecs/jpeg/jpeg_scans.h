@@ -5,6 +5,7 @@
 #ifndef LIQUID_OPS_CODECS_JPEG_JPEG_SCANS_H_
 #define LIQUID_OPS_CODECS_JPEG_JPEG_SCANS_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "ops/core/span.h"
@@ -19,8 +20,12 @@ namespace liquid {
 // for a file without a scan or without EOI too.
 Status SplitScans(ByteSpan jpeg, std::vector<ByteSpan>* chunks);
 
-// The orientation that EXIF states, 1 to 8; 1 where it states none or nonsense.
-int JpegOrientation(ByteSpan jpeg);
+// How many scans a decoder would meet, up to EOI or to damage.
+size_t CountScans(ByteSpan jpeg);
+
+// The TIFF structure of the first APP1 segment of EXIF; empty where there is
+// none before the first scan.
+ByteSpan FindJpegExif(ByteSpan jpeg);
 
 }  // namespace liquid
 

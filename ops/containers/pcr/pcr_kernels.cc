@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/codecs/jpeg/jpeg_scans.h"
 #include "ops/codecs/kernel_util.h"
 #include "ops/containers/pcr/pcr_record.h"
 #include "ops/containers/recordio/dataset_index.h"
@@ -91,18 +90,6 @@ absl::Status SetNumbers(OpKernelContext* context, int index,
 void Assign(ByteSpan bytes, tstring* out) {
   out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
 }
-
-class JpegOrientationOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-
-  void Compute(OpKernelContext* context) override {
-    ByteSpan file;
-    OP_REQUIRES_OK(context, Scalar(context, 0, &file));
-    OP_REQUIRES_OK(context,
-                   SetScalar<int64_t>(context, 0, JpegOrientation(file)));
-  }
-};
 
 class WritePcrOp : public OpKernel {
  public:
@@ -337,7 +324,6 @@ class VerifyPcrOp : public OpKernel {
 #define LIQUID_REGISTER(name) \
   REGISTER_KERNEL_BUILDER(Name("Liquid>" #name).Device(DEVICE_CPU), name##Op)
 
-LIQUID_REGISTER(JpegOrientation);
 LIQUID_REGISTER(ReadPcr);
 LIQUID_REGISTER(ReadPcrIndex);
 LIQUID_REGISTER(VerifyPcr);

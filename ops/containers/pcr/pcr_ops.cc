@@ -29,17 +29,6 @@ auto HasRanks(Ranks ranks) {
   };
 }
 
-REGISTER_OP("Liquid>JpegOrientation")
-    .Input("contents: string")
-    .Output("orientation: int64")
-    .SetShapeFn(HasRanks({{0}, {0}}))
-    .Doc(R"doc(
-The orientation that a file's EXIF states.
-
-contents: Scalar, a JPEG file or anything else.
-orientation: Scalar, 1 to 8; 1 where none is stated.
-)doc");
-
 REGISTER_OP("Liquid>WritePcr")
     .Input("images: string")
     .Input("labels: int32")
@@ -129,6 +118,7 @@ REGISTER_OP("Liquid>VerifyPcr")
     .Output("problems: string")
     .Output("examples: string")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(HasRanks({{0, 1, 1, 2}, {0, 1, 1}}))
     .Doc(R"doc(
 Checks a record of a dataset and, in parallel, every image of it: its length,
@@ -142,6 +132,7 @@ problem: Scalar, what is wrong with the record; empty where nothing is.
 problems: Shape [n], what is wrong with each image; all empty where `problem` is not.
 examples: Shape [n], each image's serialized tf.train.Example or empty.
 max_pixels: A larger image is a problem.
+max_scans: So is one of more scans.
 )doc");
 
 }  // namespace

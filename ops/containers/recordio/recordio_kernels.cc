@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/kernel_util.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/containers/recordio/read_record.h"
 #include "ops/containers/recordio/recordio.h"
@@ -25,10 +26,6 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::TensorShapeUtils;
 using ::tensorflow::tstring;
-
-ByteSpan Bytes(const tstring& text) {
-  return ByteSpan(text.data(), text.size());
-}
 
 // Reads a scalar string input. Error: InvalidArgument.
 absl::Status ScalarInput(OpKernelContext* context, int index,
@@ -199,10 +196,8 @@ class UnpackRecordOp : public OpKernel {
 class VerifyRecordsOp : public OpKernel {
  public:
   explicit VerifyRecordsOp(OpKernelConstruction* context) : OpKernel(context) {
-    int64_t max_pixels;
-    OP_REQUIRES_OK(context, context->GetAttr("max_pixels", &max_pixels));
+    OP_REQUIRES_OK(context, GetLimits(context, &limits_));
     OP_REQUIRES_OK(context, context->GetAttr("decode", &decode_));
-    limits_.max_pixels = static_cast<uint64_t>(max_pixels);
   }
 
   void Compute(OpKernelContext* context) override {

@@ -105,6 +105,7 @@ REGISTER_OP("Liquid>VerifyRecords")
     .Output("problems: string")
     .Output("examples: string")
     .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr("max_scans: int >= 1 = 100")
     .Attr("decode: bool = true")
     .SetIsStateful()
     .SetShapeFn([](InferenceContext* c) {
@@ -124,6 +125,7 @@ rows: Shape [n, 52], rows of index.npy as bytes.
 problems: Shape [n], what is wrong with each record; empty where nothing is.
 examples: Shape [n], each record's serialized tf.train.Example or empty.
 max_pixels: A larger image is a problem.
+max_scans: So is a JPEG of more scans.
 decode: Whether to decode the images.
 )doc");
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/codecs/jpeg/jpeg_scans.h"
+#include "ops/codecs/transcode.h"
 #include "tests/ops/codecs/jpeg_testing.h"
 
 namespace liquid {
@@ -154,6 +155,44 @@ TEST(JpegProgressiveTest, WhatCannotBeDecodedIsRefused) {
   twelve_bits[file.find("\xff\xc0") + 4] = 12;
   EXPECT_EQ(ToProgressive(Span(twelve_bits), DecodeLimits(), &out).code(),
             StatusCode::kUnimplemented);
+}
+
+// Each scan costs a pass over the image, however few bytes it has.
+TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
+  const ImageInfo info = Info(64, 64, 1);
+  const std::string file =
+      Transformed(WriteJpeg({"", 1, 1, 1}, info, MakePixels(info, 1)));
+  const std::vector<ByteSpan> chunks = Split(file);
+  const auto text = [](ByteSpan bytes) {
+    return std::string(reinterpret_cast<const char*>(bytes.data), bytes.size);
+  };
+  std::string many = text(chunks[0]);
+  for (int i = 0; i < 99; ++i) many += text(chunks[1]);
+  DecodeLimits limits;
+  ImageInfo found;
+  Scan scan;
+  std::string out;
+  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, 0, &scan).ok());
+  many += text(chunks[1]) + "\xff\xd9";
+  Bytes pixels(info.PixelBytes());
+  const Window whole = {0, 0, 64, 64}, part = {3, 4, 5, 6};
+  const auto decode = [&](const Window& window) {
+    return Decode(Format::kPcr, Span(many), limits, info, window, pixels.data(),
+                  info.RowBytes());
+  };
+  for (const Status& status :
+       {Peek(Format::kJpeg, Span(many), limits, &found), decode(whole),
+        decode(part), ScanImage(Span(many), limits, 0, &scan),
+        Transcode(Span(many), limits, 3, Format::kPcr, EncodeOptions(), &out,
+                  &scan),
+        ToProgressive(Span(many), limits, &out)}) {
+    EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(status.message(),
+              "jpeg: 101 scans are over the limit of 100: raise scans of "
+              "limits (--max_scans)");
+  }
+  limits.max_scans = 101;
+  EXPECT_TRUE(decode(whole).ok());
 }
 
 TEST(JpegProgressiveTest, EveryTruncationIsAnError) {

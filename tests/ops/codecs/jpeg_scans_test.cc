@@ -106,39 +106,14 @@ TEST(JpegScansTest, EveryTruncationIsAnError) {
   }
 }
 
-// EXIF with one entry of a directory.
-std::string Exif(bool big, const std::string& entry) {
-  const std::string tiff =
-      big ? "MM\0*\0\0\0\x08\0\x01"s : "II*\0\x08\0\0\0\x01\0"s;
-  const std::string payload = "Exif\0\0"s + tiff + entry;
-  return kSoi + kApp0 + "\xff\xe1"s + '\0' +
-         static_cast<char>(payload.size() + 2) + payload + kSos + kEoi;
-}
-
-TEST(JpegScansTest, Orientation) {
-  EXPECT_EQ(
-      JpegOrientation(Span(Exif(true, "\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s))),
-      6);
-  EXPECT_EQ(
-      JpegOrientation(Span(Exif(false, "\x12\x01\x03\0\x01\0\0\0\x08\0\0\0"s))),
-      8);
-}
-
-TEST(JpegScansTest, NonsenseIsNoOrientation) {
-  const std::string none = kSoi + kSos + kEoi;
-  EXPECT_EQ(JpegOrientation(Span(none)), 1);
-  EXPECT_EQ(JpegOrientation(ByteSpan()), 1);
-  for (const std::string& entry :
-       {"\x01\x12\0\x03\0\0\0\x01\0\x09\0\0"s,  // out of range
-        "\x01\x12\0\x04\0\0\0\x01\0\x06\0\0"s,  // not a short
-        "\x01\x13\0\x03\0\0\0\x01\0\x06\0\0"s,  // another tag
-        "\x01\x12\0\x03\0"s}) {                 // cut off
-    EXPECT_EQ(JpegOrientation(Span(Exif(true, entry))), 1);
-  }
-  const std::string good = Exif(true, "\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s);
-  for (size_t size = 0; size < good.size() - 8; ++size) {
-    EXPECT_EQ(JpegOrientation(Span(good.substr(0, size))), 1) << size;
-  }
+TEST(JpegScansTest, CountsScansUpToTheEndOrDamage) {
+  const std::string scans = kSoi + kApp0 + kFrame + kSos + "a\xff\x00"s +
+                            kTable + kSos + "b\xff\xd0"s + kSos;
+  EXPECT_EQ(CountScans(Span(scans + kEoi + kSos + kEoi)), 3);
+  EXPECT_EQ(CountScans(Span(scans)), 3);
+  EXPECT_EQ(CountScans(Span(scans + "\xff\xe0\xff\xff"s + kSos)), 3);
+  EXPECT_EQ(CountScans(Span(kSoi + kEoi)), 0);
+  EXPECT_EQ(CountScans(ByteSpan()), 0);
 }
 
 }  // namespace
