@@ -104,7 +104,7 @@ _MANIFEST = {
       "crc32c": _CRC,
     }
   ],
-  "source": {"kind": "text", "fingerprint": "text"},
+  "source": {"kind": "text", "fingerprint": "text", "by_pillow": _COUNT},
   "skipped": [{"path": "text", "reason": "text"}],
   "index": {"rows": _COUNT, "crc32c": _CRC},
   "pcr?": {

@@ -43,6 +43,8 @@ class ConvertReport:
     formats: per format, `samples`, `bytes` on disk and `pixel_bytes` decoded.
     seconds: time that this run took.
     skipped: `path` and `reason` of every source file that is in no sample.
+    by_pillow: samples whose images the codecs do not decode, such as CMYK JPEG, GIF and
+      TIFF, and which were read by Pillow.
   """
 
   output: str
@@ -50,6 +52,7 @@ class ConvertReport:
   formats: dict[str, dict[str, int]]
   seconds: float
   skipped: list[dict[str, str]]
+  by_pillow: int
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -96,6 +99,7 @@ def _report(folder: str, output: str, seconds: float) -> ConvertReport:
     },
     seconds=round(seconds, 3),
     skipped=data["skipped"],
+    by_pillow=data["source"]["by_pillow"],
   )
 
 

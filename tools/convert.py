@@ -129,6 +129,8 @@ def _print(report) -> None:
     file=sys.stderr,
   )
   _print_skipped(report.skipped, "files or records", "; the manifest lists them")
+  if report.by_pillow:
+    print(f"{report.by_pillow} images were read by Pillow", file=sys.stderr)
 
 
 def _print_skipped(skipped: list[dict[str, str]], what: str, where: str = "") -> None:
@@ -287,6 +289,8 @@ def _convert_image() -> int:
     f"{_cli.size(report['source_bytes'])})",
     file=sys.stderr,
   )
+  if report["by_pillow"]:
+    print(f"{report['input']} was read by Pillow", file=sys.stderr)
   if not report["orientation_kept"]:
     print(
       f"{report['format']} has no room for the EXIF orientation of {report['input']}, "

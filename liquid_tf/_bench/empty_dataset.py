@@ -107,6 +107,6 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "samples": 2 * samples,
     "formats": {name: entry for name in _NAMES},
     "shards": shards,
-    "source": {"kind": "folder", "fingerprint": "0" * 64},
+    "source": {"kind": "folder", "fingerprint": "0" * 64, "by_pillow": 0},
     "skipped": [],
   }

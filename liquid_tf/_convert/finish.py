@@ -169,7 +169,11 @@ def finish(
       }
       for plan, (size, crc, rows, _) in zip(plans, shards)
     ],
-    "source": {"kind": source.kind, "fingerprint": _fingerprint(source, scan)},
+    "source": {
+      "kind": source.kind,
+      "fingerprint": _fingerprint(source, scan),
+      "by_pillow": int(table["by_pillow"].sum()),
+    },
     "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
     "index": {"rows": len(index), "crc32c": manifest.crc32c(index_bytes)},
   }

@@ -29,6 +29,7 @@ SCAN_DTYPE = np.dtype(
     ("labels", "<u4"),
     ("label", "<f4"),
     ("format", "u1"),
+    ("by_pillow", "?"),
     ("height", "<u4"),
     ("width", "<u4"),
     ("channels", "u1"),

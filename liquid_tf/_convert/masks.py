@@ -1,10 +1,11 @@
 """Segmentation masks: class numbers as gray images."""
 
 import io
-import struct
 
 import numpy as np
 from PIL import Image
+
+from liquid_tf._convert.raw import raw_file
 
 # Feature of a record's tf.train.Example.
 FEATURE = "mask"
@@ -35,9 +36,7 @@ def decode_mask(data: bytes) -> tuple[bytes, str]:
         return b"", f"mask must be gray or have a palette, but is {image.mode}"
   except Exception as error:  # Pillow raises whatever its decoders meet.
     return b"", f"mask cannot be decoded: {error}"
-  height, width = pixels.shape
-  header = struct.pack("<4sIIBBH", b"LRAW", height, width, 1, pixels.itemsize * 8, 0)
-  return header + pixels.tobytes(), ""
+  return raw_file(pixels), ""
 
 
 def mask_example(png: bytes) -> bytes:

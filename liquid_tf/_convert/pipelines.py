@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import _ops
-from liquid_tf._convert import exif, masks
+from liquid_tf._convert import exif, masks, pillow
 from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.source import Source
 from liquid_tf._limits import Limits
@@ -91,6 +91,25 @@ def _samples(
   return chunks.map(tensors).prefetch(1).unbatch()
 
 
+def _load(source: Source, columns, channels: int | None) -> dict[str, tf.Tensor]:
+  """Reads a sample inside a tf.data graph, as codecs and records take it.
+
+  What `source.load` gives, and `orientation`, which `example` has as well; and where
+  the source does not know its pixels, an image that the codecs do not decode is a raw
+  encoding of Pillow's pixels, and `by_pillow`.
+  """
+  loaded = source.load(*columns)
+  orientation, example = _ops.lib().liquid_orientation(
+    contents=loaded["image"], example=loaded["example"]
+  )
+  loaded |= {"orientation": orientation, "example": example}
+  if source.knows_pixels(channels):
+    return loaded | {"by_pillow": tf.constant(False)}
+  image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
+  error = _first_error(loaded["error"], error)
+  return loaded | {"image": image, "by_pillow": by_pillow, "error": error}
+
+
 def scan(
   source: Source, positions: Sequence[int], channels: int | None, workers: int
 ) -> tf.data.Dataset:
@@ -104,19 +123,17 @@ def scan(
 
   Returns:
     A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3],
-    `bits`, `pixels_hash`, `orientation`, `labels` float32[k], `crc32c`, with masks
-    `mask_shape` int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and `error`, which
-    is empty where the rest is right.
+    `bits`, `pixels_hash`, `orientation`, `by_pillow`, `labels` float32[k], `crc32c`,
+    with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and
+    `error`, which is empty where the rest is right.
   """
   lib = _ops.lib()
   limits = source.limits.attributes()
 
   def scan_one(columns):
-    loaded = source.load(*columns)
-    result = {key: loaded[key] for key in ("labels", "crc32c", "error")}
-    result["orientation"] = lib.liquid_orientation(
-      contents=loaded["image"], example=loaded["example"]
-    ).orientation
+    loaded = _load(source, columns, channels)
+    names = ("labels", "crc32c", "orientation", "by_pillow", "error")
+    result = {key: loaded[key] for key in names}
     if source.knows_pixels(channels):
       known = ("format", "shape", "bits", "pixels_hash")
       result |= {key: loaded[key] for key in known}
@@ -213,7 +230,7 @@ def encode(
   known = source.knows_pixels(encoding.channels)
 
   def encode_one(columns, target, sample):
-    loaded = source.load(*columns)
+    loaded = _load(source, columns, encoding.channels)
     encoded, shape, bits, pixels_hash, error = _stored_as(
       loaded, target, encoding, source.limits, known
     )
@@ -233,16 +250,14 @@ def encode(
         png_level=encoding.png_level,
         **source.limits.attributes(),
       )
-      example = tf.numpy_function(masks.mask_example, [png], tf.string, stateful=False)
-      example = tf.ensure_shape(example, [])
+      mask = tf.numpy_function(masks.mask_example, [png], tf.string, stateful=False)
+      # Serialized messages one behind the other are their union.
+      example = tf.ensure_shape(mask, []) + example
       result |= {
         "mask_crc32c": loaded["mask_crc32c"],
         "mask_hash": mask_hash,
         "error": _first_error(result["error"], png_error),
       }
-    example = lib.liquid_orientation(
-      contents=loaded["image"], example=example
-    ).example_with
     # A failed sample has no image, and a record without one no example.
     example = tf.where(tf.equal(result["error"], ""), example, b"")
     framed = lib.liquid_pack_record(
@@ -301,7 +316,7 @@ def export(
   """
 
   def export_one(columns):
-    loaded = source.load(*columns)
+    loaded = _load(source, columns, encoding.channels)
     if image_format is None:
       stored = loaded["format"]
       kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))
@@ -312,11 +327,7 @@ def export(
     image, shape, _, _, error = _stored_as(
       loaded, target, encoding, source.limits, known=True
     )
-    orientation = (
-      _ops.lib()
-      .liquid_orientation(contents=loaded["image"], example=loaded["example"])
-      .orientation
-    )
+    orientation = loaded["orientation"]
     return {
       "image": _oriented(image, target, orientation),
       "format": target,

@@ -40,6 +40,7 @@ def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
     row["mask_bits"] = element["mask_bits"]
     row["mask_hash"] = np.int64(element["mask_hash"]).astype(np.uint64)
   row["format"] = FORMATS.index(element["format"].decode())
+  row["by_pillow"] = element["by_pillow"]
   row["height"], row["width"], row["channels"] = height, width, channels
   row["bits"] = element["bits"]
   row["orientation"] = element["orientation"]

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from liquid_tf import _ops
-from liquid_tf._convert import exif
+from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._files import write_file
 from liquid_tf._limits import Limits
@@ -47,7 +47,8 @@ def convert_image(
   are not turned: the orientation of the source's EXIF goes to the output's.
 
   Args:
-    source: a file of any format that `liquid_tf.codecs` decodes; its first bytes tell.
+    source: a file of any format that `liquid_tf.codecs` decodes, or that Pillow reads
+      for it, such as GIF, TIFF and CMYK JPEG; its first bytes tell.
     output: path with the extension .bmp, .jpeg, .jpg, .l3, .png, .raw or .webp.
     channels: 1 to 4, of the output; None keeps them. Only changes without loss are
       made.
@@ -60,8 +61,9 @@ def convert_image(
 
   Returns:
     `input`, `output`, `format`, `shape`, `bits`, `source_bytes`, `bytes`,
-    `pixel_bytes`, `orientation` (of the source's EXIF, 1 to 8), `orientation_kept`,
-    which is false where the output has no room for one other than 1, and `seconds`.
+    `pixel_bytes`, `by_pillow` (whether Pillow read it), `orientation` (of the source's
+    EXIF, 1 to 8), `orientation_kept`, which is false where the output has no room for
+    one other than 1, and `seconds`.
 
   Raises:
     ConvertError: the source cannot be stored as asked; the message says why.
@@ -83,17 +85,20 @@ def convert_image(
   with open(source, "rb") as file:
     contents = file.read()
   # L3 has options of its own: by way of raw pixels, which the result is compared with.
+  reason = _ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
+  by_pillow, image = bool(reason != b""), contents
+  if by_pillow:
+    image, error = pillow.as_raw(contents, reason.numpy(), limits)
+    _check(error, source, target)
   stored = _ops.lib().liquid_transcode_image(
-    contents=contents,
+    contents=image,
     target="raw" if target == "l3" else target,
     channels=channels or 0,
     png_level=png_level,
     jpeg_quality=jpeg_quality,
     **limits.attributes(),
   )
-  error = stored.error.numpy().decode(errors="replace")
-  if error:
-    raise ConvertError(f"{source} cannot be stored as {target}: {error}")
+  _check(stored.error.numpy(), source, target)
   encoded = stored.encoded.numpy()
   bits = int(stored.bits)
   if target == "l3":
@@ -115,10 +120,17 @@ def convert_image(
     "source_bytes": len(contents),
     "bytes": len(encoded),
     "pixel_bytes": shape[0] * shape[1] * shape[2] * bits // 8,
+    "by_pillow": by_pillow,
     "orientation": orientation,
     "orientation_kept": orientation == 1 or target in exif.FORMATS,
     "seconds": time.monotonic() - begin,
   }
+
+
+def _check(error: bytes, source: str, target: str) -> None:
+  if error:
+    text = error.decode(errors="replace")
+    raise ConvertError(f"{source} cannot be stored as {target}: {text}")
 
 
 def _orientation(file: bytes) -> int:

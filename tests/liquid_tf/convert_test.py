@@ -65,7 +65,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source, per_class=15)
     report = self._convert().to_dict()
     self.assertEqual(
-      set(report), {"output", "samples", "formats", "seconds", "skipped"}
+      set(report), {"output", "samples", "formats", "seconds", "skipped", "by_pillow"}
     )
     json.dumps(report)
     self.assertEqual(report["formats"]["png"]["samples"], 27)

@@ -1,0 +1,124 @@
+"""Images of kinds that the codecs do not decode, through Pillow."""
+
+import io
+
+import numpy as np
+import tensorflow as tf
+from PIL import Image, UnidentifiedImageError
+
+from liquid_tf import _ops
+from liquid_tf._convert.raw import raw_file
+from liquid_tf._limits import Limits
+
+# No other: Pillow's readers of some formats start programs.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+
+# Mode -> mode of the pixels; where there is transparency, RGBA in place of RGB.
+_MODES = {
+  "1": "L",
+  "L": "L",
+  "LA": "LA",
+  "La": "LA",
+  "P": "RGB",
+  "PA": "RGBA",
+  "RGB": "RGB",
+  "RGBX": "RGB",
+  "RGBA": "RGBA",
+  "RGBa": "RGBA",
+  "CMYK": "RGB",
+  "YCbCr": "RGB",
+}
+
+_BITS_PER_SAMPLE = 258  # of TIFF
+
+
+def _stored_bits(image: Image.Image) -> int:
+  """Bits of a channel in the file, of which Pillow may keep 8."""
+  if image.format == "TIFF":
+    return max(image.tag_v2.get(_BITS_PER_SAMPLE, (1,)))
+  if image.format == "PPM" and isinstance(image.tile[0].args, tuple):
+    return int(image.tile[0].args[1]).bit_length()
+  return 8
+
+
+def _pixels(image: Image.Image) -> np.ndarray:
+  """The first frame's pixels, uint8 or uint16.
+
+  Raises:
+    ValueError: they cannot be had without loss.
+  """
+  deep = _stored_bits(image) > 8
+  if image.mode.startswith("I"):
+    pixels = np.asarray(image)
+    if pixels.min() < 0 or pixels.max() > 0xFFFF:
+      raise ValueError("it has values outside of 0 to 65535")
+    return pixels.astype(np.uint16)
+  mode = _MODES.get(image.mode)
+  if mode is None:
+    raise ValueError(f"its mode is {image.mode}")
+  if deep:
+    raise ValueError("it would keep 8 bits of a channel that has more")
+  if mode == "RGB" and image.has_transparency_data:
+    mode = "RGBA"
+  return np.asarray(image.convert(mode))
+
+
+def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes]:
+  """Reads an image by Pillow: its first frame, as RGB or gray, or with alpha.
+
+  Args:
+    contents: an image file.
+    reason: why the codecs do not decode it.
+    limits: of the image, in force before its pixels are decoded.
+
+  Returns:
+    (A raw encoding, nothing), or (nothing, why there is none).
+  """
+  why = reason.decode(errors="replace")
+  try:
+    # Only headers, up to where the pixels are asked for.
+    with Image.open(io.BytesIO(contents), formats=_FORMATS) as image:
+      width, height = image.size
+      if width * height > limits.pixels:
+        why = (
+          f"{image.format.lower()}: {height} x {width} pixels are over the limit of "
+          f"{limits.pixels}: raise pixels of limits (--max_pixels)"
+        )
+        return b"", why.encode()
+      return raw_file(_pixels(image)), b""
+  except UnidentifiedImageError:
+    return b"", f"{why}, nor is it one that Pillow reads".encode()
+  except Exception as error:  # Pillow raises whatever its decoders meet.
+    why = f"{why}; nor can Pillow read it ({error}): convert it to PNG"
+    return b"", why.encode(errors="replace")
+
+
+def decodable(
+  contents: tf.Tensor, limits: Limits
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """Gives the codecs an image that they can decode, inside a tf.data graph.
+
+  Args:
+    contents: scalar, an image file.
+    limits: of the image.
+
+  Returns:
+    The file itself, or a raw encoding of Pillow's pixels; whether it is that; and why
+    there is neither, empty where there is one.
+  """
+  reason = _ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
+
+  def by_pillow():
+    image, error = tf.numpy_function(
+      lambda contents, reason: as_raw(contents, reason, limits),
+      [contents, reason],
+      (tf.string, tf.string),
+      stateful=False,
+    )
+    return tf.ensure_shape(image, []), tf.constant(True), tf.ensure_shape(error, [])
+
+  return tf.cond(
+    tf.equal(reason, ""),
+    lambda: (contents, tf.constant(False), tf.constant("")),
+    by_pillow,
+  )

@@ -1,0 +1,198 @@
+"""Images that the codecs do not decode: converted with Pillow's pixels, or refused."""
+
+import io
+import os
+import pathlib
+
+import numpy as np
+import photos
+import stored
+import tensorflow as tf
+from PIL import Image
+
+import liquid_tf
+from liquid_tf import Limits, inspection, manifest
+from liquid_tf._convert.single import convert_image
+from liquid_tf.convert import ConvertError, convert
+
+
+def _encode(image: Image.Image, name: str, **options) -> bytes:
+  buffer = io.BytesIO()
+  image.save(buffer, name, **options)
+  return buffer.getvalue()
+
+
+def _files() -> dict[str, bytes]:
+  """Files of every kind that Pillow reads for the codecs, all 30 x 40."""
+  photo = Image.fromarray(photos.photo("coffee")[:30, :40])
+  other = Image.fromarray(photos.photo("chelsea")[:30, :40])
+  cmyk = _encode(photo.convert("CMYK"), "JPEG", quality=90)
+  adobe = cmyk.index(b"Adobe") + 11  # the kind of transform
+  # Subtle colours are not its point: the same coefficients, read as YCCK.
+  ycck = cmyk[:adobe] + b"\2" + cmyk[adobe + 1 :]
+  more = {"save_all": True, "append_images": [other]}
+  return {
+    "animated.gif": _encode(photo.quantize(200), "GIF", **more),
+    "animated.webp": _encode(photo, "WEBP", lossless=True, **more),
+    "cmyk.jpg": cmyk,
+    "cmyk_progressive.jpg": _encode(photo.convert("CMYK"), "JPEG", progressive=True),
+    "lines.bmp": _encode(photo.convert("1"), "BMP"),
+    "lines.pbm": _encode(photo.convert("1"), "PPM"),
+    "lzw.tif": _encode(photo, "TIFF", compression="tiff_lzw"),
+    "palette.gif": _encode(photo.quantize(16), "GIF"),
+    "plain.pgm": _encode(photo.convert("L"), "PPM"),
+    "plain.ppm": _encode(photo, "PPM"),
+    "plain.tif": _encode(photo, "TIFF"),
+    "turned.tif": _encode(photo.rotate(90, expand=True), "TIFF", tiffinfo={274: 6}),
+    "ycck.jpg": ycck,
+  }
+
+
+def _pixels(file: bytes) -> np.ndarray:
+  with Image.open(io.BytesIO(file)) as image:
+    return np.asarray(image.convert("RGB"))
+
+
+class ConvertPillowTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.source = os.path.join(self.root, "source")
+    self.output = os.path.join(self.root, "dataset")
+    os.makedirs(f"{self.source}/a")
+
+  def _write(self, files: dict[str, bytes]) -> None:
+    for name, file in files.items():
+      pathlib.Path(self.source, "a", name).write_bytes(file)
+
+  def _convert(self, mix="raw", source=None, **options):
+    return convert(source or self.source, self.output, mix, progress=False, **options)
+
+  def _check(self, expected: list[bytes]) -> None:
+    records = stored.records(self.output)
+    self.assertLen(records, len(expected))
+    for record in records:
+      pixels = _pixels(expected[record["id"]])
+      self.assertAllEqual(record["image"], pixels, f"sample {record['id']}")
+    self.assertEqual(inspection.verify(self.output)["problems"], [])
+
+  def test_pixels_are_pillows_and_counted(self):
+    files = _files()
+    photo = Image.fromarray(photos.photo("coffee")[:30, :40])
+    files["apng.png"] = _encode(photo, "PNG", save_all=True, append_images=[photo])
+    files["baseline.jpg"] = _encode(photo, "JPEG")
+    self._write(files)
+    report = self._convert("raw:1,png:1,l3:1", channels=3)
+    self.assertEqual(report.skipped, [])
+    self.assertEqual(report.by_pillow, len(_files()))
+    self.assertEqual(manifest.load(self.output)["source"]["by_pillow"], len(_files()))
+    self._check([files[name] for name in sorted(files)])
+
+    # Of a dataset nothing is read by Pillow.
+    again = convert(self.output, f"{self.root}/again", "bmp", progress=False)
+    self.assertEqual(again.by_pillow, 0)
+
+  def test_every_kind_of_source(self):
+    files = [file for _, file in sorted(_files().items())]
+    records = f"{self.root}/a.rec"
+    with liquid_tf.recordio.Writer(records) as writer:
+      for i, file in enumerate(files):
+        header = liquid_tf.recordio.Header(label=1.0, id=i)
+        writer.write(liquid_tf.recordio.pack(header, file), key=i)
+    report = self._convert(source=records, channels=3)
+    self.assertEqual((report.samples, report.by_pillow), (len(files), len(files)))
+    self._check(files)
+
+    examples = f"{self.root}/a.tfrecord"
+    with tf.io.TFRecordWriter(examples) as writer:
+      for file in files:
+        values = tf.train.BytesList(value=[file])
+        features = {"image/encoded": tf.train.Feature(bytes_list=values)}
+        example = tf.train.Example(features=tf.train.Features(feature=features))
+        writer.write(example.SerializeToString())
+    report = self._convert(
+      source=examples, channels=3, label_feature="", overwrite=True
+    )
+    self.assertEqual((report.samples, report.by_pillow), (len(files), len(files)))
+    self._check(files)
+
+  def test_depth_and_transparency_are_kept(self):
+    deep = photos.photo("camera")[:30, :40].astype(np.uint16) * 201
+    self._write({"deep.pgm": _encode(Image.fromarray(deep), "PPM")})
+    self._convert("png")
+    [record] = stored.records(self.output)
+    self.assertAllEqual(record["image"][..., 0], deep)
+
+    image = Image.fromarray(photos.photo("coffee")[:30, :40]).quantize(16)
+    os.remove(f"{self.source}/a/deep.pgm")
+    self._write({"clear.gif": _encode(image, "GIF", transparency=3)})
+    self._convert("png", overwrite=True)
+    [record] = stored.records(self.output)
+    with Image.open(f"{self.source}/a/clear.gif") as image:
+      self.assertAllEqual(record["image"], np.asarray(image.convert("RGBA")))
+
+  def test_what_pillow_cannot_read_is_skipped_with_a_sentence(self):
+    photo = Image.fromarray(photos.photo("coffee")[:30, :40])
+    gif = _encode(photo.quantize(200), "GIF")
+    twelve = bytearray(_encode(photo, "JPEG"))
+    twelve[twelve.index(b"\xff\xc0") + 4] = 12
+    small = np.zeros((30, 40), np.float32)
+    wrong = {
+      "cut.gif": (gif[: len(gif) // 2], "nor can Pillow read it"),
+      "deep.ppm": (b"P6 40 30 65535\n" + bytes(7200), "would keep 8 bits of a channel"),
+      "floats.tif": (_encode(Image.fromarray(small), "TIFF"), "its mode is F"),
+      "notes.txt": (
+        b"not an image",
+        "the bytes begin with .* nor is it one that Pillow",
+      ),
+      "twelve.jpg": (
+        bytes(twelve),
+        "jpeg: .*convert it to PNG|nor is it one that Pillow",
+      ),
+      "vector.eps": (b"%!PS-Adobe-3.0 EPSF-3.0\n", "nor is it one that Pillow reads"),
+    }
+    self._write({name: file for name, (file, _) in wrong.items()})
+    self._write({"good.gif": gif})
+    report = self._convert()
+    self.assertEqual((report.samples, report.by_pillow), (1, 1))
+    self.assertEqual([one["path"][2:] for one in report.skipped], sorted(wrong))
+    for one in report.skipped:
+      self.assertRegex(one["reason"], wrong[one["path"][2:]][1])
+
+  def test_limits_are_in_force_before_it_decodes(self):
+    files = _files()
+    self._write(files)
+    with self.assertRaisesRegex(ConvertError, "none of the 13 samples"):
+      self._convert(limits=Limits(pixels=30 * 40 - 1), channels=3)
+    self._write({"small.png": _encode(Image.new("RGB", (4, 4)), "PNG")})
+    report = self._convert(
+      limits=Limits(pixels=30 * 40 - 1), channels=3, overwrite=True
+    )
+    for one in report.skipped:
+      self.assertRegex(
+        one["reason"],
+        "^(gif|webp|jpeg|bmp|ppm|tiff): (30 x 40|40 x 30) pixels are over the limit of "
+        "1199: raise pixels of limits",
+      )
+    report = self._convert(limits=Limits(scans=3), channels=3, overwrite=True)
+    [skipped] = report.skipped
+    self.assertEqual(skipped["path"], "a/cmyk_progressive.jpg")
+    self.assertRegex(skipped["reason"], "jpeg: [0-9]+ scans are over the limit of 3")
+
+  def test_a_single_image(self):
+    self._write(_files())
+    for name in _files():
+      report = convert_image(f"{self.source}/a/{name}", f"{self.root}/{name}.png")
+      self.assertTrue(report["by_pillow"])
+      file = pathlib.Path(self.source, "a", name).read_bytes()
+      made = pathlib.Path(f"{self.root}/{name}.png").read_bytes()
+      self.assertAllEqual(_pixels(made), _pixels(file))
+    report = convert_image(f"{self.root}/cmyk.jpg.png", f"{self.root}/x.l3")
+    self.assertFalse(report["by_pillow"])
+    with self.assertRaisesRegex(ConvertError, "vector.eps cannot be stored as png"):
+      pathlib.Path(f"{self.root}/vector.eps").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n")
+      convert_image(f"{self.root}/vector.eps", f"{self.root}/y.png")
+
+
+if __name__ == "__main__":
+  tf.test.main()
