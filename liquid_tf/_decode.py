@@ -1,12 +1,11 @@
 """From record blocks to batches of images: `decode_and_batch`."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _budget, _gpu_tf, _limits, _ops, _sources
+from liquid_tf import _budget, _features, _gpu_tf, _limits, _ops, _sources
 from liquid_tf._image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._interleave import (
   InterleaveDataset,
@@ -14,87 +13,9 @@ from liquid_tf._interleave import (
   mean_stored_bytes,
 )
 from liquid_tf._limits import Limits
-from liquid_tf.manifest import Manifest
 
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
-
-_PLAIN = {
-  "id": (tf.int64, ()),
-  "format": (tf.string, ()),
-  "window": (tf.int32, (4,)),
-  "mirrored": (tf.bool, ()),
-  "bytes": (tf.string, ()),
-  "example": (tf.string, ()),
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Pixels:
-  """An image or mask feature: how it is stored and how it comes out."""
-
-  dtype: tf.DType
-  height: int | None
-  width: int | None
-  channels: int
-
-
-def _pixel_features(manifest: Manifest) -> dict[str, _Pixels]:
-  features = {}
-  for name in ("image", "mask"):
-    feature = manifest["features"].get(name)
-    if feature is not None:
-      features[name] = _Pixels(tf.as_dtype(feature["dtype"]), *feature["shape"])
-  return features
-
-
-def check_features(manifest: Manifest, features: Sequence[str] | None) -> list[str]:
-  """Names of the features to give out.
-
-  Raises:
-    ValueError: the dataset has no such feature; the message lists its features.
-  """
-  names = list(manifest["supervised"]) if features is None else list(features)
-  known = sorted({*_PLAIN, *manifest["features"]})
-  for name in names:
-    if name not in known:
-      raise ValueError(
-        f'features ("{name}") must be of {", ".join(known)}, the features of '
-        f"{manifest.directory}"
-      )
-  if not names or len(set(names)) < len(names):
-    raise ValueError(f"features ({names}) must be one or more different names")
-  return names
-
-
-def _label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
-  """What a batch has as labels; `samples` of them, where that is known.
-
-  Raises:
-    ValueError: samples have unequal numbers of them.
-  """
-  label = manifest["features"]["label"]
-  if label["shape"] == [None]:
-    raise ValueError(
-      f'features ("label") must not be given: samples of {manifest.directory} have '
-      "unequal numbers of labels"
-    )
-  return tf.TensorSpec([samples, *label["shape"]], tf.as_dtype(label["dtype"]))
-
-
-def _example_features(
-  manifest: Manifest, names: Sequence[str]
-) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
-  """How to parse those features that the records' examples hold."""
-  result = {
-    name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
-    for name in names
-    if name not in (*_PLAIN, "image", "label", "mask")
-  }
-  if "orientation" in result:
-    # An example has none where it is the usual one.
-    result["orientation"] = tf.io.FixedLenFeature([], tf.int64, 1)
-  return result
 
 
 class DecodeBatchDataset(tf.data.Dataset):
@@ -270,9 +191,9 @@ def decode_and_batch(
   images.check_draws(shuffled, decode)
   if round_batch and mixed is None:
     raise ValueError("round_batch (True) must be False where blocks are no batches")
-  wanted = check_features(manifest, features)
+  wanted = _features.check_names(manifest, features)
   names = ["bytes" if decode != "cpu" and name == "image" else name for name in wanted]
-  known = _pixel_features(manifest)
+  known = _features.pixel_features(manifest)
   pixels = {k: v for k, v in known.items() if k in names}
   on_gpu = decode == "gpu"
   if on_gpu:
@@ -297,7 +218,7 @@ def decode_and_batch(
       )
     unequal = True
   flat = bool(pixels) and (unequal or ragged) and images.image_size is None
-  parsed = _example_features(manifest, names)
+  parsed = _features.in_examples(manifest, names)
   # What a flat batch is put together from, and what features are parsed from.
   needed = (["window"] if flat else []) + (["example"] if parsed else [])
   needed += _gpu_tf.STORED if on_gpu else []
@@ -314,10 +235,10 @@ def decode_and_batch(
       channels, dtype = pixels[name].channels, pixels[name].dtype
       shape = [None, channels] if flat else [samples, height, width, channels]
     elif name == "label":
-      specs.append(_label_spec(manifest, samples))
+      specs.append(_features.label_spec(manifest, samples))
       continue
     else:
-      dtype, shape = _PLAIN[name][0], [samples, *_PLAIN[name][1]]
+      dtype, shape = _features.PLAIN[name][0], [samples, *_features.PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
   pixel_bytes = (
     sum(height * width * p.channels * p.dtype.size for p in pixels.values())

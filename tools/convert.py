@@ -103,12 +103,8 @@ _L3_PATCH = flags.DEFINE_integer(
 _ON_ERROR = flags.DEFINE_enum(
   "on_error", "skip", ["skip", "raise"], "what a file that cannot be decoded does"
 )
-_MAX_PIXELS = flags.DEFINE_integer(
-  "max_pixels", 1 << 28, "height * width of the largest image that is decoded"
-)
-_MAX_SCANS = flags.DEFINE_integer(
-  "max_scans", 100, "of a JPEG that is decoded; each costs a pass over the image"
-)
+_MAX_PIXELS = flags.DEFINE_integer("max_pixels", 1 << 28, "of an image, at most")
+_MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG, at most")
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
@@ -214,44 +210,22 @@ def _refuse(names: set[str], why: str) -> None:
 
 
 # What a single image, an export and a conversion take of the flags above.
-_OF_IMAGES = {
-  "input",
-  "output",
-  "channels",
-  "overwrite",
-  "png_level",
-  "jpeg_quality",
-  "l3_version",
-  "l3_patch",
-  "max_pixels",
-  "max_scans",
-  "json",
-}
-_OF_EXPORTS = {
-  "input",
-  "output",
-  "export",
-  "export_format",
-  "export_split",
-  "image_feature",
-  "label_feature",
-  "workers",
-  "shard_size",
-  "overwrite",
-  "jpeg_quality",
-  "png_level",
-  "on_error",
-  "max_pixels",
-  "max_scans",
-  "json",
-}
-_OF_DATASETS = _names() - {
-  "export",
-  "export_format",
-  "export_split",
-  "l3_version",
-  "l3_patch",
-}
+_OF_IMAGES = set(
+  (
+    "input output channels overwrite png_level jpeg_quality l3_version l3_patch "
+    "max_pixels max_scans json"
+  ).split()
+)
+_OF_EXPORTS = set(
+  (
+    "input output export export_format export_split image_feature label_feature "
+    "workers shard_size overwrite jpeg_quality png_level on_error max_pixels "
+    "max_scans json"
+  ).split()
+)
+_OF_DATASETS = _names() - set(
+  "export export_format export_split l3_version l3_patch".split()
+)
 
 
 def _limits():

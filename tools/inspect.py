@@ -18,10 +18,8 @@ _EXPORT = flags.DEFINE_string("export", None, "write the sample's image to this 
 _PLOT = flags.DEFINE_string(
   "plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png"
 )
-_MAX_PIXELS = flags.DEFINE_integer(
-  "max_pixels", 1 << 28, "height * width of the largest image that is decoded"
-)
-_MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG that is decoded")
+_MAX_PIXELS = flags.DEFINE_integer("max_pixels", 1 << 28, "of an image, at most")
+_MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG, at most")
 _JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
 
 
