@@ -223,11 +223,11 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       self._export("folder", self.source, overwrite=True)
     with self.assertRaisesRegex(ConvertError, "must not be inside"):
       self._export("folder", f"{self.dataset}/x")
-    os.makedirs(f"{self.root}/new.tmp/mine")
-    with self.assertRaisesRegex(ConvertError, "new.tmp is in the way: move it"):
+    os.makedirs(f"{self.root}/new.new.tmp/mine")
+    with self.assertRaisesRegex(ConvertError, "new.new.tmp is in the way: move it"):
       self._export("folder", f"{self.root}/new")
     self.assertCountEqual(
-      os.listdir(self.root), ["source", "dataset", "output", "new.tmp"]
+      os.listdir(self.root), ["source", "dataset", "output", "new.new.tmp"]
     )
 
   def test_damage_ends_it_or_is_left_out(self):
