@@ -160,8 +160,12 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn("link", reasons["coffee/circle"])
     self.assertTrue(all(reasons.values()))
     self.assertEqual(manifest.load(self.output)["skipped"], report.skipped)
+    strict = {"output": f"{self.root}/strict", "on_error": "raise"}
+    with self.assertRaisesRegex(ConvertError, "coffee/dangling.png is a link that"):
+      self._convert(**strict)
+    os.remove(os.path.join(self.source, "coffee/dangling.png"))
     with self.assertRaisesRegex(ConvertError, r"coffee/cut.png cannot be decoded"):
-      self._convert(output=f"{self.root}/strict", on_error="raise")
+      self._convert(**strict)
 
   def test_a_source_of_nothing_but_damage_is_an_error(self):
     os.makedirs(f"{self.source}/class")
