@@ -81,6 +81,7 @@ _MANIFEST = {
   "replicated": "true or false",
   "encoding": {
     "channels": "a number or null",
+    "bits": "a number or null",
     "jpeg_quality": _COUNT,
     "png_level": _COUNT,
     "webp_quality": _COUNT,

@@ -134,6 +134,7 @@ def convert(
   features: Sequence[str] = (),
   tfds_dir: str | os.PathLike | None = None,
   channels: int | None = None,
+  bits: int | str | None = None,
   workers: int | None = None,
   beam: Sequence[str] | None = None,
   staging: str | os.PathLike | None = None,
@@ -147,7 +148,7 @@ def convert(
   webp_quality: int = 90,
   pcr_images: int = 64,
   pcr_groups: Sequence[int] | None = None,
-  on_error: str = "skip",
+  on_error: str = "raise",
   limits: Limits = Limits(),
   progress: bool = True,
 ) -> ConvertReport:
@@ -194,6 +195,9 @@ def convert(
       ~/tensorflow_datasets.
     channels: 1 to 4, of every stored image, where the source's differ; None keeps them.
       Only changes without loss are made.
+    bits: 8 or 16, of every stored image, where the source's differ: 8 keeps the upper 8
+      of 16 bits, and 16 multiplies 8 bits by 257. "skip" leaves out and reports the
+      images whose depth, or whose mask's, is not the commonest one. None keeps them.
     workers: images at a time; None for one a processor.
     beam: options of an Apache Beam pipeline that does the work, as
       ["--runner=FlinkRunner", …], in place of this process; see docs/scaling.md. The
@@ -212,10 +216,12 @@ def convert(
     pcr_images: images of a progressive compressed record.
     pcr_groups: the last scan of each of its scan groups, as (1, 2, 5, 10); None for a
       group for each scan.
-    on_error: what a file that cannot be decoded does: "skip" reports and counts it,
-      "raise" ends the conversion.
+    on_error: what a sample does that cannot be read, has no label where others have
+      one, or is too large for a format of the mix: "raise" ends the conversion before
+      anything is written, with a list of all such samples; "skip" leaves them out,
+      reports and counts them.
     limits: the largest image, and most scans of a JPEG, that are decoded; others cannot
-      be decoded. `dataset` has limits of its own.
+      be read. `dataset` has limits of its own.
     progress: whether a progress bar with rate and time left appears on stderr.
 
   Returns:
@@ -244,7 +250,15 @@ def convert(
   in_range("pcr_images", pcr_images, 1, 1 << 16)
   groups = None if pcr_groups is None else scan_groups(pcr_groups)
   names = ExampleNames(image_feature, label_feature, tuple(features))
-  encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  if bits not in (None, 8, 16, "skip"):
+    raise ValueError(f'bits ({bits!r}) must be 8, 16 or "skip"')
+  encoding = pipelines.Encoding(
+    channels,
+    None if bits == "skip" else bits,
+    jpeg_quality,
+    png_level,
+    webp_quality,
+  )
   encoding.check()
   shares = mixes.parse_mix(mix)
   arguments = {
@@ -257,6 +271,7 @@ def convert(
     "shard_size": shard_size,
     "replicate": replicate,
     "encoding": dataclasses.asdict(encoding),
+    "skip_bits": bits == "skip",
     "examples": dataclasses.asdict(names),
     "pcr": {"images": pcr_images, "groups": groups} if "pcr" in shares else None,
     "limits": dataclasses.asdict(limits),

@@ -163,7 +163,7 @@ def export(
   begin = time.monotonic()
   path, output = path_of("path", path), os.path.abspath(path_of("output", output))
   _check(path, to, image_format, on_error)
-  encoding = Encoding(None, jpeg_quality, png_level, webp_quality=0)
+  encoding = Encoding(None, None, jpeg_quality, png_level, webp_quality=0)
   encoding.check()
   names = ExampleNames(image_feature, label_feature)
   names.check()

@@ -28,6 +28,8 @@ from liquid_tf._storage import (
 MANIFEST = "dataset.json"
 INDEX = "index.npy"
 JOURNAL = "_journal.db"
+# Of an unfinished conversion: what its source has that cannot make a dataset.
+PROBLEMS = "_problems.jsonl"
 
 # An index of millions of rows is checked in parts, each small beside it.
 _CHUNK = 16 << 20

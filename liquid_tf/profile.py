@@ -138,6 +138,7 @@ def profile(
   image_feature: str | None = None,
   tfds_dir: str | os.PathLike | None = None,
   channels: int | None = None,
+  bits: int | None = None,
   jpeg_quality: int = 95,
   png_level: int = 6,
   webp_quality: int = 90,
@@ -187,6 +188,7 @@ def profile(
     image_feature: as `convert` takes it.
     tfds_dir: as `convert` takes it.
     channels: as `convert` takes it.
+    bits: 8 or 16, as `convert` takes it.
     jpeg_quality: as `convert` takes it.
     png_level: as `convert` takes it.
     webp_quality: as `convert` takes it.
@@ -226,7 +228,7 @@ def profile(
   cached = run.cache_of(cache)
   if strategy == "search":
     _refuse(cache=cached and cache, reserve=reserve, space=space, resources=resources)
-  encoding = pipelines.Encoding(channels, jpeg_quality, png_level, webp_quality)
+  encoding = pipelines.Encoding(channels, bits, jpeg_quality, png_level, webp_quality)
   encoding.check()
   folder = os.path.abspath(directory or _beside(source))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):

@@ -74,6 +74,12 @@ _MASK_SUFFIX = flags.DEFINE_string(
 _SPLITS = flags.DEFINE_string("splits", None, "splits to draw, as train:.9,val:.1")
 _SEED = flags.DEFINE_integer("seed", 0, "of formats, splits and order")
 _CHANNELS = flags.DEFINE_integer("channels", None, "of every image, where they differ")
+_BITS = flags.DEFINE_enum(
+  "bits",
+  None,
+  ["8", "16", "skip"],
+  "of every image, where they differ; skip leaves out those of an uncommon depth",
+)
 _WORKERS = flags.DEFINE_integer("workers", None, "images at a time; one a processor")
 _RUNNER = flags.DEFINE_string(
   "runner", None, "convert by Apache Beam: DirectRunner, SparkRunner, FlinkRunner, …"
@@ -101,7 +107,10 @@ _L3_PATCH = flags.DEFINE_integer(
   "l3_patch", 0, "side of the patches of a single .l3; 0: by the version's rule"
 )
 _ON_ERROR = flags.DEFINE_enum(
-  "on_error", "skip", ["skip", "raise"], "what a file that cannot be decoded does"
+  "on_error",
+  "raise",
+  ["skip", "raise"],
+  "what a sample does that cannot be stored; skip leaves it out and counts it",
 )
 _MAX_PIXELS = flags.DEFINE_integer("max_pixels", 1 << 28, "of an image, at most")
 _MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG, at most")
@@ -281,7 +290,7 @@ def _export() -> int:
   _refuse(_names() - _OF_EXPORTS, "must not be given with --export")
   options = {
     name: flags.FLAGS[name].value
-    for name in ("image_feature", "label_feature", "on_error")
+    for name in ("image_feature", "label_feature")
     if flags.FLAGS[name].present
   }
   try:
@@ -296,6 +305,7 @@ def _export() -> int:
       png_level=_PNG_LEVEL.value,
       workers=_WORKERS.value,
       overwrite=_OVERWRITE.value,
+      on_error=_ON_ERROR.value,
       limits=_limits(),
       **options,
     )
@@ -337,6 +347,7 @@ def _mix_and_encoding():
   """The mix and the encoders' options: a profile's, but for what a flag gives."""
   encoding = {
     "channels": _CHANNELS.value,
+    "bits": _BITS.value if _BITS.value in (None, "skip") else int(_BITS.value),
     "jpeg_quality": _JPEG_QUALITY.value,
     "png_level": _PNG_LEVEL.value,
     "webp_quality": _WEBP_QUALITY.value,

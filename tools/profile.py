@@ -58,6 +58,7 @@ _TFDS_DIR = flags.DEFINE_string(
   "tfds_dir", None, "where TFDS keeps datasets; ~/tensorflow_datasets"
 )
 _CHANNELS = flags.DEFINE_integer("channels", None, "of every image, where they differ")
+_BITS = flags.DEFINE_enum("bits", None, ["8", "16"], "of every image, likewise")
 _JPEG_QUALITY = flags.DEFINE_integer("jpeg_quality", 95, "1 to 100")
 _PNG_LEVEL = flags.DEFINE_integer("png_level", 6, "zlib's level, 0 to 9")
 _WEBP_QUALITY = flags.DEFINE_integer("webp_quality", 90, "0 to 100, of webp-lossy")
@@ -121,6 +122,7 @@ def main(arguments: list[str]) -> int:
       image_feature=_IMAGE_FEATURE.value,
       tfds_dir=_TFDS_DIR.value,
       channels=_CHANNELS.value,
+      bits=_BITS.value and int(_BITS.value),
       jpeg_quality=_JPEG_QUALITY.value,
       png_level=_PNG_LEVEL.value,
       webp_quality=_WEBP_QUALITY.value,

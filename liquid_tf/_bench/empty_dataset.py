@@ -100,6 +100,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "replicated": False,
     "encoding": {
       "channels": None,
+      "bits": None,
       "jpeg_quality": 95,
       "png_level": 6,
       "webp_quality": 90,

@@ -18,7 +18,7 @@ from liquid_tf._profile import sample, search
 STAGES = ("load", "decode", "both")
 _ENCODED = "png"
 # As `convert` encodes by default.
-_ENCODING = pipelines.Encoding(None, 95, 6, 90)
+_ENCODING = pipelines.Encoding(None, None, 95, 6, 90)
 # An epoch, which a run should not come to the end of.
 _EPOCH_IMAGES = 4096
 

@@ -14,6 +14,7 @@ import numpy as np
 from liquid_tf._convert import journal, scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source
 from liquid_tf._files import write_file
 
@@ -30,16 +31,16 @@ class ScanTask:
     folder: for the parts of the journal.
     source: the samples.
     positions: which.
-    channels: of every image; None keeps each one's.
+    encoding: its channels and bits are those of every image after the scan.
   """
 
   def __init__(
-    self, folder: str, source: Source, positions: Sequence[int], channels: int | None
+    self, folder: str, source: Source, positions: Sequence[int], encoding: Encoding
   ):
     self.folder = folder
     self._source = source
     self._positions = positions
-    self._channels = channels
+    self._encoding = encoding
 
   def items(self) -> list[int]:
     return list(range(0, len(self._positions), _SCAN_SAMPLES))
@@ -50,7 +51,7 @@ class ScanTask:
 
   def run(self, begin: int) -> None:
     positions = self._positions[begin : begin + _SCAN_SAMPLES]
-    found = list(scan.scan_samples(self._source, positions, self._channels, 1))
+    found = list(scan.scan_samples(self._source, positions, self._encoding, 1))
     rows = np.array([row for _, row, _ in found], journal.SCAN_DTYPE)
     errors = {position: error for position, _, error in found if error}
     journal.write_scanned(self.folder, self.name(begin), positions, rows, errors)
@@ -105,9 +106,9 @@ class BeamEngine:
     self._options = list(options)
 
   def scan(
-    self, source: Source, positions: Sequence[int], channels: int | None
+    self, source: Source, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
-    task = ScanTask(self._folder, source, positions, channels)
+    task = ScanTask(self._folder, source, positions, encoding)
     self._run(task)
     for begin in task.items():
       path = os.path.join(self._folder, task.name(begin) + journal.SCANNED)

@@ -75,6 +75,7 @@ class DatasetSource(Source):
       },
     )
     self.channels = manifest["features"]["image"]["shape"][2]
+    self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
     self._pcr = PcrPlaces(manifest)
 
   def path(self, position: int) -> str:
@@ -87,8 +88,8 @@ class DatasetSource(Source):
       f"{row['sample']})"
     )
 
-  def knows_pixels(self, channels: int | None) -> bool:
-    return channels in (None, self.channels)
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    return channels in (None, self.channels) and bits in (None, self._bits)
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     positions = np.asarray(positions, np.int64)

@@ -47,7 +47,7 @@ class Engine(Protocol):
   """Scans and writes, in any order and number at a time."""
 
   def scan(
-    self, source: Source, positions: Sequence[int], channels: int | None
+    self, source: Source, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
     """As `scan.scan_samples`; of each position once."""
 

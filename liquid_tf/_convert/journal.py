@@ -22,7 +22,8 @@ from liquid_tf._files import write_file
 from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
-# label of those that have one.
+# label of those that have one. `channels` and `bits` are those that the dataset is to
+# have, at which `pixels_hash` was taken; the source has its own.
 SCAN_DTYPE = np.dtype(
   [
     ("done", "?"),
@@ -32,6 +33,8 @@ SCAN_DTYPE = np.dtype(
     ("by_pillow", "?"),
     ("height", "<u4"),
     ("width", "<u4"),
+    ("source_channels", "u1"),
+    ("source_bits", "u1"),
     ("channels", "u1"),
     ("bits", "u1"),
     ("orientation", "u1"),
@@ -42,6 +45,9 @@ SCAN_DTYPE = np.dtype(
     ("mask_crc32c", "<u4"),
   ]
 )
+
+# Arguments that the scan depends on. Others may change until a shard is written.
+_OF_SCAN = ("created_by", "masks", "examples", "limits")
 
 # What the names of parts end with.
 SCANNED = ".scanned.npz"
@@ -92,10 +98,7 @@ class Journal:
     self._db.execute("BEGIN")
     for statement in _TABLES.split(";")[:-1]:
       self._db.execute(statement)
-    self._db.executemany(
-      "INSERT INTO arguments VALUES (?, ?)",
-      [(name, json.dumps(value)) for name, value in arguments.items()],
-    )
+    self._keep_arguments(arguments)
     self._db.executemany(
       "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)",
       (
@@ -113,6 +116,12 @@ class Journal:
     )
     self._db.execute("COMMIT")
 
+  def _keep_arguments(self, arguments: dict[str, Any]) -> None:
+    self._db.executemany(
+      "INSERT OR REPLACE INTO arguments VALUES (?, ?)",
+      [(name, json.dumps(value)) for name, value in arguments.items()],
+    )
+
   def resume(
     self, arguments: dict[str, Any], source: Source
   ) -> tuple[np.ndarray, dict[int, str], np.ndarray]:
@@ -123,17 +132,21 @@ class Journal:
       positions of scanned samples whose files were touched since.
 
     Raises:
-      ConvertError: arguments or source are not those that the journal was started with.
+      ConvertError: the source is not that which the journal was started with, or
+        arguments are not that what is done depends on.
     """
+    self._take_parts()
+    written = bool(self.shards())
     for name, text in self._db.execute("SELECT name, value FROM arguments"):
-      if json.dumps(arguments.get(name)) != text:
+      changed = json.dumps(arguments.get(name)) != text
+      if changed and (written or name in _OF_SCAN):
         raise ConvertError(
           f"cannot resume {self._directory}: {name} "
           f"({json.dumps(arguments.get(name))}) was {text} when the conversion began; "
           "give the same again, or start over with overwrite=True (--overwrite)"
         )
     touched = self._check_files(source)
-    self._take_parts()
+    self._keep_arguments(arguments)
     scan = np.zeros(len(source), SCAN_DTYPE)
     errors: dict[int, str] = {}
     for position, row, error in self._db.execute("SELECT * FROM samples"):
@@ -146,16 +159,20 @@ class Journal:
     return scan, errors, np.flatnonzero(again)
 
   def _take_parts(self) -> None:
-    """Journals what helpers of an interrupted run had done."""
+    """Journals what helpers of an interrupted run had done, once."""
     folder = parts_folder(self._directory)
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+      path = os.path.join(folder, name)
       if name.endswith(SCANNED):
-        positions, rows, errors = read_scanned(os.path.join(folder, name))
+        positions, rows, errors = read_scanned(path)
         table = dict(zip(positions, rows))
         self.add_scanned(positions, table, errors)
       elif name.endswith(SHARD):
-        path = os.path.join(folder, name)
         self.add_shard(name.removesuffix(SHARD), *read_shard(path))
+      else:
+        continue
+      # A later scan may find something else.
+      os.unlink(path)
 
   def _check_files(self, source: Source) -> np.ndarray:
     """Checks that the files are still those; returns which were touched, bool [files].

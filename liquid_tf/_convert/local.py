@@ -6,6 +6,7 @@ import numpy as np
 
 from liquid_tf._convert import scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
+from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source
 
 
@@ -20,9 +21,9 @@ class LocalEngine:
     self._workers = workers
 
   def scan(
-    self, source: Source, positions: Sequence[int], channels: int | None
+    self, source: Source, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
-    return scan.scan_samples(source, positions, channels, self._workers)
+    return scan.scan_samples(source, positions, encoding, self._workers)
 
   def write(
     self, job: WriteJob, numbers: Sequence[int], step: Callable[[], None]

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Mapping
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf.manifest import FORMATS
 
 # Name in a mix -> (format, whether the format is lossless as it is asked for).
@@ -20,17 +19,6 @@ TARGETS = {
 }
 
 _SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
-
-# Format -> (channels, bits) that it can hold such that they come back the same.
-_HOLDS = {
-  "png": ((1, 2, 3, 4), (8, 16)),
-  "jpeg": ((1, 3), (8,)),
-  "webp": ((3, 4), (8,)),
-  "raw": ((1, 2, 3, 4), (8, 16)),
-  "bmp": ((1, 3, 4), (8,)),
-  "l3": ((1, 2, 3, 4), (8, 16)),
-  "pcr": ((1, 3), (8,)),
-}
 
 
 def parse_shares(
@@ -117,19 +105,3 @@ def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
 def is_split_name(name: str) -> bool:
   """Whether a split of this name can be part of a file's name."""
   return bool(_SPLIT_NAME.match(name))
-
-
-def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
-  """Raises ConvertError if a format of the mix cannot store such images."""
-  for name in mix:
-    may_channels, may_bits = _HOLDS[TARGETS[name][0]]
-    if channels not in may_channels or bits not in may_bits:
-      raise ConvertError(
-        f'mix: format "{name}" holds images of {_list(may_channels)} channels and '
-        f"{_list(may_bits)} bits, but these have {channels} channels and {bits} bits: "
-        "choose another format, or another number of channels (channels=, --channels)"
-      )
-
-
-def _list(numbers: tuple[int, ...]) -> str:
-  return " or ".join(str(number) for number in numbers)

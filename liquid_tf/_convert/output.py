@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._files import TEMPORARY, exchange, sync_directory
-from liquid_tf.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX
+from liquid_tf.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX, PROBLEMS
 
 # Files that are exchanged to see whether folders can be.
 _PROBES = ("exchange-0" + TEMPORARY, "exchange-1" + TEMPORARY)
@@ -29,7 +29,7 @@ def is_ours(name: str) -> bool:
   """Whether a file of this name may be a dataset's, or a conversion's."""
   return (
     name.startswith(JOURNAL)
-    or name in (MANIFEST, INDEX, PCR_INDEX)
+    or name in (MANIFEST, INDEX, PCR_INDEX, PROBLEMS)
     or name.endswith((".rec", ".idx", ".pcr", TEMPORARY))
   )
 

@@ -22,12 +22,14 @@ class Encoding:
 
   Attributes:
     channels: of every stored image; None keeps each one's.
+    bits: 8 or 16, likewise.
     jpeg_quality: 1 to 100.
     png_level: zlib's, 0 to 9.
     webp_quality: 0 to 100, of lossy WebP.
   """
 
   channels: int | None
+  bits: int | None
   jpeg_quality: int
   png_level: int
   webp_quality: int
@@ -36,6 +38,8 @@ class Encoding:
     """Raises ValueError unless each is in its range."""
     if self.channels is not None:
       in_range("channels", self.channels, 1, 4)
+    if self.bits not in (None, 8, 16):
+      raise ValueError(f"bits ({self.bits!r}) must be 8 or 16")
     in_range("jpeg_quality", self.jpeg_quality, 1, 100)
     in_range("png_level", self.png_level, 0, 9)
     in_range("webp_quality", self.webp_quality, 0, 100)
@@ -91,7 +95,7 @@ def _samples(
   return chunks.map(tensors).prefetch(1).unbatch()
 
 
-def _load(source: Source, columns, channels: int | None) -> dict[str, tf.Tensor]:
+def _load(source: Source, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
   """Reads a sample inside a tf.data graph, as codecs and records take it.
 
   What `source.load` gives, and `orientation`, which `example` has as well; and where
@@ -103,7 +107,7 @@ def _load(source: Source, columns, channels: int | None) -> dict[str, tf.Tensor]
     contents=loaded["image"], example=loaded["example"]
   )
   loaded |= {"orientation": orientation, "example": example}
-  if source.knows_pixels(channels):
+  if source.knows_pixels(encoding.channels, encoding.bits):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
   error = _first_error(loaded["error"], error)
@@ -111,35 +115,38 @@ def _load(source: Source, columns, channels: int | None) -> dict[str, tf.Tensor]
 
 
 def scan(
-  source: Source, positions: Sequence[int], channels: int | None, workers: int
+  source: Source, positions: Sequence[int], encoding: Encoding, workers: int
 ) -> tf.data.Dataset:
   """Reads, identifies and decodes samples.
 
   Args:
     source: where they are.
     positions: which.
-    channels: of every image after the scan; None keeps each one's.
+    encoding: its channels and bits are those at which pixels are hashed.
     workers: samples at a time.
 
   Returns:
-    A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3],
-    `bits`, `pixels_hash`, `orientation`, `by_pillow`, `labels` float32[k], `crc32c`,
-    with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and
-    `error`, which is empty where the rest is right.
+    A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3]
+    and `bits` of the source's image, `pixels_hash`, `orientation`, `by_pillow`,
+    `labels` float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`,
+    `mask_hash`, `mask_crc32c`, and `error`, which is empty where the rest is right.
   """
   lib = _ops.lib()
   limits = source.limits.attributes()
 
   def scan_one(columns):
-    loaded = _load(source, columns, channels)
+    loaded = _load(source, columns, encoding)
     names = ("labels", "crc32c", "orientation", "by_pillow", "error")
     result = {key: loaded[key] for key in names}
-    if source.knows_pixels(channels):
+    if source.knows_pixels(encoding.channels, encoding.bits):
       known = ("format", "shape", "bits", "pixels_hash")
       result |= {key: loaded[key] for key in known}
     else:
       found, shape, bits, pixels_hash, error = lib.liquid_scan_image(
-        contents=loaded["image"], channels=channels or 0, **limits
+        contents=loaded["image"],
+        channels=encoding.channels or 0,
+        target_bits=encoding.bits or 0,
+        **limits,
       )
       result |= {
         "format": found,
@@ -179,6 +186,7 @@ def _stored_as(
         contents=loaded["image"],
         target=target,
         channels=encoding.channels or 0,
+        target_bits=encoding.bits or 0,
         png_level=encoding.png_level,
         jpeg_quality=encoding.jpeg_quality,
         webp_quality=encoding.webp_quality,
@@ -227,10 +235,10 @@ def encode(
     `mask_hash`; and `error`.
   """
   lib = _ops.lib()
-  known = source.knows_pixels(encoding.channels)
+  known = source.knows_pixels(encoding.channels, encoding.bits)
 
   def encode_one(columns, target, sample):
-    loaded = _load(source, columns, encoding.channels)
+    loaded = _load(source, columns, encoding)
     encoded, shape, bits, pixels_hash, error = _stored_as(
       loaded, target, encoding, source.limits, known
     )
@@ -316,7 +324,7 @@ def export(
   """
 
   def export_one(columns):
-    loaded = _load(source, columns, encoding.channels)
+    loaded = _load(source, columns, encoding)
     if image_format is None:
       stored = loaded["format"]
       kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))

@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 
 from liquid_tf import manifest
-from liquid_tf._convert import finish, labels, pipelines, plan, scan, write
+from liquid_tf._convert import (
+  choose,
+  finish,
+  holds,
+  labels,
+  pipelines,
+  plan,
+  scan,
+  write,
+)
 from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
@@ -71,32 +80,27 @@ def run(
       table, errors, touched = np.zeros(len(source), SCAN_DTYPE), {}, []
     else:
       table, errors, touched = journal.resume(arguments, source)
-    outputs.remove_leftovers(output, set(journal.shards()))
+    shards = journal.shards()
+    outputs.remove_leftovers(output, set(shards))
+    if not shards:
+      scan.forget(table, errors, encoding)
 
     scan.scan_source(
-      source, engine, journal, table, errors, touched, encoding.channels, progress
+      source, engine, journal, table, errors, touched, encoding, progress
     )
-    skipped = source.skipped + [
-      (source.path(position), reason) for position, reason in errors.items()
-    ]
-    skipped.sort(key=lambda pair: os.fsencode(pair[0]))
-    if errors and on_error == "raise":
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"{source.path(position)} cannot be decoded: {reason}; mend or remove it, "
-        'or skip such files with on_error="skip" (--on_error=skip)'
-      )
-    good = np.flatnonzero(table["bits"])
-    if not len(good):
-      position, reason = min(errors.items())
-      raise ConvertError(
-        f"none of the {len(errors)} samples of {source.root} can be decoded; the "
-        f"first, {source.path(position)}: {reason}"
-      )
-    scan.check_uniform(source, table, good)
-    samples = table[good]
     mix = arguments["mix"]
-    mixes.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
+    good, left_out = choose.choose(
+      source,
+      table,
+      errors,
+      mix,
+      skip_bits=arguments["skip_bits"],
+      on_error=on_error,
+      output=output,
+    )
+    skipped = sorted(source.skipped + left_out, key=lambda pair: os.fsencode(pair[0]))
+    samples = table[good]
+    holds.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
 
     label = labels.describe(source, samples, mix)
     strata = labels.strata(samples, label)

@@ -7,7 +7,6 @@ import numpy as np
 
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
 from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.source import Source
@@ -17,7 +16,9 @@ from liquid_tf.manifest import FORMATS
 _SECONDS = 1.0
 
 
-def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
+def _row(
+  element: dict, encoding: pipelines.Encoding, has_mask: bool
+) -> tuple[np.ndarray, str]:
   """One row of the scan, and why it cannot be a sample ("" if it can)."""
   row = np.zeros((), SCAN_DTYPE)
   row["done"] = True
@@ -41,30 +42,56 @@ def _row(element: dict, has_mask: bool) -> tuple[np.ndarray, str]:
     row["mask_hash"] = np.int64(element["mask_hash"]).astype(np.uint64)
   row["format"] = FORMATS.index(element["format"].decode())
   row["by_pillow"] = element["by_pillow"]
-  row["height"], row["width"], row["channels"] = height, width, channels
-  row["bits"] = element["bits"]
+  row["height"], row["width"] = height, width
+  row["source_channels"], row["source_bits"] = channels, element["bits"]
+  row["channels"] = encoding.channels or channels
+  row["bits"] = encoding.bits or element["bits"]
   row["orientation"] = element["orientation"]
   row["pixels_hash"] = np.int64(element["pixels_hash"]).astype(np.uint64)
   return row, ""
 
 
 def scan_samples(
-  source: Source, positions: Sequence[int], channels: int | None, workers: int
+  source: Source,
+  positions: Sequence[int],
+  encoding: pipelines.Encoding,
+  workers: int,
 ) -> Iterator[tuple[int, np.ndarray, str]]:
   """Scans samples in this process.
 
   Args:
     source: the samples.
     positions: which.
-    channels: of every image; None keeps each one's.
+    encoding: its channels and bits are those of every image after the scan.
     workers: samples at a time.
 
   Yields:
     Position, row of SCAN_DTYPE, and why it cannot be a sample ("" if it can).
   """
-  data = pipelines.scan(source, positions, channels, workers)
+  data = pipelines.scan(source, positions, encoding, workers)
   for position, element in zip(positions, data.as_numpy_iterator()):
-    yield int(position), *_row(element, source.has_masks)
+    yield int(position), *_row(element, encoding, source.has_masks)
+
+
+def forget(
+  scan: np.ndarray, errors: dict[int, str], encoding: pipelines.Encoding
+) -> None:
+  """Forgets what a resumed conversion must scan again, and no more.
+
+  That is what had another target of channels or bits, and what failed: with this one,
+  or now that a file can be read, it may do.
+
+  Args:
+    scan: shape [samples], SCAN_DTYPE; changed in place.
+    errors: why one cannot be a sample, by position; emptied.
+    encoding: its channels and bits are those of every image after the scan.
+  """
+  same = np.ones(len(scan), bool)
+  for field in ("channels", "bits"):
+    same &= scan[field] == (getattr(encoding, field) or scan[f"source_{field}"])
+  same[list(errors)] = False
+  scan["done"] &= same
+  errors.clear()
 
 
 def scan_source(
@@ -74,7 +101,7 @@ def scan_source(
   scan: np.ndarray,
   errors: dict[int, str],
   touched: Sequence[int],
-  channels: int | None,
+  encoding: pipelines.Encoding,
   progress: Progress,
 ) -> None:
   """Scans the samples that are not yet scanned, and those that were touched since.
@@ -86,19 +113,20 @@ def scan_source(
     scan: shape [samples], SCAN_DTYPE; completed in place.
     errors: why one cannot be a sample, by position; completed in place.
     touched: positions of scanned samples whose file's time has changed.
-    channels: of every image; None keeps each one's.
+    encoding: its channels and bits are those of every image after the scan.
     progress: is told of each.
 
   Raises:
     ConvertError: a touched sample has changed.
   """
-  positions = np.append(np.flatnonzero(~scan["done"]), touched).astype(np.int64)
+  again = [position for position in touched if scan["done"][position]]
+  positions = np.append(np.flatnonzero(~scan["done"]), again).astype(np.int64)
   progress.start("scan", len(scan), len(scan) - len(positions))
   if not len(positions):
     return
   batch: list[int] = []
   last = time.monotonic()
-  for position, row, error in engine.scan(source, positions, channels):
+  for position, row, error in engine.scan(source, positions, encoding):
     if scan[position]["done"] and row != scan[position]:
       journal.add_scanned(batch, scan, errors)
       raise changed_source("the conversion", f"changed: {source.path(position)}")
@@ -111,39 +139,3 @@ def scan_source(
       journal.add_scanned(batch, scan, errors)
       batch, last = [], time.monotonic()
   journal.add_scanned(batch, scan, errors)
-
-
-def _examples(source: Source, positions: np.ndarray) -> str:
-  names = [source.path(p) for p in positions[:5]]
-  more = f" and {len(positions) - 5} more" if len(positions) > 5 else ""
-  return ", ".join(names) + more
-
-
-def check_uniform(source: Source, scan: np.ndarray, good: np.ndarray) -> None:
-  """Raises ConvertError unless all samples have the same channels and depth.
-
-  Args:
-    source: the samples.
-    scan: shape [samples], SCAN_DTYPE.
-    good: positions of the samples.
-  """
-  checks = [
-    ("bits", "bit depths", "bits", "convert the files of one depth only"),
-    (
-      "channels",
-      "numbers of channels",
-      "channels",
-      "choose one with channels= (--channels)",
-    ),
-  ]
-  if source.has_masks:
-    advice = "store all masks with one depth"
-    checks.append(("mask_bits", "mask depths", "bits", advice))
-  for field, what, unit, advice in checks:
-    values = scan[field][good]
-    kinds = np.unique(values)
-    if len(kinds) > 1:
-      found = "; ".join(
-        f"{kind} {unit}: {_examples(source, good[values == kind])}" for kind in kinds
-      )
-      raise ConvertError(f"the source mixes {what} ({found}): {advice}")

@@ -117,12 +117,12 @@ class Source:
     """Where a sample is, for people."""
     return self.files[self.file_of[position]].path
 
-  def knows_pixels(self, channels: int | None) -> bool:
-    """Whether `load` says what images decode to, at that number of channels.
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    """Whether `load` says what images decode to, at these channels and bits.
 
     Then it gives `format`, `shape`, `bits` and `pixels_hash` too.
     """
-    del channels
+    del channels, bits
     return False
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:

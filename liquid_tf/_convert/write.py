@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import tensorflow as tf
 
-from liquid_tf import _storage
+from liquid_tf import _ops, _storage
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
 from liquid_tf._convert.errors import ConvertError
@@ -138,10 +139,19 @@ def _add_samples(
   plan = job.plans[number]
   rows = np.zeros(len(plan.samples), INDEX_DTYPE)
   for row, sample in zip(rows, plan.samples):
-    element = next(elements)
     position = job.good[sample]
+    path = job.source.path(position)
+    try:
+      element = next(elements)
+    except tf.errors.InvalidArgumentError as error:
+      # Its encoding is too long for a record, or the like.
+      raise ConvertError(
+        f"{path} cannot be stored as {plan.target}: {_ops.reason(error)}; leave "
+        f"{plan.target} out of the mix, or the file out of the source, and start over "
+        "with overwrite=True (--overwrite)"
+      ) from error
     scanned = job.scan[position]
-    _check_element(element, scanned, plan.target, job.source.path(position))
+    _check_element(element, scanned, plan.target, path)
     height, width, channels = element["shape"]
     values = {
       "sample": sample,

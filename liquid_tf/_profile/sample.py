@@ -57,8 +57,8 @@ class Subset(Source):
   def path(self, position: int) -> str:
     return self._source.path(int(self._positions[position]))
 
-  def knows_pixels(self, channels: int | None) -> bool:
-    return self._source.knows_pixels(channels)
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    return self._source.knows_pixels(channels, bits)
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     return self._source.columns(self._positions[np.asarray(positions)], targets)
@@ -210,6 +210,7 @@ def write(
     # One file of each format.
     "shard_size": MOST_BYTES,
     "replicate": True,
+    "skip_bits": False,
     "encoding": dataclasses.asdict(encoding),
     "pcr": None,
   }

@@ -134,6 +134,7 @@ REGISTER_OP("Liquid>ScanImage")
     .Output("pixels_hash: int64")
     .Output("error: string")
     .Attr("channels: int >= 0 = 0")
+    .Attr("target_bits: int >= 0 = 0")
     .Attr("max_pixels: int >= 1 = 268435456")
     .Attr("max_scans: int >= 1 = 100")
     .SetShapeFn(ScanImageShape)
@@ -143,8 +144,11 @@ Identifies an image file, decodes all of it and hashes the pixels.
 Never fails for what the file holds: the reason is in `error`, which is empty
 where there is none, and the other outputs are then empty or zero.
 
-shape: height, width, channels after the change of channels.
-pixels_hash: the bits of a uint64.
+shape: height, width, channels as decoded, and bits likewise.
+pixels_hash: after the change to `channels` and `target_bits`, as the bits of
+  a uint64.
+channels: as in DecodeImage.
+target_bits: 0 as stored; 16 multiplies 8 bits by 257; 8 keeps the upper 8 of 16 bits.
 )doc");
 
 REGISTER_OP("Liquid>WhyUnsupported")
@@ -186,6 +190,7 @@ REGISTER_OP("Liquid>TranscodeImage")
     .Output("pixels_hash: int64")
     .Output("error: string")
     .Attr("channels: int >= 0 = 0")
+    .Attr("target_bits: int >= 0 = 0")
     .Attr("png_level: int = 6")
     .Attr("jpeg_quality: int = 95")
     .Attr("webp_lossless: bool = true")
@@ -197,7 +202,7 @@ REGISTER_OP("Liquid>TranscodeImage")
 Stores an image file in another format and proves that its pixels are the same.
 
 Never fails for what the file holds, as ScanImage. A file that already has the
-format, the channels and the losslessness asked for is copied.
+format, channels, bits and losslessness asked for is copied.
 
 target: Scalar: raw, png, jpeg, webp, bmp or l3, or webp-lossy, which is webp with
   webp_lossless false.

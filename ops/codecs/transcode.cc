@@ -62,18 +62,19 @@ Status EncodePixels(Format target, const DecodeLimits& limits,
 }  // namespace
 
 Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
-                 Scan* scan) {
+                 int bits, Scan* scan) {
   LIQUID_RETURN_IF_ERROR(SniffFormat(file, &scan->format));
   Image image;
   LIQUID_RETURN_IF_ERROR(DecodeWhole(scan->format, file, limits, &image));
-  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
   scan->info = image.info;
+  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
+  LIQUID_RETURN_IF_ERROR(ChangeBits(bits, &image));
   scan->pixels_hash = PixelHash(image.info, image.pixels.get());
   return OkStatus();
 }
 
 Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
-                 Format target, const EncodeOptions& options,
+                 int bits, Format target, const EncodeOptions& options,
                  std::string* encoded, Scan* result) {
   encoded->clear();
   Format source;
@@ -82,20 +83,23 @@ Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
   LIQUID_RETURN_IF_ERROR(DecodeWhole(source, file, limits, &image));
   const bool keeps_channels = channels == 0 || channels == image.info.channels;
   const bool repeats_gray = image.info.channels == 1 && channels == 3;
+  const bool keeps_bits = bits == 0 || bits == image.info.bits;
   LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
+  LIQUID_RETURN_IF_ERROR(ChangeBits(bits, &image));
   result->format = target;
   result->info = image.info;
   result->pixels_hash = PixelHash(image.info, image.pixels.get());
 
   const bool same_loss =
       target != Format::kWebp || IsLosslessWebp(file) == options.webp_lossless;
-  if (source == target && keeps_channels && same_loss) {
+  if (source == target && keeps_channels && keeps_bits && same_loss) {
     encoded->assign(reinterpret_cast<const char*>(file.data), file.size);
     return OkStatus();
   }
   const bool is_jpeg = target == Format::kJpeg || target == Format::kPcr;
-  const bool keeps_coefficients =
-      is_jpeg && source == Format::kJpeg && (keeps_channels || repeats_gray);
+  const bool keeps_coefficients = is_jpeg && source == Format::kJpeg &&
+                                  keeps_bits &&
+                                  (keeps_channels || repeats_gray);
   if (keeps_coefficients) {
     LIQUID_RETURN_IF_ERROR(
         TransformJpeg(file, limits, repeats_gray, target, encoded));

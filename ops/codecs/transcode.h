@@ -14,18 +14,19 @@ namespace liquid {
 
 struct Scan {
   Format format = Format::kRaw;  // of the bytes that were scanned
-  ImageInfo info;                // after the channel change
-  uint64_t pixels_hash = 0;      // PixelHash of the pixels after it
+  ImageInfo info;                // ScanImage: as decoded; Transcode: as stored
+  uint64_t pixels_hash = 0;      // PixelHash after the change of the pixels
 };
 
 // Identifies `file` by its first bytes, decodes all of it, changes channels and
-// hashes. `channels` is as in ChangeChannels. Errors: those of SniffFormat,
-// Peek, Decode and ChangeChannels.
+// depth, and hashes. `channels` is as in ChangeChannels, `bits` as in
+// ChangeBits; `scan->info` is of the image before these. Errors: those of
+// SniffFormat, Peek, Decode, ChangeChannels and ChangeBits.
 Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
-                 Scan* scan);
+                 int bits, Scan* scan);
 
 // Replaces `*encoded` by `file` in the `target` format. The bytes are copied
-// where the file already is in that format, keeps its channels, and is as
+// where the file already is in that format, keeps channels and depth, and is as
 // lossless as `options` ask. Otherwise the pixels are encoded, and for a
 // lossless target decoded again and compared: a difference is Internal. For
 // Format::kPcr `*encoded` is a progressive JPEG file. A JPEG becomes jpeg or
@@ -33,7 +34,7 @@ Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
 // gray and `channels` is 3.
 // `*result` describes `*encoded`: decoding it gives that hash.
 Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
-                 Format target, const EncodeOptions& options,
+                 int bits, Format target, const EncodeOptions& options,
                  std::string* encoded, Scan* result);
 
 }  // namespace liquid

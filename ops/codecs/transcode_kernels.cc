@@ -35,6 +35,7 @@ class ScanImageOp : public OpKernel {
  public:
   explicit ScanImageOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("channels", &channels_));
+    OP_REQUIRES_OK(context, context->GetAttr("target_bits", &bits_));
     OP_REQUIRES_OK(context, GetLimits(context, &limits_));
   }
 
@@ -42,7 +43,7 @@ class ScanImageOp : public OpKernel {
     ByteSpan file;
     OP_REQUIRES_OK(context, Scalar(context, 0, &file));
     Scan scan;
-    const Status status = ScanImage(file, limits_, channels_, &scan);
+    const Status status = ScanImage(file, limits_, channels_, bits_, &scan);
     OP_REQUIRES_OK(context,
                    SetScalar<tstring>(
                        context, 0, status.ok() ? FormatName(scan.format) : ""));
@@ -51,6 +52,7 @@ class ScanImageOp : public OpKernel {
 
  private:
   int channels_ = 0;
+  int bits_ = 0;
   DecodeLimits limits_;
 };
 
@@ -58,6 +60,7 @@ class TranscodeImageOp : public OpKernel {
  public:
   explicit TranscodeImageOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("channels", &channels_));
+    OP_REQUIRES_OK(context, context->GetAttr("target_bits", &bits_));
     OP_REQUIRES_OK(context, GetLimits(context, &limits_));
     OP_REQUIRES_OK(context, GetEncodeOptions(context, &options_));
   }
@@ -76,8 +79,8 @@ class TranscodeImageOp : public OpKernel {
     OP_REQUIRES_OK(context, ToTf(ParseFormat(name, &format)));
     std::string encoded;
     Scan scan;
-    const Status status =
-        Transcode(file, limits_, channels_, format, options, &encoded, &scan);
+    const Status status = Transcode(file, limits_, channels_, bits_, format,
+                                    options, &encoded, &scan);
     if (!status.ok()) encoded.clear();
     OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, encoded));
     OP_REQUIRES_OK(context, SetScan(context, 1, scan, status));
@@ -85,6 +88,7 @@ class TranscodeImageOp : public OpKernel {
 
  private:
   int channels_ = 0;
+  int bits_ = 0;
   DecodeLimits limits_;
   EncodeOptions options_;
 };

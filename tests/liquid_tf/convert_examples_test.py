@@ -114,6 +114,22 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn("label", manifest.load(self.output)["features"])
     self.assertEqual(stored.records(self.output)[0]["labels"], [])
 
+  def test_an_example_without_a_label(self):
+    labels = [[0], [], [2]]
+    examples = [
+      {"image/encoded": image, "image/class/label": label}
+      for image, label in zip(written.images(3), labels)
+    ]
+    (_, place, *_) = written.write(f"{self.root}/a.tfrecord", examples)
+    with self.assertRaisesRegex(
+      ConvertError, f"1 without a label, as a.tfrecord, offset {place}: "
+    ):
+      self._convert()
+    report = self._convert(on_error="skip", resume=True)
+    (skipped,) = report.skipped
+    self.assertEqual(skipped["reason"], "has no label, but others have")
+    self.assertEqual(manifest.load(self.output)["features"]["label"]["dtype"], "int64")
+
   def test_labels_of_unequal_number(self):
     examples = [
       {"image/encoded": image, "image/class/label": [1.5] * (i + 1)}
@@ -146,14 +162,14 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
       "png": good | {"image/encoded": image[:40]},
     }
     self.offsets = written.write(f"{self.root}/a.tfrecord", [good, *bad.values()])
-    report = self._convert()
+    report = self._convert(on_error="skip")
     self.assertEqual(report.samples, 1)
     self.assertLen(report.skipped, len(bad))
     reasons = {one["path"]: one["reason"] for one in report.skipped}
     for offset, reason in zip(self.offsets[1:], bad):
       self.assertRegex(reasons[f"a.tfrecord, offset {offset}"], reason)
-    with self.assertRaisesRegex(ConvertError, "a.tfrecord, offset .* cannot be"):
-      self._convert(output=f"{self.root}/strict", on_error="raise")
+    with self.assertRaisesRegex(ConvertError, "6 cannot be read, as a.tfrecord"):
+      self._convert(output=f"{self.root}/strict")
 
   @parameterized.named_parameters(
     ("data", 1, 20, "the checksum of the record is wrong", 1),
@@ -170,14 +186,14 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     reason = reason.format(*self.offsets)
     if lost == 6:
       with self.assertRaisesRegex(ConvertError, reason):
-        self._convert()
+        self._convert(on_error="skip")
       return
-    report = self._convert(verify=True)
+    report = self._convert(verify=True, on_error="skip")
     self.assertEqual(report.samples, 6 - lost)
     self.assertRegex(report.skipped[0]["reason"], reason)
     self.assertStartsWith(report.skipped[0]["path"], "a.tfrecord")
     with self.assertRaisesRegex(ConvertError, reason):
-      self._convert(output=f"{self.root}/strict", on_error="raise")
+      self._convert(output=f"{self.root}/strict")
 
   def test_every_cut_is_found(self):
     self._write(3)
@@ -186,7 +202,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     for size in (5, 12, self.offsets[1] + 4, self.offsets[1] + 13, len(data) - 1):
       path.write_bytes(data[:size])
       with self.assertRaisesRegex(ConvertError, "a.tfrecord"):
-        self._convert(on_error="raise", output=f"{self.root}/cut")
+        self._convert(output=f"{self.root}/cut")
 
   def test_a_length_near_2_64_is_no_size(self):
     crc = manifest.crc32c(b"\xff" * 8)

@@ -82,6 +82,7 @@ class KillTest(absltest.TestCase):
       pcr_images=4,
       workers=2,
       resume=True,
+      on_error="skip",
       progress=False,
     )
 

@@ -101,7 +101,7 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     pathlib.Path(self.masks, "damaged.png").write_bytes(b"no image")
     self._pair("lonely")
     os.unlink(f"{self.masks}/lonely.png")
-    report = self._convert()
+    report = self._convert(on_error="skip")
     self.assertEqual(report.samples, 3)
     reasons = {skipped["path"]: skipped["reason"] for skipped in report.skipped}
     self.assertEqual(
@@ -116,9 +116,22 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     self._pair("a")
     self._pair("b", lambda numbers: Image.fromarray(numbers.astype(np.uint16)))
     with self.assertRaisesRegex(
-      ConvertError, r"mixes mask depths \(8 bits: a.jpg; 16 bits: b.jpg\)"
+      ConvertError,
+      r"2 kinds \(1 of .* a mask of 8, as a.jpg; 1 of .* a mask of 16, as b.jpg\): "
+      r'choose one with bits="skip" \(--bits=skip\)',
     ):
       self._convert()
+    report = self._convert(bits="skip", resume=True)
+    self.assertEqual(
+      report.skipped,
+      [
+        {
+          "path": "b.jpg",
+          "reason": "has 8 bits and a mask of 16, but most samples have 8 bits and a "
+          "mask of 8",
+        }
+      ],
+    )
 
   def test_one_bit_masks_are_zero_and_one(self):
     image = Image.fromarray(np.eye(5, dtype=np.uint8) * 255).convert("1")

@@ -58,7 +58,7 @@ class OutputTest(tf.test.TestCase):
     os.rename(folder + b"/0000.png", folder + b"/\xff.png")
     pathlib.Path(os.fsdecode(folder + b"/\xfe.png")).write_text("no image")
     os.rename(folder, folder + b"\xff")
-    report = self._convert(verify=True)
+    report = self._convert(verify=True, on_error="skip")
     self.assertEqual(
       [one["path"] for one in report.skipped], ["coffee\udcff/\udcfe.png"]
     )
@@ -82,7 +82,7 @@ class OutputTest(tf.test.TestCase):
     before = photos.files(self.output)
     gray = pathlib.Path(self.source, "coffee", "gray.png")
     photos.save(gray, photos.photo("camera")[:20, :20])
-    with self.assertRaisesRegex(ConvertError, "mixes numbers of channels"):
+    with self.assertRaisesRegex(ConvertError, "samples are of 2 kinds"):
       self._convert(mix="raw:1", overwrite=True)
     self.assertEqual(photos.files(self.output), before)
     with self.assertRaisesRegex(ConvertError, "unfinished replacement.*overwrite"):
@@ -99,8 +99,6 @@ class OutputTest(tf.test.TestCase):
     before = photos.files(self.output)
     self._interrupt(mix="raw:1", overwrite=True)
     self.assertEqual(photos.files(self.output), before)
-    with self.assertRaisesRegex(ConvertError, "mix .* was {"):
-      self._convert(resume=True)
     self._convert(mix="raw:1", resume=True)
     self.assertEqual(manifest.load(self.output)["mix"], {"raw": 1})
     self.assertFalse(os.path.exists(outputs.beside(self.output)))
@@ -252,7 +250,9 @@ class OutputTest(tf.test.TestCase):
     self.assertEqual(photos.files(self.output), wanted)
 
   def test_resume_must_have_the_same_arguments_and_source(self):
-    self._interrupt()
+    stop = mock.patch("liquid_tf._convert.finish.finish", side_effect=ConvertError)
+    with stop, self.assertRaises(ConvertError):
+      self._convert()
     with self.assertRaisesRegex(
       ConvertError, r"cannot resume .*: seed \(1\) was 0 .*overwrite=True"
     ):

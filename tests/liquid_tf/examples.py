@@ -11,6 +11,8 @@ from PIL import Image
 
 def _feature(value) -> tf.train.Feature:
   values = value if isinstance(value, list) else [value]
+  if not values:
+    return tf.train.Feature(int64_list=tf.train.Int64List())
   if isinstance(values[0], bytes):
     return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
   if isinstance(values[0], int):

@@ -91,7 +91,7 @@ def fabricated(
       image={},
       decode="cpu",
       resources={},
-      encoding=pipelines.Encoding(3, 60, 6, 90),
+      encoding=pipelines.Encoding(3, None, 60, 6, 90),
       seed=0,
     ),
     written=10**8,
@@ -295,7 +295,10 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.pop("cache_as"), "has no 'cache_as'"),
     (lambda data: data.update(cache_as="raw"), "cache_as ('raw') must be one of"),
     (lambda data: data["setting"].update(encoding=[6]), "encoding ([6]) must give"),
-    (lambda data: data["setting"]["encoding"].pop("channels"), "must give channels, "),
+    (
+      lambda data: data["setting"]["encoding"].pop("channels"),
+      "must give bits, channels, ",
+    ),
     (
       lambda data: data["setting"]["encoding"].update(jpeg_quality="60"),
       "jpeg_quality (60) must be a whole number",

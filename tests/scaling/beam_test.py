@@ -23,7 +23,12 @@ except ImportError:
   apache_beam = None
 
 _MIX = "png:5,raw:3,pcr:1"
-_OPTIONS = {"shard_size": 65536, "pcr_images": 8, "progress": False}
+_OPTIONS = {
+  "shard_size": 65536,
+  "pcr_images": 8,
+  "on_error": "skip",
+  "progress": False,
+}
 
 
 def _direct(workers: int, mode: str) -> list[str]:
@@ -79,6 +84,7 @@ class BeamTest(parameterized.TestCase):
       f"--mix={_MIX}",
       "--shard_size=65536",
       "--pcr_images=8",
+      "--on_error=skip",
       "--runner=DirectRunner",
       "--beam_options=--direct_num_workers=2 --direct_running_mode=multi_processing",
     ]

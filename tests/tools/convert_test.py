@@ -56,6 +56,7 @@ class ConvertToolTest(parameterized.TestCase):
       f"--input={source}",
       f"--output={self.output}",
       "--mix=png:1,raw:1",
+      "--on_error=skip",
       "--json",
       "--verify",
     )

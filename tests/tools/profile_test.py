@@ -95,7 +95,13 @@ class ProfileToolTest(absltest.TestCase):
   def test_convert_encodes_as_the_profile_did_where_no_flag_says_otherwise(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
     data |= {"schema": 1, "verdict": "", "mix": {"jpeg": 1}, "cache_as": "encoded"}
-    encoding = {"jpeg_quality": 30, "png_level": 1, "webp_quality": 9, "channels": 3}
+    encoding = {
+      "jpeg_quality": 30,
+      "png_level": 1,
+      "webp_quality": 9,
+      "channels": 3,
+      "bits": 8,
+    }
     self.output.write_text(json.dumps(data | {"setting": {"encoding": encoding}}))
     sizes = []
     for flags in ([], ["--jpeg_quality=95"]):

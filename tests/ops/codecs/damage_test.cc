@@ -105,7 +105,7 @@ TEST_P(DamageTest, RandomDamageDoesNoHarm) {
     Scan scan;
     DecodeLimits limits;
     limits.max_pixels = 1 << 20;
-    (void)ScanImage(Span(damaged), limits, 0, &scan);
+    (void)ScanImage(Span(damaged), limits, 0, 0, &scan);
   }
 }
 

@@ -91,11 +91,11 @@ TEST(JpegColorTest, TranscodingKeepsThePixels) {
   for (const JpegKind& kind : kGrayKinds) {
     const std::string gray = WriteJpeg(kind, info, MakePixels(info, 3, 90));
     Scan source;
-    ASSERT_TRUE(ScanImage(Span(gray), DecodeLimits(), 3, &source).ok());
+    ASSERT_TRUE(ScanImage(Span(gray), DecodeLimits(), 3, 0, &source).ok());
     for (const Format target : {Format::kJpeg, Format::kPcr}) {
       std::string encoded;
       Scan result;
-      const Status status = Transcode(Span(gray), DecodeLimits(), 3, target,
+      const Status status = Transcode(Span(gray), DecodeLimits(), 3, 0, target,
                                       EncodeOptions(), &encoded, &result);
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(result.pixels_hash, source.pixels_hash) << kind.name;

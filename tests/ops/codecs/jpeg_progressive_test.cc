@@ -172,7 +172,7 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
   ImageInfo found;
   Scan scan;
   std::string out;
-  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, 0, &scan).ok());
+  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, 0, 0, &scan).ok());
   many += text(chunks[1]) + "\xff\xd9";
   Bytes pixels(info.PixelBytes());
   const Window whole = {0, 0, 64, 64}, part = {3, 4, 5, 6};
@@ -182,8 +182,8 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
   };
   for (const Status& status :
        {Peek(Format::kJpeg, Span(many), limits, &found), decode(whole),
-        decode(part), ScanImage(Span(many), limits, 0, &scan),
-        Transcode(Span(many), limits, 3, Format::kPcr, EncodeOptions(), &out,
+        decode(part), ScanImage(Span(many), limits, 0, 0, &scan),
+        Transcode(Span(many), limits, 3, 0, Format::kPcr, EncodeOptions(), &out,
                   &scan),
         ToProgressive(Span(many), limits, &out)}) {
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);

@@ -127,7 +127,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
        {Format::kRaw, Format::kPng, Format::kWebp, Format::kBmp, Format::kL3}) {
     Scan scan;
     ASSERT_TRUE(
-        ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), 0, &scan)
+        ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), 0, 0, &scan)
             .ok());
     EXPECT_EQ(scan.format, format);
     EXPECT_EQ(scan.info.width, 13u);
@@ -146,14 +146,14 @@ TEST(TranscodeTest, EveryPairOfLosslessFormats) {
       for (const Format to : formats) {
         std::string encoded = "old";
         Scan result;
-        const Status status = Transcode(Span(file), DecodeLimits(), 0, to,
+        const Status status = Transcode(Span(file), DecodeLimits(), 0, 0, to,
                                         EncodeOptions(), &encoded, &result);
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_EQ(result.format, to);
         EXPECT_EQ(result.pixels_hash, PixelHash(info, pixels.data()));
         EXPECT_EQ(encoded == file, from == to) << FormatName(from);
         Scan scan;
-        ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, &scan).ok());
+        ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, 0, &scan).ok());
         EXPECT_EQ(scan.format, to);
         EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
       }
@@ -170,11 +170,11 @@ TEST(TranscodeTest, LossyTargetsAreDescribedByWhatTheyDecodeTo) {
   for (const Format to : {Format::kJpeg, Format::kWebp}) {
     std::string encoded;
     Scan result, scan;
-    ASSERT_TRUE(
-        Transcode(Span(file), DecodeLimits(), 0, to, options, &encoded, &result)
-            .ok());
+    ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 0, to, options,
+                          &encoded, &result)
+                    .ok());
     EXPECT_NE(result.pixels_hash, PixelHash(info, pixels.data()));
-    ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, &scan).ok());
+    ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, 0, &scan).ok());
     EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
   }
 }
@@ -183,14 +183,14 @@ TEST(TranscodeTest, JpegIsCopiedAndItsPixelsKeptElsewhere) {
   const ImageInfo info = Info(40, 40, 3);
   const std::string file = Make(Format::kJpeg, info, MakePixels(info, 1, 90));
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), 0, &source).ok());
+  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), 0, 0, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 3, Format::kJpeg,
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 3, 0, Format::kJpeg,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, Format::kPng,
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 0, Format::kPng,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
@@ -204,19 +204,19 @@ TEST(TranscodeTest, WebpIsCopiedOnlyIfAsLossless) {
   const std::string lossy_file = Make(Format::kWebp, info, pixels, lossy);
   const std::string lossless_file = Make(Format::kWebp, info, pixels, lossless);
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(lossy_file), DecodeLimits(), 0, &source).ok());
+  ASSERT_TRUE(ScanImage(Span(lossy_file), DecodeLimits(), 0, 0, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, Format::kWebp,
+  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, 0, Format::kWebp,
                         lossless, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossy_file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, Format::kWebp,
+  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, 0, Format::kWebp,
                         lossy, &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, lossy_file);
-  ASSERT_TRUE(Transcode(Span(lossless_file), DecodeLimits(), 0, Format::kWebp,
-                        lossy, &encoded, &result)
+  ASSERT_TRUE(Transcode(Span(lossless_file), DecodeLimits(), 0, 0,
+                        Format::kWebp, lossy, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossless_file);
 }
@@ -227,18 +227,52 @@ TEST(TranscodeTest, ChannelsThatTheTargetCannotHold) {
   const std::string file = Make(Format::kPng, info, pixels);
   std::string encoded;
   Scan result;
-  EXPECT_EQ(Transcode(Span(file), DecodeLimits(), 0, Format::kWebp,
+  EXPECT_EQ(Transcode(Span(file), DecodeLimits(), 0, 0, Format::kWebp,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Transcode(Span(file), DecodeLimits(), 3, Format::kWebp,
+  EXPECT_TRUE(Transcode(Span(file), DecodeLimits(), 3, 0, Format::kWebp,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.info.channels, 3);
-  EXPECT_EQ(Transcode(Span("no image"), DecodeLimits(), 0, Format::kPng,
+  EXPECT_EQ(Transcode(Span("no image"), DecodeLimits(), 0, 0, Format::kPng,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
+}
+
+TEST(TranscodeTest, DepthsChangeByTheOneRule) {
+  const ImageInfo deep = Info(1, 3, 1, 16);
+  const uint16_t samples[] = {0x00FF, 0x1280, 0xFFFF};
+  Bytes pixels(6);
+  std::memcpy(pixels.data(), samples, 6);
+  const std::string file = Make(Format::kPng, deep, pixels);
+  const ImageInfo flat = Info(1, 3, 1);
+  const uint8_t upper[] = {0x00, 0x12, 0xFF};
+
+  Scan scan, result;
+  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), 0, 8, &scan).ok());
+  EXPECT_EQ(scan.info.bits, 16);
+  EXPECT_EQ(scan.pixels_hash, PixelHash(flat, upper));
+  std::string encoded;
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 8, Format::kPng,
+                        EncodeOptions(), &encoded, &result)
+                  .ok());
+  EXPECT_NE(encoded, file);
+  EXPECT_EQ(result.info.bits, 8);
+  EXPECT_EQ(result.pixels_hash, scan.pixels_hash);
+
+  // Once more, and back to 16 bits.
+  ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 3, 16, &scan).ok());
+  EXPECT_EQ(scan.info.bits, 8);
+  EXPECT_EQ(scan.info.channels, 1);
+  std::string wide;
+  ASSERT_TRUE(Transcode(Span(encoded), DecodeLimits(), 3, 16, Format::kRaw,
+                        EncodeOptions(), &wide, &result)
+                  .ok());
+  EXPECT_EQ(result.info.bits, 16);
+  EXPECT_EQ(result.info.channels, 3);
+  EXPECT_EQ(result.pixels_hash, scan.pixels_hash);
 }
 
 }  // namespace

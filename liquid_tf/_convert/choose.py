@@ -1,0 +1,157 @@
+"""Which of the scanned samples a dataset holds, and why others are left out."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from liquid_tf._convert import holds
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.source import Source
+from liquid_tf._files import write_file
+from liquid_tf.manifest import PROBLEMS
+
+# A sample's kind: all of a dataset have the same.
+_KIND = ["channels", "bits", "mask_bits"]
+
+
+def choose(
+  source: Source,
+  table: np.ndarray,
+  errors: Mapping[int, str],
+  mix: Mapping[str, float],
+  *,
+  skip_bits: bool,
+  on_error: str,
+  output: str,
+) -> tuple[np.ndarray, list[tuple[str, str]]]:
+  """Chooses the samples of a dataset.
+
+  Args:
+    source: the samples.
+    table: shape [positions], SCAN_DTYPE.
+    errors: why samples cannot be read, by position.
+    mix: of the dataset, whose every format must hold each sample.
+    skip_bits: whether samples of another depth than most are left out.
+    on_error: "skip" leaves out what cannot be stored, "raise" refuses it.
+    output: the dataset's directory, where the list of problems goes.
+
+  Returns:
+    Positions of the samples, and (path, reason) of the others.
+
+  Raises:
+    ConvertError: the samples cannot make one dataset. A file lists why.
+    OSError: that file cannot be written.
+  """
+  problems = {"cannot be read": dict(errors)}
+  good = np.flatnonzero(table["bits"])
+  labels = table["labels"][good]
+  without = good[labels == 0].tolist() if labels.any() else []
+  problems["without a label"] = dict.fromkeys(without, "has no label, but others have")
+  problems["too large for the mix"] = {
+    int(good[i]): reason for i, reason in holds.too_large(mix, table[good]).items()
+  }
+  skipped = {p: why for found in problems.values() for p, why in found.items()}
+  good = good[~np.isin(good, list(skipped))]
+
+  complaints = []
+  if skipped and on_error == "raise":
+    complaints.append(_complain_of_problems(source, problems, len(skipped)))
+  uncommon = _uncommon_depths(table, good) if skip_bits else {}
+  good = good[~np.isin(good, list(uncommon))]
+  kinds = np.unique(table[_KIND][good])
+  if len(kinds) > 1:
+    complaints.append(_complain_of_kinds(source, table, good, kinds))
+  if complaints:
+    listed = good if len(kinds) > 1 else good[:0]
+    path = os.path.join(output, PROBLEMS)
+    _write_list(path, source, table, skipped, listed)
+    raise ConvertError(
+      f'source ("{source.root}"): {"; ".join(complaints)}; {path} lists them all, and '
+      "resume=True (--resume) goes on from the scan"
+    )
+  skipped |= uncommon
+  if not len(good):
+    position, reason = min(skipped.items())
+    raise ConvertError(
+      f"none of the {len(skipped)} samples of {source.root} can be stored; the first, "
+      f"{source.path(position)}: {reason}"
+    )
+  return good, [(source.path(p), reason) for p, reason in skipped.items()]
+
+
+def _uncommon_depths(table: np.ndarray, good: np.ndarray) -> dict[int, str]:
+  """Why samples have another depth than most, by position; the smaller at a tie."""
+  depths = table[["bits", "mask_bits"]][good]
+  kinds, counts = np.unique(depths, return_counts=True)
+  if len(kinds) < 2:
+    return {}
+  common = kinds[counts.argmax()]
+  return {
+    int(p): f"has {_depth(table[p])}, but most samples have {_depth(common)}"
+    for p in good[depths != common]
+  }
+
+
+def _depth(row: np.void) -> str:
+  mask = f" and a mask of {row['mask_bits']}" if row["mask_bits"] else ""
+  return f"{row['bits']} bits{mask}"
+
+
+def _complain_of_problems(
+  source: Source, problems: Mapping[str, Mapping[int, str]], count: int
+) -> str:
+  parts = []
+  for what, found in problems.items():
+    if found:
+      position, reason = min(found.items())
+      parts.append(f"{len(found)} {what}, as {source.path(position)}: {reason}")
+  return (
+    f"{count} of {len(source)} samples cannot be stored ({'; '.join(parts)}): leave "
+    'them out with on_error="skip" (--on_error=skip), or mend them and start over with '
+    "overwrite=True (--overwrite)"
+  )
+
+
+def _complain_of_kinds(
+  source: Source, table: np.ndarray, good: np.ndarray, kinds: np.ndarray
+) -> str:
+  found = table[_KIND][good]
+  parts = []
+  for kind in kinds:
+    positions = good[found == kind]
+    parts.append(
+      f"{len(positions)} of {kind['channels']} channels and {_depth(kind)}, as "
+      f"{source.path(positions[0])}"
+    )
+  mixed = [field for field in _KIND if len(np.unique(kinds[field])) > 1]
+  advice = ["channels= (--channels)"] if "channels" in mixed else []
+  if "mask_bits" in mixed:
+    advice.append('bits="skip" (--bits=skip)')
+  elif "bits" in mixed:
+    advice.append("bits= (--bits)")
+  return (
+    f"its samples are of {len(kinds)} kinds ({'; '.join(parts)}): choose one with "
+    f"{' and '.join(advice)}"
+  )
+
+
+def _write_list(
+  path: str,
+  source: Source,
+  table: np.ndarray,
+  skipped: Mapping[int, str],
+  good: np.ndarray,
+) -> None:
+  """Lists problems with their reasons and samples with their kinds, one a line."""
+
+  def lines() -> Iterator[str]:
+    for position, reason in sorted(skipped.items()):
+      yield json.dumps({"path": source.path(position), "reason": reason})
+    fields = _KIND if source.has_masks else _KIND[:2]
+    for position in good.tolist():
+      kind = {field: int(table[field][position]) for field in fields}
+      yield json.dumps({"path": source.path(position), **kind})
+
+  write_file(path, "".join(f"{line}\n" for line in lines()).encode())
