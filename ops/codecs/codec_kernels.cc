@@ -5,11 +5,11 @@
 #include "ops/codecs/codec.h"
 #include "ops/codecs/kernel_util.h"
 #include "ops/codecs/pixels.h"
+#include "ops/kernel_parallel.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/tstring.h"
-#include "tensorflow/core/util/work_sharder.h"
 
 namespace liquid {
 namespace {
@@ -165,12 +165,10 @@ class DecodeImageBatchOp : public OpKernel {
                      PixelsOf(images) + i * info.PixelBytes());
       }
     };
-    const auto* threads = context->device()->tensorflow_cpu_worker_threads();
     // Decoding takes some nanoseconds per byte, so every image may have a
     // thread of its own.
-    tensorflow::Shard(threads->num_threads, threads->workers, n,
-                      static_cast<int64_t>(10 * info.PixelBytes() + 10000),
-                      decode);
+    ParallelFor(context, n,
+                static_cast<int64_t>(10 * info.PixelBytes() + 10000), decode);
     for (int64_t i = 0; i < n; ++i) {
       OP_REQUIRES_OK(context, Named(i, problems[i]));
     }

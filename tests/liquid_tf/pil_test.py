@@ -2,9 +2,13 @@
 
 import io
 import os
+import signal
+from collections.abc import Callable
 
 import numpy as np
 import photos
+import runs
+import tensorflow as tf
 from absl.testing import absltest, parameterized
 from PIL import Image, UnidentifiedImageError
 
@@ -19,6 +23,25 @@ def _pixels(channels: int, dtype=np.uint8) -> np.ndarray:
 
 def _image(pixels: np.ndarray) -> Image.Image:
   return Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+
+
+def _forked(work: Callable[[], bool]) -> int:
+  """Exit status of a forked child that does some work; 0 where it returned True."""
+  child = os.fork()
+  if child == 0:
+    signal.alarm(60)  # ends a child that waits for threads that it has not
+    os._exit(0 if work() else 1)
+  return os.waitpid(child, 0)[1]
+
+
+def _decode_in_child_alone(path: str) -> int:
+  tf.zeros([2]).numpy()  # TensorFlow starts its threads.
+
+  def decode() -> bool:
+    with Image.open(path) as image:
+      return not np.asarray(image).any()
+
+  return _forked(decode)
 
 
 class PillowTest(parameterized.TestCase):
@@ -106,6 +129,25 @@ class PillowTest(parameterized.TestCase):
       _image(_pixels(3)).convert("P").save(os.path.join(self.root, "p.l3"))
     with self.assertRaisesRegex(OSError, "channels"):
       _image(_pixels(4)).save(os.path.join(self.root, "a.l3"), version=1)
+
+  def test_a_forked_process_decodes_a_large_image(self):
+    pixels = np.tile(photos.photo("chelsea"), (7, 7, 1))[:2000, :3000]
+    contents = codecs.encode_l3(pixels).numpy()
+
+    def decode() -> bool:
+      with Image.open(io.BytesIO(contents)) as image:
+        one = np.array_equal(np.asarray(image), pixels)
+      both = codecs.decode_image_batch([contents, contents]).numpy()
+      return one and all(np.array_equal(image, pixels) for image in both)
+
+    # So that this process has its threads.
+    self.assertTrue(decode())
+    self.assertEqual(_forked(decode), 0)
+
+  def test_a_forked_process_loads_the_library_by_itself(self):
+    path = self._file(codecs.encode_l3(np.zeros([2000, 300, 3], np.uint8)).numpy())
+    status, _ = runs.in_new_process(_decode_in_child_alone, path=path)
+    self.assertEqual(status, 0)
 
 
 if __name__ == "__main__":

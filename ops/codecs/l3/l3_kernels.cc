@@ -6,11 +6,11 @@
 #include "ops/codecs/kernel_util.h"
 #include "ops/codecs/l3/l3_codec.h"
 #include "ops/codecs/pixels.h"
+#include "ops/kernel_parallel.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/tstring.h"
-#include "tensorflow/core/util/work_sharder.h"
 
 namespace liquid {
 namespace {
@@ -116,9 +116,7 @@ class DecodeL3Op : public OpKernel {
     // Of the order of a nanosecond for each byte.
     const int64_t cost =
         static_cast<int64_t>(n * info.PixelBytes() / bands.size()) + 1000;
-    const auto* threads = context->device()->tensorflow_cpu_worker_threads();
-    tensorflow::Shard(threads->num_threads, threads->workers, bands.size(),
-                      cost, decode);
+    ParallelFor(context, static_cast<int64_t>(bands.size()), cost, decode);
     for (size_t i = 0; i < bands.size(); ++i) {
       OP_REQUIRES_OK(context, ToTf(Named(kBatch, bands[i].image, problems[i])));
     }
