@@ -6,11 +6,16 @@ import pathlib
 import re
 import threading
 import types
+from collections.abc import Callable
 
 _LIBRARY = "_liquid_ops.so"
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
-# What TensorFlow puts around the message of an op that is run eagerly.
-_AROUND = re.compile(r"^\{\{.*?\}\} | \[Op:[^]]*\](?: name: .*)?$")
+# What TensorFlow puts around the message of an op, run by itself or in a function.
+_AROUND = re.compile(
+  r"\A(?:\{\{.*?\}\} )+"
+  r"|\AGraph execution error:\n(?:\n|Detected at node .*\n| +File \".*\n)*"
+  r"|(?:\s*\[\[\{\{node .*?\}\}\]\])?(?: \[Op:[^]]*\](?: name: .*)?)?\Z"
+)
 _lock = threading.Lock()
 
 
@@ -100,7 +105,27 @@ def find(tensorflow_version: str) -> str:
 def _load() -> types.ModuleType:
   import tensorflow as tf
 
-  return tf.load_op_library(find(tf.__version__))
+  library = tf.load_op_library(find(tf.__version__))
+  for name, function in list(vars(library).items()):
+    if name.startswith("liquid_") and not name.endswith("_eager_fallback"):
+      setattr(library, name, _plain(function))
+  return library
+
+
+def _plain(function: Callable) -> Callable:
+  """An op whose errors are its own sentences, as it wrote them."""
+  import tensorflow as tf
+
+  @tf.autograph.experimental.do_not_convert
+  @functools.wraps(function)
+  def call(*args, **options):
+    try:
+      return function(*args, **options)
+    except tf.errors.OpError as error:
+      error._message = reason(error)
+      raise
+
+  return call
 
 
 def lib() -> types.ModuleType:
@@ -119,6 +144,18 @@ def lib() -> types.ModuleType:
     return _load()
 
 
-def reason(error: Exception) -> str:
-  """The sentence of a tf.errors.OpError, without the op."""
-  return _AROUND.sub("", error.message)
+def reason(error: Exception, path: str = "") -> str:
+  """The sentence of an error of TensorFlow or of the system, without what is around it.
+
+  Args:
+    error: what was caught.
+    path: of a file that the caller's own sentence names already.
+  """
+  text = getattr(error, "message", None) or str(error)
+  if isinstance(error, OSError) and error.strerror:
+    text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+  text = _AROUND.sub("", text)
+  if path:
+    text = text.removeprefix(path)
+  # A file system may say its kind of error alone.
+  return text.strip(":; ") or type(error).__name__

@@ -39,8 +39,13 @@ def repeat(manifest: Manifest, times: int, path: str) -> None:
   contents = manifests.encode_index(index[order])
   with open(os.path.join(path, manifests.INDEX), "wb") as file:
     file.write(contents)
+  features = dict(manifest["features"])
+  if manifest.classes is not None:
+    counts = [count * times for count in features["label"]["class_counts"]]
+    features["label"] = features["label"] | {"class_counts": counts}
   # A record knows its sample's number, so the copies have the same ones.
   data = manifest.data | {
+    "features": features,
     "samples": manifest["samples"] * times,
     "shards": shards,
     "splits": {

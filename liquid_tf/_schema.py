@@ -9,6 +9,9 @@ SCHEMA = 1
 # Names of formats; the position is the number in the index.
 FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
 
+# Of labels that are classes: above it, float32 does not hold every whole number.
+LARGEST_CLASS = 1 << 24
+
 _SHARD_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 
 
@@ -16,16 +19,20 @@ class ManifestError(ValueError):
   """A dataset directory that cannot be read; the message says what is wrong where."""
 
 
-def _is_size(value: Any) -> bool:
-  return value is None or (type(value) is int and value > 0)
+def _is_side(value: Any) -> bool:
+  return value is None or (type(value) is int and 0 < value < 2**31)
 
 
 # What a value must be, and how to see that it is.
-_COUNT = "a number >= 0"
+_COUNT = "a whole number in [0, 2^63)"
+_SEED = "a whole number in [0, 2^64)"
 _NUMBER = "a number > 0"
+_PCR_BYTES = "a whole number in [0, 2^31)"
 _CRC = "a number in [0, 2^32)"
 _CHECKS = {
-  _COUNT: lambda v: type(v) is int and v >= 0,
+  _COUNT: lambda v: type(v) is int and 0 <= v < 2**63,
+  _SEED: lambda v: type(v) is int and 0 <= v < 2**64,
+  _PCR_BYTES: lambda v: type(v) is int and 0 <= v < 2**31,
   _NUMBER: lambda v: type(v) in (int, float) and 0 < v < float("inf"),
   _CRC: lambda v: type(v) is int and 0 <= v < 2**32,
   "text": lambda v: isinstance(v, str),
@@ -36,14 +43,14 @@ _CHECKS = {
   "int64 or float32": lambda v: v in ("int64", "float32"),
   "int64, float32 or string": lambda v: v in ("int64", "float32", "string"),
   "[] or [a number or null]": lambda v: (
-    v == [] or (isinstance(v, list) and len(v) == 1 and _is_size(v[0]))
+    v == [] or (isinstance(v, list) and len(v) == 1 and _is_side(v[0]))
   ),
   "[]": lambda v: v == [],
   "[null]": lambda v: v == [None],
   "[height or null, width or null, channels]": lambda v: (
     isinstance(v, list)
     and len(v) == 3
-    and all(side is None or (type(side) is int and side > 0) for side in v[:2])
+    and all(map(_is_side, v[:2]))
     and type(v[2]) is int
     and 1 <= v[2] <= 4
   ),
@@ -69,6 +76,7 @@ _MANIFEST = {
       "dtype": "int64 or float32",
       "shape": "[] or [a number or null]",
       "classes?": ["text"],
+      "class_counts?": [_COUNT],
     },
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
     "orientation?": {"dtype": "int64", "shape": "[]", "example": "text"},
@@ -76,7 +84,7 @@ _MANIFEST = {
   },
   "supervised": ["text"],
   "splits": {"*": {"samples": _COUNT, "index": _COUNT}},
-  "seed": _COUNT,
+  "seed": _SEED,
   "mix": {"*": _NUMBER},
   "replicated": "true or false",
   "encoding": {
@@ -111,7 +119,7 @@ _MANIFEST = {
   "pcr?": {
     "images": _COUNT,
     "groups": "a list of numbers or null",
-    "index_bytes": _COUNT,
+    "index_bytes": _PCR_BYTES,
     "index_crc32c": _CRC,
     "fidelity": [{"bytes": _COUNT, "mssim": "a number in [-1, 1] or null"}],
   },
@@ -152,12 +160,6 @@ def _check_consistency(data: dict[str, Any]) -> None:
         f'supervised[{i}] ("{feature}") must be one of '
         f"{', '.join(data['features'])}, the features"
       )
-  label = data["features"].get("label")
-  if label is not None:
-    if (label["dtype"] == "int64") != (label["shape"] == []):
-      raise ManifestError("features.label must be int64 of shape [], or float32 of [k]")
-    if "classes" in label and label["dtype"] != "int64":
-      raise ManifestError("features.label.classes must be there for int64 only")
   for key in ("mix", "formats"):
     for name in data[key]:
       _check(name, _FORMAT, key)
@@ -169,6 +171,7 @@ def _check_consistency(data: dict[str, Any]) -> None:
     raise ManifestError(
       f"samples ({data['samples']}) must be the sum over splits, {total}"
     )
+  _check_features(data)
   sums = {name: [0, 0] for name in data["formats"]}
   names = set()
   for i, shard in enumerate(data["shards"]):
@@ -194,6 +197,36 @@ def _check_consistency(data: dict[str, Any]) -> None:
   if data["index"]["rows"] != rows:
     raise ManifestError(
       f"index.rows ({data['index']['rows']}) must be the sum over shards, {rows}"
+    )
+
+
+def _check_features(data: dict[str, Any]) -> None:
+  """Raises ManifestError where features contradict each other or the samples."""
+  features = data["features"]
+  image, mask, label = (features.get(name) for name in ("image", "mask", "label"))
+  if mask is not None and mask["shape"] != [*image["shape"][:2], 1]:
+    raise ManifestError(
+      f"features.mask.shape ({mask['shape']}) must be {[*image['shape'][:2], 1]}, as "
+      "features.image.shape"
+    )
+  if label is None:
+    return
+  if (label["dtype"] == "int64") != (label["shape"] == []):
+    raise ManifestError("features.label must be int64 of shape [], or float32 of [k]")
+  if label["dtype"] != "int64" and "pcr" in data["formats"]:
+    raise ManifestError("features.label must be int64 where a format is pcr")
+  if "classes" in label and label["dtype"] != "int64":
+    raise ManifestError("features.label.classes must be there for int64 only")
+  classes, counts = label.get("classes"), label.get("class_counts")
+  if (classes is None) != (counts is None) or len(classes or ()) != len(counts or ()):
+    raise ManifestError(
+      "features.label.class_counts must have a number for each of "
+      f"features.label.classes ({len(classes or ())})"
+    )
+  if counts is not None and sum(counts) != data["samples"]:
+    raise ManifestError(
+      f"features.label.class_counts (sum {sum(counts)}) must count every one of "
+      f"samples ({data['samples']})"
     )
 
 

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from liquid_tf import _ops, _replicas
 from liquid_tf import manifest as manifests
-from liquid_tf.manifest import FORMATS, Manifest
+from liquid_tf._records import RecordCheck
+from liquid_tf.manifest import FORMATS, Manifest, ManifestError
 
 _POLICIES = ("pad", "drop", "uneven")
 _READERS = ("auto", "io_uring", "threads", "buffered")
@@ -228,12 +229,68 @@ def split_common(
   return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
 
+def open_split(
+  path: str, split: str | None
+) -> tuple[Manifest, np.ndarray, str, dict[str, int]]:
+  """Opens a dataset to read a split of it.
+
+  Args:
+    path: of the dataset.
+    split: its name, or None for the default.
+
+  Returns:
+    (manifest, index, name of the split, samples of each format in it).
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: there is no such split.
+  """
+  manifest = manifests.load(path)
+  index = manifests.load_index(manifest)
+  split = split or default_split(manifest)
+  counts = split_counts(manifest, index, split)
+  for name in counts:
+    _check_features(manifest, rows_of(manifest, index, split, name))
+  return manifest, index, split, counts
+
+
+def _check_features(manifest: Manifest, rows: np.ndarray) -> None:
+  """Raises ManifestError where a record does not hold what the features say.
+
+  The features are those of all records, so one of each format shows whether the
+  manifest belongs to them; the smallest, since it is read whole.
+  """
+  if not len(rows) or rows["format"][0] == FORMATS.index("pcr"):
+    return  # Of a pcr, all images are one record.
+  row = rows[rows["length"].argmin()]
+  path = manifest.path(manifest.shards[row["shard"]].path)
+  read = _ops.lib().liquid_read_sample(
+    path=path, offset=int(row["offset"]), length=int(row["length"])
+  )
+  if read.error.numpy() or int(read.crc32c) != row["crc32c"]:
+    return  # Its batch tells; or it is skipped, and nobody minds.
+  problem = RecordCheck(manifest["features"]).problem(
+    row, read.labels.numpy(), read.example.numpy()
+  )
+  if problem:
+    raise ManifestError(
+      f"{manifest.path(manifests.MANIFEST)} does not fit {path}: of sample "
+      f"{row['sample']}, {problem}"
+    )
+
+
+def rows_of(
+  manifest: Manifest, index: np.ndarray, split: str, format_name: str
+) -> np.ndarray:
+  """The index's rows of one format of a split."""
+  number = manifest.split_index(split)
+  return manifests.rows_of(index, number, FORMATS.index(format_name))
+
+
 def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:
   """Samples of each format in a split, in the formats' order."""
-  number = manifest.split_index(split)
   return {
-    name: len(manifests.rows_of(index, number, FORMATS.index(name)))
-    for name in manifest["formats"]
+    name: len(rows_of(manifest, index, split, name)) for name in manifest["formats"]
   }
 
 
@@ -282,10 +339,7 @@ def format_dataset(
     ManifestError: the directory is no sound dataset.
     ValueError: an argument is wrong; the message names it.
   """
-  manifest = manifests.load(path)
-  index = manifests.load_index(manifest)
-  split = split or default_split(manifest)
-  counts = split_counts(manifest, index, split)
+  manifest, index, split, counts = open_split(path, split)
   if format not in counts:
     raise ValueError(
       f'format ("{format}") must be one of {", ".join(counts)}, the formats of {path}'

@@ -1,11 +1,15 @@
 """Files of a dataset, local or of a file system that TensorFlow has."""
 
+import errno
 import json
 import os
 import posixpath
+import stat
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
+from liquid_tf import _ops
 
 # How often a remote file is read until it is right.
 REMOTE_ATTEMPTS = 4
@@ -27,13 +31,45 @@ def is_json(contents: bytes) -> bool:
   """Whether this is what `read_right` looks for in a JSON file."""
   try:
     json.loads(contents)
-  except ValueError:
+  except (ValueError, RecursionError):
     return False
   return True
 
 
+def check_regular(path: str, mode: int) -> None:
+  """Raises OSError unless `mode`, as stat gives it, is that of a regular file.
+
+  A pipe, a socket or a device would be waited for, or read, for ever.
+  """
+  if stat.S_ISREG(mode):
+    return
+  kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+  kind = kinds.get(stat.S_IFMT(mode), "a device")
+  raise OSError(errno.EINVAL, f"is {kind}, and must be a regular file", path)
+
+
+def regular(path: str, flags: int) -> int:
+  """An `opener` of Python's `open`, for files that are there to be read.
+
+  Raises:
+    OSError: what is there is no regular file.
+  """
+  # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
+  fd = os.open(path, flags | os.O_NONBLOCK)
+  try:
+    check_regular(path, os.fstat(fd).st_mode)
+  except OSError:
+    os.close(fd)
+    raise
+  return fd
+
+
 def file_size(path: str) -> int | None:
-  """Size of a file at a path or URL, or None where there is none."""
+  """Size of a file at a path or URL, or None where there is none.
+
+  Raises:
+    OSError: it cannot be looked at, or is no regular file.
+  """
   if is_remote(path):
     import tensorflow as tf
 
@@ -42,11 +78,13 @@ def file_size(path: str) -> int | None:
     except tf.errors.NotFoundError:
       return None
     except tf.errors.OpError as error:
-      raise OSError(_reason(error)) from error
+      raise OSError(_ops.reason(error, path)) from error
   try:
-    return os.stat(path).st_size
+    found = os.stat(path)
   except (FileNotFoundError, NotADirectoryError):
     return None
+  check_regular(path, found.st_mode)
+  return found.st_size
 
 
 def read_file(path: str) -> bytes:
@@ -76,7 +114,8 @@ def map_right(path: str, crc: int) -> np.ndarray:
   if is_remote(path) or os.path.getsize(path) == 0:
     contents = read_right(path, lambda contents: crc32c(contents) == crc)
     return np.frombuffer(contents, np.uint8)
-  return np.memmap(path, np.uint8, mode="r")
+  with open(path, "rb", opener=regular) as file:
+    return np.memmap(file, np.uint8, mode="r")
 
 
 def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
@@ -86,7 +125,7 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
     OSError: it cannot be read.
   """
   if not is_remote(path):
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
       while data := file.read(size):
         yield data
     return
@@ -97,7 +136,7 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
       while data := file.read(size):
         yield data
   except tf.errors.OpError as error:
-    raise OSError(_reason(error)) from error
+    raise OSError(_ops.reason(error, path)) from error
 
 
 def checksum(path: str, consume: Callable[[bytes], object] = lambda data: None) -> int:
@@ -113,14 +152,7 @@ def checksum(path: str, consume: Callable[[bytes], object] = lambda data: None) 
   return crc
 
 
-def _reason(error) -> str:
-  """What a file system of TensorFlow says, which may be its kind of error alone."""
-  return error.message.strip(" :") or type(error).__name__
-
-
 def crc32c(data: bytes, crc: int = 0) -> int:
   """CRC-32C of `data`, extending `crc`."""
-  from liquid_tf import _ops
-
   # Of a number of Python's TensorFlow would keep a tensor for ever.
   return int(_ops.lib().liquid_crc32c(data, np.int64(crc)))

@@ -2,7 +2,7 @@
 
 import os
 
-from liquid_tf import _schemes, _storage, manifest
+from liquid_tf import _ops, _schemes, _storage, manifest
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.arguments import path_of
 from liquid_tf._convert.errors import ConvertError
@@ -81,10 +81,9 @@ def _copy(
   try:
     place(data, destination, resume, overwrite, bar)
   except (tf.errors.OpError, OSError) as error:
-    reason = getattr(error, "message", None) or str(error)
     raise ConvertError(
-      f"cannot copy {source} to {destination}: {reason}; what is there is kept: mend "
-      "it and resume=True (--resume)"
+      f"cannot copy {source} to {destination}: {_ops.reason(error)}; what is there is "
+      "kept: mend it and resume=True (--resume)"
     ) from error
   finally:
     bar.close()

@@ -17,7 +17,6 @@ from liquid_tf import (
   _storage,
   _whole,
 )
-from liquid_tf import manifest as manifests
 from liquid_tf._fidelity import Fidelity
 from liquid_tf._image_options import RandomResizedCrop
 from liquid_tf._limits import Limits
@@ -210,10 +209,7 @@ def dataset(
       "kernel keeps what is stored"
     )
   with tf.init_scope():  # read now, inside a flat_map as well
-    manifest = manifests.load(os.fspath(path))
-    index = manifests.load_index(manifest)
-  split = split or _sources.default_split(manifest)
-  counts = _sources.split_counts(manifest, index, split)
+    manifest, index, split, counts = _sources.open_split(os.fspath(path), split)
   first = dict.fromkeys(counts, 0)
   changing = _mixes.is_changing(mix)
   if manifest["replicated"] and changing:

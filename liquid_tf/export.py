@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _limits
+from liquid_tf import _limits, _ops
 from liquid_tf import manifest as manifests
 from liquid_tf._convert import pipelines, plan
 from liquid_tf._convert.arguments import check_on_error, in_range, path_of
@@ -218,7 +218,7 @@ def export(
       f"cannot write {error.filename or output}: {error.strerror or error}"
     ) from error
   except tf.errors.OpError as error:
-    raise ConvertError(f"cannot export {path}: {error.message}") from error
+    raise ConvertError(f"cannot export {path}: {_ops.reason(error)}") from error
   finally:
     bar.close()
   seconds = round(time.monotonic() - begin, 3)

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _storage
+from liquid_tf import _ops, _storage
 from liquid_tf import manifest as manifests
 from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import PcrEntry
+from liquid_tf._records import RecordCheck
 from liquid_tf.manifest import FORMATS, Manifest, ManifestError, Shard
 
 # Records that one op call checks: enough for every thread, few enough for memory.
@@ -48,7 +49,7 @@ def _open(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
   """Manifest and index as far as they can be read, and what is wrong."""
   try:
     manifest = manifests.load(path, check_files=False)
-  except (ManifestError, OSError) as error:
+  except ManifestError as error:
     return None, None, [str(error)]
   problems = manifests.file_problems(manifest)
   try:
@@ -182,10 +183,8 @@ def export_sample(
   """
   import tensorflow as tf
 
-  from liquid_tf import _ops
-
   place = find_sample(path, sample)[0]
-  name = os.path.join(path, place["shard"])
+  name = _storage.join(os.fspath(path), place["shard"])
   where = (
     f"{name}, record {place['record']} (sample {sample}, offset {place['offset']})"
   )
@@ -193,14 +192,15 @@ def export_sample(
     if place["format"] == "pcr":
       image = stored = _read_pcr_image(path, place)
     else:
-      with open(name, "rb") as file:
+      with open(name, "rb", opener=_storage.regular) as file:
         file.seek(place["offset"])
         stored = file.read(place["length"])
       image = _ops.lib().liquid_unpack_record(framed=stored).image
     if manifests.crc32c(stored) != place["crc32c"]:
       raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
   except (OSError, tf.errors.OpError) as error:
-    raise ManifestError(f"{where} cannot be read: {error}") from error
+    reason = _ops.reason(error, name)
+    raise ManifestError(f"{where} cannot be read: {reason}") from error
   result = _ops.lib().liquid_transcode_image(
     contents=image, target="png", **limits.attributes()
   )
@@ -213,8 +213,6 @@ def export_sample(
 
 def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
   """The JPEG file of a sample of a pcr, at full fidelity."""
-  from liquid_tf import _ops
-
   manifest = manifests.load(path, check_files=False)
   numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
   entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
@@ -225,44 +223,19 @@ def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
   return read.images[place["offset"]].numpy()
 
 
-def _mask_problem(example: bytes, row: np.ndarray, feature: dict[str, Any]) -> str:
-  """What is wrong with the mask of a record, or ""."""
-  import tensorflow as tf
-
-  from liquid_tf import _ops
-
-  try:
-    parsed = tf.train.Example.FromString(example)
-    values = parsed.features.feature[feature["example"]].bytes_list.value
-  except Exception as error:  # Whatever the running protobuf raises.
-    return f"its tf.train.Example cannot be parsed: {error}"
-  if len(values) != 1:
-    return f'its tf.train.Example has {len(values)} values of "{feature["example"]}"'
-  found = _ops.lib().liquid_scan_image(contents=values[0], channels=0)
-  error = found.error.numpy().decode(errors="replace")
-  if error:
-    return f"its mask: {error}"
-  expected = [int(row["height"]), int(row["width"]), 1]
-  shape = found.shape.numpy().tolist()
-  if shape != expected or f"uint{int(found.bits)}" != feature["dtype"]:
-    return (
-      f"its mask has shape {shape} and {int(found.bits)} bits, not {expected} and "
-      f"{feature['dtype']}"
-    )
-  return ""
-
-
 def _verify_pcr(
-  manifest: Manifest, number: int, entry: PcrEntry, rows: np.ndarray, limits: Limits
+  manifest: Manifest,
+  number: int,
+  entry: PcrEntry,
+  rows: np.ndarray,
+  check: RecordCheck,
+  limits: Limits,
 ) -> tuple[list[str], int]:
   """Checks every image of a record; returns what is wrong, and how many are right."""
   import tensorflow as tf
 
-  from liquid_tf import _ops
-
   shard = manifest.shards[number]
   path = manifest.path(shard.path)
-  mask = manifest["features"].get("mask")
   packed = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
   try:
     checked = _ops.lib().liquid_verify_pcr(
@@ -273,33 +246,34 @@ def _verify_pcr(
       **limits.attributes(),
     )
   except (OSError, tf.errors.OpError) as error:
-    return [f"{path} cannot be read: {error}"], 0
+    return [f"{path} cannot be read: {_ops.reason(error, path)}"], 0
   problem = checked.problem.numpy().decode(errors="replace")
   if problem:
     return [f"{path}: {problem}"], 0
   problems = []
-  for row, text, example in zip(
-    rows, checked.problems.numpy(), checked.examples.numpy()
+  for row, text, example, label in zip(
+    rows, checked.problems.numpy(), checked.examples.numpy(), checked.labels.numpy()
   ):
-    text = text.decode(errors="replace")
-    if not text and mask is not None:
-      text = _mask_problem(example, row, mask)
+    labels = np.array([label] if label >= 0 else [])  # -1 is none
+    text = text.decode(errors="replace") or check.problem(row, labels, example)
     if text:
       problems.append(f"{path}, image {row['offset']} (sample {row['sample']}): {text}")
   return problems or _file_problem(path, shard), len(rows) - len(problems)
 
 
 def _verify_shard(
-  manifest: Manifest, number: int, rows: np.ndarray, limits: Limits, step
+  manifest: Manifest,
+  number: int,
+  rows: np.ndarray,
+  check: RecordCheck,
+  limits: Limits,
+  step,
 ) -> list[str]:
   """Checks every record of a shard; `step(n)` is told of n checked ones."""
   import tensorflow as tf
 
-  from liquid_tf import _ops
-
   shard = manifest.shards[number]
   path = manifest.path(shard.path)
-  mask = manifest["features"].get("mask")
   problems = []
   for begin in range(0, len(rows), _CHUNK):
     chunk = np.ascontiguousarray(rows[begin : begin + _CHUNK])
@@ -309,13 +283,14 @@ def _verify_shard(
         path=path, rows=packed, **limits.attributes()
       )
     except tf.errors.OpError as error:
-      return [f"{path} cannot be read: {error.message}"]
+      return [f"{path} cannot be read: {_ops.reason(error, path)}"]
+    ends = np.cumsum(checked.label_counts.numpy())
+    labels = np.split(checked.labels.numpy(), ends[:-1])
     for i, (problem, example) in enumerate(
       zip(checked.problems.numpy(), checked.examples.numpy())
     ):
       text = problem.decode(errors="replace")
-      if not text and mask is not None:
-        text = _mask_problem(example, chunk[i], mask)
+      text = text or check.problem(chunk[i], labels[i], example)
       if text:
         problems.append(
           f"{path}, record {begin + i} (sample {chunk[i]['sample']}, offset "
@@ -327,12 +302,23 @@ def _verify_shard(
 
 def _file_problem(path: str, shard: Shard) -> list[str]:
   """What is wrong with a file whose records are all right: bytes between them."""
-  crc = _storage.checksum(path)
+  try:
+    crc = _storage.checksum(path)
+  except OSError as error:
+    return [f"{path} cannot be read: {_ops.reason(error, path)}"]
   if crc == shard.crc32c:
     return []
   return [
     f"{path} has CRC-32C 0x{crc:08x}, {manifests.MANIFEST} says 0x{shard.crc32c:08x}"
   ]
+
+
+def _is_there(path: str) -> bool:
+  """Whether a file can be read, as the manifest's own check says it too."""
+  try:
+    return _storage.file_size(path) is not None
+  except OSError:
+    return False
 
 
 def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
@@ -341,14 +327,14 @@ def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
   try:
     found = _storage.read_file(path)
   except OSError as error:
-    return f"{path} cannot be read: {error}"
+    return f"{path} cannot be read: {_ops.reason(error, path)}"
   return "" if found == wanted.encode() else f"{path} does not list its shard's records"
 
 
 def verify(
   path: str | os.PathLike, *, limits: Limits = Limits(), progress: bool = False
 ) -> dict[str, Any]:
-  """Reads a whole dataset: every CRC, every decode, every pixel hash, every mask.
+  """Reads a whole dataset: every CRC, decode, pixel hash, label, mask and feature.
 
   Args:
     path: a dataset directory.
@@ -372,23 +358,30 @@ def verify(
       entries = {}
       if not any(manifests.PCR_INDEX in problem for problem in problems):
         problems.append(str(error))
+    check = RecordCheck(manifest["features"])
     bar = Progress(progress)
     bar.start("verify", len(index))
     for number, shard in enumerate(manifest.shards):
       rows = index[index["shard"] == number]
-      if _storage.file_size(manifest.path(shard.path)) is None:
+      if not _is_there(manifest.path(shard.path)):
         continue  # Said already.
       if shard.format == "pcr":
         if number not in entries:
           continue  # Said already.
-        found, right = _verify_pcr(manifest, number, entries[number], rows, limits)
+        entry = entries[number]
+        found, right = _verify_pcr(manifest, number, entry, rows, check, limits)
         bar.step(len(rows))
         problems += found
         verified += right
         continue
-      found = _verify_shard(manifest, number, rows, limits, bar.step)
+      found = _verify_shard(manifest, number, rows, check, limits, bar.step)
       verified += len(rows) - min(len(found), len(rows))
       problem = _idx_problem(manifest, number, rows)
       problems += found + ([problem] if problem else [])
     bar.close()
+    copies = len(manifest["formats"]) if manifest["replicated"] else 1
+    wrong = check.counts_problem(copies)
+    # A record that could not be read was not counted.
+    if wrong and not problems:
+      problems.append(f"{manifest.path(manifests.MANIFEST)}: {wrong}")
   return _summary(path, manifest, problems) | {"verified": verified}

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _ops, _schema, _schemes
+from liquid_tf import _index_rows, _ops, _schema, _schemes
 from liquid_tf._pcr_index import INDEX as PCR_INDEX
 from liquid_tf._pcr_index import PcrEntry, decode_index
-from liquid_tf._schema import FORMATS, ManifestError
+from liquid_tf._schema import FORMATS as FORMATS
+from liquid_tf._schema import ManifestError
 from liquid_tf._storage import (
   crc32c,
   file_size,
@@ -31,9 +32,11 @@ JOURNAL = "_journal.db"
 # Of an unfinished conversion: what its source has that cannot make a dataset.
 PROBLEMS = "_problems.jsonl"
 
+# Largest manifest that is read, in bytes.
+MOST_MANIFEST = 256 << 20
+
 # An index of millions of rows is checked in parts, each small beside it.
 _CHUNK = 16 << 20
-_CHUNK_ROWS = 1 << 18
 
 INDEX_DTYPE = np.dtype(
   [
@@ -131,12 +134,9 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   directory = os.fspath(directory)
   _schemes.require(directory)
   path = join(directory, MANIFEST)
-  try:
-    there = file_size(path) is not None
-  except OSError as error:
-    raise ManifestError(f"{path} cannot be read: {error}") from error
-  if not there:
-    if file_size(join(directory, JOURNAL)) is not None:
+  size = _size(path)
+  if size is None:
+    if _size(join(directory, JOURNAL)) is not None:
       raise ManifestError(
         f"{directory} is an unfinished conversion or copy: the same again with "
         "resume=True (--resume) finishes it"
@@ -145,8 +145,16 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
       f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
       "liquid_tf.convert, or finish an interrupted one with resume=True (--resume)"
     )
+  if size > MOST_MANIFEST:
+    raise ManifestError(
+      f"{path} has {size} bytes, and must have at most {MOST_MANIFEST}"
+    )
   try:
     data = json.loads(read_right(path, is_json).decode("utf-8"))
+  except OSError as error:
+    raise _unreadable(path, error) from error
+  except RecursionError:
+    raise ManifestError(f"{path} is no manifest: its JSON is nested too deep") from None
   except ValueError as error:
     raise ManifestError(f"{path} is not JSON: {error}") from error
   try:
@@ -168,45 +176,66 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   return manifest
 
 
+def _unreadable(path: str, error: OSError) -> ManifestError:
+  return ManifestError(f"{path} cannot be read: {_ops.reason(error, path)}")
+
+
+def _size(path: str) -> int | None:
+  """Size of a file, or None where there is none.
+
+  Raises:
+    ManifestError: it cannot be looked at, or is no regular file.
+  """
+  try:
+    return file_size(path)
+  except OSError as error:
+    raise _unreadable(path, error) from error
+
+
 def file_problems(manifest: Manifest) -> list[str]:
   """Compares the manifest with the files' sizes.
 
   Returns:
-    One sentence for each missing file or wrong size; empty where all is right.
+    One sentence for each missing or irregular file or wrong size; empty where all is
+    right.
   """
-  problems = []
-  for i, shard in enumerate(manifest.shards):
-    path = manifest.path(shard.path)
-    size = file_size(path)
-    if size is None:
-      problems.append(
-        f"{path} is missing: it is shards[{i}] of {MANIFEST}, {shard.records} records"
-      )
-    elif size != shard.bytes:
-      problems.append(
-        f"{path} has {size} bytes, but shards[{i}].bytes of {MANIFEST} says "
-        f"{shard.bytes}"
-      )
-  if "pcr" in manifest.data:
-    path = manifest.path(PCR_INDEX)
-    size, wanted = file_size(path), manifest["pcr"]["index_bytes"]
-    if size is None:
-      problems.append(f"{path} is missing")
-    elif size != wanted:
-      problems.append(
-        f"{path} has {size} bytes, but pcr.index_bytes of {MANIFEST} says {wanted}"
-      )
-  path = manifest.path(INDEX)
-  size = file_size(path)
   rows = manifest["index"]["rows"]
-  if size is None:
-    problems.append(f"{path} is missing")
-  elif size != index_size(rows):
-    problems.append(
-      f"{path} has {size} bytes, but index.rows of {MANIFEST} ({rows}) makes "
-      f"{index_size(rows)}"
+  found = [
+    _file_problem(
+      manifest.path(shard.path),
+      shard.bytes,
+      f"shards[{i}].bytes of {MANIFEST} says",
+      f": it is shards[{i}] of {MANIFEST}, {shard.records} records",
     )
-  return problems
+    for i, shard in enumerate(manifest.shards)
+  ]
+  if "pcr" in manifest.data:
+    found.append(_pcr_index_problem(manifest))
+  found.append(
+    _file_problem(
+      manifest.path(INDEX),
+      index_size(rows),
+      f"index.rows of {MANIFEST} ({rows}) makes",
+    )
+  )
+  return [problem for problem in found if problem]
+
+
+def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:
+  """What is wrong with a file that must have `wanted` bytes, or ""."""
+  try:
+    size = _size(path)
+  except ManifestError as error:
+    return str(error)
+  if size is None:
+    return f"{path} is missing{lost}"
+  return "" if size == wanted else f"{path} has {size} bytes, but {says} {wanted}"
+
+
+def _pcr_index_problem(manifest: Manifest) -> str:
+  wanted = manifest["pcr"]["index_bytes"]
+  says = f"pcr.index_bytes of {MANIFEST} says"
+  return _file_problem(manifest.path(PCR_INDEX), wanted, says)
 
 
 def index_header(rows: int) -> bytes:
@@ -253,7 +282,7 @@ def load_index(manifest: Manifest) -> np.ndarray:
   try:
     data = map_right(path, manifest["index"]["crc32c"])
   except OSError as error:
-    raise ManifestError(f"{path} cannot be read: {error}") from error
+    raise _unreadable(path, error) from error
   header = index_header(rows)
   if len(data) != index_size(rows) or bytes(data[: len(header)]) != header:
     raise ManifestError(
@@ -269,44 +298,10 @@ def load_index(manifest: Manifest) -> np.ndarray:
       f"0x{manifest['index']['crc32c']:08x}"
     )
   index = np.frombuffer(data, INDEX_DTYPE, offset=len(header))
-  shards = np.array(
-    [
-      (
-        manifest.split_index(shard.split),
-        FORMATS.index(shard.format),
-        shard.bytes,
-        # Offsets count bytes, or images of a pcr.
-        shard.records if shard.format == "pcr" else shard.bytes,
-      )
-      for shard in manifest.shards
-    ],
-    np.uint64,
-  ).reshape(-1, 4)
-  for start in range(0, len(index), _CHUNK_ROWS):
-    wrong = _contradicts(index[start : start + _CHUNK_ROWS], manifest, shards)
-    if wrong.any():
-      raise ManifestError(
-        f"{path}: row {start + int(wrong.argmax())} contradicts the shards of "
-        f"{MANIFEST}"
-      )
+  problem = _index_rows.find_problem(index, manifest.data)
+  if problem:
+    raise ManifestError(f"{path}: {problem}")
   return index
-
-
-def _contradicts(
-  rows: np.ndarray, manifest: Manifest, shards: np.ndarray
-) -> np.ndarray:
-  """Which rows cannot be of these shards; bool [n]."""
-  wrong = rows["shard"] >= len(shards)
-  if wrong.any():
-    return wrong
-  of = shards[rows["shard"]]
-  return (
-    (rows["sample"] >= manifest["samples"])
-    | (rows["split"] != of[:, 0])
-    | (rows["format"] != of[:, 1])
-    | (rows["length"] > of[:, 2])
-    | (rows["offset"] > of[:, 3] - np.minimum(_extent(rows), of[:, 3]))
-  )
 
 
 def rows_of(index: np.ndarray, split: int, format_number: int) -> np.ndarray:
@@ -318,12 +313,6 @@ def rows_of(index: np.ndarray, split: int, format_number: int) -> np.ndarray:
 
   begin = bisect.bisect_left(range(len(index)), key, key=at)
   return index[begin : bisect.bisect_right(range(len(index)), key, key=at)]
-
-
-def _extent(index: np.ndarray) -> np.ndarray:
-  """What each row takes up, in the unit of its offset."""
-  is_pcr = index["format"] == FORMATS.index("pcr")
-  return np.where(is_pcr, np.uint64(1), index["length"])
 
 
 def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
@@ -343,10 +332,14 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
     return {}
   path = manifest.path(PCR_INDEX)
   wanted = manifest["pcr"]["index_crc32c"]
+  # Before it is read, since it is read whole.
+  problem = _pcr_index_problem(manifest)
+  if problem:
+    raise ManifestError(problem)
   try:
     contents = read_right(path, lambda contents: crc32c(contents) == wanted)
   except OSError as error:
-    raise ManifestError(f"{path} cannot be read: {error}") from error
+    raise _unreadable(path, error) from error
   crc = crc32c(contents)
   if crc != wanted:
     raise ManifestError(

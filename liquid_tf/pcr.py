@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops, _pcr_sqlite
+from liquid_tf import _ops, _pcr_sqlite, _storage
 from liquid_tf._files import write_file
 from liquid_tf._limits import Limits
 from liquid_tf._pcr_index import INDEX, PcrEntry, decode_index, encode_index
@@ -50,7 +50,7 @@ class Record(NamedTuple):
 def _read_index(path: str) -> list[PcrEntry]:
   if not path.endswith(".pb"):
     return _pcr_sqlite.read_index(path)
-  with open(path, "rb") as file:
+  with open(path, "rb", opener=_storage.regular) as file:
     return decode_index(file.read())
 
 
@@ -86,7 +86,9 @@ class Reader(Sequence):
     except tf.errors.OpError as error:
       raise PcrError(f"{path}: {_ops.reason(error)}") from error
     except (OSError, ValueError) as error:
-      raise PcrError(f"cannot read the index {path}: {error}") from error
+      raise PcrError(
+        f"cannot read the index {path}: {_ops.reason(error, path)}"
+      ) from error
     # Some writers put whole paths into their index.
     self._entries = {}
     for entry in entries:
@@ -133,7 +135,7 @@ class Reader(Sequence):
       size = os.path.getsize(path)
       if size > total:
         raise PcrError(f"{path} has {size} bytes, but its index says {total}")
-      with open(path, "rb") as file:
+      with open(path, "rb", opener=_storage.regular) as file:
         prefix = file.read(entry.prefix_bytes(fidelity))
       read = _ops.lib().liquid_read_pcr(
         prefix=prefix, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=fidelity

@@ -98,7 +98,7 @@ def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
       patch=image.encoderinfo.get("patch", 0),
     )
   except tf.errors.InvalidArgumentError as error:
-    raise OSError(f"{os.fsdecode(filename)}: {error.message}") from error
+    raise OSError(f"{os.fsdecode(filename)}: {_ops.reason(error)}") from error
   file.write(contents.numpy())
 
 

@@ -18,7 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from liquid_tf import _photographs  # noqa: E402
+from liquid_tf import _ops, _photographs  # noqa: E402
 from liquid_tf._bench import codec_cases  # noqa: E402
 
 
@@ -151,7 +151,7 @@ def main(request: str) -> None:
   try:
     answer = stage(**arguments)
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
-    answer = {"error": getattr(error, "message", None) or str(error)}
+    answer = {"error": _ops.reason(error)}
   print(json.dumps(answer), flush=True)
 
 

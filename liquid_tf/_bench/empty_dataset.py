@@ -91,7 +91,12 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "created_by": "liquid_tf",
     "features": {
       "image": {"dtype": "uint8", "shape": [4, 4, 1]},
-      "label": {"dtype": "int64", "shape": [], "classes": ["a"]},
+      "label": {
+        "dtype": "int64",
+        "shape": [],
+        "classes": ["a"],
+        "class_counts": [2 * samples],
+      },
     },
     "supervised": ["image", "label"],
     "splits": {"train": {"samples": 2 * samples, "index": 0}},

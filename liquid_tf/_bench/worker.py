@@ -18,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf  # noqa: E402
 
+from liquid_tf import _ops  # noqa: E402
 from liquid_tf._bench import (  # noqa: E402
   constancy,
   mix,
@@ -59,7 +60,7 @@ def main(request: str) -> None:
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
     of_dataset = isinstance(error, ManifestError)
     answer = {
-      "error": getattr(error, "message", None) or str(error),
+      "error": _ops.reason(error),
       "argument": isinstance(error, ValueError) and not of_dataset,
     }
   print(json.dumps(answer), flush=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from liquid_tf import _schema, manifest
 from liquid_tf._convert import fidelity, masks
+from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.source import Source
@@ -81,6 +82,7 @@ def finish(
 
   Raises:
     OSError: a file cannot be written; there is then no manifest.
+    ConvertError: the manifest would be longer than one that is read.
   """
   for plan, (_, _, rows, _) in zip(plans, shards):
     if plan.target == "pcr":
@@ -179,5 +181,11 @@ def finish(
   }
   if arguments["pcr"] is not None:
     data["pcr"] = _write_pcr_index(directory, plans, shards, arguments)
-  text = json.dumps(data, indent=1) + "\n"
-  write_file(os.path.join(directory, manifest.MANIFEST), text.encode())
+  text = (json.dumps(data, indent=1) + "\n").encode()
+  if len(text) > manifest.MOST_MANIFEST:
+    raise ConvertError(
+      f"{manifest.MANIFEST} would have {len(text)} bytes, and must have at most "
+      f"{manifest.MOST_MANIFEST}: {len(skipped)} files were skipped, leave them out of "
+      "the source"
+    )
+  write_file(os.path.join(directory, manifest.MANIFEST), text)

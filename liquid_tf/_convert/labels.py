@@ -7,9 +7,7 @@ import numpy as np
 
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.source import Source
-
-# Above it, float32 does not hold every whole number.
-_MOST = 1 << 24
+from liquid_tf._schema import LARGEST_CLASS
 
 
 def describe(
@@ -35,9 +33,9 @@ def describe(
     return None
   values = samples["label"]
   if counts.tolist() == [1]:
-    whole = (values == np.floor(values)) & (values >= 0) & (values <= _MOST)
+    whole = (values == np.floor(values)) & (values >= 0) & (values <= LARGEST_CLASS)
     if whole.all():
-      return _classes(source, int(values.max()))
+      return _classes(source, values.astype(np.int64))
   if "pcr" in mix:
     raise ConvertError(
       "mix: format pcr holds one class number a sample, but these have other labels: "
@@ -47,16 +45,18 @@ def describe(
   return {"dtype": "float32", "shape": shape}
 
 
-def _classes(source: Source, largest: int) -> dict[str, Any]:
+def _classes(source: Source, values: np.ndarray) -> dict[str, Any]:
   result = {"dtype": "int64", "shape": []}
   if source.classes is None:
     return result
+  largest = int(values.max())
   if largest >= len(source.classes):
     raise ConvertError(
       f"{source.root}: a sample has label {largest}, but there are names of "
       f"{len(source.classes)} classes only"
     )
-  return result | {"classes": source.classes}
+  counts = np.bincount(values, minlength=len(source.classes)).tolist()
+  return result | {"classes": source.classes, "class_counts": counts}
 
 
 def strata(samples: np.ndarray, label: dict[str, Any] | None) -> np.ndarray:

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any
 
-from liquid_tf import _ops
+from liquid_tf import _ops, _storage
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._files import write_file
@@ -82,7 +82,7 @@ def convert_image(
     raise ConvertError(f'output ("{output}") is of a folder that does not exist')
   if os.path.exists(output) and not overwrite:
     raise ConvertError(f"{output} exists; overwrite=True (--overwrite) replaces it")
-  with open(source, "rb") as file:
+  with open(source, "rb", opener=_storage.regular) as file:
     contents = file.read()
   # L3 has options of its own: by way of raw pixels, which the result is compared with.
   reason = _ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
@@ -149,4 +149,6 @@ def _encode_l3(
   try:
     return codecs.encode_l3(pixels, version=version, patch=patch).numpy()
   except tf.errors.InvalidArgumentError as error:
-    raise ConvertError(f"{source} cannot be stored as l3: {error.message}") from error
+    raise ConvertError(
+      f"{source} cannot be stored as l3: {_ops.reason(error)}"
+    ) from error

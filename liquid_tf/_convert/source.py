@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf import _ops, _storage
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._limits import Limits
 
@@ -201,6 +201,7 @@ def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
   for path in paths:
     try:
       stat = os.stat(path)
+      _storage.check_regular(path, stat.st_mode)
     except OSError as error:
       raise ConvertError(f"cannot read {path}: {error.strerror}") from error
     name = os.path.relpath(path, folder).replace(os.sep, "/")
@@ -242,7 +243,7 @@ def read_range(path: str, offset: int, length: int) -> bytes:
     SampleError: the file ends before it.
     OSError: the file cannot be read.
   """
-  with open(path, "rb", buffering=0) as file:
+  with open(path, "rb", buffering=0, opener=_storage.regular) as file:
     parts = []
     while length:
       part = os.pread(file.fileno(), length, offset)

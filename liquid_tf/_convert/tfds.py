@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf import _ops, _storage
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import ExampleNames, ExampleSource
 from liquid_tf._convert.mix import is_split_name
@@ -61,10 +62,10 @@ def find_folder(name: str, data_dir: str) -> str:
 def _read_json(folder: str, name: str) -> dict[str, Any]:
   path = os.path.join(folder, name)
   try:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", opener=_storage.regular) as file:
       found = json.load(file)
-  except (OSError, ValueError) as error:
-    raise ConvertError(f"cannot read {path}: {error}") from error
+  except (OSError, ValueError, RecursionError) as error:
+    raise ConvertError(f"cannot read {path}: {_ops.reason(error, path)}") from error
   if not isinstance(found, dict):
     raise ConvertError(f"{path} must hold an object")
   return found

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf import manifest
+from liquid_tf import _storage, manifest
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.examples import DEFAULT_NAMES, ExampleNames, ExampleSource
 from liquid_tf._convert.source import (
@@ -51,7 +51,7 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
     SampleError: the file is damaged from some offset on, or is none of TFRecords.
     OSError: it cannot be read.
   """
-  with open(path, "rb") as file:
+  with open(path, "rb", opener=_storage.regular) as file:
     size = os.fstat(file.fileno()).st_size
     offset = before = 0
     while offset < size:

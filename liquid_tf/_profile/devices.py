@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import _gpu_tf, codecs
+from liquid_tf import _gpu_tf, _ops, codecs
 from liquid_tf._convert.mix import TARGETS
 from liquid_tf._limits import Limits
 from liquid_tf._profile import noise
@@ -29,7 +29,7 @@ def problem() -> str | None:
       }
     )
   except tf.errors.OpError as error:
-    return error.message
+    return _ops.reason(error)
   return None
 
 

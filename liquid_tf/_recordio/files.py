@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf import _ops, _storage
 from liquid_tf._recordio.errors import RecordIOError
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
@@ -39,9 +39,12 @@ def size_of(path: str) -> int:
     RecordIOError: it cannot be read.
   """
   try:
-    return tf.io.gfile.stat(path).length
-  except tf.errors.OpError as error:
-    raise RecordIOError(f"cannot read {path}: {_ops.reason(error)}") from error
+    size = _storage.file_size(path)
+  except OSError as error:
+    raise RecordIOError(f"cannot read {path}: {_ops.reason(error, path)}") from error
+  if size is None:
+    raise RecordIOError(f"cannot read {path}: there is no such file")
+  return size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,11 +69,10 @@ def read_index(path: str) -> Index:
     RecordIOError: it cannot be read, or is damaged.
   """
   try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      contents = file.read()
-  except tf.errors.OpError as error:
+    contents = _storage.read_file(path)
+  except OSError as error:
     raise RecordIOError(
-      f"cannot read the index {path}: {_ops.reason(error)}; liquid_tf.recordio."
+      f"cannot read the index {path}: {_ops.reason(error, path)}; liquid_tf.recordio."
       "write_index makes one"
     ) from error
   try:

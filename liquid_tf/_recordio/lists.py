@@ -4,9 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import tensorflow as tf
-
-from liquid_tf import _ops
+from liquid_tf import _ops, _storage
 from liquid_tf._files import write_file
 from liquid_tf._recordio.errors import RecordIOError
 
@@ -33,10 +31,10 @@ def read_list(path: str | os.PathLike) -> list[ListEntry]:
   """
   path = os.fspath(path)
   try:
-    with tf.io.gfile.GFile(path, "rb") as file:
-      text = file.read().decode(errors="surrogateescape")
-  except tf.errors.OpError as error:
-    raise RecordIOError(f"cannot read the list {path}: {_ops.reason(error)}") from error
+    text = _storage.read_file(path).decode(errors="surrogateescape")
+  except OSError as error:
+    reason = _ops.reason(error, path)
+    raise RecordIOError(f"cannot read the list {path}: {reason}") from error
   entries = []
   for number, line in enumerate(text.split("\n"), start=1):
     if not line.strip():

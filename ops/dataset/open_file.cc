@@ -7,18 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/strip.h"
 #include "ops/core/buffer_pool.h"
+#include "ops/kernel_file.h"
 #include "ops/reader/cached_file.h"
-#include "tensorflow/core/platform/path.h"
 
 namespace liquid {
 namespace {
-
-std::string LocalName(const std::string& path) {
-  absl::string_view scheme, host, rest;
-  tensorflow::io::ParseURI(path, &scheme, &host, &rest);
-  return std::string(rest);
-}
 
 class TensorFlowFile : public RandomFile {
  public:
@@ -80,16 +75,15 @@ class TensorFlowFile : public RandomFile {
 
 Status FromTf(const absl::Status& status, const std::string& path) {
   if (status.ok()) return OkStatus();
-  const std::string message = path + ": " + std::string(status.message());
+  // TensorFlow's own file systems begin with the path, some of ours too.
+  absl::string_view said = status.message();
+  if (absl::ConsumePrefix(&said, path)) {
+    said.remove_prefix(std::min(said.find_first_not_of(":; "), said.size()));
+  }
+  const std::string message = path + ": " + std::string(said);
   if (absl::IsNotFound(status)) return NotFound(message);
   return absl::IsResourceExhausted(status) ? Unavailable(message)
                                            : Internal(message);
-}
-
-bool IsLocal(const std::string& path) {
-  absl::string_view scheme, host, rest;
-  tensorflow::io::ParseURI(path, &scheme, &host, &rest);
-  return scheme.empty() || scheme == "file";
 }
 
 FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,

@@ -16,9 +16,6 @@ namespace liquid {
 // Turns an error about a file into one of the core, with the file.
 Status FromTf(const absl::Status& status, const std::string& path);
 
-// Whether a path has no scheme but file://.
-bool IsLocal(const std::string& path);
-
 // Thread-safe. `mode`: how local files are read. `page_cache`: whether reads go
 // through the kernel's page cache, which only local files can, and leave their
 // pages in it. What one file allows, all files of the opener are taken to.

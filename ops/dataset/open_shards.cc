@@ -7,6 +7,7 @@
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
 #include "ops/dataset/open_file.h"
+#include "ops/kernel_file.h"
 #include "ops/reader/replicas.h"
 #include "tensorflow/core/platform/path.h"
 
@@ -36,6 +37,7 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
                  IndexView* index) {
   ByteSpan bytes;
   std::shared_ptr<const void> keep;
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(path), path));
   if (IsLocal(path)) {
     std::unique_ptr<tensorflow::ReadOnlyMemoryRegion> mapped;
     LIQUID_RETURN_IF_ERROR(
@@ -84,6 +86,7 @@ Status OpenPcr(tensorflow::Env* env, const std::string& directory,
                std::unique_ptr<PcrSet>* pcr) {
   const std::string index = tensorflow::io::JoinPath(directory, kPcrIndexName);
   std::string bytes;
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(index), index));
   LIQUID_RETURN_IF_ERROR(
       FromTf(tensorflow::ReadFileToString(env, index, &bytes), index));
   std::vector<PcrEntry> listed;

@@ -86,8 +86,8 @@ class CachedFile : public RandomFile {
 
 Status OpenCachedFile(const std::string& path,
                       std::unique_ptr<RandomFile>* file) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FromErrno(path + ": cannot open", errno);
+  int fd = -1;
+  LIQUID_RETURN_IF_ERROR(OpenRegular(path, 0, &fd));
   struct stat info = {};
   Status status;
   void* pages = MAP_FAILED;

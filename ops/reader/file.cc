@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 
 #include "ops/core/block_store.h"
 
@@ -125,20 +124,6 @@ Status RandomFile::Truncated(uint64_t end, uint64_t offset,
                   " were asked for: the shard is truncated");
 }
 
-Status FromErrno(const std::string& message, int error) {
-  const std::string text = message + ": " + std::strerror(error);
-  switch (error) {
-    case ENOENT:
-      return NotFound(text);
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return Unavailable(text);
-    default:
-      return Internal(text);
-  }
-}
-
 bool Reserve(size_t size, Buffer* buffer) {
   if (buffer->capacity() >= std::max(size, BlockSize::kPageAligned)) {
     return true;
@@ -154,15 +139,15 @@ Status OpenPosixFile(const std::string& path, DirectReads direct,
                      std::unique_ptr<RandomFile>* file) {
   int fd = -1;
   if (direct != DirectReads::kNo) {
-    fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-    if (fd >= 0 && direct == DirectReads::kTry && !DirectReadsWork(fd)) {
+    // An error is that of the other way too.
+    const bool opened = OpenRegular(path, O_DIRECT, &fd).ok();
+    if (opened && direct == DirectReads::kTry && !DirectReadsWork(fd)) {
       close(fd);
       fd = -1;
     }
   }
   const bool is_direct = fd >= 0;
-  if (fd < 0) fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FromErrno(path + ": cannot open", errno);
+  if (fd < 0) LIQUID_RETURN_IF_ERROR(OpenRegular(path, 0, &fd));
   *file = std::make_unique<PosixFile>(path, fd, is_direct);
   return OkStatus();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ops/core/buffer_pool.h"
+#include "ops/core/regular_file.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
@@ -77,10 +78,6 @@ class RandomFile {
 // False: no memory.
 bool Reserve(size_t size, Buffer* buffer);
 
-// The error of a system call on a file: NotFound, Unavailable where the process
-// or the machine has no room for it, else Internal.
-Status FromErrno(const std::string& message, int error);
-
 // Whether to read past the page cache.
 enum class DirectReads {
   kNo,
@@ -88,7 +85,7 @@ enum class DirectReads {
   kKnown,  // it has worked for a file beside it
 };
 
-// Opens a local file.
+// Opens a local file; see OpenRegular.
 Status OpenPosixFile(const std::string& path, DirectReads direct,
                      std::unique_ptr<RandomFile>* file);
 

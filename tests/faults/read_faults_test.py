@@ -23,11 +23,12 @@ _OPTIONS = {"seed": 3, "cache": "30%", "memory": "64MiB"}
 _FEATURES = ["id", "format", "image"]
 
 
-def _epochs(path: str, epochs: int = 2, **options) -> dict:
+def _dataset(path: str, **options) -> tf.data.Dataset:
+  return liquid_tf.dataset(path, _BATCH, features=_FEATURES, **{**_OPTIONS, **options})
+
+
+def _epochs(dataset: tf.data.Dataset, epochs: int = 2) -> dict:
   """Digests of some epochs, the error that ended them, and the counters."""
-  dataset = liquid_tf.dataset(
-    path, _BATCH, features=_FEATURES, **{**_OPTIONS, **options}
-  )
   digests, error = [], ""
   try:
     for _ in range(epochs):
@@ -46,9 +47,11 @@ def _cases(path: str, cases: dict[str, dict]) -> dict[str, dict]:
   """`_epochs` of each case under its rules, with the faults that it met."""
   rules, found = faults.Rules(), {}
   for name, case in cases.items():
+    rules.set()
+    dataset = _dataset(path, **case.get("options", {}))
     before = len(rules.done())
     rules.set(*case["rules"])
-    found[name] = _epochs(path, **case.get("options", {}))
+    found[name] = _epochs(dataset)
     found[name]["faults"] = rules.done()[before:]
   return found
 
@@ -161,7 +164,7 @@ class ReadFaultsTest(parameterized.TestCase, tf.test.TestCase):
     cls.path = runs.make(
       cls.root, "png:1,raw:1", sides=(_SIDE, _SIDE), shard_size=200_000
     )
-    cls.sound = _epochs(cls.path)
+    cls.sound = _epochs(_dataset(cls.path))
     # A sample, and a block that no other one touches.
     cls.sample = damaged.samples(cls.path, "raw")[7]
     index = manifest.load_index(manifest.load(cls.path))

@@ -104,7 +104,7 @@ class InspectTest(tf.test.TestCase):
 
     self._rewrite_index(change)
     problems = inspection.inspect(self.dataset)["problems"]
-    self.assertRegex(problems[0], "row 3 contradicts the shards")
+    self.assertRegex(problems[0], r"row 3 .*: offset \(1099511627776\) must be .* room")
 
   def test_find_and_export_a_sample(self):
     sources = sorted(pathlib.Path(self.source).rglob("*.png"))

@@ -90,7 +90,7 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(result.error.numpy(), b"")
     for wrong, options, message in (
       (path + ".absent", {}, b"No such file"),
-      (os.path.dirname(path), {}, b"director"),
+      (os.path.dirname(path), {}, b"is a folder"),
       (path, {"max_bytes": 8}, b"9 bytes is longer than 8"),
     ):
       result = _ops.lib().liquid_read_file(path=wrong, **options)

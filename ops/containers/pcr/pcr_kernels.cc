@@ -8,6 +8,7 @@
 #include "ops/containers/pcr/pcr_record.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
+#include "ops/kernel_parallel.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -257,9 +258,11 @@ class VerifyPcrOp : public OpKernel {
                                                 packed.NumElements()),
                                        &rows)));
     const int64_t count = packed.dim_size(0);
-    Tensor *problems, *examples;
+    Tensor *problems, *examples, *labels;
     OP_REQUIRES_OK(context, SetVector(context, 1, count, &problems));
     OP_REQUIRES_OK(context, SetVector(context, 2, count, &examples));
+    OP_REQUIRES_OK(context, SetVector(context, 3, count, &labels));
+    labels->vec<int32_t>().setConstant(kPcrNoLabel);
     PcrView view;
     Status status = PcrView::Parse(record, entry, entry.groups(), &view);
     if (status.ok() && view.images() != rows.size()) {
@@ -271,17 +274,18 @@ class VerifyPcrOp : public OpKernel {
     if (!status.ok()) return;
     auto problem = problems->vec<tstring>();
     auto example = examples->vec<tstring>();
+    auto label = labels->vec<int32_t>();
     // One image costs far more than handing it to a thread.
     constexpr int64_t kCost = 10 * 1000 * 1000;
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        count, kCost, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            problem(i) = Verify(view, rows[i]).message();
-            if (rows[i].offset < view.images()) {
-              Assign(view.example(rows[i].offset), &example(i));
-            }
-          }
-        });
+    ParallelFor(context, count, kCost, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        problem(i) = Verify(view, rows[i]).message();
+        if (rows[i].offset < view.images()) {
+          Assign(view.example(rows[i].offset), &example(i));
+          label(i) = view.label(rows[i].offset);
+        }
+      }
+    });
   }
 
  private:

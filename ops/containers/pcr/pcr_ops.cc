@@ -117,9 +117,10 @@ REGISTER_OP("Liquid>VerifyPcr")
     .Output("problem: string")
     .Output("problems: string")
     .Output("examples: string")
+    .Output("labels: int32")
     .Attr("max_pixels: int >= 1 = 268435456")
     .Attr("max_scans: int >= 1 = 100")
-    .SetShapeFn(HasRanks({{0, 1, 1, 2}, {0, 1, 1}}))
+    .SetShapeFn(HasRanks({{0, 1, 1, 2}, {0, 1, 1, 1}}))
     .Doc(R"doc(
 Checks a record of a dataset and, in parallel, every image of it: its length,
 CRC-32C, size and pixels against the rows of the index.
@@ -131,6 +132,7 @@ rows: Shape [n, 52], rows of index.npy as bytes, one for each image.
 problem: Scalar, what is wrong with the record; empty where nothing is.
 problems: Shape [n], what is wrong with each image; all empty where `problem` is not.
 examples: Shape [n], each image's serialized tf.train.Example or empty.
+labels: Shape [n], -1 for none.
 max_pixels: A larger image is a problem.
 max_scans: So is one of more scans.
 )doc");

@@ -28,8 +28,7 @@ constexpr char kTail[] = ",), }";
 constexpr uint64_t kSmallestRecord = 8 + 24;
 
 Status Damaged(const std::string& what, size_t offset) {
-  return DataLoss("index.npy: " + what + " at offset " +
-                  std::to_string(offset));
+  return DataLoss(what + " at offset " + std::to_string(offset));
 }
 
 void LoadRow(const uint8_t* bytes, IndexRow* row) {

@@ -5,6 +5,7 @@
 
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
+#include "ops/kernel_file.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -102,9 +103,8 @@ class ReadSampleOp : public OpKernel {
   static std::string Read(tensorflow::Env* env, const std::string& path,
                           int64_t offset, int64_t length, std::string* framed) {
     std::unique_ptr<tensorflow::RandomAccessFile> file;
-    tensorflow::uint64 size = 0;
-    absl::Status status = env->GetFileSize(path, &size);
-    if (status.ok()) status = env->NewRandomAccessFile(path, &file);
+    uint64_t size = 0;
+    absl::Status status = OpenFile(env, path, &file, &size);
     if (!status.ok()) return std::string(status.message());
     if (static_cast<uint64_t>(offset) > size ||
         static_cast<uint64_t>(length) > size - offset) {

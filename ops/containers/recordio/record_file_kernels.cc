@@ -8,6 +8,7 @@
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_part.h"
 #include "ops/containers/recordio/record_scanner.h"
+#include "ops/kernel_file.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -121,10 +122,9 @@ class ReadRecordsOp : public OpKernel {
     range.begins_at_head = columns(3) != 0;
     range.ends_at_head = columns(4) != 0;
 
-    tensorflow::uint64 size;
-    OP_REQUIRES_OK(context, context->env()->GetFileSize(path, &size));
+    uint64_t size = 0;
     std::unique_ptr<tensorflow::RandomAccessFile> file;
-    OP_REQUIRES_OK(context, context->env()->NewRandomAccessFile(path, &file));
+    OP_REQUIRES_OK(context, OpenFile(context->env(), path, &file, &size));
     OP_REQUIRES(context, range.begin <= size,
                 absl::DataLossError(
                     std::string(path) + ": no record" + AtOffset(range.begin) +

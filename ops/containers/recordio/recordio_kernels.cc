@@ -10,6 +10,8 @@
 #include "ops/containers/recordio/read_record.h"
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
+#include "ops/kernel_file.h"
+#include "ops/kernel_parallel.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -75,15 +77,14 @@ class ReadFileOp : public OpKernel {
  private:
   absl::Status Read(tensorflow::Env* env, const std::string& path,
                     tstring* bytes) const {
-    tensorflow::uint64 size;
-    TF_RETURN_IF_ERROR(env->GetFileSize(path, &size));
-    if (size > static_cast<tensorflow::uint64>(max_bytes_)) {
+    uint64_t size = 0;
+    std::unique_ptr<tensorflow::RandomAccessFile> file;
+    TF_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
+    if (size > static_cast<uint64_t>(max_bytes_)) {
       return absl::ResourceExhaustedError("file of " + std::to_string(size) +
                                           " bytes is longer than " +
                                           std::to_string(max_bytes_));
     }
-    std::unique_ptr<tensorflow::RandomAccessFile> file;
-    TF_RETURN_IF_ERROR(env->NewRandomAccessFile(path, &file));
     bytes->resize_uninitialized(size);
     absl::string_view read;
     TF_RETURN_IF_ERROR(file->Read(0, size, &read, bytes->mdata()));
@@ -218,35 +219,48 @@ class VerifyRecordsOp : public OpKernel {
     const int64_t count = packed.dim_size(0);
     Tensor* problems;
     Tensor* examples;
+    Tensor* counts;
     OP_REQUIRES_OK(
         context, context->allocate_output(0, TensorShape({count}), &problems));
     OP_REQUIRES_OK(
         context, context->allocate_output(1, TensorShape({count}), &examples));
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(3, TensorShape({count}), &counts));
     std::unique_ptr<tensorflow::RandomAccessFile> file;
-    OP_REQUIRES_OK(context, context->env()->NewRandomAccessFile(*path, &file));
-
-    tensorflow::uint64 size;
-    OP_REQUIRES_OK(context, context->env()->GetFileSize(*path, &size));
+    uint64_t size = 0;
+    OP_REQUIRES_OK(context, OpenFile(context->env(), *path, &file, &size));
 
     auto problem = problems->vec<tstring>();
     auto example = examples->vec<tstring>();
+    std::vector<std::vector<float>> labels(count);
     // One record costs far more than handing it to a thread.
     constexpr int64_t kCost = 10 * 1000 * 1000;
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        count, kCost, [&](int64_t begin, int64_t end) {
-          std::string scratch;
-          std::vector<uint8_t> framed, pixels;
-          for (int64_t i = begin; i < end; ++i) {
-            SampleRecord sample;
-            const Status status = Verify(*file, size, rows[i], &framed,
-                                         &scratch, &pixels, &sample);
-            problem(i) = status.message();
-            if (!status.ok()) continue;
-            example(i).assign(
-                reinterpret_cast<const char*>(sample.example.data),
-                sample.example.size);
-          }
-        });
+    ParallelFor(context, count, kCost, [&](int64_t begin, int64_t end) {
+      std::string scratch;
+      std::vector<uint8_t> framed, pixels;
+      for (int64_t i = begin; i < end; ++i) {
+        SampleRecord sample;
+        const Status status =
+            Verify(*file, size, rows[i], &framed, &scratch, &pixels, &sample);
+        problem(i) = status.message();
+        if (!status.ok()) continue;
+        example(i).assign(reinterpret_cast<const char*>(sample.example.data),
+                          sample.example.size);
+        labels[i] = std::move(sample.labels);
+      }
+    });
+    int64_t all = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      counts->vec<int64_t>()(i) = static_cast<int64_t>(labels[i].size());
+      all += counts->vec<int64_t>()(i);
+    }
+    Tensor* values;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(2, TensorShape({all}), &values));
+    float* next = values->vec<float>().data();
+    for (const std::vector<float>& one : labels) {
+      next = std::copy(one.begin(), one.end(), next);
+    }
   }
 
  private:

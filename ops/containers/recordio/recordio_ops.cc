@@ -104,6 +104,8 @@ REGISTER_OP("Liquid>VerifyRecords")
     .Input("rows: uint8")
     .Output("problems: string")
     .Output("examples: string")
+    .Output("labels: float")
+    .Output("label_counts: int64")
     .Attr("max_pixels: int >= 1 = 268435456")
     .Attr("max_scans: int >= 1 = 100")
     .Attr("decode: bool = true")
@@ -114,6 +116,8 @@ REGISTER_OP("Liquid>VerifyRecords")
       TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &rows));
       c->set_output(0, c->Vector(c->Dim(rows, 0)));
       c->set_output(1, c->Vector(c->Dim(rows, 0)));
+      c->set_output(2, c->Vector(InferenceContext::kUnknownDim));
+      c->set_output(3, c->Vector(c->Dim(rows, 0)));
       return absl::OkStatus();
     })
     .Doc(R"doc(
@@ -124,6 +128,8 @@ path: Scalar, the shard.
 rows: Shape [n, 52], rows of index.npy as bytes.
 problems: Shape [n], what is wrong with each record; empty where nothing is.
 examples: Shape [n], each record's serialized tf.train.Example or empty.
+labels: Labels of all records, one after another; none of one with a problem.
+label_counts: Shape [n], how many each record has.
 max_pixels: A larger image is a problem.
 max_scans: So is a JPEG of more scans.
 decode: Whether to decode the images.
