@@ -87,6 +87,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
           "dtype": "int64",
           "shape": [],
           "classes": ["astronaut", "chelsea", "coffee"],
+          "class_counts": [15, 15, 15],
         },
       },
     )
