@@ -6,25 +6,25 @@ composition and the same number of cache hits (Liquid, APSys '23).
 """
 
 from liquid_tf import codecs, fidelity, gpu, pcr, recordio
-from liquid_tf._decode import decode_and_batch
-from liquid_tf._image_options import RandomResizedCrop
-from liquid_tf._interleave import interleave
-from liquid_tf._limits import Limits
-from liquid_tf._snapshot import Snapshot
-from liquid_tf._sources import format_dataset
+from liquid_tf._convert.convert import ConvertReport, convert
+from liquid_tf._convert.copy import copy
+from liquid_tf._export.export import ExportReport, export
+from liquid_tf._keras.resume import Resume
+from liquid_tf._keras.tensorboard import TensorBoardStats
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline.dataset import dataset
+from liquid_tf._pipeline.decode import decode_and_batch
+from liquid_tf._pipeline.epochs import epochs
+from liquid_tf._pipeline.image_options import RandomResizedCrop
+from liquid_tf._pipeline.interleave import interleave
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.sources import format_dataset
+from liquid_tf._pipeline.stats import Stats, stats
+from liquid_tf._profile.profile import Profile, TooNoisyError, profile
+from liquid_tf._store.inspection import inspect, verify
+from liquid_tf._store.manifest import ManifestError
 from liquid_tf._version import __version__
-from liquid_tf.convert import ConvertReport, convert
-from liquid_tf.copy import copy
-from liquid_tf.dataset import dataset
-from liquid_tf.epochs import epochs
-from liquid_tf.export import ExportReport, export
 from liquid_tf.fidelity import FidelityScheduler
-from liquid_tf.inspection import inspect, verify
-from liquid_tf.manifest import ManifestError
-from liquid_tf.profile import Profile, TooNoisyError, profile
-from liquid_tf.resume import Resume
-from liquid_tf.stats import Stats, stats
-from liquid_tf.tensorboard import TensorBoardStats
 
 __all__ = [
   "ConvertReport",

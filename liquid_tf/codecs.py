@@ -24,7 +24,7 @@ raises `tf.errors.ResourceExhaustedError` before any memory is taken for it.
 
 import tensorflow as tf
 
-from liquid_tf._image_ops import (
+from liquid_tf._native.image_ops import (
   Contents,
   ImageInfo,
   Window,
@@ -33,14 +33,14 @@ from liquid_tf._image_ops import (
   encode_image,
   peek_image,
 )
-from liquid_tf._l3_ops import (
+from liquid_tf._native.l3_ops import (
   L3Info,
   decode_l3,
   decode_l3_batch,
   encode_l3,
   peek_l3,
 )
-from liquid_tf._limits import Limits
+from liquid_tf._native.limits import Limits
 
 __all__ = [
   "ImageInfo",

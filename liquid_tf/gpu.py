@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _gpu_batch
-from liquid_tf._gpu_layer import Decode
-from liquid_tf._image_options import check_values
-from liquid_tf._limits import Limits
+from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._gpu.layer import Decode
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline.image_options import check_values
 
 __all__ = ["Decode", "available", "decode", "problem"]
 

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops, _pcr_sqlite, _storage
-from liquid_tf._files import write_file
-from liquid_tf._limits import Limits
-from liquid_tf._pcr_index import INDEX, PcrEntry, decode_index, encode_index
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import pcr_sqlite, storage
+from liquid_tf._store.files import write_file
+from liquid_tf._store.pcr_index import INDEX, PcrEntry, decode_index, encode_index
 
 __all__ = ["PcrError", "Reader", "Record", "Writer"]
 
@@ -49,8 +50,8 @@ class Record(NamedTuple):
 
 def _read_index(path: str) -> list[PcrEntry]:
   if not path.endswith(".pb"):
-    return _pcr_sqlite.read_index(path)
-  with open(path, "rb", opener=_storage.regular) as file:
+    return pcr_sqlite.read_index(path)
+  with open(path, "rb", opener=storage.regular) as file:
     return decode_index(file.read())
 
 
@@ -84,10 +85,10 @@ class Reader(Sequence):
     try:
       entries = _read_index(path)
     except tf.errors.OpError as error:
-      raise PcrError(f"{path}: {_ops.reason(error)}") from error
+      raise PcrError(f"{path}: {ops.reason(error)}") from error
     except (OSError, ValueError) as error:
       raise PcrError(
-        f"cannot read the index {path}: {_ops.reason(error, path)}"
+        f"cannot read the index {path}: {ops.reason(error, path)}"
       ) from error
     # Some writers put whole paths into their index.
     self._entries = {}
@@ -135,15 +136,15 @@ class Reader(Sequence):
       size = os.path.getsize(path)
       if size > total:
         raise PcrError(f"{path} has {size} bytes, but its index says {total}")
-      with open(path, "rb", opener=_storage.regular) as file:
+      with open(path, "rb", opener=storage.regular) as file:
         prefix = file.read(entry.prefix_bytes(fidelity))
-      read = _ops.lib().liquid_read_pcr(
+      read = ops.lib().liquid_read_pcr(
         prefix=prefix, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=fidelity
       )
     except OSError as error:
       raise PcrError(f"cannot read {path}: {error.strerror}") from error
     except tf.errors.OpError as error:
-      raise PcrError(f"{path}: {_ops.reason(error)}") from error
+      raise PcrError(f"{path}: {ops.reason(error)}") from error
     return Record(
       name,
       read.images.numpy().tolist(),
@@ -211,7 +212,7 @@ class Writer:
     """
     if not image.startswith(b"\xff\xd8"):
       raise PcrError(f"image begins with {image[:8]!r}, and must be a JPEG file")
-    made = _ops.lib().liquid_transcode_image(
+    made = ops.lib().liquid_transcode_image(
       contents=image, target="pcr", **self._limits.attributes()
     )
     error = made.error.numpy().decode(errors="replace")
@@ -225,14 +226,14 @@ class Writer:
 
   def _flush(self) -> None:
     try:
-      written = _ops.lib().liquid_write_pcr(
+      written = ops.lib().liquid_write_pcr(
         images=self._images,
         labels=np.array(self._labels, np.int32),
         examples=self._examples,
         groups=self._groups,
       )
     except tf.errors.OpError as error:
-      raise PcrError(f"cannot make a record: {_ops.reason(error)}") from error
+      raise PcrError(f"cannot make a record: {ops.reason(error)}") from error
     name = f"PCR_{len(self._entries)}{_EXTENSION}"
     write_file(os.path.join(self._directory, name), written.record.numpy())
     self._entries.append(

@@ -19,7 +19,8 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image, ImageFile
 
-from liquid_tf import _ops, codecs
+from liquid_tf import codecs
+from liquid_tf._native import ops
 
 _FORMAT = "L3"
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -47,7 +48,7 @@ class L3ImageFile(ImageFile.ImageFile):
       found = codecs.peek_l3(contents)
     except tf.errors.OpError as error:
       # What Pillow takes as "not a file of this format, or a damaged one".
-      raise SyntaxError(_ops.reason(error)) from error
+      raise SyntaxError(ops.reason(error)) from error
     height, width, channels = found.shape.numpy().tolist()
     bits = int(found.bits)
     mode = "I;16" if channels == 1 and bits == 16 else _MODES[channels]
@@ -73,7 +74,7 @@ class _Decoder(ImageFile.PyDecoder):
     try:
       pixels = codecs.decode_l3(contents, dtype=dtype).numpy()
     except tf.errors.OpError as error:
-      raise OSError(_ops.reason(error)) from error
+      raise OSError(ops.reason(error)) from error
     if self.mode == "I;16":
       pixels = pixels.astype("<u2")
     self.set_as_raw(pixels.tobytes(), self.mode)
@@ -98,7 +99,7 @@ def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
       patch=image.encoderinfo.get("patch", 0),
     )
   except tf.errors.InvalidArgumentError as error:
-    raise OSError(f"{os.fsdecode(filename)}: {_ops.reason(error)}") from error
+    raise OSError(f"{os.fsdecode(filename)}: {ops.reason(error)}") from error
   file.write(contents.numpy())
 
 

@@ -8,7 +8,7 @@ import sys
 
 from absl.testing import absltest
 
-from liquid_tf._demo import images
+from liquid_tf.cli.demo import images
 
 # The checkout, whose other files the links name.
 _ROOT = pathlib.Path(__file__).resolve().parent.parent

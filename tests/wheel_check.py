@@ -6,7 +6,7 @@ import sysconfig
 import numpy as np
 
 import liquid_tf
-from liquid_tf import _ops
+from liquid_tf._native import ops as _ops
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ minor version does not load in another.
 
   @local_tf//:headers       compile against TensorFlow (include path and defines)
   @local_tf//:framework     link against TensorFlow
-  @local_tf//:version       the marker by which liquid_tf/_ops.py knows a library
+  @local_tf//:version       the marker by which liquid_tf/_native/ops.py knows a library
   @local_tf//:config.bzl    TF_VERSION, TF_COPTS, PYTHON
   @local_tf//:py_toolchain  runs py_binary and py_test
 """

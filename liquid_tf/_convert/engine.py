@@ -13,7 +13,7 @@ import numpy as np
 
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.plan import ShardPlan
-from liquid_tf._convert.source import Source
+from liquid_tf._convert.sources.source import Source
 
 # Of a shard: size of the file, its CRC-32C, its index rows, and of a pcr the lengths
 # and checksums of its parts, shape [2, parts].

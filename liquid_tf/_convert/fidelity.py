@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _image_ops, _ops
 from liquid_tf._convert import plan
-from liquid_tf._limits import Limits
-from liquid_tf._pcr_index import PcrEntry
+from liquid_tf._native import image_ops, ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store.pcr_index import PcrEntry
 
 # Enough images for two digits, few enough not to be felt beside the conversion.
 _RECORDS = 8
@@ -54,7 +54,7 @@ def mssim(images: np.ndarray, reference: np.ndarray) -> np.ndarray | None:
 
 
 def _decode(jpeg: bytes, limits: Limits) -> np.ndarray:
-  image = _image_ops.decode_image(jpeg, format="jpeg", limits=limits).numpy()
+  image = image_ops.decode_image(jpeg, format="jpeg", limits=limits).numpy()
   y, x = (max(0, size - _SIDE) // 2 for size in image.shape[:2])
   return image[y : y + _SIDE, x : x + _SIDE]
 
@@ -63,7 +63,7 @@ def _measure_record(
   record: bytes, entry: PcrEntry, chosen: np.ndarray, groups: int, limits: Limits
 ) -> list[np.ndarray]:
   """MSSIM by group, shape [groups], of each chosen image that is large enough."""
-  read = _ops.lib().liquid_read_pcr
+  read = ops.lib().liquid_read_pcr
   stages = [
     read(record, entry.lengths, entry.crc32cs, group + 1).images.numpy()
     for group in range(groups)

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _schema, manifest
-from liquid_tf._convert import fidelity, masks
+from liquid_tf._convert import fidelity
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.mix import TARGETS
 from liquid_tf._convert.plan import ShardPlan
-from liquid_tf._convert.source import Source
-from liquid_tf._files import write_file
-from liquid_tf._limits import Limits
-from liquid_tf._pcr_index import PcrEntry, encode_index
-from liquid_tf.manifest import INDEX_DTYPE
+from liquid_tf._convert.sources import masks
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import manifest, schema
+from liquid_tf._store.files import write_file
+from liquid_tf._store.manifest import INDEX_DTYPE
+from liquid_tf._store.mix import TARGETS
+from liquid_tf._store.pcr_index import PcrEntry, encode_index
 
 # Their product is the size of an image in bits.
 _PIXEL_FIELDS = ("height", "width", "channels", "bits")
@@ -146,7 +147,7 @@ def finish(
     }
 
   data = {
-    "schema": _schema.SCHEMA,
+    "schema": schema.SCHEMA,
     "created_by": arguments["created_by"],
     "features": features,
     "supervised": supervised,

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.source import Source
-from liquid_tf._files import write_file
-from liquid_tf.manifest import INDEX_DTYPE, JOURNAL
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._store.files import write_file
+from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
 # label of those that have one. `channels` and `bits` are those that the dataset is to

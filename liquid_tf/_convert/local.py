@@ -7,7 +7,7 @@ import numpy as np
 from liquid_tf._convert import scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
-from liquid_tf._convert.source import Source
+from liquid_tf._convert.sources.source import Source
 
 
 class LocalEngine:

@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image, UnidentifiedImageError
 
-from liquid_tf import _ops
 from liquid_tf._convert.raw import raw_file
-from liquid_tf._limits import Limits
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
 
 # No other: Pillow's readers of some formats start programs.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
@@ -106,7 +106,7 @@ def decodable(
     The file itself, or a raw encoding of Pillow's pixels; whether it is that; and why
     there is neither, empty where there is one.
   """
-  reason = _ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
+  reason = ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
 
   def by_pillow():
     image, error = tf.numpy_function(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
-from liquid_tf._convert import exif, masks, pillow
+from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.arguments import in_range
-from liquid_tf._convert.source import Source
-from liquid_tf._limits import Limits
+from liquid_tf._convert.sources import masks
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
 
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
@@ -103,7 +104,7 @@ def _load(source: Source, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
   encoding of Pillow's pixels, and `by_pillow`.
   """
   loaded = source.load(*columns)
-  orientation, example = _ops.lib().liquid_orientation(
+  orientation, example = ops.lib().liquid_orientation(
     contents=loaded["image"], example=loaded["example"]
   )
   loaded |= {"orientation": orientation, "example": example}
@@ -131,7 +132,7 @@ def scan(
     `labels` float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`,
     `mask_hash`, `mask_crc32c`, and `error`, which is empty where the rest is right.
   """
-  lib = _ops.lib()
+  lib = ops.lib()
   limits = source.limits.attributes()
 
   def scan_one(columns):
@@ -182,7 +183,7 @@ def _stored_as(
 
   def transcode():
     return tuple(
-      _ops.lib().liquid_transcode_image(
+      ops.lib().liquid_transcode_image(
         contents=loaded["image"],
         target=target,
         channels=encoding.channels or 0,
@@ -234,7 +235,7 @@ def encode(
     what the encoding decodes to; `crc32c` and `mask_crc32c` of what was read,
     `mask_hash`; and `error`.
   """
-  lib = _ops.lib()
+  lib = ops.lib()
   known = source.knows_pixels(encoding.channels, encoding.bits)
 
   def encode_one(columns, target, sample):
@@ -284,7 +285,7 @@ def encode(
 
 def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.Tensor:
   """The file with its orientation in EXIF, where it states another and has room."""
-  stated = _ops.lib().liquid_orientation(contents=image, example=b"").orientation
+  stated = ops.lib().liquid_orientation(contents=image, example=b"").orientation
   has_room = tf.reduce_any(tf.equal(name, exif.FORMATS)) & tf.not_equal(image, b"")
 
   def add():

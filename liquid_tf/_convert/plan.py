@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from liquid_tf._convert.mix import TARGETS
+from liquid_tf._store.mix import TARGETS
 
 # Samples that are alike in class and size are shuffled within this many, so that the
 # formats' fixed rotation does not meet the order of sizes.

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import manifest
 from liquid_tf._convert import (
   choose,
   finish,
@@ -16,13 +15,14 @@ from liquid_tf._convert import (
   scan,
   write,
 )
-from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
-from liquid_tf._convert.progress import Progress
-from liquid_tf._convert.source import Source
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._store import manifest
+from liquid_tf._store import mix as mixes
+from liquid_tf._store.progress import Progress
 
 
 def check_same(output: str, arguments: dict[str, Any]) -> None:

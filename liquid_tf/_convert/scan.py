@@ -8,9 +8,9 @@ import numpy as np
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
-from liquid_tf._convert.progress import Progress
-from liquid_tf._convert.source import Source
-from liquid_tf.manifest import FORMATS
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._store.manifest import FORMATS
+from liquid_tf._store.progress import Progress
 
 # Scanned samples are journaled this often; a kill costs as much of the scan.
 _SECONDS = 1.0

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from liquid_tf import _ops, manifest
-from liquid_tf._files import AtomicFile
+from liquid_tf._native import ops
+from liquid_tf._store import manifest
+from liquid_tf._store.files import AtomicFile
 
 NO_PARTS = np.zeros((2, 0), np.int64)
 # Bytes whose checksum is extended at once.
@@ -71,7 +72,7 @@ class PcrFile:
 
   def close(self) -> tuple[int, int, np.ndarray]:
     """Writes the record; returns what `RecordFile.close` does."""
-    written = _ops.lib().liquid_write_pcr(
+    written = ops.lib().liquid_write_pcr(
       images=self._images,
       labels=np.array(self._labels, np.int32),
       examples=self._examples,

@@ -4,11 +4,12 @@ import os
 import time
 from typing import Any
 
-from liquid_tf import _ops, _storage
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._files import write_file
-from liquid_tf._limits import Limits
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import storage
+from liquid_tf._store.files import write_file
 
 # Extension -> format.
 _EXTENSIONS = {
@@ -82,15 +83,15 @@ def convert_image(
     raise ConvertError(f'output ("{output}") is of a folder that does not exist')
   if os.path.exists(output) and not overwrite:
     raise ConvertError(f"{output} exists; overwrite=True (--overwrite) replaces it")
-  with open(source, "rb", opener=_storage.regular) as file:
+  with open(source, "rb", opener=storage.regular) as file:
     contents = file.read()
   # L3 has options of its own: by way of raw pixels, which the result is compared with.
-  reason = _ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
+  reason = ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
   by_pillow, image = bool(reason != b""), contents
   if by_pillow:
     image, error = pillow.as_raw(contents, reason.numpy(), limits)
     _check(error, source, target)
-  stored = _ops.lib().liquid_transcode_image(
+  stored = ops.lib().liquid_transcode_image(
     contents=image,
     target="raw" if target == "l3" else target,
     channels=channels or 0,
@@ -103,7 +104,7 @@ def convert_image(
   bits = int(stored.bits)
   if target == "l3":
     encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source, limits)
-    found = _ops.lib().liquid_scan_image(contents=encoded, **limits.attributes())
+    found = ops.lib().liquid_scan_image(contents=encoded, **limits.attributes())
     if int(found.pixels_hash) != int(stored.pixels_hash) or found.format != b"l3":
       raise ConvertError(f"{source} does not come back from l3 with the same pixels")
   orientation = _orientation(contents)
@@ -134,7 +135,7 @@ def _check(error: bytes, source: str, target: str) -> None:
 
 
 def _orientation(file: bytes) -> int:
-  return int(_ops.lib().liquid_orientation(contents=file, example=b"").orientation)
+  return int(ops.lib().liquid_orientation(contents=file, example=b"").orientation)
 
 
 def _encode_l3(
@@ -150,5 +151,5 @@ def _encode_l3(
     return codecs.encode_l3(pixels, version=version, patch=patch).numpy()
   except tf.errors.InvalidArgumentError as error:
     raise ConvertError(
-      f"{source} cannot be stored as l3: {_ops.reason(error)}"
+      f"{source} cannot be stored as l3: {ops.reason(error)}"
     ) from error

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops, _storage
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import Journal
-from liquid_tf._convert.mix import TARGETS
-from liquid_tf._convert.progress import Progress
 from liquid_tf._convert.shard_files import PcrFile, RecordFile
-from liquid_tf._files import AtomicFile
-from liquid_tf.manifest import FORMATS, INDEX_DTYPE
+from liquid_tf._native import ops
+from liquid_tf._store import storage
+from liquid_tf._store.files import AtomicFile
+from liquid_tf._store.manifest import FORMATS, INDEX_DTYPE
+from liquid_tf._store.mix import TARGETS
+from liquid_tf._store.progress import Progress
 
 
 def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -> None:
@@ -122,7 +123,7 @@ def _right_shards(
   right = {}
   for name, result in journaled.items():
     path, (size, crc, _, _) = os.path.join(directory, name), result
-    if _storage.file_size(path) == size and _storage.checksum(path) == crc:
+    if storage.file_size(path) == size and storage.checksum(path) == crc:
       right[name] = result
     progress.step()
   return right
@@ -146,7 +147,7 @@ def _add_samples(
     except tf.errors.InvalidArgumentError as error:
       # Its encoding is too long for a record, or the like.
       raise ConvertError(
-        f"{path} cannot be stored as {plan.target}: {_ops.reason(error)}; leave "
+        f"{path} cannot be stored as {plan.target}: {ops.reason(error)}; leave "
         f"{plan.target} out of the mix, or the file out of the source, and start over "
         "with overwrite=True (--overwrite)"
       ) from error

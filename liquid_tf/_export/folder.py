@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from liquid_tf._convert.errors import ConvertError
 from liquid_tf._export.item import ClassFolders, Item
-from liquid_tf.manifest import Manifest
+from liquid_tf._store.manifest import Manifest
 
 
 class FolderWriter:

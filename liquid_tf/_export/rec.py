@@ -4,7 +4,7 @@ import os
 
 from liquid_tf import recordio
 from liquid_tf._export.item import ClassFolders, Item
-from liquid_tf.manifest import Manifest
+from liquid_tf._store.manifest import Manifest
 
 
 class RecWriter:

@@ -4,11 +4,11 @@ import os
 
 import tensorflow as tf
 
-from liquid_tf._convert.examples import ExampleNames
-from liquid_tf._convert.tfrecords import LABELS
+from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.tfrecords import LABELS
 from liquid_tf._export.item import ClassFolders, Item
-from liquid_tf._files import write_file
-from liquid_tf.manifest import Manifest
+from liquid_tf._store.files import write_file
+from liquid_tf._store.manifest import Manifest
 
 
 def _bytes(value: bytes) -> tf.train.Feature:

@@ -5,7 +5,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from liquid_tf._profile import model, noise, planner
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import noise
 from liquid_tf._profile.measure import describe
 
 # Where runs are further from what was predicted of them, the advice says so.

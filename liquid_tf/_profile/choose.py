@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from liquid_tf._profile import measure, model, noise, planner, search, stock
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import measure, noise, search, stock
 from liquid_tf._profile.probe import Pipeline, Setting
-from liquid_tf.manifest import Manifest
+from liquid_tf._store.manifest import Manifest
 
 STRATEGIES = ("lp", "search")
 

@@ -7,16 +7,18 @@ import numpy as np
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import _gpu_tf, _ops, codecs
-from liquid_tf._convert.mix import TARGETS
-from liquid_tf._limits import Limits
+from liquid_tf import codecs
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import gpu
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec
+from liquid_tf._store.mix import TARGETS
 
 
 def problem() -> str | None:
   """Why this machine's GPU decodes nothing; None where it does."""
-  found = _gpu_tf.problem()
+  found = gpu.problem()
   if found is not None:
     return found
   image = codecs.encode_l3(np.zeros([8, 8, 3], np.uint8))
@@ -29,7 +31,7 @@ def problem() -> str | None:
       }
     )
   except tf.errors.OpError as error:
-    return _ops.reason(error)
+    return ops.reason(error)
   return None
 
 
@@ -75,7 +77,7 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
     shuffle=False,
     cache=0,
     memory=setting.memory,
-    features=list(_gpu_tf.STORED),
+    features=list(gpu.STORED),
     decode="none",
     **setting.image,
   )
@@ -83,8 +85,8 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
 
 
 def _decode(batch: dict[str, tf.Tensor], dtype: tf.DType = tf.uint8) -> None:
-  _gpu_tf.start(
-    *(batch[feature] for feature in _gpu_tf.STORED),
+  gpu.start(
+    *(batch[feature] for feature in gpu.STORED),
     dtype=dtype,
     mean=None,
     std=None,
@@ -97,13 +99,13 @@ def _run(
   batches: list[dict[str, tf.Tensor]], dtype: tf.DType, least: float
 ) -> dict[str, float]:
   """Decodes all batches, again and again for `least` seconds; seconds for an image."""
-  before, begin = _gpu_tf.totals(), time.perf_counter()
+  before, begin = gpu.totals(), time.perf_counter()
   while True:
     for batch in batches:
       _decode(batch, dtype)
     if time.perf_counter() - begin >= least:
       break
-  after = _gpu_tf.totals()
+  after = gpu.totals()
   images = after.images - before.images
   return {
     "gpu": (after.decode_seconds - before.decode_seconds) / images,

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from liquid_tf._profile import devices, model, noise, sample
-from liquid_tf._profile.model import FormatCost, Mix
+from liquid_tf._cost import model
+from liquid_tf._cost.model import FormatCost, Mix
+from liquid_tf._profile import devices, noise, sample
 from liquid_tf._profile.probe import Pipeline, Run, Setting
 from liquid_tf._profile.search import Rates
 

@@ -8,13 +8,14 @@ from typing import Any
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import _budget, _gpu_tf
-from liquid_tf import manifest as manifests
-from liquid_tf._bench import epochs, process
-from liquid_tf._convert.mix import TARGETS
-from liquid_tf._image_options import ImageOptions
-from liquid_tf._limits import Limits
-from liquid_tf._profile.model import Mix
+from liquid_tf._cost import budget
+from liquid_tf._cost.model import Mix
+from liquid_tf._measure import epochs, process
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.mix import TARGETS
 
 # The memory that nothing exceeds: the decode stage wants all of the sample in it.
 _UNBOUNDED = 1 << 62
@@ -100,7 +101,7 @@ class Pipeline:
       shuffle=False,
       cache="100%" if decode else 0,
       memory=_UNBOUNDED if decode else setting.memory,
-      features=list(_gpu_tf.STORED) if on_gpu else ["image"],
+      features=list(gpu.STORED) if on_gpu else ["image"],
       decode="none" if stage == "load" or on_gpu else "cpu",
       lookahead=_LOOKAHEAD,
       parallelism=setting.threads,
@@ -169,10 +170,10 @@ def image_spec(setting: Setting) -> tf.TensorSpec:
 def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Dataset:
   """What `liquid_tf.dataset(decode="gpu")` makes of stored batches, repeated too."""
   spec = image_spec(setting)
-  stored = dataset.map(lambda batch: tuple(batch[name] for name in _gpu_tf.STORED))
-  return _gpu_tf.decoded(
+  stored = dataset.map(lambda batch: tuple(batch[name] for name in gpu.STORED))
+  return gpu.decoded(
     stored,
-    _gpu_tf.STORED,
+    gpu.STORED,
     ["image"],
     True,
     ImageOptions(None, None, False, None, None, None, "NHWC", False),
@@ -187,7 +188,7 @@ def _settled(setting: Setting, mix: Mix) -> int:
   if len(mix) == 1:
     return 0
   formats = manifests.load(setting.long)["formats"]
-  ahead = _budget.lookahead_bytes(setting.memory, len(mix))
+  ahead = budget.lookahead_bytes(setting.memory, len(mix))
   total = sum(mix.values())
   stocks = [
     ahead * formats[name]["samples"] / formats[name]["bytes"] * total / weight

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._profile import advice, measure, model, noise, planner, sample
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import advice, measure, noise, sample
 from liquid_tf._profile.choose import Verified
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.search import STEPS

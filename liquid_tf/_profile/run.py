@@ -9,21 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import _budget, _repeated
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.mix import TARGETS
-from liquid_tf._convert.source import Source
-from liquid_tf._profile import (
-  choose,
-  disk,
-  measure,
-  model,
-  planner,
-  result,
-  sample,
-)
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._cost import budget, model, planner
+from liquid_tf._measure import repeated
+from liquid_tf._profile import choose, disk, measure, result, sample
 from liquid_tf._profile.probe import Setting
-from liquid_tf.manifest import Manifest
+from liquid_tf._store.manifest import Manifest
+from liquid_tf._store.mix import TARGETS
 
 # An epoch of the repeated sample.
 _EPOCH_IMAGES = 4096
@@ -96,7 +89,7 @@ def run(
       source, order[:count], options.formats, encoding, workers, paths["short"]
     )
     repeats = -(-_EPOCH_IMAGES // manifest["samples"])
-    _repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
+    repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
     found = _measure(
       len(source), encoded, manifest, paths["files"], setting, options, say
@@ -125,7 +118,7 @@ def _setting(
     long=paths["long"],
     batch_size=max(1, min(options.batch_size, fits, manifest["samples"])),
     threads=options.threads,
-    memory=_budget.resolve_memory("auto"),
+    memory=budget.resolve_memory("auto"),
     seconds=options.seconds,
     image=image,
     decode=options.decode,
@@ -189,12 +182,12 @@ def cache_of(cache: int | str) -> int | float:
     ValueError: it is neither.
   """
   if cache == "auto":
-    return int(_CACHE_OF_MEMORY * _budget.resolve_memory("auto"))
+    return int(_CACHE_OF_MEMORY * budget.resolve_memory("auto"))
   # Checks both forms.
-  (share,) = _budget.cached_samples(cache, [_PARTS], [0], 0)
+  (share,) = budget.cached_samples(cache, [_PARTS], [0], 0)
   if isinstance(cache, str) and "%" in cache:
     return share / _PARTS
-  return _budget.parse_bytes(cache, "cache")
+  return budget.parse_bytes(cache, "cache")
 
 
 def _machine(

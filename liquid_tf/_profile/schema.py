@@ -5,9 +5,9 @@ import json
 import math
 from typing import Any
 
-from liquid_tf._convert import mix as mixes
 from liquid_tf._convert import pipelines
 from liquid_tf._profile.result import SCHEMA
+from liquid_tf._store import mix as mixes
 
 # A profile is some dozen kilobytes.
 MOST_BYTES = 16 << 20

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf._bench import epochs, process
-from liquid_tf.manifest import Manifest
+from liquid_tf._measure import epochs, process
+from liquid_tf._store.manifest import Manifest
 
 # What TensorFlow itself decodes, what is smallest first.
 FORMATS = ("jpeg", "png", "bmp")

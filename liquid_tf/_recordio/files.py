@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops, _storage
+from liquid_tf._native import ops
 from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf._store import storage
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
@@ -39,9 +40,9 @@ def size_of(path: str) -> int:
     RecordIOError: it cannot be read.
   """
   try:
-    size = _storage.file_size(path)
+    size = storage.file_size(path)
   except OSError as error:
-    raise RecordIOError(f"cannot read {path}: {_ops.reason(error, path)}") from error
+    raise RecordIOError(f"cannot read {path}: {ops.reason(error, path)}") from error
   if size is None:
     raise RecordIOError(f"cannot read {path}: there is no such file")
   return size
@@ -69,16 +70,16 @@ def read_index(path: str) -> Index:
     RecordIOError: it cannot be read, or is damaged.
   """
   try:
-    contents = _storage.read_file(path)
+    contents = storage.read_file(path)
   except OSError as error:
     raise RecordIOError(
-      f"cannot read the index {path}: {_ops.reason(error, path)}; liquid_tf.recordio."
+      f"cannot read the index {path}: {ops.reason(error, path)}; liquid_tf.recordio."
       "write_index makes one"
     ) from error
   try:
-    index = _ops.lib().liquid_read_record_index(contents=contents)
+    index = ops.lib().liquid_read_record_index(contents=contents)
   except tf.errors.OpError as error:
-    raise RecordIOError(f"{path}: {_ops.reason(error)}") from error
+    raise RecordIOError(f"{path}: {ops.reason(error)}") from error
   return Index(path, index.keys.numpy(), index.offsets.numpy())
 
 
@@ -131,7 +132,7 @@ def split(
       )
   none = np.zeros(0, np.int64)
   try:
-    ranges = _ops.lib().liquid_split_records(
+    ranges = ops.lib().liquid_split_records(
       sizes=np.array(sizes, np.int64),
       offsets=np.concatenate([none, *(index.offsets for index in indexes or [])]),
       counts=np.array([len(index.keys) for index in indexes or []], np.int64),
@@ -139,5 +140,5 @@ def split(
       parts=parts,
     )
   except tf.errors.InvalidArgumentError as error:
-    raise ValueError(_ops.reason(error)) from error
+    raise ValueError(ops.reason(error)) from error
   return ranges.numpy()

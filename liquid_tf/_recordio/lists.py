@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from liquid_tf import _ops, _storage
-from liquid_tf._files import write_file
+from liquid_tf._native import ops
 from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf._store import storage
+from liquid_tf._store.files import write_file
 
 
 class ListEntry(NamedTuple):
@@ -31,9 +32,9 @@ def read_list(path: str | os.PathLike) -> list[ListEntry]:
   """
   path = os.fspath(path)
   try:
-    text = _storage.read_file(path).decode(errors="surrogateescape")
+    text = storage.read_file(path).decode(errors="surrogateescape")
   except OSError as error:
-    reason = _ops.reason(error, path)
+    reason = ops.reason(error, path)
     raise RecordIOError(f"cannot read the list {path}: {reason}") from error
   entries = []
   for number, line in enumerate(text.split("\n"), start=1):

@@ -4,7 +4,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf import _ops, _sources
+from liquid_tf._native import ops
+from liquid_tf._pipeline import sources
 from liquid_tf._recordio import files
 
 
@@ -53,12 +54,12 @@ def dataset(
     raise ValueError(
       f"block_bytes ({block_bytes}) must be a multiple of 4096 from 128 KiB to 8 MiB"
     )
-  _sources.check_reader(reader)
+  sources.check_reader(reader)
   paths = files.as_paths(path)
   indexes = files.indexes_of(paths, index)
-  ranges = files.split(paths, indexes, _sources.resolve_shard(shard))
+  ranges = files.split(paths, indexes, sources.resolve_shard(shard))
   return tf.data.experimental.from_variant(
-    _ops.lib().liquid_record_io_dataset(
+    ops.lib().liquid_record_io_dataset(
       paths=paths,
       ranges=ranges,
       depth=depth,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf._native import ops
 from liquid_tf._recordio import files
 from liquid_tf._recordio.errors import RecordIOError
 
@@ -63,11 +63,11 @@ def fetch(
     RecordIOError: the file cannot be read, or is damaged and is not to be repaired.
   """
   try:
-    return _ops.lib().liquid_read_records(
+    return ops.lib().liquid_read_records(
       path=path, range=row, repair=repair, max_bytes=max_bytes, block_bytes=block
     )
   except tf.errors.OpError as error:
-    message = _ops.reason(error)
+    message = ops.reason(error)
     # The file systems' own sentences may not name the file.
     raise RecordIOError(message if path in message else f"{path}: {message}") from error
 

@@ -6,12 +6,12 @@ import os
 
 import numpy as np
 
-from liquid_tf import _ops
-from liquid_tf._files import AtomicFile, SteadyFile, write_file
+from liquid_tf._native import ops
 from liquid_tf._recordio import files
 from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
+from liquid_tf._store.files import AtomicFile, SteadyFile, write_file
 
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20
@@ -221,7 +221,7 @@ def encode_index(keys: np.ndarray, offsets: np.ndarray) -> bytes:
     keys: shape [n], int64.
     offsets: shape [n], int64.
   """
-  return _ops.lib().liquid_write_record_index(keys=keys, offsets=offsets).numpy()
+  return ops.lib().liquid_write_record_index(keys=keys, offsets=offsets).numpy()
 
 
 def write_index(

@@ -10,8 +10,8 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import manifest
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import manifest
 
 
 def _convert(source: str, output: str, **options) -> str:

@@ -15,7 +15,7 @@ from absl.testing import parameterized
 from tensorflow.python.eager import cancellation
 
 import liquid_tf
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 _BATCH = 8
 _SIDE = 64  # a raw record is three blocks

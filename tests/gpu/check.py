@@ -28,7 +28,8 @@ import timing
 from absl import app, flags
 
 import liquid_tf
-from liquid_tf import _gpu_tf, _photographs
+from liquid_tf._pipeline import gpu as _gpu_tf
+from liquid_tf.cli import wheel_images
 
 _OUTPUT = flags.DEFINE_string(
   "output", None, "File that takes the JSON.", required=True
@@ -180,11 +181,11 @@ def main(argv: list[str]) -> None:
   for name, problem in skipped.items():
     print(f"Skipped: {name}, since {problem}.", file=sys.stderr)
   if _DATA.value is None:
-    photographs = list(_photographs.wheel_photographs().values())
+    photographs = list(wheel_images.wheel_photographs().values())
   else:
     photographs = [
-      np.asarray(_photographs.open_rgb(file))
-      for file in _photographs.image_files(_DATA.value)[:_PHOTOGRAPHS]
+      np.asarray(wheel_images.open_rgb(file))
+      for file in wheel_images.image_files(_DATA.value)[:_PHOTOGRAPHS]
     ]
   # As the tests are asked to use this machine's.
   os.environ["LIQUID_TEST_GPU"] = "1"

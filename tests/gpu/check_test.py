@@ -13,7 +13,8 @@ import timing
 from absl import flags
 from absl.testing import absltest, flagsaver, parameterized
 
-from liquid_tf import _gpu_batch, _gpu_tf
+from liquid_tf._gpu import batch
+from liquid_tf._pipeline import gpu as _gpu_tf
 
 fake_gpu.install()
 
@@ -21,8 +22,8 @@ fake_gpu.install()
 class CheckTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    _gpu_batch._module.cache_clear()
-    self.addCleanup(_gpu_batch._module.cache_clear)
+    batch._module.cache_clear()
+    self.addCleanup(batch._module.cache_clear)
     self.enter_context(mock.patch.dict("os.environ"))
     self.enter_context(mock.patch.object(timing, "SIZES", {"HD": (90, 70)}))
     self.enter_context(mock.patch.object(timing, "PIXEL_BYTES", 1 << 18))
@@ -84,7 +85,7 @@ class CheckTest(parameterized.TestCase):
     def wrong(self, kernel, pixels, blocks=None):
       raise ValueError("no such kernel")
 
-    with fake_cupy.install(), mock.patch.object(_gpu_batch.DeviceBatch, "run", wrong):
+    with fake_cupy.install(), mock.patch.object(batch.DeviceBatch, "run", wrong):
       with self.assertRaisesRegex(SystemExit, "checks failed"):
         check.main(["check"])
     found = self._found()

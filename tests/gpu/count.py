@@ -13,7 +13,8 @@ import skimage.data
 from absl import app, flags
 from PIL import Image
 
-from liquid_tf import _gpu_batch, codecs
+from liquid_tf import codecs
+from liquid_tf._gpu import batch as _gpu_batch
 
 _INPUT = flags.DEFINE_string(
   "input", None, "an image; none: a portrait of scikit-image"

@@ -18,7 +18,9 @@ from absl.testing import parameterized
 from patches import encode, make_image
 
 import liquid_tf
-from liquid_tf import _gpu_batch, _ops, codecs
+from liquid_tf import codecs
+from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._native import ops
 
 _MEAN = (123.675, 116.28, 103.53)
 _STD = (58.395, 57.12, 57.375)
@@ -239,7 +241,7 @@ class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(RuntimeError, message):
       liquid_tf.gpu.Decode()(tf.constant([b""]))
     with self.assertRaisesRegex(tf.errors.NotFoundError, "TensorFlow has no GPU:0"):
-      _ops.lib().liquid_decode_l3_device(
+      ops.lib().liquid_decode_l3_device(
         [b""], [[0, 0, 0, 0]], tf.zeros([0], tf.int64), [0.0], [1.0], dtype=tf.uint8
       )
 

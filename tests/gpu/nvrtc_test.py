@@ -5,7 +5,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from liquid_tf import _nvrtc
+from liquid_tf._native import nvrtc
 
 
 def _opens() -> bool:
@@ -19,22 +19,22 @@ def _opens() -> bool:
 class NvrtcTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    _nvrtc.offer.cache_clear()
-    self.addCleanup(_nvrtc.offer.cache_clear)
+    nvrtc.offer.cache_clear()
+    self.addCleanup(nvrtc.offer.cache_clear)
 
   def test_it_is_opened_for_source_only(self):
     if _opens():
       self.skipTest("the system has one")
-    with mock.patch.object(_nvrtc, "_is_source", return_value=False):
-      _nvrtc.offer()
+    with mock.patch.object(nvrtc, "_is_source", return_value=False):
+      nvrtc.offer()
     self.assertFalse(_opens())
-    _nvrtc.offer.cache_clear()
-    with mock.patch.object(_nvrtc, "_is_source", return_value=True):
-      _nvrtc.offer()
+    nvrtc.offer.cache_clear()
+    with mock.patch.object(nvrtc, "_is_source", return_value=True):
+      nvrtc.offer()
     self.assertTrue(_opens())
 
   def test_the_library_knows_what_it_carries(self):
-    self.assertIsInstance(_nvrtc._is_source(), bool)
+    self.assertIsInstance(nvrtc._is_source(), bool)
 
 
 if __name__ == "__main__":

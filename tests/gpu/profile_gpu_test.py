@@ -8,9 +8,9 @@ import photos
 import steady
 from absl.testing import absltest, parameterized
 
-from liquid_tf import _gpu_tf
+from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, probe
-from liquid_tf.profile import Profile, profile
+from liquid_tf._profile.profile import Profile, profile
 
 _DRIVER = fake_gpu.install()
 
@@ -30,7 +30,7 @@ class ProfileGpuTest(parameterized.TestCase):
   @parameterized.parameters((None,), ((64, 48),))
   def test_the_gpu_and_the_bus_are_measured(self, crop):
     sides = (96, 96) if crop is None else (80, 130)
-    before, lines = _gpu_tf.totals(), []
+    before, lines = gpu.totals(), []
     with _DRIVER.setting("kernel_milliseconds", 80):
       found = self._profile(sides=sides, crop=crop, cache=0, say=lines.append)
     self.assertEqual(sorted(found.data["formats"]), ["l3", "raw"])
@@ -45,7 +45,7 @@ class ProfileGpuTest(parameterized.TestCase):
     self.assertEqual(found.data["limit"], "gpu")
     changes = [row["change"] for row in found.data["what_if"]]
     self.assertIn("twice the GPU and its bus", changes)
-    after = _gpu_tf.totals()
+    after = gpu.totals()
     images = after.images - before.images
     self.assertGreater(images, 2 * 24)
     # The driver's own clock has 80 ms for each batch, of 8 at most.
@@ -59,21 +59,21 @@ class ProfileGpuTest(parameterized.TestCase):
 
   def test_what_is_measured_is_what_the_kernels_took(self):
     setting = probe.Setting("short", "long", 2, 1, 1 << 30, 0.0, {}, "gpu")
-    totals = [_gpu_tf.Totals(0, 0, 0.0, 0.0)]
+    totals = [gpu.Totals(0, 0, 0.0, 0.0)]
 
     def start(contents, *unused, **options):
       del unused, options
       images, copied, copy, decode = totals[-1]
       n = len(contents)
       more = (images + n, copied + 10 * n, copy + 0.25 * n, decode + 0.5 * n)
-      totals.append(_gpu_tf.Totals(*more))
+      totals.append(gpu.Totals(*more))
 
     batches = [{"bytes": ["a"] * n, "window": None, "id": None} for n in (2, 2, 1)]
     with (
       mock.patch.object(devices, "_batches", return_value=batches),
       mock.patch.object(devices, "image_spec"),
-      mock.patch.object(_gpu_tf, "start", start),
-      mock.patch.object(_gpu_tf, "totals", lambda: totals[-1]),
+      mock.patch.object(gpu, "start", start),
+      mock.patch.object(gpu, "totals", lambda: totals[-1]),
     ):
       self.assertEqual(devices.seconds(setting, "l3", 3), {"gpu": 0.5, "bus": 0.25})
     self.assertLen(totals, 1 + 4 * 3)

@@ -15,7 +15,8 @@ from absl.testing import parameterized
 from patches import encode, make_image
 
 import liquid_tf
-from liquid_tf import _gpu_batch, codecs
+from liquid_tf import codecs
+from liquid_tf._gpu import batch
 
 _KERNEL = """
 .visible .entry kernel(
@@ -186,8 +187,8 @@ def _crc32c(data: bytes) -> int:
 class KernelTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    _gpu_batch._module.cache_clear()
-    self.addCleanup(_gpu_batch._module.cache_clear)
+    batch._module.cache_clear()
+    self.addCleanup(batch._module.cache_clear)
     # What is written may begin anywhere: a tensor may be a part of another one.
     self._install(misplaced=1)
 

@@ -18,8 +18,8 @@ from absl.testing import parameterized
 from patches import encode, make_image
 
 import liquid_tf
-from liquid_tf import _gpu_tf
-from liquid_tf._image_options import ImageOptions
+from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.image_options import ImageOptions
 
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
 _MEAN = (123.675, 116.28, 103.53)
@@ -30,7 +30,7 @@ _DRIVER = None if _ON_GPU else fake_gpu.install()
 def _start(files, windows=None, samples=(), **options):
   n = len(files)
   defaults = {"mean": None, "std": None, "planar": False, "max_pixels": 1 << 24}
-  return _gpu_tf.start(
+  return gpu.start(
     tf.constant(files),
     tf.zeros([n, 4], tf.int32) if windows is None else tf.constant(windows),
     tf.constant(samples, tf.int64),
@@ -40,7 +40,7 @@ def _start(files, windows=None, samples=(), **options):
 
 def _decode(files, windows=None, samples=(), **options):
   dtype = options.get("dtype", tf.uint8)
-  return _gpu_tf.images(
+  return gpu.images(
     _start(files, windows, samples, **options), dtype, [None, None, None, None]
   )
 
@@ -104,11 +104,11 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       _decode(damaged)
 
   def test_what_it_took_is_counted(self):
-    before = _gpu_tf.totals()
+    before = gpu.totals()
     image = make_image(1, 70, 130)
     files = [encode(image, kind) for kind in ("v2", "raw")]
     _decode(files)
-    after = _gpu_tf.totals()
+    after = gpu.totals()
     self.assertEqual(after.images - before.images, 2)
     # With what the kernel is told and answers, beside the files' patches.
     copied = after.copied_bytes - before.copied_bytes
@@ -117,7 +117,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     self.assertGreater(after.decode_seconds, before.decode_seconds)
     with self.assertRaises(tf.errors.DataLossError):
       _decode([files[0][:-40] + bytes(40)])
-    self.assertEqual(_gpu_tf.totals(), after)
+    self.assertEqual(gpu.totals(), after)
 
   def test_what_does_not_fit_is_refused(self):
     file = encode(make_image(1, 20, 30), "v2")
@@ -142,7 +142,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ):
       _decode([file, other], samples=(7, 9))
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "of uint8, and dtype"):
-      _gpu_tf.images(_start([file]), tf.float32, [None] * 4)
+      gpu.images(_start([file]), tf.float32, [None] * 4)
 
   @parameterized.parameters("float32", "bfloat16")
   def test_batches_of_a_dataset_are_those_of_the_cpu(self, dtype):
@@ -270,8 +270,8 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     def decode(file):
       zeros, none = tf.zeros([1, 4], tf.int32), tf.zeros([0], tf.int64)
       options = {"dtype": tf.uint8, "mean": None, "std": None, "planar": False}
-      pixels = _gpu_tf.start(file, zeros, none, max_pixels=1 << 20, **options)
-      return _gpu_tf.images(pixels, tf.uint8, [None] * 4)
+      pixels = gpu.start(file, zeros, none, max_pixels=1 << 20, **options)
+      return gpu.images(pixels, tf.uint8, [None] * 4)
 
     return decode
 
@@ -344,7 +344,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
   def test_waiting_for_memory_is_no_time_of_the_bus(self):
     decode, file = self._kernel(), tf.constant([self.file])
     decode(file)
-    before = _gpu_tf.totals()
+    before = gpu.totals()
     thread = threading.Thread(target=lambda: self._kernel()(file))
     begin = time.monotonic()
     with _DRIVER.busy():
@@ -354,7 +354,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       self.assertTrue(thread.is_alive())
     thread.join()
     waited = time.monotonic() - begin
-    after = _gpu_tf.totals()
+    after = gpu.totals()
     taken = after.copy_seconds - before.copy_seconds
     taken += after.decode_seconds - before.decode_seconds
     self.assertBetween(taken, 0, waited / 2)
@@ -378,9 +378,9 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       .map(lambda files: (files, tf.zeros([1, 4], tf.int32), tf.zeros([1], tf.int64)))
     )
     options = ImageOptions(None, None, False, None, None, None, "NHWC", False)
-    placed = _gpu_tf.decoded(
+    placed = gpu.decoded(
       dataset,
-      _gpu_tf.STORED,
+      gpu.STORED,
       ["image"],
       False,
       options,

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import Limits, _gpu_tf, codecs
-from liquid_tf._image_options import ImageOptions
+from liquid_tf import Limits, codecs
+from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.image_options import ImageOptions
 
 # What the project wants of it.
 MOST_OF_STEP = 1.05
@@ -37,9 +38,9 @@ def _dataset(
     tf.reshape(tf.range(count * n, dtype=tf.int64), [count, n]),
     tf.constant([_sum(files) for files in batches], tf.int64),
   )
-  return _gpu_tf.decoded(
+  return gpu.decoded(
     tf.data.Dataset.from_tensor_slices(stored).repeat(),
-    [*_gpu_tf.STORED, "label"],
+    [*gpu.STORED, "label"],
     ["image", "label"],
     False,
     ImageOptions(None, None, False, None, None, None, "NHWC", False),

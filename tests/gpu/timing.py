@@ -10,7 +10,8 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import _gpu_batch, codecs
+from liquid_tf import codecs
+from liquid_tf._gpu import batch as _gpu_batch
 
 # Width and height as the paper has them (L3, figures 7 and 10).
 SIZES = {"HD": (1280, 720), "FHD": (1920, 1080), "UHD": (3840, 2160)}

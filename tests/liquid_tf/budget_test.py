@@ -10,7 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _budget, _free_memory
+from liquid_tf._cost import budget, free_memory
 
 _MIB = 1 << 20
 
@@ -20,23 +20,23 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
     (0, 0), (17, 17), ("17", 17), ("1 KB", 1000), ("1.5KiB", 1536), ("2gib", 2 << 30)
   )
   def test_bytes(self, value, wanted):
-    self.assertEqual(_budget.parse_bytes(value, "memory"), wanted)
+    self.assertEqual(budget.parse_bytes(value, "memory"), wanted)
 
   @parameterized.parameters("-1", "GiB", "1 stone", "1e9", -1, 1.5, True, None)
   def test_what_is_none(self, value):
     with self.assertRaisesRegex(ValueError, r"memory \(.*\) must be bytes"):
-      _budget.parse_bytes(value, "memory")
+      budget.parse_bytes(value, "memory")
 
   def test_auto_takes_a_part_of_what_is_free(self):
-    free = _free_memory.free_memory()
-    self.assertBetween(_budget.resolve_memory("auto"), 0.5 * free, 0.9 * free)
+    free = free_memory.free_memory()
+    self.assertBetween(budget.resolve_memory("auto"), 0.5 * free, 0.9 * free)
 
   @parameterized.parameters(
     ("0%", [0, 0]), ("30%", [30, 3]), ("100%", [100, 10]), (0, [0, 0]),
     ("1500", [50, 5]), ("1GiB", [100, 10]), ("auto", [25, 2]),
   )  # fmt: skip
   def test_cached_samples(self, cache, wanted):
-    found = _budget.cached_samples(cache, [100, 10], [1000, 2000], room=750)
+    found = budget.cached_samples(cache, [100, 10], [1000, 2000], room=750)
     self.assertEqual(found, wanted)
 
 
@@ -75,7 +75,7 @@ class FreeMemoryTest(parameterized.TestCase, tf.test.TestCase):
       self._write(f"{mount}/memory.stat", stat)
 
   def _free(self):
-    return _free_memory.free_memory(str(self._root)) / _MIB
+    return free_memory.free_memory(str(self._root)) / _MIB
 
   def test_no_cgroup_limits_it(self):
     self.assertEqual(self._free(), 1000)
@@ -124,10 +124,10 @@ class FreeMemoryTest(parameterized.TestCase, tf.test.TestCase):
 class DivisionTest(tf.test.TestCase):
   def _divide(self, memory, cache="50%", pixels=1):
     """Divides among samples of 1000 and 4000 bytes; decoded, `pixels` times that."""
-    lookahead = 2 * _budget.lookahead_bytes(memory, 2)
+    lookahead = 2 * budget.lookahead_bytes(memory, 2)
     size = [1000 * 1000, 500 * 4000]
     kept_size = [pixels * s for s in size]
-    division = _budget.divide(
+    division = budget.divide(
       memory, lookahead, cache, [1000, 500], size, kept_size, [100, 50]
     )
     spent = lookahead + division.spare_bytes
@@ -162,13 +162,13 @@ class DivisionTest(tf.test.TestCase):
     self.assertGreater(decoded[0], 0)
 
   def test_batches_on_their_way(self):
-    self.assertEqual(_budget.decoded_bytes(0, 1000), 1000)
-    self.assertEqual(_budget.decoded_bytes(80_000, 1000), 10_000)
-    self.assertEqual(_budget.decoded_bytes(1 << 30, 1000), 16_000)
+    self.assertEqual(budget.decoded_bytes(0, 1000), 1000)
+    self.assertEqual(budget.decoded_bytes(80_000, 1000), 10_000)
+    self.assertEqual(budget.decoded_bytes(1 << 30, 1000), 16_000)
     for memory in (1000, 80_000, 1 << 30):
       for bytes_ in (100, 1000):
-        spent = bytes_ * _budget.decoded_batches(memory, bytes_, 8)
-        self.assertLessEqual(spent, _budget.decoded_bytes(memory, 1000))
+        spent = bytes_ * budget.decoded_batches(memory, bytes_, 8)
+        self.assertLessEqual(spent, budget.decoded_bytes(memory, 1000))
 
 
 class RunTest(parameterized.TestCase, tf.test.TestCase):

@@ -9,8 +9,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest
-from liquid_tf._bench import process
+from liquid_tf._measure import process
+from liquid_tf._store import manifest
 
 _BATCH = 8
 _EPOCHS = 3

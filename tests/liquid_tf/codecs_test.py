@@ -9,7 +9,8 @@ from absl.testing import parameterized
 from PIL import Image
 from skimage import data as skimage_data
 
-from liquid_tf import Limits, _ops, codecs
+from liquid_tf import Limits, codecs
+from liquid_tf._native import ops
 
 _DATA = pathlib.Path(skimage_data.__file__).parent
 _PHOTOS = ("astronaut", "camera", "chelsea", "coffee", "horse", "logo", "page")
@@ -268,7 +269,7 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
   def test_scan_and_transcode(self):
     pixels = _pixels(3)
     contents = codecs.encode_png(pixels)
-    lib = _ops.lib()
+    lib = ops.lib()
     found = lib.liquid_scan_image(contents)
     self.assertEqual(found.format, b"png")
     self.assertEqual(found.error, b"")
@@ -286,7 +287,7 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(stored.pixels_hash, again.pixels_hash)
 
   def test_scan_and_transcode_report_instead_of_failing(self):
-    lib = _ops.lib()
+    lib = ops.lib()
     cut = codecs.encode_png(_pixels(3)).numpy()[:-30]
     for contents, reason in ((cut, "png: "), (b"text", "no raw, png"), (b"", "begin")):
       found = lib.liquid_scan_image(contents)

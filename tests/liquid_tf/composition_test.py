@@ -9,7 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 _BATCH = 8
 _EPOCHS = 3

@@ -11,10 +11,11 @@ import stored
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import _ops, inspection, manifest
 from liquid_tf._convert import holds, pipelines
+from liquid_tf._convert.convert import ConvertError, convert
 from liquid_tf._convert.local import LocalEngine
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._native import ops
+from liquid_tf._store import inspection, manifest
 
 
 class ChooseTest(parameterized.TestCase, tf.test.TestCase):
@@ -41,7 +42,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     if dtype == np.uint16 and len(shape) == 3:
       # Pillow has no such mode.
       os.makedirs(os.path.dirname(f"{self.source}/{name}"), exist_ok=True)
-      png = _ops.lib().liquid_encode_image(pixels, format="png").numpy()
+      png = ops.lib().liquid_encode_image(pixels, format="png").numpy()
       pathlib.Path(self.source, name).write_bytes(png)
     else:
       photos.save(f"{self.source}/{name}", pixels)
@@ -101,7 +102,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_sample_without_a_label_is_an_error_or_skipped(self):
     os.makedirs(self.source)
     rec = f"{self.source}/a.rec"
-    lib = _ops.lib()
+    lib = ops.lib()
     with open(rec, "wb") as file:
       for i in range(6):
         if i == 2:
@@ -163,7 +164,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
 
     def encode(*unused):
       data = tf.data.Dataset.from_tensors(b"0")
-      return data.map(lambda image: _ops.lib().liquid_peek_image(image))
+      return data.map(lambda image: ops.lib().liquid_peek_image(image))
 
     with mock.patch.object(pipelines, "encode", encode):
       with self.assertRaisesRegex(ConvertError, "a/0.png cannot be stored as png: .*"):
@@ -242,7 +243,7 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
   """What Python states is what the codecs do."""
 
   def _stores(self, name: str, pixels: np.ndarray) -> bytes | None:
-    lib = _ops.lib()
+    lib = ops.lib()
     if name == "pcr":
       raw = lib.liquid_encode_image(pixels, format="raw")
       return lib.liquid_transcode_image(raw, name).encoded.numpy() or None
@@ -284,7 +285,7 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
         )
 
   def test_bytes_of_a_record(self):
-    pack = _ops.lib().liquid_pack_record
+    pack = ops.lib().liquid_pack_record
     record = pack(image=b"12345678", labels=[1.0, 2.0], id=0, example=b"")
     payload = holds._RECORD_HEADER + 2 * 4 + 8
     self.assertEqual(len(record.numpy()), 8 + payload)

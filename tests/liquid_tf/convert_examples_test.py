@@ -14,8 +14,8 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import inspection, manifest
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import inspection, manifest
 
 
 class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):

@@ -16,7 +16,7 @@ import photos
 from absl.testing import absltest
 
 from liquid_tf._convert import output as outputs
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 # More kills find more; the default keeps the test short.
 _KILLS = int(os.environ.get("LIQUID_TEST_KILLS", "20"))

@@ -12,10 +12,10 @@ import photos
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf import inspection, manifest
 from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import inspection, manifest
 
 
 class OutputTest(tf.test.TestCase):

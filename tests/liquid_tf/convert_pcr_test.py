@@ -13,12 +13,14 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf import _image_ops, inspection, manifest, pcr
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf import pcr
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._native import image_ops
+from liquid_tf._store import inspection, manifest
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return _image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode_image(jpeg, format="jpeg").numpy()
 
 
 class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):

@@ -11,9 +11,10 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import Limits, inspection, manifest
+from liquid_tf import Limits
+from liquid_tf._convert.convert import ConvertError, convert
 from liquid_tf._convert.single import convert_image
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._store import inspection, manifest
 
 
 def _encode(image: Image.Image, name: str, **options) -> bytes:

@@ -7,7 +7,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from hypothesis import strategies as st
 
-from liquid_tf._convert import mix, plan
+from liquid_tf._convert import plan
+from liquid_tf._store import mix
 
 _WEIGHTS = st.lists(st.integers(1, 50), min_size=1, max_size=6)
 

@@ -13,8 +13,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest, recordio
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf import recordio
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import manifest
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 

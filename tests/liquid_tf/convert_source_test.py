@@ -10,9 +10,10 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf._convert import folders, pipelines, source
+from liquid_tf._convert import pipelines
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf._convert.mask_names import MaskNames
+from liquid_tf._convert.sources import folders, source
+from liquid_tf._convert.sources.mask_names import MaskNames
 
 
 class SourceTest(parameterized.TestCase):

@@ -13,8 +13,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf import inspection, manifest
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import inspection, manifest
 
 
 def _sources(root: str) -> list[pathlib.Path]:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "format", "image"]}
 

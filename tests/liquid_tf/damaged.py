@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from liquid_tf import _ops, manifest
+from liquid_tf._native import ops
+from liquid_tf._store import manifest
 
 
 def _is_row(rows: np.ndarray, sample: int, format_name: str | None) -> np.ndarray:
@@ -89,7 +90,7 @@ def repack(
   file = pathlib.Path(shard_of(path, sample, format_name))
   data = bytearray(file.read_bytes())
   begin, end = int(row["offset"]), int(row["offset"] + row["length"])
-  image = _ops.lib().liquid_unpack_record(framed=bytes(data[begin:end])).image.numpy()
+  image = ops.lib().liquid_unpack_record(framed=bytes(data[begin:end])).image.numpy()
   changed = change(image)
   if len(changed) != len(image):
     raise ValueError(f"change must give {len(image)} bytes, not {len(changed)}")

@@ -10,7 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 _EPOCHS = 3
 _BLOCK = 4096

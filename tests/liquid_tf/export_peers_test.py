@@ -17,7 +17,7 @@ import tensorflow as tf
 
 import liquid_tf
 from liquid_tf import recordio
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 _MXNET = os.environ.get("LIQUID_MXNET_PYTHON")
 _DALI = os.environ.get("LIQUID_DALI_PYTHON")

@@ -13,8 +13,9 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import manifest, recordio
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf import recordio
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import manifest
 
 _PATTERNS = {"rec": "*.rec", "folder": "", "tfrecord": "*.tfrecord"}
 

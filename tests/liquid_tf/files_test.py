@@ -7,7 +7,7 @@ from unittest import mock
 from absl.testing import absltest, parameterized
 
 from liquid_tf import recordio
-from liquid_tf._files import SteadyFile
+from liquid_tf._store.files import SteadyFile
 
 _STRETCH = 16 << 20
 

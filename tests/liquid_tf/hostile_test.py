@@ -17,9 +17,11 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import _ops, codecs, inspection, manifest, pcr, recordio
+from liquid_tf import codecs, pcr, recordio
 from liquid_tf._convert import single
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._native import ops
+from liquid_tf._store import inspection, manifest
 
 _INDEX = manifest.INDEX
 _SHARD = "png-00000-of-00001.rec"
@@ -127,7 +129,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     shutil.copytree(self.source, source)
     [photo, *_] = sorted(pathlib.Path(source).rglob("*.png"))
     os.rename(os.path.join(folder, "x.png"), photo)
-    read = _ops.lib().liquid_read_file(path=os.fspath(photo))
+    read = ops.lib().liquid_read_file(path=os.fspath(photo))
     self.assertIn(message, read.error.numpy().decode())
     report = convert(source, f"{folder}/out", "png", progress=False)
     self.assertEqual(report.samples, 11)
@@ -335,7 +337,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaises(tf.errors.DataLossError) as caught:
         run(dataset)
       pattern = f"^{self.path}/{_SHARD}, record 0 .*says 0x[0-9a-f]+$"
-      self.assertRegex(_ops.reason(caught.exception), pattern)
+      self.assertRegex(ops.reason(caught.exception), pattern)
 
   def _messages(self) -> dict[str, str]:
     """What many ways to fail say."""

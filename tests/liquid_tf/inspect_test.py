@@ -10,8 +10,8 @@ import photos
 import tensorflow as tf
 from PIL import Image
 
-from liquid_tf import inspection, manifest
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._store import inspection, manifest
 
 
 class InspectTest(tf.test.TestCase):

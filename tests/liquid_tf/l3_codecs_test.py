@@ -5,7 +5,8 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import Limits, _ops, codecs
+from liquid_tf import Limits, codecs
+from liquid_tf._native import ops
 
 # Patches of 32 and of 64 are cut at both edges.
 _SIZE = (150, 211)
@@ -197,7 +198,7 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(next(iter(data)), images)
 
   def test_transcoding_keeps_the_pixel_hash(self):
-    lib = _ops.lib()
+    lib = ops.lib()
     contents = codecs.encode_png(photos.photo("astronaut"))
     found = lib.liquid_scan_image(contents)
     stored = lib.liquid_transcode_image(contents, "l3")

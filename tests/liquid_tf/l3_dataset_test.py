@@ -10,7 +10,8 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import codecs, inspection
+from liquid_tf import codecs
+from liquid_tf._store import inspection
 
 
 class L3DatasetTest(tf.test.TestCase):

@@ -11,8 +11,9 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import Limits, codecs, inspection
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf import Limits, codecs
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import inspection
 
 
 def _scans(path: str, count: int) -> bytes:

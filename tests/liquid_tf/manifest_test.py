@@ -13,8 +13,8 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import manifest
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._store import manifest
 
 
 def _set(data, keys, value):

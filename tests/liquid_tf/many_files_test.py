@@ -11,8 +11,8 @@ import numpy as np
 import photos
 import tensorflow as tf
 
-from liquid_tf._convert import folders
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._convert.sources import folders
 
 _FILES = int(os.environ.get("LIQUID_TEST_FILES", 8000))
 # So many names a file can have with every file system of Linux.

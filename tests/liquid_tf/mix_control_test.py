@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import _mix_control
-from liquid_tf._mix_control import Controller, Epoch
-from liquid_tf._profile import model
+from liquid_tf._cost import model
+from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.mix_control import Controller, Epoch
 
 _STORED = {"raw": 3e6, "png": 1.2e6, "webp": 0.9e6}
 # Thread-seconds of an image.
@@ -222,7 +222,7 @@ class MixControlTest(tf.test.TestCase, parameterized.TestCase):
     )
     for one, other in itertools.pairwise(mixes):
       moved = sum(abs(one.get(n, 0) - other.get(n, 0)) for n in _STORED) / 2
-      self.assertLessEqual(moved, _mix_control._STEP + 1e-9)
+      self.assertLessEqual(moved, mix_control._STEP + 1e-9)
 
   def test_a_faster_disk_is_seen_though_it_is_not_the_limit(self):
     machine = Machine(held=0.3)

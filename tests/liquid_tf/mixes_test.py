@@ -10,7 +10,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _mix_control, manifest
+from liquid_tf._pipeline import mix_control
+from liquid_tf._store import manifest
 
 _MIXES = [
   {"png": 6, "raw": 4},
@@ -47,7 +48,7 @@ class Scripted:
 
 
 def _scripted():
-  return mock.patch.object(_mix_control, "Controller", Scripted)
+  return mock.patch.object(mix_control, "Controller", Scripted)
 
 
 class MixesTest(tf.test.TestCase, parameterized.TestCase):
@@ -144,7 +145,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
         super().__init__()
         made.append((self, arguments))
 
-    with mock.patch.object(_mix_control, "Controller", Kept):
+    with mock.patch.object(mix_control, "Controller", Kept):
       dataset = liquid_tf.dataset(self.path, 8, mix="auto", parallelism=3, **_options())
       for _ in range(3):
         _draws(dataset)

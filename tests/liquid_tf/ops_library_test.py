@@ -7,7 +7,7 @@ from unittest import mock
 
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf._native import ops
 
 _MINOR = ".".join(tf.__version__.split(".")[:2])
 
@@ -23,11 +23,11 @@ class OpsLibraryTest(tf.test.TestCase):
     return mock.patch.dict(os.environ, {"LIQUID_OPS_LIBRARY": path})
 
   def test_built_library_carries_the_running_version(self):
-    path = _ops.find(tf.__version__)
-    self.assertEqual(_ops.built_for(path), (_MINOR, tf.__version__))
+    path = ops.find(tf.__version__)
+    self.assertEqual(ops.built_for(path), (_MINOR, tf.__version__))
 
   def test_patch_version_does_not_matter(self):
-    self.assertEqual(_ops.find(f"{_MINOR}.99"), _ops.find(tf.__version__))
+    self.assertEqual(ops.find(f"{_MINOR}.99"), ops.find(tf.__version__))
 
   def test_library_of_another_version_is_refused_before_loading(self):
     path = self._library(b"\0liquid_ops built for TensorFlow 1.15.5\0")
@@ -35,24 +35,24 @@ class OpsLibraryTest(tf.test.TestCase):
       with self.assertRaisesRegex(
         ImportError, rf"TensorFlow 2\.16 .*{path}.* TensorFlow 1\.15\.5.*make setup"
       ):
-        _ops.find("2.16.2")
-      self.assertEqual(_ops.find("1.15.0"), path)
+        ops.find("2.16.2")
+      self.assertEqual(ops.find("1.15.0"), path)
 
   def test_minor_versions_are_compared_whole(self):
     path = self._library(b"\0liquid_ops built for TensorFlow 2.160.2\0")
     with self._with_library(path), self.assertRaises(ImportError):
-      _ops.find("2.16.2")
+      ops.find("2.16.2")
 
   def test_other_file_is_refused(self):
     path = self._library(b"\x7fELF")
     with self._with_library(path):
       with self.assertRaisesRegex(ImportError, "is not a liquid_tf op library"):
-        _ops.find(tf.__version__)
+        ops.find(tf.__version__)
 
   def test_missing_library_names_the_places(self):
     with self._with_library("/nowhere/_liquid_ops.so"):
       with self.assertRaisesRegex(ImportError, '"/nowhere/_liquid_ops.so".*make setup'):
-        _ops.find(tf.__version__)
+        ops.find(tf.__version__)
 
   def test_checkout_offers_one_library_per_version(self):
     root = pathlib.Path(self.create_tempdir().full_path)
@@ -62,20 +62,20 @@ class OpsLibraryTest(tf.test.TestCase):
       marker = f"liquid_ops built for TensorFlow {version}"
       (folder / "_liquid_ops.so").write_bytes(b"\0" + marker.encode() + b"\0")
     environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
-    package_file = str(root / "liquid_tf" / "_ops.py")
+    package_file = str(root / "liquid_tf" / "ops.py")
     with (
-      mock.patch.object(_ops, "__file__", package_file),
+      mock.patch.object(ops, "__file__", package_file),
       mock.patch.dict(os.environ, environment, clear=True),
     ):
-      self.assertIn("/bazel/", _ops.find("2.16.2"))
-      self.assertIn("/bazel-2.21.0/", _ops.find("2.21.0"))
+      self.assertIn("/bazel/", ops.find("2.16.2"))
+      self.assertIn("/bazel-2.21.0/", ops.find("2.21.0"))
       with self.assertRaisesRegex(ImportError, "2.16.2; .*2.21.0"):
-        _ops.find("2.19.0")
+        ops.find("2.19.0")
 
   def test_threads_load_one_module(self):
     modules = []
     threads = [
-      threading.Thread(target=lambda: modules.append(_ops.lib())) for _ in range(8)
+      threading.Thread(target=lambda: modules.append(ops.lib())) for _ in range(8)
     ]
     for thread in threads:
       thread.start()

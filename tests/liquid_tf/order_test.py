@@ -13,7 +13,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 _THROTTLE = "/sys/fs/cgroup/blkio"
 _SLOW_BYTES_PER_SECOND = 20_000_000

@@ -11,10 +11,10 @@ from absl.testing import parameterized
 from PIL import ExifTags, Image
 
 import liquid_tf
-from liquid_tf import inspection, manifest
 from liquid_tf._convert import exif
+from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
-from liquid_tf.convert import convert
+from liquid_tf._store import inspection, manifest
 
 _FORMATS = ("png", "raw", "l3", "bmp", "webp", "jpeg", "pcr")
 _ORIENTATIONS = {"0.png": 1, "1.jpg": 6, "2.png": 3, "3.webp": 8, "4.jpg": 1}

@@ -11,7 +11,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _image_ops, manifest, pcr
+from liquid_tf import pcr
+from liquid_tf._native import image_ops
+from liquid_tf._store import manifest
 
 _BATCH = 10
 _IMAGES = 7  # a record
@@ -144,7 +146,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
       drawn = list(_dataset(path, fidelity=groups).unbatch().take(20))
       self.assertLen(drawn, 20)
       for one in drawn:
-        image = _image_ops.decode_image(wanted[int(one["id"])], format="jpeg")
+        image = image_ops.decode_image(wanted[int(one["id"])], format="jpeg")
         self.assertAllEqual(one["image"], image)
 
   @unittest.skipIf(shutil.which("djpeg") is None, "there is no djpeg here")

@@ -10,7 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 _BLOCK = 4096
 # Blocks that are read to see whether O_DIRECT works, and io_uring, before an epoch.

@@ -10,7 +10,8 @@ import photos
 import tensorflow as tf
 from PIL import Image
 
-from liquid_tf import _image_ops, pcr
+from liquid_tf import pcr
+from liquid_tf._native import image_ops
 
 # Pillow comes with a libjpeg-turbo of its own, which may smooth images that lack scans
 # in another way; where no scan is missing it has to agree exactly.
@@ -20,7 +21,7 @@ _MAX_PIXELS = 1 << 24
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return _image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode_image(jpeg, format="jpeg").numpy()
 
 
 def _run(*command: str, data: bytes) -> bytes:
@@ -58,7 +59,7 @@ class PcrSharedDataTest(tf.test.TestCase):
         if contents[:3] != b"\xff\xd8\xff":
           continue
         try:
-          if np.prod(_image_ops.peek_image(contents).shape) > _MAX_PIXELS:
+          if np.prod(image_ops.peek_image(contents).shape) > _MAX_PIXELS:
             continue
           pixels = _pixels(contents)
         except tf.errors.OpError:

@@ -11,7 +11,8 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import _image_ops, pcr
+from liquid_tf import pcr
+from liquid_tf._native import image_ops
 
 
 class _Evil:
@@ -29,7 +30,7 @@ def _jpegs(count: int) -> list[bytes]:
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return _image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode_image(jpeg, format="jpeg").numpy()
 
 
 class PcrTest(parameterized.TestCase, tf.test.TestCase):

@@ -13,7 +13,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from hypothesis import strategies as st
 
-from liquid_tf import _ops
+from liquid_tf._native import ops
 
 _OPEN_FILES = 4
 
@@ -40,7 +40,7 @@ class Spec:
 
 def plan(spec: Spec, epoch: int, first_epoch: int = 0) -> list[tuple]:
   """Returns the draws of an epoch: (format, sample, load, keep, loads_before)."""
-  columns = _ops.lib().liquid_plan_epoch(
+  columns = ops.lib().liquid_plan_epoch(
     file_counts=[count for files in spec.files for count in files],
     files_per_format=[len(files) for files in spec.files],
     cached=list(spec.cached),
@@ -221,12 +221,12 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
       epoch=0,
     )
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
-      _ops.lib().liquid_plan_epoch(**{**arguments, **change})
+      ops.lib().liquid_plan_epoch(**{**arguments, **change})
 
   def test_in_a_graph(self):
     @tf.function
     def samples(epoch):
-      return _ops.lib().liquid_plan_epoch([30], [1], [9], [0], 5, 4, 0, epoch).sample
+      return ops.lib().liquid_plan_epoch([30], [1], [9], [0], 5, 4, 0, epoch).sample
 
     spec = Spec(((30,),), (9,), (0,), 5, 4)
     self.assertAllEqual(
@@ -243,7 +243,7 @@ class ShardRangesTest(tf.test.TestCase, parameterized.TestCase):
   )
   def test_every_sample_is_in_one_shard_or_counted(self, samples, count, policy):
     shards = [
-      _ops.lib().liquid_shard_ranges(samples, i, count, policy=policy)
+      ops.lib().liquid_shard_ranges(samples, i, count, policy=policy)
       for i in range(count)
     ]
     seen = collections.Counter()
@@ -273,7 +273,7 @@ class ShardRangesTest(tf.test.TestCase, parameterized.TestCase):
   )
   def test_wrong_argument(self, index, count, message):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
-      _ops.lib().liquid_shard_ranges([5], index, count)
+      ops.lib().liquid_shard_ranges([5], index, count)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from scipy import optimize
 
-from liquid_tf import _budget
-from liquid_tf._profile import lp, model, planner
+from liquid_tf._cost import budget, lp, model, planner
 
 
 def _cost(stored, load, decode, load_cpu=0.0):
@@ -155,8 +154,8 @@ class BestMixTest(parameterized.TestCase):
     size = pixels if cache_as == "pixels" else stored
     machine = model.Machine(samples, pixels, samples * size, cache_as=cache_as)
     hits = model.hit_ratio({"png": _cost(stored, 1e-4, 1e-4)}, machine, {"png": 1})
-    resident = _budget.resident_bytes(samples * size, samples)
-    (kept,) = _budget.cached_samples(samples * size, [samples], [resident], 0)
+    resident = budget.resident_bytes(samples * size, samples)
+    (kept,) = budget.cached_samples(samples * size, [samples], [resident], 0)
     self.assertAlmostEqual(hits, kept / samples, delta=1e-3)
     self.assertLess(hits, 0.95)
 

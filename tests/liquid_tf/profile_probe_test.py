@@ -8,8 +8,8 @@ import runs
 import tensorflow as tf
 from absl.testing import absltest
 
-from liquid_tf import manifest as manifests
 from liquid_tf._profile import disk, probe, sample, stock
+from liquid_tf._store import manifest as manifests
 
 
 class ProbeTest(absltest.TestCase):

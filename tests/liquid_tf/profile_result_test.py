@@ -11,9 +11,10 @@ from unittest import mock
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
-from liquid_tf._profile import choose, model, planner, result, run, sample
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import choose, result, run, sample
 from liquid_tf._profile.probe import Run, Setting
-from liquid_tf.profile import Profile
+from liquid_tf._profile.profile import Profile
 
 _PIXELS = 3_000_000
 # Stored bytes, loads and decodes in images per second.

@@ -7,17 +7,8 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf._profile import (
-  choose,
-  measure,
-  model,
-  noise,
-  planner,
-  probe,
-  sample,
-  search,
-  stock,
-)
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import choose, measure, noise, probe, sample, search, stock
 
 
 def _curve(disk, processors):

@@ -10,9 +10,9 @@ import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
 
-from liquid_tf import manifest
 from liquid_tf._convert.errors import ConvertError
-from liquid_tf.profile import TooNoisyError, profile
+from liquid_tf._profile.profile import TooNoisyError, profile
+from liquid_tf._store import manifest
 
 _FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2}
 
@@ -104,7 +104,7 @@ class ProfileTest(parameterized.TestCase):
 
   def test_windows_of_a_dataset(self):
     folder = photos.class_folders(self.root / "source", per_class=4, sides=(64, 64))
-    from liquid_tf.convert import convert
+    from liquid_tf._convert.convert import convert
 
     convert(folder, self.root / "dataset", "png:1,l3:1", progress=False)
     before = photos.files(self.root / "dataset")

@@ -10,7 +10,7 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import _ops
+from liquid_tf._native import ops
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 
@@ -34,7 +34,7 @@ def _frame(payload: bytes) -> bytes:
 class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
   def _pack(self, image=b"img", labels=(1.0,), sample=7, example=b"") -> bytes:
     return (
-      _ops.lib()
+      ops.lib()
       .liquid_pack_record(image=image, labels=list(labels), id=sample, example=example)
       .numpy()
     )
@@ -56,7 +56,7 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
       header = header[:4] + bytes.fromhex("0000c07f") + header[8:]
     values = struct.pack(f"<{flag}f", *labels) if flag else b""
     self.assertEqual(framed, _frame(header + values + image + example))
-    record = _ops.lib().liquid_unpack_record(framed=framed)
+    record = ops.lib().liquid_unpack_record(framed=framed)
     self.assertEqual(record.image.numpy(), image)
     self.assertAllEqual(record.labels, tf.constant(labels, tf.float32))
     self.assertEqual(record.id, 2**40)
@@ -66,14 +66,14 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
     framed = self._pack(b"1234" + _MAGIC + b"56")
     for size in range(len(framed)):
       with self.assertRaisesRegex(tf.errors.DataLossError, "offset|shorter"):
-        _ops.lib().liquid_unpack_record(framed=framed[:size])
+        ops.lib().liquid_unpack_record(framed=framed[:size])
 
   def test_an_example_needs_an_image(self):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "sample 7: .*image"):
       self._pack(image=b"", example=b"x")
 
   def test_crc32c(self):
-    crc = _ops.lib().liquid_crc32c
+    crc = ops.lib().liquid_crc32c
     self.assertEqual(crc(contents=b"\0" * 32, crc=0), 0x8A9136AA)
     self.assertEqual(
       crc(contents=b"6789", crc=crc(contents=b"12345", crc=0)), 0xE3069283
@@ -84,7 +84,7 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_read_file(self):
     path = self.create_tempfile(content=b"123456789", mode="wb").full_path
-    result = _ops.lib().liquid_read_file(path=path)
+    result = ops.lib().liquid_read_file(path=path)
     self.assertEqual(result.contents.numpy(), b"123456789")
     self.assertEqual(result.crc32c, 0xE3069283)
     self.assertEqual(result.error.numpy(), b"")
@@ -93,7 +93,7 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
       (os.path.dirname(path), {}, b"is a folder"),
       (path, {"max_bytes": 8}, b"9 bytes is longer than 8"),
     ):
-      result = _ops.lib().liquid_read_file(path=wrong, **options)
+      result = ops.lib().liquid_read_file(path=wrong, **options)
       self.assertEqual(result.contents.numpy(), b"")
       self.assertIn(message, result.error.numpy())
 
@@ -111,7 +111,7 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
         if "flag" not in record:
           continue
         framed = data[record["offset"] : end]
-        found = _ops.lib().liquid_unpack_record(framed=framed)
+        found = ops.lib().liquid_unpack_record(framed=framed)
         self.assertEqual(found.id, record["id"])
         labels = record["label"]
         labels = labels if isinstance(labels, list) else [labels]

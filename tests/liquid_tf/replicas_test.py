@@ -8,7 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 
 class ReplicasTest(tf.test.TestCase, parameterized.TestCase):

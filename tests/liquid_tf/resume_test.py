@@ -14,7 +14,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _mix_control
+from liquid_tf._pipeline import mix_control
 
 _EPOCHS = 3
 _STEPS = 13  # in an epoch of 100 samples
@@ -115,7 +115,7 @@ class _Alternating:
 def _fit_moving(path: str, folder: str, mix: str | list, kill_after: int = 0) -> None:
   """Trains with a mix that is another one in every epoch."""
   tf.config.experimental.enable_op_determinism()
-  _mix_control.Controller = _Alternating
+  mix_control.Controller = _Alternating
   dataset, model = _dataset(path, mix=mix), _model(folder)
   resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ)
   callbacks = [resume] + ([_KillAt(kill_after)] if kill_after else [])

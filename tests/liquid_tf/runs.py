@@ -15,7 +15,7 @@ import numpy as np
 import photos
 import tensorflow as tf
 
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 
 def make(

@@ -15,7 +15,7 @@ Run by itself it prints the figures of docs/determinism.md.
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import _ops
+from liquid_tf._native import ops
 
 _SAMPLES = 20_000
 _FILES = 40
@@ -29,7 +29,7 @@ def liquid_orders(cached: int) -> list[np.ndarray]:
   Each epoch has two before it, so that what it holds comes from a usual one.
   """
   return [
-    _ops.lib()
+    ops.lib()
     .liquid_plan_epoch(
       file_counts=[_SAMPLES // _FILES] * _FILES,
       files_per_format=[_FILES],

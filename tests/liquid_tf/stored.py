@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
-from liquid_tf import _ops, manifest
+from liquid_tf._native import ops
+from liquid_tf._store import manifest
 
 
 def records(dataset: str, only: str | None = None) -> list[dict]:
@@ -29,9 +30,9 @@ def records(dataset: str, only: str | None = None) -> list[dict]:
       continue
     data = pathlib.Path(loaded.path(shard.path)).read_bytes()
     framed = data[row["offset"] :][: row["length"]]
-    record = _ops.lib().liquid_unpack_record(framed=framed)
+    record = ops.lib().liquid_unpack_record(framed=framed)
     dtype = tf.uint8 if row["bits"] == 8 else tf.uint16
-    image = _ops.lib().liquid_decode_image(
+    image = ops.lib().liquid_decode_image(
       contents=record.image, window=[0, 0, 0, 0], dtype=dtype
     )
     result.append(

@@ -10,8 +10,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import _verdict
-from liquid_tf._bench import throttle
+from liquid_tf._pipeline import verdict as _verdict
+from liquid_tf.cli.bench import throttle
 
 _SLOW_BYTES_PER_SECOND = 5_000_000
 

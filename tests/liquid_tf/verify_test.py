@@ -8,8 +8,9 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import _ops, inspection, manifest
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._native import ops
+from liquid_tf._store import inspection, manifest
 
 
 class VerifyTest(parameterized.TestCase, tf.test.TestCase):
@@ -76,9 +77,9 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
     for row in rows[at]:
       records.append(data[row["offset"] :][: row["length"]])
     if image is not None:
-      old = _ops.lib().liquid_unpack_record(framed=records[record])
+      old = ops.lib().liquid_unpack_record(framed=records[record])
       records[record] = (
-        _ops.lib()
+        ops.lib()
         .liquid_pack_record(image=image, labels=old.labels, id=old.id, example=b"")
         .numpy()
       )
@@ -107,7 +108,7 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
   def _image(self, record: int) -> bytes:
     row = self.rows[record]
     framed = self.shard.read_bytes()[row["offset"] :][: row["length"]]
-    return _ops.lib().liquid_unpack_record(framed=framed).image.numpy()
+    return ops.lib().liquid_unpack_record(framed=framed).image.numpy()
 
   def test_the_helper_by_itself_leaves_a_sound_dataset(self):
     self._replace_record(2, self._image(2))
@@ -162,9 +163,9 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
   def test_rows_are_checked_before_they_are_used(self):
     row = np.zeros((1, 52), np.uint8)
     with self.assertRaisesRegex(tf.errors.DataLossError, "length .0. must be"):
-      _ops.lib().liquid_verify_records(path=str(self.shard), rows=row)
+      ops.lib().liquid_verify_records(path=str(self.shard), rows=row)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"\[n, 52\]"):
-      _ops.lib().liquid_verify_records(path=str(self.shard), rows=row[:, :51])
+      ops.lib().liquid_verify_records(path=str(self.shard), rows=row[:, :51])
 
 
 if __name__ == "__main__":

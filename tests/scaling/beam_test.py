@@ -15,7 +15,7 @@ import photos
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import plan
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
 
 try:
   import apache_beam

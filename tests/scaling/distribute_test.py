@@ -15,7 +15,7 @@ import servers
 from absl.testing import absltest, parameterized
 
 import liquid_tf
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 _EXAMPLES = pathlib.Path(__file__).parents[2] / "docs" / "examples"
 _BATCH = 8

@@ -18,8 +18,8 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf import _schemes, manifest
-from liquid_tf.convert import ConvertError, convert
+from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._store import manifest, schemes
 
 try:
   import moto
@@ -36,7 +36,7 @@ _OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "memory": "256MiB"}
 
 def _has_s3() -> bool:
   try:
-    _schemes.require("s3://bucket")
+    schemes.require("s3://bucket")
   except ImportError:
     return False
   return True

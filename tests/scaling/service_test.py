@@ -15,7 +15,7 @@ from absl.testing import absltest
 from tensorflow.python.data.experimental.ops import testing
 
 import liquid_tf
-from liquid_tf._bench import photographs
+from liquid_tf.cli.bench import photographs
 
 _BATCH = 8
 _EPOCHS = 3

@@ -233,7 +233,7 @@ class _Watched:
 
 
 def _bytes(budget: str) -> int:
-  from liquid_tf import _budget
+  from liquid_tf._cost import budget as _budget
 
   return _budget.parse_bytes(budget, "budgets")
 
@@ -242,13 +242,13 @@ def _make_dataset(folder: str) -> str:
   """Crops of photographs, half of them PNG and half raw."""
   from PIL import Image
 
-  from liquid_tf import _photographs
-  from liquid_tf.convert import convert
+  from liquid_tf._convert.convert import convert
+  from liquid_tf.cli import wheel_images
 
   source, path = os.path.join(folder, "source"), os.path.join(folder, "dataset")
   os.makedirs(source)
-  photographs = list(_photographs.wheel_photographs().values())
-  crops = _photographs.large_crops(photographs, _IMAGES.value, _SIDE.value)
+  photographs = list(wheel_images.wheel_photographs().values())
+  crops = wheel_images.large_crops(photographs, _IMAGES.value, _SIDE.value)
   for i, crop in enumerate(crops):
     # Their size on the way does not matter, their time does.
     Image.fromarray(crop).save(f"{source}/{i:05}.png", compress_level=1)

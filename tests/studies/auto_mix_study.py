@@ -20,9 +20,9 @@ from typing import Any
 
 from absl import app, flags
 
-from liquid_tf import _repeated
-from liquid_tf import manifest as manifests
-from liquid_tf._bench import mix, throttle
+from liquid_tf._measure import repeated
+from liquid_tf._store import manifest as manifests
+from liquid_tf.cli.bench import mix, throttle
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
 _RATES = flags.DEFINE_list("rates", ["250", "80", "250"], "MB/s of the disk, in turn")
@@ -55,7 +55,7 @@ def _datasets(workdir: str) -> str:
   if not os.path.exists(os.path.join(path, manifests.MANIFEST)):
     os.makedirs(path, exist_ok=True)
     repeats = -(-_EPOCH.value // _IMAGES.value)
-    _repeated.repeat(manifests.load(paths["short"]), repeats, path)
+    repeated.repeat(manifests.load(paths["short"]), repeats, path)
   return path
 
 

@@ -18,8 +18,8 @@ import time
 from absl import app, flags
 
 import liquid_tf
-from liquid_tf import manifest
-from liquid_tf._bench import throttle
+from liquid_tf._store import manifest
+from liquid_tf.cli.bench import throttle
 
 _DATA = flags.DEFINE_string("data", None, "folder of class folders", required=True)
 _RATE = flags.DEFINE_float("rate", 40e6, "bytes a second of the disk", 1e6)

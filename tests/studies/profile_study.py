@@ -25,8 +25,8 @@ from typing import Any
 
 from absl import app, flags
 
-from liquid_tf._bench import mix, throttle
 from liquid_tf._profile import noise
+from liquid_tf.cli.bench import mix, throttle
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
 _RATES = flags.DEFINE_list("rates", ["60", "150", "400"], "MB/s of the disk")
@@ -58,7 +58,7 @@ def _profile(
   """Profiles in a process of its own, which the cgroup and the processors hold."""
   processors = sorted(os.sched_getaffinity(0))[: options["threads"]]
   os.sched_setaffinity(0, processors)
-  from liquid_tf.profile import TooNoisyError, profile
+  from liquid_tf._profile.profile import TooNoisyError, profile
 
   noise.MOST_DOUBT = most_doubt
   try:

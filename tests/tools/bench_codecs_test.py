@@ -9,8 +9,8 @@ import sys
 from absl.testing import absltest
 from PIL import Image
 
-from liquid_tf import _photographs
-from liquid_tf._bench import codec_report, codecs
+from liquid_tf.cli import wheel_images
+from liquid_tf.cli.bench import codec_report, codecs
 
 _OURS = ("raw", "bmp", "png", "png tf.io", "webp", "jpeg", "l3 v1", "l3 v2")
 
@@ -28,7 +28,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess:
 class BenchCodecsTest(absltest.TestCase):
   def test_measures_every_codec_on_every_set(self):
     root = pathlib.Path(self.create_tempdir().full_path)
-    photographs = _photographs.wheel_photographs()
+    photographs = wheel_images.wheel_photographs()
     for name in ("astronaut", "coffee"):
       (root / name).mkdir()
       image = Image.fromarray(photographs[name][:150, :200])

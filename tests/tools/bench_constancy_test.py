@@ -8,13 +8,8 @@ import tempfile
 
 from absl.testing import absltest, parameterized
 
-from liquid_tf._bench import (
-  constancy,
-  constancy_report,
-  evidence,
-  memory_group,
-  process,
-)
+from liquid_tf._measure import evidence, process
+from liquid_tf.cli.bench import constancy, constancy_report, memory_group
 
 
 class BenchConstancyTest(parameterized.TestCase):

@@ -12,10 +12,10 @@ import numpy as np
 from absl.testing import absltest
 from PIL import Image
 
-from liquid_tf import _photographs
-from liquid_tf import manifest as manifests
-from liquid_tf._bench import disk
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._store import manifest as manifests
+from liquid_tf.cli import wheel_images
+from liquid_tf.cli.bench import disk
 
 
 def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
@@ -38,7 +38,7 @@ class BenchDiskTest(absltest.TestCase):
     self.source = str(root / "source")
     folder = root / "source" / "class"
     folder.mkdir(parents=True)
-    photograph = _photographs.wheel_photographs()["coffee"]
+    photograph = wheel_images.wheel_photographs()["coffee"]
     for i in range(8):
       crop = np.ascontiguousarray(photograph[i : i + 256, :256])
       Image.fromarray(crop).save(folder / f"{i}.png")

@@ -11,7 +11,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from liquid_tf._bench import page, throttle
+from liquid_tf.cli.bench import page, throttle
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:

@@ -8,7 +8,7 @@ import sys
 
 from absl.testing import absltest
 
-from liquid_tf._bench import throttle
+from liquid_tf.cli.bench import throttle
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:

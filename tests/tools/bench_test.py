@@ -12,10 +12,11 @@ from unittest import mock
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf import _photographs
-from liquid_tf._bench import epochs, evidence, photographs, stock
-from liquid_tf._demo import images
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
+from liquid_tf._measure import epochs, evidence, stock
+from liquid_tf.cli import wheel_images
+from liquid_tf.cli.bench import photographs
+from liquid_tf.cli.demo import images
 
 _DALI = os.environ.get("LIQUID_DALI_PYTHON")
 
@@ -254,7 +255,7 @@ class BenchPartsTest(parameterized.TestCase):
   def test_large_crops_continue_by_mirroring(self, side):
     rows = np.arange(5, dtype=np.uint8)
     photograph = np.stack(np.broadcast_arrays(rows[:, None], rows[None, :], 7), -1)
-    for window in _photographs.large_crops([photograph.astype(np.uint8)], 20, side):
+    for window in wheel_images.large_crops([photograph.astype(np.uint8)], 20, side):
       self.assertEqual(window.shape, (side, side, 3))
       for axis in (0, 1):
         steps = np.diff(window[..., axis].astype(int), axis=axis)
@@ -263,9 +264,9 @@ class BenchPartsTest(parameterized.TestCase):
         self.assertEqual(set(window[..., 0].ravel()), set(range(5)))
 
   def test_crops_follow_the_seed(self):
-    photographs = [_photographs.wheel_photographs()["coffee"]]
+    photographs = [wheel_images.wheel_photographs()["coffee"]]
     first, again, other = (
-      list(_photographs.large_crops(photographs, 2, 32, seed)) for seed in (1, 1, 2)
+      list(wheel_images.large_crops(photographs, 2, 32, seed)) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     self.assertFalse(np.array_equal(first, other))

@@ -14,7 +14,8 @@ import tensorflow as tf
 from absl import flags
 from PIL import Image
 
-from liquid_tf import _ops, inspection, manifest
+from liquid_tf._native import ops
+from liquid_tf._store import inspection, manifest
 
 _FILES = 1000
 _MIX = "png:3,raw:2,l3:2,webp:1,bmp:1,jpeg:1"
@@ -80,7 +81,7 @@ class _Mess:
 
   def deep(self, name: str, channels: int) -> None:
     # Pillow writes none with colours.
-    png = _ops.lib().liquid_encode_image(self.pixels(channels, np.uint16), format="png")
+    png = ops.lib().liquid_encode_image(self.pixels(channels, np.uint16), format="png")
     self.write(name, png.numpy())
 
   def rotated(self, name: str, orientation: int) -> None:
@@ -151,7 +152,7 @@ class MessTest(tf.test.TestCase):
     self.assertLen(files, _FILES)
 
     # It defines flags that are required, which a test has not.
-    from tools import convert
+    from liquid_tf.cli import convert
 
     flags.FLAGS(
       [

@@ -10,7 +10,7 @@ import numpy as np
 from absl.testing import absltest
 from PIL import Image
 
-from liquid_tf.convert import convert
+from liquid_tf._convert.convert import convert
 
 
 class InspectToolTest(absltest.TestCase):

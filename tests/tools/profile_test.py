@@ -9,7 +9,7 @@ import sys
 import photos
 from absl.testing import absltest
 
-from liquid_tf import manifest
+from liquid_tf._store import manifest
 
 # The tool on a machine whose speed is known, or that is too busy to measure anything.
 _STEADY = """

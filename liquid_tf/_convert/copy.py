@@ -1,0 +1,294 @@
+"""Dataset directories between file systems: to object storage, and from it."""
+
+import os
+
+from liquid_tf._convert import output as outputs
+from liquid_tf._convert.arguments import path_of
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._native import ops
+from liquid_tf._store import manifest, schemes, storage
+from liquid_tf._store.files import TEMPORARY
+from liquid_tf._store.manifest import JOURNAL, MANIFEST, ManifestError
+from liquid_tf._store.progress import Progress
+
+# An object that says that a dataset is being replaced.
+_MARK = b"A copy is under way.\n"
+
+
+def copy(
+  source: str | os.PathLike,
+  destination: str | os.PathLike,
+  *,
+  resume: bool = False,
+  overwrite: bool = False,
+  progress: bool = True,
+) -> None:
+  """Copies a dataset directory, checking every byte by the manifest's checksums.
+
+  The manifest is copied last, so that what was interrupted is no dataset. A shard that
+  is already there with `resume` is read again and kept if it is right. A local dataset
+  is replaced in one step when the copy is whole. Object storage knows no such step:
+  there the source is checked first, and the old dataset goes before the new one comes.
+
+  Args:
+    source: a dataset directory; local, or of a file system that TensorFlow has, as
+      "s3://bucket/photos.liquid".
+    destination: a directory that does not exist, is empty, or holds what an earlier
+      copy left; likewise. Only files of a dataset are ever replaced or removed.
+    resume: goes on with an interrupted copy, with `overwrite` or without, or starts
+      one.
+    overwrite: replaces a dataset that is there.
+    progress: whether a progress bar of files appears on stderr.
+
+  Raises:
+    ImportError: TensorFlow lacks the file system, and what to install.
+    ManifestError: the source is no sound dataset.
+    ConvertError: the destination cannot be written, or must not be.
+    ValueError: arguments contradict each other.
+  """
+  if resume and overwrite:
+    raise ValueError("resume and overwrite must not both be True")
+  source = path_of("source", source)
+  destination = path_of("destination", destination)
+  for path in (source, destination):
+    schemes.require(path)
+  _copy(source, destination, resume, overwrite, progress)
+
+
+def publish(source: str, destination: str, replaces: bool, progress: bool) -> None:
+  """Copies a whole dataset to object storage, or goes on with that.
+
+  Args:
+    source: the local directory.
+    destination: its URL.
+    replaces: whether another dataset that is there may be replaced.
+    progress: whether a progress bar of files appears on stderr.
+
+  Raises:
+    As `copy`.
+  """
+  _copy(source, destination, resume=True, overwrite=replaces, progress=progress)
+
+
+def _copy(
+  source: str, destination: str, resume: bool, overwrite: bool, progress: bool
+) -> None:
+  """Copies; with both `resume` and `overwrite`, goes on or begins, as may be."""
+  import tensorflow as tf
+
+  data = manifest.load(source)
+  bar = Progress(progress)
+  place = _copy_remotely if schemes.scheme_of(destination) else _copy_locally
+  try:
+    place(data, destination, resume, overwrite, bar)
+  except (tf.errors.OpError, OSError) as error:
+    raise ConvertError(
+      f"cannot copy {source} to {destination}: {ops.reason(error)}; what is there is "
+      "kept: mend it and resume=True (--resume)"
+    ) from error
+  finally:
+    bar.close()
+
+
+def _copy_locally(
+  data: manifest.Manifest,
+  destination: str,
+  resume: bool,
+  overwrite: bool,
+  bar: Progress,
+) -> None:
+  destination = os.path.abspath(destination)
+  if os.path.realpath(data.directory) == outputs.beside(destination):
+    raise ConvertError(
+      f"{data.directory} must not be the source: what replaces {destination} is made "
+      "there"
+    )
+  with outputs.opened(destination, resume, overwrite) as place:
+    if place.is_finished:
+      _check_same(data, destination)
+      return
+    if storage.file_size(os.path.join(place.folder, JOURNAL)):
+      raise ConvertError(
+        f"{place.folder} is an unfinished conversion: finish that, or start over with "
+        "overwrite=True (--overwrite)"
+      )
+    outputs.mark(place.folder)
+    outputs.remove_leftovers(place.folder, set(_files(data)))
+    _copy_files(data, place.folder, resume, bar)
+    # One sync for all files, before what is replaced goes.
+    os.sync()
+    place.publish()
+
+
+def _copy_remotely(
+  data: manifest.Manifest,
+  destination: str,
+  resume: bool,
+  overwrite: bool,
+  bar: Progress,
+) -> None:
+  import tensorflow as tf
+
+  finished = check_destination(destination, resume, overwrite)
+  mark = storage.join(destination, JOURNAL)
+  if not (finished and _is_same(data, destination)):
+    if finished and not overwrite:
+      _check_same(data, destination)
+    _prepare_remotely(data, destination, resume, overwrite, bar)
+    _copy_files(data, destination, resume, bar)
+  if tf.io.gfile.exists(mark):
+    tf.io.gfile.remove(mark)
+
+
+def _copy_files(
+  data: manifest.Manifest, destination: str, resume: bool, bar: Progress
+) -> None:
+  files = _files(data)
+  bar.start("copy", len(files), unit="file")
+  for name, crc in files.items():
+    _copy_file(data.path(name), storage.join(destination, name), crc, resume)
+    bar.step()
+
+
+def _files(data: manifest.Manifest) -> dict[str, int | None]:
+  """Every file of a dataset, the manifest last; its CRC-32C where that is known."""
+  files: dict[str, int | None] = {}
+  for shard, entry in zip(data.shards, data["shards"]):
+    files[shard.path] = entry["crc32c"]
+    if shard.format != "pcr":
+      files[shard.path.removesuffix(".rec") + ".idx"] = None
+  if "pcr" in data.data:
+    files[manifest.PCR_INDEX] = data["pcr"]["index_crc32c"]
+  files[manifest.INDEX] = data["index"]["crc32c"]
+  files[MANIFEST] = None
+  return files
+
+
+def _is_same(data: manifest.Manifest, destination: str) -> bool:
+  """Whether the finished dataset there is this one."""
+  paths = (data.path(MANIFEST), storage.join(destination, MANIFEST))
+  here, there = (storage.read_right(path, storage.is_json) for path in paths)
+  return here == there
+
+
+def _check_same(data: manifest.Manifest, destination: str) -> None:
+  if not _is_same(data, destination):
+    raise ConvertError(
+      f"{destination} already holds another dataset: overwrite=True (--overwrite) "
+      "replaces it"
+    )
+
+
+def check_destination(directory: str, resume: bool, overwrite: bool) -> bool:
+  """Looks whether a dataset may be copied to object storage; changes nothing.
+
+  Returns:
+    Whether it holds a finished dataset already, with `resume`.
+
+  Raises:
+    ConvertError: it holds something that must not be touched.
+  """
+  names = _names(directory)
+  finished, marked = MANIFEST in names, JOURNAL in names
+  if names and not (resume or overwrite):
+    if finished:
+      raise ConvertError(
+        f"{directory} already holds a dataset: overwrite=True (--overwrite) replaces it"
+      )
+    raise ConvertError(
+      f"{directory} must not exist, be empty, or with resume=True (--resume) hold what "
+      f"an interrupted copy left, but holds {min(names)}: choose another"
+    )
+  foreign = {name for name in names if not outputs.is_ours(name)}
+  if foreign and (marked or (finished and overwrite)):
+    raise ConvertError(
+      f"{directory} holds {min(foreign)}, which is of no dataset: choose another"
+    )
+  return finished and resume
+
+
+def _names(directory: str) -> set[str]:
+  import tensorflow as tf
+
+  # Object storage has no folders, so one that is missing is empty.
+  if not tf.io.gfile.exists(directory):
+    return set()
+  return {name.rstrip("/") for name in tf.io.gfile.listdir(directory)} - {""}
+
+
+def _prepare_remotely(
+  data: manifest.Manifest,
+  directory: str,
+  resume: bool,
+  overwrite: bool,
+  bar: Progress,
+) -> None:
+  """Makes a destination that was checked ready to be written."""
+  import tensorflow as tf
+
+  names, files = _names(directory), _files(data)
+  mark = storage.join(directory, JOURNAL)
+  if MANIFEST in names:
+    # Nothing goes for a source that turns out to be damaged.
+    _check_source(data, bar)
+    with tf.io.gfile.GFile(mark, "wb") as file:
+      file.write(_MARK)
+    # The manifest first, so that no part of a dataset is ever one.
+    tf.io.gfile.remove(storage.join(directory, MANIFEST))
+    names.remove(MANIFEST)
+  elif JOURNAL not in names:
+    foreign = {name for name in names if name.removesuffix(TEMPORARY) not in files}
+    if foreign:
+      raise ConvertError(
+        f"{directory} holds {min(foreign)}, which is not of this dataset: choose "
+        "another"
+      )
+    tf.io.gfile.makedirs(directory)
+    return
+  for name in names - {JOURNAL} - (set(files) if resume else set()):
+    tf.io.gfile.remove(storage.join(directory, name))
+
+
+def _check_source(data: manifest.Manifest, bar: Progress) -> None:
+  """Raises ManifestError unless every file of a dataset has its checksum."""
+  files = {name: crc for name, crc in _files(data).items() if crc is not None}
+  bar.start("check", len(files), unit="file")
+  for name, crc in files.items():
+    found = storage.checksum(data.path(name))
+    if found != crc:
+      raise _damaged(data.path(name), found, crc)
+    bar.step()
+
+
+def _damaged(path: str, found: int, crc: int) -> ManifestError:
+  return ManifestError(
+    f"{path} is damaged: its CRC-32C is 0x{found:08x}, {MANIFEST} says 0x{crc:08x}"
+  )
+
+
+def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> None:
+  size = storage.file_size(source)
+  if resume and crc is not None and storage.file_size(destination) == size:
+    if storage.checksum(destination) == crc:
+      return
+  import tensorflow as tf
+
+  # A local file appears when it is whole, as an object does.
+  local = not schemes.scheme_of(destination)
+  written = destination + TEMPORARY if local else destination
+  remote = storage.is_remote(source)
+  if crc is None and remote:
+    crc = storage.checksum(source)  # of one read, to compare another with
+  for _ in range(storage.REMOTE_ATTEMPTS if remote else 1):
+    with tf.io.gfile.GFile(written, "wb") as file:
+      found = storage.checksum(source, file.write)
+    if crc is None or found == crc:
+      break
+  else:
+    tf.io.gfile.remove(written)
+    raise _damaged(source, found, crc)
+  if local:
+    os.replace(written, destination)
+  arrived = storage.file_size(destination)
+  if arrived != size:
+    raise OSError(f"{destination} has {arrived} bytes instead of {size}")

@@ -1,0 +1,232 @@
+"""A dataset directory as a source: a new mix from an old one, or a way out of it."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._convert.sources.pcr_places import PcrPlaces
+from liquid_tf._convert.sources.source import (
+  Sample,
+  SampleError,
+  Source,
+  SourceFile,
+  read_range,
+)
+from liquid_tf._native import ops
+from liquid_tf._pipeline import replicas
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.mix import TARGETS
+
+_ANY = -1
+_PCR = FORMATS.index("pcr")
+
+
+class DatasetSource(Source):
+  """The samples of a dataset directory, by their numbers.
+
+  Of a replicated one, the encoding that is read is the one that is wanted, or else the
+  fastest of those without loss; where that is damaged, the next one.
+
+  Args:
+    manifest: of the dataset, whose files were checked.
+
+  Raises:
+    ManifestError: its indices are damaged.
+  """
+
+  def __init__(self, manifest: Manifest):
+    index = manifests.load_index(manifest)
+    self._manifest = manifest
+    self._index = index
+    lossless = [
+      name for name, entry in manifest["formats"].items() if entry["lossless"]
+    ]
+    self._lossless = [FORMATS.index(name) for name in lossless]
+    preferred = [FORMATS.index(name) for name in replicas.by_preference(manifest)]
+    rank = np.full(len(FORMATS), len(FORMATS))
+    rank[preferred] = np.arange(len(preferred))
+    # Rows of each sample, the best one first.
+    self._order = np.lexsort((rank[index["format"]], index["sample"]))
+    samples = index["sample"][self._order]
+    self._first = np.searchsorted(samples, np.arange(manifest["samples"] + 1))
+    if (np.diff(self._first) == 0).any():
+      raise manifests.ManifestError(
+        f"{manifest.path(manifests.INDEX)} lists no encoding of sample "
+        f"{int(np.argmin(np.diff(self._first)))}"
+      )
+    best = self._order[self._first[:-1]]
+    splits = sorted(manifest["splits"], key=lambda name: manifest.split_index(name))
+    names = [*(shard.path for shard in manifest.shards), manifests.MANIFEST]
+    super().__init__(
+      manifest.directory,
+      "liquid",
+      [_stat(manifest, name) for name in names],
+      index["shard"][best].astype(np.int64),
+      index["split"][best],
+      index["length"][best].astype(np.int64),
+      splits=splits,
+      classes=manifest.classes,
+      features={
+        name: entry
+        for name, entry in manifest["features"].items()
+        if name not in ("image", "label")
+      },
+    )
+    self.channels = manifest["features"]["image"]["shape"][2]
+    self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
+    self._pcr = PcrPlaces(manifest)
+
+  def path(self, position: int) -> str:
+    return self._where(self._index[self._order[self._first[position]]])
+
+  def _where(self, row: np.void) -> str:
+    place = "image" if row["format"] == _PCR else "offset"
+    return (
+      f"{self._manifest.shards[row['shard']].path}, {place} {row['offset']} (sample "
+      f"{row['sample']})"
+    )
+
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    return channels in (None, self.channels) and bits in (None, self._bits)
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    positions = np.asarray(positions, np.int64)
+    wanted = np.full(len(positions), _ANY, np.int64)
+    if targets is not None:
+      numbers = {target: self._number(target) for target in set(targets)}
+      wanted[:] = [numbers[target] for target in targets]
+    rows = self._index[self._choose(positions, wanted)]
+    best = self._index["crc32c"][self._order[self._first[positions]]]
+    sides = [rows[side] for side in ("height", "width", "channels")]
+    values = {
+      "position": positions,
+      "wanted": wanted,
+      "best_crc32c": best,
+      "shape": np.stack(sides, axis=-1),
+    }
+    for name in ("shard", "offset", "length", "crc32c", "format"):
+      values[name] = rows[name]
+    result = {name: value.astype(np.int64) for name, value in values.items()}
+    result["bits"] = rows["bits"].astype(np.int32)
+    result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
+    return (result,)
+
+  def _choose(self, positions: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The row of each sample that is in the format wanted, or else its best one."""
+    first, last = self._first[positions], self._first[positions + 1]
+    most = int((last - first).max(initial=1))
+    places = np.minimum(first[:, np.newaxis] + np.arange(most), last[:, np.newaxis] - 1)
+    rows = self._order[places]
+    # Where no row is, the first one.
+    chosen = (self._index["format"][rows] == wanted[:, np.newaxis]).argmax(axis=1)
+    return rows[np.arange(len(rows)), chosen]
+
+  def _number(self, target: str) -> int:
+    """The format that can be copied for a target, or any."""
+    name, lossless = TARGETS[target]
+    number = FORMATS.index(name)
+    # Pixels that were lost once do not make a format without loss.
+    return _ANY if lossless and number not in self._lossless else number
+
+  def _rows(self, position: int, wanted: int) -> Iterator[np.void]:
+    """The rows of a sample, in the order in which to try them."""
+    rows = self._order[self._first[position] : self._first[position + 1]]
+    rows = [self._index[row] for row in rows]
+    return sorted(rows, key=lambda row: row["format"] != wanted)
+
+  def load(self, row: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    paths = [os.fsencode(self._manifest.path(s.path)) for s in self._manifest.shards]
+    names = ("format", "shape", "bits", "pixels_hash")
+
+    def by_hand():
+      return self._load_by_hand(row["position"], row["wanted"])
+
+    def directly():
+      read = ops.lib().liquid_read_sample(
+        path=tf.gather(tf.constant(paths), row["shard"]),
+        offset=row["offset"],
+        length=row["length"],
+      )
+      known = {name: row[name] for name in names}
+      known["format"] = tf.gather(tf.constant(FORMATS), row["format"])
+      found = {"image": read.image, "labels": read.labels, "example": read.example}
+      # What is wrong is told, or another encoding is found, by hand.
+      return tf.cond(
+        tf.equal(read.error, "") & tf.equal(read.crc32c, row["crc32c"]),
+        lambda: found | known | {"error": tf.constant("")},
+        by_hand,
+      )
+
+    result = tf.cond(tf.equal(row["format"], _PCR), by_hand, directly)
+    # The same whichever encoding it is.
+    return result | {"crc32c": row["best_crc32c"]}
+
+  def _load_by_hand(self, position: tf.Tensor, wanted: tf.Tensor) -> dict:
+    def read(position, wanted):
+      row, sample, error = self._read(int(position), int(wanted))
+      return (
+        *sample,
+        FORMATS[row["format"]].encode(),
+        np.array([row["height"], row["width"], row["channels"]], np.int64),
+        np.int32(row["bits"]),
+        row["pixels_hash"].astype(np.int64),
+        error.encode(errors="replace"),
+      )
+
+    types = {
+      "image": tf.string,
+      "labels": tf.float32,
+      "example": tf.string,
+      "format": tf.string,
+      "shape": tf.int64,
+      "bits": tf.int32,
+      "pixels_hash": tf.int64,
+      "error": tf.string,
+    }
+    values = tf.numpy_function(
+      read, [position, wanted], tuple(types.values()), stateful=False
+    )
+    shapes = {"labels": [None], "shape": [3]}
+    return {
+      name: tf.ensure_shape(value, shapes.get(name, []))
+      for name, value in zip(types, values)
+    }
+
+  def _read(self, position: int, wanted: int) -> tuple[np.void, Sample, str]:
+    """The first sound encoding of a sample, or why there is none."""
+    errors = []
+    for row in self._rows(position, wanted):
+      try:
+        return row, self._read_row(row), ""
+      except (SampleError, OSError) as error:
+        errors.append(f"{self._where(row)} {error}")
+    return row, Sample(b"", np.zeros(0, np.float32)), "; ".join(errors)
+
+  def _read_row(self, row: np.void) -> Sample:
+    if row["format"] == _PCR:
+      sample = self._pcr.read(int(row["shard"]), int(row["offset"]))
+      self._check(row, sample.image)
+      return sample
+    path = self._manifest.path(self._manifest.shards[row["shard"]].path)
+    framed = read_range(path, int(row["offset"]), int(row["length"]))
+    self._check(row, framed)
+    try:
+      record = ops.lib().liquid_unpack_record(framed=framed)
+    except tf.errors.OpError as error:
+      raise SampleError(f"is damaged: {ops.reason(error)}") from error
+    return Sample(record.image.numpy(), record.labels.numpy(), record.example.numpy())
+
+  def _check(self, row: np.void, stored: bytes) -> None:
+    crc = manifests.crc32c(stored)
+    if crc != row["crc32c"]:
+      raise SampleError(
+        f"is damaged: its CRC-32C is 0x{crc:08x}, the index says 0x{row['crc32c']:08x}"
+      )
+
+
+def _stat(manifest: Manifest, name: str) -> SourceFile:
+  stat = os.stat(manifest.path(name))
+  return SourceFile(name, stat.st_size, stat.st_mtime_ns)

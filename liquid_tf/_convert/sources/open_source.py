@@ -1,0 +1,129 @@
+"""Which kind of source a user named."""
+
+import glob
+import os
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecords
+from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
+from liquid_tf._convert.sources.source import Source
+from liquid_tf._store import manifest
+from liquid_tf._store.progress import HIDDEN, Progress
+
+_TFDS_DIR = os.path.join("~", "tensorflow_datasets")
+
+
+def _only_for_examples(source: str, names: ExampleNames) -> None:
+  if names != ExampleNames():
+    raise ConvertError(
+      f'source ("{source}"): image_feature, label_feature and features are of sources '
+      "of tf.train.Examples"
+    )
+
+
+def _is_dataset(folder: str) -> bool:
+  """Whether a folder is a dataset directory, finished or not."""
+  names = (manifest.MANIFEST, manifest.JOURNAL)
+  return any(os.path.lexists(os.path.join(folder, name)) for name in names)
+
+
+def _open_folder(
+  source: str,
+  masks: str | None,
+  mask_names: MaskNames,
+  names: ExampleNames,
+  on_error: str,
+  progress: Progress,
+) -> Source:
+  if masks is None and _is_dataset(source):
+    _only_for_examples(source, names)
+    try:
+      return datasets.DatasetSource(manifest.load(source))
+    except manifest.ManifestError as error:
+      raise ConvertError(str(error)) from error
+  if masks is None and tfds.is_folder(source):
+    return tfds.list_tfds(source, names, on_error)
+  _only_for_examples(source, names)
+  progress.start("list", None, unit="file")
+  try:
+    return folders.list_folder(source, masks, mask_names, on_error, progress.step)
+  finally:
+    progress.close()
+
+
+def find_files(source: str) -> list[str]:
+  """The files that a pattern names, in order.
+
+  Raises:
+    ConvertError: there are none.
+  """
+  pattern = source if glob.has_magic(source) else glob.escape(source)
+  paths = [path for path in glob.glob(pattern) if os.path.isfile(path)]
+  if not paths:
+    raise ConvertError(
+      f'source ("{source}") must be an existing folder, files of records that exist, '
+      f"or {tfds.PREFIX}NAME"
+    )
+  return sorted(paths, key=os.fsencode)
+
+
+def open_source(
+  source: str,
+  output: str,
+  *,
+  names: ExampleNames,
+  masks: str | None = None,
+  mask_names: MaskNames = SAME_NAMES,
+  tfds_dir: str | None = None,
+  on_error: str = "skip",
+  progress: Progress = HIDDEN,
+) -> Source:
+  """Lists a source of any kind.
+
+  Args:
+    source: a folder; a pattern of files of records; or tfds:NAME.
+    output: where the conversion writes; checked to be elsewhere.
+    names: of the features of tf.train.Examples.
+    masks: a folder of masks for a folder of images, or None.
+    mask_names: which mask is whose.
+    tfds_dir: where TFDS keeps its datasets; None for its own default.
+    on_error: "skip" or "raise", what damage between records does, and what a file that
+      cannot be looked at.
+    progress: is told of each file of a folder.
+
+  Raises:
+    ConvertError: the source is none, or cannot be read.
+    ValueError: an argument is wrong.
+  """
+  names.check()
+  output = os.path.abspath(output)
+  masks = None if masks is None else os.path.abspath(masks)
+  is_tfds = source.startswith(tfds.PREFIX)
+  if is_tfds:
+    data_dir = tfds_dir or os.environ.get("TFDS_DATA_DIR") or _TFDS_DIR
+    folder = tfds.find_folder(
+      source[len(tfds.PREFIX) :], os.path.abspath(os.path.expanduser(data_dir))
+    )
+  elif tfds_dir is not None:
+    raise ConvertError(f'tfds_dir ("{tfds_dir}") is of a source "{tfds.PREFIX}NAME"')
+  else:
+    folder = os.path.abspath(source)
+  if is_tfds or os.path.isdir(folder):
+    folders.check_places(folder, masks, output)
+    return _open_folder(folder, masks, mask_names, names, on_error, progress)
+
+  paths = find_files(folder)
+  if masks is not None:
+    raise ConvertError(f'masks ("{masks}") are of a folder of images')
+  for path in paths:
+    folders.check_apart(path, output)
+  kinds = {path.endswith(records.EXTENSION) for path in paths}
+  if len(kinds) > 1:
+    raise ConvertError(
+      f'source ("{source}") matches {records.EXTENSION} files and others: name one kind'
+    )
+  if kinds == {True}:
+    _only_for_examples(source, names)
+    return records.list_records(paths, on_error)
+  return tfrecords.list_tfrecords(paths, names, on_error)

@@ -1,0 +1,198 @@
+"""RecordIO files of image records, as MXNet's im2rec writes them and we do."""
+
+import array
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import recordio
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.sources.source import (
+  Source,
+  SourceFile,
+  class_list,
+  splits_of_files,
+  stat_files,
+)
+from liquid_tf._native import ops
+from liquid_tf._recordio import files as record_files
+
+EXTENSION = ".rec"
+_MAGIC = 0xCED7230A
+_HEADER = 8  # bytes before the data of a part
+
+
+class RecordIOSource(Source):
+  """Samples in RecordIO files, in the order of files and records.
+
+  Args:
+    root: folder of the files.
+    files: their paths below it.
+    places: shape [samples, 3], int64: position of the file, offset, length.
+    split_of_file: the split of each file.
+    **options: of `Source`.
+  """
+
+  def __init__(
+    self,
+    root: str,
+    files: list[SourceFile],
+    places: np.ndarray,
+    split_of_file: Sequence[int],
+    **options,
+  ):
+    split_of = np.array(split_of_file, np.uint8)[places[:, 0]]
+    super().__init__(
+      root, "recordio", files, places[:, 0], split_of, places[:, 2], **options
+    )
+    self._places = places
+
+  def path(self, position: int) -> str:
+    file, offset, _ = self._places[position]
+    return f"{self.files[file].path}, offset {offset}"
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    del targets
+    places = self._places[np.asarray(positions, np.int64)]
+    return places[:, 0], places[:, 1], places[:, 2]
+
+  def load(
+    self, file: tf.Tensor, offset: tf.Tensor, length: tf.Tensor
+  ) -> dict[str, tf.Tensor]:
+    paths = [os.fsencode(os.path.join(self.root, file.path)) for file in self.files]
+    read = ops.lib().liquid_read_sample(
+      path=tf.gather(tf.constant(paths), file),
+      offset=offset,
+      length=length,
+      # MXNet leaves id2 to its users.
+      foreign=True,
+    )
+    return read._asdict()
+
+
+def _indexed(path: str) -> np.ndarray | None:
+  """Offsets of all records by the index beside a file, and at last the file's size.
+
+  Where there is no index, or it does not fit the file record for record: None. Reads
+  the parts' headers only.
+  """
+  name = record_files.index_path(path)
+  if not os.path.isfile(name):
+    return None
+  size = os.path.getsize(path)
+  offsets = np.unique(record_files.read_index(name).offsets)
+  ends = np.append(offsets, size)
+  if not size and not len(offsets):
+    return ends
+  if size % 4 or not size or offsets[:1].tolist() != [0] or ends[-1] <= ends[-2]:
+    return None
+  words = np.memmap(path, "<u4", mode="r")
+  begin, open_record = offsets.copy(), np.ones(len(offsets), bool)
+  first = True
+  # All records at once, part by part; hardly any has more than one.
+  while open_record.any():
+    at = begin[open_record]
+    if (at % 4).any() or (at + _HEADER > size).any():
+      return None
+    word = words[at // 4 + 1]
+    flag, length = word >> 29, (word & (1 << 29) - 1).astype(np.int64)
+    allowed = (flag <= 1) if first else (flag == 2) | (flag == 3)
+    if not allowed.all() or (words[at // 4] != _MAGIC).any():
+      return None
+    begin[open_record] = at + _HEADER + (length + 3) // 4 * 4
+    open_record[open_record] = (flag == 1) | (flag == 2)
+    first = False
+  return ends if (begin == ends[1:]).all() else None
+
+
+def _find(
+  path: str, name: str, skipped: list[tuple[str, str]] | None
+) -> tuple[np.ndarray, np.ndarray]:
+  """Offsets and lengths of a file's records; see `_find_places`."""
+  ends = _indexed(path)
+  if ends is not None:
+    return ends[:-1], np.diff(ends)
+  reader = recordio.Reader(path, repair=skipped is not None)
+  offsets = array.array("q")
+  for record in reader.records():
+    offsets.append(record.offset)
+  index = record_files.index_path(path)
+  if os.path.isfile(index) and not reader.losses:
+    raise ConvertError(
+      f"{index} does not list the records of {path}: make it anew with "
+      "liquid_tf.recordio.write_index, or remove it"
+    )
+  for loss in reader.losses:
+    place = f"{name}, offset {loss.offset}"
+    skipped.append((place, f"{loss.length} bytes without a record: {loss.reason}"))
+  found = np.array(offsets, np.int64)
+  # What a record is followed by is another one, a loss, or the end.
+  stops = [loss.offset for loss in reader.losses] + [os.path.getsize(path)]
+  ends = np.sort(np.concatenate([found, stops]))
+  return found, ends[np.searchsorted(ends, found, side="right")] - found
+
+
+def _class_names(paths: Sequence[str]) -> list[str] | None:
+  """Names of the classes by the lists beside the files, whose paths have folders.
+
+  None unless every file has a list, and every class number a folder of its own.
+  """
+  folders: dict[int, str] = {}
+  for path in paths:
+    name = os.path.splitext(path)[0] + ".lst"
+    if not os.path.isfile(name):
+      return None
+    for entry in recordio.read_list(name):
+      label, folder = entry.labels[0], os.path.dirname(entry.path)
+      if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
+        return None
+      if folders.setdefault(int(label), folder) != folder:
+        return None
+  return class_list(folders)
+
+
+def list_records(paths: Sequence[str], on_error: str) -> RecordIOSource:
+  """Lists RecordIO files.
+
+  An index beside a file spares reading it once; a list beside it names the classes.
+
+  Args:
+    paths: of the files, in order.
+    on_error: "skip" or "raise", what damage does.
+
+  Raises:
+    ConvertError: nothing can be read, or an index is of another file.
+  """
+  root, files = stat_files(paths)
+  splits, split_of_file = splits_of_files(paths)
+  skipped: list[tuple[str, str]] = []
+  parts = [np.zeros((0, 3), np.int64)]
+  try:
+    for number, (path, file) in enumerate(zip(paths, files)):
+      lost = skipped if on_error == "skip" else None
+      offsets, lengths = _find(path, file.path, lost)
+      numbers = np.full(len(offsets), number, np.int64)
+      parts.append(np.stack([numbers, offsets, lengths], axis=1))
+    classes = _class_names(paths)
+  except recordio.RecordIOError as error:
+    raise ConvertError(
+      f"{error}; mend or remove it, or skip what cannot be read with "
+      'on_error="skip" (--on_error=skip)'
+    ) from error
+  places = np.concatenate(parts)
+  if not len(places):
+    reasons = "; ".join(f"{path}: {reason}" for path, reason in skipped[:3])
+    raise ConvertError(
+      f"{', '.join(paths[:3])} holds no records{': ' + reasons if reasons else ''}"
+    )
+  return RecordIOSource(
+    root,
+    files,
+    places,
+    split_of_file,
+    splits=splits,
+    classes=classes,
+    skipped=skipped,
+  )

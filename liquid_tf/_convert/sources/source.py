@@ -1,0 +1,256 @@
+"""What a conversion reads: samples in a fixed order, each readable by its position."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import storage
+
+# Top folders of these names, and no others, are splits; and so are files of records
+# whose names begin with one. In this order.
+SPLITS = ("train", "val", "valid", "validation", "test")
+DEFAULT_SPLIT = "train"
+
+_SPLIT_OF_FILE = re.compile(rf"({'|'.join(sorted(SPLITS, key=len)[::-1])})(?![A-Za-z])")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceFile:
+  """A file of a source, with what shows that it has changed.
+
+  Attributes:
+    path: below the source, with "/" between folders.
+    size: bytes.
+    mtime_ns: when it was last changed.
+    mask: path of its mask below the masks; "" without masks.
+    mask_size: bytes of the mask.
+    mask_mtime_ns: when the mask was last changed.
+  """
+
+  path: str
+  size: int
+  mtime_ns: int
+  mask: str = ""
+  mask_size: int = 0
+  mask_mtime_ns: int = 0
+
+
+class Sample(NamedTuple):
+  """One sample as a source holds it.
+
+  Attributes:
+    image: an encoded image.
+    labels: shape [k], float32.
+    example: a serialized tf.train.Example of other features, or empty.
+  """
+
+  image: bytes
+  labels: np.ndarray
+  example: bytes = b""
+
+
+class SampleError(Exception):
+  """A sample that cannot be read; the message says why, and where in its file."""
+
+
+class Source:
+  """Samples of one kind of source. Immutable but for `limits`.
+
+  Sample numbers follow the order, so it depends on names and contents alone. Only what
+  is said of each sample below is in memory; the samples stay in their files.
+
+  Attributes:
+    root: the folder that paths are below.
+    kind: what the manifest calls it.
+    classes: names of the classes, which labels are positions in; None where nothing
+      names them.
+    splits: names in order.
+    files: every file that is read.
+    file_of: shape [samples], position in `files`.
+    split_of: shape [samples], position in `splits`.
+    sizes: shape [samples], bytes that a sample takes in its file.
+    skipped: (path, reason) of files that cannot be samples.
+    features: the manifest's entries of features that the samples' examples hold.
+    has_masks: whether `load` gives a mask with each image.
+    limits: of every image; set before anything is read, where it is not the default.
+  """
+
+  def __init__(
+    self,
+    root: str,
+    kind: str,
+    files: Sequence[SourceFile],
+    file_of: np.ndarray,
+    split_of: np.ndarray,
+    sizes: np.ndarray,
+    *,
+    splits: Sequence[str] = (DEFAULT_SPLIT,),
+    classes: list[str] | None = None,
+    skipped: Sequence[tuple[str, str]] = (),
+    features: dict[str, dict[str, Any]] | None = None,
+    has_masks: bool = False,
+  ):
+    self.root = root
+    self.kind = kind
+    self.files = files
+    self.file_of = file_of
+    self.split_of = split_of
+    self.sizes = sizes
+    self.splits = list(splits)
+    self.classes = classes
+    self.skipped = list(skipped)
+    self.features = features or {}
+    self.has_masks = has_masks
+    self.limits = Limits()
+
+  def __len__(self) -> int:
+    return len(self.file_of)
+
+  def path(self, position: int) -> str:
+    """Where a sample is, for people."""
+    return self.files[self.file_of[position]].path
+
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    """Whether `load` says what images decode to, at these channels and bits.
+
+    Then it gives `format`, `shape`, `bits` and `pixels_hash` too.
+    """
+    del channels, bits
+    return False
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    """What `load` needs of each sample.
+
+    Args:
+      positions: of the samples.
+      targets: name of the format, as in a mix, that each is wanted in, for a source
+        that has it in several; None for whichever is best.
+
+    Returns:
+      Arrays, as long as `positions`; of strings, of objects. One sample's part of an
+      array must not be empty, which `Dataset.unbatch` of TensorFlow 2.16 dies of.
+    """
+    raise NotImplementedError
+
+  def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Reads a sample inside a tf.data graph.
+
+    Args:
+      *columns: an element of each of `columns`.
+
+    Returns:
+      `image` string, `labels` float32 [k], `example` string, `crc32c` int64 by which a
+      change is seen, and `error`, which is empty where the rest is right; with masks
+      `mask` string, a raw encoding, and `mask_crc32c`.
+    """
+    raise NotImplementedError
+
+
+class RecordSource(Source):
+  """A source whose records are read by Python: reads and decoders leave its lock."""
+
+  def read(self, position: int) -> Sample:
+    """Reads a sample.
+
+    Raises:
+      SampleError: it is damaged, or is not what the conversion was told to look for.
+      OSError: its file cannot be read.
+    """
+    raise NotImplementedError
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    del targets
+    return (np.asarray(positions, np.int64),)
+
+  def load(self, position: tf.Tensor) -> dict[str, tf.Tensor]:
+    def read(position):
+      try:
+        return *self.read(int(position)), b""
+      except (SampleError, OSError) as error:
+        return b"", np.zeros(0, np.float32), b"", str(error).encode(errors="replace")
+
+    outputs = (tf.string, tf.float32, tf.string, tf.string)
+    image, labels, example, error = tf.numpy_function(
+      read, [position], outputs, stateful=False
+    )
+    crc = ops.lib().liquid_crc32c(tf.ensure_shape(image, []), 0)
+    return {
+      "image": tf.ensure_shape(image, []),
+      "labels": tf.ensure_shape(labels, [None]),
+      "example": tf.ensure_shape(example, []),
+      "crc32c": ops.lib().liquid_crc32c(tf.ensure_shape(example, []), crc),
+      "error": tf.ensure_shape(error, []),
+    }
+
+
+def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
+  """The folder that files have in common, and what they are below it.
+
+  Raises:
+    ConvertError: one cannot be looked at.
+  """
+  folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+  result = []
+  for path in paths:
+    try:
+      stat = os.stat(path)
+      storage.check_regular(path, stat.st_mode)
+    except OSError as error:
+      raise ConvertError(f"cannot read {path}: {error.strerror}") from error
+    name = os.path.relpath(path, folder).replace(os.sep, "/")
+    result.append(SourceFile(name, stat.st_size, stat.st_mtime_ns))
+  return folder, result
+
+
+def class_list(names: dict[int, str]) -> list[str] | None:
+  """Names of classes by their numbers, as a list; one without a name has its number.
+
+  None where two have one name, or where numbers are no classes but, far beyond their
+  count, identities or the like.
+  """
+  count = max(names, default=-1) + 1
+  if len(set(names.values())) < len(names) or count > 2 * len(names):
+    return None
+  return [names.get(label, str(label)) for label in range(count)]
+
+
+def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
+  """Splits by the names of files, as train-00000-of-00002 and val.rec say them.
+
+  Returns:
+    Names of the splits, and for each path the position of its split. There is one split
+    unless every file's name begins with one.
+  """
+  found = [_SPLIT_OF_FILE.match(os.path.basename(path)) for path in paths]
+  if not all(found):
+    return [DEFAULT_SPLIT], [0] * len(paths)
+  names = [match.group(1) for match in found]
+  splits = [name for name in SPLITS if name in names]
+  return splits, [splits.index(name) for name in names]
+
+
+def read_range(path: str, offset: int, length: int) -> bytes:
+  """Reads a part of a file. Thread-safe.
+
+  Raises:
+    SampleError: the file ends before it.
+    OSError: the file cannot be read.
+  """
+  with open(path, "rb", buffering=0, opener=storage.regular) as file:
+    parts = []
+    while length:
+      part = os.pread(file.fileno(), length, offset)
+      if not part:
+        raise SampleError(f"its file ends at offset {offset}, {length} bytes too early")
+      parts.append(part)
+      offset += len(part)
+      length -= len(part)
+  return parts[0] if len(parts) == 1 else b"".join(parts)

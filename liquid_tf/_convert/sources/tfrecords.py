@@ -1,0 +1,208 @@
+"""TFRecord files: where their records are, and what is in them.
+
+  record: uint64 length | uint32 masked CRC-32C of it | data | uint32 masked CRC-32C
+
+Little-endian; a CRC is masked by rotating it right by 15 bits and adding 0xa282ead8.
+"""
+
+import array
+import os
+import struct
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.sources.examples import (
+  DEFAULT_NAMES,
+  ExampleNames,
+  ExampleSource,
+)
+from liquid_tf._convert.sources.source import (
+  SampleError,
+  class_list,
+  read_range,
+  splits_of_files,
+  stat_files,
+)
+from liquid_tf._store import manifest, storage
+
+# Beside the files, as TF-Slim's scripts write it.
+LABELS = "labels.txt"
+
+_HEADER = struct.Struct("<QI")
+_FOOTER = 4
+# A longer record could not be a tf.train.Example: messages are shorter than 2^31 bytes.
+_LONGEST = (1 << 31) - 1
+
+
+def _masked_crc(data: bytes) -> int:
+  crc = manifest.crc32c(data)
+  return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _header_is_right(header: bytes) -> bool:
+  return _masked_crc(header[:8]) == _HEADER.unpack(header)[1]
+
+
+def walk(path: str) -> Iterator[tuple[int, int]]:
+  """Yields (offset, length) of every record, its frame included.
+
+  Only headers are read. The first one's checksum is compared, and that of one behind
+  which nothing follows that could be a record; the others', when they are read.
+
+  Raises:
+    SampleError: the file is damaged from some offset on, or is none of TFRecords.
+    OSError: it cannot be read.
+  """
+  with open(path, "rb", opener=storage.regular) as file:
+    size = os.fstat(file.fileno()).st_size
+    offset = before = 0
+    while offset < size:
+      file.seek(offset)
+      header = file.read(_HEADER.size)
+      length = _HEADER.unpack(header)[0] if len(header) == _HEADER.size else _LONGEST
+      framed = _HEADER.size + length + _FOOTER
+      if offset == 0 and header[:2] == b"\x1f\x8b":
+        raise SampleError("is compressed: decompress it first (gunzip)")
+      if offset == 0 and not (len(header) == _HEADER.size and _header_is_right(header)):
+        raise SampleError("holds no TFRecords: the checksum of the first is wrong")
+      if length > _LONGEST or framed > size - offset:
+        # Of two that disagree, the damaged one is to blame.
+        file.seek(before)
+        if not _header_is_right(file.read(_HEADER.size)):
+          offset = before
+        raise SampleError(
+          f"the record at offset {offset} is damaged or cut off, and all that follows "
+          f"it (the file has {size} bytes)"
+        )
+      yield offset, framed
+      before, offset = offset, offset + framed
+
+
+class TFRecordSource(ExampleSource):
+  """Samples in TFRecord files of tf.train.Examples, in the order of files and records.
+
+  Args:
+    names: of the features.
+    folder: that the files' paths are below.
+    places: shape [samples, 3], int64: position of the file, offset, length.
+    *args: of `Source`, as are all others.
+  """
+
+  def __init__(self, names: ExampleNames, root: str, kind: str, places, *args, **more):
+    self._places = places
+    super().__init__(names, root, kind, *args, **more)
+
+  def path(self, position: int) -> str:
+    file, offset, _ = self._places[position]
+    return f"{self.files[file].path}, offset {offset}"
+
+  def serialized(self, position: int) -> bytes:
+    file, offset, length = self._places[position].tolist()
+    path = os.path.join(self.root, self.files[file].path)
+    framed = read_range(path, offset, length)
+    header, data, footer = (
+      framed[: _HEADER.size],
+      framed[_HEADER.size : -_FOOTER],
+      framed[-_FOOTER:],
+    )
+    if not _header_is_right(header):
+      raise SampleError("the checksum of the record's length is wrong")
+    if _masked_crc(data) != int.from_bytes(footer, "little"):
+      raise SampleError("the checksum of the record is wrong")
+    return data
+
+
+def find_places(
+  root: str, files: Sequence[str], skipped: list[tuple[str, str]] | None
+) -> np.ndarray:
+  """Where every record is.
+
+  Args:
+    root: folder of the files.
+    files: paths below it.
+    skipped: gets (path, reason) of files that are damaged from some record on; with
+      None, they are an error.
+
+  Returns:
+    Shape [records, 3], int64: position of the file, offset, length.
+
+  Raises:
+    ConvertError: a file is damaged, or cannot be read.
+  """
+  parts = [np.zeros((0, 3), np.int64)]
+  for number, path in enumerate(files):
+    found = array.array("q")
+    try:
+      for place in walk(os.path.join(root, path)):
+        found.extend(place)
+    except SampleError as error:
+      if skipped is None:
+        raise ConvertError(
+          f"{path} {error}; mend or remove it, or skip what cannot be read with "
+          'on_error="skip" (--on_error=skip)'
+        ) from error
+      skipped.append((path, str(error)))
+    except OSError as error:
+      raise ConvertError(f"cannot read {path}: {error.strerror}") from error
+    places = np.frombuffer(found, np.int64).reshape(-1, 2)
+    parts.append(np.insert(places, 0, number, axis=1))
+  return np.concatenate(parts)
+
+
+def read_labels(folder: str) -> list[str] | None:
+  """Names of the classes by labels.txt, lines of NUMBER:NAME; None without the file.
+
+  Raises:
+    ConvertError: it is something else.
+  """
+  path = os.path.join(folder, LABELS)
+  if not os.path.isfile(path):
+    return None
+  names = {}
+  with open(path, encoding="utf-8", errors="surrogateescape") as file:
+    for number, line in enumerate(file, start=1):
+      label, colon, name = line.rstrip("\n").partition(":")
+      if not (label.isdecimal() and colon and name):
+        raise ConvertError(f"{path}, line {number} ({line[:40]!r}) must be NUMBER:NAME")
+      names[int(label)] = name
+  return class_list(names)
+
+
+def list_tfrecords(
+  paths: Sequence[str], names: ExampleNames, on_error: str
+) -> TFRecordSource:
+  """Lists TFRecord files of tf.train.Examples.
+
+  Args:
+    paths: of the files, in order.
+    names: of the features.
+    on_error: "skip" or "raise", what damage does.
+
+  Raises:
+    ConvertError: nothing can be read.
+  """
+  names = names.or_else(*DEFAULT_NAMES)
+  folder, files = stat_files(paths)
+  splits, split_of_file = splits_of_files(paths)
+  skipped: list[tuple[str, str]] = []
+  places = find_places(
+    folder, [file.path for file in files], skipped if on_error == "skip" else None
+  )
+  if not len(places):
+    reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
+    raise ConvertError(f"{folder} holds no records{': ' + reasons if reasons else ''}")
+  return TFRecordSource(
+    names,
+    folder,
+    "tfrecord",
+    places,
+    files,
+    places[:, 0],
+    np.array(split_of_file, np.uint8)[places[:, 0]],
+    places[:, 2],
+    splits=splits,
+    classes=read_labels(folder),
+    skipped=skipped,
+  )

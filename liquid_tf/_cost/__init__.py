@@ -1,0 +1,1 @@
+"""What formats cost, what a machine has to spend, and the mix that fits."""

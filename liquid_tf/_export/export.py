@@ -1,0 +1,251 @@
+"""Ways out of a dataset directory: files that other programs read."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._convert import pipelines, plan
+from liquid_tf._convert.arguments import check_on_error, in_range, path_of
+from liquid_tf._convert.errors import ConvertError
+from liquid_tf._convert.pipelines import Encoding
+from liquid_tf._convert.sources.datasets import DatasetSource
+from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
+from liquid_tf._convert.sources.folders import check_places
+from liquid_tf._export import item as items
+from liquid_tf._export.folder import FolderWriter
+from liquid_tf._export.output import new_folder
+from liquid_tf._export.rec import RecWriter
+from liquid_tf._export.tfrecord import TFRecordWriter
+from liquid_tf._native import limits as _limits
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.progress import Progress
+from liquid_tf._version import __version__
+
+__all__ = ["ExportReport", "export"]
+
+KINDS = ("rec", "folder", "tfrecord")
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportReport:
+  """What an export made.
+
+  Attributes:
+    output: the folder.
+    samples: number of samples, by split.
+    formats: number of images in each format.
+    bytes: of the encoded images.
+    seconds: time that it took.
+    skipped: `path` and `reason` of every sample that could not be read.
+    orientations_lost: images of a folder whose format has no room for their EXIF
+      orientation.
+  """
+
+  output: str
+  samples: dict[str, int]
+  formats: dict[str, int]
+  bytes: int
+  seconds: float
+  skipped: list[dict[str, str]]
+  orientations_lost: int = 0
+
+  def to_dict(self) -> dict[str, Any]:
+    """The report as plain values, for JSON."""
+    return dataclasses.asdict(self)
+
+
+def _positions(source: DatasetSource, seed: int, split: str | None) -> np.ndarray:
+  """The samples of a split, or of all one after another, as they are stored."""
+  order = plan.words(seed, plan.Purpose.ORDER, len(source)).argsort(kind="stable")
+  splits = source.split_of[order]
+  if split is not None:
+    return order[splits == source.splits.index(split)]
+  return order[splits.argsort(kind="stable")]
+
+
+def _read(
+  source: DatasetSource,
+  positions: np.ndarray,
+  image_format: str | None,
+  encoding: Encoding,
+  workers: int,
+) -> Iterator[tuple[items.Item, str]]:
+  """Yields each sample, and why it cannot be read ("" if it can)."""
+  data = pipelines.export(source, positions, image_format, encoding, workers)
+  for position, element in zip(positions.tolist(), data.as_numpy_iterator()):
+    item = items.Item(
+      sample=position,
+      split=source.splits[source.split_of[position]],
+      format=element["format"].decode(),
+      image=element["image"],
+      height=int(element["shape"][0]),
+      width=int(element["shape"][1]),
+      labels=element["labels"],
+      example=element["example"],
+      orientation=int(element["orientation"]),
+    )
+    yield item, element["error"].decode(errors="replace")
+
+
+def _check(path: str, to: str, image_format: str | None, on_error: str) -> None:
+  if to not in KINDS:
+    raise ValueError(f'to ("{to}") must be one of {", ".join(KINDS)}')
+  if image_format is not None and image_format not in items.FORMATS:
+    raise ValueError(
+      f'image_format ("{image_format}") must be one of {", ".join(items.FORMATS)}, or '
+      "None"
+    )
+  check_on_error(on_error)
+  if "://" in path:
+    raise ValueError(f"path ({path}) must be a local folder: copy it first")
+
+
+def export(
+  path: str | os.PathLike,
+  output: str | os.PathLike,
+  to: str,
+  *,
+  split: str | None = None,
+  image_format: str | None = None,
+  image_feature: str = DEFAULT_NAMES[0],
+  label_feature: str = DEFAULT_NAMES[1],
+  shard_size: int = 64 << 20,
+  jpeg_quality: int = 95,
+  png_level: int = 6,
+  workers: int | None = None,
+  overwrite: bool = False,
+  on_error: str = "raise",
+  limits: Limits = Limits(),
+  progress: bool = True,
+) -> ExportReport:
+  """Writes a dataset as files of another kind; docs/convert.md describes each.
+
+  Images that are PNG or JPEG are copied, those of the format pcr as the progressive
+  JPEG files that they are; all others become PNG. So pixels stay as they are, unless
+  `image_format` names a lossy one. The bytes written depend on dataset and arguments
+  only. The output appears under its name when it is whole.
+
+  Args:
+    path: a local dataset directory.
+    output: a folder; made if it does not exist.
+    to: "rec" for SPLIT.rec, .idx and .lst, which MXNet's ImageRecordIter and DALI's
+      MXNet reader take; "folder" for class folders of files named by sample number, or
+      folders `images` and `masks`; "tfrecord" for files of tf.train.Examples.
+    split: name of the only split to export; None for all.
+    image_format: png, jpeg, webp (without loss) or bmp, of every image; None as above.
+    image_feature: the feature of an Example that holds the image.
+    label_feature: the one that holds the label or labels; "" for none.
+    shard_size: bytes that a TFRecord file should have, roughly.
+    jpeg_quality: 1 to 100, where an image becomes JPEG.
+    png_level: zlib's level, 0 to 9.
+    workers: images at a time; None for one a processor.
+    overwrite: replaces an earlier export.
+    on_error: what a sample that cannot be read does: "raise" ends the export, "skip"
+      leaves it out and reports it.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+    progress: whether a progress bar appears on stderr.
+
+  Returns:
+    What was made.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ConvertError: a sample cannot be read, or there is no room for labels of its kind,
+      or the output cannot be written.
+    ValueError: an argument is wrong.
+  """
+  begin = time.monotonic()
+  path, output = path_of("path", path), os.path.abspath(path_of("output", output))
+  _check(path, to, image_format, on_error)
+  encoding = Encoding(None, None, jpeg_quality, png_level, webp_quality=0)
+  encoding.check()
+  names = ExampleNames(image_feature, label_feature)
+  names.check()
+  in_range("shard_size", shard_size, 1, 2**62)
+  if workers is not None:
+    in_range("workers", workers, 1, 1024)
+  manifest = manifests.load(path)
+  if split is not None:
+    manifest.split_index(split)
+  check_places(os.path.abspath(path), None, output)
+  source = DatasetSource(manifest)
+  source.limits = _limits.check(limits)
+  positions = _positions(source, manifest["seed"], split)
+  counts = {
+    name: int((source.split_of[positions] == i).sum())
+    for i, name in enumerate(source.splits)
+    if split in (None, name)
+  }
+  about = {
+    "created_by": f"liquid_tf {__version__}",
+    "to": to,
+    "dataset": manifest["index"]["crc32c"],
+  }
+  report = ExportReport(output, dict.fromkeys(counts, 0), {}, 0, 0.0, [])
+  bar = Progress(progress)
+  size = lost = 0
+  try:
+    with new_folder(output, overwrite, about) as folder:
+      if to == "rec":
+        writer = RecWriter(folder, manifest, counts)
+      elif to == "folder":
+        writer = FolderWriter(folder, manifest, counts)
+      else:
+        files = _file_counts(source, positions, counts, shard_size)
+        writer = TFRecordWriter(folder, manifest, counts, files, names)
+      bar.start("export", len(positions))
+      workers = workers or os.cpu_count()
+      for item, error in _read(source, positions, image_format, encoding, workers):
+        if error:
+          _skip(report, path, source.path(item.sample), error, on_error)
+        else:
+          writer.add(item)
+          report.samples[item.split] += 1
+          report.formats[item.format] = report.formats.get(item.format, 0) + 1
+          size += len(item.image)
+          # Records have it beside the image.
+          lost += to == "folder" and item.loses_orientation
+        bar.step()
+      writer.close()
+  except OSError as error:
+    raise ConvertError(
+      f"cannot write {error.filename or output}: {error.strerror or error}"
+    ) from error
+  except tf.errors.OpError as error:
+    raise ConvertError(f"cannot export {path}: {ops.reason(error)}") from error
+  finally:
+    bar.close()
+  seconds = round(time.monotonic() - begin, 3)
+  return dataclasses.replace(
+    report, bytes=size, seconds=seconds, orientations_lost=lost
+  )
+
+
+def _skip(
+  report: ExportReport, path: str, place: str, error: str, on_error: str
+) -> None:
+  if on_error == "raise":
+    raise ConvertError(
+      f"{os.path.join(path, place)} cannot be exported: {error}; convert the dataset "
+      'again, or leave such samples out with on_error="skip" (--on_error=skip)'
+    )
+  report.skipped.append({"path": place, "reason": error})
+
+
+def _file_counts(
+  source: DatasetSource, positions: np.ndarray, counts: dict[str, int], size: int
+) -> dict[str, int]:
+  """Number of files of each split, by what its samples take in the dataset."""
+  result = {}
+  for name, count in counts.items():
+    mine = positions[source.split_of[positions] == source.splits.index(name)]
+    total = int(source.sizes[mine].sum())
+    result[name] = min(max(-(-total // size), 1), max(count, 1))
+  return result

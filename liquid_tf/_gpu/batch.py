@@ -1,0 +1,225 @@
+"""A batch of L3 and raw images on its way through a GPU, by CuPy.
+
+The plan is made on the host, by an op: which bytes a device needs, and a task for
+each patch. ops/codecs/l3/l3_device.h has the layouts.
+"""
+
+import functools
+import pathlib
+import tempfile
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._native import ops
+
+# L3DeviceOutput.
+_OUTPUT = np.dtype(
+  [
+    ("height", "<u4"),
+    ("width", "<u4"),
+    ("channels", "<u4"),
+    ("planar", "<u4"),
+    ("mean", "<f4", 4),
+    ("std", "<f4", 4),
+  ]
+)
+
+# What no task leaves: one that never ran is an error too.
+_NOT_RUN = 0xFF
+
+
+class Plan(NamedTuple):
+  """What a device needs for a batch.
+
+  Attributes:
+    bytes: uint8 [bytes], of the files' patches.
+    tasks: uint8 [tasks, bytes of a task].
+    origins: int64 [tasks, 3], offsets in a file.
+    shape: n, height, width and channels of the batch.
+    bits: 8 or 16 per channel.
+    threads: of a block.
+    shared_bytes: shared memory of a block.
+  """
+
+  bytes: np.ndarray
+  tasks: np.ndarray
+  origins: np.ndarray
+  shape: tuple[int, int, int, int]
+  bits: int
+  threads: int
+  shared_bytes: int
+
+
+def plan(
+  contents: tf.Tensor | Sequence[bytes],
+  windows: tf.Tensor | Sequence[Sequence[int]] | None,
+  max_pixels: int,
+) -> Plan:
+  """Plans a batch; arguments and errors are those of `liquid_tf.gpu.decode`."""
+  with tf.device("CPU"):
+    contents = tf.convert_to_tensor(contents, tf.string)
+    if windows is None:
+      windows = tf.zeros([tf.size(contents), 4], tf.int32)
+    planned = ops.lib().liquid_plan_l3_device(contents, windows, max_pixels=max_pixels)
+  threads, shared_bytes = planned.launch.numpy().tolist()
+  return Plan(
+    planned.bytes.numpy(),
+    planned.tasks.numpy(),
+    planned.origins.numpy(),
+    tuple(planned.shape.numpy().tolist()),
+    int(planned.bits),
+    threads,
+    shared_bytes,
+  )
+
+
+def output(
+  plan: Plan, planar: bool, mean: Sequence[float], std: Sequence[float]
+) -> np.ndarray:
+  """How the kernels write a batch, as bytes.
+
+  Args:
+    plan: of the batch.
+    planar: whether channels come before rows.
+    mean: one number, or one for each channel.
+    std: likewise.
+
+  Returns:
+    uint8 [bytes of an L3DeviceOutput].
+  """
+  channels = plan.shape[3]
+  layout = np.zeros(1, _OUTPUT)
+  layout["height"], layout["width"] = plan.shape[1:3]
+  layout["channels"] = channels
+  layout["planar"] = planar
+  layout["mean"][0, :channels] = mean
+  layout["std"] = 1
+  layout["std"][0, :channels] = std
+  return layout.view(np.uint8)
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory:
+  """A folder that stays as long as the process."""
+  return tempfile.TemporaryDirectory(prefix="liquid_tf_", ignore_cleanup_errors=True)
+
+
+_loading = threading.Lock()
+
+
+def module() -> Any:
+  """The kernels as a cupy.RawModule, one for the process.
+
+  Where the op library was built without a CUDA compiler, CuPy compiles them, once a
+  machine, with the NVRTC that it has.
+  """
+  # Two first calls at once would both write the file that CuPy reads.
+  with _loading:
+    return _module()
+
+
+@functools.cache
+def _module() -> Any:
+  import cupy
+
+  with tf.device("CPU"):
+    code, is_source = ops.lib().liquid_l3_device_module()
+  if is_source:
+    return cupy.RawModule(code=code.numpy().decode(), options=("--std=c++17",))
+  # CuPy opens the file when a device first needs it.
+  path = pathlib.Path(_folder().name) / "l3.fatbin"
+  path.write_bytes(code.numpy())
+  return cupy.RawModule(path=str(path))
+
+
+def _kernel(name: str) -> Any:
+  """A kernel of the module, which the driver takes when it is first asked for one.
+
+  Raises:
+    RuntimeError: the driver does not take the kernels; the message says which would.
+  """
+  import cupy
+
+  try:
+    return module().get_function(f"liquid_l3_{name}")
+  except cupy.cuda.driver.CUDADriverError as error:
+    raise RuntimeError(
+      f"l3 on a GPU: the kernels cannot be loaded ({error}); a driver as new as the "
+      "CUDA that compiled them takes them"
+    ) from error
+
+
+class DeviceBatch:
+  """A planned batch, in the memory of CuPy's current device.
+
+  Everything happens on the current stream; only `check` waits for it.
+
+  Args:
+    plan: the batch.
+    layout: what `output` gives.
+  """
+
+  def __init__(self, plan: Plan, layout: np.ndarray):
+    self._plan = plan
+    # Held until `check`, since the copies from them may still be under way.
+    self._staged = []
+    self._layout = self._upload(layout)
+    self._tasks = self._upload(plan.tasks)
+    self._bytes = self._upload(plan.bytes)
+    self._results = self._upload(np.full(len(plan.tasks), _NOT_RUN, np.uint32))
+
+  def _upload(self, array: np.ndarray) -> Any:
+    """Copies to the device, by way of memory that the device can read itself."""
+    import cupy
+    import cupyx
+
+    staged = cupyx.empty_pinned(array.shape, array.dtype)
+    staged[...] = array
+    self._staged.append(staged)
+    placed = cupy.empty(array.shape, array.dtype)
+    placed.set(staged)
+    return placed
+
+  def run(self, kernel: str, pixels: Any, blocks: int | None = None) -> None:
+    """Starts a kernel.
+
+    Args:
+      kernel: "u8_f32" and so on; l3_device.cu lists them.
+      pixels: cupy array that takes the batch, of the kernel's type.
+      blocks: of threads; None for one a task.
+
+    Raises:
+      RuntimeError: the driver is too old for the kernels.
+    """
+    count = len(self._plan.tasks)
+    _kernel(kernel)(
+      (blocks or count,),
+      (self._plan.threads,),
+      (
+        self._layout,
+        self._tasks,
+        np.uint32(count),
+        self._bytes,
+        pixels,
+        self._results,
+      ),
+      shared_mem=self._plan.shared_bytes,
+    )
+
+  def check(self) -> None:
+    """Waits for the batch.
+
+    Raises:
+      tf.errors.DataLossError: an image is damaged; the message names it, the patch
+        and the offset.
+    """
+    results = self._results.get()
+    self._staged.clear()
+    with tf.device("CPU"):
+      ops.lib().liquid_check_l3_device(
+        tasks=self._plan.tasks, origins=self._plan.origins, results=results
+      )

@@ -1,0 +1,122 @@
+"""A Keras layer that decodes L3 on TensorFlow's GPU."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.image_options import ImageOptions
+
+
+class Decode(tf.keras.layers.Layer):
+  """Decodes batches of L3 and raw images on TensorFlow's first GPU.
+
+  It takes what a dataset with decode="none" gives, and makes images in the GPU's
+  memory; the compressed bytes are what crosses the bus. The step that follows waits for
+  the pixels; with `liquid_tf.dataset(..., decode="gpu")` they are made under the step
+  before, so where a dataset feeds the model that is the faster way. XLA does not
+  compile a model with this layer.
+
+      ds = liquid_tf.dataset(path, 64, crop=(224, 224), decode="none",
+                             features=["bytes", "window", "id", "label"])
+      images = liquid_tf.gpu.Decode(mean=127.5, std=127.5)
+      for batch in ds:
+        step(images(batch), batch["label"])
+
+  Args:
+    mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
+      each channel.
+    std: by which they are divided then; likewise.
+    image_dtype: of the images: "float32" (the default with `mean` or `std`),
+      "bfloat16", or what is stored, "uint8" (the default) or "uint16".
+    layout: "NHWC" or "NCHW".
+    shape: (height, width, channels) of the images, None for those that differ between
+      batches, where a model has to know it.
+    limits: the largest whole image that is decoded; or what `get_config` has of it.
+    **options: of `tf.keras.layers.Layer`, such as `name`.
+
+  Raises:
+    ValueError: an argument is wrong.
+    RuntimeError: when it is called, where TensorFlow has no GPU.
+    tf.errors.OpError: when it is called, as `liquid_tf.gpu.decode`; with "id" the
+      message about a damaged image names the sample.
+  """
+
+  def __init__(
+    self,
+    *,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+    image_dtype: Any = None,
+    layout: str = "NHWC",
+    shape: Sequence[int | None] = (None, None, None),
+    limits: Limits | Mapping[str, int] = Limits(),
+    **options: Any,
+  ):
+    super().__init__(**{"trainable": False, "autocast": False, **options})
+    # XLA knows none of its ops.
+    self.supports_jit = False
+    checked = ImageOptions(None, None, False, mean, std, image_dtype, layout, False)
+    normalised = checked.mean is not None or checked.std is not None
+    self._image_dtype = checked.dtype or (tf.float32 if normalised else tf.uint8)
+    allowed = [*gpu.FLOATS] + ([] if normalised else [tf.uint8, tf.uint16])
+    if self._image_dtype not in allowed:
+      raise ValueError(
+        f"image_dtype ({image_dtype!r}) must be one of "
+        f"{', '.join(one.name for one in allowed)}"
+      )
+    if len(shape) != 3:
+      raise ValueError(f"shape ({shape!r}) must be (height, width, channels)")
+    self._mean, self._std = checked.mean, checked.std
+    self._planar = layout == "NCHW"
+    self._shape = tuple(shape)
+    self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits
+
+  def call(self, inputs: tf.Tensor | Mapping[str, tf.Tensor]) -> tf.Tensor:
+    """Decodes a batch.
+
+    Args:
+      inputs: string [n], files of L3 or raw; or a dict with these as "bytes", and where
+        it has them "window", int32 [n, 4], and "id", int64 [n]. Others are ignored.
+
+    Returns:
+      [n, height, width, channels] or [n, channels, height, width], on the GPU.
+    """
+    found = gpu.problem()
+    if found is not None:
+      raise RuntimeError(f"liquid_tf.gpu.Decode needs a GPU: {found}")
+    batch = inputs if isinstance(inputs, Mapping) else {"bytes": inputs}
+    with tf.device("CPU:0"):
+      contents = tf.convert_to_tensor(batch["bytes"])
+      windows = batch.get("window", tf.zeros([tf.size(contents), 4], tf.int32))
+      samples = batch.get("id", tf.zeros([0], tf.int64))
+    pixels = gpu.start(
+      contents,
+      windows,
+      samples,
+      dtype=self._image_dtype,
+      mean=self._mean,
+      std=self._std,
+      planar=self._planar,
+      max_pixels=self._limits.pixels,
+    )
+    height, width, channels = self._shape
+    placed = [channels, height, width] if self._planar else [height, width, channels]
+    return gpu.images(
+      pixels, self._image_dtype, [contents.shape.dims[0].value, *placed]
+    )
+
+  def get_config(self) -> dict[str, Any]:
+    """The arguments, for Keras to save."""
+    return {
+      **super().get_config(),
+      "mean": self._mean,
+      "std": self._std,
+      "image_dtype": self._image_dtype.name,
+      "layout": "NCHW" if self._planar else "NHWC",
+      "shape": self._shape,
+      "limits": dataclasses.asdict(self._limits),
+    }

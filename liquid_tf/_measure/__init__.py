@@ -1,0 +1,1 @@
+"""Runs of pipelines and what shows how they were measured."""

@@ -1,0 +1,63 @@
+"""A long dataset made of a short one, without a byte written twice."""
+
+import json
+import os
+
+import numpy as np
+
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.manifest import Manifest
+
+
+def repeat(manifest: Manifest, times: int, path: str) -> None:
+  """Makes a dataset whose shards are links to those of another, several times.
+
+  An epoch of it is as long as that of a large dataset, so that what is measured is not
+  how epochs begin and end. Reads go past the page cache, so that each copy is read
+  from the disk again.
+
+  Args:
+    manifest: of a dataset without the format pcr.
+    times: that each shard comes.
+    path: an empty directory on the same file system.
+
+  Raises:
+    OSError: the file system has no hard links.
+  """
+  shards, rows = [], []
+  index = manifests.load_index(manifest)
+  for number in range(times):
+    copy = index.copy()
+    copy["shard"] += number * len(manifest.shards)
+    rows.append(copy)
+    for shard in manifest["shards"]:
+      name = f"{number:04}-{shard['path']}"
+      os.link(manifest.path(shard["path"]), os.path.join(path, name))
+      shards.append(shard | {"path": name})
+  index = np.concatenate(rows)
+  order = np.lexsort([index[key] for key in ("offset", "shard", "format", "split")])
+  contents = manifests.encode_index(index[order])
+  with open(os.path.join(path, manifests.INDEX), "wb") as file:
+    file.write(contents)
+  features = dict(manifest["features"])
+  if manifest.classes is not None:
+    counts = [count * times for count in features["label"]["class_counts"]]
+    features["label"] = features["label"] | {"class_counts": counts}
+  # A record knows its sample's number, so the copies have the same ones.
+  data = manifest.data | {
+    "features": features,
+    "samples": manifest["samples"] * times,
+    "shards": shards,
+    "splits": {
+      name: split | {"samples": split["samples"] * times}
+      for name, split in manifest["splits"].items()
+    },
+    "formats": {
+      name: entry
+      | {key: entry[key] * times for key in ("samples", "bytes", "pixel_bytes")}
+      for name, entry in manifest["formats"].items()
+    },
+    "index": {"rows": len(index), "crc32c": manifests.crc32c(contents)},
+  }
+  with open(os.path.join(path, manifests.MANIFEST), "w") as file:
+    json.dump(data, file)

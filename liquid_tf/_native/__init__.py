@@ -1,0 +1,1 @@
+"""The op library: loading it, and thin wrappers of its ops."""

@@ -1,0 +1,1 @@
+"""The tf.data pipeline of a dataset."""

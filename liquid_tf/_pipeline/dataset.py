@@ -1,0 +1,326 @@
+"""`liquid_tf.dataset`: a Liquid dataset as a `tf.data.Dataset`."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._cost import budget
+from liquid_tf._native import whole
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import decode as _decode
+from liquid_tf._pipeline import epoch as _epoch
+from liquid_tf._pipeline import interleave, replicas
+from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.fidelity import Fidelity
+from liquid_tf._pipeline.image_options import RandomResizedCrop
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._store import storage
+
+_POLICIES = ("liquid", "minio", "page")
+
+# Reads under way: what a disk needs, and what hides a network's waiting.
+_THREADS, _REMOTE_THREADS = 8, 32
+
+# Samples that are drawn together where no batch is asked for.
+_UNBATCHED = 32
+
+
+@tf.autograph.experimental.do_not_convert
+def dataset(
+  path: str | os.PathLike,
+  batch_size: int | None = 32,
+  *,
+  split: str | None = None,
+  shuffle: bool = True,
+  seed: int = 0,
+  memory: int | str = "auto",
+  cache: int | str = "auto",
+  cache_as: str = "encoded",
+  cache_policy: str = "liquid",
+  fidelity: Fidelity = None,
+  mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
+  crop: tuple[int, int] | RandomResizedCrop | None = None,
+  image_size: tuple[int, int] | None = None,
+  mirror: bool = False,
+  mean: float | Sequence[float] | None = None,
+  std: float | Sequence[float] | None = None,
+  dtype: Any = None,
+  layout: str = "NHWC",
+  features: Sequence[str] | None = None,
+  decode: str = "cpu",
+  shard: Any = (0, 1),
+  shard_policy: str = "pad",
+  on_error: str = "raise",
+  ragged: bool = False,
+  epoch: int | tf.Tensor | None = None,
+  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
+  initial_epoch: int = 0,
+  initial_step: int = 0,
+  drop_remainder: bool = False,
+  round_batch: bool = False,
+  threads: int | None = None,
+  reader: str = "auto",
+  lookahead: int = tf.data.AUTOTUNE,
+  parallelism: int = tf.data.AUTOTUNE,
+  limits: Limits = Limits(),
+) -> tf.data.Dataset:
+  """Batches of a Liquid dataset, each sample once per epoch.
+
+  Every batch has the same mix of formats and, from the second epoch on, keeps and
+  loads the same number of samples, so the disk and the processors are loaded evenly
+  (Liquid, APSys '23, section 4.2). The order is a pure function of the dataset, the
+  batch size, the seed, the shard, the cache and the epoch's number: threads, disks
+  and prefetching never change it (docs/determinism.md).
+
+  An iterator runs one epoch. Which one is counted per dataset object: the one after
+  the last whose every batch was delivered, so looking at a few batches first does
+  not use up an epoch.
+
+  Args:
+    path: a dataset directory, local or of a registered file system.
+    batch_size: samples in a batch; None gives one sample at a time.
+    split: name of a split; by default "train", or the first one.
+    shuffle: False gives the stored order, the same in every epoch.
+    seed: of the order, of random windows and of what is mirrored, any 64-bit number.
+    memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
+      with its stored records; or "auto" for three quarters of what the machine or its
+      cgroup has free.
+    cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
+      0, or "auto" for what fits. What does not fit into `memory` is read again.
+    cache_as: what of a sample lasts between epochs. "encoded" are the stored bytes.
+      "pixels" are those of the whole decoded image, and of its mask where that is
+      among the features: a sample that is kept is decoded once, and then copied, so
+      that epochs cost less of the processors; but `cache` in bytes or "auto" holds
+      fewer samples; `Profile.cache_as` says which is faster. The order depends on how
+      many, and on nothing else. Not with the format pcr, nor where the features have
+      no decoded image.
+    cache_policy: which samples those are. "liquid" replaces as many in every batch.
+      Two others are there to be compared with it; both draw each format in a
+      uniformly random order. "minio" keeps what it met first and never replaces it
+      (CoorDL, VLDB '21), so hits per batch are left to chance. "page" has no cache
+      of its own: it reads local files through the kernel's page cache, what that
+      holds is a hit, and `cache` must be 0 or "auto".
+    fidelity: scan groups of the format pcr that are read: from 1, the least, up to
+      what the records have; more means all, as None does. A function of (epoch,
+      batch) is asked for every batch of an epoch when that is begun; it must be a
+      pure one, since a restored checkpoint asks it for later epochs only. An integer
+      tf.Variable is read at the same moment, once an epoch. What is in memory is read
+      again only where the fidelity is raised. The order is the same at any.
+    mix: of a dataset that was converted with `replicate`, the format each sample is
+      read in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". Of the stored
+      order, the first part is the first format's, and so on, in the dataset's order of
+      formats. By default the mix that the dataset was converted with. A list has the
+      mixes of epochs 0, 1, …; its last one goes on. "auto" begins with that of the
+      conversion and moves it between epochs to where disk and processors are both
+      busy, by what was measured; `stats(ds).mixes` then is the list that gives the
+      same order again. Both need `shuffle`, `cache_policy="liquid"` and formats other
+      than pcr; and "auto" no `epoch`. See docs/profile.md.
+    crop: (height, width) of a window to decode: random with `shuffle`, else centred; or
+      a `RandomResizedCrop`.
+    image_size: (height, width) to resize to, while images are decoded.
+    mirror: whether half of the images, by chance, are mirrored left to right.
+    mean: subtracted from images, in units of what is stored (0 to 255); a number, or
+      one for each channel.
+    std: by which they are divided then; likewise.
+    dtype: of the images: the stored one, or "float32" (the default with `mean` or
+      `std`), "float16" or "bfloat16".
+    layout: of the images, "NHWC" or "NCHW".
+    features: None gives the supervised tuple, (image, label) or (image, mask); a list
+      of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
+    decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
+      l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
+      of the image.
+    shard: (index, count) for data-parallel training, or a
+      `tf.distribute.InputContext`. Switches tf.data's own sharding off.
+    shard_policy: how all shards come to the same number of batches: "pad" repeats a
+      sample (counted in `stats`), "drop" leaves one out, "uneven" does not.
+    on_error: "raise", or "skip" for records that cannot be read or decoded. Where the
+      dataset was converted with `replicate`, they are first read in another format,
+      without loss if there is one; `stats` counts them as `fallbacks`.
+    ragged: whether images of different sizes may make a batch.
+    epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
+      such as the argument of `Dataset.flat_map`; then nothing is cached. See
+      `epochs`.
+    steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
+      default all. Samples of other batches are not read.
+    initial_epoch: the first epoch to run, as if those before had been run; with
+      mix="auto", all in its first mix.
+    initial_step: batches of it to leave out; see `Resume`.
+    drop_remainder: whether a short last batch is left out.
+    round_batch: whether a short last batch is filled by repeating its samples.
+    threads: most reads under way at once, per format; how many there are is tuned by
+      the speed that they give. None for 8, or for 32 over a network.
+    reader: how records are read; see `format_dataset`.
+    lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
+      lets tf.data decide, within an eighth of `memory`.
+    parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+
+  Returns:
+    A `tf.data.Dataset` that can be saved and restored by `tf.train.Checkpoint`.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: an argument is wrong; the message names it, its value and what it
+      must be.
+  """
+  if batch_size is not None:
+    batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
+  if threads is not None:
+    threads = whole.number(threads, "threads", 1, ", or None")
+  if lookahead != tf.data.AUTOTUNE:
+    lookahead = whole.number(lookahead, "lookahead", 1, ", or tf.data.AUTOTUNE")
+  if parallelism != tf.data.AUTOTUNE:
+    parallelism = whole.number(parallelism, "parallelism", 1, ", or tf.data.AUTOTUNE")
+  if batch_size is None and decode == "gpu":
+    raise ValueError(
+      'batch_size (None) must be a number with decode="gpu", which gives whole batches'
+    )
+  cache = _epoch.check(epoch, steps, cache)
+  page_cache = cache_policy == "page"
+  if cache_policy not in _POLICIES:
+    raise ValueError(
+      f"cache_policy ({cache_policy!r}) must be one of {', '.join(_POLICIES)}"
+    )
+  if page_cache and cache not in (0, "auto"):
+    raise ValueError(
+      f'cache ({cache!r}) must be 0 or "auto" with cache_policy="page", where the '
+      "kernel decides what is cached"
+    )
+  if page_cache and reader != "auto":
+    raise ValueError(
+      f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
+      "through the page cache"
+    )
+  if round_batch and (batch_size is None or drop_remainder):
+    raise ValueError(
+      f"round_batch (True) must be False with batch_size={batch_size} and "
+      f"drop_remainder={drop_remainder}: no batch is short"
+    )
+  if page_cache and cache_as != "encoded":
+    raise ValueError(
+      f'cache_as ({cache_as!r}) must be "encoded" with cache_policy="page", where the '
+      "kernel keeps what is stored"
+    )
+  with tf.init_scope():  # read now, inside a flat_map as well
+    manifest, index, split, counts = _sources.open_split(os.fspath(path), split)
+  first = dict.fromkeys(counts, 0)
+  changing = _mixes.is_changing(mix)
+  if manifest["replicated"] and changing:
+    _check_changing(mix, shuffle, cache_policy, epoch, list(counts))
+    samples = replicas.common_samples(manifest, index, split, list(counts))
+  elif manifest["replicated"]:
+    first, counts = replicas.choose(manifest, index, split, mix)
+  elif mix is not None:
+    raise ValueError(
+      f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
+      "sample; convert with replicate=True (--replicate) to choose while loading"
+    )
+  if cache_policy != "liquid" and "pcr" in counts:
+    raise ValueError(
+      f'cache_policy ("{cache_policy}") must be "liquid" where a format is pcr'
+    )
+  shard = _sources.resolve_shard(shard)
+  mixes = None
+  if changing:
+    # All formats have one range of samples, whatever mix a worker chooses of them.
+    part = _sources.split_common(list(counts), samples, shard, shard_policy)
+    _, length = next(iter(part.ranges.values()))
+    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, parallelism)
+  else:
+    part = _sources.split_part(counts, shard, shard_policy, first)
+  snapshot = Snapshot(
+    0 if page_cache else cache,
+    memory,
+    cache_as=cache_as,
+    initial_epoch=initial_epoch,
+    initial_step=initial_step,
+  )
+  remote = storage.is_remote(manifest.directory)
+  if threads is None:
+    threads = _REMOTE_THREADS if remote else _THREADS
+  sources = [
+    _sources.FormatDataset(
+      manifest,
+      name,
+      split,
+      index,
+      part.ranges[name],
+      threads,
+      budget.lookahead_bytes(snapshot.memory, len(counts), remote),
+      reader,
+      page_cache,
+    )
+    for name in counts
+  ]
+  blocks = interleave.InterleaveDataset(
+    sources,
+    snapshot,
+    batch_size=batch_size or _UNBATCHED,
+    seed=seed,
+    shuffle=shuffle,
+    drop_remainder=drop_remainder and batch_size is not None,
+    epoch=epoch,
+    steps=steps,
+    policy=cache_policy,
+    fidelity=fidelity,
+    part=part,
+    fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
+    mixes=mixes,
+  )
+  batches = _decode.decode_and_batch(
+    blocks,
+    features=features,
+    crop=crop,
+    image_size=image_size,
+    mirror=mirror,
+    mean=mean,
+    std=std,
+    dtype=dtype,
+    layout=layout,
+    round_batch=round_batch,
+    ragged=ragged,
+    decode=decode,
+    on_error=on_error,
+    limits=limits,
+    lookahead=lookahead,
+    parallelism=parallelism,
+  )
+  if batch_size is None:
+    batches = batches.unbatch()
+  if shard[1] > 1:
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+      tf.data.experimental.AutoShardPolicy.OFF
+    )
+    batches = batches.with_options(options)
+  return batches
+
+
+def _check_changing(
+  mix: Any, shuffle: bool, cache_policy: str, epoch: Any, formats: list[str]
+) -> None:
+  """Checks what goes with a mix that may be another one in another epoch."""
+  name = '"auto"' if mix == _mixes.AUTO else "a list"
+  if not shuffle:
+    raise ValueError(
+      f"shuffle (False) must be True where mix is {name}: the stored order is the same "
+      "in every epoch only with one mix"
+    )
+  if cache_policy != "liquid":
+    raise ValueError(
+      f'cache_policy ("{cache_policy}") must be "liquid" where mix is {name}'
+    )
+  if "pcr" in formats:
+    raise ValueError(
+      f"mix ({mix!r}) must be one mix where a format of the dataset is pcr, of whose "
+      "records no part can be drawn"
+    )
+  if mix == _mixes.AUTO and epoch is not None:
+    raise ValueError(
+      f'epoch ({epoch!r}) must be None where mix is "auto", which follows from the '
+      "epochs before: give mix the list of their mixes, stats(dataset).mixes"
+    )

@@ -1,0 +1,73 @@
+"""Epochs as data: for tf.data service, and wherever one iterator runs several."""
+
+import os
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._native import whole as _whole
+from liquid_tf._pipeline import interleave, sources
+from liquid_tf._pipeline.dataset import dataset
+
+_OURS = ("epoch", "steps", "initial_epoch", "initial_step")
+
+
+def epochs(
+  path: str | os.PathLike,
+  count: int,
+  *,
+  first: int = 0,
+  parts: int = 1,
+  **options: Any,
+) -> tf.data.Dataset:
+  """Several epochs of a Liquid dataset, one after another, each in its own order.
+
+  It is `Dataset.range(count * parts).flat_map(...)` over `dataset(epoch=, steps=)`, so
+  what comes next is data and not the state of a process. That is what tf.data service
+  needs, whose workers otherwise begin with epoch 0 each time. With
+  `ShardingPolicy.DYNAMIC` an element of the range, a range of batches of one plan, is
+  what a worker takes on; batches have the composition of the plan, whoever makes them.
+
+  A part reads what its batches draw and nothing else. Its first batches are read in
+  the order of draws, the others in that of the disk, so parts should have more batches
+  than the first fill, which is some ten. A record of the format pcr whose images are
+  drawn in two parts is read in both.
+
+  Args:
+    path: a dataset directory.
+    count: how many epochs.
+    first: number of the first one.
+    parts: ranges of batches that an epoch is divided into, of equal length to one.
+    **options: of `dataset`; nothing is cached between epochs, and the cache must be 0
+      or "auto".
+
+  Returns:
+    A dataset of the batches of `dataset`. Its cardinality is unknown to tf.data: in
+    `model.fit`, give `steps_per_epoch`.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: an argument is wrong; the message names it.
+  """
+  count = _whole.number(count, "count", 0)
+  first = _whole.number(first, "first", 0)
+  parts = _whole.number(parts, "parts", 1)
+  for name in _OURS:
+    if name in options:
+      raise ValueError(
+        f"{name} ({options[name]!r}) is no option of epochs(): use first"
+      )
+  whole = dataset(path, epoch=0, **options)
+  steps = sources.find_part(whole, interleave.InterleaveDataset).batches
+  traced = []  # what a graph names, such as a snapshot, ends with these
+
+  def run(number: tf.Tensor) -> tf.data.Dataset:
+    part = number % parts
+    begin, end = part * steps // parts, (part + 1) * steps // parts
+    traced.append(
+      dataset(path, epoch=number // parts, steps=(begin, end - begin), **options)
+    )
+    return traced[-1]
+
+  ranges = tf.data.Dataset.range(first * parts, (first + count) * parts)
+  return ranges.flat_map(run)

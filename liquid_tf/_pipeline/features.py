@@ -1,0 +1,86 @@
+"""The features of a dataset: names, shapes, and how to read them from examples."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from liquid_tf._store.manifest import Manifest
+
+# Of every dataset.
+PLAIN = {
+  "id": (tf.int64, ()),
+  "format": (tf.string, ()),
+  "window": (tf.int32, (4,)),
+  "mirrored": (tf.bool, ()),
+  "bytes": (tf.string, ()),
+  "example": (tf.string, ()),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Pixels:
+  """An image or mask feature: how it is stored and how it comes out."""
+
+  dtype: tf.DType
+  height: int | None
+  width: int | None
+  channels: int
+
+
+def pixel_features(manifest: Manifest) -> dict[str, Pixels]:
+  features = {}
+  for name in ("image", "mask"):
+    feature = manifest["features"].get(name)
+    if feature is not None:
+      features[name] = Pixels(tf.as_dtype(feature["dtype"]), *feature["shape"])
+  return features
+
+
+def check_names(manifest: Manifest, features: Sequence[str] | None) -> list[str]:
+  """Names of the features to give out.
+
+  Raises:
+    ValueError: the dataset has no such feature; the message lists its features.
+  """
+  names = list(manifest["supervised"]) if features is None else list(features)
+  known = sorted({*PLAIN, *manifest["features"]})
+  for name in names:
+    if name not in known:
+      raise ValueError(
+        f'features ("{name}") must be of {", ".join(known)}, the features of '
+        f"{manifest.directory}"
+      )
+  if not names or len(set(names)) < len(names):
+    raise ValueError(f"features ({names}) must be one or more different names")
+  return names
+
+
+def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
+  """What a batch has as labels; `samples` of them, where that is known.
+
+  Raises:
+    ValueError: samples have unequal numbers of them.
+  """
+  label = manifest["features"]["label"]
+  if label["shape"] == [None]:
+    raise ValueError(
+      f'features ("label") must not be given: samples of {manifest.directory} have '
+      "unequal numbers of labels"
+    )
+  return tf.TensorSpec([samples, *label["shape"]], tf.as_dtype(label["dtype"]))
+
+
+def in_examples(
+  manifest: Manifest, names: Sequence[str]
+) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
+  """How to parse those features that the records' examples hold."""
+  result = {
+    name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
+    for name in names
+    if name not in (*PLAIN, "image", "label", "mask")
+  }
+  if "orientation" in result:
+    # An example has none where it is the usual one.
+    result["orientation"] = tf.io.FixedLenFeature([], tf.int64, 1)
+  return result

@@ -1,0 +1,82 @@
+"""`fidelity=`: how many scan groups of a pcr the batches of an epoch have."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._native import ops
+
+Fidelity = int | tf.Variable | Callable[[int, int], int] | None
+
+
+class EpochDataset(tf.data.Dataset):
+  """One element, the number of the epoch that the interleave above it runs."""
+
+  def __init__(self):
+    super().__init__(ops.lib().liquid_epoch_dataset())
+
+  def _inputs(self):
+    return []
+
+  @property
+  def element_spec(self):
+    return tf.TensorSpec([], tf.int64)
+
+
+def check(fidelity: Any, formats: list[str]) -> Fidelity:
+  """Returns `fidelity` where it can be one for a dataset of these formats.
+
+  Raises:
+    ValueError: it cannot; the message says why.
+  """
+  if fidelity is None:
+    return None
+  if isinstance(fidelity, tf.Variable):
+    right = fidelity.shape.rank == 0 and fidelity.dtype.is_integer
+  elif isinstance(fidelity, (int, np.integer)) and not isinstance(fidelity, bool):
+    right = fidelity >= 1
+  else:
+    right = callable(fidelity)
+  if not right:
+    raise ValueError(
+      f"fidelity ({fidelity!r}) must be a scan group of at least 1, a function of "
+      "(epoch, batch) that gives one, a tf.Variable that holds one, or None"
+    )
+  if "pcr" not in formats:
+    raise ValueError(
+      f"fidelity ({fidelity!r}) needs the format pcr; there are {', '.join(formats)}"
+    )
+  return fidelity
+
+
+def constant(fidelity: Fidelity) -> int | None:
+  """The scan groups of every batch, where that is known and not all."""
+  return int(fidelity) if isinstance(fidelity, (int, np.integer)) else None
+
+
+def table(fidelity: Fidelity, batches: int) -> tf.data.Dataset | None:
+  """A dataset whose one element is the scan groups of an epoch's batches.
+
+  Args:
+    fidelity: as `check` returned it.
+    batches: of an epoch.
+
+  Returns:
+    Elements of shape [batches] or [1], int64; None where all groups are read.
+  """
+  if fidelity is None:
+    return None
+  if isinstance(fidelity, tf.Variable):
+    return EpochDataset().map(lambda _: tf.reshape(tf.cast(fidelity, tf.int64), [1]))
+  if not callable(fidelity):
+    return tf.data.Dataset.from_tensors(tf.constant([fidelity], tf.int64))
+
+  def ask(epoch: np.ndarray) -> np.ndarray:
+    return np.array([fidelity(int(epoch), batch) for batch in range(batches)], np.int64)
+
+  def in_graph(epoch: tf.Tensor) -> tf.Tensor:
+    return tf.ensure_shape(tf.numpy_function(ask, [epoch], tf.int64), [batches])
+
+  return EpochDataset().map(in_graph)

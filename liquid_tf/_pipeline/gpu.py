@@ -1,0 +1,266 @@
+"""L3 decoded on TensorFlow's GPU: by itself, and at the end of a dataset.
+
+An op of the processor plans a batch, copies it to the GPU and has it decoded there, on
+a stream of its own; it ends when the pixels are complete and checked, and gives a
+scalar variant that stands for them. An op of the GPU makes a tensor of that, without a
+copy.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+# There is no public way to run a function of a dataset on a GPU.
+from tensorflow.python.data.experimental.ops import prefetching_ops
+
+from liquid_tf._native import nvrtc, ops
+from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._store.manifest import Manifest
+
+_DEVICE = "GPU:0"
+
+# Batches that are copied and decoded at once: one's copy beside the other's kernel.
+_AT_ONCE = 2
+
+# What a dataset with decode="gpu" reads to make images.
+STORED = ("bytes", "window", "id")
+
+FLOATS = (tf.float32, tf.bfloat16)
+_FORMATS = ("l3", "raw")
+
+
+def problem() -> str | None:
+  """Why TensorFlow cannot decode on a GPU here, with what to do; or None."""
+  if tf.config.list_logical_devices("GPU"):
+    return None
+  return (
+    'TensorFlow has no GPU (tf.config.list_logical_devices("GPU") is empty): install '
+    "tensorflow[and-cuda] where nvidia-smi shows one"
+  )
+
+
+class Totals(NamedTuple):
+  """What `start` has taken so far, in this process.
+
+  Attributes:
+    images: that were decoded.
+    copied_bytes: that crossed the bus for them.
+    copy_seconds: of the bus, by the GPU's clock; of batches at once, the sum.
+    decode_seconds: of the GPU's kernels, likewise.
+  """
+
+  images: int
+  copied_bytes: int
+  copy_seconds: float
+  decode_seconds: float
+
+
+def totals() -> Totals:
+  """What decoding on GPUs has taken so far."""
+  found = ops.lib().liquid_l3_device_totals()
+  return Totals(*(value.numpy().item() for value in found))
+
+
+def start(
+  contents: tf.Tensor,
+  windows: tf.Tensor,
+  samples: tf.Tensor,
+  *,
+  dtype: tf.DType,
+  mean: Sequence[float] | None,
+  std: Sequence[float] | None,
+  planar: bool,
+  max_pixels: int,
+) -> tf.Tensor:
+  """Decodes a batch into the GPU's memory; a scalar variant for `images`.
+
+  Args:
+    contents: string [n], files of L3 or raw.
+    windows: int32 [n, 4], y, x, height, width; a height of 0 is the whole image.
+    samples: int64 [n], numbers that errors give, or [0].
+    dtype: of the pixels.
+    mean: numbers, one or one for each channel; None for 0.
+    std: likewise, None for 1.
+    planar: whether channels come before rows.
+    max_pixels: of a whole image, at most.
+
+  Raises:
+    tf.errors.OpError: as `liquid_tf.gpu.decode` raises them.
+  """
+  nvrtc.offer()
+  with tf.device("CPU:0"):
+    return ops.lib().liquid_decode_l3_device(
+      contents,
+      windows,
+      samples,
+      mean=tf.constant([0.0] if mean is None else mean, tf.float32),
+      std=tf.constant([1.0] if std is None else std, tf.float32),
+      dtype=dtype,
+      planar=planar,
+      device=_DEVICE,
+      max_pixels=max_pixels,
+    )
+
+
+def images(
+  pixels: tf.Tensor, dtype: tf.DType, shape: Sequence[int | None]
+) -> tf.Tensor:
+  """The images that `start` decoded, as a tensor of the GPU and of that shape."""
+  with tf.device(_DEVICE):
+    return ops.lib().liquid_l3_device_pixels(pixels, dtype=dtype, shape=shape)
+
+
+def check(
+  manifest: Manifest,
+  options: ImageOptions,
+  features: Sequence[str],
+  stored: tf.DType,
+  skip: bool,
+) -> None:
+  """Checks what goes with decode="gpu".
+
+  Args:
+    manifest: of the dataset.
+    options: of its images.
+    features: that are asked for.
+    stored: type of the images.
+    skip: whether damaged records are left out.
+
+  Raises:
+    ValueError: something does not; the message names it, its value and what it must be.
+  """
+  found = problem()
+  if found is not None:
+    raise ValueError(
+      f'decode ("gpu") must be "cpu" or "none" here: {found}; or give decode="none" '
+      'and the batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy'
+    )
+  others = sorted(set(manifest["formats"]) - set(_FORMATS))
+  if others:
+    raise ValueError(
+      f'decode ("gpu") must be "cpu" where formats are not l3 and raw alone: '
+      f"{manifest.directory} has {', '.join(others)}"
+    )
+  if "image" not in features:
+    raise ValueError(
+      f'features ({", ".join(features)}) must have "image" with decode="gpu"'
+    )
+  numbers = {"image", "label", "mask", "id", "window"}
+  strings = [name for name in features if name not in numbers]
+  if strings:
+    raise ValueError(
+      f'features ("{strings[0]}") must be of {", ".join(sorted(numbers))} with '
+      'decode="gpu": others are not kept in a GPU\'s memory'
+    )
+  for name, default in (("image_size", None), ("mirror", False), ("ragged", False)):
+    if getattr(options, name) != default:
+      raise ValueError(
+        f'{name} ({getattr(options, name)!r}) must be {default} with decode="gpu"'
+      )
+  if options.dtype not in (None, stored, *FLOATS):
+    raise ValueError(
+      f"dtype ({options.dtype.name}) must be {stored.name}, float32 or bfloat16 with "
+      'decode="gpu"'
+    )
+  if skip:
+    raise ValueError(
+      'on_error ("skip") must be "raise" with decode="gpu", which finds damage when '
+      "the batch is made up"
+    )
+
+
+def decoded(
+  dataset: tf.data.Dataset,
+  names: Sequence[str],
+  features: Sequence[str],
+  as_dict: bool,
+  options: ImageOptions,
+  stored: tf.DType,
+  shape: Sequence[int | None],
+  max_pixels: int,
+) -> tf.data.Dataset:
+  """A dataset whose elements lie on the GPU, its images decoded there.
+
+  It has the number of batches that `dataset` has.
+
+  Args:
+    dataset: of flat tuples; `STORED` are among its features.
+    names: of their features.
+    features: those that are given out, with "image" for what is made of the bytes.
+    as_dict: whether they are a dict, or a tuple, of one without it.
+    options: of the images.
+    stored: type of the images' samples.
+    shape: n, height, width and channels; n may be None.
+    max_pixels: of a whole image, at most.
+  """
+  normalised = options.mean is not None or options.std is not None
+  dtype = options.dtype or (tf.float32 if normalised else stored)
+  planar = options.layout == "NCHW"
+  n, height, width, channels = shape
+  shape = [n, channels, height, width] if planar else [n, height, width, channels]
+
+  def begin(*tensors: tf.Tensor) -> dict[str, tf.Tensor]:
+    values = dict(zip(names, tensors))
+    values["image"] = start(
+      *(values[name] for name in STORED),
+      dtype=dtype,
+      mean=options.mean,
+      std=options.std,
+      planar=planar,
+      max_pixels=max_pixels,
+    )
+    return {name: values[name] for name in features}
+
+  def end(values: dict[str, tf.Tensor]) -> Any:
+    values = {**values, "image": images(values["image"], dtype, shape)}
+    if as_dict:
+      return values
+    result = tuple(values[name] for name in features)
+    return result[0] if len(result) == 1 else result
+
+  started = dataset.map(begin, num_parallel_calls=_AT_ONCE, deterministic=True)
+  quiet = tf.data.Options()
+  quiet.experimental_optimization.inject_prefetch = False
+  placed = started.with_options(quiet).apply(
+    tf.data.experimental.copy_to_device(f"/{_DEVICE}")
+  )
+  ended = placed.apply(prefetching_ops.map_on_gpu(end))
+  return _CountedDataset(ended, dataset).prefetch(1)
+
+
+class _CountedDataset(tf.data.Dataset):
+  """A dataset whose number of elements TensorFlow does not know, and another one does.
+
+  What comes from a GPU is of unknown cardinality. Keras then takes the batches of the
+  first epoch of a `fit` for those of every one, also where that was gone on with.
+
+  Args:
+    dataset: whose elements these are.
+    counted: has as many.
+  """
+
+  def __init__(self, dataset: tf.data.Dataset, counted: tf.data.Dataset):
+    self._dataset = dataset
+    self._counted = counted
+    super().__init__(dataset._variant_tensor)
+
+  def _inputs(self):
+    return [self._dataset]
+
+  @property
+  def element_spec(self):
+    return self._dataset.element_spec
+
+  def cardinality(self):
+    return self._counted.cardinality()
+
+  # All that can be put behind a dataset on a GPU.
+
+  def prefetch(self, buffer_size, name=None):
+    prefetched = self._dataset.prefetch(buffer_size, name)
+    return _CountedDataset(prefetched, self._counted)
+
+  def with_options(self, options, name=None):
+    changed = self._dataset.with_options(options, name)
+    return _CountedDataset(changed, self._counted)

@@ -1,0 +1,239 @@
+"""The interleave: batches of one composition from several formats."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._cost import budget
+from liquid_tf._native import ops
+from liquid_tf._native import whole as _whole
+from liquid_tf._pipeline import fidelity as _fidelity
+from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.room import Room
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._store.manifest import Manifest
+
+_NO_PART = _sources.Part({})
+
+
+class InterleaveDataset(tf.data.Dataset):
+  """Batches drawn as the planner says; made by `interleave`.
+
+  Attributes:
+    batches: of a whole epoch.
+  """
+
+  def __init__(
+    self,
+    sources: Sequence[_sources.FormatDataset],
+    snapshot: Snapshot,
+    *,
+    batch_size: int,
+    seed: int,
+    shuffle: bool,
+    drop_remainder: bool,
+    epoch: int | tf.Tensor | None,
+    steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
+    policy: str = "liquid",
+    fidelity: _fidelity.Fidelity = None,
+    part: _sources.Part = _NO_PART,
+    fill_short_batches: bool = False,
+    mixes: _mixes.Mixes | None = None,
+  ):
+    self.sources = list(sources)
+    self.snapshot = snapshot
+    self.batch_size = batch_size
+    self.seed = seed = check_seed(seed)
+    self.shuffle = shuffle
+    self.part = part
+    # Workers in step need equal numbers of batches even where records are skipped.
+    self.fill_short_batches = fill_short_batches
+    fidelity = _fidelity.check(fidelity, [source.format for source in sources])
+    keep_pixels = snapshot.cache_as == "pixels"
+    if keep_pixels and any(source.record_samples is not None for source in sources):
+      raise ValueError('cache_as ("pixels") must be "encoded" where a format is pcr')
+    parts = None if mixes is None else mixes.given[0]
+    samples = sum(parts or [len(source.rows) for source in sources])
+    self.batches = batches = (
+      samples // batch_size if drop_remainder else -(-samples // batch_size)
+    )
+    if snapshot.initial_step >= max(1, batches):
+      raise ValueError(
+        f"initial_step ({snapshot.initial_step}) must be less than the {batches} "
+        "batches of an epoch"
+      )
+    lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
+    pixel_bytes = mean_pixel_bytes(sources[0].manifest)
+    lookahead += budget.decoded_bytes(
+      snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
+    )
+    room = Room(
+      self.sources,
+      snapshot,
+      batch_size,
+      shuffle,
+      lookahead,
+      _fidelity.constant(fidelity),
+    )
+    fill, division = room.divide(parts)
+    self.cached = division.cached
+    self.mixes = None
+    if mixes is not None:
+      self.mixes = mixes.dataset(room, pixel_bytes)
+    self.fidelity = _fidelity.table(fidelity, batches)
+    sized = [source.record_samples for source in sources]
+    sized = [np.zeros(0, np.int64) if sizes is None else sizes for sizes in sized]
+    variant = ops.lib().liquid_interleave_dataset(
+      input_datasets=[source._variant_tensor for source in sources],
+      fidelity=[] if self.fidelity is None else [self.fidelity._variant_tensor],
+      mixes=[] if self.mixes is None else [self.mixes._variant_tensor],
+      file_counts=np.concatenate([source.file_counts for source in sources]),
+      files_per_format=[len(source.file_counts) for source in sources],
+      record_samples=np.concatenate(sized),
+      sized_records=[len(sizes) for sizes in sized],
+      cached=self.cached,
+      fill=fill,
+      resident=division.resident,
+      kept=division.kept,
+      parts=tf.constant(parts or [], tf.int64),
+      formats=[source.format for source in sources],
+      seed=seed,
+      batch_size=batch_size,
+      epoch=-1 if epoch is None else epoch,
+      first_step=0 if steps is None else steps[0],
+      steps=-1 if steps is None else steps[1],
+      initial_epoch=snapshot.initial_epoch,
+      initial_step=snapshot.initial_step,
+      cache_bytes=division.cache_bytes,
+      spare_bytes=division.spare_bytes,
+      snapshot=snapshot.name,
+      shuffle=shuffle,
+      drop_remainder=drop_remainder,
+      policy=policy,
+      keep_pixels=keep_pixels,
+      mask_bytes=_sources.mask_bytes(sources[0].manifest),
+    )
+    super().__init__(variant)
+
+  def _inputs(self):
+    asked = [self.fidelity, self.mixes]
+    return self.sources + [dataset for dataset in asked if dataset is not None]
+
+  @property
+  def element_spec(self):
+    return tf.TensorSpec([], tf.variant)
+
+
+def mean_pixel_bytes(manifest: Manifest) -> float:
+  """Bytes of a decoded image, on average."""
+  formats = manifest["formats"].values()
+  samples = sum(entry["samples"] for entry in formats)
+  return sum(entry["pixel_bytes"] for entry in formats) / max(1, samples)
+
+
+def mean_stored_bytes(sources: Sequence[_sources.FormatDataset]) -> float:
+  """Bytes of a sample as it is stored, on average."""
+  samples = sum(len(source.rows) for source in sources)
+  return sum(source.stored_bytes(None) for source in sources) / max(1, samples)
+
+
+def check_seed(seed: int) -> int:
+  """The int64 with the bits of `seed`, which may be any 64-bit number.
+
+  Raises:
+    ValueError: it is none.
+  """
+  whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+  if not whole or not -(2**63) <= seed < 2**64:
+    raise ValueError(f"seed ({seed!r}) must be a whole number of 64 bits")
+  return (int(seed) + 2**63) % 2**64 - 2**63
+
+
+def interleave(
+  datasets: Sequence[tf.data.Dataset],
+  snapshot: Snapshot | None = None,
+  *,
+  batch_size: int = 32,
+  seed: int = 0,
+  shuffle: bool = True,
+  drop_remainder: bool = False,
+  epoch: int | None = None,
+  fidelity: _fidelity.Fidelity = None,
+) -> tf.data.Dataset:
+  """Mixes datasets so that every batch has the same composition.
+
+  Of `format_dataset`s it draws blocks of `batch_size` records as the planner
+  says: each sample once per epoch, a part kept in memory for the next one (Liquid,
+  APSys '23, section 4.2). Any other datasets of known, finite size are mixed
+  element by element, each in its own order and to its end.
+
+  Args:
+    datasets: one `format_dataset` per format of one split and shard, or plain
+      datasets of one structure.
+    snapshot: epochs, cache and counters; by default one without a cache. Only for
+      `format_dataset`s.
+    batch_size: samples whose composition is constant.
+    seed: of the order of samples, any 64-bit number.
+    shuffle: False for stored order.
+    drop_remainder: whether the last batch is left out where it is short.
+    epoch: runs this epoch in every iterator, instead of the snapshot's next.
+    fidelity: scan groups of the format pcr that a batch has; see `dataset`.
+
+  Returns:
+    A dataset of record blocks for `decode_and_batch`, or of elements.
+
+  Raises:
+    ValueError: an argument is wrong; the message names it.
+  """
+  datasets = list(datasets)
+  if not datasets:
+    raise ValueError("datasets ([]) must be at least one dataset")
+  batch_size = _whole.number(batch_size, "batch_size", 1)
+  ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
+  if all(ours):
+    return InterleaveDataset(
+      datasets,
+      snapshot if snapshot is not None else Snapshot(),
+      batch_size=batch_size,
+      seed=seed,
+      shuffle=shuffle,
+      drop_remainder=drop_remainder,
+      epoch=epoch,
+      fidelity=fidelity,
+    )
+  if any(ours):
+    raise ValueError("datasets must be all format_dataset()s, or none")
+  if fidelity is not None:
+    raise ValueError("fidelity needs format_dataset()s; plain datasets have none")
+  if snapshot is not None:
+    raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
+  return _interleave_plain(datasets, batch_size, check_seed(seed), shuffle, epoch or 0)
+
+
+def _interleave_plain(
+  datasets: list[tf.data.Dataset], batch_size: int, seed: int, shuffle: bool, epoch: int
+) -> tf.data.Dataset:
+  sizes = [int(dataset.cardinality().numpy()) for dataset in datasets]
+  for i, size in enumerate(sizes):
+    if size < 0:
+      raise ValueError(
+        f"datasets[{i}] must have a known, finite cardinality; say it with "
+        "tf.data.experimental.assert_cardinality"
+      )
+  plan = ops.lib().liquid_plan_epoch(
+    file_counts=sizes,
+    files_per_format=[1] * len(sizes),
+    cached=[0] * len(sizes),
+    fill=[0] * len(sizes),
+    seed=seed,
+    batch_size=batch_size,
+    first_epoch=epoch,
+    epoch=epoch,
+    shuffle=shuffle,
+  )
+  order = tf.data.Dataset.from_tensor_slices(tf.cast(plan.format, tf.int64))
+  return tf.data.Dataset.choose_from_datasets(
+    datasets, order, stop_on_empty_dataset=False
+  )

@@ -1,0 +1,209 @@
+"""`mix=` that changes between epochs: a list of mixes, or "auto"."""
+
+import dataclasses
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._convert.plan import apportion
+from liquid_tf._cost import budget, model
+from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.fidelity import EpochDataset
+from liquid_tf._pipeline.room import Room
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._store import mix as mixes
+
+AUTO = "auto"
+
+# Rows of an epoch's numbers: samples, cached and fill of each format, which its plan
+# follows from, and resident and kept, which are this machine's.
+SAMPLES, CACHED, FILL, RESIDENT, KEPT = range(5)
+_OF_PLAN = 3
+
+Mix = str | Mapping[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixes:
+  """The mixes of epochs, each the number of samples of every format.
+
+  Attributes:
+    formats: of the dataset, in its order.
+    given: counts of the epochs from 0 on, of which the last goes on; where the mix is
+      chosen, only that of the first.
+    threads: that decode at once, at most, where the mix is chosen by what is measured;
+      None where it is not.
+  """
+
+  formats: list[str]
+  given: list[list[int]]
+  threads: int | None = None
+
+  def dataset(self, room: Room, pixel_bytes: float) -> tf.data.Dataset:
+    """A dataset whose one element gives the mixes of epochs up to the one that is run.
+
+    Args:
+      room: of the dataset.
+      pixel_bytes: of a decoded image, on average.
+
+    Returns:
+      Elements of shape [epochs, 5, formats], int64.
+    """
+    if self.threads is None:
+      table = np.stack([_numbers(room, counts) for counts in self.given])
+      return EpochDataset().map(
+        lambda epoch: tf.gather(
+          table, tf.minimum(tf.range(epoch + 1), tf.cast(len(table) - 1, tf.int64))
+        )
+      )
+    choose = Chooser(self, room, pixel_bytes)
+
+    def ask(epoch: tf.Tensor) -> tf.Tensor:
+      numbers = tf.numpy_function(choose, [epoch], tf.int64)
+      return tf.ensure_shape(numbers, [None, KEPT + 1, len(self.formats)])
+
+    return EpochDataset().map(ask)
+
+
+def _numbers(room: Room, counts: Sequence[int]) -> np.ndarray:
+  """Of an epoch with so many samples of each format, int64 of shape [5, formats]."""
+  fill, division = room.divide(counts)
+  rows = [counts, division.cached, fill, division.resident, division.kept]
+  return np.array(rows, np.int64)
+
+
+def is_changing(mix: Any) -> bool:
+  """Whether `mix=` may be another one in another epoch."""
+  return mix == AUTO or isinstance(mix, list | tuple)
+
+
+def make(
+  mix: Any, formats: Sequence[str], default: Mix, samples: int, parallelism: int
+) -> Mixes:
+  """Reads a `mix=` that `is_changing`.
+
+  Args:
+    mix: "auto", or the mixes of the epochs from 0 on.
+    formats: of the dataset, in its order.
+    default: the mix that "auto" begins with.
+    samples: that all formats share.
+    parallelism: of the dataset.
+
+  Raises:
+    ValueError: a mix is none of these formats.
+  """
+  formats = list(formats)
+  if mix == AUTO:
+    threads = parallelism if parallelism > 0 else len(os.sched_getaffinity(0))
+    return Mixes(formats, [_counts(default, formats, samples)], threads)
+  if not mix:
+    raise ValueError(f"mix ({mix!r}) must have the mix of at least one epoch")
+  return Mixes(formats, [_counts(one, formats, samples) for one in mix])
+
+
+def _counts(mix: Mix, formats: list[str], samples: int) -> list[int]:
+  if isinstance(mix, Mapping):
+    mix = {name: share for name, share in mix.items() if share != 0}
+  shares = mixes.parse_shares(mix, "mix")
+  for name in shares:
+    if name not in formats:
+      raise ValueError(
+        f'mix: format ("{name}") must be one of {", ".join(formats)}, the formats of '
+        "the dataset"
+      )
+  return apportion(samples, [Fraction(str(shares.get(name, 0))) for name in formats])
+
+
+class Chooser:
+  """Chooses the mix of an epoch when that is begun, from what the last one showed.
+
+  Thread-safe. What was chosen is held by the snapshot, and so in checkpoints.
+
+  Args:
+    mixes: with the mix of the first epoch.
+    room: of the dataset.
+    pixel_bytes: of a decoded image, on average.
+  """
+
+  def __init__(self, mixes: Mixes, room: Room, pixel_bytes: float):
+    self._formats = mixes.formats
+    self._first = mixes.given[0]
+    self._room = room
+    self._lock = threading.Lock()
+    stored = {
+      source.format: source.stored_bytes(None) / max(1, source.records)
+      for source in room.sources
+    }
+    numbers = _numbers(room, self._first)
+    machine = _machine(room.snapshot, numbers, list(stored.values()), pixel_bytes)
+    self._control = mix_control.Controller(stored, machine, mixes.threads)
+
+  def __call__(self, epoch: np.ndarray) -> np.ndarray:
+    """Numbers of the epochs that are not decided, up to `epoch`; at least its own."""
+    epoch = int(epoch)
+    with self._lock:
+      stats = json.loads(self._room.snapshot.stats_json())
+      decided = decided_mixes(stats)
+      if epoch < len(decided):
+        return _numbers(self._room, decided[epoch, SAMPLES])[np.newaxis]
+      counts = list(self._first)
+      if len(decided):
+        counts = decided[-1, SAMPLES].tolist()
+      # Epochs that nobody ran, as those before initial_epoch, had the mix before.
+      rows = [_numbers(self._room, counts)] * (epoch - len(decided))
+      if len(decided) and not rows:
+        counts = self._choose(stats, epoch - 1, counts)
+      return np.stack([*rows, _numbers(self._room, counts)])
+
+  def _choose(self, stats: dict[str, Any], before: int, counts: list[int]) -> list[int]:
+    found = [entry for entry in stats["epochs"] if entry["epoch"] == before]
+    if not found:  # it was run in another process
+      return counts
+    entry, seconds = found[0], found[0]["seconds"]
+    samples = sum(counts)
+    mix = self._control.next_mix(
+      mix_control.Epoch(
+        mix={name: n / samples for name, n in zip(self._formats, counts)},
+        batches=entry["batches"],
+        decodes=entry["decodes"],
+        decode_seconds=entry["decode_seconds"],
+        disk_bytes=entry["disk_bytes"],
+        fill_bytes=entry["fill"]["bytes"],
+        fill_seconds=entry["fill"]["seconds"],
+        **{key: seconds[key] for key in ("read", "wait", "step", "disk")},
+      )
+    )
+    return apportion(
+      samples, [Fraction(round(mix.get(name, 0.0), 6)) for name in self._formats]
+    )
+
+
+def decided_mixes(stats: dict[str, Any]) -> np.ndarray:
+  """The mixes of all epochs that were begun, int64 of shape [epochs, 3, formats]."""
+  numbers = np.array(stats["mixes"], np.int64)
+  return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))
+
+
+def _machine(
+  snapshot: Snapshot, numbers: np.ndarray, stored: Sequence[float], pixel_bytes: float
+) -> model.Machine:
+  """What memory holds; `numbers` are those of the first epoch."""
+  samples, kept = numbers[SAMPLES], numbers[KEPT]
+  machine = model.Machine(
+    samples=max(1, int(samples.sum())),
+    pixel_bytes=pixel_bytes,
+    cache_as=snapshot.cache_as,
+  )
+  cache = snapshot.cache
+  if snapshot.cache_as == "pixels" or (isinstance(cache, str) and "%" in cache):
+    # As much of every format whatever the mix.
+    share = float(kept.sum() / machine.samples)
+    return dataclasses.replace(machine, cache_share=share)
+  held = [budget.resident_bytes(size, 1) for size in stored]
+  return dataclasses.replace(machine, cache_bytes=float(kept @ np.array(held)))

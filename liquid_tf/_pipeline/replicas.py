@@ -1,0 +1,83 @@
+"""Which encoding of each sample is read, where a dataset holds all of them."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from liquid_tf._convert.plan import apportion
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store import mix as mixes
+from liquid_tf._store.manifest import FORMATS, Manifest
+
+# Formats that keep pixels, those that decode fastest first; the others hold less.
+_BY_SPEED = ("raw", "bmp", "l3", "png", "webp", "jpeg", "pcr")
+
+
+def by_preference(manifest: Manifest) -> list[str]:
+  """The formats of a dataset in the order in which another encoding is looked for:
+  those without loss first, and of these the ones that decode fastest."""
+  formats = manifest["formats"]
+  return sorted(
+    formats, key=lambda name: (not formats[name]["lossless"], _BY_SPEED.index(name))
+  )
+
+
+def choose(
+  manifest: Manifest,
+  index: np.ndarray,
+  split: str,
+  mix: str | Mapping[str, float] | None,
+) -> tuple[dict[str, int], dict[str, int]]:
+  """Cuts the stored order, which all formats share, into a part for each format.
+
+  Parts, and not single samples, so that each format is still read in order.
+
+  Args:
+    manifest: of a replicated dataset.
+    index: of the dataset.
+    split: name of the split.
+    mix: weights of formats, or None for those of the manifest.
+
+  Returns:
+    Where the part of each format begins, and how many samples it has; formats without
+    a sample are left out.
+
+  Raises:
+    ManifestError: the formats do not hold the same samples in the same order.
+    ValueError: `mix` is none of this dataset's formats.
+  """
+  shares = mixes.parse_shares(manifest["mix"] if mix is None else mix, "mix")
+  known = list(manifest["formats"])
+  for name in shares:
+    if name not in known:
+      raise ValueError(
+        f'mix: format ("{name}") must be one of {", ".join(known)}, the formats of '
+        f"{manifest.directory}"
+      )
+  names = [name for name in known if name in shares]
+  samples = common_samples(manifest, index, split, names)
+  weights = [Fraction(str(shares[name])) for name in names]
+  counts = apportion(samples, weights)
+  first = np.cumsum([0, *counts]).tolist()
+  parts = [part for part in zip(names, first, counts) if part[2]]
+  return {name: at for name, at, _ in parts}, {name: n for name, _, n in parts}
+
+
+def common_samples(
+  manifest: Manifest, index: np.ndarray, split: str, names: list[str]
+) -> int:
+  """How many samples each of some formats of a split holds: the same ones.
+
+  Raises:
+    ManifestError: they do not hold the same in one order.
+  """
+  number = manifest.split_index(split)
+  rows = [manifests.rows_of(index, number, FORMATS.index(name)) for name in names]
+  for name, other in zip(names, rows):
+    if not np.array_equal(other["sample"], rows[0]["sample"]):
+      raise manifests.ManifestError(
+        f"{manifest.path(manifests.INDEX)}: {name} does not hold the samples of "
+        f"{names[0]} in their order, although the dataset is replicated"
+      )
+  return len(rows[0])

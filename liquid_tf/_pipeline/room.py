@@ -1,0 +1,109 @@
+"""How many samples of each format a dataset has in memory, and keeps there."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+
+from liquid_tf._cost import budget
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.snapshot import Snapshot
+
+# Samples to shuffle among before the first batch: ten batches, of at least this
+# many samples, as far as they fit these bytes.
+_FILL_BATCHES = 10
+_FILL_LEAST_BATCH = 32
+_FILL_BYTES = 512 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Room:
+  """What follows from a dataset's arguments and its memory.
+
+  Attributes:
+    sources: of the dataset, one per format.
+    snapshot: with the budget.
+    batch_size: samples in a batch.
+    shuffle: whether there is something to shuffle among.
+    lookahead: bytes for what is read, or decoded, ahead of its use.
+    fidelity: scan groups that are read of every record, where that is known and not
+      all.
+  """
+
+  sources: Sequence[_sources.FormatDataset]
+  snapshot: Snapshot
+  batch_size: int
+  shuffle: bool
+  lookahead: int
+  fidelity: int | None
+
+  def divide(
+    self, counts: Sequence[int] | None = None
+  ) -> tuple[list[int], budget.Division]:
+    """The first fill of each format (determinism.md), and what memory is spent on.
+
+    Args:
+      counts: samples of each format, where these are parts of the same ones, one behind
+        the other; None for all of each.
+    """
+    parts = [slice(None)] * len(self.sources)
+    records = [source.records for source in self.sources]
+    if counts is not None:
+      ends = itertools.accumulate(counts, initial=0)
+      parts = list(itertools.starmap(slice, itertools.pairwise(ends)))
+      records = list(counts)
+    of_part = list(zip(self.sources, parts))
+    samples = [len(source.rows[part]) for source, part in of_part]
+    # The order is the same at every fidelity.
+    full_size = [source.stored_bytes(None, part) for source, part in of_part]
+    # In stored order there is nothing to shuffle among.
+    fill = [0] * len(samples)
+    if self.shuffle:
+      fill = _fill(samples, full_size, self.batch_size)
+    size = full_size
+    if self.fidelity is not None:
+      size = [source.stored_bytes(self.fidelity, part) for source, part in of_part]
+    kept_size = size
+    if self.snapshot.cache_as == "pixels":
+      kept_size = [source.pixel_bytes(part) for source, part in of_part]
+    division = budget.divide(
+      self.snapshot.memory,
+      self.lookahead,
+      self.snapshot.cache,
+      records,
+      [budget.resident_bytes(s, n) for s, n in zip(size, records)],
+      [budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],
+      self._slack(samples, records, fill),
+    )
+    return fill, division
+
+  def _slack(
+    self, samples: list[int], records: list[int], fill: list[int]
+  ) -> list[int]:
+    """Most records of each region beside the cached ones.
+
+    Those are a batch's part, or the fill; of records with many samples two batches'
+    parts and what the window has open (determinism.md).
+    """
+    total = max(1, sum(samples))
+    slack = []
+    for source, drawn, count, least in zip(self.sources, samples, records, fill):
+      share = -(-self.batch_size * count // total)
+      if source.record_samples is None or count == 0:
+        most = max(least, share)
+      else:
+        window = max(least, 2 * int(source.record_samples.max()))
+        ahead = -(-window * count // drawn)
+        most = 2 * share + 4 * ahead + 1
+      slack.append(min(count, most))
+    return slack
+
+
+def _fill(samples: list[int], size: list[int], batch_size: int) -> list[int]:
+  """Samples of each format to shuffle among at least."""
+  total = sum(samples)
+  if total == 0:
+    return [0] * len(samples)
+  wanted = min(total, _FILL_BATCHES * max(batch_size, _FILL_LEAST_BATCH))
+  fits = int(_FILL_BYTES * total / max(1, sum(size)))
+  wanted = max(1, min(wanted, fits))
+  return [-(-wanted * n // total) for n in samples]

@@ -1,0 +1,101 @@
+"""What the iterators of one dataset share."""
+
+import logging
+import os
+import uuid
+import weakref
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from liquid_tf._cost import budget
+from liquid_tf._native import ops, whole
+
+_logger = logging.getLogger(__name__)
+
+_KEPT = ("encoded", "pixels")
+
+
+class Snapshot:
+  """What the iterators of one dataset share: epochs, cache and counters.
+
+  The epoch counter, the records that stay in memory between epochs, and the
+  statistics live in a named resource, made when the first dataset uses it and
+  forgotten with this object.
+
+  Args:
+    cache: part of the memory that lasts between epochs: a share of the dataset
+      ("30%"), bytes, 0, or "auto".
+    cache_as: what of a sample lasts between epochs: "encoded" or "pixels"; see
+      `liquid_tf.dataset`.
+    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
+      machine has free.
+    initial_epoch: the first epoch to give out.
+    initial_step: batches of it to leave out.
+    name: of the resource; by default one of its own.
+
+  Raises:
+    ValueError: an argument is wrong; the message names it.
+  """
+
+  def __init__(
+    self,
+    cache: int | str = 0,
+    memory: int | str = "auto",
+    *,
+    cache_as: str = "encoded",
+    initial_epoch: int = 0,
+    initial_step: int = 0,
+    name: str | None = None,
+  ):
+    initial_epoch = whole.number(initial_epoch, "initial_epoch", 0)
+    initial_step = whole.number(initial_step, "initial_step", 0)
+    self.name = name or f"liquid/{uuid.uuid4().hex}"
+    if cache_as not in _KEPT:
+      raise ValueError(f"cache_as ({cache_as!r}) must be one of {', '.join(_KEPT)}")
+    self.cache = cache
+    self.cache_as = cache_as
+    self.memory = budget.resolve_memory(memory)
+    _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
+    self.initial_epoch = initial_epoch
+    self.initial_step = initial_step
+    weakref.finalize(self, _forget, self.name, os.getpid())
+
+  def seek(
+    self,
+    epoch: int,
+    step: int = 0,
+    cached: Sequence[int] = (),
+    mixes: Sequence[int] = (),
+  ) -> None:
+    """Makes the next new iterator run `epoch` from its batch `step` on.
+
+    Args:
+      epoch: its number.
+      step: batches of it to leave out.
+      cached: samples of each format that the plan keeps between epochs, where they
+        are to be others than before.
+      mixes: of a dataset whose mix changes, those of all epochs that were begun, as
+        `stats_json` gives them.
+    """
+    with tf.init_scope(), tf.device("CPU:0"):
+      counts = tf.constant(list(cached), tf.int64, [len(cached)])
+      begun = tf.constant(list(mixes), tf.int64, [len(mixes)])
+      ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts, begun)
+
+  def stats_json(self, batches: bool = False) -> str:
+    """Counters as JSON; see `liquid_tf.stats`."""
+    with tf.init_scope(), tf.device("CPU:0"):
+      json = ops.lib().liquid_snapshot_stats(self.name, batches=batches)
+    return json.numpy().decode()
+
+
+def _forget(name: str, owner: int) -> None:
+  if os.getpid() != owner:
+    # A forked child: the snapshot is the parent's, and its locks may be taken.
+    return
+  try:
+    with tf.init_scope(), tf.device("CPU:0"):
+      ops.lib().liquid_delete_snapshot(name)
+  except Exception:  # noqa: BLE001 - at interpreter exit TensorFlow may be gone.
+    pass

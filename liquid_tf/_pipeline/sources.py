@@ -1,0 +1,369 @@
+"""Sources: one format of one split and shard, as a tf.data dataset."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf._native import ops
+from liquid_tf._pipeline import replicas
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.manifest import FORMATS, Manifest, ManifestError
+from liquid_tf._store.records import RecordCheck
+
+_POLICIES = ("pad", "drop", "uneven")
+_READERS = ("auto", "io_uring", "threads", "buffered")
+
+
+class FormatDataset(tf.data.Dataset):
+  """Records of one format; made by `format_dataset`.
+
+  Attributes:
+    manifest: of the dataset.
+    format: name of the format.
+    split: name of the split.
+    rows: the index's rows of this part, in stored order.
+    file_counts: records in each shard file, in stored order.
+    record_samples: samples of each record, in stored order, of the format pcr; None
+      where a record is a sample.
+    lookahead_bytes: most bytes read and not yet used, or read into.
+  """
+
+  def __init__(
+    self,
+    manifest: Manifest,
+    format_name: str,
+    split: str,
+    index: np.ndarray,
+    part: tuple[int, int] | None,
+    threads: int,
+    lookahead_bytes: int,
+    reader: str,
+    page_cache: bool = False,
+  ):
+    check_reader(reader)
+    self.manifest = manifest
+    self.format = format_name
+    self.split = split
+    self.lookahead_bytes = lookahead_bytes
+    number = FORMATS.index(format_name)
+    split_number = manifest.split_index(split)
+    stored = manifests.rows_of(index, split_number, number)
+    start, length = part if part is not None else (0, len(stored))
+    wrap = len(stored) - start
+    self.rows = stored[start : start + length]
+    if length > wrap:
+      self.rows = np.concatenate([self.rows, stored[: length - wrap]])
+    self.file_counts = _file_counts(self.rows["shard"], wrap)
+    self.record_samples = None
+    if format_name == "pcr":
+      self.record_samples = self.file_counts
+      self.file_counts = np.ones_like(self.record_samples)
+    paths = [
+      manifest.path(shard.path) if shard.format == format_name else ""
+      for shard in manifest.shards
+    ]
+    replica_paths, replica_formats = [], []
+    if manifest["replicated"]:
+      replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
+      replica_formats = replicas.by_preference(manifest)
+    super().__init__(
+      ops.lib().liquid_format_dataset(
+        directory=manifest.directory,
+        index_crc32c=manifest["index"]["crc32c"],
+        paths=tf.constant(paths, tf.string, [len(paths)]),
+        split=split_number,
+        format=number,
+        start=start,
+        length=length,
+        threads=threads,
+        lookahead_bytes=lookahead_bytes,
+        reader=reader,
+        replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
+        replica_formats=[FORMATS.index(name) for name in replica_formats],
+        page_cache=page_cache,
+      )
+    )
+
+  @property
+  def records(self) -> int:
+    """What the planner loads and keeps: samples, or records that hold many."""
+    return int(self.file_counts.sum())
+
+  def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
+    """What reading all records takes; of pcr through scan group `fidelity`, or all.
+
+    Of formats whose records are samples, also what a part of them takes.
+    """
+    if self.record_samples is None:
+      return int(self.rows["length"][part].sum())
+    first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
+    with tf.init_scope():
+      entries = manifests.load_pcr_index(self.manifest)
+    return sum(
+      entries[shard].prefix_bytes(fidelity or entries[shard].groups)
+      for shard in self.rows["shard"][first].tolist()
+    )
+
+  def pixel_bytes(self, part: slice = slice(None)) -> int:
+    """What the pixels of all records take, or of a part, masks included."""
+    rows = self.rows[part]
+    of_image = rows["channels"].astype(np.int64) * (rows["bits"] // 8)
+    pixels = rows["height"].astype(np.int64) * rows["width"]
+    return int((pixels * (of_image + mask_bytes(self.manifest))).sum())
+
+  def _inputs(self):
+    return []
+
+  @property
+  def element_spec(self):
+    return tf.TensorSpec([], tf.variant)
+
+
+def mask_bytes(manifest: Manifest) -> int:
+  """Bytes of a pixel of the masks; 0 where there are none."""
+  mask = manifest["features"].get("mask")
+  return tf.as_dtype(mask["dtype"]).size * mask["shape"][-1] if mask else 0
+
+
+def check_reader(reader: str) -> None:
+  """Checks `reader=`.
+
+  Raises:
+    ValueError: it is none.
+  """
+  if reader not in _READERS:
+    raise ValueError(f"reader ({reader!r}) must be one of {', '.join(_READERS)}")
+
+
+def _file_counts(shards: np.ndarray, wrap: int) -> np.ndarray:
+  """Lengths of the runs of one shard file; at `wrap` the first sample follows."""
+  if len(shards) == 0:
+    return np.zeros([0], np.int64)
+  new_file = np.ones([len(shards)], bool)
+  new_file[1:] = shards[1:] != shards[:-1]
+  if wrap < len(shards):
+    new_file[wrap] = True
+  starts = np.flatnonzero(new_file)
+  return np.diff(np.append(starts, len(shards))).astype(np.int64)
+
+
+def resolve_shard(shard: Any) -> tuple[int, int]:
+  """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
+  if isinstance(shard, tf.distribute.InputContext):
+    return shard.input_pipeline_id, shard.num_input_pipelines
+  try:
+    index, count = (int(x) for x in shard)
+  except (TypeError, ValueError):
+    index, count = -1, 0
+  if not 0 <= index < count:
+    raise ValueError(
+      f"shard ({shard!r}) must be (index, count) with 0 <= index < count, or a "
+      "tf.distribute.InputContext"
+    )
+  return index, count
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+  """One shard of a split.
+
+  Attributes:
+    ranges: (start, length) in stored order, by format.
+    repeated: samples that this shard shares with another one.
+    dropped: samples that no shard has.
+  """
+
+  ranges: dict[str, tuple[int, int]]
+  repeated: int = 0
+  dropped: int = 0
+
+
+def split_part(
+  counts: dict[str, int],
+  shard: tuple[int, int],
+  policy: str,
+  first: dict[str, int] | None = None,
+) -> Part:
+  """Which samples of each format a data-parallel shard has.
+
+  Args:
+    counts: samples of each format.
+    shard: (index, count).
+    policy: how shards come to equal numbers of batches.
+    first: where the samples of each format begin in its stored order; None for 0.
+  """
+  if policy not in _POLICIES:
+    raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+  first = first or dict.fromkeys(counts, 0)
+  if shard == (0, 1):
+    return Part({name: (first[name], count) for name, count in counts.items()})
+  with tf.init_scope():  # numbers are needed, inside a flat_map as well
+    out = ops.lib().liquid_shard_ranges(
+      samples=tf.constant(list(counts.values()), tf.int64),
+      index=shard[0],
+      count=shard[1],
+      policy=policy,
+    )
+  starts, lengths = out.start.numpy().tolist(), out.length.numpy().tolist()
+  ranges = {
+    name: (first[name] + start, length)
+    for name, start, length in zip(counts, starts, lengths)
+  }
+  return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
+
+
+def split_common(
+  formats: list[str], samples: int, shard: tuple[int, int], policy: str
+) -> Part:
+  """Which samples a shard has where every format holds all of them: the same of each.
+
+  Args:
+    formats: their names.
+    samples: that they share.
+    shard: (index, count).
+    policy: how shards come to equal numbers of batches.
+  """
+  part = split_part({formats[0]: samples}, shard, policy)
+  (samples_of_all,) = part.ranges.values()
+  return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
+
+
+def open_split(
+  path: str, split: str | None
+) -> tuple[Manifest, np.ndarray, str, dict[str, int]]:
+  """Opens a dataset to read a split of it.
+
+  Args:
+    path: of the dataset.
+    split: its name, or None for the default.
+
+  Returns:
+    (manifest, index, name of the split, samples of each format in it).
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: there is no such split.
+  """
+  manifest = manifests.load(path)
+  index = manifests.load_index(manifest)
+  split = split or default_split(manifest)
+  counts = split_counts(manifest, index, split)
+  for name in counts:
+    _check_features(manifest, rows_of(manifest, index, split, name))
+  return manifest, index, split, counts
+
+
+def _check_features(manifest: Manifest, rows: np.ndarray) -> None:
+  """Raises ManifestError where a record does not hold what the features say.
+
+  The features are those of all records, so one of each format shows whether the
+  manifest belongs to them; the smallest, since it is read whole.
+  """
+  if not len(rows) or rows["format"][0] == FORMATS.index("pcr"):
+    return  # Of a pcr, all images are one record.
+  row = rows[rows["length"].argmin()]
+  path = manifest.path(manifest.shards[row["shard"]].path)
+  read = ops.lib().liquid_read_sample(
+    path=path, offset=int(row["offset"]), length=int(row["length"])
+  )
+  if read.error.numpy() or int(read.crc32c) != row["crc32c"]:
+    return  # Its batch tells; or it is skipped, and nobody minds.
+  problem = RecordCheck(manifest["features"]).problem(
+    row, read.labels.numpy(), read.example.numpy()
+  )
+  if problem:
+    raise ManifestError(
+      f"{manifest.path(manifests.MANIFEST)} does not fit {path}: of sample "
+      f"{row['sample']}, {problem}"
+    )
+
+
+def rows_of(
+  manifest: Manifest, index: np.ndarray, split: str, format_name: str
+) -> np.ndarray:
+  """The index's rows of one format of a split."""
+  number = manifest.split_index(split)
+  return manifests.rows_of(index, number, FORMATS.index(format_name))
+
+
+def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:
+  """Samples of each format in a split, in the formats' order."""
+  return {
+    name: len(rows_of(manifest, index, split, name)) for name in manifest["formats"]
+  }
+
+
+def default_split(manifest: Manifest) -> str:
+  """The split that is meant when none is named: "train", or the only one."""
+  splits = list(manifest["splits"])
+  return "train" if "train" in splits else splits[0]
+
+
+def format_dataset(
+  path: str,
+  format: str,  # noqa: A002 - the field's name for it.
+  *,
+  split: str | None = None,
+  shard: Any = (0, 1),
+  shard_policy: str = "pad",
+  threads: int = 8,
+  lookahead_bytes: int = 32 << 20,
+  reader: str = "auto",
+) -> FormatDataset:
+  """A source of the records of one format.
+
+  Below `interleave` it reads what the plan says, ahead of its use; by itself it
+  reads in stored order.
+
+  Args:
+    path: a dataset directory.
+    format: name of one of its formats, such as "png".
+    split: name of a split; by default "train", or the first one.
+    shard: (index, count) for data-parallel training, or a
+      `tf.distribute.InputContext`.
+    shard_policy: how shards come to equal numbers of batches: "pad" repeats a
+      sample, "drop" leaves one out, "uneven" does not.
+    threads: most reads under way at once; how many there are is tuned by the speed
+      that they give.
+    lookahead_bytes: most bytes read and not yet used, or read into.
+    reader: "auto" for the best way that works here, as `stats` tells. Another one
+      works or is an error: "io_uring"; "threads", which wait for one read each;
+      "buffered", the same through the page cache, where the others go past it.
+
+  Returns:
+    A dataset of scalar variants, blocks of records, for `interleave` and
+    `decode_and_batch`.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: an argument is wrong; the message names it.
+  """
+  manifest, index, split, counts = open_split(path, split)
+  if format not in counts:
+    raise ValueError(
+      f'format ("{format}") must be one of {", ".join(counts)}, the formats of {path}'
+    )
+  part = split_part(counts, resolve_shard(shard), shard_policy)
+  return FormatDataset(
+    manifest,
+    format,
+    split,
+    index,
+    part.ranges[format],
+    threads,
+    lookahead_bytes,
+    reader,
+  )
+
+
+def find_part(dataset: tf.data.Dataset, kind: type) -> Any:
+  """The first dataset of a class at or below `dataset`, or None."""
+  queue = [dataset]
+  while queue:
+    found = queue.pop(0)
+    if isinstance(found, kind):
+      return found
+    queue.extend(found._inputs())
+  return None

@@ -1,0 +1,161 @@
+"""What a dataset has delivered, counted by its native ops."""
+
+import json
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._pipeline import mixes, sources, verdict
+from liquid_tf._pipeline.interleave import InterleaveDataset
+
+
+class Stats:
+  """A look at the counters of a dataset; made by `stats`. Always current."""
+
+  def __init__(self, blocks: InterleaveDataset):
+    self._blocks = blocks
+
+  def _read(self, batches: bool = False) -> dict[str, Any]:
+    return json.loads(self._blocks.snapshot.stats_json(batches))
+
+  @property
+  def epochs(self) -> list[dict[str, Any]]:
+    """Per epoch, the last 1,024 in order: `epoch`, `batches`, `disk_bytes` read for its
+    samples, `seconds` as in `batches`, `fill` {bytes, seconds}: what was read before
+    the first batch, and for how long, `decoding` {parallelism, lookahead} as tf.data
+    has tuned them by now, and by format `samples`, `hits` (kept for the next epoch),
+    `loads` (read in place of evicted ones), `memory_hits` (in memory when the epoch
+    began), `bytes`, `skipped`, `fallbacks` (samples whose encoding in that format is
+    damaged, and that were read in another one), `retries` (reads that a device refused
+    and that were made again), `decodes` (samples whose pixels were not in memory) and
+    `decode_seconds` (of these, summed over threads). Of the format pcr, `hits` and
+    `loads` are records. An epoch that read scan groups has `fidelity`, [batch, groups]
+    from which batch on how many were asked for (none: all), and `bytes_by_group`: the
+    bytes of reads that ended with that group. With another `cache_policy` than
+    "liquid", `loads` were not in memory, and `hits` were."""
+    return self._read()["epochs"]
+
+  @property
+  def batches(self) -> list[dict[str, Any]]:
+    """Per delivered batch, of the last 16,384: `epoch`, `first_draw`, `full`,
+    `disk_bytes`, `seconds`, and by format `samples`, `hits`, `loads`, `memory_hits`.
+
+    `disk_bytes` were read on account of the batch: the n-th read of a format in an
+    epoch is charged to its n-th load. Some come after the batch's delivery, so the last
+    numbers of an epoch that runs may grow. What fills memory in the first epoch is
+    charged to no batch.
+
+    `seconds` are {read: the interleave waited for records, decode: summed over threads,
+    wait: the consumer waited for the batch, step: since the delivery before it, or
+    since an iterator was first asked, disk: a read was under way}."""
+    return self._read(batches=True)["batches"]
+
+  @property
+  def next_epoch(self) -> int:
+    """The epoch that a new iterator will run."""
+    return self._read()["next_epoch"]
+
+  @property
+  def mixes(self) -> list[dict[str, int]]:
+    """Where `mix` is "auto" or a list: of each epoch that was begun, from 0 on, the
+    samples of each format. As `mix=` they give the same order again, with the same
+    cache. Else there are none."""
+    stats = self._read()
+    return [
+      dict(zip(stats["formats"], numbers[mixes.SAMPLES].tolist()))
+      for numbers in mixes.decided_mixes(stats)
+    ]
+
+  def verdict(self) -> verdict.Verdict:
+    """What limits the training: the disk, decoding, or the training itself.
+
+    Judged by who waited for whom, over all batches that `batches` has from the second
+    epoch on, or of the first one where there is no other. "consumer-bound": the
+    consumer waited for batches less than a tenth of the time. Else "disk-bound", if
+    reads were under way for more of the time than the pipeline had records, and
+    "decode-bound" if not.
+
+    Returns:
+      A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
+      `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches`,
+      `seconds`, and `fallbacks` as in `summary`; as a string it is one sentence.
+
+    Raises:
+      ValueError: no batch was delivered yet.
+    """
+    data = self._read(batches=True)
+    return verdict.judge(data["batches"], data["fallbacks"]["count"])
+
+  def summary(self) -> dict[str, Any]:
+    """Everything so far, as plain values.
+
+    Returns:
+      `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
+      `retries`, `decodes`, `disk_bytes`, `by_format` {name: {samples, bytes, hits,
+      loads, memory_hits, skipped, fallbacks, retries, decodes}},
+      `seconds` {read, decode, wait, step, disk} as in `batches`, `skipped` {count,
+      first: [{sample, reason}]}, `fallbacks` {count, other_pixels, first: [{sample,
+      read_as, reason}]}: samples that were read in another format, since the encoding
+      that they were to be read in is damaged; how many of them have other pixels there,
+      which is lossy; and which format that is, `cached` {records, bytes}: what memory
+      holds between epochs,
+      `pool` {used, kept}: bytes of records and batches in the whole process, and free
+      ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
+      dropped} samples, and `reading` {name: what the format is read with, such as
+      "io_uring+direct"; none before its first read}.
+    """
+    data = self._read()
+    counts = ("samples", "hits", "loads", "memory_hits", "retries", "decodes")
+    names = (*counts, "bytes", "skipped", "fallbacks")
+    epochs = [data["earlier"], *data["epochs"]]
+    by_format = {
+      name: {key: sum(e[key][name] for e in epochs) for key in names}
+      for name in data["formats"]
+    }
+    part = self._blocks.part
+    return {
+      "epochs": data["earlier"]["count"] + len(data["epochs"]),
+      "batches": sum(e["batches"] for e in epochs),
+      **{key: sum(entry[key] for entry in by_format.values()) for key in counts},
+      "disk_bytes": sum(e["disk_bytes"] for e in epochs),
+      "by_format": by_format,
+      "seconds": {
+        key: sum(e["seconds"][key] for e in epochs)
+        for key in ("read", "decode", "wait", "step", "disk")
+      },
+      "skipped": data["skipped"],
+      "fallbacks": data["fallbacks"],
+      "cached": data["cached"],
+      "pool": data["pool"],
+      "memory": self._blocks.snapshot.memory,
+      "shard": {"repeated": part.repeated, "dropped": part.dropped},
+      "reading": data["reading"],
+    }
+
+
+def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
+  """The interleave at or below a dataset.
+
+  Raises:
+    ValueError: there is none.
+  """
+  blocks = sources.find_part(dataset, InterleaveDataset)
+  if blocks is None:
+    raise ValueError("dataset must come from liquid_tf.dataset() or interleave()")
+  return blocks
+
+
+def stats(dataset: tf.data.Dataset) -> Stats:
+  """The counters of a dataset.
+
+  Args:
+    dataset: what `liquid_tf.dataset` gave, or anything mapped, batched or prefetched
+      from it.
+
+  Returns:
+    A `Stats`.
+
+  Raises:
+    ValueError: the dataset is not made from `liquid_tf.dataset`.
+  """
+  return Stats(blocks_of(dataset))

@@ -1,0 +1,347 @@
+"""Which formats suit a machine and a set of images, in what mix, and why."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from liquid_tf._convert import pipelines
+from liquid_tf._convert.sources import tfds
+from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.open_source import find_files, open_source
+from liquid_tf._cost import model
+from liquid_tf._measure import evidence
+from liquid_tf._profile import choose, devices, run, schema, step
+from liquid_tf._profile.noise import TooNoisyError
+from liquid_tf._store import mix as mixes
+
+__all__ = ["Profile", "TooNoisyError", "profile"]
+
+# What is compared where nothing is named: of sources without loss, and of JPEG files.
+_LOSSLESS = ("png", "l3", "raw")
+_LOSSY = ("jpeg", "l3", "raw")
+# What a GPU decodes.
+_ON_GPU = ("l3", "raw")
+_JPEG = (".jpg", ".jpeg")
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+  """What `profile` found.
+
+  Attributes:
+    data: plain values, as `to_json` writes them. Rates are images per second, sizes
+      bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
+      search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
+      `cache_as`, "encoded" or "pixels";
+      `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
+      format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a
+      sentence;
+      `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
+      `directory`, the folder whose disk that is; `setting`; `evidence`.
+  """
+
+  data: dict[str, Any]
+
+  @classmethod
+  def from_json(cls, path: str | os.PathLike) -> "Profile":
+    """Reads what `to_json` wrote.
+
+    Raises:
+      ValueError: the file is no profile; the message says what is wrong with it.
+      OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+      contents = file.read(schema.MOST_BYTES + 1)
+    return cls(schema.parse(contents, os.fspath(path)))
+
+  @property
+  def mix(self) -> dict[str, float]:
+    """The advised share of each format, as `convert` takes it."""
+    return dict(self.data["mix"])
+
+  @property
+  def encoding(self) -> dict[str, int | None]:
+    """Options of the encoders that were measured: `convert(…, **profile.encoding)`.
+
+    Empty in files that were written before profiles kept them.
+    """
+    return dict(schema.encoding(self.data))
+
+  @property
+  def cache_as(self) -> str:
+    """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
+
+    "pixels" only where the cache was given in bytes, or as "auto", where the processors
+    decode, and where the formats have raw, whose decoding is what a copy from memory
+    costs.
+    """
+    return self.data["cache_as"]
+
+  @property
+  def verdict(self) -> str:
+    """The advice in one sentence."""
+    return self.data["verdict"]
+
+  def to_json(self, path: str | os.PathLike | None = None) -> str:
+    """The profile as one JSON object; also written to a file where one is named."""
+    text = json.dumps(self.data, indent=1) + "\n"
+    if path is not None:
+      with open(path, "w") as file:
+        file.write(text)
+    return text
+
+  def plot(self) -> Any:
+    """Draws the mix curve and the use of disk and processors.
+
+    Returns:
+      A `matplotlib.figure.Figure`, which a notebook shows by itself.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+    """
+    from liquid_tf._profile import figures
+
+    return figures.overview(self.data)
+
+  def report(self, path: str | os.PathLike) -> None:
+    """Writes a page of HTML that needs no other file and no network.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+    """
+    from liquid_tf._profile import report
+
+    page = report.render(self.data)
+    with open(path, "w", encoding="utf-8") as file:
+      file.write(page)
+
+
+def profile(
+  source: str | os.PathLike,
+  formats: Sequence[str] | None = None,
+  *,
+  directory: str | os.PathLike | None = None,
+  strategy: str = "lp",
+  trials: int = 3,
+  seconds: float = 1.0,
+  batch_size: int = 32,
+  threads: int | None = None,
+  cache: int | str = "auto",
+  reserve: float = model.DEFAULT_RESERVE,
+  space: int | None = None,
+  step_ms: float | None = None,
+  training: tuple[Any, tuple[Any, ...]] | None = None,
+  crop: tuple[int, int] | None = None,
+  image_size: tuple[int, int] | None = None,
+  decode: str = "cpu",
+  resources: Mapping[str, Mapping[str, float]] | None = None,
+  image_feature: str | None = None,
+  tfds_dir: str | os.PathLike | None = None,
+  channels: int | None = None,
+  bits: int | None = None,
+  jpeg_quality: int = 95,
+  png_level: int = 6,
+  webp_quality: int = 90,
+  seed: int = 0,
+  say: Callable[[str], None] = lambda text: None,
+) -> Profile:
+  """Measures formats on a sample of images, and finds the mix that is fastest here.
+
+  A random sample of the images is encoded in every format, below `directory`, and read
+  and decoded by the real pipeline, past the page cache and without a cache of ours.
+  From what each format costs of disk and processors a linear programme finds the mix
+  with the most images per second; or the paper's binary search does (Liquid, APSys
+  '23, section 4.1). Mix, best single format and stock tf.data are then run in turn.
+  docs/profile.md describes the model and its limits.
+
+  Args:
+    source: images, as `convert` takes them.
+    formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3.
+      By default png, l3 and raw, or where all files are JPEG, jpeg, l3 and raw; so a
+      source without loss gets a lossy format only where it is named.
+    directory: on the disk where the dataset will lie; by default the folder that holds
+      `source`, of a pattern its first file. "tfds:NAME" is no place, so there it must
+      be given. What is written there, 1 GB at most, is removed.
+    strategy: "lp", or "search" for mixes in tenths of the largest format and the one
+      that goes best with it. The search is of a machine without a cache: `cache="auto"`
+      is none then, and other ones, `reserve`, `space` and `resources` are refused.
+    trials: runs of everything that is measured, at least 2.
+    seconds: that a run lasts at least.
+    batch_size: of the training; runs take less where images are large.
+    threads: that decode at once; None for one a processor.
+    cache: memory that lasts between epochs, as `dataset` takes it.
+    reserve: share of the processors to leave to the framework and the training, 0 to 1.
+    space: bytes that the dataset may take.
+    step_ms: milliseconds that the training takes for a batch by itself; with it, the
+      advice says whether any of it matters.
+    training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
+      arguments of its `train_on_batch`, which is timed; the model is left as it was.
+      Of a batch that has not `batch_size` images, the time is scaled to so many.
+    crop: as `dataset` takes it.
+    image_size: as `dataset` takes it.
+    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
+      are then the default: seconds of TensorFlow's first GPU and of the bus to it are
+      measured. A training's step is taken to use all of the GPU while it lasts.
+    resources: seconds that an image takes of something else, as of a network, by its
+      name and by format: {"net": {"jpeg": .001}}. These are not measured. Those of
+      "gpu" and "bus" are added to what decoding takes there.
+    image_feature: as `convert` takes it.
+    tfds_dir: as `convert` takes it.
+    channels: as `convert` takes it.
+    bits: 8 or 16, as `convert` takes it.
+    jpeg_quality: as `convert` takes it.
+    png_level: as `convert` takes it.
+    webp_quality: as `convert` takes it.
+    seed: of the sample.
+    say: receives lines of progress.
+
+  Returns:
+    A `Profile`.
+
+  Raises:
+    TooNoisyError: runs disagree too much to advise.
+    ConvertError: the source cannot be read, or none of its images.
+    ValueError: an argument is wrong.
+  """
+  source = os.fspath(source)
+  if decode not in ("cpu", "gpu"):
+    raise ValueError(f'decode ({decode!r}) must be "cpu" or "gpu"')
+  if strategy not in choose.STRATEGIES:
+    raise ValueError(
+      f"strategy ({strategy!r}) must be one of {', '.join(choose.STRATEGIES)}"
+    )
+  _check_number("trials", trials, 2, 1000)
+  _check_number("seconds", seconds, 0.01, 3600)
+  _check_number("batch_size", batch_size, 1, 1 << 20)
+  _check_number("reserve", reserve, 0, 0.99)
+  if step_ms is not None:
+    _check_number("step_ms", step_ms, 1e-6, 1e9)
+  if space is not None:
+    _check_number("space", space, 1, 1 << 62)
+  if training is not None and step_ms is not None:
+    raise ValueError("step_ms and training must not both be given")
+  if decode == "gpu":
+    formats = _check_gpu(formats, strategy, image_size)
+  rows = None if training is None else step.rows(training[1])
+  if strategy == "search" and cache == "auto":
+    cache = 0
+  cached = run.cache_of(cache)
+  if strategy == "search":
+    _refuse(cache=cached and cache, reserve=reserve, space=space, resources=resources)
+  encoding = pipelines.Encoding(channels, bits, jpeg_quality, png_level, webp_quality)
+  encoding.check()
+  folder = os.path.abspath(directory or _beside(source))
+  if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+    raise ValueError(
+      f'directory ("{folder}") must be a folder that can be written, on the disk where '
+      "the dataset will lie"
+    )
+  samples = open_source(
+    source,
+    os.path.join(folder, ".liquid_profile"),
+    names=ExampleNames(image_feature),
+    tfds_dir=None if tfds_dir is None else os.fspath(tfds_dir),
+  )
+  if training is not None:
+    say("timing the training's step")
+    step_ms = step.step_ms(*training) * batch_size / rows
+  chosen = _formats(formats, [file.path for file in samples.files])
+  options = run.Options(
+    formats=chosen,
+    strategy=strategy,
+    trials=trials,
+    seconds=seconds,
+    batch_size=batch_size,
+    threads=threads or len(os.sched_getaffinity(0)),
+    cache=cache,
+    reserve=reserve,
+    space=space,
+    step_ms=step_ms,
+    image={"crop": crop, "image_size": image_size},
+    decode=decode,
+    resources=_resources(resources, chosen, decode, step_ms, batch_size),
+    encoding=encoding,
+    seed=seed,
+  )
+  load = evidence.load()
+  data = run.run(samples, folder, options, say)
+  return Profile(
+    data | {"evidence": {**evidence.evidence(folder), "load_before": load}}
+  )
+
+
+def _resources(
+  given: Mapping[str, Mapping[str, float]] | None,
+  formats: Sequence[str],
+  decode: str,
+  step_ms: float | None,
+  batch_size: int,
+) -> dict[str, model.Resource]:
+  """What is given, and where the GPU decodes, what a training's step takes of it."""
+  used = {name: dict(seconds) for name, seconds in (given or {}).items()}
+  if decode == "gpu" and step_ms is not None:
+    gpu = used.setdefault("gpu", {})
+    for name in formats:
+      gpu[name] = gpu.get(name, 0.0) + step_ms / 1e3 / batch_size
+  return {name: model.Resource(seconds) for name, seconds in used.items()}
+
+
+def _check_number(name: str, value: float, least: float, most: float) -> None:
+  if not isinstance(value, (int, float)) or not least <= value <= most:
+    raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
+
+
+def _check_gpu(
+  formats: Sequence[str] | None, strategy: str, image_size: Any
+) -> Sequence[str]:
+  """Checks what goes with decode="gpu"; the formats to compare."""
+  found = devices.problem()
+  if found is not None:
+    raise ValueError(f'decode ("gpu") must be "cpu" here: {found}')
+  for name in formats or ():
+    if name not in _ON_GPU:
+      raise ValueError(
+        f'formats ("{name}") must be of {", ".join(_ON_GPU)} with decode="gpu"'
+      )
+  if strategy == "search":
+    raise ValueError(
+      'strategy ("search") must be "lp" with decode="gpu": the search knows no GPU'
+    )
+  if image_size is not None:
+    raise ValueError(f'image_size ({image_size!r}) must be None with decode="gpu"')
+  return _ON_GPU if formats is None else formats
+
+
+def _refuse(**given: Any) -> None:
+  """Raises ValueError where something is given that the search would not know of."""
+  for name, value in given.items():
+    if value:
+      raise ValueError(f'{name} ({value!r}) is of strategy="lp": the search knows none')
+
+
+def _beside(source: str) -> str:
+  """The folder that holds a source, or the first file of a pattern."""
+  if source.startswith(tfds.PREFIX):
+    raise ValueError(
+      f'directory (None) must be given for "{source}": a folder on the disk where the '
+      "dataset will lie"
+    )
+  path = os.path.abspath(source)
+  return os.path.dirname(path if os.path.exists(path) else find_files(path)[0])
+
+
+def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
+  if formats is None:
+    lossy = all(path.lower().endswith(_JPEG) for path in paths)
+    formats = _LOSSY if lossy else _LOSSLESS
+  names = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
+  if "pcr" in names:
+    raise ValueError(
+      "formats: pcr cannot be profiled, since its cost depends on the fidelity that a "
+      "training asks for; measure a dataset of it with tools.bench"
+    )
+  if len(names) < len(list(formats)):
+    raise ValueError(f"formats ({formats}) must be different names")
+  return names

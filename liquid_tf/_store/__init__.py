@@ -1,0 +1,1 @@
+"""What lies in a dataset directory, and how it is read and written."""

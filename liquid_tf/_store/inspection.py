@@ -1,0 +1,388 @@
+"""What is in a dataset, and whether it is right."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store import storage
+from liquid_tf._store.manifest import FORMATS, Manifest, ManifestError, Shard
+from liquid_tf._store.pcr_index import PcrEntry
+from liquid_tf._store.records import RecordCheck
+
+# Records that one op call checks: enough for every thread, few enough for memory.
+_CHUNK = 64
+
+
+def _summary(path: str, manifest: Manifest | None, problems: list[str]) -> dict:
+  if manifest is None:
+    return {
+      "path": path,
+      "formats": {},
+      "mix": {},
+      "samples": 0,
+      "bytes": 0,
+      "problems": problems,
+    }
+  return {
+    "path": path,
+    "created_by": manifest["created_by"],
+    "samples": manifest["samples"],
+    "bytes": sum(shard.bytes for shard in manifest.shards),
+    "features": manifest["features"],
+    "supervised": manifest["supervised"],
+    "splits": {name: split["samples"] for name, split in manifest["splits"].items()},
+    "formats": manifest["formats"],
+    "mix": manifest["mix"],
+    "seed": manifest["seed"],
+    "replicated": manifest["replicated"],
+    "shards": len(manifest.shards),
+    "skipped": manifest["skipped"],
+    "pcr": manifest.data.get("pcr"),
+    "problems": problems,
+  }
+
+
+def _open(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
+  """Manifest and index as far as they can be read, and what is wrong."""
+  try:
+    manifest = manifests.load(path, check_files=False)
+  except ManifestError as error:
+    return None, None, [str(error)]
+  problems = manifests.file_problems(manifest)
+  try:
+    index = manifests.load_index(manifest)
+  except ManifestError as error:
+    # A wrong size was already said.
+    if not any(manifest.path(manifests.INDEX) in problem for problem in problems):
+      problems.append(str(error))
+    return manifest, None, problems
+  return manifest, index, problems + _index_problems(manifest, index)
+
+
+def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
+  """What contradicts itself between the rows of the index."""
+  problems = []
+  path = manifest.path(manifests.INDEX)
+  records = np.bincount(index["shard"], minlength=len(manifest.shards))
+  for i, shard in enumerate(manifest.shards):
+    if records[i] != shard.records:
+      problems.append(
+        f"{path} has {records[i]} rows of {shard.path}, but shards[{i}].records of "
+        f"{manifests.MANIFEST} says {shard.records}"
+      )
+  copies = len(manifest["formats"]) if manifest["replicated"] else 1
+  stored = np.bincount(index["sample"].astype(np.int64), minlength=manifest["samples"])
+  wrong = np.flatnonzero(stored != copies)
+  if len(wrong):
+    problems.append(
+      f"{path} has {stored[wrong[0]]} rows of sample {wrong[0]}, not {copies} "
+      f"({len(wrong)} such samples)"
+    )
+  lossless = [
+    FORMATS.index(name)
+    for name, entry in manifest["formats"].items()
+    if entry["lossless"]
+  ]
+  rows = index[np.isin(index["format"], lossless)]
+  order = np.lexsort((rows["format"], rows["sample"]))
+  sample, pixels = rows["sample"][order], rows["pixels_hash"][order]
+  differ = (sample[1:] == sample[:-1]) & (pixels[1:] != pixels[:-1])
+  if differ.any():
+    problems.append(
+      f"{path} says that sample {sample[1:][differ.argmax()]} has other pixels in "
+      "another lossless format"
+    )
+  for name, split in manifest["splits"].items():
+    found = len(np.unique(index["sample"][index["split"] == split["index"]]))
+    if found != split["samples"]:
+      problems.append(
+        f'{path} has {found} samples of split "{name}", but {manifests.MANIFEST} says '
+        f"{split['samples']}"
+      )
+  return problems
+
+
+def inspect(path: str | os.PathLike) -> dict[str, Any]:
+  """Says what a dataset holds, from its manifest, index and the sizes of its files.
+
+  Takes no longer for a large dataset; `verify` reads every record.
+
+  Args:
+    path: a dataset directory.
+
+  Returns:
+    A dict of plain values: `path`, `samples`, `bytes` on disk, `features`,
+    `supervised`, `splits` (samples by name), `formats` (`samples`, `bytes`,
+    `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
+    `skipped`, `pcr` (its key of the manifest, or None), and `problems`: one sentence
+    for each thing that is wrong, empty for a sound dataset. Of a directory that is no
+    dataset, only `problems` says anything.
+  """
+  path = os.fspath(path)
+  manifest, _, problems = _open(path)
+  return _summary(path, manifest, problems)
+
+
+def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
+  """Finds where a sample is stored.
+
+  Args:
+    path: a dataset directory.
+    sample: its number.
+
+  Returns:
+    A dict for each of its encodings: `shard`, `record` (position in the shard; of a
+    pcr, which is one record, the position of the image), `format`, `split`, and the
+    fields of its index row.
+
+  Raises:
+    ManifestError: the dataset cannot be read.
+    ValueError: there is no such sample.
+  """
+  manifest = manifests.load(path, check_files=False)
+  index = manifests.load_index(manifest)
+  if not 0 <= sample < manifest["samples"]:
+    raise ValueError(
+      f"sample ({sample}) must be in [0, {manifest['samples'] - 1}] of {path}"
+    )
+  result = []
+  for row in np.flatnonzero(index["sample"] == sample):
+    fields = {name: index[row][name].item() for name in index.dtype.names}
+    shard = manifest.shards[fields["shard"]]
+    record = int((index["shard"][:row] == fields["shard"]).sum())
+    result.append(
+      fields
+      | {
+        "shard": shard.path,
+        "record": record,
+        "format": shard.format,
+        "split": shard.split,
+      }
+    )
+  return result
+
+
+def export_sample(
+  path: str | os.PathLike, sample: int, output: str, *, limits: Limits = Limits()
+) -> None:
+  """Writes the image of a sample to a PNG file.
+
+  Args:
+    path: a dataset directory.
+    sample: its number.
+    output: the file to write.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+
+  Raises:
+    ManifestError: the dataset, or the sample's record, cannot be read.
+    ValueError: there is no such sample.
+    OSError: `output` cannot be written.
+  """
+  import tensorflow as tf
+
+  place = find_sample(path, sample)[0]
+  name = storage.join(os.fspath(path), place["shard"])
+  where = (
+    f"{name}, record {place['record']} (sample {sample}, offset {place['offset']})"
+  )
+  try:
+    if place["format"] == "pcr":
+      image = stored = _read_pcr_image(path, place)
+    else:
+      with open(name, "rb", opener=storage.regular) as file:
+        file.seek(place["offset"])
+        stored = file.read(place["length"])
+      image = ops.lib().liquid_unpack_record(framed=stored).image
+    if manifests.crc32c(stored) != place["crc32c"]:
+      raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
+  except (OSError, tf.errors.OpError) as error:
+    reason = ops.reason(error, name)
+    raise ManifestError(f"{where} cannot be read: {reason}") from error
+  result = ops.lib().liquid_transcode_image(
+    contents=image, target="png", **limits.attributes()
+  )
+  error = result.error.numpy().decode(errors="replace")
+  if error:
+    raise ManifestError(f"{where} cannot be decoded: {error}")
+  with open(output, "wb") as file:
+    file.write(result.encoded.numpy())
+
+
+def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
+  """The JPEG file of a sample of a pcr, at full fidelity."""
+  manifest = manifests.load(path, check_files=False)
+  numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
+  entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
+  record = storage.read_file(manifest.path(place["shard"]))
+  read = ops.lib().liquid_read_pcr(
+    prefix=record, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=entry.groups
+  )
+  return read.images[place["offset"]].numpy()
+
+
+def _verify_pcr(
+  manifest: Manifest,
+  number: int,
+  entry: PcrEntry,
+  rows: np.ndarray,
+  check: RecordCheck,
+  limits: Limits,
+) -> tuple[list[str], int]:
+  """Checks every image of a record; returns what is wrong, and how many are right."""
+  import tensorflow as tf
+
+  shard = manifest.shards[number]
+  path = manifest.path(shard.path)
+  packed = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+  try:
+    checked = ops.lib().liquid_verify_pcr(
+      record=storage.read_file(path),
+      lengths=entry.lengths,
+      crc32cs=entry.crc32cs,
+      rows=packed,
+      **limits.attributes(),
+    )
+  except (OSError, tf.errors.OpError) as error:
+    return [f"{path} cannot be read: {ops.reason(error, path)}"], 0
+  problem = checked.problem.numpy().decode(errors="replace")
+  if problem:
+    return [f"{path}: {problem}"], 0
+  problems = []
+  for row, text, example, label in zip(
+    rows, checked.problems.numpy(), checked.examples.numpy(), checked.labels.numpy()
+  ):
+    labels = np.array([label] if label >= 0 else [])  # -1 is none
+    text = text.decode(errors="replace") or check.problem(row, labels, example)
+    if text:
+      problems.append(f"{path}, image {row['offset']} (sample {row['sample']}): {text}")
+  return problems or _file_problem(path, shard), len(rows) - len(problems)
+
+
+def _verify_shard(
+  manifest: Manifest,
+  number: int,
+  rows: np.ndarray,
+  check: RecordCheck,
+  limits: Limits,
+  step,
+) -> list[str]:
+  """Checks every record of a shard; `step(n)` is told of n checked ones."""
+  import tensorflow as tf
+
+  shard = manifest.shards[number]
+  path = manifest.path(shard.path)
+  problems = []
+  for begin in range(0, len(rows), _CHUNK):
+    chunk = np.ascontiguousarray(rows[begin : begin + _CHUNK])
+    packed = chunk.view(np.uint8).reshape(len(chunk), -1)
+    try:
+      checked = ops.lib().liquid_verify_records(
+        path=path, rows=packed, **limits.attributes()
+      )
+    except tf.errors.OpError as error:
+      return [f"{path} cannot be read: {ops.reason(error, path)}"]
+    ends = np.cumsum(checked.label_counts.numpy())
+    labels = np.split(checked.labels.numpy(), ends[:-1])
+    for i, (problem, example) in enumerate(
+      zip(checked.problems.numpy(), checked.examples.numpy())
+    ):
+      text = problem.decode(errors="replace")
+      text = text or check.problem(chunk[i], labels[i], example)
+      if text:
+        problems.append(
+          f"{path}, record {begin + i} (sample {chunk[i]['sample']}, offset "
+          f"{chunk[i]['offset']}): {text}"
+        )
+    step(len(chunk))
+  return problems or _file_problem(path, shard)
+
+
+def _file_problem(path: str, shard: Shard) -> list[str]:
+  """What is wrong with a file whose records are all right: bytes between them."""
+  try:
+    crc = storage.checksum(path)
+  except OSError as error:
+    return [f"{path} cannot be read: {ops.reason(error, path)}"]
+  if crc == shard.crc32c:
+    return []
+  return [
+    f"{path} has CRC-32C 0x{crc:08x}, {manifests.MANIFEST} says 0x{shard.crc32c:08x}"
+  ]
+
+
+def _is_there(path: str) -> bool:
+  """Whether a file can be read, as the manifest's own check says it too."""
+  try:
+    return storage.file_size(path) is not None
+  except OSError:
+    return False
+
+
+def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
+  path = manifest.path(manifest.shards[number].path.removesuffix(".rec") + ".idx")
+  wanted = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
+  try:
+    found = storage.read_file(path)
+  except OSError as error:
+    return f"{path} cannot be read: {ops.reason(error, path)}"
+  return "" if found == wanted.encode() else f"{path} does not list its shard's records"
+
+
+def verify(
+  path: str | os.PathLike, *, limits: Limits = Limits(), progress: bool = False
+) -> dict[str, Any]:
+  """Reads a whole dataset: every CRC, decode, pixel hash, label, mask and feature.
+
+  Args:
+    path: a dataset directory.
+    limits: the largest image, and most scans of a JPEG, that are decoded; others are
+      problems.
+    progress: whether a progress bar appears on stderr.
+
+  Returns:
+    What `inspect` returns, with `verified`, the number of records that were read and
+    found right. `problems` names file, record, sample and offset.
+  """
+  from liquid_tf._store.progress import Progress
+
+  path = os.fspath(path)
+  manifest, index, problems = _open(path)
+  verified = 0
+  if index is not None:
+    try:
+      entries = manifests.load_pcr_index(manifest)
+    except ManifestError as error:
+      entries = {}
+      if not any(manifests.PCR_INDEX in problem for problem in problems):
+        problems.append(str(error))
+    check = RecordCheck(manifest["features"])
+    bar = Progress(progress)
+    bar.start("verify", len(index))
+    for number, shard in enumerate(manifest.shards):
+      rows = index[index["shard"] == number]
+      if not _is_there(manifest.path(shard.path)):
+        continue  # Said already.
+      if shard.format == "pcr":
+        if number not in entries:
+          continue  # Said already.
+        entry = entries[number]
+        found, right = _verify_pcr(manifest, number, entry, rows, check, limits)
+        bar.step(len(rows))
+        problems += found
+        verified += right
+        continue
+      found = _verify_shard(manifest, number, rows, check, limits, bar.step)
+      verified += len(rows) - min(len(found), len(rows))
+      problem = _idx_problem(manifest, number, rows)
+      problems += found + ([problem] if problem else [])
+    bar.close()
+    copies = len(manifest["formats"]) if manifest["replicated"] else 1
+    wrong = check.counts_problem(copies)
+    # A record that could not be read was not counted.
+    if wrong and not problems:
+      problems.append(f"{manifest.path(manifests.MANIFEST)}: {wrong}")
+  return _summary(path, manifest, problems) | {"verified": verified}

@@ -1,0 +1,107 @@
+"""What a user may ask for as a mix of formats, or of splits."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from liquid_tf._store.manifest import FORMATS
+
+# Name in a mix -> (format, whether the format is lossless as it is asked for).
+TARGETS = {
+  "png": ("png", True),
+  "jpeg": ("jpeg", False),
+  "webp": ("webp", True),
+  "webp-lossy": ("webp", False),
+  "raw": ("raw", True),
+  "bmp": ("bmp", True),
+  "l3": ("l3", True),
+  "pcr": ("pcr", False),
+}
+
+_SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
+
+
+def parse_shares(
+  shares: str | Mapping[str, float], argument: str
+) -> dict[str, int | float]:
+  """Reads "a:6,b:4" or {"a": 6, "b": 4}; a name alone, "a", is all of it.
+
+  Args:
+    shares: names with positive weights; only their ratios count.
+    argument: name of the caller's argument, for errors.
+
+  Returns:
+    The weights in the order given; whole numbers as int.
+
+  Raises:
+    ValueError: no name, a name twice, or a weight that is not positive.
+  """
+  if isinstance(shares, str):
+    pairs = []
+    items = shares.split(",")
+    for item in items:
+      name, colon, weight = item.partition(":")
+      if not name.strip() or (not colon and len(items) > 1):
+        raise ValueError(f'{argument} ("{shares}") must look like "png:6,raw:4"')
+      pairs.append((name.strip(), weight if colon else "1"))
+  elif isinstance(shares, Mapping):
+    pairs = list(shares.items())
+  else:
+    raise ValueError(
+      f'{argument} ({shares!r}) must be weights by name, as "png:6,raw:4" or '
+      '{"png": 6, "raw": 4}'
+    )
+  if not pairs:
+    raise ValueError(f"{argument} must name at least one")
+  result = {}
+  for name, weight in pairs:
+    try:
+      number = float(weight)
+    except (TypeError, ValueError):
+      number = math.nan
+    if not 0 < number < math.inf:
+      raise ValueError(f'{argument}: "{name}" ({weight}) must be a number > 0')
+    if name in result:
+      raise ValueError(f'{argument} names "{name}" twice')
+    result[name] = int(number) if number == int(number) else number
+  return result
+
+
+def parse_mix(mix: str | Mapping[str, float]) -> dict[str, int | float]:
+  """Reads a mix of formats.
+
+  Returns:
+    Weights by the names of TARGETS, in the order of the formats' numbers, so that
+    equal mixes give equal datasets however they are written.
+
+  Raises:
+    ValueError: see `parse_shares`; a format that cannot be written, or a codec twice.
+  """
+  shares = parse_shares(mix, "mix")
+  for name in shares:
+    if name not in TARGETS:
+      raise ValueError(f'mix: format ("{name}") must be one of {", ".join(TARGETS)}')
+  if "webp" in shares and "webp-lossy" in shares:
+    raise ValueError("mix names webp and webp-lossy: a dataset holds one or the other")
+  return {
+    name: shares[name]
+    for name in sorted(shares, key=lambda name: FORMATS.index(TARGETS[name][0]))
+  }
+
+
+def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
+  """Reads weights of splits, in the order given.
+
+  Raises:
+    ValueError: see `parse_shares`; or a name that cannot be part of a file's name.
+  """
+  shares = parse_shares(splits, "splits")
+  for name in shares:
+    if not is_split_name(name):
+      raise ValueError(f'splits: name ("{name}") must be letters, digits, "_" and "-"')
+  return shares
+
+
+def is_split_name(name: str) -> bool:
+  """Whether a split of this name can be part of a file's name."""
+  return bool(_SPLIT_NAME.match(name))

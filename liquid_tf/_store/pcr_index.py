@@ -1,0 +1,61 @@
+"""The index of progressive compressed records (docs/formats/pcr.md)."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from liquid_tf._native import ops
+
+INDEX = "PCR_index.pb"
+
+
+@dataclasses.dataclass(frozen=True)
+class PcrEntry:
+  """What an index says of one record.
+
+  Attributes:
+    name: base name of the record's file.
+    lengths: shape [1 + L], int64, bytes of the metadata and of each scan group.
+    crc32cs: shape [1 + L], int64, CRC-32C of each of these; [0] where there are none.
+  """
+
+  name: str
+  lengths: np.ndarray
+  crc32cs: np.ndarray
+
+  @property
+  def groups(self) -> int:
+    """L, the scan groups of the record."""
+    return len(self.lengths) - 1
+
+  def prefix_bytes(self, fidelity: int) -> int:
+    """Bytes to read for a fidelity of at least 1; one above L means L."""
+    return int(self.lengths[: 1 + fidelity].sum())
+
+
+def decode_index(contents: bytes) -> list[PcrEntry]:
+  """Reads an index; of several entries of one name the first counts.
+
+  Raises:
+    tf.errors.DataLossError: it is damaged; the message has the offset.
+  """
+  index = ops.lib().liquid_read_pcr_index(contents=contents)
+  lengths = np.split(index.lengths.numpy(), np.cumsum(index.parts.numpy())[:-1])
+  crcs = np.split(index.crc32cs.numpy(), np.cumsum(index.checksums.numpy())[:-1])
+  names = [name.decode(errors="surrogateescape") for name in index.names.numpy()]
+  return [PcrEntry(*entry) for entry in zip(names, lengths, crcs)]
+
+
+def encode_index(entries: Sequence[PcrEntry]) -> bytes:
+  """The bytes of an index."""
+  names = [entry.name.encode(errors="surrogateescape") for entry in entries]
+  none = np.zeros(0, np.int64)
+  contents = ops.lib().liquid_write_pcr_index(
+    names=np.array(names, object),
+    parts=np.array([len(entry.lengths) for entry in entries], np.int64),
+    lengths=np.concatenate([none, *(entry.lengths for entry in entries)]),
+    checksums=np.array([len(entry.crc32cs) for entry in entries], np.int64),
+    crc32cs=np.concatenate([none, *(entry.crc32cs for entry in entries)]),
+  )
+  return contents.numpy()

@@ -1,0 +1,122 @@
+"""Whether records hold what the features of their manifest say."""
+
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._native import ops
+from liquid_tf._store.schema import LARGEST_CLASS
+
+# The list of a tf.train.Feature that holds a type of the manifest.
+_KINDS = {"int64": "int64_list", "float32": "float_list", "string": "bytes_list"}
+# What stands in a record outside its tf.train.Example.
+_OUTSIDE = ("image", "label")
+
+
+class RecordCheck:
+  """Checks records against the features, and counts their classes.
+
+  Args:
+    features: `features` of a checked manifest.
+  """
+
+  def __init__(self, features: dict[str, Any]):
+    self._features = features
+    self._label = features.get("label")
+    classes = (self._label or {}).get("classes")
+    self._counts = None if classes is None else np.zeros(len(classes), np.int64)
+
+  def problem(self, row: np.ndarray, labels: np.ndarray, example: bytes) -> str:
+    """Says what is wrong with a record, if anything.
+
+    Args:
+      row: of the index.
+      labels: shape [k].
+      example: its serialized tf.train.Example, or empty.
+
+    Returns:
+      A sentence about the record, or "".
+    """
+    return self._label_problem(labels) or self._example_problem(row, example)
+
+  def counts_problem(self, copies: int) -> str:
+    """Says whether the records checked were not all records of the manifest's classes.
+
+    Args:
+      copies: records of each sample.
+    """
+    if self._counts is None:
+      return ""
+    wanted = np.array(self._label["class_counts"], np.int64) * copies
+    wrong = np.flatnonzero(self._counts != wanted)
+    if not len(wrong):
+      return ""
+    number = int(wrong[0])
+    return (
+      f"features.label.class_counts[{number}] is {wanted[number] // copies}, but "
+      f"{self._counts[number] // copies} samples have this label"
+    )
+
+  def _label_problem(self, labels: np.ndarray) -> str:
+    label = self._label
+    if label is None:
+      return f"it has {len(labels)} labels, features none" if len(labels) else ""
+    wanted = label["shape"][0] if label["shape"] else 1
+    if wanted is not None and len(labels) != wanted:
+      return f"it has {len(labels)} labels, features.label says {wanted}"
+    if label["dtype"] != "int64":
+      return ""
+    value, classes = float(labels[0]), label.get("classes")
+    most = LARGEST_CLASS if classes is None else len(classes) - 1
+    if not (0 <= value <= most and value == int(value)):
+      return f"its label ({value:g}) must be a whole number in [0, {most}]"
+    if self._counts is not None:
+      self._counts[int(value)] += 1
+    return ""
+
+  def _example_problem(self, row: np.ndarray, serialized: bytes) -> str:
+    import tensorflow as tf
+
+    inside = {
+      name: feature for name, feature in self._features.items() if name not in _OUTSIDE
+    }
+    if not inside:
+      return ""
+    try:
+      found = tf.train.Example.FromString(serialized).features.feature
+    except Exception as error:  # Whatever the running protobuf raises.
+      return f"its tf.train.Example cannot be parsed: {error}"
+    for name, feature in inside.items():
+      if name == "mask":
+        continue
+      # Asking a map of messages for a key would add it.
+      key = feature["example"]
+      kind = found[key].WhichOneof("kind") if key in found else None
+      if kind not in (None, _KINDS[feature["dtype"]]):
+        return (
+          f'its tf.train.Example has a {kind} of "{key}", but the dtype of features.'
+          f"{name} is {feature['dtype']}"
+        )
+    if "mask" not in inside:
+      return ""
+    return _mask_problem(found, row, inside["mask"])
+
+
+def _mask_problem(found: Any, row: np.ndarray, feature: dict[str, Any]) -> str:
+  """What is wrong with the mask of a record, or ""."""
+  key = feature["example"]
+  values = found[key].bytes_list.value if key in found else []
+  if len(values) != 1:
+    return f'its tf.train.Example has {len(values)} values of "{key}"'
+  mask = ops.lib().liquid_scan_image(contents=values[0], channels=0)
+  error = mask.error.numpy().decode(errors="replace")
+  if error:
+    return f"its mask: {error}"
+  expected = [int(row["height"]), int(row["width"]), 1]
+  shape = mask.shape.numpy().tolist()
+  if shape != expected or f"uint{int(mask.bits)}" != feature["dtype"]:
+    return (
+      f"its mask has shape {shape} and {int(mask.bits)} bits, not {expected} and "
+      f"{feature['dtype']}"
+    )
+  return ""

@@ -1,0 +1,1 @@
+"""The commands: flags, messages, exit codes. Nothing imports them."""

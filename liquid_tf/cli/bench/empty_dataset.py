@@ -1,0 +1,118 @@
+"""A dataset of very many samples whose shards are holes: what opening it costs.
+
+Its index and manifest are as a conversion writes them, so opening, sharding and
+planning take the code that they always take. Only the pixels are missing.
+"""
+
+import json
+import os
+
+import numpy as np
+
+from liquid_tf._store import manifest
+
+# Framing and headers of a record, and a pixel or two.
+RECORD_BYTES = 64
+
+_NAMES = ("raw", "png")
+# Rows that are made and written at a time: some 50 MB.
+_CHUNK_ROWS = 1 << 20
+
+
+def write(directory: str, samples: int, files: int) -> None:
+  """Writes a dataset of two formats.
+
+  Args:
+    directory: an empty folder.
+    samples: how many, of each format.
+    files: shard files of each format.
+  """
+  # As NumPy's array_split does: the first ones are one longer.
+  bounds = np.arange(files + 1) * (samples // files) + np.minimum(
+    np.arange(files + 1), samples % files
+  )
+  crc = 0
+  with open(os.path.join(directory, manifest.INDEX), "wb") as file:
+
+    def put(data: bytes) -> None:
+      nonlocal crc
+      crc = manifest.crc32c(data, crc)
+      file.write(data)
+
+    put(manifest.index_header(2 * samples))
+    for number in range(len(_NAMES)):
+      for begin in range(0, samples, _CHUNK_ROWS):
+        put(_rows(number, begin, min(samples, begin + _CHUNK_ROWS), bounds).tobytes())
+  shards = []
+  for name in _NAMES:
+    for i, count in enumerate(np.diff(bounds).tolist()):
+      path = f"{name}-{i:05}-of-{files:05}.rec"
+      with open(os.path.join(directory, path), "wb") as file:
+        file.truncate(count * RECORD_BYTES)
+      shards.append(
+        {
+          "path": path,
+          "format": name,
+          "split": "train",
+          "records": count,
+          "bytes": count * RECORD_BYTES,
+          "crc32c": 0,
+        }
+      )
+  data = _manifest(samples, shards) | {"index": {"rows": 2 * samples, "crc32c": crc}}
+  with open(os.path.join(directory, manifest.MANIFEST), "w") as file:
+    json.dump(data, file)
+
+
+def _rows(number: int, begin: int, end: int, bounds: np.ndarray) -> np.ndarray:
+  """Index rows of the samples [begin, end) of a format."""
+  rows = np.zeros(end - begin, manifest.INDEX_DTYPE)
+  samples = np.arange(begin, end)
+  file = np.searchsorted(bounds, samples, side="right") - 1
+  rows["sample"] = number * bounds[-1] + samples
+  rows["format"] = manifest.FORMATS.index(_NAMES[number])
+  rows["shard"] = number * (len(bounds) - 1) + file
+  rows["offset"] = (samples - bounds[file]) * RECORD_BYTES
+  rows["length"] = RECORD_BYTES
+  rows["height"] = rows["width"] = 4
+  rows["channels"], rows["bits"] = 1, 8
+  return rows
+
+
+def _manifest(samples: int, shards: list[dict]) -> dict:
+  entry = {
+    "samples": samples,
+    "bytes": samples * RECORD_BYTES,
+    "pixel_bytes": samples * 16,
+    "lossless": True,
+  }
+  return {
+    "schema": 1,
+    "created_by": "liquid_tf",
+    "features": {
+      "image": {"dtype": "uint8", "shape": [4, 4, 1]},
+      "label": {
+        "dtype": "int64",
+        "shape": [],
+        "classes": ["a"],
+        "class_counts": [2 * samples],
+      },
+    },
+    "supervised": ["image", "label"],
+    "splits": {"train": {"samples": 2 * samples, "index": 0}},
+    "seed": 0,
+    "mix": {name: 0.5 for name in _NAMES},
+    "replicated": False,
+    "encoding": {
+      "channels": None,
+      "bits": None,
+      "jpeg_quality": 95,
+      "png_level": 6,
+      "webp_quality": 90,
+    },
+    "samples": 2 * samples,
+    "formats": {name: entry for name in _NAMES},
+    "shards": shards,
+    "source": {"kind": "folder", "fingerprint": "0" * 64, "by_pillow": 0},
+    "skipped": [],
+  }

@@ -1,0 +1,50 @@
+"""The section that `tools/bench.py scale --report` writes."""
+
+from typing import Any
+
+from liquid_tf.cli.bench import page
+
+TITLE = "Very many samples and workers"
+
+
+def table(result: dict[str, Any]) -> str:
+  """What opening and planning cost, as a Markdown table."""
+  rows = 2 * result["samples"]
+  lines = [
+    "| worker | opened in | memory held | bytes an encoding | draws of its epoch "
+    "| planned in | draws/s |",
+    "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+  ]
+  for each in result["opened"]:
+    lines.append(
+      f"| {each['index']} | {each['seconds']:.2f} s | "
+      f"{each['held_bytes'] / 2**20:.1f} MiB | {each['held_bytes'] / rows:.2f} | "
+      f"{each['draws']} | {each['plan_seconds'] * 1e3:.1f} ms | "
+      f"{each['draws'] / each['plan_seconds'] / 1e6:.1f} million |"
+    )
+  return "\n".join(lines)
+
+
+def section(result: dict[str, Any]) -> str:
+  """What was measured, how, with what, and the table."""
+  parts, batches = result["balance"]["samples"], result["balance"]["batches"]
+  formats = "; ".join(
+    f"{each['min']} to {each['max']}" for each in result["balance"]["formats"]
+  )
+  return f"""```
+{result["evidence"]["command"]}
+```
+
+A simulation: two formats of {result["samples"]} samples each, in an index of
+{result["index_bytes"] / 1e9:.2f} GB as a conversion would write it, whose shard files
+are holes. In a fresh process each, the first and the last of {result["workers"]}
+workers open their part: the whole index is checked by its CRC-32C and row by row, and
+stays mapped. Then the part's epoch is planned at one go.
+
+{table(result)}
+
+Of all workers, a part has {parts["min"]} to {parts["max"]} encodings and
+{batches["min"]} to {batches["max"]} batches; of each format {formats}; and
+{result["balance"]["repeated"]} are repeated in all.
+
+{page.machine(result["evidence"])}"""

@@ -1,0 +1,90 @@
+"""A pipeline and its two stages by themselves, turn about in one process."""
+
+import contextlib
+import os
+import statistics
+import time
+from typing import Any
+
+import tensorflow as tf
+
+import liquid_tf
+from liquid_tf._measure import epochs, process
+from liquid_tf.cli.bench import throttle
+
+# The memory that nothing exceeds: the decode limit wants all of the dataset in it.
+_UNBOUNDED = 1 << 62
+_KEYS = ("images_per_s", "disk_bytes_per_s", "busy")
+
+
+def measure(
+  path: str,
+  *,
+  short: str | None = None,
+  rounds: int,
+  threads: int,
+  cache: int | str,
+  batch_size: int,
+  read_bytes_per_s: int | None,
+  **arguments: Any,
+) -> dict[str, Any]:
+  """Runs an epoch of each stage, `rounds` times, behind one that does not count.
+
+  `load` delivers stored bytes (`decode="none"`), `pipeline` pixels, both with `cache`.
+  `decode` delivers pixels of records that are all in memory, where the epoch that does
+  not count has put them, at the disk's own speed.
+
+  Args:
+    path: a dataset directory.
+    short: a part of it for `decode`, that fits in memory; None for all of it.
+    rounds: counted epochs of each stage.
+    threads: of tf.data, and decoding tasks per batch.
+    cache: of `load` and `pipeline`, as `liquid_tf.dataset` takes it.
+    batch_size: images in a batch.
+    read_bytes_per_s: what `load` and `pipeline` may read; None for no such limit.
+    **arguments: of `liquid_tf.dataset`.
+
+  Returns:
+    By stage `images_per_s`, `disk_bytes_per_s` by the kernel's count and `busy`, the
+    share of all processors that the process used: medians over rounds; and `rounds`,
+    [{stage: {images_per_s, disk_bytes_per_s, busy}}].
+  """
+  common = {"batch_size": batch_size, "parallelism": threads, **arguments}
+  datasets = {
+    "load": liquid_tf.dataset(path, cache=cache, decode="none", **common),
+    "pipeline": liquid_tf.dataset(path, cache=cache, **common),
+    "decode": liquid_tf.dataset(
+      short or path, cache="100%", memory=_UNBOUNDED, **common
+    ),
+  }
+  datasets = {
+    name: epochs.with_threads(dataset, threads) for name, dataset in datasets.items()
+  }
+  for dataset in datasets.values():
+    epochs.consume(dataset)
+  measured = []
+  for _ in range(rounds):
+    entry = {}
+    for name, dataset in datasets.items():
+      with contextlib.ExitStack() as stack:
+        if read_bytes_per_s is not None and name != "decode":
+          stack.enter_context(throttle.Throttle(path, read_bytes_per_s))
+        entry[name] = _epoch(dataset)
+    measured.append(entry)
+  result = {
+    name: {key: statistics.median(r[name][key] for r in measured) for key in _KEYS}
+    for name in datasets
+  }
+  return {**result, "rounds": measured}
+
+
+def _epoch(dataset: tf.data.Dataset) -> dict[str, float]:
+  disk, busy = process.disk_bytes() or 0, time.process_time()
+  images, seconds = epochs.consume(dataset)
+  busy = time.process_time() - busy
+  disk = (process.disk_bytes() or 0) - disk
+  return {
+    "images_per_s": images / seconds,
+    "disk_bytes_per_s": disk / seconds,
+    "busy": busy / seconds / len(os.sched_getaffinity(0)),
+  }

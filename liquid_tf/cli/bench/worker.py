@@ -1,0 +1,64 @@
+"""One measurement in a process of its own: `python -m liquid_tf.cli.bench.worker`.
+
+The request is one JSON object on stdin. It names a `stage`: "liquid" with the
+arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
+those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
+`scale.measure`, or "stock" with `epochs` and the arguments of `stock.stock_dataset`.
+The answer is the last line of stdout: the measurement, or {"error": sentence,
+"argument": whether one is wrong}.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import tensorflow as tf  # noqa: E402
+
+from liquid_tf._measure import epochs as runs
+from liquid_tf._measure import process, stock
+from liquid_tf._native import ops
+from liquid_tf._store.manifest import ManifestError
+from liquid_tf.cli.bench import constancy, mix, scale, stages
+
+
+def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
+  dataset = stock.stock_dataset(**arguments)
+  entries = []
+  for _ in range(epochs):
+    cpu_start = time.process_time()
+    images, seconds = runs.consume(dataset)
+    cpu_seconds = time.process_time() - cpu_start
+    entries.append({"seconds": seconds, "images": images, "cpu_seconds": cpu_seconds})
+  return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
+
+
+_STAGES = {
+  "constancy": constancy.measure,
+  "liquid": runs.measure,
+  "mix": mix.measure,
+  "scale": scale.measure,
+  "stages": stages.measure,
+  "stock": _stock,
+}
+
+
+def main(request: str) -> None:
+  arguments = json.loads(request)
+  stage = _STAGES[arguments.pop("stage")]
+  try:
+    answer = stage(**arguments)
+  except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
+    of_dataset = isinstance(error, ManifestError)
+    answer = {
+      "error": ops.reason(error),
+      "argument": isinstance(error, ValueError) and not of_dataset,
+    }
+  print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+  main(sys.stdin.read())

@@ -1,0 +1,117 @@
+"""Runs a dispatcher or a worker of tf.data service that knows the ops of liquid_tf.
+
+  python -m tools.service dispatcher --port=5050 --work_dir=/var/lib/tfdata
+  python -m tools.service worker --dispatcher=host:5050 --port=5051 --address=me:5051
+
+The worker reads the datasets' files itself, under the paths that the client named.
+Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal
+there, and goes on from it when it is started again with the same port and directory;
+one without forgets its jobs when it ends.
+"""
+
+import signal
+import sys
+import threading
+
+from absl import flags
+
+from liquid_tf.cli import tool
+
+_PORT = flags.DEFINE_integer("port", 0, "to listen on; 0: any free one", 0, 65535)
+_WORK_DIR = flags.DEFINE_string(
+  "work_dir", None, "of the dispatcher's journal, so that it can be started again"
+)
+_WORKERS = flags.DEFINE_list(
+  "workers",
+  [],
+  "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs "
+  "them for static sharding (DATA)",
+)
+_DISPATCHER = flags.DEFINE_string(
+  "dispatcher", None, "host:port of a worker's dispatcher"
+)
+_ADDRESS = flags.DEFINE_string(
+  "address",
+  "localhost:%port%",
+  "under which clients reach the worker, host:port; %port% is its own port",
+)
+_FILESYSTEMS = flags.DEFINE_list(
+  "filesystems",
+  [],
+  "schemes of datasets' URLs that TensorFlow has by a plugin only, as s3",
+)
+_JSON = flags.DEFINE_bool(
+  "json", False, "one JSON object on stdout when it is ready: role, port, target"
+)
+
+
+def _dispatcher():
+  import tensorflow as tf
+
+  config = tf.data.experimental.service.DispatcherConfig(
+    port=_PORT.value,
+    protocol="grpc",
+    work_dir=_WORK_DIR.value,
+    fault_tolerant_mode=_WORK_DIR.value is not None,
+    worker_addresses=_WORKERS.value or None,
+  )
+  return tf.data.experimental.service.DispatchServer(config)
+
+
+def _worker():
+  import tensorflow as tf
+
+  config = tf.data.experimental.service.WorkerConfig(
+    dispatcher_address=_DISPATCHER.value,
+    worker_address=_ADDRESS.value,
+    port=_PORT.value,
+    protocol="grpc",
+  )
+  return tf.data.experimental.service.WorkerServer(config)
+
+
+# Role: what makes it, and the flags of the other one.
+_ROLES = {
+  "dispatcher": (_dispatcher, ("dispatcher", "address")),
+  "worker": (_worker, ("work_dir", "workers")),
+}
+
+
+def main(arguments: list[str]) -> int:
+  if len(arguments) != 1 or arguments[0] not in _ROLES:
+    raise tool.FlagsError(
+      f"arguments ({' '.join(arguments)}) must be one of {', '.join(_ROLES)}"
+    )
+  role = arguments[0]
+  make, foreign = _ROLES[role]
+  for name in foreign:
+    if flags.FLAGS[name].present:
+      raise tool.FlagsError(f"--{name} is no flag of a {role}")
+  if role == "worker" and _DISPATCHER.value is None:
+    raise tool.FlagsError("--dispatcher must be given, as --dispatcher=host:port")
+  stop = threading.Event()
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: stop.set())
+  from liquid_tf._native import ops
+  from liquid_tf._store import schemes
+
+  for scheme in _FILESYSTEMS.value:
+    schemes.require(f"{scheme}://")
+  # Its kernels are what the datasets' graphs name: a worker runs them, and the
+  # dispatcher makes splits of them.
+  ops.lib()
+  server = make()
+  port = int(server._address.rpartition(":")[2])  # which has no public name
+  print(f"{role} listens on port {port}", file=sys.stderr, flush=True)
+  if _JSON.value:
+    tool.print_json({"role": role, "port": port})
+    sys.stdout.flush()
+  # Not server.join(), which no signal wakes.
+  while not stop.wait(1):
+    pass
+  server.stop()
+  return 0
+
+
+if __name__ == "__main__":
+  tool.run(main)
