@@ -5,7 +5,7 @@ disk and processors; a native tf.data pipeline draws every batch with the same
 composition and the same number of cache hits (Liquid, APSys '23).
 """
 
-from liquid_tf import codecs, fidelity, gpu, pcr, recordio
+from liquid_tf import codecs, errors, fidelity, gpu, pcr, recordio
 from liquid_tf._convert.convert import ConvertReport, convert
 from liquid_tf._convert.copy import copy
 from liquid_tf._export.export import ExportReport, export
@@ -20,9 +20,8 @@ from liquid_tf._pipeline.interleave import interleave
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.sources import format_dataset
 from liquid_tf._pipeline.stats import Stats, stats
-from liquid_tf._profile.profile import Profile, TooNoisyError, profile
+from liquid_tf._profile.profile import Profile, profile
 from liquid_tf._store.inspection import inspect, verify
-from liquid_tf._store.manifest import ManifestError
 from liquid_tf._version import __version__
 from liquid_tf.fidelity import FidelityScheduler
 
@@ -31,14 +30,12 @@ __all__ = [
   "ExportReport",
   "FidelityScheduler",
   "Limits",
-  "ManifestError",
   "Profile",
   "RandomResizedCrop",
   "Resume",
   "Snapshot",
   "Stats",
   "TensorBoardStats",
-  "TooNoisyError",
   "__version__",
   "codecs",
   "convert",
@@ -46,6 +43,7 @@ __all__ = [
   "dataset",
   "decode_and_batch",
   "epochs",
+  "errors",
   "export",
   "fidelity",
   "format_dataset",

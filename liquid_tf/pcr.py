@@ -21,15 +21,12 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import pcr_sqlite, storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.pcr_index import INDEX, PcrEntry, decode_index, encode_index
+from liquid_tf.errors import PcrError
 
-__all__ = ["PcrError", "Reader", "Record", "Writer"]
+__all__ = ["Reader", "Record", "Writer"]
 
 _SQLITE = "PCR.db"
 _EXTENSION = ".pcr"
-
-
-class PcrError(ValueError):
-  """Records or an index that cannot be read; the message says what is wrong where."""
 
 
 class Record(NamedTuple):

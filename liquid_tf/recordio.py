@@ -11,7 +11,6 @@ Datasets of this project keep their samples in such files, and are read by
   records = liquid_tf.recordio.dataset("photos.rec", shard=(0, 2))
 """
 
-from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._recordio.header import Header, pack, unpack
 from liquid_tf._recordio.lists import ListEntry, read_list, write_list
 from liquid_tf._recordio.pipeline import dataset
@@ -24,7 +23,6 @@ __all__ = [
   "Loss",
   "Reader",
   "Record",
-  "RecordIOError",
   "Writer",
   "dataset",
   "pack",

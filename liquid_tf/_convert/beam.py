@@ -13,10 +13,10 @@ import numpy as np
 
 from liquid_tf._convert import journal, scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store.files import write_file
+from liquid_tf.errors import ConvertError
 
 # Samples that are scanned as one piece of work.
 _SCAN_SAMPLES = 1024

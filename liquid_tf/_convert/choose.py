@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from liquid_tf._convert import holds
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import PROBLEMS
+from liquid_tf.errors import ConvertError
 
 # A sample's kind: all of a dataset have the same.
 _KIND = ["channels", "bits", "mask_bits"]

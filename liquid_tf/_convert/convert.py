@@ -17,7 +17,6 @@ from liquid_tf._convert.arguments import check_on_error, in_range, path_of, scan
 from liquid_tf._convert.beam import BeamEngine, require_beam
 from liquid_tf._convert.copy import check_destination as _is_finished
 from liquid_tf._convert.copy import publish as _publish_remotely
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
@@ -29,8 +28,9 @@ from liquid_tf._store import inspection, manifest, schemes
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf.errors import ConvertError
 
-__all__ = ["ConvertError", "ConvertReport", "convert"]
+__all__ = ["ConvertReport", "convert"]
 
 _MIN_SHARD = 4096
 

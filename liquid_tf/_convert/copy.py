@@ -4,12 +4,12 @@ import os
 
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.arguments import path_of
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._native import ops
 from liquid_tf._store import manifest, schemes, storage
 from liquid_tf._store.files import TEMPORARY
-from liquid_tf._store.manifest import JOURNAL, MANIFEST, ManifestError
+from liquid_tf._store.manifest import JOURNAL, MANIFEST
 from liquid_tf._store.progress import Progress
+from liquid_tf.errors import ConvertError, ManifestError
 
 # An object that says that a dataset is being replaced.
 _MARK = b"A copy is under way.\n"

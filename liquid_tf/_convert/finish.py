@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.source import Source
@@ -20,6 +19,7 @@ from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.pcr_index import PcrEntry, encode_index
+from liquid_tf.errors import ConvertError
 
 # Their product is the size of an image in bits.
 _PIXEL_FIELDS = ("height", "width", "channels", "bits")

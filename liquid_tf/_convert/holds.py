@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._store.mix import TARGETS
+from liquid_tf.errors import ConvertError
 
 # The largest payload of a record, and what of it is not the image's.
 RECORD_BYTES = (1 << 29) - 1

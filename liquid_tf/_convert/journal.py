@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
+from liquid_tf.errors import ConvertError
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
 # label of those that have one. `channels` and `bits` are those that the dataset is to

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store.schema import LARGEST_CLASS
+from liquid_tf.errors import ConvertError
 
 
 def describe(

@@ -17,9 +17,9 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory
 from liquid_tf._store.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX, PROBLEMS
+from liquid_tf.errors import ConvertError
 
 # Files that are exchanged to see whether folders can be.
 _PROBES = ("exchange-0" + TEMPORARY, "exchange-1" + TEMPORARY)

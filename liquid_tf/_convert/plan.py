@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from liquid_tf._store.mix import TARGETS
+from liquid_tf._store.mix import TARGETS, apportion
 
 # Samples that are alike in class and size are shuffled within this many, so that the
 # formats' fixed rotation does not meet the order of sizes.
@@ -52,31 +52,6 @@ class ShardPlan:
 def words(seed: int, purpose: int, count: int) -> np.ndarray:
   """Random words, shape [count], uint64: Philox4x64-10 keyed by seed and purpose."""
   return np.random.Philox(key=seed | int(purpose) << 64).random_raw(count)
-
-
-def apportion(
-  total: int, weights: Sequence[Fraction], owed: Sequence[Fraction] | None = None
-) -> list[int]:
-  """Splits `total` by weights: each gets the floor or the ceiling of its share.
-
-  Args:
-    total: what to split.
-    weights: positive.
-    owed: added to the remainders when the ceilings are given out.
-  """
-  whole = sum(weights)
-  exact = [weight * total / whole for weight in weights]
-  counts = [int(share) for share in exact]
-  claim = [
-    share - count + (owed[i] if owed else 0)
-    for i, (share, count) in enumerate(zip(exact, counts))
-  ]
-  # A share that is whole has no ceiling to be given.
-  fractional = [i for i in range(len(weights)) if exact[i] != counts[i]]
-  fractional.sort(key=lambda i: (-claim[i], i))
-  for i in fractional[: total - sum(counts)]:
-    counts[i] += 1
-  return counts
 
 
 def deal(counts: Sequence[int]) -> np.ndarray:

@@ -17,12 +17,12 @@ from liquid_tf._convert import (
 )
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
+from liquid_tf.errors import ConvertError
 
 
 def check_same(output: str, arguments: dict[str, Any]) -> None:

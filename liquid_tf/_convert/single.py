@@ -5,11 +5,11 @@ import time
 from typing import Any
 
 from liquid_tf._convert import exif, pillow
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
+from liquid_tf.errors import ConvertError
 
 # Extension -> format.
 _EXTENSIONS = {

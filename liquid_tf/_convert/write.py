@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.shard_files import PcrFile, RecordFile
 from liquid_tf._native import ops
@@ -17,6 +16,7 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import FORMATS, INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.progress import Progress
+from liquid_tf.errors import ConvertError
 
 
 def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -> None:

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from liquid_tf._convert import pipelines, plan
 from liquid_tf._convert.arguments import check_on_error, in_range, path_of
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.sources.datasets import DatasetSource
 from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
@@ -27,6 +26,7 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf.errors import ConvertError
 
 __all__ = ["ExportReport", "export"]
 

@@ -4,9 +4,9 @@ import os
 
 import tensorflow as tf
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._export.item import ClassFolders, Item
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import ConvertError
 
 
 class FolderWriter:

@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.output import beside, check_exchange, locked
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory, write_file
+from liquid_tf.errors import ConvertError
 
 MARKER = ".liquid_export.json"
 

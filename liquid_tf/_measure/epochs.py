@@ -6,8 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
-import liquid_tf
 from liquid_tf._measure import process
+from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.stats import stats as stats_of
 
 _COUNTS = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
 
@@ -54,8 +55,8 @@ def measure(
     `batches` (see `batch_ranges`), `images_per_s`: the median from the second epoch
     on, `verdict`: what limits it, a sentence, and `max_rss_bytes`.
   """
-  dataset = liquid_tf.dataset(path, parallelism=threads, **arguments)
-  stats = liquid_tf.stats(dataset)
+  dataset = open_dataset(path, parallelism=threads, **arguments)
+  stats = stats_of(dataset)
   dataset = with_threads(dataset, threads)
   entries = []
   for _ in range(epochs):

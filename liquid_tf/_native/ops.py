@@ -23,14 +23,14 @@ def _candidates() -> list[pathlib.Path]:
   """Places where a library may lie, the preferred one first.
 
   `LIQUID_OPS_LIBRARY` rules out all others. In an installed wheel the library
-  lies beside this file. Under Bazel the runfiles mirror the checkout, so that
+  lies in the package. Under Bazel the runfiles mirror the checkout, so that
   `ops/` is beside the package; in the checkout itself Bazel's links lie under
   `build/`, one folder for each TensorFlow.
   """
   override = os.environ.get("LIQUID_OPS_LIBRARY")
   if override:
     return [pathlib.Path(override)]
-  package = pathlib.Path(os.path.abspath(__file__)).parent
+  package = pathlib.Path(os.path.abspath(__file__)).parents[1]
   root = package.parent
   return [
     package / _LIBRARY,

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.plan import apportion
 from liquid_tf._cost import budget, model
 from liquid_tf._pipeline import mix_control
 from liquid_tf._pipeline.fidelity import EpochDataset
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._store import mix as mixes
+from liquid_tf._store.mix import apportion
 
 AUTO = "auto"
 

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from liquid_tf._convert.plan import apportion
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.mix import apportion
+from liquid_tf.errors import ManifestError
 
 # Formats that keep pixels, those that decode fastest first; the others hold less.
 _BY_SPEED = ("raw", "bmp", "l3", "png", "webp", "jpeg", "pcr")
@@ -76,7 +77,7 @@ def common_samples(
   rows = [manifests.rows_of(index, number, FORMATS.index(name)) for name in names]
   for name, other in zip(names, rows):
     if not np.array_equal(other["sample"], rows[0]["sample"]):
-      raise manifests.ManifestError(
+      raise ManifestError(
         f"{manifest.path(manifests.INDEX)}: {name} does not hold the samples of "
         f"{names[0]} in their order, although the dataset is replicated"
       )

@@ -9,8 +9,9 @@ import tensorflow as tf
 from liquid_tf._native import ops
 from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.manifest import FORMATS, Manifest, ManifestError
+from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
+from liquid_tf.errors import ManifestError
 
 _POLICIES = ("pad", "drop", "uneven")
 _READERS = ("auto", "io_uring", "threads", "buffered")

@@ -6,11 +6,11 @@ import time
 import numpy as np
 import tensorflow as tf
 
-import liquid_tf
 from liquid_tf import codecs
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec
 from liquid_tf._store.mix import TARGETS
@@ -70,7 +70,7 @@ def _doubt(runs: list[float]) -> float:
 
 def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
   """The sample as it is stored."""
-  dataset = liquid_tf.dataset(
+  dataset = open_dataset(
     setting.short,
     setting.batch_size,
     mix={TARGETS[name][0]: 1},

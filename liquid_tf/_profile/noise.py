@@ -5,6 +5,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from liquid_tf.errors import TooNoisyError
+
 # Student's t for 95% (two-sided), by degrees of freedom; beyond them the normal's.
 _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 _T95 += (2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09)
@@ -21,10 +23,6 @@ MOST_DOUBT = 0.2
 # 1.253 standard deviations over that root, and of those the distance is 1.349: 95% of
 # many normal values, 74% of 3.
 _REACH = 1.96 * 1.253 / 1.349
-
-
-class TooNoisyError(Exception):
-  """Measurements disagree too much to advise; the message says which, and how much."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,13 +7,14 @@ from typing import Any
 
 import tensorflow as tf
 
-import liquid_tf
 from liquid_tf._cost import budget
 from liquid_tf._cost.model import Mix
 from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 
@@ -94,7 +95,7 @@ class Pipeline:
     image = {} if stage == "load" else setting.image
     self._setting = setting
     self._stage = stage
-    dataset = liquid_tf.dataset(
+    dataset = open_dataset(
       setting.short if decode else setting.long,
       setting.batch_size,
       mix=mix,
@@ -107,7 +108,7 @@ class Pipeline:
       parallelism=setting.threads,
       **image,
     )
-    self._stats = liquid_tf.stats(dataset)
+    self._stats = stats_of(dataset)
     self._epoch = int(dataset.cardinality())
     options = tf.data.Options()
     options.autotune.enabled = False
@@ -161,7 +162,7 @@ class Pipeline:
 
 def image_spec(setting: Setting) -> tf.TensorSpec:
   """Shape [None, height, width, channels] and type of batches; unknown where ragged."""
-  dataset = liquid_tf.dataset(
+  dataset = open_dataset(
     setting.short, setting.batch_size, features=["image"], **setting.image
   )
   return dataset.element_spec["image"]

@@ -13,10 +13,9 @@ from liquid_tf._convert.sources.open_source import find_files, open_source
 from liquid_tf._cost import model
 from liquid_tf._measure import evidence
 from liquid_tf._profile import choose, devices, run, schema, step
-from liquid_tf._profile.noise import TooNoisyError
 from liquid_tf._store import mix as mixes
 
-__all__ = ["Profile", "TooNoisyError", "profile"]
+__all__ = ["Profile", "profile"]
 
 # What is compared where nothing is named: of sources without loss, and of JPEG files.
 _LOSSLESS = ("png", "l3", "raw")

@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import pipelines, run
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, Source
 from liquid_tf._profile import noise, stock
@@ -17,6 +16,7 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf.errors import ConvertError
 
 # The sample grows by so many images until every format's mean size is known so well.
 _STEP = 16

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-import liquid_tf
 from liquid_tf._measure import epochs, process
+from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._store.manifest import Manifest
 
 # What TensorFlow itself decodes, what is smallest first.
@@ -140,7 +140,7 @@ def why_not(manifest: Manifest) -> str | None:
 
 def _extract(manifest: Manifest, format_name: str, folder: str) -> int:
   """Writes the encoded images as files; returns their bytes."""
-  dataset = liquid_tf.dataset(
+  dataset = open_dataset(
     manifest.directory,
     1,
     mix={format_name: 1},

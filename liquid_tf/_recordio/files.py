@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._store import storage
+from liquid_tf.errors import RecordIOError
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 

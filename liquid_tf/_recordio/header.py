@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf.errors import RecordIOError
 
 _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from liquid_tf._native import ops
-from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
+from liquid_tf.errors import RecordIOError
 
 
 class ListEntry(NamedTuple):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._native import ops
 from liquid_tf._recordio import files
-from liquid_tf._recordio.errors import RecordIOError
+from liquid_tf.errors import RecordIOError
 
 # Records that are fetched at once, and reads for them, in bytes.
 _FETCH = 8 << 20

@@ -8,10 +8,10 @@ import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._recordio import files
-from liquid_tf._recordio.errors import RecordIOError
 from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
 from liquid_tf._store.files import AtomicFile, SteadyFile, write_file
+from liquid_tf.errors import RecordIOError
 
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20

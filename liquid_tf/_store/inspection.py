@@ -9,9 +9,10 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import storage
-from liquid_tf._store.manifest import FORMATS, Manifest, ManifestError, Shard
+from liquid_tf._store.manifest import FORMATS, Manifest, Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.records import RecordCheck
+from liquid_tf.errors import ManifestError
 
 # Records that one op call checks: enough for every thread, few enough for memory.
 _CHUNK = 64

@@ -17,7 +17,6 @@ from liquid_tf._store import index_rows, schema, schemes
 from liquid_tf._store.pcr_index import INDEX as PCR_INDEX
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.schema import FORMATS as FORMATS
-from liquid_tf._store.schema import ManifestError
 from liquid_tf._store.storage import (
   crc32c,
   file_size,
@@ -26,6 +25,7 @@ from liquid_tf._store.storage import (
   map_right,
   read_right,
 )
+from liquid_tf.errors import ManifestError
 
 MANIFEST = "dataset.json"
 INDEX = "index.npy"

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from liquid_tf._store.manifest import FORMATS
 
@@ -105,3 +106,28 @@ def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
 def is_split_name(name: str) -> bool:
   """Whether a split of this name can be part of a file's name."""
   return bool(_SPLIT_NAME.match(name))
+
+
+def apportion(
+  total: int, weights: Sequence[Fraction], owed: Sequence[Fraction] | None = None
+) -> list[int]:
+  """Splits `total` by weights: each gets the floor or the ceiling of its share.
+
+  Args:
+    total: what to split.
+    weights: positive.
+    owed: added to the remainders when the ceilings are given out.
+  """
+  whole = sum(weights)
+  exact = [weight * total / whole for weight in weights]
+  counts = [int(share) for share in exact]
+  claim = [
+    share - count + (owed[i] if owed else 0)
+    for i, (share, count) in enumerate(zip(exact, counts))
+  ]
+  # A share that is whole has no ceiling to be given.
+  fractional = [i for i in range(len(weights)) if exact[i] != counts[i]]
+  fractional.sort(key=lambda i: (-claim[i], i))
+  for i in fractional[: total - sum(counts)]:
+    counts[i] += 1
+  return counts

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+from liquid_tf.errors import ManifestError
+
 SCHEMA = 1
 
 # Names of formats; the position is the number in the index.
@@ -13,10 +15,6 @@ FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
 LARGEST_CLASS = 1 << 24
 
 _SHARD_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
-
-
-class ManifestError(ValueError):
-  """A dataset directory that cannot be read; the message says what is wrong where."""
 
 
 def _is_side(value: Any) -> bool:

@@ -154,7 +154,7 @@ def main(arguments: list[str]) -> int:
   if _RESUME.value and _OVERWRITE.value:
     raise tool.FlagsError("--resume and --overwrite exclude each other")
   from liquid_tf._convert.convert import convert
-  from liquid_tf._store.manifest import ManifestError
+  from liquid_tf.errors import ManifestError
 
   if _EXPORT.value is not None:
     return _export()
@@ -285,7 +285,7 @@ def _convert_image() -> int:
 
 def _export() -> int:
   from liquid_tf._export.export import export
-  from liquid_tf._store.manifest import ManifestError
+  from liquid_tf.errors import ManifestError
 
   _refuse(_names() - _OF_EXPORTS, "must not be given with --export")
   options = {

@@ -99,8 +99,8 @@ def main(arguments: list[str]) -> int:
   # The budgets of dozens of short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
   from liquid_tf._cost import budget
-  from liquid_tf._profile.profile import TooNoisyError, profile
-  from liquid_tf._store.manifest import ManifestError
+  from liquid_tf._profile.profile import profile
+  from liquid_tf.errors import ManifestError, TooNoisyError
 
   try:
     found = profile(

@@ -53,8 +53,7 @@ def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
   import tensorflow as tf
 
-  from liquid_tf._convert.convert import ConvertError
-  from liquid_tf._store.manifest import ManifestError
+  from liquid_tf.errors import ConvertError, ManifestError
 
   return (
     ConvertError,

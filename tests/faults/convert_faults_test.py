@@ -10,8 +10,9 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf.errors import ConvertError
 
 
 def _convert(source: str, output: str, **options) -> str:

@@ -12,10 +12,11 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf._convert import holds, pipelines
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError
 
 
 class ChooseTest(parameterized.TestCase, tf.test.TestCase):

@@ -11,9 +11,10 @@ import stored
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection, manifest
 from liquid_tf._store.manifest import INDEX_DTYPE
+from liquid_tf.errors import ConvertError
 
 
 def framed(dataset: str, sample: int) -> bytes:

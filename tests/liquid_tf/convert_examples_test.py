@@ -14,8 +14,9 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError
 
 
 class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):

@@ -11,9 +11,10 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._convert.sources import masks
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError
 
 
 def _palette(indices: np.ndarray) -> Image.Image:

@@ -14,8 +14,9 @@ import tensorflow as tf
 import liquid_tf
 from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError, ManifestError
 
 
 class OutputTest(tf.test.TestCase):
@@ -145,7 +146,7 @@ class OutputTest(tf.test.TestCase):
     shard = pathlib.Path(new, manifest.load(new).shards[0].path)
     good = shard.read_bytes()
     shard.write_bytes(good[:-1] + b"?")
-    with self.assertRaisesRegex(manifest.ManifestError, "is damaged"):
+    with self.assertRaisesRegex(ManifestError, "is damaged"):
       liquid_tf.copy(new, copy, overwrite=True, progress=False)
     self.assertEqual(photos.files(copy), photos.files(self.output))
     shard.write_bytes(good)

@@ -14,9 +14,10 @@ from absl.testing import parameterized
 from PIL import Image
 
 from liquid_tf import pcr
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._native import image_ops
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError, ManifestError
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
@@ -330,7 +331,7 @@ class VerifyPcrTest(tf.test.TestCase):
     data = json.loads(path.read_text())
     data["pcr"]["index_crc32c"] = manifest.crc32c(contents)
     path.write_text(json.dumps(data))
-    with self.assertRaisesRegex(manifest.ManifestError, "does not list the records"):
+    with self.assertRaisesRegex(ManifestError, "does not list the records"):
       manifest.load_pcr_index(manifest.load(self.dataset))
 
 

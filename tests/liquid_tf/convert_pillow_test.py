@@ -12,9 +12,10 @@ from PIL import Image
 
 import liquid_tf
 from liquid_tf import Limits
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError
 
 
 def _encode(image: Image.Image, name: str, **options) -> bytes:

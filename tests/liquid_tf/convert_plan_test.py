@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from liquid_tf._convert import plan
 from liquid_tf._store import mix
+from liquid_tf._store.mix import apportion
 
 _WEIGHTS = st.lists(st.integers(1, 50), min_size=1, max_size=6)
 
@@ -17,7 +18,7 @@ class ApportionTest(parameterized.TestCase):
   @hypothesis.given(total=st.integers(0, 10_000), weights=_WEIGHTS)
   def test_each_gets_floor_or_ceiling(self, total, weights):
     fractions = [Fraction(weight) for weight in weights]
-    counts = plan.apportion(total, fractions)
+    counts = apportion(total, fractions)
     self.assertEqual(sum(counts), total)
     for count, weight in zip(counts, fractions):
       self.assertLess(abs(count - weight * total / sum(fractions)), 1)

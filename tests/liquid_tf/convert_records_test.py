@@ -14,8 +14,9 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import recordio
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf.errors import ConvertError
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 

@@ -11,9 +11,9 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources import folders, source
 from liquid_tf._convert.sources.mask_names import MaskNames
+from liquid_tf.errors import ConvertError
 
 
 class SourceTest(parameterized.TestCase):

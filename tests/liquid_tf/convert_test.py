@@ -13,8 +13,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError, ManifestError
 
 
 def _sources(root: str) -> list[pathlib.Path]:
@@ -169,7 +170,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     pathlib.Path(self.source, "class/a.png").write_bytes(b"no")
     with self.assertRaisesRegex(ConvertError, "none of the 1 samples .* class/a.png: "):
       self._convert(on_error="skip")
-    with self.assertRaisesRegex(manifest.ManifestError, "unfinished"):
+    with self.assertRaisesRegex(ManifestError, "unfinished"):
       manifest.load(self.output)
 
   def test_16_bits_and_gray(self):

@@ -8,8 +8,9 @@ import examples
 import stored
 import tensorflow as tf
 
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf.errors import ConvertError
 
 # As TFDS 4.9 wrote them of a dataset with these features.
 _FEATURES = {

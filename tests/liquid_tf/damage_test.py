@@ -82,7 +82,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     dataset = liquid_tf.dataset(self.path, 8, **_OPTIONS)
     os.truncate(shard, os.path.getsize(shard) - 1)
     with self.assertRaisesRegex(
-      liquid_tf.ManifestError,
+      liquid_tf.errors.ManifestError,
       f"{os.path.basename(shard)} has [0-9]+ bytes, but shards",
     ):
       liquid_tf.dataset(self.path)
@@ -96,7 +96,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     name = os.path.basename(shard)
     dataset = liquid_tf.dataset(self.path, 8, **_OPTIONS)
     os.remove(shard)
-    with self.assertRaisesRegex(liquid_tf.ManifestError, f"{name} is missing"):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, f"{name} is missing"):
       liquid_tf.dataset(self.path)
     with self.assertRaisesRegex(
       tf.errors.NotFoundError, rf"{name}, record [0-9]+ .*cannot open: No such file"
@@ -108,10 +108,12 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     data = bytearray(index.read_bytes())
     data[-1] ^= 1
     index.write_bytes(data)
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "index.npy is damaged"):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "index.npy is damaged"):
       liquid_tf.dataset(self.path)
     index.write_bytes(data[:-1])
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "index.npy has [0-9]+ bytes"):
+    with self.assertRaisesRegex(
+      liquid_tf.errors.ManifestError, "index.npy has [0-9]+ bytes"
+    ):
       liquid_tf.dataset(self.path)
 
   @parameterized.named_parameters(
@@ -128,14 +130,18 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_a_wrong_manifest(self, edit, message):
     damaged.edit_manifest(self.path, edit)
-    with self.assertRaisesRegex(liquid_tf.ManifestError, message):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, message):
       liquid_tf.dataset(self.path)
 
   def test_what_is_no_dataset(self):
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "is not a Liquid dataset"):
+    with self.assertRaisesRegex(
+      liquid_tf.errors.ManifestError, "is not a Liquid dataset"
+    ):
       liquid_tf.dataset(self.root)
     pathlib.Path(self.path, manifest.MANIFEST).write_text("{")
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "dataset.json is not JSON"):
+    with self.assertRaisesRegex(
+      liquid_tf.errors.ManifestError, "dataset.json is not JSON"
+    ):
       liquid_tf.dataset(self.path)
 
   def _tell_sizes(self, side: int, one: int | None = None) -> None:

@@ -14,8 +14,9 @@ from PIL import Image
 
 import liquid_tf
 from liquid_tf import recordio
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf.errors import ConvertError
 
 _PATTERNS = {"rec": "*.rec", "folder": "", "tfrecord": "*.tfrecord"}
 

@@ -214,7 +214,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual([runs.digests(dataset) for _ in range(3)], wanted)
       self.assertGreater(liquid_tf.stats(dataset).summary()["fallbacks"]["count"], 3)
       # One that is opened anew is refused.
-      with self.assertRaises(liquid_tf.ManifestError):
+      with self.assertRaises(liquid_tf.errors.ManifestError):
         liquid_tf.dataset(path)
 
   def test_the_verdict_tells_of_it(self):

@@ -19,9 +19,10 @@ from PIL import Image
 import liquid_tf
 from liquid_tf import codecs, pcr, recordio
 from liquid_tf._convert import single
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
+from liquid_tf.errors import ConvertError, ManifestError, RecordIOError
 
 _INDEX = manifest.INDEX
 _SHARD = "png-00000-of-00001.rec"
@@ -70,7 +71,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
 
   def _check_refused(self, path: str, pattern: str) -> None:
     """Opening fails with this; so does inspecting."""
-    with self.assertRaisesRegex(manifest.ManifestError, pattern):
+    with self.assertRaisesRegex(ManifestError, pattern):
       liquid_tf.dataset(path, 4)
     self.assertRegex("\n".join(inspection.inspect(path)["problems"]), pattern)
 
@@ -121,9 +122,9 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     for name in ("x.rec", "x.tfrecord"):
       with self.assertRaisesRegex(ConvertError, f"{name}.* must be"):
         convert(os.path.join(folder, name), f"{folder}/out", "png", progress=False)
-    with self.assertRaisesRegex(recordio.RecordIOError, message):
+    with self.assertRaisesRegex(RecordIOError, message):
       recordio.Reader(os.path.join(folder, "x.rec"))
-    with self.assertRaisesRegex(recordio.RecordIOError, message):
+    with self.assertRaisesRegex(RecordIOError, message):
       recordio.read_list(os.path.join(folder, "x.lst"))
     source = os.path.join(folder, "source")
     shutil.copytree(self.source, source)
@@ -189,7 +190,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       change = int(random.choice([0, 1, 2, 4, 8, top, top // 2, top - 7]))
       rows[field][row] = (int(rows[field][row]) + change) % (top + 1)
       self._write_rows(rows)
-      with contextlib.suppress(manifest.ManifestError):
+      with contextlib.suppress(ManifestError):
         liquid_tf.dataset(self.path, 4)
 
   @parameterized.named_parameters(
@@ -256,7 +257,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       lambda path: liquid_tf.format_dataset(path, "raw"),
     ):
       with self.assertRaisesRegex(
-        manifest.ManifestError,
+        ManifestError,
         f"dataset.json does not fit .*rec: of sample .*{pattern}",
       ):
         open_it(self.path)
@@ -323,7 +324,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       path, lambda data: data["features"]["more"].update(dtype="float32")
     )
     pattern = 'has a int64_list of "more", but the dtype of features.more is float32'
-    with self.assertRaisesRegex(manifest.ManifestError, pattern):
+    with self.assertRaisesRegex(ManifestError, pattern):
       liquid_tf.dataset(path, 2)
     problems = inspection.verify(path)["problems"]
     self.assertLen(problems, 4)

@@ -12,8 +12,9 @@ from PIL import Image
 
 import liquid_tf
 from liquid_tf import Limits, codecs
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection
+from liquid_tf.errors import ConvertError
 
 
 def _scans(path: str, count: int) -> bytes:

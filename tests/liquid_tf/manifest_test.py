@@ -15,6 +15,7 @@ from absl.testing import parameterized
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf.errors import ManifestError
 
 
 def _set(data, keys, value):
@@ -102,7 +103,7 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     data = copy.deepcopy(self.good)
     _set(data, keys, value)
     self._write(data)
-    with self.assertRaisesRegex(manifest.ManifestError, message) as caught:
+    with self.assertRaisesRegex(ManifestError, message) as caught:
       manifest.load(self.dataset)
     self.assertIn(os.path.join(self.dataset, "dataset.json"), str(caught.exception))
 
@@ -111,13 +112,13 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
       data = copy.deepcopy(self.good)
       del data[key]
       self._write(data)
-      with self.assertRaisesRegex(manifest.ManifestError, key):
+      with self.assertRaisesRegex(ManifestError, key):
         manifest.load(self.dataset)
 
   @parameterized.parameters("", "{", "[]", "null", "\x00", '{"schema": 1} trailing')
   def test_other_text_is_refused(self, text):
     self._write(text)
-    with self.assertRaisesRegex(manifest.ManifestError, "dataset.json"):
+    with self.assertRaisesRegex(ManifestError, "dataset.json"):
       manifest.load(self.dataset)
 
   def test_sizes_that_disagree_are_named(self):
@@ -126,7 +127,7 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     data["formats"]["png"]["bytes"] += 4
     self._write(data)
     message = r"png-00000-of-00001.rec has \d+ bytes, but shards\[1\].bytes"
-    with self.assertRaisesRegex(manifest.ManifestError, message):
+    with self.assertRaisesRegex(ManifestError, message):
       manifest.load(self.dataset)
     manifest.load(self.dataset, check_files=False)
 
@@ -134,20 +135,20 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     path = os.path.join(self.dataset, "raw-00000-of-00001.rec")
     os.rename(path, path + ".away")
     try:
-      with self.assertRaisesRegex(manifest.ManifestError, f"{path} is missing"):
+      with self.assertRaisesRegex(ManifestError, f"{path} is missing"):
         manifest.load(self.dataset)
     finally:
       os.rename(path + ".away", path)
 
   def test_a_folder_without_a_manifest_says_what_it_is(self):
     empty = self.create_tempdir().full_path
-    with self.assertRaisesRegex(manifest.ManifestError, "is not a Liquid dataset"):
+    with self.assertRaisesRegex(ManifestError, "is not a Liquid dataset"):
       manifest.load(empty)
-    with self.assertRaisesRegex(manifest.ManifestError, "is not a Liquid dataset"):
+    with self.assertRaisesRegex(ManifestError, "is not a Liquid dataset"):
       manifest.load(os.path.join(empty, "absent"))
     pathlib.Path(empty, "_journal.db").touch()
     message = "unfinished conversion or copy: .*resume"
-    with self.assertRaisesRegex(manifest.ManifestError, message):
+    with self.assertRaisesRegex(ManifestError, message):
       manifest.load(empty)
 
 
@@ -177,10 +178,10 @@ class IndexTest(parameterized.TestCase, tf.test.TestCase):
       bad = bytearray(good)
       bad[position] ^= 1
       path.write_bytes(bad)
-      with self.assertRaisesRegex(manifest.ManifestError, "index.npy is damaged"):
+      with self.assertRaisesRegex(ManifestError, "index.npy is damaged"):
         manifest.load_index(loaded)
     path.write_bytes(good[:-1])
-    with self.assertRaisesRegex(manifest.ManifestError, r"index.npy has \d+ bytes"):
+    with self.assertRaisesRegex(ManifestError, r"index.npy has \d+ bytes"):
       manifest.load(f"{root}/dataset")
 
   def test_crc32c_is_that_of_rfc_3720(self):

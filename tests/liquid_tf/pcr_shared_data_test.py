@@ -12,6 +12,7 @@ from PIL import Image
 
 from liquid_tf import pcr
 from liquid_tf._native import image_ops
+from liquid_tf.errors import PcrError
 
 # Pillow comes with a libjpeg-turbo of its own, which may smooth images that lack scans
 # in another way; where no scan is missing it has to agree exactly.
@@ -64,7 +65,7 @@ class PcrSharedDataTest(tf.test.TestCase):
           pixels = _pixels(contents)
         except tf.errors.OpError:
           # What does not decode must not become a record either.
-          with self.assertRaises(pcr.PcrError):
+          with self.assertRaises(PcrError):
             writer.write(contents)
           refused += 1
           continue

@@ -13,6 +13,7 @@ from absl.testing import parameterized
 
 from liquid_tf import pcr
 from liquid_tf._native import image_ops
+from liquid_tf.errors import PcrError
 
 
 class _Evil:
@@ -69,7 +70,7 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
     path = self.folder / "PCR_0.pcr"
     path.write_bytes(path.read_bytes()[: full._entries["PCR_0.pcr"].prefix_bytes(2)])
     self.assertLen(pcr.Reader(self.folder, fidelity=2)[0].images, 3)
-    with self.assertRaisesRegex(pcr.PcrError, r"PCR_0.pcr: .* at offset"):
+    with self.assertRaisesRegex(PcrError, r"PCR_0.pcr: .* at offset"):
       pcr.Reader(self.folder, fidelity=3)[0]
 
   @parameterized.parameters(0, -1)
@@ -136,7 +137,7 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_a_pickle_is_never_run(self):
     path = self._write_sqlite({"/PCR_0.pcr": pickle.dumps(_Evil())})
-    with self.assertRaisesRegex(pcr.PcrError, 'key "/PCR_0.pcr".* names .*system'):
+    with self.assertRaisesRegex(PcrError, 'key "/PCR_0.pcr".* names .*system'):
       pcr.Reader(self.folder, index=path)
     self.assertFalse(os.path.exists("evil_was_run"))
 
@@ -151,15 +152,15 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_wrong_pickles(self, value, what):
     path = self._write_sqlite({"PCR_0.pcr": value})
-    with self.assertRaisesRegex(pcr.PcrError, f'key "PCR_0.pcr": .*{what}'):
+    with self.assertRaisesRegex(PcrError, f'key "PCR_0.pcr": .*{what}'):
       pcr.Reader(self.folder, index=path)
 
   def test_no_sqlite(self):
     path = self.folder / "other.db"
     path.write_bytes(b"no database at all, but longer than a header of one" * 9)
-    with self.assertRaisesRegex(pcr.PcrError, "is no SQLite index"):
+    with self.assertRaisesRegex(PcrError, "is no SQLite index"):
       pcr.Reader(self.folder, index=path)
-    with self.assertRaisesRegex(pcr.PcrError, "cannot read the index .*gone.db"):
+    with self.assertRaisesRegex(PcrError, "cannot read the index .*gone.db"):
       pcr.Reader(self.folder, index=self.folder / "gone.db")
 
   def test_truncated_at_every_byte(self):
@@ -168,13 +169,13 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
     reader = pcr.Reader(self.folder)
     for size in range(len(good)):
       path.write_bytes(good[:size])
-      with self.assertRaisesRegex(pcr.PcrError, rf"{path}: .* at offset {size}$"):
+      with self.assertRaisesRegex(PcrError, rf"{path}: .* at offset {size}$"):
         reader[2]
     path.write_bytes(good + b"\0")
-    with self.assertRaisesRegex(pcr.PcrError, "but its index says"):
+    with self.assertRaisesRegex(PcrError, "but its index says"):
       reader[2]
     path.unlink()
-    with self.assertRaisesRegex(pcr.PcrError, f"cannot read {path}"):
+    with self.assertRaisesRegex(PcrError, f"cannot read {path}"):
       reader[2]
 
   def test_an_index_of_other_records(self):
@@ -186,7 +187,7 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
       (b"", "PCR_0.pcr is not in the index"),
     ):
       self.index.write_bytes(bad)
-      with self.assertRaisesRegex(pcr.PcrError, what):
+      with self.assertRaisesRegex(PcrError, what):
         pcr.Reader(self.folder)
     # Entries exchanged: the parts of one record are not those of another.
     self.index.write_bytes(
@@ -195,19 +196,19 @@ class PcrTest(parameterized.TestCase, tf.test.TestCase):
       .replace(b"PCR_x", b"PCR_1")
     )
     for record in range(2):
-      with self.assertRaisesRegex(pcr.PcrError, "PCR_[01].pcr"):
+      with self.assertRaisesRegex(PcrError, "PCR_[01].pcr"):
         pcr.Reader(self.folder)[record]
     self.index.unlink()
-    with self.assertRaisesRegex(pcr.PcrError, "has no PCR_index.pb and no PCR.db"):
+    with self.assertRaisesRegex(PcrError, "has no PCR_index.pb and no PCR.db"):
       pcr.Reader(self.folder)
 
   def test_what_a_writer_refuses(self):
     other = pcr.Writer(self.folder / "other")
-    with self.assertRaisesRegex(pcr.PcrError, "must be a JPEG file"):
+    with self.assertRaisesRegex(PcrError, "must be a JPEG file"):
       other.write(b"\x89PNG")
-    with self.assertRaisesRegex(pcr.PcrError, "cannot be stored"):
+    with self.assertRaisesRegex(PcrError, "cannot be stored"):
       other.write(self.jpegs[0][:-100])
-    with self.assertRaisesRegex(pcr.PcrError, "choose another folder"):
+    with self.assertRaisesRegex(PcrError, "choose another folder"):
       pcr.Writer(self.folder)
     with self.assertRaisesRegex(ValueError, "images_per_record"):
       pcr.Writer(self.folder / "other", images_per_record=0)

@@ -9,6 +9,7 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._cost import model, planner
 from liquid_tf._profile import choose, measure, noise, probe, sample, search, stock
+from liquid_tf.errors import TooNoisyError
 
 
 def _curve(disk, processors):
@@ -176,7 +177,7 @@ class NoiseTest(parameterized.TestCase):
 
   def test_runs_that_disagree_are_no_advice(self):
     noise.check("quiet", [100.0, 101.0, 99.0])
-    with self.assertRaisesRegex(noise.TooNoisyError, "no advice: runs of loud gave 30"):
+    with self.assertRaisesRegex(TooNoisyError, "no advice: runs of loud gave 30"):
       noise.check("loud", [30.0, 100.0, 200.0])
 
 

@@ -10,9 +10,9 @@ import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
 
-from liquid_tf._convert.errors import ConvertError
-from liquid_tf._profile.profile import TooNoisyError, profile
+from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
+from liquid_tf.errors import ConvertError, TooNoisyError
 
 _FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2}
 

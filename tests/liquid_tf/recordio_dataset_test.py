@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf import recordio
+from liquid_tf.errors import RecordIOError
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 
@@ -202,7 +203,7 @@ class RecordIODatasetTest(parameterized.TestCase, tf.test.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, message):
         recordio.dataset(self.paths, **options)
-    with self.assertRaisesRegex(recordio.RecordIOError, "absent"):
+    with self.assertRaisesRegex(RecordIOError, "absent"):
       recordio.dataset("absent.rec")
 
   def test_other_file_systems(self):

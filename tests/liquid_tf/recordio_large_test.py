@@ -10,6 +10,7 @@ import unittest
 import tensorflow as tf
 
 from liquid_tf import recordio
+from liquid_tf.errors import RecordIOError
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 _PART = (1 << 29) - 8  # with its header, 512 MiB
@@ -77,9 +78,7 @@ class RecordIOLargeTest(tf.test.TestCase):
         file.write(byte)
       reader = recordio.Reader(self.path)
       if byte == b"x":
-        with self.assertRaisesRegex(
-          recordio.RecordIOError, f"no RecordIO magic at offset {at}"
-        ):
+        with self.assertRaisesRegex(RecordIOError, f"no RecordIO magic at offset {at}"):
           reader.read(_LARGE + number)
       else:
         self.assertEqual(reader.read(_LARGE + number), _SMALL[number])

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf import recordio
+from liquid_tf.errors import RecordIOError
 
 # Of each damaged file: where it says that it is damaged, and where what is left of it
 # begins.
@@ -92,9 +93,7 @@ class RecordIOSharedDataTest(parameterized.TestCase, tf.test.TestCase):
     path = self.folder / "damaged" / name
     offset, survivors = _DAMAGED[name]
     reader, found = recordio.Reader(path), []
-    with self.assertRaisesRegex(
-      recordio.RecordIOError, f"{name}: .* at offset {offset}\\b"
-    ):
+    with self.assertRaisesRegex(RecordIOError, f"{name}: .* at offset {offset}\\b"):
       for record in reader.records():
         found.append(record.offset)
     self.assertEqual(found, [one for one in survivors if one < offset])
@@ -129,7 +128,7 @@ class RecordIOSharedDataTest(parameterized.TestCase, tf.test.TestCase):
         self.assertLen(reader.read(key), self.expected[path.name][key]["length"])
         continue
       with self.assertRaisesRegex(
-        recordio.RecordIOError,
+        RecordIOError,
         f"no RecordIO magic at offset {offset}, where .*wrong_offsets.idx .* {key}",
       ):
         reader.read(key)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf import recordio
+from liquid_tf.errors import RecordIOError
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 _PAYLOADS = [
@@ -95,7 +96,7 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(list(reader), _PAYLOADS)
     self.assertEqual(reader.keys, list(range(len(_PAYLOADS))))
     self._write([b"without"], append=True, index=None)
-    with self.assertRaisesRegex(recordio.RecordIOError, "the last record of .*a.rec"):
+    with self.assertRaisesRegex(RecordIOError, "the last record of .*a.rec"):
       recordio.Writer(self.path, append=True)
     recordio.write_index(self.path)
     self._write([b"with"], append=True)
@@ -113,7 +114,7 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       data = pathlib.Path(self.path).read_bytes()[:-cut]
       broken = self.folder / "broken.rec"
       broken.write_bytes(data)
-      with self.assertRaisesRegex(recordio.RecordIOError, "cannot append.*offset"):
+      with self.assertRaisesRegex(RecordIOError, "cannot append.*offset"):
         recordio.Writer(broken, append=True, index=None)
       self.assertEqual(broken.read_bytes(), data)
 
@@ -168,7 +169,7 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       writer.write(b"one")
     with recordio.Writer(self.path, index=None) as writer:
       writer.write(b"two")
-    with self.assertRaisesRegex(recordio.RecordIOError, "cannot read the index"):
+    with self.assertRaisesRegex(RecordIOError, "cannot read the index"):
       recordio.Reader(self.path, index=True)
     self.assertEqual(list(recordio.Reader(self.path)), [b"two"])
 
@@ -183,9 +184,9 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       recordio.Writer(self.path + "2", index=None).write(b"", 3)
     with self.assertRaisesRegex(ValueError, "one for each of 1"):
       recordio.Reader(self.path, index=["a", "b"])
-    with self.assertRaisesRegex(recordio.RecordIOError, "absent.rec"):
+    with self.assertRaisesRegex(RecordIOError, "absent.rec"):
       recordio.Reader(self.folder / "absent.rec")
-    with self.assertRaisesRegex(recordio.RecordIOError, "absent.idx.*write_index"):
+    with self.assertRaisesRegex(RecordIOError, "absent.idx.*write_index"):
       recordio.Reader(self.path, index=self.folder / "absent.idx")
 
   def test_other_file_systems(self):
@@ -208,24 +209,24 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       ("99999999999999999999\t0", "line 1"),
     ):
       (self.folder / "a.idx").write_text(text)
-      with self.assertRaisesRegex(recordio.RecordIOError, f"a.idx: {message}"):
+      with self.assertRaisesRegex(RecordIOError, f"a.idx: {message}"):
         recordio.Reader(self.path, index=True)
     (self.folder / "a.idx").write_text("0\t0\r\n\n  1   8 \r\n3\t4000000000")
     reader = recordio.Reader(self.path)
     self.assertEqual(reader.keys, [0, 1, 3])
     self.assertEqual(reader.read(1), b"a")
-    with self.assertRaisesRegex(recordio.RecordIOError, "offset 4000000000.*ends at"):
+    with self.assertRaisesRegex(RecordIOError, "offset 4000000000.*ends at"):
       reader.read(3)
-    with self.assertRaisesRegex(recordio.RecordIOError, "offset 4000000000"):
+    with self.assertRaisesRegex(RecordIOError, "offset 4000000000"):
       recordio.Reader(self.path, index=True)
 
   def test_an_index_of_another_file(self):
     self._write()
     (self.folder / "a.idx").write_text("0\t0\n1\t20\n")
-    with self.assertRaisesRegex(recordio.RecordIOError, "8 records.*a.idx has 2"):
+    with self.assertRaisesRegex(RecordIOError, "8 records.*a.idx has 2"):
       list(recordio.Reader(self.path, index=True))
     with self.assertRaisesRegex(
-      recordio.RecordIOError, "a.rec: no RecordIO magic at offset 24, .*record 5"
+      RecordIOError, "a.rec: no RecordIO magic at offset 24, .*record 5"
     ):
       (self.folder / "a.idx").write_text("5\t24\n")
       recordio.Reader(self.path).read(5)
@@ -266,7 +267,7 @@ class HeaderTest(parameterized.TestCase, tf.test.TestCase):
       (struct.pack("<IfQQ", 2, 0, 0, 0) + b"1234567", "2 labels"),
       (b"\xff" * 24, "4294967295 labels"),
     ):
-      with self.assertRaisesRegex(recordio.RecordIOError, message):
+      with self.assertRaisesRegex(RecordIOError, message):
         recordio.unpack(record)
 
 
@@ -286,9 +287,9 @@ class ListTest(tf.test.TestCase):
   def test_errors(self):
     for text in (b"0\t1.0\n", b"x\t1.0\ta.jpg\n", b"0\tone\ta.jpg\n", b"0\t1\t \n"):
       self.path.write_bytes(b"5\t1.0\ta.jpg\n\n" + text)
-      with self.assertRaisesRegex(recordio.RecordIOError, "a.lst, line 3"):
+      with self.assertRaisesRegex(RecordIOError, "a.lst, line 3"):
         recordio.read_list(self.path)
-    with self.assertRaisesRegex(recordio.RecordIOError, "cannot read the list .*none"):
+    with self.assertRaisesRegex(RecordIOError, "cannot read the list .*none"):
       recordio.read_list("none")
     for wrong in (((), "a"), ((1.0,), ""), ((1.0,), "a\tb"), ((1.0,), "a\nb")):
       with self.assertRaisesRegex(ValueError, "label, and a path"):

@@ -15,7 +15,8 @@ import photos
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import plan
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
+from liquid_tf.errors import ConvertError
 
 try:
   import apache_beam

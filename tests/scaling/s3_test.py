@@ -18,8 +18,9 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf._convert.convert import ConvertError, convert
+from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest, schemes
+from liquid_tf.errors import ConvertError
 
 try:
   import moto
@@ -147,7 +148,7 @@ class S3Test(absltest.TestCase):
   def test_wrong_keys(self):
     self._faults(deny=True)
     begun = time.monotonic()
-    with self.assertRaisesRegex(liquid_tf.ManifestError, self.remote):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, self.remote):
       liquid_tf.dataset(self.remote, _BATCH)
     self.assertLess(time.monotonic() - begun, 60)
 
@@ -158,7 +159,9 @@ class S3Test(absltest.TestCase):
       runs.digests(dataset)
 
   def test_missing_keys(self):
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "is not a Liquid dataset"):
+    with self.assertRaisesRegex(
+      liquid_tf.errors.ManifestError, "is not a Liquid dataset"
+    ):
       liquid_tf.dataset("s3://bucket/nothing.liquid")
     liquid_tf.copy(self.remote, "s3://bucket/torn.liquid", progress=False)
     name = next(
@@ -167,7 +170,7 @@ class S3Test(absltest.TestCase):
       if n.startswith("png-00001") and n.endswith(".rec")
     )
     tf.io.gfile.remove(f"s3://bucket/torn.liquid/{name}")
-    with self.assertRaisesRegex(liquid_tf.ManifestError, f"{name} is missing"):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, f"{name} is missing"):
       liquid_tf.dataset("s3://bucket/torn.liquid")
 
   def test_copies(self):
@@ -245,7 +248,7 @@ class S3Test(absltest.TestCase):
       with mock.patch.object(copy_module, "_copy_file", copied):
         with self.assertRaises(KeyboardInterrupt):
           liquid_tf.copy(new, remote, overwrite=True, progress=False)
-      with self.assertRaisesRegex(liquid_tf.ManifestError, "unfinished"):
+      with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "unfinished"):
         manifest.load(remote)
       if count >= len(os.listdir(new)) - 5:
         break
@@ -256,7 +259,7 @@ class S3Test(absltest.TestCase):
     good = shard.read_bytes()
     self.addCleanup(shard.write_bytes, good)
     shard.write_bytes(good[:-1] + b"?")
-    with self.assertRaisesRegex(liquid_tf.ManifestError, "is damaged"):
+    with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "is damaged"):
       liquid_tf.copy(self.local, remote, overwrite=True, progress=False)
     self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
 

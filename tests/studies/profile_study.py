@@ -58,7 +58,8 @@ def _profile(
   """Profiles in a process of its own, which the cgroup and the processors hold."""
   processors = sorted(os.sched_getaffinity(0))[: options["threads"]]
   os.sched_setaffinity(0, processors)
-  from liquid_tf._profile.profile import TooNoisyError, profile
+  from liquid_tf._profile.profile import profile
+  from liquid_tf.errors import TooNoisyError
 
   noise.MOST_DOUBT = most_doubt
   try:

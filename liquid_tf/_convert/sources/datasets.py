@@ -19,6 +19,7 @@ from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
+from liquid_tf.errors import ManifestError
 
 _ANY = -1
 _PCR = FORMATS.index("pcr")
@@ -53,7 +54,7 @@ class DatasetSource(Source):
     samples = index["sample"][self._order]
     self._first = np.searchsorted(samples, np.arange(manifest["samples"] + 1))
     if (np.diff(self._first) == 0).any():
-      raise manifests.ManifestError(
+      raise ManifestError(
         f"{manifest.path(manifests.INDEX)} lists no encoding of sample "
         f"{int(np.argmin(np.diff(self._first)))}"
       )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.source import RecordSource, Sample, SampleError
+from liquid_tf.errors import ConvertError
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")

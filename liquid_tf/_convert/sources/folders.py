@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.output import beside
 from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
@@ -15,6 +14,7 @@ from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, Source
 from liquid_tf._native import ops
+from liquid_tf.errors import ConvertError
 
 
 class FolderSource(Source):

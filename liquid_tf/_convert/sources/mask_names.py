@@ -4,8 +4,8 @@ import array
 import dataclasses
 import os
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
+from liquid_tf.errors import ConvertError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,13 +3,13 @@
 import glob
 import os
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecords
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._convert.sources.source import Source
 from liquid_tf._store import manifest
 from liquid_tf._store.progress import HIDDEN, Progress
+from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 
@@ -40,7 +40,7 @@ def _open_folder(
     _only_for_examples(source, names)
     try:
       return datasets.DatasetSource(manifest.load(source))
-    except manifest.ManifestError as error:
+    except ManifestError as error:
       raise ConvertError(str(error)) from error
   if masks is None and tfds.is_folder(source):
     return tfds.list_tfds(source, names, on_error)

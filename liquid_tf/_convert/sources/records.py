@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import recordio
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.source import (
   Source,
   SourceFile,
@@ -18,6 +17,7 @@ from liquid_tf._convert.sources.source import (
 )
 from liquid_tf._native import ops
 from liquid_tf._recordio import files as record_files
+from liquid_tf.errors import ConvertError, RecordIOError
 
 EXTENSION = ".rec"
 _MAGIC = 0xCED7230A
@@ -176,7 +176,7 @@ def list_records(paths: Sequence[str], on_error: str) -> RecordIOSource:
       numbers = np.full(len(offsets), number, np.int64)
       parts.append(np.stack([numbers, offsets, lengths], axis=1))
     classes = _class_names(paths)
-  except recordio.RecordIOError as error:
+  except RecordIOError as error:
     raise ConvertError(
       f"{error}; mend or remove it, or skip what cannot be read with "
       'on_error="skip" (--on_error=skip)'

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
+from liquid_tf.errors import ConvertError
 
 # Top folders of these names, and no others, are splits; and so are files of records
 # whose names begin with one. In this order.

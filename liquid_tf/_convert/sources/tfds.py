@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
 from liquid_tf._convert.sources.source import SourceFile, stat_files
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf._store.mix import is_split_name
+from liquid_tf.errors import ConvertError
 
 PREFIX = "tfds:"
 INFO, FEATURES = "dataset_info.json", "features.json"

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf._convert.errors import ConvertError
 from liquid_tf._convert.sources.examples import (
   DEFAULT_NAMES,
   ExampleNames,
@@ -26,6 +25,7 @@ from liquid_tf._convert.sources.source import (
   stat_files,
 )
 from liquid_tf._store import manifest, storage
+from liquid_tf.errors import ConvertError
 
 # Beside the files, as TF-Slim's scripts write it.
 LABELS = "labels.txt"

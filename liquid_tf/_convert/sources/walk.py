@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from liquid_tf._convert.errors import ConvertError
+from liquid_tf.errors import ConvertError
 
 # What a link leads to that leads nowhere.
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)

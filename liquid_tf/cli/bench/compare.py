@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import liquid_tf
+from liquid_tf._convert.convert import convert
 from liquid_tf._measure import evidence
 from liquid_tf.cli.bench import fresh, photographs
 
@@ -121,7 +121,7 @@ def compare(
     dataset = root / f"{name}.liquid"
     if not (dataset / "dataset.json").exists():
       source = root / _SOURCES[name]
-      liquid_tf.convert(source, dataset, {name: 1}, resume=True, progress=False)
+      convert(source, dataset, {name: 1}, resume=True, progress=False)
     sides = {"ours": _ours(dataset, common)}
     for peer in peers:
       request = {**common, "files": [os.fspath(file) for file in files[peer.files]]}

@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import liquid_tf
 from liquid_tf._convert.convert import convert
 from liquid_tf._cost import budget
 from liquid_tf._measure import process
+from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
 from liquid_tf.cli.bench import fresh, memory_group
 from liquid_tf.cli.demo import images as demo_images
@@ -118,7 +119,7 @@ def measure(
   """
   lengths = manifest.load_index(manifest.load(path))["length"]
   page = policy == "page"
-  dataset = liquid_tf.dataset(
+  dataset = open_dataset(
     path,
     batch_size,
     cache=0 if page else cache,
@@ -139,7 +140,7 @@ def measure(
       kernel.append(process.disk_bytes() - before)
       if limited:
         group.limit(own + _SPARE + int(_share(cache) * int(lengths.sum())))
-  stats = liquid_tf.stats(dataset)
+  stats = stats_of(dataset)
   full = [b for b in stats.batches if b["full"] and b["epoch"] > 0]
   if not full:
     raise ValueError(f"batch_size ({batch_size}) must be at most the dataset's images")

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import liquid_tf
+from liquid_tf._convert.convert import convert
 from liquid_tf._measure import repeated
 from liquid_tf._store import manifest as manifests
 from liquid_tf.cli.bench import fresh, photographs, throttle
@@ -109,7 +109,7 @@ def _make(root: pathlib.Path, share: float) -> None:
   path = _dataset(root, share)
   if not (path / "dataset.json").exists():
     mix = {name: weight for name, weight in mix.items() if weight}
-    liquid_tf.convert(root / "png", path, mix, resume=True, progress=False)
+    convert(root / "png", path, mix, resume=True, progress=False)
 
 
 def _long(path: pathlib.Path, repeat: int) -> pathlib.Path:

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-import liquid_tf
 from liquid_tf._measure import epochs, process
+from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf.cli.bench import throttle
 
 # The memory that nothing exceeds: the decode limit wants all of the dataset in it.
@@ -51,11 +51,9 @@ def measure(
   """
   common = {"batch_size": batch_size, "parallelism": threads, **arguments}
   datasets = {
-    "load": liquid_tf.dataset(path, cache=cache, decode="none", **common),
-    "pipeline": liquid_tf.dataset(path, cache=cache, **common),
-    "decode": liquid_tf.dataset(
-      short or path, cache="100%", memory=_UNBOUNDED, **common
-    ),
+    "load": open_dataset(path, cache=cache, decode="none", **common),
+    "pipeline": open_dataset(path, cache=cache, **common),
+    "decode": open_dataset(short or path, cache="100%", memory=_UNBOUNDED, **common),
   }
   datasets = {
     name: epochs.with_threads(dataset, threads) for name, dataset in datasets.items()

@@ -21,8 +21,8 @@ import tensorflow as tf  # noqa: E402
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, stock
 from liquid_tf._native import ops
-from liquid_tf._store.manifest import ManifestError
 from liquid_tf.cli.bench import constancy, mix, scale, stages
+from liquid_tf.errors import ManifestError
 
 
 def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:

@@ -64,8 +64,7 @@ def _summary(result: dict) -> str:
 def main(arguments: list[str]) -> int:
   if arguments:
     raise tool.FlagsError(f"argument ({arguments[0]}) is not used: all are flags")
-  from liquid_tf._convert.convert import ConvertError
-  from liquid_tf._store.manifest import ManifestError
+  from liquid_tf.errors import ConvertError, ManifestError
 
   # The budgets of the profile's short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)

@@ -6,10 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
-import liquid_tf
+from liquid_tf._convert.convert import convert
+from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf.cli.demo import images, training
+from liquid_tf.errors import TooNoisyError
 
 BATCH_SIZE = 32
 _EPOCHS = 2
@@ -58,13 +61,13 @@ def run(
   made = images.make(photos, side=side, count=count, data=data, say=say)
   shares = mixes.parse_mix(_profile(photos, say) if mix is None else mix)
   say(f"2. converting {made} images into {output}, mix {shares}")
-  report = liquid_tf.convert(photos, output, shares)
+  report = convert(photos, output, shares)
   for name, entry in report.formats.items():
     say(f"   {name}: {entry['samples']} samples, {entry['bytes']:,} bytes")
   classes = len(manifest.load(str(output)).classes)
   tf.keras.utils.set_random_seed(1)
 
-  dataset = liquid_tf.dataset(output, BATCH_SIZE, seed=1)
+  dataset = open_dataset(output, BATCH_SIZE, seed=1)
   say(f"3. training a small Keras model on {classes} classes, {_EPOCHS} epochs")
   history = _fit(dataset, training.small_model(side, classes), steps)
   for epoch in range(_EPOCHS):
@@ -97,10 +100,8 @@ def _profile(photos: pathlib.Path, say: Callable[[str], None]) -> dict[str, floa
   """The mix that is fastest here, for a set like this one that memory does not hold."""
   say("   profiling this machine, as for a set that is larger than its memory")
   try:
-    found = liquid_tf.profile(
-      photos, trials=_PROFILE_TRIALS, seconds=_PROFILE_SECONDS, cache=0
-    )
-  except liquid_tf.TooNoisyError as error:
+    found = profile(photos, trials=_PROFILE_TRIALS, seconds=_PROFILE_SECONDS, cache=0)
+  except TooNoisyError as error:
     say(f"   {error}")
     say(f"   so the mix is a fixed choice, not fitted to this machine: {_FIXED_MIX}")
     return mixes.parse_mix(_FIXED_MIX)

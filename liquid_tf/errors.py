@@ -1,0 +1,21 @@
+"""Every exception of the package. Wrong arguments are ValueErrors besides."""
+
+
+class ConvertError(RuntimeError):
+  """A conversion or an export that cannot go on; says what, where and what to do."""
+
+
+class ManifestError(ValueError):
+  """A dataset directory that cannot be read; says what is wrong where."""
+
+
+class PcrError(ValueError):
+  """Progressive compressed records that cannot be read; says what is wrong where."""
+
+
+class RecordIOError(ValueError):
+  """A RecordIO file, index or list cannot be read or written; says what and where."""
+
+
+class TooNoisyError(Exception):
+  """Measurements disagree too much to advise; says which, and how much."""
