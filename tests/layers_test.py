@@ -1,12 +1,9 @@
-"""House rules that no compiler checks.
+"""House rules that no compiler checks: who may import whom, and what is documented."""
 
-core <- codecs, containers, sampler, reader <- kernels <- liquid_tf <- tools
-"""
-
+import ast
 import importlib
 import inspect
 import pathlib
-import pkgutil
 import re
 
 from absl.testing import absltest, parameterized
@@ -16,9 +13,105 @@ import liquid_tf
 # The checkout, since the runfiles hold only what a target names.
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+tools\b", re.MULTILINE)
 _TENSORFLOW = ("absl/", "tensorflow/", "tsl/", "xla/", "Eigen/", "google/protobuf/")
 _MIDDLE = ("codecs", "containers", "sampler", "reader")
+
+# The rooms and the modules beside them. Each imports from earlier lines only, and not
+# from its neighbours in a line.
+_ORDER = (
+  ("_version", "errors"),
+  ("_native",),
+  ("codecs", "_store"),
+  ("pcr", "pil", "_cost"),
+  ("_pipeline",),
+  ("_measure", "_recordio"),
+  ("recordio",),
+  ("_convert",),
+  ("_export", "_gpu", "_keras", "_profile"),
+  ("fidelity", "gpu"),
+  ("cli",),
+)
+_RANK = {name: rank for rank, names in enumerate(_ORDER) for name in names}
+
+
+def _imports(source: str) -> list[str]:
+  """Every module that a file imports, wherever in the file, as a dotted name."""
+  result = []
+  for node in ast.walk(ast.parse(source)):
+    if isinstance(node, ast.Import):
+      result += [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+      if node.level:
+        result.append(".")
+      elif node.module == "liquid_tf":
+        result += [f"liquid_tf.{alias.name}" for alias in node.names]
+      else:
+        result.append(node.module)
+  return result
+
+
+def _room(path: str) -> str:
+  """The room of a file of the package, or the module beside the rooms."""
+  return pathlib.PurePath(path).parts[1].removesuffix(".py")
+
+
+def _breaches_of_order(path: str, source: str) -> list[str]:
+  """What a file of the package imports against the order."""
+  room = _room(path)
+  wrong = []
+  for module in _imports(source):
+    parts = module.split(".")
+    if parts[0] in ("tools", "tests", "") or module == "liquid_tf":
+      wrong.append(f"{path} imports {module}")
+    elif parts[0] == "liquid_tf" and parts[1] != room:
+      if _RANK[parts[1]] >= _RANK[room]:
+        wrong.append(f"{path} imports {module}")
+  return wrong
+
+
+def _package_files() -> list[pathlib.Path]:
+  return [
+    path
+    for path in sorted((_ROOT / "liquid_tf").rglob("*.py"))
+    if path.name != "__init__.py" or path.parent.name != "liquid_tf"
+  ]
+
+
+def _cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+  """Modules that import each other around a circle."""
+  state: dict[str, int] = {}
+  found = []
+
+  def visit(module: str, way: list[str]) -> None:
+    state[module] = 1
+    for other in sorted(graph.get(module, ())):
+      if state.get(other) == 1:
+        found.append([*way[way.index(other) :], other] if other in way else [other])
+      elif other in graph and other not in state:
+        visit(other, [*way, other])
+    state[module] = 2
+
+  for module in sorted(graph):
+    if module not in state:
+      visit(module, [module])
+  return found
+
+
+def _graph() -> dict[str, set[str]]:
+  """Module to the modules of the package that it imports while it is imported."""
+  files = {
+    ".".join(path.relative_to(_ROOT).with_suffix("").parts): path
+    for path in _package_files()
+  }
+  graph = {}
+  for module, path in files.items():
+    graph[module] = set()
+    for node in ast.parse(path.read_text()).body:
+      if isinstance(node, ast.ImportFrom) and node.module:
+        for alias in node.names:
+          full = f"{node.module}.{alias.name}"
+          graph[module].add(full if full in files else node.module)
+  return graph
 
 
 def _sources(folder: str) -> list[pathlib.Path]:
@@ -42,16 +135,19 @@ def _breaches(path: pathlib.Path, forbidden: tuple[str, ...]) -> list[str]:
 
 def _public_modules() -> list[str]:
   return ["liquid_tf"] + [
-    module.name
-    for module in pkgutil.iter_modules(liquid_tf.__path__, "liquid_tf.")
-    if not module.name.rpartition(".")[2].startswith("_")
+    f"liquid_tf.{path.stem}"
+    for path in (_ROOT / "liquid_tf").glob("*.py")
+    if not path.stem.startswith("_")
   ]
 
 
 def _public_objects(module):
-  """Yields (name, object) of the functions, classes and methods defined there."""
-  for name, value in vars(module).items():
-    if name.startswith("_") or getattr(value, "__module__", "") != module.__name__:
+  """Yields (name, object) of the public functions, classes and methods of a module."""
+  for name in getattr(module, "__all__", vars(module)):
+    value = getattr(module, name)
+    if name.startswith("_") or not getattr(value, "__module__", "").startswith(
+      "liquid_tf"
+    ):
       continue
     if inspect.isfunction(value) or inspect.isclass(value):
       yield f"{module.__name__}.{name}", value
@@ -59,6 +155,57 @@ def _public_objects(module):
       for member, method in vars(value).items():
         if not member.startswith("_") and inspect.isfunction(method):
           yield f"{module.__name__}.{name}.{member}", getattr(value, member)
+
+
+class OrderTest(parameterized.TestCase):
+  def test_every_room_has_a_place(self):
+    rooms = {_room(path.relative_to(_ROOT).as_posix()) for path in _package_files()}
+    self.assertEqual(rooms, set(_RANK))
+
+  def test_imports_go_one_way(self):
+    wrong = []
+    for path in _package_files():
+      name = path.relative_to(_ROOT).as_posix()
+      wrong += _breaches_of_order(name, path.read_text())
+    self.assertEmpty(wrong)
+
+  def test_no_module_imports_itself_around_a_circle(self):
+    self.assertEmpty(_cycles(_graph()))
+
+  def test_a_circle_is_found(self):
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}}
+    self.assertEqual(_cycles(graph), [["a", "b", "c", "a"]])
+
+  @parameterized.parameters(
+    ("liquid_tf/_store/x.py", "from liquid_tf._pipeline import stats"),
+    ("liquid_tf/_convert/x.py", "from liquid_tf._profile.noise import check"),
+    ("liquid_tf/_profile/x.py", "from liquid_tf._export import export"),
+    ("liquid_tf/_profile/x.py", "from liquid_tf.cli import tool"),
+    ("liquid_tf/_pipeline/x.py", "import liquid_tf"),
+    ("liquid_tf/_pipeline/x.py", "from . import stats"),
+    ("liquid_tf/_pipeline/x.py", "def f():\n  from liquid_tf import recordio"),
+    ("liquid_tf/cli/x.py", "from tools import convert"),
+    ("liquid_tf/errors.py", "from liquid_tf._native import ops"),
+  )
+  def test_an_import_against_the_order_is_found(self, path, source):
+    self.assertLen(_breaches_of_order(path, source), 1)
+
+  def test_an_import_along_the_order_is_none(self):
+    source = (
+      "import numpy\nfrom liquid_tf._store import files\nfrom tensorflow import io"
+    )
+    self.assertEmpty(_breaches_of_order("liquid_tf/_pipeline/x.py", source))
+
+  def test_tools_only_call_the_commands(self):
+    for path in (_ROOT / "tools").glob("*.py"):
+      source = path.read_text()
+      self.assertLess(len(source.splitlines()), 10, path)
+      imports = {name for name in _imports(source) if name != "sys"}
+      self.assertContainsSubset(imports, {"liquid_tf.cli"}, path)
+
+  def test_the_top_is_short(self):
+    top = [path.name for path in (_ROOT / "liquid_tf").iterdir() if path.is_file()]
+    self.assertLessEqual(len(top), 20, top)
 
 
 class LayersTest(parameterized.TestCase):
@@ -80,14 +227,6 @@ class LayersTest(parameterized.TestCase):
       line
       for path in _sources(f"ops/{folder}")
       for line in _breaches(path, ("ops/dataset/", "ops/gpu/", "ops/tf_"))
-    ]
-    self.assertEmpty(wrong)
-
-  def test_library_does_not_import_tools(self):
-    wrong = [
-      str(path.relative_to(_ROOT))
-      for path in (_ROOT / "liquid_tf").rglob("*.py")
-      if _IMPORT.search(path.read_text())
     ]
     self.assertEmpty(wrong)
 
@@ -114,8 +253,14 @@ class DocstringsTest(absltest.TestCase):
     self.assertEmpty(missing)
 
   def test_exported_names_exist(self):
-    for name in getattr(liquid_tf, "__all__", []):
+    self.assertNotEmpty(liquid_tf.__all__)
+    for name in liquid_tf.__all__:
       self.assertTrue(hasattr(liquid_tf, name), name)
+
+  def test_importing_the_package_imports_no_tensorflow(self):
+    # A command's --help would take seconds.
+    source = (_ROOT / "liquid_tf" / "__init__.py").read_text()
+    self.assertEqual(_imports(source), ["lazy_loader"])
 
 
 if __name__ == "__main__":

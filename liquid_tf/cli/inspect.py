@@ -1,26 +1,35 @@
 """Says what is in a Liquid dataset, and whether it is right.
 
-python -m tools.inspect photos.liquid
-python -m tools.inspect photos.liquid --verify
-python -m tools.inspect photos.liquid --sample=7 --export=seven.png
-python -m tools.inspect photos.liquid --plot=fidelity.png
+liquid-tf inspect photos.liquid
+liquid-tf inspect photos.liquid --verify
+liquid-tf inspect photos.liquid --sample=7 --export=seven.png
+liquid-tf inspect photos.liquid --plot=fidelity.png
 """
 
 import sys
 
 from absl import flags
 
-from liquid_tf.cli import tool
+from liquid_tf.cli import limits, tool
 
-_VERIFY = flags.DEFINE_bool("verify", False, "read every record, decode every image")
-_SAMPLE = flags.DEFINE_integer("sample", None, "say where this sample is stored")
-_EXPORT = flags.DEFINE_string("export", None, "write the sample's image to this PNG")
-_PLOT = flags.DEFINE_string(
-  "plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png"
+_FLAGS = flags.FlagValues()
+flags.DEFINE_bool(
+  "verify", False, "read every record, decode every image", flag_values=_FLAGS
 )
-_MAX_PIXELS = flags.DEFINE_integer("max_pixels", 1 << 28, "of an image, at most")
-_MAX_SCANS = flags.DEFINE_integer("max_scans", 100, "of a JPEG, at most")
-_JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
+flags.DEFINE_integer(
+  "sample", None, "say where this sample is stored", flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "export", None, "write the sample's image to this PNG", flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "plot",
+  None,
+  "draw bytes and MSSIM of the pcr's scan groups, as x.png",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+limits.define(_FLAGS)
 
 
 def _print(result: dict) -> None:
@@ -71,43 +80,38 @@ def _print(result: dict) -> None:
     print(f"problem: {problem}", file=sys.stderr)
 
 
-def main(arguments: list[str]) -> int:
+def _main(arguments: list[str]) -> int:
   if len(arguments) != 1:
     raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
-  if _EXPORT.value and _SAMPLE.value is None:
+  if _FLAGS.export and _FLAGS.sample is None:
     raise tool.FlagsError("--export needs --sample")
-  from liquid_tf import Limits
   from liquid_tf._store import inspection
   from liquid_tf.cli.bench import fidelity_plot
 
   path = arguments[0]
-  try:
-    limits = Limits(pixels=_MAX_PIXELS.value, scans=_MAX_SCANS.value)
-  except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
-  if _VERIFY.value:
-    result = inspection.verify(path, limits=limits, progress=True)
+  allowed = limits.read(_FLAGS)
+  if _FLAGS.verify:
+    result = inspection.verify(path, limits=allowed, progress=True)
   else:
     result = inspection.inspect(path)
-  if _SAMPLE.value is not None and result["formats"]:
-    if not 0 <= _SAMPLE.value < result["samples"]:
+  if _FLAGS.sample is not None and result["formats"]:
+    if not 0 <= _FLAGS.sample < result["samples"]:
       raise tool.FlagsError(
-        f"--sample ({_SAMPLE.value}) must be in [0, {result['samples'] - 1}]"
+        f"--sample ({_FLAGS.sample}) must be in [0, {result['samples'] - 1}]"
       )
-    result["encodings"] = inspection.find_sample(path, _SAMPLE.value)
-  if _EXPORT.value and result["formats"]:
-    inspection.export_sample(path, _SAMPLE.value, _EXPORT.value, limits=limits)
-    result["exported"] = _EXPORT.value
-  if _PLOT.value and result["formats"]:
+    result["encodings"] = inspection.find_sample(path, _FLAGS.sample)
+  if _FLAGS.export and result["formats"]:
+    inspection.export_sample(path, _FLAGS.sample, _FLAGS.export, limits=allowed)
+    result["exported"] = _FLAGS.export
+  if _FLAGS.plot and result["formats"]:
     if not result["pcr"]:
       raise tool.FlagsError("--plot needs a dataset with the format pcr")
-    fidelity_plot.plot(result["pcr"]["fidelity"], _PLOT.value)
-    result["plot"] = _PLOT.value
-  if _JSON.value:
+    fidelity_plot.plot(result["pcr"]["fidelity"], _FLAGS.plot)
+    result["plot"] = _FLAGS.plot
+  if _FLAGS.json:
     tool.print_json(result)
   _print(result)
   return tool.FAILED if result["problems"] else 0
 
 
-if __name__ == "__main__":
-  tool.run(main)
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

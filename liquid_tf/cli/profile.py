@@ -1,7 +1,7 @@
 """Finds the mix of formats that is fastest for some images on this machine.
 
-  python -m tools.profile --input=photos --output=profile.json --report=profile.html
-  python -m tools.convert --input=photos --output=photos.liquid --profile=profile.json
+  liquid-tf profile --input=photos --output=profile.json --report=profile.html
+  liquid-tf convert --input=photos --output=photos.liquid --profile=profile.json
 
 A sample of the images is encoded in each format, read and decoded by the real pipeline
 on the disk where the dataset will lie. Exit code 3, and no advice, where runs disagree
@@ -9,67 +9,114 @@ too much.
 """
 
 import logging
-import sys
 
 from absl import flags
 
 from liquid_tf.cli import tool
 
-_INPUT = flags.DEFINE_string("input", None, "images, as for convert", required=True)
-_FORMATS = flags.DEFINE_list(
+_FLAGS = flags.FlagValues()
+flags.DEFINE_string(
+  "input",
+  None,
+  "images to profile: whatever `convert` takes",
+  required=True,
+  flag_values=_FLAGS,
+)
+flags.DEFINE_list(
   "formats",
   None,
-  "to choose from, as png,webp,raw; by default png,l3,raw, of JPEG files jpeg,l3,raw",
+  "formats to choose from, as png,webp,raw; by default png,l3,raw, and jpeg,l3,raw for "
+  "JPEG files",
+  flag_values=_FLAGS,
 )
-_DIRECTORY = flags.DEFINE_string(
+flags.DEFINE_string(
   "directory",
   None,
   "where the dataset will lie; by default beside the input; needed for tfds:NAME",
+  flag_values=_FLAGS,
 )
-_STRATEGY = flags.DEFINE_enum(
+flags.DEFINE_enum(
   "strategy",
   "lp",
   ["lp", "search"],
-  "linear programme, or the paper's binary search, of mixes without a cache",
+  "how to find the mix: by linear programming, or by the paper's binary search, which "
+  "knows no cache",
+  flag_values=_FLAGS,
 )
-_TRIALS = flags.DEFINE_integer("trials", 3, "runs of everything", 2)
-_SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
-_BATCH_SIZE = flags.DEFINE_integer("batch_size", 32, "images in a batch", 1)
-_THREADS = flags.DEFINE_integer("threads", 0, "that decode; 0: one a processor", 0)
-_CACHE = flags.DEFINE_string(
-  "cache", "auto", 'share ("30%"), bytes, 0, or "auto", which is 0 for the search'
+flags.DEFINE_integer("trials", 3, "runs of each measurement", 2, flag_values=_FLAGS)
+flags.DEFINE_float(
+  "seconds", 1.0, "seconds that a run lasts at least", 0.01, flag_values=_FLAGS
 )
-_RESERVE = flags.DEFINE_float(
-  "reserve", 0.0, "share of the processors that the training needs", 0, 0.99
+flags.DEFINE_integer("batch_size", 32, "images in a batch", 1, flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "threads", 0, "threads that decode; 0: one a processor", 0, flag_values=_FLAGS
 )
-_SPACE = flags.DEFINE_string("space", None, "bytes that the dataset may take, as 500GB")
-_STEP_MS = flags.DEFINE_float(
-  "step_ms", None, "milliseconds of a training step by itself: does any of it matter?"
+flags.DEFINE_string(
+  "cache",
+  "auto",
+  'share ("30%"), bytes, 0, or "auto", which is 0 for the search',
+  flag_values=_FLAGS,
 )
-_CROP = flags.DEFINE_list("crop", None, "HEIGHT,WIDTH of a window to decode")
-_IMAGE_SIZE = flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to")
-_DECODE = flags.DEFINE_enum(
-  "decode", "cpu", ["cpu", "gpu"], "where; gpu: l3 and raw on TensorFlow's first GPU"
+flags.DEFINE_float(
+  "reserve",
+  0.0,
+  "share of the processors that the training needs",
+  0,
+  0.99,
+  flag_values=_FLAGS,
 )
-_IMAGE_FEATURE = flags.DEFINE_string(
-  "image_feature", None, "of an Example, that holds the image; image/encoded"
+flags.DEFINE_string(
+  "space", None, "bytes that the dataset may take, as 500GB", flag_values=_FLAGS
 )
-_TFDS_DIR = flags.DEFINE_string(
-  "tfds_dir", None, "where TFDS keeps datasets; ~/tensorflow_datasets"
+flags.DEFINE_float(
+  "step_ms",
+  None,
+  "milliseconds of a training step alone: tells whether the data limits it",
+  flag_values=_FLAGS,
 )
-_CHANNELS = flags.DEFINE_integer("channels", None, "of every image, where they differ")
-_BITS = flags.DEFINE_enum("bits", None, ["8", "16"], "of every image, likewise")
-_JPEG_QUALITY = flags.DEFINE_integer("jpeg_quality", 95, "1 to 100")
-_PNG_LEVEL = flags.DEFINE_integer("png_level", 6, "zlib's level, 0 to 9")
-_WEBP_QUALITY = flags.DEFINE_integer("webp_quality", 90, "0 to 100, of webp-lossy")
-_SEED = flags.DEFINE_integer("seed", 0, "of the sample", 0)
-_OUTPUT = flags.DEFINE_string("output", None, "write the profile here, for convert")
-_REPORT = flags.DEFINE_string("report", None, "write a page of HTML here")
-_JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
-
-
-def _say(text: str) -> None:
-  print(text, file=sys.stderr, flush=True)
+flags.DEFINE_list(
+  "crop", None, "HEIGHT,WIDTH of a window to decode", flag_values=_FLAGS
+)
+flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to", flag_values=_FLAGS)
+flags.DEFINE_enum(
+  "decode",
+  "cpu",
+  ["cpu", "gpu"],
+  "where images are decoded; gpu: l3 and raw, on the first GPU",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_string(
+  "image_feature",
+  None,
+  "Example feature that holds the image (default: image/encoded)",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_string(
+  "tfds_dir",
+  None,
+  "folder of TFDS datasets (default: ~/tensorflow_datasets)",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_integer(
+  "channels",
+  None,
+  "1 to 4, of every image, where the images differ",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_enum(
+  "bits", None, ["8", "16"], "of every image, likewise", flag_values=_FLAGS
+)
+flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
+flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "webp_quality", 90, "quality of webp-lossy, 0 to 100", flag_values=_FLAGS
+)
+flags.DEFINE_integer("seed", 0, "seed of the sample of images", 0, flag_values=_FLAGS)
+flags.DEFINE_string(
+  "output", None, "write the profile here, for convert", flag_values=_FLAGS
+)
+flags.DEFINE_string("report", None, "write a page of HTML here", flag_values=_FLAGS)
+flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
 
 
 def _print(data: dict) -> None:
@@ -77,25 +124,24 @@ def _print(data: dict) -> None:
   for name, entry in data["formats"].items():
     rates = (entry["load"], entry["decode"], entry["predicted"])
     rows.append([name, tool.size(round(entry["bytes"])), *(f"{r:.0f}" for r in rates)])
-  _say(tool.table(rows))
+  tool.say(tool.table(rows))
   for row in data["what_if"]:
     mix = ", ".join(f"{share:.0%} {name}" for name, share in row["mix"].items())
-    _say(f"with {row['change']}: {mix}, {row['gain']:.2f} times as fast")
+    tool.say(f"with {row['change']}: {mix}, {row['gain']:.2f} times as fast")
   convert = data["convert"]
-  _say(
+  tool.say(
     f"converting: {tool.size(round(convert['bytes']))}, about "
     f"{convert['seconds']:.0f} s"
   )
-  _say(data["verdict"])
+  tool.say(data["verdict"])
   if data["training"]:
-    _say(data["training"]["sentence"])
+    tool.say(data["training"]["sentence"])
 
 
-def main(arguments: list[str]) -> int:
-  if arguments:
-    raise tool.FlagsError(f"argument ({arguments[0]}) is not used: all are flags")
-  crop = tool.pair("crop", _CROP.value)
-  image_size = tool.pair("image_size", _IMAGE_SIZE.value)
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  crop = tool.pair("crop", _FLAGS.crop)
+  image_size = tool.pair("image_size", _FLAGS.image_size)
   # The budgets of dozens of short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
   from liquid_tf._cost import budget
@@ -104,47 +150,46 @@ def main(arguments: list[str]) -> int:
 
   try:
     found = profile(
-      _INPUT.value,
-      _FORMATS.value,
-      directory=_DIRECTORY.value,
-      strategy=_STRATEGY.value,
-      trials=_TRIALS.value,
-      seconds=_SECONDS.value,
-      batch_size=_BATCH_SIZE.value,
-      threads=_THREADS.value or None,
-      cache=tool.amount(_CACHE.value),
-      reserve=_RESERVE.value,
-      space=_SPACE.value and budget.parse_bytes(_SPACE.value, "space"),
-      step_ms=_STEP_MS.value,
+      _FLAGS.input,
+      _FLAGS.formats,
+      directory=_FLAGS.directory,
+      strategy=_FLAGS.strategy,
+      trials=_FLAGS.trials,
+      seconds=_FLAGS.seconds,
+      batch_size=_FLAGS.batch_size,
+      threads=_FLAGS.threads or None,
+      cache=tool.amount(_FLAGS.cache),
+      reserve=_FLAGS.reserve,
+      space=_FLAGS.space and budget.parse_bytes(_FLAGS.space, "space"),
+      step_ms=_FLAGS.step_ms,
       crop=crop,
       image_size=image_size,
-      decode=_DECODE.value,
-      image_feature=_IMAGE_FEATURE.value,
-      tfds_dir=_TFDS_DIR.value,
-      channels=_CHANNELS.value,
-      bits=_BITS.value and int(_BITS.value),
-      jpeg_quality=_JPEG_QUALITY.value,
-      png_level=_PNG_LEVEL.value,
-      webp_quality=_WEBP_QUALITY.value,
-      seed=_SEED.value,
-      say=_say,
+      decode=_FLAGS.decode,
+      image_feature=_FLAGS.image_feature,
+      tfds_dir=_FLAGS.tfds_dir,
+      channels=_FLAGS.channels,
+      bits=_FLAGS.bits and int(_FLAGS.bits),
+      jpeg_quality=_FLAGS.jpeg_quality,
+      png_level=_FLAGS.png_level,
+      webp_quality=_FLAGS.webp_quality,
+      seed=_FLAGS.seed,
+      say=tool.say,
     )
   except TooNoisyError as error:
-    _say(str(error))
+    tool.say(str(error))
     return tool.TOO_NOISY
   except ManifestError:
     raise  # A ValueError too, but not of a flag.
   except ValueError as error:
     raise tool.FlagsError(str(error)) from error
   _print(found.data)
-  if _OUTPUT.value:
-    found.to_json(_OUTPUT.value)
-  if _REPORT.value:
-    found.report(_REPORT.value)
-  if _JSON.value:
+  if _FLAGS.output:
+    found.to_json(_FLAGS.output)
+  if _FLAGS.report:
+    found.report(_FLAGS.report)
+  if _FLAGS.json:
     tool.print_json(found.data)
   return 0
 
 
-if __name__ == "__main__":
-  tool.run(main)
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,7 +1,7 @@
 """Runs a dispatcher or a worker of tf.data service that knows the ops of liquid_tf.
 
-  python -m tools.service dispatcher --port=5050 --work_dir=/var/lib/tfdata
-  python -m tools.service worker --dispatcher=host:5050 --port=5051 --address=me:5051
+  liquid-tf service dispatcher --port=5050 --work_dir=/var/lib/tfdata
+  liquid-tf service worker --dispatcher=host:5050 --port=5051 --address=me:5051
 
 The worker reads the datasets' files itself, under the paths that the client named.
 Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal
@@ -17,31 +17,43 @@ from absl import flags
 
 from liquid_tf.cli import tool
 
-_PORT = flags.DEFINE_integer("port", 0, "to listen on; 0: any free one", 0, 65535)
-_WORK_DIR = flags.DEFINE_string(
-  "work_dir", None, "of the dispatcher's journal, so that it can be started again"
+_FLAGS = flags.FlagValues()
+flags.DEFINE_integer(
+  "port", 0, "port to listen on; 0: any free one", 0, 65535, flag_values=_FLAGS
 )
-_WORKERS = flags.DEFINE_list(
+flags.DEFINE_string(
+  "work_dir",
+  None,
+  "folder of the dispatcher's journal, from which it can be started again",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_list(
   "workers",
   [],
   "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs "
   "them for static sharding (DATA)",
+  flag_values=_FLAGS,
 )
-_DISPATCHER = flags.DEFINE_string(
-  "dispatcher", None, "host:port of a worker's dispatcher"
+flags.DEFINE_string(
+  "dispatcher", None, "host:port of a worker's dispatcher", flag_values=_FLAGS
 )
-_ADDRESS = flags.DEFINE_string(
+flags.DEFINE_string(
   "address",
   "localhost:%port%",
-  "under which clients reach the worker, host:port; %port% is its own port",
+  "address at which clients reach the worker, host:port; %port% is its own port",
+  flag_values=_FLAGS,
 )
-_FILESYSTEMS = flags.DEFINE_list(
+flags.DEFINE_list(
   "filesystems",
   [],
-  "schemes of datasets' URLs that TensorFlow has by a plugin only, as s3",
+  "schemes of dataset URLs that need a TensorFlow plugin, as s3",
+  flag_values=_FLAGS,
 )
-_JSON = flags.DEFINE_bool(
-  "json", False, "one JSON object on stdout when it is ready: role, port, target"
+flags.DEFINE_bool(
+  "json",
+  False,
+  "one JSON object on stdout when it is ready: role, port, target",
+  flag_values=_FLAGS,
 )
 
 
@@ -49,11 +61,11 @@ def _dispatcher():
   import tensorflow as tf
 
   config = tf.data.experimental.service.DispatcherConfig(
-    port=_PORT.value,
+    port=_FLAGS.port,
     protocol="grpc",
-    work_dir=_WORK_DIR.value,
-    fault_tolerant_mode=_WORK_DIR.value is not None,
-    worker_addresses=_WORKERS.value or None,
+    work_dir=_FLAGS.work_dir,
+    fault_tolerant_mode=_FLAGS.work_dir is not None,
+    worker_addresses=_FLAGS.workers or None,
   )
   return tf.data.experimental.service.DispatchServer(config)
 
@@ -62,9 +74,9 @@ def _worker():
   import tensorflow as tf
 
   config = tf.data.experimental.service.WorkerConfig(
-    dispatcher_address=_DISPATCHER.value,
-    worker_address=_ADDRESS.value,
-    port=_PORT.value,
+    dispatcher_address=_FLAGS.dispatcher,
+    worker_address=_FLAGS.address,
+    port=_FLAGS.port,
     protocol="grpc",
   )
   return tf.data.experimental.service.WorkerServer(config)
@@ -77,7 +89,7 @@ _ROLES = {
 }
 
 
-def main(arguments: list[str]) -> int:
+def _main(arguments: list[str]) -> int:
   if len(arguments) != 1 or arguments[0] not in _ROLES:
     raise tool.FlagsError(
       f"arguments ({' '.join(arguments)}) must be one of {', '.join(_ROLES)}"
@@ -85,9 +97,9 @@ def main(arguments: list[str]) -> int:
   role = arguments[0]
   make, foreign = _ROLES[role]
   for name in foreign:
-    if flags.FLAGS[name].present:
+    if _FLAGS[name].present:
       raise tool.FlagsError(f"--{name} is no flag of a {role}")
-  if role == "worker" and _DISPATCHER.value is None:
+  if role == "worker" and _FLAGS.dispatcher is None:
     raise tool.FlagsError("--dispatcher must be given, as --dispatcher=host:port")
   stop = threading.Event()
   for number in (signal.SIGINT, signal.SIGTERM):
@@ -95,7 +107,7 @@ def main(arguments: list[str]) -> int:
   from liquid_tf._native import ops
   from liquid_tf._store import schemes
 
-  for scheme in _FILESYSTEMS.value:
+  for scheme in _FLAGS.filesystems:
     schemes.require(f"{scheme}://")
   # Its kernels are what the datasets' graphs name: a worker runs them, and the
   # dispatcher makes splits of them.
@@ -103,7 +115,7 @@ def main(arguments: list[str]) -> int:
   server = make()
   port = int(server._address.rpartition(":")[2])  # which has no public name
   print(f"{role} listens on port {port}", file=sys.stderr, flush=True)
-  if _JSON.value:
+  if _FLAGS.json:
     tool.print_json({"role": role, "port": port})
     sys.stdout.flush()
   # Not server.join(), which no signal wakes.
@@ -113,5 +125,4 @@ def main(arguments: list[str]) -> int:
   return 0
 
 
-if __name__ == "__main__":
-  tool.run(main)
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,44 +1,144 @@
-"""What every tool does alike: flags, errors in one sentence, exit codes.
+"""What every command does alike: flags, errors in one sentence, exit codes.
 
 Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
 """
 
+import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # TensorFlow's greetings would bury the one sentence that matters.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from absl import app, flags  # noqa: E402
+from absl import flags  # noqa: E402
 
-from liquid_tf.cli import interrupts
+from liquid_tf.cli import interrupts  # noqa: E402
 
 FAILED = 1
 WRONG_FLAGS = 2
 TOO_NOISY = 3
+
+_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+_WIDTH = 80
 
 
 class FlagsError(Exception):
   """Flags that contradict each other, or an argument that is missing."""
 
 
-def _say(text: str) -> None:
-  print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr)
+@dataclasses.dataclass(frozen=True)
+class Command:
+  """One command of `liquid-tf`.
+
+  Attributes:
+    about: what it does, in plain words, with examples; --help begins with it.
+    flags: its flags. It takes no others.
+    main: does the work; takes the arguments that are no flags and returns an exit
+      code; may raise FlagsError.
+    interrupted: says how to go on after an interrupt (SIGINT or SIGTERM).
+  """
+
+  about: str
+  flags: flags.FlagValues
+  main: Callable[[list[str]], int]
+  interrupted: Callable[[], str] = lambda: ""
 
 
-def _wrong_flags(error: Exception) -> None:
-  _say(f"{error}\nTry --help.")
-  sys.exit(WRONG_FLAGS)
+def usage(command: Command) -> str:
+  """What --help prints: what the command does, and each flag with its default."""
+  parts = [command.about.strip(), "", "Flags:"]
+  for flag in sorted(_flags(command), key=lambda flag: flag.name):
+    name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}"
+    about = flag.help
+    if flag.default not in (None, "", []) and not flag.boolean:
+      about += f" (default: {flag.serialize().partition('=')[2]})"
+    parts.append(f"  {name}")
+    parts += textwrap.wrap(
+      about, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6
+    )
+  return "\n".join(parts)
 
 
-def _parse(argv: list[str]) -> list[str]:
+def _flags(command: Command) -> list[flags.Flag]:
+  found = command.flags.flags_by_module_dict().values()
+  return [flag for module in found for flag in module]
+
+
+def run(
+  name: str,
+  command: Command,
+  arguments: Sequence[str],
+  owners: Callable[[str], list[str]],
+) -> None:
+  """Parses flags, does the work and ends the process with its exit code.
+
+  Args:
+    name: of the command, such as "liquid-tf convert", for messages.
+    command: what to run.
+    arguments: flags and arguments, without the program's name.
+    owners: names of the commands that have a flag.
+  """
+  # `bazel run` starts a command in its own folder; paths are relative to the user's.
+  os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
+  if set(_HELP) & set(arguments):
+    print(usage(command))
+    sys.exit(0)
+  # Other libraries' flags are none of ours, but absl wants to see them parsed.
+  flags.FLAGS(sys.argv[:1])
   try:
-    return flags.FLAGS(argv)
+    rest = command.flags([name, *arguments])[1:]
+  except flags.UnrecognizedFlagError as error:
+    _wrong_flags(name, _unrecognized(error, name, owners))
   except flags.Error as error:
-    _wrong_flags(error)
+    _wrong_flags(name, error)
+  try:
+    code = _guarded(name, command, rest)
+  except KeyboardInterrupt:
+    advice = command.interrupted()
+    _say(name, f"interrupted{': ' + advice if advice else ''}")
+    # Where the interrupt met Python code that C code ran, an ordinary exit would end
+    # in the signal, although it is handled here. All that is to be undone is undone.
+    _exit_now(FAILED)
+  if "tensorflow_io" in sys.modules:
+    # Its file systems may abort while a process ends: "pure virtual method called".
+    _exit_now(code)
+  sys.exit(code)
+
+
+def _guarded(name: str, command: Command, rest: list[str]) -> int:
+  try:
+    with interrupts.raised():
+      return command.main(rest)
+  except FlagsError as error:
+    _wrong_flags(name, error)
+  except Exception as error:
+    if not isinstance(error, _failures()):
+      raise
+    _say(name, _sentence(error))
+  return FAILED
+
+
+def _unrecognized(
+  error: flags.UnrecognizedFlagError, name: str, owners: Callable[[str], list[str]]
+) -> str:
+  others = owners(error.flagname)
+  if not others:
+    return str(error)
+  commands = " and of ".join(f"`{other}`" for other in others)
+  return f"--{error.flagname} is a flag of {commands}, not of `{name}`"
+
+
+def _say(name: str, text: str) -> None:
+  print(f"{name}: {text}", file=sys.stderr)
+
+
+def _wrong_flags(name: str, error: Exception | str) -> None:
+  _say(name, f"{error}\nTry `{name} --help`.")
+  sys.exit(WRONG_FLAGS)
 
 
 def _sentence(error: Exception) -> str:
@@ -53,65 +153,34 @@ def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
   import tensorflow as tf
 
-  from liquid_tf.errors import ConvertError, ManifestError
+  from liquid_tf.errors import ConvertError
 
-  return (
-    ConvertError,
-    ManifestError,
-    ValueError,
-    ImportError,
-    OSError,
-    tf.errors.OpError,
-  )
-
-
-def run(
-  main: Callable[[list[str]], int], *, resume: Callable[[], str] = lambda: ""
-) -> None:
-  """Parses flags, runs `main` and ends the process with its exit code.
-
-  Args:
-    main: takes the arguments that are no flags, without the program's name; returns an
-      exit code; may raise FlagsError.
-    resume: tells what to do after an interrupt (SIGINT or SIGTERM), for people.
-  """
-
-  def guarded(argv: list[str]) -> int:
-    try:
-      with interrupts.raised():
-        return main(argv[1:])
-    except FlagsError as error:
-      _wrong_flags(error)
-    except Exception as error:
-      if not isinstance(error, _failures()):
-        raise
-      _say(_sentence(error))
-      return FAILED
-
-  # `bazel run` starts a command in its own folder; paths are relative to the user's.
-  os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-  if {"--help", "-help", "--helpshort", "--helpfull"} & set(sys.argv[1:]):
-    app.usage(shorthelp="--helpfull" not in sys.argv, writeto_stdout=True)
-    sys.exit(0)
-  try:
-    app.run(guarded, flags_parser=_parse)
-  except KeyboardInterrupt:
-    advice = resume()
-    _say(f"interrupted{': ' + advice if advice else ''}")
-    # Where the interrupt met Python code that C code ran, an ordinary exit would end
-    # in the signal, although it is handled here. All that is to be undone is undone.
-    _exit_now(FAILED)
-  except SystemExit as done:
-    if "tensorflow_io" in sys.modules and isinstance(done.code, int):
-      # Its file systems may abort while a process ends: "pure virtual method called".
-      _exit_now(done.code)
-    raise
+  return (ConvertError, ValueError, ImportError, OSError, tf.errors.OpError)
 
 
 def _exit_now(code: int) -> None:
   sys.stdout.flush()
   sys.stderr.flush()
   os._exit(code)
+
+
+def no_arguments(arguments: list[str]) -> None:
+  """Raises FlagsError where there are arguments: all that is given are flags."""
+  if arguments:
+    raise FlagsError(f'"{arguments[0]}" is no flag: write flags as --name=value')
+
+
+def say(text: str) -> None:
+  """Writes a line for people, to stderr."""
+  print(text, file=sys.stderr, flush=True)
+
+
+def say_skipped(skipped: list[dict[str, str]], what: str, where: str = "") -> None:
+  """Says what was left out, and why: the first five, then how many."""
+  for one in skipped[:5]:
+    say(f"skipped {one['path']}: {one['reason']}")
+  if len(skipped) > 5:
+    say(f"skipped {len(skipped)} {what} in all{where}")
 
 
 def print_json(value: dict[str, Any]) -> None:

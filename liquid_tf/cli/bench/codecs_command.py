@@ -1,68 +1,63 @@
-"""`python -m tools.bench codecs`: its flags, and what it prints."""
+"""Compares image codecs: size, and speed on one processor.
+
+liquid-tf bench codecs
+liquid-tf bench codecs --sets=photos,textures=more/textures --plot=codecs.png
+"""
 
 import os
 import pathlib
-import sys
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_SETS = flags.DEFINE_list(
+_FLAGS = flags.FlagValues()
+common.define_rounds(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_integer("side", 1024, "of a square, in pixels", 1, flag_values=_FLAGS)
+flags.DEFINE_list(
   "sets",
   [],
-  "codecs: folders of photographs, FOLDER or NAME=FOLDER; by default scikit-image's",
+  "folders of photographs, as FOLDER or NAME=FOLDER; by default scikit-image's",
+  flag_values=_FLAGS,
 )
-_SQUARES = flags.DEFINE_integer("squares", 4, "codecs: squares decoded of each set", 1)
-_PASSES = flags.DEFINE_integer("passes", 7, "codecs: decodes of each in a process", 2)
-_PLOT = flags.DEFINE_string("plot", None, "codecs, mix: write the curves, as x.png")
+flags.DEFINE_integer("squares", 4, "squares decoded of each set", 1, flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "passes", 7, "decodes of each square in a process", 2, flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "plot", None, "draw sizes and speeds here, as x.png", flag_values=_FLAGS
+)
 
 
-def plot() -> str | None:
-  """What --plot says."""
-  return _PLOT.value
-
-
-def main(side: int, rounds: int, report: str | None) -> dict:
-  """Measures, prints and writes.
-
-  Args:
-    side: of the squares, in pixels.
-    rounds: processes for each set.
-    report: where to write a page of Markdown, or None.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.codecs.bench` gives it.
-
-  Raises:
-    tool.FlagsError: the sets are not folders of images.
-    ChildProcessError: a measurement failed.
-  """
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
   from liquid_tf.cli.bench import codec_report, codecs
 
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
   try:
-    sets = codecs.parse_sets(_SETS.value)
+    sets = codecs.parse_sets(_FLAGS.sets)
   except ValueError as error:
     raise tool.FlagsError(str(error)) from error
   result = codecs.bench(
     sets,
-    side=side,
-    images=_SQUARES.value,
-    passes=_PASSES.value,
-    rounds=rounds,
-    say=say,
+    side=_FLAGS.side,
+    images=_FLAGS.squares,
+    passes=_FLAGS.passes,
+    rounds=_FLAGS.rounds,
+    say=tool.say,
   )
-  say(codec_report.table(result))
+  tool.say(codec_report.table(result))
   for line in codec_report.verdicts(result):
-    say(line)
-  if _PLOT.value:
-    codec_report.plot(result, os.path.abspath(_PLOT.value))
-  if report:
+    tool.say(line)
+  if _FLAGS.plot:
+    codec_report.plot(result, os.path.abspath(_FLAGS.plot))
+  if _FLAGS.report:
     name = None
-    if _PLOT.value:
-      name = os.path.relpath(_PLOT.value, os.path.dirname(report) or ".")
-    pathlib.Path(report).write_text(codec_report.markdown(result, name))
-  return result
+    if _FLAGS.plot:
+      name = os.path.relpath(_FLAGS.plot, os.path.dirname(_FLAGS.report) or ".")
+    pathlib.Path(_FLAGS.report).write_text(codec_report.markdown(result, name))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

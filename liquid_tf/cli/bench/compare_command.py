@@ -1,62 +1,67 @@
-"""`python -m tools.bench --compare`: its flags, and what it prints."""
+"""Compares decoding with stock tf.data, and with DALI and FFCV where they are.
 
-import os
-import sys
-import tempfile
-from typing import Any
+  liquid-tf bench compare
+  liquid-tf bench compare --formats=png,raw,l3 --dali_python=dali/bin/python
+
+Each format runs beside the peers that read the nearest to it, on photographs in memory:
+ours, peers, ours, peers, each in a fresh process.
+"""
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_FORMATS = flags.DEFINE_list(
-  "formats", ["png", "raw", "jpeg"], "--compare: formats of ours to compare"
+_FLAGS = flags.FlagValues()
+common.define_photographs(_FLAGS)
+common.define_batch_size(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_threads(_FLAGS)
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_integer(
+  "epochs",
+  4,
+  "epochs of each process; the first one does not count",
+  2,
+  flag_values=_FLAGS,
 )
-_DALI = flags.DEFINE_string(
-  "dali_python", None, "--compare: Python that has NVIDIA DALI; else it is left out"
+flags.DEFINE_list(
+  "formats", ["png", "raw", "jpeg"], "formats of ours to compare", flag_values=_FLAGS
 )
-_FFCV = flags.DEFINE_string(
-  "ffcv_python", None, "--compare: Python that has FFCV; else it is left out"
+flags.DEFINE_string(
+  "dali_python", None, "Python that has NVIDIA DALI; else left out", flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "ffcv_python", None, "Python that has FFCV; else left out", flag_values=_FLAGS
 )
 
 
-def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, Any]:
-  """Measures, prints and writes.
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import compare, compare_report
 
-  Args:
-    workdir: where images and datasets are made and stay, or None.
-    report: page of Markdown that gets the section, or None.
-    **settings: of `liquid_tf.cli.bench.compare.compare`.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.compare.compare` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: a measurement failed.
-  """
-  from liquid_tf._measure import evidence
-  from liquid_tf.cli.bench import compare, compare_report, page
-
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  pythons = {"dali": _DALI.value, "ffcv": _FFCV.value}
-  load = evidence.load()
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
-    folder = os.path.abspath(workdir or temporary)
-    try:
-      result = compare.compare(
+  pythons = {"dali": _FLAGS.dali_python, "ffcv": _FLAGS.ffcv_python}
+  with common.folder(_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: compare.compare(
         folder,
-        formats=_FORMATS.value,
+        formats=_FLAGS.formats,
         pythons={name: python for name, python in pythons.items() if python},
-        say=say,
-        **settings,
-      )
-    except ValueError as error:
-      raise tool.FlagsError(str(error)) from error
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  say(compare_report.table(result))
-  if report:
-    page.write_section(report, compare_report.TITLE, compare_report.section(result))
-  return result
+        images=_FLAGS.images,
+        side=_FLAGS.side,
+        data=_FLAGS.data,
+        batch_size=_FLAGS.batch_size,
+        rounds=_FLAGS.rounds,
+        threads=common.threads(_FLAGS),
+        epochs=_FLAGS.epochs,
+        say=tool.say,
+      ),
+    )
+  tool.say(compare_report.table(result))
+  common.write_section(_FLAGS, compare_report.TITLE, compare_report.section(result))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

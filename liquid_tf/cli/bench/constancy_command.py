@@ -1,43 +1,47 @@
-"""`python -m tools.bench constancy`: what it prints and writes."""
+"""Counts how much loads and disk bytes differ between batches.
 
-import os
-import sys
-import tempfile
-from typing import Any
+  liquid-tf bench constancy --images=2000 --side=224 --cache=30%
+
+Three caches are compared: ours, MinIO's, and the kernel's page cache.
+"""
+
+from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
+
+_FLAGS = flags.FlagValues()
+common.define_photographs(_FLAGS)
+common.define_batch_size(_FLAGS)
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_integer(
+  "epochs", 4, "epochs; the first one does not count", 2, flag_values=_FLAGS
+)
+flags.DEFINE_string("cache", "30%", "share of the dataset", flag_values=_FLAGS)
 
 
-def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, Any]:
-  """Measures, prints and writes.
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import constancy, constancy_report
 
-  Args:
-    workdir: where images and datasets are made and stay, or None.
-    report: page of Markdown that gets the section, or None.
-    **settings: of `liquid_tf.cli.bench.constancy.bench`.
+  with common.folder(_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: constancy.bench(
+        folder,
+        images=_FLAGS.images,
+        side=_FLAGS.side,
+        data=_FLAGS.data,
+        batch_size=_FLAGS.batch_size,
+        cache=tool.amount(_FLAGS.cache),
+        epochs=_FLAGS.epochs,
+        say=tool.say,
+      ),
+    )
+  tool.say(constancy_report.table(result))
+  common.write_section(_FLAGS, constancy_report.TITLE, constancy_report.section(result))
+  return common.finish(_FLAGS, result)
 
-  Returns:
-    The result, as `liquid_tf.cli.bench.constancy.bench` gives it, with `evidence`.
 
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: a measurement failed.
-  """
-  from liquid_tf._measure import evidence
-  from liquid_tf.cli.bench import constancy, constancy_report, page
-
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  load = evidence.load()
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
-    folder = os.path.abspath(workdir or temporary)
-    try:
-      result = constancy.bench(folder, say=say, **settings)
-    except ValueError as error:
-      raise tool.FlagsError(str(error)) from error
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  say(constancy_report.table(result))
-  if report:
-    page.write_section(report, constancy_report.TITLE, constancy_report.section(result))
-  return result
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

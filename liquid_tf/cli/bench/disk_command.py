@@ -1,56 +1,40 @@
-"""`python -m tools.bench disk`: its flags, and what it prints."""
+"""Compares our reads with fio's, over the files of a dataset.
 
-import sys
-from typing import Any
+liquid-tf bench disk --dataset=photos.liquid
+"""
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_BLOCK = flags.DEFINE_integer("block", 4 << 20, "disk, recordio: bytes of a read")
-_DEPTH = flags.DEFINE_integer("depth", 8, "disk, recordio: most reads under way")
-_READER = flags.DEFINE_enum(
-  "reader",
-  "auto",
-  ["auto", "io_uring", "threads", "buffered"],
-  "disk, recordio: how to read",
+_FLAGS = flags.FlagValues()
+common.define_reading(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_results(_FLAGS, report=False)
+flags.DEFINE_string(
+  "dataset", None, "dataset directory", required=True, flag_values=_FLAGS
 )
 
 
-def reading() -> dict[str, Any]:
-  """What the flags say of reads: `block`, `depth` and `reader`."""
-  return {"block": _BLOCK.value, "depth": _DEPTH.value, "reader": _READER.value}
-
-
-def main(dataset: str | None, rounds: int) -> dict[str, Any]:
-  """Measures and prints.
-
-  Args:
-    dataset: its directory.
-    rounds: runs of each reader.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.disk.bench` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: fio failed.
-  """
-  from liquid_tf._measure import evidence
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
   from liquid_tf.cli.bench import disk
 
-  if dataset is None:
-    raise tool.FlagsError("disk needs --dataset")
-
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  load = evidence.load()
-  try:
-    result = disk.bench(dataset, rounds=rounds, say=say, **reading())
-  except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+  result = common.with_evidence(
+    _FLAGS.dataset,
+    lambda: disk.bench(
+      _FLAGS.dataset,
+      rounds=_FLAGS.rounds,
+      block=_FLAGS.block,
+      depth=_FLAGS.depth,
+      reader=_FLAGS.reader,
+      say=tool.say,
+    ),
+  )
   if result["skipped"]:
-    say(f"nothing to compare with: {result['skipped']}")
-  result["evidence"] = {**evidence.evidence(dataset), "load_before": load}
-  return result
+    tool.say(f"nothing to compare with: {result['skipped']}")
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,82 +1,75 @@
-"""`python -m tools.bench efficiency`: its flags, and what it prints."""
+"""Puts mixes of PNG and raw beside the limits of loading and of decoding.
+
+  liquid-tf bench efficiency --images=1024 --workdir=photos
+  liquid-tf bench efficiency --rates=0 --mixes=0,.5,1
+
+Root may hold the disk back to some MB/s (--rates).
+"""
 
 import json
-import os
 import pathlib
-import sys
-import tempfile
-from typing import Any
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_MIXES = flags.DEFINE_list(
-  "mixes", ["0", ".25", ".5", ".75", "1"], "efficiency: shares of raw, the rest is PNG"
+_FLAGS = flags.FlagValues()
+common.define_photographs(_FLAGS)
+common.define_batch_size(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_threads(_FLAGS)
+common.define_rates(_FLAGS)
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_list(
+  "mixes",
+  ["0", ".25", ".5", ".75", "1"],
+  "shares of raw; the rest is PNG",
+  flag_values=_FLAGS,
 )
-_RATES = flags.DEFINE_list(
-  "rates", ["0", "100", "400"], "efficiency, mix: MB/s that the disk gives; 0: all"
+flags.DEFINE_integer(
+  "repeat", 1, "times that the images come in an epoch", 1, flag_values=_FLAGS
 )
-_REPEAT = flags.DEFINE_integer(
-  "repeat", 1, "efficiency: times that the images come in an epoch", 1
+flags.DEFINE_list(
+  "merge", [], "--output of other runs, for the table and --report", flag_values=_FLAGS
 )
-_MERGE = flags.DEFINE_list(
-  "merge", [], "efficiency: --output of other runs, for the table and the report"
+flags.DEFINE_string(
+  "cache", "auto", 'share ("30%"), bytes, 0, or "auto"', flag_values=_FLAGS
 )
 
 
-def _numbers(name: str, values: list[str], most: float) -> list[float]:
-  try:
-    numbers = [float(value) for value in values]
-  except ValueError:
-    numbers = []
-  if not numbers or not all(0 <= number <= most for number in numbers):
-    raise tool.FlagsError(
-      f"--{name} ({','.join(values)}) must be numbers from 0 to {most:g}"
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import efficiency, efficiency_report
+
+  mixes = common.numbers("mixes", _FLAGS.mixes, 1)
+  rates = common.rates(_FLAGS)
+  others = [json.loads(pathlib.Path(name).read_text()) for name in _FLAGS.merge]
+  with common.folder(_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: efficiency.bench(
+        folder,
+        mixes=mixes,
+        rates=rates,
+        repeat=_FLAGS.repeat,
+        cache=tool.amount(_FLAGS.cache),
+        images=_FLAGS.images,
+        side=_FLAGS.side,
+        data=_FLAGS.data,
+        batch_size=_FLAGS.batch_size,
+        rounds=_FLAGS.rounds,
+        threads=common.threads(_FLAGS),
+        say=tool.say,
+      ),
     )
-  return numbers
+  every = [*others, result]
+  tool.say(efficiency_report.table(every))
+  common.write_section(
+    _FLAGS, efficiency_report.TITLE, efficiency_report.section(every)
+  )
+  return common.finish(_FLAGS, result)
 
 
-def rates() -> list[int]:
-  """What --rates says, in bytes per second."""
-  return [int(rate * 1e6) for rate in _numbers("rates", _RATES.value, 1e6)]
-
-
-def main(workdir: str | None, report: str | None, **settings: Any) -> dict[str, Any]:
-  """Measures, prints and writes.
-
-  Args:
-    workdir: where images and datasets are made and stay, or None.
-    report: page of Markdown that gets the section, or None.
-    **settings: of `liquid_tf.cli.bench.efficiency.bench`.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.efficiency.bench` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: a measurement failed.
-  """
-  from liquid_tf._measure import evidence
-  from liquid_tf.cli.bench import efficiency, efficiency_report, page
-
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  mixes = _numbers("mixes", _MIXES.value, 1)
-  others = [json.loads(pathlib.Path(name).read_text()) for name in _MERGE.value]
-  load = evidence.load()
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
-    folder = os.path.abspath(workdir or temporary)
-    try:
-      result = efficiency.bench(
-        folder, mixes=mixes, rates=rates(), repeat=_REPEAT.value, say=say, **settings
-      )
-    except ValueError as error:
-      raise tool.FlagsError(str(error)) from error
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  say(efficiency_report.table([*others, result]))
-  if report:
-    section = efficiency_report.section([*others, result])
-    page.write_section(report, efficiency_report.TITLE, section)
-  return result
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

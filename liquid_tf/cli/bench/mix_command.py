@@ -1,24 +1,40 @@
-"""`python -m tools.bench mix`: its flags, and what it prints."""
+"""Measures loading, decoding and both along the mixes of PNG and another format.
+
+  liquid-tf bench mix --images=64 --rates=50,100,200 --processors=1,2 --plot=mix.png
+
+Root may hold the disk back to some MB/s (--rates).
+"""
 
 import os
 import pathlib
-import sys
-import tempfile
-from typing import Any
 
 from absl import flags
 
 from liquid_tf.cli import tool
-from liquid_tf.cli.bench import efficiency_command
+from liquid_tf.cli.bench import common
 
-_OTHERS = flags.DEFINE_list("others", ["raw"], "mix: formats that PNG is mixed with")
-_PROCESSORS = flags.DEFINE_list("processors", [], "mix: as 1,2; by default all")
-_SECONDS = flags.DEFINE_float("seconds", 1.0, "mix: that a run lasts at least", 0.01)
+_FLAGS = flags.FlagValues()
+common.define_photographs(_FLAGS)
+common.define_batch_size(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_rates(_FLAGS)
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_list(
+  "others", ["raw"], "formats that PNG is mixed with", flag_values=_FLAGS
+)
+flags.DEFINE_list(
+  "processors", [], "numbers of processors, as 1,2; by default all", flag_values=_FLAGS
+)
+flags.DEFINE_float(
+  "seconds", 1.0, "seconds that a run lasts at least", 0.01, flag_values=_FLAGS
+)
+flags.DEFINE_string("plot", None, "draw the curves here, as x.png", flag_values=_FLAGS)
 
 
 def _processors() -> list[int]:
   most = len(os.sched_getaffinity(0))
-  texts = _PROCESSORS.value or [str(most)]
+  texts = _FLAGS.processors or [str(most)]
   if not all(text.isdigit() and 1 <= int(text) <= most for text in texts):
     raise tool.FlagsError(
       f"--processors ({','.join(texts)}) must be numbers from 1 to {most}"
@@ -26,62 +42,49 @@ def _processors() -> list[int]:
   return [int(text) for text in texts]
 
 
-def main(
-  workdir: str | None, report: str | None, plot: str | None, **settings: Any
-) -> dict[str, Any]:
-  """Measures, prints and writes.
-
-  Args:
-    workdir: where photographs and datasets are made and stay, or None.
-    report: page of Markdown that gets the section, or None.
-    plot: image file that gets the curves, or None.
-    **settings: of `liquid_tf.cli.bench.mix.bench`.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.mix.bench` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: a measurement failed.
-  """
-  from liquid_tf._measure import evidence
+def _check_others() -> None:
   from liquid_tf._store.mix import parse_mix
-  from liquid_tf.cli.bench import mix, mix_report, page
 
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
+  others = _FLAGS.others
   try:
-    parse_mix(dict.fromkeys(["png", *_OTHERS.value], 1))
+    parse_mix(dict.fromkeys(["png", *others], 1))
   except ValueError as error:
     raise tool.FlagsError(f"--others: {error}") from error
-  if {"png", "pcr"} & set(_OTHERS.value):
-    raise tool.FlagsError(
-      f"--others ({','.join(_OTHERS.value)}) must not be png or pcr"
-    )
-  processors, rates = _processors(), efficiency_command.rates()
-  load = evidence.load()
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_") as temporary:
-    folder = os.path.abspath(workdir or temporary)
-    try:
-      result = mix.bench(
+  if {"png", "pcr"} & set(others):
+    raise tool.FlagsError(f"--others ({','.join(others)}) must not be png or pcr")
+
+
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import mix, mix_report
+
+  _check_others()
+  processors, rates = _processors(), common.rates(_FLAGS)
+  with common.folder(_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: mix.bench(
         folder,
-        others=_OTHERS.value,
+        others=_FLAGS.others,
         rates=rates,
         processors=processors,
-        seconds=_SECONDS.value,
-        say=say,
-        **settings,
-      )
-    except ValueError as error:
-      raise tool.FlagsError(str(error)) from error
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  say(mix_report.table(result))
-  if plot:
-    mix_report.plot(result, plot)
-  if report:
-    image = None
-    if plot:
-      image = os.path.relpath(plot, pathlib.Path(report).parent)
-    page.write_section(report, mix_report.TITLE, mix_report.section(result, image))
-  return result
+        seconds=_FLAGS.seconds,
+        images=_FLAGS.images,
+        side=_FLAGS.side,
+        data=_FLAGS.data,
+        batch_size=_FLAGS.batch_size,
+        rounds=_FLAGS.rounds,
+        say=tool.say,
+      ),
+    )
+  tool.say(mix_report.table(result))
+  image = None
+  if _FLAGS.plot:
+    mix_report.plot(result, _FLAGS.plot)
+    if _FLAGS.report:
+      image = os.path.relpath(_FLAGS.plot, pathlib.Path(_FLAGS.report).parent)
+  common.write_section(_FLAGS, mix_report.TITLE, mix_report.section(result, image))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,63 +1,51 @@
-"""`python -m tools.bench recordio`: its flags, and what it prints."""
+"""Compares reading and writing RecordIO with fio and dd.
+
+liquid-tf bench recordio --workdir=photos
+"""
 
 import os
-import sys
-import tempfile
-from typing import Any
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_SIZE = flags.DEFINE_integer("size", 1 << 30, "recordio: bytes of the payloads", 1)
-_RECORD_BYTES = flags.DEFINE_integer(
-  "record_bytes", 128 << 10, "recordio: of each payload", 1
+_FLAGS = flags.FlagValues()
+common.define_reading(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_results(_FLAGS, report=False)
+flags.DEFINE_string(
+  "workdir", None, "folder on the disk to measure", flag_values=_FLAGS
+)
+flags.DEFINE_integer("size", 1 << 30, "bytes of all payloads", 1, flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "record_bytes", 128 << 10, "bytes of each payload", 1, flag_values=_FLAGS
 )
 
 
-def main(
-  workdir: str | None, rounds: int, *, block: int, depth: int, reader: str
-) -> dict[str, Any]:
-  """Measures and prints.
-
-  Args:
-    workdir: where the files are made, or None for a temporary folder.
-    rounds: runs of each.
-    block: bytes of a read.
-    depth: most reads under way at once.
-    reader: how to read.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.recordio.bench` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: fio or dd failed.
-  """
-  from liquid_tf._measure import evidence
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
   from liquid_tf.cli.bench import recordio
 
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  load = evidence.load()
-  if workdir is not None:
-    os.makedirs(workdir, exist_ok=True)
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_", dir=workdir) as folder:
-    try:
-      result = recordio.bench(
+  if _FLAGS.workdir is not None:
+    os.makedirs(_FLAGS.workdir, exist_ok=True)
+  with common.folder(None, beside=_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: recordio.bench(
         folder,
-        rounds=rounds,
-        size=_SIZE.value,
-        record_bytes=_RECORD_BYTES.value,
-        block=block,
-        depth=depth,
-        reader=reader,
-        say=say,
-      )
-    except ValueError as error:
-      raise tool.FlagsError(str(error)) from error
-    if result["skipped"]:
-      say(f"nothing to compare reading with: {result['skipped']}")
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  return result
+        rounds=_FLAGS.rounds,
+        size=_FLAGS.size,
+        record_bytes=_FLAGS.record_bytes,
+        block=_FLAGS.block,
+        depth=_FLAGS.depth,
+        reader=_FLAGS.reader,
+        say=tool.say,
+      ),
+    )
+  if result["skipped"]:
+    tool.say(f"nothing to compare reading with: {result['skipped']}")
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

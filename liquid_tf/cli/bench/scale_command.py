@@ -1,54 +1,46 @@
-"""`python -m tools.bench scale`: what it prints and writes."""
+"""Simulates very many samples and workers: what opening and planning take.
 
-import os
-import sys
-import tempfile
-from typing import Any
+liquid-tf bench scale --samples=100000000 --workers=1024
+"""
 
 from absl import flags
 
 from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
 
-_SAMPLES = flags.DEFINE_integer(
-  "samples", 100_000_000, "scale: samples of the index; 104 bytes of disk each", 1
+_FLAGS = flags.FlagValues()
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+flags.DEFINE_integer(
+  "samples",
+  100_000_000,
+  "samples of the index; 104 bytes of disk each",
+  1,
+  flag_values=_FLAGS,
 )
-_WORKERS = flags.DEFINE_integer("workers", 1024, "scale: that train side by side", 1)
+flags.DEFINE_integer(
+  "workers", 1024, "workers that train side by side", 1, flag_values=_FLAGS
+)
 
 
-def main(workdir: str | None, report: str | None) -> dict[str, Any]:
-  """Measures, prints and writes.
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import scale, scale_report
 
-  Args:
-    workdir: where the dataset of holes is made and stays, or None.
-    report: page of Markdown that gets the section, or None.
-
-  Returns:
-    The result, as `liquid_tf.cli.bench.scale.bench` gives it, with `evidence`.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
-    ChildProcessError: a measurement failed.
-  """
-  from liquid_tf._measure import evidence
-  from liquid_tf.cli.bench import page, scale, scale_report
-
-  def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-  if _WORKERS.value > 2 * _SAMPLES.value:
+  samples, workers = _FLAGS.samples, _FLAGS.workers
+  if workers > 2 * samples:
     raise tool.FlagsError(
-      f"--workers ({_WORKERS.value}) must be at most two for each of --samples "
-      f"({_SAMPLES.value})"
+      f"--workers ({workers}) must be at most two for each of --samples ({samples})"
     )
-  load = evidence.load()
   # Not /tmp, which may be memory.
-  with tempfile.TemporaryDirectory(prefix="liquid_bench_", dir=".") as temporary:
-    folder = os.path.abspath(workdir or temporary)
-    result = scale.bench(
-      folder, samples=_SAMPLES.value, workers=_WORKERS.value, say=say
+  with common.folder(_FLAGS.workdir, beside=".") as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: scale.bench(folder, samples=samples, workers=workers, say=tool.say),
     )
-    result["evidence"] = {**evidence.evidence(folder), "load_before": load}
-  say(scale_report.table(result))
-  if report:
-    page.write_section(report, scale_report.TITLE, scale_report.section(result))
-  return result
+  tool.say(scale_report.table(result))
+  common.write_section(_FLAGS, scale_report.TITLE, scale_report.section(result))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,7 +1,7 @@
 """Shows the whole way: photographs, conversion, training, and what it gains.
 
-  python -m tools.demo
-  python -m tools.demo --data=folder --workdir=demo
+  liquid-tf demo
+  liquid-tf demo --data=folder --workdir=demo
 
 Without --data, 2,400 windows of the photographs that scikit-image's wheel ships become
 a dataset of one class a photograph, in the mix that a profile of this machine finds. A
@@ -12,39 +12,47 @@ the same images as plain PNG through stock tf.data.
 import contextlib
 import logging
 import pathlib
-import sys
 import tempfile
 
 from absl import flags
 
 from liquid_tf.cli import tool
 
-_DATA = flags.DEFINE_string("data", None, "folder of class folders of your images")
-_COUNT = flags.DEFINE_integer("count", 2400, "images; with --data, at most", 2)
-_SIDE = flags.DEFINE_integer("side", 128, "pixels of a side", 32, 256)
-_MIX = flags.DEFINE_string(
-  "mix", None, "weights of formats, as png:6,raw:4; by default what a profile says"
+_FLAGS = flags.FlagValues()
+flags.DEFINE_string(
+  "data", None, "folder of class folders of your images", flag_values=_FLAGS
 )
-_STEPS = flags.DEFINE_integer("steps", 0, "batches of a training epoch; 0: all", 0)
-_WORKDIR = flags.DEFINE_string(
-  "workdir", None, "keep images and dataset here; by default they are removed"
+flags.DEFINE_integer(
+  "count", 2400, "images; with --data, at most", 2, flag_values=_FLAGS
 )
-_JSON = flags.DEFINE_bool("json", False, "one JSON object on stdout")
-
-
-def _say(text: str) -> None:
-  print(text, file=sys.stderr, flush=True)
+flags.DEFINE_integer("side", 128, "pixels of a side", 32, 256, flag_values=_FLAGS)
+flags.DEFINE_string(
+  "mix",
+  None,
+  "weights of formats, as png:6,raw:4; by default what a profile says",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_integer(
+  "steps", 0, "batches of a training epoch; 0: all", 0, flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "workdir",
+  None,
+  "keep images and dataset here; by default they are removed",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
 
 
 def _workdir() -> contextlib.AbstractContextManager[str]:
-  if _WORKDIR.value is None:
+  if _FLAGS.workdir is None:
     return tempfile.TemporaryDirectory(prefix="liquid_demo_")
   for name in ("photos", "photos.liquid"):
-    if pathlib.Path(_WORKDIR.value, name).exists():
+    if pathlib.Path(_FLAGS.workdir, name).exists():
       raise tool.FlagsError(
-        f"--workdir ({_WORKDIR.value}) already has {name}: remove it, or name another"
+        f"--workdir ({_FLAGS.workdir}) already has {name}: remove it, or name another"
       )
-  return contextlib.nullcontext(_WORKDIR.value)
+  return contextlib.nullcontext(_FLAGS.workdir)
 
 
 def _summary(result: dict) -> str:
@@ -61,9 +69,8 @@ def _summary(result: dict) -> str:
   )
 
 
-def main(arguments: list[str]) -> int:
-  if arguments:
-    raise tool.FlagsError(f"argument ({arguments[0]}) is not used: all are flags")
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
   from liquid_tf.errors import ConvertError, ManifestError
 
   # The budgets of the profile's short runs are nobody's concern.
@@ -74,26 +81,25 @@ def main(arguments: list[str]) -> int:
     try:
       result = run.run(
         pathlib.Path(workdir),
-        side=_SIDE.value,
-        count=_COUNT.value,
-        mix=_MIX.value,
-        steps=_STEPS.value,
-        data=_DATA.value,
-        say=_say,
+        side=_FLAGS.side,
+        count=_FLAGS.count,
+        mix=_FLAGS.mix,
+        steps=_FLAGS.steps,
+        data=_FLAGS.data,
+        say=tool.say,
       )
     except (ConvertError, ManifestError):
       raise
     except ValueError as error:
       raise tool.FlagsError(str(error)) from error
-    _say(_summary(result))
-    if _WORKDIR.value is None:
-      _say(f"{workdir} is removed; --workdir=FOLDER keeps images and dataset.")
+    tool.say(_summary(result))
+    if _FLAGS.workdir is None:
+      tool.say(f"{workdir} is removed; --workdir=FOLDER keeps images and dataset.")
     else:
-      _say(f"Images and dataset are in {workdir}.")
-  if _JSON.value:
+      tool.say(f"Images and dataset are in {workdir}.")
+  if _FLAGS.json:
     tool.print_json(result)
   return 0
 
 
-if __name__ == "__main__":
-  tool.run(main)
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,0 +1,123 @@
+"""Measures how fast a dataset feeds a training, and what limits it.
+
+  liquid-tf bench pipeline --dataset=photos.liquid --cache=30%
+
+After the pipeline, its two stages run by themselves: loading without decoding, and
+decoding without the disk.
+"""
+
+import os
+
+from absl import flags
+
+from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
+
+_FLAGS = flags.FlagValues()
+common.define_batch_size(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_threads(_FLAGS)
+common.define_results(_FLAGS, report=False)
+flags.DEFINE_string(
+  "dataset", None, "dataset directory", required=True, flag_values=_FLAGS
+)
+flags.DEFINE_integer(
+  "epochs",
+  4,
+  "epochs of each process; the first one does not count",
+  2,
+  flag_values=_FLAGS,
+)
+flags.DEFINE_string(
+  "cache", "auto", 'share ("30%"), bytes, 0, or "auto"', flag_values=_FLAGS
+)
+flags.DEFINE_string(
+  "memory", "auto", 'whole budget: bytes, or "auto"', flag_values=_FLAGS
+)
+flags.DEFINE_enum(
+  "decode", "cpu", ["cpu", "none"], "where images are decoded", flag_values=_FLAGS
+)
+flags.DEFINE_bool(
+  "cold", False, "empty the page cache before each epoch", flag_values=_FLAGS
+)
+flags.DEFINE_bool(
+  "limits", True, "measure the limits of the stages too", flag_values=_FLAGS
+)
+flags.DEFINE_string("split", None, "which split", flag_values=_FLAGS)
+flags.DEFINE_bool(
+  "shuffle", True, "random order, not the stored one", flag_values=_FLAGS
+)
+flags.DEFINE_integer("seed", 0, "seed of the order", flag_values=_FLAGS)
+flags.DEFINE_list(
+  "crop", None, "HEIGHT,WIDTH of a window to decode", flag_values=_FLAGS
+)
+flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to", flag_values=_FLAGS)
+
+
+def _print(result: dict) -> None:
+  rows = [["epoch", "seconds", "images/s", "from disk", "kept", "loaded"]]
+  for number, epoch in enumerate(result["epochs"]):
+    disk = epoch["disk_bytes"]
+    rows.append(
+      [
+        str(number),
+        f"{epoch['seconds']:.2f}",
+        f"{epoch['images_per_s']:.1f}",
+        tool.size(epoch["stats_disk_bytes"] if disk is None else disk),
+        str(epoch["hits"]),
+        str(epoch["loads"]),
+      ]
+    )
+  tool.say(tool.table(rows))
+  if result["batches"]:
+    tool.say("full batches from the second epoch on:")
+    parts = {"kept": result["batches"]["hits"], "loaded": result["batches"]["loads"]}
+    parts.update(result["batches"]["composition"])
+    tool.say(
+      "  " + ", ".join(f"{k} {v['min']} to {v['max']}" for k, v in parts.items())
+    )
+  line = f"{result['images_per_s']:.1f} images/s, {result['threads']} threads"
+  limits = result["limits"]
+  if result["efficiency"] is not None:
+    line += (
+      f": {result['efficiency']:.0%} of the lower of load ({limits['load']:.1f}) and "
+      f"decode ({limits['decode']:.1f})"
+    )
+  tool.say(f"{line}; {tool.size(result['max_rss_bytes'])} of memory at most")
+  tool.say(result["verdict"])
+
+
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import pipeline
+
+  threads = common.threads(_FLAGS)
+  result = common.with_evidence(
+    _FLAGS.dataset,
+    lambda: (
+      pipeline.bench(
+        os.path.abspath(_FLAGS.dataset),
+        epochs=_FLAGS.epochs,
+        threads=threads,
+        cold=_FLAGS.cold,
+        rounds=_FLAGS.rounds,
+        limits=_FLAGS.limits,
+        say=tool.say,
+        batch_size=_FLAGS.batch_size,
+        cache=tool.amount(_FLAGS.cache),
+        memory=tool.amount(_FLAGS.memory),
+        decode=_FLAGS.decode,
+        split=_FLAGS.split,
+        shuffle=_FLAGS.shuffle,
+        seed=_FLAGS.seed,
+        crop=tool.pair("crop", _FLAGS.crop),
+        image_size=tool.pair("image_size", _FLAGS.image_size),
+      )
+      | {"threads": threads}
+    ),
+  )
+  _print(result)
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,0 +1,78 @@
+"""Turns one image file into another.
+
+  liquid-tf image --input=photo.png --output=photo.l3
+  liquid-tf image --input=photo.l3 --output=photo.png
+
+The extension of --output names the format: bmp, jpeg, l3, png, raw or webp.
+"""
+
+from absl import flags
+
+from liquid_tf.cli import limits, tool
+
+_FLAGS = flags.FlagValues()
+flags.DEFINE_string("input", None, "image file", required=True, flag_values=_FLAGS)
+flags.DEFINE_string("output", None, "file to make", required=True, flag_values=_FLAGS)
+flags.DEFINE_bool("overwrite", False, "replace the file", flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "channels", None, "1 to 4; by default the image's own", flag_values=_FLAGS
+)
+flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
+flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
+flags.DEFINE_integer("l3_version", 2, "version of L3, 1 or 2", flag_values=_FLAGS)
+flags.DEFINE_integer(
+  "l3_patch",
+  0,
+  "side of L3's patches; 0: as the version has it",
+  flag_values=_FLAGS,
+)
+flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+limits.define(_FLAGS)
+
+
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  for name in ("input", "output"):
+    if not _FLAGS[name].value:
+      raise tool.FlagsError(f"--{name} must not be empty")
+  if _FLAGS.l3_version not in (1, 2):
+    raise tool.FlagsError(f"--l3_version ({_FLAGS.l3_version}) must be 1 or 2")
+  from liquid_tf._convert import single
+
+  try:
+    report = single.convert_image(
+      _FLAGS.input,
+      _FLAGS.output,
+      channels=_FLAGS.channels,
+      overwrite=_FLAGS.overwrite,
+      png_level=_FLAGS.png_level,
+      jpeg_quality=_FLAGS.jpeg_quality,
+      l3_version=_FLAGS.l3_version,
+      l3_patch=_FLAGS.l3_patch,
+      limits=limits.read(_FLAGS),
+    )
+  except ValueError as error:
+    raise tool.FlagsError(str(error)) from error
+  if _FLAGS.json:
+    tool.print_json(report)
+  tool.say(
+    f"{report['output']}: {' x '.join(map(str, report['shape']))}, {report['bits']} "
+    f"bits, {tool.size(report['bytes'])} "
+    f"({report['bytes'] / report['pixel_bytes']:.3f} of the pixels; the source had "
+    f"{tool.size(report['source_bytes'])})"
+  )
+  if report["by_pillow"]:
+    tool.say(f"{report['input']} was read by Pillow")
+  if not report["orientation_kept"]:
+    tool.say(
+      f"{report['format']} has no room for the EXIF orientation of {report['input']}, "
+      f"{report['orientation']}: the pixels are stored as they are, not turned"
+    )
+  return 0
+
+
+def _interrupted() -> str:
+  return "run the same command again"
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main, _interrupted)

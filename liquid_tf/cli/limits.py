@@ -1,0 +1,35 @@
+"""The flags of `liquid_tf.Limits`."""
+
+from absl import flags
+
+from liquid_tf._native.limits import Limits
+from liquid_tf.cli import tool
+
+
+def define(values: flags.FlagValues) -> None:
+  """Defines --max_pixels and --max_scans."""
+  usual = Limits()
+  flags.DEFINE_integer(
+    "max_pixels",
+    usual.pixels,
+    "height times width of the largest image that is decoded",
+    flag_values=values,
+  )
+  flags.DEFINE_integer(
+    "max_scans",
+    usual.scans,
+    "most scans of a JPEG that is decoded; each costs a pass over the image",
+    flag_values=values,
+  )
+
+
+def read(values: flags.FlagValues) -> Limits:
+  """The limits that the flags say.
+
+  Raises:
+    tool.FlagsError: one is out of its range.
+  """
+  try:
+    return Limits(pixels=values.max_pixels, scans=values.max_scans)
+  except ValueError as error:
+    raise tool.FlagsError(str(error)) from error

@@ -1,0 +1,108 @@
+"""`liquid-tf COMMAND`: the commands of an installed package.
+
+In a checkout, `python -m tools.convert` is `liquid-tf convert`.
+"""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from absl import flags
+
+from liquid_tf.cli import tool
+
+
+class Entry(NamedTuple):
+  """A command that is imported when it is asked for.
+
+  Attributes:
+    module: below `liquid_tf.cli`; its COMMAND is a `tool.Command`.
+    about: what it does, in a line.
+  """
+
+  module: str
+  about: str
+
+  def load(self) -> tool.Command:
+    """Imports the command."""
+    return importlib.import_module(f"liquid_tf.cli.{self.module}").COMMAND
+
+
+COMMANDS = {
+  "convert": Entry("convert", "makes a dataset of images, or a new mix of a dataset"),
+  "export": Entry("export", "makes RecordIO, class folders or TFRecords of a dataset"),
+  "image": Entry("image", "turns one image file into another, such as .png into .l3"),
+  "inspect": Entry("inspect", "says what is in a dataset, and whether it is right"),
+  "profile": Entry("profile", "finds the fastest mix of formats on this machine"),
+  "service": Entry("service", "runs a dispatcher or a worker of tf.data service"),
+  "demo": Entry("demo.command", "converts, trains and measures on photographs"),
+  "bench pipeline": Entry("bench.pipeline_command", "a dataset, and what limits it"),
+  "bench compare": Entry("bench.compare_command", "beside tf.data, DALI and FFCV"),
+  "bench efficiency": Entry("bench.efficiency_command", "mixes beside their limits"),
+  "bench constancy": Entry("bench.constancy_command", "how even batches are"),
+  "bench disk": Entry("bench.disk_command", "our reads beside fio's"),
+  "bench recordio": Entry("bench.recordio_command", "RecordIO beside fio and dd"),
+  "bench mix": Entry("bench.mix_command", "loading and decoding along mixes"),
+  "bench codecs": Entry("bench.codecs_command", "size and speed of image codecs"),
+  "bench scale": Entry("bench.scale_command", "planning for very many samples"),
+}
+
+
+def every_flag() -> list[flags.FlagValues]:
+  """The flags of every command."""
+  return [entry.load().flags for entry in COMMANDS.values()]
+
+
+def _owners(flag: str) -> list[str]:
+  """Names of the commands that have a flag."""
+  return [
+    f"liquid-tf {name}"
+    for name, entry in COMMANDS.items()
+    if flag in entry.load().flags
+  ]
+
+
+def _listing(prefix: str = "") -> str:
+  rows = [
+    f"  liquid-tf {name:<18}{entry.about}"
+    for name, entry in COMMANDS.items()
+    if name.startswith(prefix)
+  ]
+  return "\n".join(["Commands:", *rows, "", "Each has --help."])
+
+
+def _refuse(words: str, prefix: str) -> None:
+  near = difflib.get_close_matches(words, COMMANDS, 1)
+  advice = f" Did you mean `liquid-tf {near[0]}`?" if near else ""
+  print(f'liquid-tf: "{words}" is no command.{advice}', file=sys.stderr)
+  print(_listing(prefix), file=sys.stderr)
+  sys.exit(tool.WRONG_FLAGS)
+
+
+def run(arguments: Sequence[str]) -> None:
+  """Runs the command that the first one or two arguments name; ends the process."""
+  words = list(arguments[:2])
+  for count in (2, 1):
+    name = " ".join(words[:count])
+    if len(words) >= count and name in COMMANDS:
+      rest = arguments[count:]
+      tool.run(f"liquid-tf {name}", COMMANDS[name].load(), rest, _owners)
+  first = words[0] if words else ""
+  group = f"{first} " if any(name.startswith(f"{first} ") for name in COMMANDS) else ""
+  wanted = words[1:] if group else words
+  if not wanted or wanted[0].startswith("-"):
+    asked = not words or wanted and wanted[0] in ("-h", "--help", "-help")
+    print(_listing(group), file=sys.stdout if asked else sys.stderr)
+    sys.exit(0 if asked else tool.WRONG_FLAGS)
+  _refuse(" ".join(words if group else words[:1]), group)
+
+
+def main() -> None:
+  """The console script `liquid-tf`."""
+  run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,8 @@
+"""`python -m tools.convert` in a checkout is `liquid-tf convert`."""
+
+import sys
+
+from liquid_tf.cli import main
+
+if __name__ == "__main__":
+  main.run(["convert", *sys.argv[1:]])

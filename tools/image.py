@@ -1,0 +1,8 @@
+"""`python -m tools.image` in a checkout is `liquid-tf image`."""
+
+import sys
+
+from liquid_tf.cli import main
+
+if __name__ == "__main__":
+  main.run(["image", *sys.argv[1:]])

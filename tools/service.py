@@ -1,0 +1,8 @@
+"""`python -m tools.service` in a checkout is `liquid-tf service`."""
+
+import sys
+
+from liquid_tf.cli import main
+
+if __name__ == "__main__":
+  main.run(["service", *sys.argv[1:]])
