@@ -1,0 +1,48 @@
+"""Runs commands of `liquid-tf` in this process, which has imported TensorFlow."""
+
+import contextlib
+import io
+import signal
+from typing import NamedTuple
+
+from absl.testing import flagsaver
+
+from liquid_tf.cli import main
+
+
+class Done(NamedTuple):
+  """What a command left.
+
+  Attributes:
+    returncode: its exit code.
+    stdout: text.
+    stderr: text.
+  """
+
+  returncode: int
+  stdout: str
+  stderr: str
+
+
+def run(*words: str) -> Done:
+  """Runs `liquid-tf` with these words, such as ("convert", "--input=photos").
+
+  Flags have their defaults again afterwards, and signals their handlers.
+  """
+  numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+  handlers = [signal.getsignal(number) for number in numbers]
+  stdout, stderr = io.StringIO(), io.StringIO()
+  code = None
+  with contextlib.ExitStack() as stack:
+    for values in main.every_flag():
+      saved = flagsaver.save_flag_values(values)
+      stack.callback(flagsaver.restore_flag_values, saved, values)
+    stack.enter_context(contextlib.redirect_stdout(stdout))
+    stack.enter_context(contextlib.redirect_stderr(stderr))
+    try:
+      main.run(words)
+    except SystemExit as done:
+      code = done.code
+  for number, handler in zip(numbers, handlers):
+    signal.signal(number, handler)
+  return Done(code, stdout.getvalue(), stderr.getvalue())

@@ -1,0 +1,39 @@
+"""The tests of a room."""
+
+load("//ops:liquid.bzl", "liquid_py_test")
+
+def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], **kwargs):
+    """Tests of a room: all modules in one process, since importing TensorFlow takes long.
+
+    Args:
+      name: of the room.
+      shard_count: processes that the tests are dealt out to.
+      once: modules that the other TensorFlow need not run: they find the same.
+      apart: modules that need a process of their own.
+      deps: Python libraries besides what tests share.
+      **kwargs: passed to each test.
+    """
+    deps = deps + ["//tests/liquid_tf:shared"]
+    sources = native.glob(["*_test.py"])
+    data = native.glob(["*.py"], exclude = ["*_test.py"])
+    together = [source for source in sources if source not in apart + once]
+    liquid_py_test(
+        name = name,
+        srcs = together + ["//tests/liquid_tf:room_main.py"],
+        main = "//tests/liquid_tf:room_main.py",
+        args = ["--modules=" + ",".join([native.package_name() + "/" + s for s in together])],
+        data = data,
+        shard_count = shard_count,
+        size = "large",
+        deps = deps,
+        **kwargs
+    )
+    for source in apart + once:
+        liquid_py_test(
+            name = source[:-len(".py")],
+            data = data,
+            tags = ["once"] if source in once else [],
+            size = "large",
+            deps = deps,
+            **kwargs
+        )
