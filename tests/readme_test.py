@@ -8,6 +8,7 @@ import sys
 
 from absl.testing import absltest
 
+from liquid_tf.cli import main
 from liquid_tf.cli.demo import images
 
 # The checkout, whose other files the links name.
@@ -54,15 +55,36 @@ class ReadmeTest(absltest.TestCase):
     self.assertNotEmpty(links)
     self.assertEmpty([link for link in links if not (_ROOT / link).exists()])
 
-  def test_named_tools_and_flags_exist(self):
-    rows = re.findall(r"^\| `tools\.(\w+)[^|]*\|[^|]*\| ([^|]*)\|", self.text, re.M)
-    self.assertNotEmpty(rows)
-    for tool, flags in rows:
-      # A tool's flags may be defined in a module that it imports.
-      files = [_ROOT / "tools" / f"{tool}.py", *(_ROOT / "tools").glob(f"_{tool}_*.py")]
-      source = "".join(path.read_text() for path in files)
-      for flag in re.findall(r"--(\w+)", flags):
-        self.assertRegex(source, rf'DEFINE_\w+\(\s*"{flag}"', f"{tool} --{flag}")
+  def test_named_commands_and_flags_exist(self):
+    text = (_ROOT / "docs" / "commands.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \|[^|]*\| ([^|]*)\|", text, re.M)
+    named = set()
+    for names, flags in rows:
+      for name in re.findall(r"`([a-z ]+)", names):
+        command = " ".join(name.split()[: 2 if name.startswith("bench") else 1])
+        named.add(command)
+        values = main.COMMANDS[command].load().flags
+        for flag in re.findall(r"--(\w+)", flags):
+          self.assertIn(flag, values, f"{command} --{flag}")
+    self.assertEqual(named, set(main.COMMANDS))
+
+  def test_every_command_of_the_pages_parses(self):
+    pages = [_ROOT / "README.md", *(_ROOT / "docs").rglob("*.md")]
+    lines = [
+      line.replace("\\\n", " ")
+      for page in pages
+      for line in re.findall(
+        r"^(?:\.venv/bin/)?python -m tools\.((?:.*\\\n)*.*)$", page.read_text(), re.M
+      )
+    ]
+    self.assertGreater(len(lines), 20)
+    for line in lines:
+      with self.subTest(line):
+        words = line.split()
+        name = " ".join(words[: 2 if words[0] == "bench" else 1])
+        values = main.COMMANDS[name].load().flags
+        for flag in re.findall(r"--(\w+)", line):
+          self.assertTrue(flag in values or flag.removeprefix("no") in values, flag)
 
 
 if __name__ == "__main__":

@@ -339,7 +339,7 @@ def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
   if "pcr" in names:
     raise ValueError(
       "formats: pcr cannot be profiled, since its cost depends on the fidelity that a "
-      "training asks for; measure a dataset of it with tools.bench"
+      "training asks for; measure a dataset of it with `liquid-tf bench pipeline`"
     )
   if len(names) < len(list(formats)):
     raise ValueError(f"formats ({formats}) must be different names")

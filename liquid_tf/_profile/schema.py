@@ -47,8 +47,8 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
   missing = [key for key in _KEYS if key not in data]
   if missing:
     raise ValueError(
-      f"{path} is no profile: it has no {missing[0]!r}; make one with tools.profile "
-      "--output"
+      f"{path} is no profile: it has no {missing[0]!r}; make one with "
+      "`liquid-tf profile --output`"
     )
   if data["schema"] != SCHEMA:
     raise ValueError(

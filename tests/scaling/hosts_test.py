@@ -31,10 +31,10 @@ import json, os, sys
 import keras
 import tensorflow as tf
 import liquid_tf
-from liquid_tf import _schemes
+from liquid_tf._store import schemes
 
 url, dispatcher = sys.argv[1:]
-_schemes.require(url)
+schemes.require(url)
 dataset = liquid_tf.dataset(url, 8, features=["id", "image", "label"], crop=(16, 16))
 ids = [[int(i) for batch in dataset for i in batch["id"]] for _ in range(2)]
 model = keras.Sequential([

@@ -1,1 +1,1 @@
-"""What `tools/bench.py` measures, and how."""
+"""What `liquid-tf bench` measures, and how."""

@@ -1,4 +1,4 @@
-"""The codecs that `tools/bench.py codecs` puts beside each other."""
+"""The codecs that `liquid-tf bench codecs` puts beside each other."""
 
 import dataclasses
 import io

@@ -1,4 +1,4 @@
-"""The table and the plot of `tools/bench.py codecs`."""
+"""The table and the plot of `liquid-tf bench codecs`."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""The section that `tools/bench.py --compare --report` writes."""
+"""The section that `liquid-tf bench compare --report` writes."""
 
 from typing import Any
 

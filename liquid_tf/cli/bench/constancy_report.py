@@ -1,4 +1,4 @@
-"""The section that `tools/bench.py constancy --report` writes."""
+"""The section that `liquid-tf bench constancy --report` writes."""
 
 from typing import Any
 

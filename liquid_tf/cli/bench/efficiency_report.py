@@ -1,4 +1,4 @@
-"""The section that `tools/bench.py efficiency --report` writes."""
+"""The section that `liquid-tf bench efficiency --report` writes."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The plot of `tools/inspect.py --plot`."""
+"""The plot of `liquid-tf inspect --plot`."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The section and the plot that `tools/bench.py mix` writes."""
+"""The section and the plot that `liquid-tf bench mix` writes."""
 
 import os
 from typing import Any

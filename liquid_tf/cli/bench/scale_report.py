@@ -1,4 +1,4 @@
-"""The section that `tools/bench.py scale --report` writes."""
+"""The section that `liquid-tf bench scale --report` writes."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What `tools/demo.py` shows."""
+"""What `liquid-tf demo` shows."""

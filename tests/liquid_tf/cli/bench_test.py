@@ -40,6 +40,7 @@ class BenchDatasetTest(absltest.TestCase):
     report = convert(root / "source", dataset, "png:6,raw:4", progress=False)
     stored = sum(entry["bytes"] for entry in report.formats.values())
     done = run(
+      "pipeline",
       f"--dataset={dataset}",
       "--batch_size=16",
       "--epochs=3",
@@ -87,16 +88,18 @@ class BenchDatasetTest(absltest.TestCase):
 
   def test_wrong_flags_end_with_2(self):
     for arguments, message in (
-      ([], "either --dataset or --compare"),
-      (["--dataset=x", "--compare"], "either --dataset or --compare"),
-      (["--dataset=x", "--epochs=1"], "epochs"),
-      (["--dataset=x", "--crop=3"], "HEIGHT,WIDTH"),
-      (["--compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
+      ([], "liquid-tf bench pipeline"),
+      (["pipelin"], "Did you mean `liquid-tf bench pipeline`?"),
+      (["pipeline"], "dataset"),
+      (["pipeline", "--dataset=x", "--formats=png"], "is a flag of"),
+      (["pipeline", "--dataset=x", "--epochs=1"], "epochs"),
+      (["pipeline", "--dataset=x", "--crop=3"], "HEIGHT,WIDTH"),
+      (["compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
       (["efficiency", "--mixes=2"], "--mixes (2) must be numbers from 0 to 1"),
       (["efficiency", "--rates="], "--rates () must be numbers"),
-      (["disk"], "disk needs --dataset"),
+      (["disk"], "flag --dataset"),
       (["disk", "--dataset=x", "--block=5000"], "block (5000) must be a multiple"),
-      (["--dataset=x", "y"], "argument (y) must be codecs, constancy, disk"),
+      (["pipeline", "--dataset=x", "y"], '"y" is no flag'),
     ):
       with self.subTest(message):
         done = run(*arguments)
@@ -105,7 +108,7 @@ class BenchDatasetTest(absltest.TestCase):
         self.assertNotIn("Traceback", done.stderr)
 
   def test_no_dataset_ends_with_1(self):
-    done = run(f"--dataset={self.create_tempdir().full_path}")
+    done = run("pipeline", f"--dataset={self.create_tempdir().full_path}")
     self.assertEqual(done.returncode, 1)
     self.assertIn("is not a Liquid dataset", done.stderr)
     self.assertNotIn("Traceback", done.stderr)
@@ -115,7 +118,7 @@ class BenchCompareTest(absltest.TestCase):
   def test_compares_with_stock(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     done = run(
-      "--compare",
+      "compare",
       "--images=6",
       "--side=64",
       "--batch_size=4",
@@ -164,7 +167,7 @@ class BenchCompareTest(absltest.TestCase):
     python.write_text(f"#!/bin/sh\ncat > {root}/request\necho '{json.dumps(answer)}'\n")
     python.chmod(0o755)
     done = run(
-      "--compare",
+      "compare",
       "--formats=jpeg",
       "--images=5",
       "--side=32",
@@ -192,7 +195,7 @@ class BenchCompareTest(absltest.TestCase):
   @unittest.skipUnless(_DALI, "LIQUID_DALI_PYTHON names no Python with NVIDIA DALI")
   def test_dali_reads_files_of_pixels(self):
     done = run(
-      "--compare",
+      "compare",
       "--formats=raw",
       "--images=5",
       "--side=32",
@@ -210,7 +213,7 @@ class BenchCompareTest(absltest.TestCase):
 
   def test_says_what_a_peer_lacks(self):
     done = run(
-      "--compare",
+      "compare",
       "--formats=jpeg",
       "--images=2",
       "--side=16",

@@ -1,11 +1,9 @@
 """The inspect tool: exit codes, problems, JSON, one sample."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
+import commands
 import numpy as np
 from absl.testing import absltest
 from PIL import Image
@@ -26,15 +24,8 @@ class InspectToolTest(absltest.TestCase):
       Image.fromarray(pixels).save(folder / f"{i}.png")
     convert(f"{self.root}/source", self.dataset, "png:1,raw:1", progress=False)
 
-  def _run(self, *arguments: str, tool: str = "inspect") -> subprocess.CompletedProcess:
-    path = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.run(
-      [sys.executable, "-m", f"tools.{tool}", *arguments],
-      env={**os.environ, "PYTHONPATH": path},
-      capture_output=True,
-      text=True,
-      timeout=120,
-    )
+  def _run(self, *arguments: str, tool: str = "inspect") -> commands.Done:
+    return commands.run(tool, *arguments)
 
   def test_a_sound_dataset(self):
     done = self._run(self.dataset, "--json", "--verify")

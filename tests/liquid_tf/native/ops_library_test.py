@@ -62,7 +62,7 @@ class OpsLibraryTest(tf.test.TestCase):
       marker = f"liquid_ops built for TensorFlow {version}"
       (folder / "_liquid_ops.so").write_bytes(b"\0" + marker.encode() + b"\0")
     environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
-    package_file = str(root / "liquid_tf" / "ops.py")
+    package_file = str(root / "liquid_tf" / "_native" / "ops.py")
     with (
       mock.patch.object(ops, "__file__", package_file),
       mock.patch.dict(os.environ, environment, clear=True),

@@ -1,24 +1,13 @@
-"""The convert tool from and to other people's files."""
+"""`liquid-tf export`, and `convert` of what it made."""
 
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
+import commands
 import numpy as np
 from absl.testing import absltest, parameterized
 from PIL import Image
-
-
-def _convert(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.convert", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=120,
-  )
 
 
 class ConvertWaysTest(parameterized.TestCase):
@@ -26,8 +15,8 @@ class ConvertWaysTest(parameterized.TestCase):
     super().setUp()
     self.root = self.create_tempdir().full_path
 
-  def _run(self, **named) -> dict:
-    done = _convert("--json", *(f"--{k}={v}" for k, v in named.items()))
+  def _run(self, command: str, **named) -> dict:
+    done = commands.run(command, "--json", *(f"--{k}={v}" for k, v in named.items()))
     self.assertEqual(done.returncode, 0, done.stderr)
     self.said = done.stderr
     return json.loads(done.stdout)
@@ -38,14 +27,19 @@ class ConvertWaysTest(parameterized.TestCase):
       folder = pathlib.Path(source, "ab"[i % 2])
       folder.mkdir(parents=True, exist_ok=True)
       Image.fromarray(np.full((20, 24, 3), i, np.uint8)).save(folder / f"{i}.png")
-    self._run(input=source, output=dataset, mix="png:1,raw:1")
+    self._run("convert", input=source, output=dataset, mix="png:1,raw:1")
     report = self._run(
-      input=dataset, output=f"{self.root}/out", export="tfrecord", label_feature="y"
+      "export",
+      input=dataset,
+      output=f"{self.root}/out",
+      to="tfrecord",
+      label_feature="y",
     )
     self.assertEqual(report["samples"], {"train": 6})
     self.assertEqual(report["formats"], {"png": 6})
     self.assertIn("6 samples (6 png, ", self.said)
     back = self._run(
+      "convert",
       input=f"{self.root}/out/train-*",
       output=f"{self.root}/back",
       mix="raw",
@@ -58,14 +52,17 @@ class ConvertWaysTest(parameterized.TestCase):
     self.assertIn("image/height", manifest["features"])
 
   @parameterized.parameters(
-    (["--export=rec", "--mix=png"], 2, "--mix must not be given with --export"),
-    (["--export=zip"], 2, "should be one of <rec|folder|tfrecord>"),
-    (["--export_format=png", "--mix=png"], 2, "--export_format is of --export"),
-    (["--mix=png", "--features=x"], 1, "are of sources of tf.train.Examples"),
+    ("export", ["--to=rec", "--mix=png"], 2, "--mix is a flag of `liquid-tf convert`"),
+    ("export", ["--to=zip"], 2, "should be one of <rec|folder|tfrecord>"),
+    ("export", [], 2, "flag --to"),
+    ("convert", ["--mix=png", "--to=rec"], 2, "is a flag of `liquid-tf export`"),
+    ("convert", ["--mix=png", "--features=x"], 1, "of sources of tf.train.Examples"),
   )
-  def test_wrong_flags(self, flags, code, message):
+  def test_wrong_flags(self, command, flags, code, message):
     os.makedirs(f"{self.root}/source/a")
-    done = _convert(f"--input={self.root}/source", f"--output={self.root}/out", *flags)
+    done = commands.run(
+      command, f"--input={self.root}/source", f"--output={self.root}/out", *flags
+    )
     self.assertEqual(done.returncode, code, done.stderr)
     self.assertIn(message, done.stderr)
     self.assertFalse(os.path.exists(f"{self.root}/out"))

@@ -1,11 +1,9 @@
-"""The convert tool on single images: any format to any other, L3 above all."""
+"""`liquid-tf image`: any format to any other, L3 above all."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
+import commands
 import numpy as np
 from absl.testing import absltest
 from PIL import Image
@@ -13,14 +11,8 @@ from PIL import Image
 from liquid_tf import codecs
 
 
-def _convert(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.convert", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=120,
-  )
+def _convert(*arguments: str) -> commands.Done:
+  return commands.run("image", *arguments)
 
 
 class ConvertImageTest(absltest.TestCase):
@@ -98,7 +90,7 @@ class ConvertImageTest(absltest.TestCase):
     Image.fromarray(self.pixels).convert("RGBA").save(alpha)
     for source, output, flags, code, message in (
       (self.png, "x.gif", [], 2, "must end with one of"),
-      (self.png, "x.l3", ["--mix=png:1"], 2, "--mix must not be given"),
+      (self.png, "x.l3", ["--mix=png:1"], 2, "--mix is a flag of `liquid-tf convert`"),
       (self.png, "x.l3", ["--l3_version=3"], 2, "--l3_version (3) must be 1 or 2"),
       (self.png, "x.l3", ["--l3_patch=-1"], 1, "patch"),
       (bad, "x.l3", [], 1, "no raw, png"),
