@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -83,8 +84,10 @@ class ReadmeTest(absltest.TestCase):
         words = line.split()
         name = " ".join(words[: 2 if words[0] == "bench" else 1])
         values = main.COMMANDS[name].load().flags
-        for flag in re.findall(r"--(\w+)", line):
-          self.assertTrue(flag in values or flag.removeprefix("no") in values, flag)
+        for word in shlex.split(line, comments=True):
+          if word.startswith("--"):
+            flag = word[2:].partition("=")[0]
+            self.assertTrue(flag in values or flag.removeprefix("no") in values, flag)
 
 
 if __name__ == "__main__":

@@ -171,13 +171,13 @@ def _main(arguments: list[str]) -> int:
       raise tool.FlagsError(f"--{name} must not be empty")
   if _FLAGS.resume and _FLAGS.overwrite:
     raise tool.FlagsError("--resume and --overwrite exclude each other")
-  if (_FLAGS.mix is None) == (_FLAGS.profile is None):
-    raise tool.FlagsError(
-      "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
-    )
   if os.path.isfile(_FLAGS.input) and _is_image(_FLAGS.input):
     raise tool.FlagsError(
       f"--input ({_FLAGS.input}) is one image: `liquid-tf image` converts it"
+    )
+  if (_FLAGS.mix is None) == (_FLAGS.profile is None):
+    raise tool.FlagsError(
+      "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
     )
   from liquid_tf.errors import ManifestError
 

@@ -6,6 +6,8 @@
 The extension of --output names the format: bmp, jpeg, l3, png, raw or webp.
 """
 
+import os
+
 from absl import flags
 
 from liquid_tf.cli import limits, tool
@@ -35,6 +37,12 @@ def _main(arguments: list[str]) -> int:
   for name in ("input", "output"):
     if not _FLAGS[name].value:
       raise tool.FlagsError(f"--{name} must not be empty")
+  if not os.path.exists(_FLAGS.input):
+    raise tool.FlagsError(f"--input ({_FLAGS.input}) does not exist")
+  if os.path.isdir(_FLAGS.input):
+    raise tool.FlagsError(
+      f"--input ({_FLAGS.input}) is a folder: `liquid-tf convert` makes a dataset of it"
+    )
   if _FLAGS.l3_version not in (1, 2):
     raise tool.FlagsError(f"--l3_version ({_FLAGS.l3_version}) must be 1 or 2")
   from liquid_tf._convert import single

@@ -28,8 +28,8 @@ except ImportError:
   moto = None
 
 # The package has functions of these names.
-copy_module = importlib.import_module("liquid_tf.copy")
-convert_module = importlib.import_module("liquid_tf.convert")
+copy_module = importlib.import_module("liquid_tf._convert.copy")
+convert_module = importlib.import_module("liquid_tf._convert.convert")
 
 _BATCH = 8
 _OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "memory": "256MiB"}

@@ -52,10 +52,12 @@ def define_threads(values: flags.FlagValues) -> None:
   )
 
 
-def define_photographs(values: flags.FlagValues, *, images: int = 256) -> None:
+def define_photographs(
+  values: flags.FlagValues, *, images: int = 256, side: int = 1024
+) -> None:
   """Defines which photographs a benchmark makes: --images, --side and --data."""
   flags.DEFINE_integer("images", images, "photographs", 1, flag_values=values)
-  flags.DEFINE_integer("side", 1024, "of each, in pixels", 1, flag_values=values)
+  flags.DEFINE_integer("side", side, "of each, in pixels", 1, flag_values=values)
   flags.DEFINE_string(
     "data",
     None,

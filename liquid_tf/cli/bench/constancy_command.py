@@ -11,7 +11,7 @@ from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
 
 _FLAGS = flags.FlagValues()
-common.define_photographs(_FLAGS)
+common.define_photographs(_FLAGS, images=2000, side=224)
 common.define_batch_size(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)

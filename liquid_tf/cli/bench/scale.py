@@ -9,8 +9,8 @@ from typing import Any
 
 from liquid_tf._measure import process
 from liquid_tf._native import ops
-from liquid_tf._pipeline import dataset
 from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._store import manifest
 from liquid_tf.cli.bench import empty_dataset, fresh

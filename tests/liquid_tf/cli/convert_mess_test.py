@@ -1,17 +1,15 @@
 """A folder like those that people have converts in one go, and no file is lost."""
 
-import contextlib
-import io
 import json
 import os
 import pathlib
 import shutil
 import tempfile
 
+import commands
 import numpy as np
 import stored
 import tensorflow as tf
-from absl import flags
 from PIL import Image
 
 from liquid_tf._native import ops
@@ -151,25 +149,19 @@ class MessTest(tf.test.TestCase):
         files.add(os.path.relpath(os.path.join(folder, name), source))
     self.assertLen(files, _FILES)
 
-    # It defines flags that are required, which a test has not.
-    from liquid_tf.cli import convert
-
-    flags.FLAGS(
-      [
-        "convert",
-        f"--input={source}",
-        f"--output={output}",
-        f"--mix={_MIX}",
-        "--on_error=skip",
-        "--channels=3",
-        "--bits=8",
-        "--verify",
-        "--json",
-      ]
+    done = commands.run(
+      "convert",
+      f"--input={source}",
+      f"--output={output}",
+      f"--mix={_MIX}",
+      "--on_error=skip",
+      "--channels=3",
+      "--bits=8",
+      "--verify",
+      "--json",
     )
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-      self.assertEqual(convert.main([]), 0)
-    report = json.loads(printed.getvalue())
+    self.assertEqual(done.returncode, 0, done.stderr)
+    report = json.loads(done.stdout)
     self.assertEqual(inspection.verify(output)["problems"], [])
 
     skipped = {one["path"]: one["reason"] for one in report["skipped"]}

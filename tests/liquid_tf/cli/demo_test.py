@@ -81,7 +81,7 @@ class DemoTest(absltest.TestCase):
       (["--mix=gif:1", "--count=8"], "must be one of png"),
       ([f"--data={root}/none"], "must be an existing folder"),
       ([f"--data={root}"], "must hold images"),
-      (["x"], "(x) is not used"),
+      (["x"], '"x" is no flag'),
     ):
       with self.subTest(message):
         done = run(*arguments)

@@ -73,6 +73,12 @@ class ConvertImageTest(absltest.TestCase):
     contents = (self.root / "deep.l3").read_bytes()
     np.testing.assert_array_equal(codecs.decode_l3(contents, dtype="uint16"), pixels)
 
+  def test_convert_names_this_command(self):
+    output = self.root / "x.l3"
+    done = commands.run("convert", f"--input={self.png}", f"--output={output}")
+    self.assertEqual(done.returncode, 2)
+    self.assertIn("is one image: `liquid-tf image` converts it", done.stderr)
+
   def test_does_not_replace_unasked(self):
     output = self.root / "x.l3"
     output.write_text("precious")
@@ -97,14 +103,7 @@ class ConvertImageTest(absltest.TestCase):
       (self.root / "no.png", "x.l3", [], 2, "no.png) does not exist"),
       (self.png, "no/x.l3", [], 1, "is of a folder that does not exist"),
       (alpha, "x.l3", ["--l3_version=1"], 1, "channels (4) must"),
-      (
-        self.root,
-        "x.l3",
-        [],
-        2,
-        "--mix, as --mix=png:6,raw:4, or --profile must be given",
-      ),
-      (self.root, "d", ["--mix=l3:1", "--l3_version=1"], 2, "of a single image"),
+      (self.root, "x.l3", [], 2, "is a folder: `liquid-tf convert` makes a dataset"),
     ):
       done = _convert(f"--input={source}", f"--output={self.root / output}", *flags)
       self.assertEqual(done.returncode, code, done.stderr)

@@ -87,7 +87,7 @@ class OpenFilesTest(tf.test.TestCase):
   def test_a_checkpoint_behind_such_an_error_stands_before_its_batch(self):
     root = self.create_tempdir().full_path
     path = runs.make(root, "raw:1", per_class=50, sides=(256, 256), shard_size=4096)
-    options = _OPTIONS | {"memory": "1MiB", "on_error": "skip"}
+    options = _OPTIONS | {"memory": "1700KiB", "on_error": "skip"}
     order = runs.flat(runs.ids(liquid_tf.dataset(path, 8, **options)))
     for sample in order[::3]:
       damaged.flip(path, sample)
