@@ -127,24 +127,33 @@ def markdown(result: dict[str, Any], plot_name: str | None) -> str:
   side = result["side"]
   return f"""# Image codecs side by side
 
-This page is what the command below wrote, with `--report`.
+This command measured the codecs, and wrote this page with `--report`:
 
 ```
 python -m tools.bench codecs --sets={names} \\
   --squares={result["squares"]} --passes={result["passes"]} --rounds={result["rounds"]}
 ```
 
-Sizes are of whole photographs: of the raw pixels, of PNG (Pillow's default level), and
-of PNG for the worst image. Speeds are of {result["squares"]} squares of {side}x{side}
-pixels of each set, decoded into interleaved RGB by every codec in turn,
-{result["passes"]} times in each of {result["rounds"]} fresh processes, in bytes of
-pixels per second of processor time, of all threads, on one processor: the median, and
-the quartiles. The last table's *window* is the time of a 224x224 window relative to its
-image of 2048x1024, where a codec has windows.
+All photographs are read as RGB of 8 bits. Speeds are per second of processor time, of
+all threads, on one processor: other programs disturb it less than wall-clock time.
+
+* **of raw**, **of PNG**: bytes of all photographs, relative to their pixels and to PNG
+  at Pillow's default level.
+* **worst**: the photograph that is largest relative to its PNG.
+* **decode**: GB of pixels per second, median and quartiles. Every codec in turn decodes
+  {result["squares"]} squares of {side}x{side} pixels of each set into interleaved RGB,
+  {result["passes"]} times; fresh processes for each set: {result["rounds"]}.
+* **encode**: MB of pixels per second, over the whole photographs.
+* **window**: time of a 224x224 window relative to its whole image of 2048x1024, for
+  codecs that have windows.
+
+The codecs:
 
 {codecs}
 
 {f"![size and speed]({plot_name})" if plot_name else ""}
+
+The project's targets (*promised*) and what was measured:
 
 {promises}
 
@@ -153,7 +162,7 @@ image of 2048x1024, where a codec has windows.
 | | |
 | --- | --- |
 | CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
-| load before | {evidence["load_before"]}; others were at work where it is above zero |
+| load before | {evidence["load_before"]}; above zero, other programs were running |
 | versions | {versions} |
 | revision | {evidence["revision"] or "unknown"} |
 """
