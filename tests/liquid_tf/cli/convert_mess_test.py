@@ -54,7 +54,9 @@ class _Mess:
     smooth = np.stack([y * 5, x * 4, y + x, y * x % 97][:channels], -1)
     noise = self._random.integers(0, 9, smooth.shape)
     values = np.clip(smooth + noise, 0, 255).astype(dtype)
-    return values if dtype == np.uint8 else values * 251 + self._random.integers(0, 256)
+    return (
+      values if dtype == np.uint8 else values * 251 + int(self._random.integers(256))
+    )
 
   def save(self, name: bytes | str, image: Image.Image, format: str, **options):
     with open(self.place(name), "wb") as file:
