@@ -49,8 +49,9 @@ def _reason(case: ElementTree.Element, log: list[str]) -> str:
     return " ".join(lines[1:] or lines) or "no reason given"
   name, classname = case.get("name"), case.get("classname")
   short = classname.rpartition(".")[2]
-  # A class that skips itself in setUpClass comes in parentheses.
-  for title in (f"{short}.{name}", f"{name} ({classname})"):
+  # Among several modules in one process a class has its module's name. A class that
+  # skips itself in setUpClass comes in parentheses.
+  for title in (f"{short}.{name}", f"{classname}.{name}", f"{name} ({classname})"):
     begin = _SKIPPED.format(title)
     for line in log:
       if line.startswith(begin):

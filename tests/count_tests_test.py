@@ -6,9 +6,10 @@ import pathlib
 import subprocess
 import sys
 
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 _TOOL = pathlib.Path(__file__).resolve().parents[1] / ".ci" / "count_tests.py"
+_ROOM = pathlib.Path(__file__).resolve().parent / "liquid_tf" / "room_main.py"
 
 _PYTHON = """
 import unittest
@@ -38,7 +39,8 @@ class All(absltest.TestCase):
   def test_never(self):
     self.fail()
 
-absltest.main()
+if __name__ == "__main__":
+  absltest.main()
 """
 
 _GOOGLE_TEST = """<?xml version="1.0" encoding="UTF-8"?>
@@ -56,7 +58,7 @@ _GOOGLE_TEST = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-class CountTestsTest(absltest.TestCase):
+class CountTestsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -90,12 +92,15 @@ class CountTestsTest(absltest.TestCase):
     self.assertEqual(done.stderr, "")
     return done.returncode, done.stdout.splitlines()
 
-  def test_skipped_python_tests_are_counted_with_their_reasons(self):
+  @parameterized.parameters(False, True)
+  def test_skipped_python_tests_are_counted_with_their_reasons(self, in_a_room):
     script, xml = self.folder / "each_test.py", self.folder / "test.xml"
     script.write_text(_PYTHON)
     with open(self.folder / "test.log", "w") as log:
       subprocess.run(
-        [sys.executable, script],
+        [sys.executable, _ROOM, f"--modules={script}"]
+        if in_a_room
+        else [sys.executable, script],
         env={**os.environ, "XML_OUTPUT_FILE": os.fspath(xml)},
         stdout=log,
         stderr=log,
