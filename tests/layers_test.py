@@ -19,7 +19,7 @@ _MIDDLE = ("codecs", "containers", "sampler", "reader")
 # The rooms and the modules beside them. Each imports from earlier lines only, and not
 # from its neighbours in a line.
 _ORDER = (
-  ("_version", "errors"),
+  ("_version", "errors", "transforms"),
   ("_native",),
   ("codecs", "_store"),
   ("pcr", "pil", "_cost"),

@@ -1,0 +1,81 @@
+"""Options of the encoders, by format."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from liquid_tf._native import whole
+
+# Format, option: its default, least and most.
+_OPTIONS = {
+  "jpeg": {"quality": (95, 1, 100)},
+  "png": {"level": (6, 0, 9)},
+  "webp-lossy": {"quality": (90, 0, 100)},
+  "pcr": {"images": (64, 1, 1 << 16), "groups": (None, 1, 1 << 16)},
+}
+
+
+def resolve(encoders: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict]:
+  """Checks `encoders=` and fills in what is not given.
+
+  Args:
+    encoders: options by format, as {"jpeg": {"quality": 90}}; of "jpeg" the "quality"
+      from 1 to 100, of "png" zlib's "level" from 0 to 9, of "webp-lossy" the "quality"
+      from 0 to 100, of "pcr" the "images" of a record, and "groups", the last scan of
+      each of its scan groups, as (1, 2, 5, 10), or None for a group for each scan.
+
+  Returns:
+    Every option of every format.
+
+  Raises:
+    ValueError: a name is unknown, or a value out of range.
+  """
+  result = {
+    name: {option: value[0] for option, value in options.items()}
+    for name, options in _OPTIONS.items()
+  }
+  if encoders is None:
+    return result
+  if not isinstance(encoders, Mapping):
+    raise ValueError(
+      f'encoders ({encoders!r}) must be options by format, as {{"jpeg": '
+      '{"quality": 90}}'
+    )
+  for name, options in encoders.items():
+    known = _known(name, _OPTIONS, "encoders")
+    if not isinstance(options, Mapping):
+      raise ValueError(f'encoders["{name}"] ({options!r}) must be a mapping of options')
+    for option, value in options.items():
+      _, least, most = _known(option, known, f'encoders["{name}"]')
+      where = f'encoders["{name}"]["{option}"]'
+      if option == "groups":
+        result[name][option] = _groups(value, where, most)
+        continue
+      value = whole.number(value, where, least)
+      if value > most:
+        raise ValueError(f"{where} ({value}) must be from {least} to {most}")
+      result[name][option] = value
+  return result
+
+
+def _known(name: Any, table: Mapping[str, Any], where: str) -> Any:
+  if name in table:
+    return table[name]
+  near = difflib.get_close_matches(str(name), table, 1)
+  hint = f"; did you mean {near[0]}?" if near else ""
+  raise ValueError(f"{where}: {name!r} must be one of {', '.join(table)}{hint}")
+
+
+def _groups(value: Any, where: str, most: int) -> tuple[int, ...] | None:
+  if value is None:
+    return None
+  try:
+    scans = tuple(whole.number(scan, where, 1) for scan in value)
+  except (TypeError, ValueError):
+    scans = ()
+  rising = all(a < b for a, b in zip(scans, scans[1:]))
+  if not scans or not rising or scans[-1] > most:
+    raise ValueError(
+      f"{where} ({value!r}) must be None, or rising numbers of scans, as (1, 2, 5, 10)"
+    )
+  return scans
