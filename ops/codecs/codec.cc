@@ -33,6 +33,9 @@ Status EncodeL3Image(const EncodeOptions& options, const ImageInfo& info,
   return EncodeL3(L3Options(), info, pixels, out);
 }
 
+// Fewer rows than this are not worth a thread's start.
+constexpr uint32_t kMinBandRows = 64;
+
 struct Codec {
   Format format;
   const char* name;
@@ -133,6 +136,15 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
   const Codec* codec;
   LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
   return codec->decode(bytes, limits, expected, window, out, row_stride);
+}
+
+uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits) {
+  L3Info info;
+  if (format != Format::kL3 || !PeekL3(bytes, limits, &info).ok() ||
+      info.patch == 0) {
+    return 0;
+  }
+  return (kMinBandRows + info.patch - 1) / info.patch * info.patch;
 }
 
 Status Encode(Format format, const EncodeOptions& options,

@@ -79,6 +79,10 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
               const ImageInfo& expected, const Window& window, uint8_t* out,
               size_t row_stride);
 
+// Rows of the whole image at whose multiples windows may be cut, so that
+// several threads decode one image at no more work; 0 where they may not.
+uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits);
+
 // Appends the encoding of a dense HWC image to `*out`.
 Status Encode(Format format, const EncodeOptions& options,
               const ImageInfo& info, const uint8_t* pixels, std::string* out);

@@ -179,7 +179,7 @@ def measure(
       GPU's; "kernels", one entry a size and case, whose `share_of_copy` is what of the
       first rate it reaches with the bytes that it has to read and write; and "whole",
       wall-clock milliseconds of `liquid_tf.gpu.decode` from bytes in the host's memory,
-      and of `decode_l3_batch` into it.
+      and of `decode_image_batch` into it.
     photographs: uint8 [height, width, 3] of any sizes, which are scaled.
     sizes: width and height by name.
     pixel_bytes: pixels of a batch.
@@ -208,7 +208,9 @@ def measure(
           "format": format,
           "images": count,
           "gpu": _on_clock(lambda batch=batch: liquid_tf.gpu.decode(batch), repeats),
-          "cpu": _on_clock(lambda batch=batch: codecs.decode_l3_batch(batch), repeats),
+          "cpu": _on_clock(
+            lambda batch=batch: codecs.decode_image_batch(batch), repeats
+          ),
         }
       )
       save()

@@ -35,36 +35,6 @@ patch: side of a patch in pixels: 1 to 255 in version 1, 64 in version 2, or 0 f
   the choice of the version.
 )doc");
 
-REGISTER_OP("Liquid>DecodeL3")
-    .Input("contents: string")
-    .Input("window: int32")
-    .Output("image: dtype")
-    .Attr("channels: int >= 0 = 0")
-    .Attr("dtype: {uint8, uint16} = DT_UINT8")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .SetShapeFn(DecodeImageShape)
-    .Doc(R"doc(
-Decodes an L3 image of either version, or the patches that a window of it meets.
-
-Rows of patches are decoded in parallel. Inputs, outputs and attributes are those
-of DecodeImage.
-)doc");
-
-REGISTER_OP("Liquid>DecodeL3Batch")
-    .Input("contents: string")
-    .Input("windows: int32")
-    .Output("images: dtype")
-    .Attr("channels: int >= 0 = 0")
-    .Attr("dtype: {uint8, uint16} = DT_UINT8")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .SetShapeFn(DecodeImageBatchShape)
-    .Doc(R"doc(
-Decodes n L3 images of one size in parallel, straight into one batch.
-
-Inputs, outputs and attributes are those of DecodeImageBatch; rows of patches of all
-images are decoded in parallel.
-)doc");
-
 REGISTER_OP("Liquid>PeekL3")
     .Input("contents: string")
     .Output("shape: int64")

@@ -160,13 +160,13 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
     files = [
       codecs.encode_l3(image, version=1 + i % 2) for i, image in enumerate(images)
     ]
-    self.assertAllEqual(codecs.decode_l3_batch(files), images)
+    self.assertAllEqual(codecs.decode_image_batch(files), images)
     windows = [(i * 3, i * 5, 99, 101) for i in range(5)]
-    decoded = codecs.decode_l3_batch(files, windows=windows, dtype=tf.uint16)
+    decoded = codecs.decode_image_batch(files, windows=windows, dtype=tf.uint16)
     for i, (y, x, height, width) in enumerate(windows):
       part = images[i, y : y + height, x : x + width].astype(np.uint16)
       self.assertAllEqual(decoded[i], part * 257)
-    self.assertEqual(codecs.decode_l3_batch(tf.zeros([0], tf.string)).shape[0], 0)
+    self.assertEqual(codecs.decode_image_batch(tf.zeros([0], tf.string)).shape[0], 0)
 
   def test_batch_names_the_image_at_fault(self):
     good = codecs.encode_l3(_pixels()).numpy()
@@ -174,18 +174,18 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, "number 2 is 149 x 211"
     ):
-      codecs.decode_l3_batch([good, good, other])
+      codecs.decode_image_batch([good, good, other])
     with self.assertRaisesRegex(tf.errors.DataLossError, "image 1: l3"):
-      codecs.decode_l3_batch([good, good[:-20]])
+      codecs.decode_image_batch([good, good[:-20]])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "shape"):
-      codecs.decode_l3_batch([good, good], windows=[(0, 0, 0, 0)])
+      codecs.decode_image_batch([good, good], windows=[(0, 0, 0, 0)])
 
   def test_static_shapes_and_pipelines(self):
     @tf.function
     def decode(contents):
       whole = codecs.decode_l3(contents)
       part = codecs.decode_l3(contents, channels=3, window=(0, 0, 8, 9))
-      batch = codecs.decode_l3_batch(tf.stack([contents] * 2), channels=1)
+      batch = codecs.decode_image_batch(tf.stack([contents] * 2), channels=1)
       return whole, part, batch, codecs.peek_l3(contents).shape
 
     trace = decode.get_concrete_function(tf.TensorSpec([], tf.string))
