@@ -1,10 +1,11 @@
-"""Sums the test cases of Bazel runs, and says which were skipped and why.
+"""Sums the test cases of Bazel runs, with the skipped and the slowest.
 
 usage: count_tests.py REPORT:EXIT_CODE...
 
 REPORT is what --build_event_json_file wrote. A target that ends badly without a
 failed case (a crash, a timeout, a build that broke) counts as one failure, and
 so does a run that failed otherwise (the style check), or left no report. The
+ten slowest targets are listed, each shard by itself, with their seconds. The
 last line is "N passed, N failed, N skipped". Exits with 1 after any failure.
 """
 
@@ -28,16 +29,19 @@ class Count:
     passed: how many.
     failed: how many.
     skipped: (label of the target, reason) of each.
+    seconds: (wall-clock seconds, label of the target) of each process.
   """
 
   passed: int = 0
   failed: int = 0
   skipped: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+  seconds: list[tuple[float, str]] = dataclasses.field(default_factory=list)
 
   def __iadd__(self, other: "Count") -> "Count":
     self.passed += other.passed
     self.failed += other.failed
     self.skipped += other.skipped
+    self.seconds += other.seconds
     return self
 
 
@@ -107,6 +111,8 @@ def count_report(path: pathlib.Path) -> Count:
     if result.get("status") not in ("PASSED", "FLAKY") and not cases.failed:
       print(f"{result.get('status')}: {label}")
       cases.failed = 1
+    if "testAttemptDurationMillis" in result:
+      cases.seconds.append((int(result["testAttemptDurationMillis"]) / 1e3, label))
     count += cases
   return count
 
@@ -120,6 +126,11 @@ def print_skipped(skipped: list[tuple[str, str]]) -> None:
     print(f"skipped {len(labels)}: {reason} ({', '.join(sorted(set(labels)))})")
 
 
+def print_slowest(seconds: list[tuple[float, str]]) -> None:
+  for taken, label in sorted(seconds, reverse=True)[:10]:
+    print(f"{taken:7.1f} s  {label}")
+
+
 def main(arguments: list[str]) -> int:
   total = Count()
   for argument in arguments:
@@ -130,6 +141,7 @@ def main(arguments: list[str]) -> int:
       count.failed = 1
     total += count
   print_skipped(total.skipped)
+  print_slowest(total.seconds)
   print(
     f"{total.passed} passed, {total.failed} failed, {len(total.skipped)} skipped",
     flush=True,

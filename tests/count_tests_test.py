@@ -64,7 +64,9 @@ class CountTestsTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.events = []
 
-  def _add(self, label: str, status: str, xml: pathlib.Path | None = None) -> None:
+  def _add(
+    self, label: str, status: str, xml: pathlib.Path | None = None, **more
+  ) -> None:
     """Adds what Bazel reports of a test that ran."""
     log = self.folder / "test.log"
     log.touch()
@@ -77,6 +79,7 @@ class CountTestsTest(parameterized.TestCase):
           "testActionOutput": [
             {"name": name, "uri": path.as_uri()} for name, path in files.items()
           ],
+          **more,
         },
       }
     )
@@ -136,6 +139,15 @@ class CountTestsTest(parameterized.TestCase):
         ],
       ),
     )
+
+  def test_the_ten_slowest_are_listed(self):
+    xml = self.folder / "test.xml"
+    xml.write_text('<testsuites><testcase name="a" classname="b"/></testsuites>')
+    for i in range(12):
+      duration = str(1000 * i + 400)  # as Bazel writes a number of 64 bits
+      self._add(f"//tests:t{i}", "PASSED", xml, testAttemptDurationMillis=duration)
+    _, lines = self._count()
+    self.assertEqual(lines[:-1], [f"{i:5}.4 s  //tests:t{i}" for i in range(11, 1, -1)])
 
   def test_what_ends_badly_without_a_case_is_a_failure(self):
     self._add("//tests:crash_test", "FAILED")
