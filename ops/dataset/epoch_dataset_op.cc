@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "ops/dataset/plan_context.h"
+#include "ops/dataset/source_dataset.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tensorflow/core/framework/model.h"
-#include "tensorflow/core/framework/partial_tensor_shape.h"
 
 namespace liquid {
 namespace {
@@ -16,37 +15,16 @@ namespace tfd = ::tensorflow::data;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-class EpochDataset : public tfd::DatasetBase {
+class EpochDataset : public SourceDataset {
  public:
   explicit EpochDataset(OpKernelContext* ctx)
-      : DatasetBase(tfd::DatasetContext(ctx)) {}
+      : SourceDataset(ctx, tensorflow::DT_INT64) {}
 
   std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
-  const tensorflow::DataTypeVector& output_dtypes() const override {
-    static const auto* const kTypes =
-        new tensorflow::DataTypeVector({tensorflow::DT_INT64});
-    return *kTypes;
-  }
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override {
-    static const auto* const kShapes =
-        new std::vector<tensorflow::PartialTensorShape>(
-            {tensorflow::PartialTensorShape({})});
-    return *kShapes;
-  }
-  std::string DebugString() const override {
-    return "Liquid>EpochDatasetOp::Dataset";
-  }
   int64_t CardinalityInternal(tfd::CardinalityOptions) const override {
     return 1;
   }
-  absl::Status InputDatasets(
-      std::vector<const tfd::DatasetBase*>* inputs) const override {
-    inputs->clear();
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
 
  protected:
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
@@ -56,18 +34,12 @@ class EpochDataset : public tfd::DatasetBase {
   }
 };
 
-class EpochIterator : public tfd::DatasetIterator<EpochDataset> {
+// Nothing to save: what was made of the number is saved by the interleave.
+class EpochIterator : public SourceIterator<EpochDataset> {
  public:
-  explicit EpochIterator(const Params& params)
-      : DatasetIterator<EpochDataset>(params) {}
-  // Nothing to save: what was made of the number is saved by the interleave.
-  bool SymbolicCheckpointCompatible() const override { return true; }
+  using SourceIterator::SourceIterator;
 
  protected:
-  std::shared_ptr<tfd::model::Node> CreateNode(
-      tfd::IteratorContext* ctx, tfd::model::Node::Args args) const override {
-    return tfd::model::MakeSourceNode(std::move(args));
-  }
   absl::Status GetNextInternal(tfd::IteratorContext* ctx,
                                std::vector<Tensor>* out_tensors,
                                bool* end_of_sequence) override {
@@ -85,14 +57,6 @@ class EpochIterator : public tfd::DatasetIterator<EpochDataset> {
     }
     const tensorflow::core::RefCountPtr<EpochContext> owned(epoch);
     out_tensors->emplace_back(epoch->epoch());
-    return absl::OkStatus();
-  }
-  absl::Status SaveInternal(tfd::SerializationContext*,
-                            tfd::IteratorStateWriter*) override {
-    return absl::OkStatus();
-  }
-  absl::Status RestoreInternal(tfd::IteratorContext*,
-                               tfd::IteratorStateReader*) override {
     return absl::OkStatus();
   }
 

@@ -12,12 +12,11 @@
 #include "ops/dataset/open_shards.h"
 #include "ops/dataset/plan_context.h"
 #include "ops/dataset/record_block.h"
+#include "ops/dataset/source_dataset.h"
 #include "ops/reader/record_stream.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tensorflow/core/framework/model.h"
-#include "tensorflow/core/framework/partial_tensor_shape.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
 
 namespace liquid {
@@ -43,12 +42,12 @@ class FormatDatasetOp : public tfd::DatasetOpKernel {
   bool page_cache_;
 };
 
-class FormatDatasetOp::Dataset : public tfd::DatasetBase {
+class FormatDatasetOp::Dataset : public SourceDataset {
  public:
   Dataset(OpKernelContext* ctx, bool page_cache, FormatInputs inputs,
           ReadMode mode, std::shared_ptr<ShardSet> shards,
           std::shared_ptr<PcrSet> pcr)
-      : DatasetBase(tfd::DatasetContext(ctx)),
+      : SourceDataset(ctx, tensorflow::DT_VARIANT),
         page_cache_(page_cache),
         inputs_(std::move(inputs)),
         mode_(mode),
@@ -57,28 +56,6 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
 
   std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
-
-  const tensorflow::DataTypeVector& output_dtypes() const override {
-    static const auto* const kTypes =
-        new tensorflow::DataTypeVector({tensorflow::DT_VARIANT});
-    return *kTypes;
-  }
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override {
-    static const auto* const kShapes =
-        new std::vector<tensorflow::PartialTensorShape>(
-            {tensorflow::PartialTensorShape({})});
-    return *kShapes;
-  }
-  std::string DebugString() const override {
-    return "Liquid>FormatDatasetOp::Dataset";
-  }
-  absl::Status InputDatasets(
-      std::vector<const tfd::DatasetBase*>* inputs) const override {
-    inputs->clear();
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
 
  protected:
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
@@ -112,22 +89,14 @@ class FormatDatasetOp::Dataset : public tfd::DatasetBase {
 };
 
 class FormatDatasetOp::Dataset::Iterator
-    : public tfd::DatasetIterator<FormatDatasetOp::Dataset> {
+    : public SourceIterator<FormatDatasetOp::Dataset> {
  public:
-  explicit Iterator(const Params& params) : DatasetIterator<Dataset>(params) {}
+  using SourceIterator::SourceIterator;
   ~Iterator() override {
     if (deregister_) deregister_();
   }
 
-  // Of an interleave's source nothing is saved: the plan says what is read.
-  bool SymbolicCheckpointCompatible() const override { return true; }
-
  protected:
-  std::shared_ptr<tfd::model::Node> CreateNode(
-      tfd::IteratorContext* ctx, tfd::model::Node::Args args) const override {
-    return tfd::model::MakeSourceNode(std::move(args));
-  }
-
   absl::Status GetNextInternal(tfd::IteratorContext* ctx,
                                std::vector<Tensor>* out_tensors,
                                bool* end_of_sequence) override {
@@ -147,6 +116,7 @@ class FormatDatasetOp::Dataset::Iterator
     return absl::OkStatus();
   }
 
+  // Of an interleave's source nothing is saved: the plan says what is read.
   absl::Status SaveInternal(tfd::SerializationContext* ctx,
                             tfd::IteratorStateWriter* writer) override {
     std::unique_lock<std::mutex> lock(mu_);

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "ops/dataset/open_file.h"
+#include "ops/dataset/source_dataset.h"
 #include "ops/reader/range_reader.h"
 #include "ops/tf_status.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tensorflow/core/framework/model.h"
-#include "tensorflow/core/framework/partial_tensor_shape.h"
 
 namespace liquid {
 namespace {
@@ -52,11 +51,11 @@ class RecordIODatasetOp : public tfd::DatasetOpKernel {
   bool repair_;
 };
 
-class RecordIODatasetOp::Dataset : public tfd::DatasetBase {
+class RecordIODatasetOp::Dataset : public SourceDataset {
  public:
   Dataset(OpKernelContext* ctx, Arguments arguments, ReadMode mode,
           std::vector<FileRange> ranges)
-      : DatasetBase(tfd::DatasetContext(ctx)),
+      : SourceDataset(ctx, tensorflow::DT_STRING),
         arguments_(std::move(arguments)),
         ranges_(std::move(ranges)) {
     options_.mode = mode;
@@ -68,21 +67,6 @@ class RecordIODatasetOp::Dataset : public tfd::DatasetBase {
   std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
       const std::string& prefix) const override;
 
-  const tensorflow::DataTypeVector& output_dtypes() const override {
-    static const auto* const kTypes =
-        new tensorflow::DataTypeVector({tensorflow::DT_STRING});
-    return *kTypes;
-  }
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override {
-    static const auto* const kShapes =
-        new std::vector<tensorflow::PartialTensorShape>(
-            {tensorflow::PartialTensorShape({})});
-    return *kShapes;
-  }
-  std::string DebugString() const override {
-    return "Liquid>RecordIODatasetOp::Dataset";
-  }
   int64_t CardinalityInternal(tfd::CardinalityOptions) const override {
     int64_t records = 0;
     for (const FileRange& range : ranges_) {
@@ -91,12 +75,6 @@ class RecordIODatasetOp::Dataset : public tfd::DatasetBase {
     }
     return records;
   }
-  absl::Status InputDatasets(
-      std::vector<const tfd::DatasetBase*>* inputs) const override {
-    inputs->clear();
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override { return absl::OkStatus(); }
 
  protected:
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
@@ -122,21 +100,14 @@ class RecordIODatasetOp::Dataset : public tfd::DatasetBase {
 };
 
 class RecordIODatasetOp::Dataset::Iterator
-    : public tfd::DatasetIterator<RecordIODatasetOp::Dataset> {
+    : public SourceIterator<RecordIODatasetOp::Dataset> {
  public:
-  explicit Iterator(const Params& params) : DatasetIterator<Dataset>(params) {}
+  using SourceIterator::SourceIterator;
   ~Iterator() override {
     if (deregister_) deregister_();
   }
 
-  bool SymbolicCheckpointCompatible() const override { return true; }
-
  protected:
-  std::shared_ptr<tfd::model::Node> CreateNode(
-      tfd::IteratorContext* ctx, tfd::model::Node::Args args) const override {
-    return tfd::model::MakeSourceNode(std::move(args));
-  }
-
   absl::Status GetNextInternal(tfd::IteratorContext* ctx,
                                std::vector<Tensor>* out_tensors,
                                bool* end_of_sequence) override {
