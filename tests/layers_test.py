@@ -14,7 +14,25 @@ import liquid_tf
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 _TENSORFLOW = ("absl/", "tensorflow/", "tsl/", "xla/", "Eigen/", "google/protobuf/")
-_MIDDLE = ("codecs", "containers", "sampler", "reader")
+
+# The folders of ops, by the same rule. A folder that is not named belongs to the one
+# that holds it: the folder of a format to that of the registry of formats.
+_OPS_ORDER = (
+  ("core",),
+  ("codecs", "sampler"),
+  ("codecs/l3/device", "containers/recordio"),
+  ("containers/pcr",),
+  ("reader",),
+  ("kernel", "gpu/plan"),
+  ("gpu/driver", "dataset/stats"),
+  ("dataset/source",),
+  ("dataset/decode", "dataset/interleave", "gpu/cupy", "gpu/tf"),
+  ("dataset", "gpu"),
+)
+_OPS_RANK = {name: rank for rank, names in enumerate(_OPS_ORDER) for name in names}
+# These see TensorFlow; others do in files that register ops and kernels.
+_WITH_TENSORFLOW = ("kernel", "dataset", "gpu/cupy", "gpu/tf")
+_REGISTER = ("_ops", "_kernels")
 
 # The rooms and the modules beside them. Each imports from earlier lines only, and not
 # from its neighbours in a line.
@@ -114,23 +132,37 @@ def _graph() -> dict[str, set[str]]:
   return graph
 
 
-def _sources(folder: str) -> list[pathlib.Path]:
-  """C++ sources of a folder that are not kernels, ops or their helpers."""
+def _ops_files() -> list[pathlib.Path]:
   return [
     path
-    for path in sorted((_ROOT / folder).rglob("*"))
-    if path.suffix in (".h", ".cc", ".cuh")
-    and not path.stem.endswith(("_ops", "_kernels"))
-    and not path.stem.startswith("kernel_")
+    for path in sorted((_ROOT / "ops").rglob("*"))
+    if path.suffix in (".h", ".cc", ".cu", ".cuh")
   ]
 
 
-def _breaches(path: pathlib.Path, forbidden: tuple[str, ...]) -> list[str]:
-  return [
-    f"{path.relative_to(_ROOT)} includes {name}"
-    for name in _INCLUDE.findall(path.read_text())
-    if name.startswith(forbidden)
-  ]
+def _folder(path: str) -> str:
+  """The folder of `_OPS_ORDER` that a file, as ops/x/y.h, belongs to; or ""."""
+  parents = pathlib.PurePath(path).relative_to("ops").parents
+  return next((str(folder) for folder in parents if str(folder) in _OPS_RANK), "")
+
+
+def _breaches_of_ops(path: str, source: str) -> list[str]:
+  """What a file of ops includes against the order."""
+  own = _folder(path)
+  registers = pathlib.PurePath(path).stem.endswith(_REGISTER)
+  wrong = []
+  for name in _INCLUDE.findall(source):
+    if name.startswith(_TENSORFLOW):
+      if not registers and not own.startswith(_WITH_TENSORFLOW):
+        wrong.append(f"{path} includes {name}")
+    elif name.startswith("ops/"):
+      folder = _folder(name)
+      below = folder and _OPS_RANK[folder] < _OPS_RANK[own]
+      if folder != own and not below and not (registers and folder == "kernel"):
+        wrong.append(f"{path} includes {name}")
+    elif name.startswith(("tests/", "tools/", "liquid_tf/")):
+      wrong.append(f"{path} includes {name}")
+  return wrong
 
 
 def _public_modules() -> list[str]:
@@ -208,27 +240,44 @@ class OrderTest(parameterized.TestCase):
     self.assertLessEqual(len(top), 20, top)
 
 
-class LayersTest(parameterized.TestCase):
-  @parameterized.parameters("core", "gpu", *_MIDDLE)
-  def test_core_knows_no_tensorflow(self, folder):
-    sources = _sources(f"ops/{folder}")
-    self.assertNotEmpty(sources)
-    wrong = [line for path in sources for line in _breaches(path, _TENSORFLOW)]
+class OpsOrderTest(parameterized.TestCase):
+  def test_every_folder_has_a_place(self):
+    lost = [path for path in _ops_files() if not _folder(f"{path.relative_to(_ROOT)}")]
+    self.assertEmpty(lost)
+    used = {_folder(f"{path.relative_to(_ROOT)}") for path in _ops_files()}
+    self.assertContainsSubset(set(_OPS_RANK) - used, {"gpu"})
+
+  def test_includes_go_one_way(self):
+    wrong = []
+    for path in _ops_files():
+      wrong += _breaches_of_ops(f"{path.relative_to(_ROOT)}", path.read_text())
     self.assertEmpty(wrong)
 
-  def test_core_includes_only_core(self):
-    layers = tuple(f"ops/{folder}/" for folder in (*_MIDDLE, "dataset", "gpu"))
-    wrong = [line for path in _sources("ops/core") for line in _breaches(path, layers)]
-    self.assertEmpty(wrong)
+  @parameterized.parameters(
+    ("ops/core/x.h", '#include "ops/codecs/codec.h"'),
+    ("ops/codecs/png/x.cc", '#include "ops/reader/file.h"'),
+    ("ops/codecs/x.h", '#include "ops/kernel/tf_status.h"'),
+    ("ops/codecs/l3/host/x.h", '#include "ops/codecs/l3/device/l3_device.h"'),
+    ("ops/sampler/x.h", '#include "ops/codecs/codec.h"'),
+    ("ops/dataset/source/x.cc", '#  include "ops/dataset/decode/crop.h"'),
+    ("ops/dataset/decode/x.cc", '#include "ops/dataset/interleave/snapshot.h"'),
+    ("ops/gpu/plan/x.cc", '#include "ops/gpu/driver/nvrtc.h"'),
+    ("ops/codecs/x_kernels.cc", '#include "ops/dataset/stats/stats.h"'),
+    ("ops/reader/x.cc", "#include <tensorflow/core/framework/tensor.h>"),
+    ("ops/gpu/driver/x.h", '#include "absl/strings/str_cat.h"'),
+    ("ops/core/x.cc", '#include "tests/ops/testing.h"'),
+  )
+  def test_an_include_against_the_order_is_found(self, path, source):
+    self.assertLen(_breaches_of_ops(path, source), 1)
 
-  @parameterized.parameters(*_MIDDLE)
-  def test_middle_does_not_include_kernels(self, folder):
-    wrong = [
-      line
-      for path in _sources(f"ops/{folder}")
-      for line in _breaches(path, ("ops/dataset/", "ops/gpu/", "ops/tf_"))
-    ]
-    self.assertEmpty(wrong)
+  @parameterized.parameters(
+    ("ops/codecs/x_kernels.cc", '#include "ops/kernel/tf_status.h"'),
+    ("ops/codecs/png/x.cc", '#include "ops/codecs/codec.h"'),
+    ("ops/codecs/x_ops.cc", '#include "tensorflow/core/framework/op.h"'),
+    ("ops/dataset/source/x.cc", '#include "ops/reader/file.h"\n#include <vector>'),
+  )
+  def test_an_include_along_the_order_is_none(self, path, source):
+    self.assertEmpty(_breaches_of_ops(path, source))
 
   def test_ops_carry_the_prefix(self):
     names = [

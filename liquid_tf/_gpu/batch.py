@@ -1,7 +1,7 @@
 """A batch of L3 and raw images on its way through a GPU, by CuPy.
 
 The plan is made on the host, by an op: which bytes a device needs, and a task for
-each patch. ops/codecs/l3/l3_device.h has the layouts.
+each patch. ops/codecs/l3/device/l3_device.h has the layouts.
 """
 
 import functools

@@ -5,7 +5,7 @@
 #include "ops/codecs/bmp/bmp_codec.h"
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/jpeg/jpeg_codec.h"
-#include "ops/codecs/l3/l3_codec.h"
+#include "ops/codecs/l3/host/l3_codec.h"
 #include "ops/codecs/png/png_codec.h"
 #include "ops/codecs/raw/raw_codec.h"
 #include "ops/codecs/webp/webp_codec.h"

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/codecs/kernel_util.h"
 #include "ops/codecs/pixels.h"
-#include "ops/kernel_parallel.h"
-#include "ops/tf_status.h"
+#include "ops/kernel/image_inputs.h"
+#include "ops/kernel/parallel.h"
+#include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/tstring.h"

@@ -1,4 +1,4 @@
-#include "ops/codecs/kernel_shapes.h"
+#include "ops/kernel/image_shapes.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 

@@ -3,7 +3,7 @@
 
 #include "ops/codecs/codec.h"
 #include "ops/codecs/exif.h"
-#include "ops/codecs/kernel_util.h"
+#include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/tstring.h"

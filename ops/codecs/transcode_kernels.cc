@@ -1,9 +1,9 @@
 #include <string>
 
 #include "ops/codecs/codec.h"
-#include "ops/codecs/kernel_util.h"
 #include "ops/codecs/transcode.h"
-#include "ops/tf_status.h"
+#include "ops/kernel/image_inputs.h"
+#include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/tstring.h"
 

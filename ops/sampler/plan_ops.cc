@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/kernel/tf_status.h"
 #include "ops/sampler/planner.h"
 #include "ops/sampler/shards.h"
-#include "ops/tf_status.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "ops/codecs/l3/l3_targets.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
 namespace liquid {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/codecs/kernel_util.h"
 #include "ops/containers/pcr/pcr_record.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
-#include "ops/kernel_parallel.h"
-#include "ops/tf_status.h"
+#include "ops/kernel/image_inputs.h"
+#include "ops/kernel/parallel.h"
+#include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace liquid {

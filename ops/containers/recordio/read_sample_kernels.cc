@@ -5,7 +5,7 @@
 
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
-#include "ops/kernel_file.h"
+#include "ops/kernel/file.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"

@@ -2,7 +2,7 @@
 // the promised size; nothing out of bounds (the sanitizers watch).
 #include <gtest/gtest.h>
 
-#include "ops/codecs/l3/l3_targets.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
 namespace liquid {

@@ -1,7 +1,7 @@
 // Files written by hand from docs/formats/l3.md, never by the encoder.
 #include <gtest/gtest.h>
 
-#include "ops/codecs/l3/l3_targets.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
 namespace liquid {

@@ -1,8 +1,8 @@
 // Both versions give back every image, by every target, whole and in windows.
 #include <gtest/gtest.h>
 
-#include "ops/codecs/l3/l3_targets.h"
-#include "ops/codecs/l3/l3_widths.h"
+#include "ops/codecs/l3/host/l3_targets.h"
+#include "ops/codecs/l3/host/l3_widths.h"
 #include "tests/ops/codecs/l3_testing.h"
 
 namespace liquid {

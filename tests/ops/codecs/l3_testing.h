@@ -7,8 +7,8 @@
 #include <string>
 
 #include "ops/codecs/codec_util.h"
-#include "ops/codecs/l3/l3_codec.h"
-#include "ops/codecs/l3/l3_format.h"
+#include "ops/codecs/l3/host/l3_codec.h"
+#include "ops/codecs/l3/host/l3_format.h"
 #include "ops/core/crc32c.h"
 #include "tests/ops/codecs/codec_testing.h"
 

@@ -1,4 +1,4 @@
-#include "ops/dataset/crop.h"
+#include "ops/dataset/decode/crop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

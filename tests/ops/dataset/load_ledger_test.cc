@@ -1,4 +1,4 @@
-#include "ops/dataset/load_ledger.h"
+#include "ops/dataset/stats/load_ledger.h"
 
 #include <gtest/gtest.h>
 

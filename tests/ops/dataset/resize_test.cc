@@ -1,4 +1,4 @@
-#include "ops/dataset/resize.h"
+#include "ops/dataset/decode/resize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ops/dataset/stats.h"
+#include "ops/dataset/stats/stats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

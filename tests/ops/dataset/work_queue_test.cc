@@ -1,4 +1,4 @@
-#include "ops/dataset/work_queue.h"
+#include "ops/dataset/decode/work_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,14 @@
 // The driver and NVRTC, found, missing and failing. Fakes lie under their
 // names, and tests run in this order: what is open once stays open.
-#include "ops/gpu/cuda_driver.h"
+#include "ops/gpu/driver/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "ops/gpu/l3_functions.h"
-#include "ops/gpu/nvrtc.h"
+#include "ops/gpu/driver/l3_functions.h"
+#include "ops/gpu/driver/nvrtc.h"
 
 namespace liquid {
 namespace {

@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "ops/codecs/l3/l3_device.cuh"
-#include "ops/gpu/l3_plan.h"
+#include "ops/codecs/l3/device/l3_device.cuh"
+#include "ops/gpu/plan/l3_plan.h"
 
 namespace liquid {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/codecs/l3/l3_targets.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 #include "tests/ops/gpu/host_device.h"
 

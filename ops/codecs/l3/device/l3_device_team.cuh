@@ -1,0 +1,205 @@
+// Threads that work together, as the device has them.
+//
+// The decoder is written once, over a Block and its Warps, whose loops end
+// where the threads have to wait for each other. On the device they are threads
+// and barriers; a host that runs them one after the other has to come to the
+// same pixels, in whatever order it takes them, and so the tests do.
+//
+//   Block   Warp                      their type
+//           Threads()                 how many there are
+//           EachThread(f(thread))     a barrier follows
+//           EachWarp(count, f(warp, index))  likewise; of the first `count`
+//                                            warps
+//   Warp    LanesOf<T>, Lanes         a T, a uint32_t for every lane
+//           Zeros()                   Lanes, all 0
+//           Each(f(lane))             what it writes to memory is seen after it
+//           Compute(f(lane))          the same for what writes Lanes only
+//           FromBelow(lanes, n)       what the lane n places before has;
+//                                     unspecified for the first n
+//           FromLane(lanes, which)    what lane which[lane] % kL3Warp has
+//           Xor(lanes)                of all lanes, in lane 0
+//
+// Whether a warp calls one of these must be the same for all of its threads,
+// also where some are ahead of others: it must not depend on memory that a
+// thread of the warp writes before the next barrier. The host cannot tell such
+// a mistake; an interpreter of the compiled kernels can (tests/gpu/ptx.py).
+#ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_TEAM_CUH_
+#define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_TEAM_CUH_
+
+#include "ops/codecs/l3/device/l3_device.h"
+
+#if defined(__CUDACC__)
+#define LIQUID_DEVICE __device__
+#define LIQUID_DEVICE_TABLE __device__ const
+// Before a loop that runs seldom: instructions have caches, too.
+#define LIQUID_SELDOM _Pragma("unroll 1")
+// Before a loop over an array that is to be in registers.
+#define LIQUID_UNROLL _Pragma("unroll")
+#else
+#include <cstdlib>
+#include <cstring>
+#define LIQUID_DEVICE
+#define LIQUID_DEVICE_TABLE constexpr
+#define LIQUID_SELDOM
+#define LIQUID_UNROLL
+#endif
+
+namespace liquid {
+
+struct alignas(16) L3Piece {
+  uint32_t words[4];
+};
+
+// A T in one access. A device faults where an address is no multiple of T's
+// size, and so does the host.
+template <typename T>
+LIQUID_DEVICE inline T L3Read(const void* from) {
+#if defined(__CUDACC__)
+  return *static_cast<const T*>(from);
+#else
+  if (reinterpret_cast<size_t>(from) % sizeof(T) != 0) std::abort();
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+#endif
+}
+
+template <typename T>
+LIQUID_DEVICE inline void L3Write(const T& value, void* to) {
+#if defined(__CUDACC__)
+  *static_cast<T*>(to) = value;
+#else
+  if (reinterpret_cast<size_t>(to) % sizeof(T) != 0) std::abort();
+  std::memcpy(to, &value, sizeof(value));
+#endif
+}
+
+// Instructions of a device, and what they do.
+
+LIQUID_DEVICE inline uint32_t L3CountBits(uint32_t value) {
+#if defined(__CUDACC__)
+  return static_cast<uint32_t>(__popc(value));
+#else
+  return static_cast<uint32_t>(__builtin_popcount(value));
+#endif
+}
+
+// 32 bits of two words from bit `at` % 32 of the first on.
+LIQUID_DEVICE inline uint32_t L3Funnel(uint32_t low, uint32_t high,
+                                       uint32_t at) {
+#if defined(__CUDACC__)
+  return __funnelshift_r(low, high, at);
+#else
+  return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> at % 32);
+#endif
+}
+
+// The bytes of two words, 0 to 3 and 4 to 7, that the low four digits of
+// `which` name, each 0 to 7.
+LIQUID_DEVICE inline uint32_t L3Permute(uint32_t a, uint32_t b,
+                                        uint32_t which) {
+#if defined(__CUDACC__)
+  return __byte_perm(a, b, which);
+#else
+  const uint64_t both = uint64_t{b} << 32 | a;
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t byte = which >> 4 * i & 7;
+    bytes |= static_cast<uint32_t>(both >> 8 * byte & 255) << 8 * i;
+  }
+  return bytes;
+#endif
+}
+
+// `start` and the first `count` samples of a word, added up.
+template <typename Sample>
+LIQUID_DEVICE uint32_t L3AddSamples(uint32_t word, uint32_t count,
+                                    uint32_t start) {
+#if defined(__CUDACC__)
+  const uint32_t ones = 0x01010101 >> (32 - 8 * count);
+  if (sizeof(Sample) == 1) return __dp4a(word, ones, start);
+  return __dp2a_lo(word, ones, start);
+#else
+  for (uint32_t i = 0; i < count; ++i) {
+    start += static_cast<Sample>(word >> 8 * sizeof(Sample) * i);
+  }
+  return start;
+#endif
+}
+
+// In every run of `kRun` lanes, the sums of all up to and with each.
+template <uint32_t kRun, typename Warp>
+LIQUID_DEVICE void L3Sums(Warp& warp, typename Warp::Lanes& lanes) {
+  LIQUID_UNROLL
+  for (uint32_t step = 1; step < kRun; step *= 2) {
+    auto below = warp.FromBelow(lanes, step);
+    warp.Compute([&](uint32_t lane) {
+      if (lane % kRun >= step) lanes[lane] += below[lane];
+    });
+  }
+}
+
+#if defined(__CUDACC__)
+
+class L3DeviceWarp {
+ public:
+  // A thread holds its own only.
+  template <typename T>
+  struct LanesOf {
+    T value;
+    __device__ T& operator[](uint32_t) { return value; }
+  };
+  using Lanes = LanesOf<uint32_t>;
+  __device__ Lanes Zeros() const { return {0}; }
+
+  template <typename F>
+  __device__ void Each(F f) {
+    f(threadIdx.x % kL3Warp);
+    __syncwarp();
+  }
+  template <typename F>
+  __device__ void Compute(F f) {
+    f(threadIdx.x % kL3Warp);
+  }
+  __device__ Lanes FromBelow(const Lanes& lanes, uint32_t places) {
+    return {__shfl_up_sync(kAll, lanes.value, places)};
+  }
+  __device__ Lanes FromLane(const Lanes& lanes, const Lanes& which) {
+    return {__shfl_sync(kAll, lanes.value, static_cast<int>(which.value))};
+  }
+  __device__ uint32_t Xor(const Lanes& lanes) {
+    uint32_t value = lanes.value;
+    for (uint32_t step = kL3Warp / 2; step > 0; step /= 2) {
+      value ^= __shfl_xor_sync(kAll, value, step);
+    }
+    return value;
+  }
+
+ private:
+  static constexpr uint32_t kAll = 0xFFFFFFFF;
+};
+
+class L3DeviceBlock {
+ public:
+  using Warp = L3DeviceWarp;
+  __device__ uint32_t Threads() const { return blockDim.x; }
+  template <typename F>
+  __device__ void EachThread(F f) {
+    f(threadIdx.x);
+    __syncthreads();
+  }
+  template <typename F>
+  __device__ void EachWarp(uint32_t count, F f) {
+    if (threadIdx.x / kL3Warp < count) {
+      L3DeviceWarp warp;
+      f(warp, threadIdx.x / kL3Warp);
+    }
+    __syncthreads();
+  }
+};
+
+#endif  // defined(__CUDACC__)
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_TEAM_CUH_

@@ -1,0 +1,55 @@
+// L3: lossless images in square patches that decode at memory speed.
+//
+// Version 1 is the paper's format (Bae et al., "L3: Accelerator-Friendly
+// Lossless Image Format for High-Resolution, High-Throughput DNN Training",
+// ECCV 2022): RGB of 8 bits. Version 2 is this project's: 1 to 4 channels, 8 or
+// 16 bits, checksums. docs/formats/l3.md gives both to the byte.
+//
+// All functions are pure and thread-safe, trust no header, and never read or
+// write out of bounds.
+#ifndef LIQUID_OPS_CODECS_L3_HOST_L3_CODEC_H_
+#define LIQUID_OPS_CODECS_L3_HOST_L3_CODEC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "ops/codecs/codec.h"
+#include "ops/core/span.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+enum class L3Version : uint8_t { kV1 = 1, kV2 = 2 };
+
+struct L3Options {
+  L3Version version = L3Version::kV2;
+  int patch = 0;  // side in pixels; 0: by the format's rule
+};
+
+struct L3Info {
+  ImageInfo image;
+  L3Version version = L3Version::kV2;
+  uint32_t patch = 0;
+};
+
+// Whether the bytes begin as a file of either version does.
+bool IsL3(ByteSpan bytes);
+
+// Reads the header without decoding pixels; O(1). Errors: DataLoss,
+// ResourceExhausted over the limits, Unimplemented for a reserved feature.
+Status PeekL3(ByteSpan bytes, const DecodeLimits& limits, L3Info* info);
+
+// Decodes a window as `Decode` of codec.h does, of either version. Reads only
+// the header, the table of patches and the patches that the window meets.
+Status DecodeL3(ByteSpan bytes, const DecodeLimits& limits,
+                const ImageInfo& expected, const Window& window, uint8_t* out,
+                size_t row_stride);
+
+// Appends the encoding of a dense HWC image to `*out`.
+Status EncodeL3(const L3Options& options, const ImageInfo& info,
+                const uint8_t* pixels, std::string* out);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_L3_HOST_L3_CODEC_H_

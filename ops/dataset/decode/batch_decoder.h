@@ -1,0 +1,127 @@
+// Turns the records of a batch into pixels, in parallel, in place.
+#ifndef LIQUID_OPS_DATASET_DECODE_BATCH_DECODER_H_
+#define LIQUID_OPS_DATASET_DECODE_BATCH_DECODER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/codecs/codec.h"
+#include "ops/dataset/decode/crop.h"
+#include "ops/dataset/source/record_block.h"
+#include "tensorflow/core/example/example.pb.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace liquid {
+
+// An output made of pixels: the image, or a mask kept in the record's Example.
+struct PixelFeature {
+  std::string example_key;  // empty: the image itself
+  tensorflow::DataType dtype = tensorflow::DT_UINT8;
+  int64_t height = 0;  // of every sample; 0 where sizes differ (ragged)
+  int64_t width = 0;
+  int64_t channels = 0;
+
+  uint8_t bits() const { return dtype == tensorflow::DT_UINT16 ? 16 : 8; }
+};
+
+struct DecodeConfig {
+  std::vector<PixelFeature> pixels;
+  bool ragged = false;
+  CropSpec crop;
+  bool resize = false;  // windows of any size, to that of the features
+  DecodeLimits limits;
+};
+
+// One sample of a batch on its way.
+struct Slot {
+  const RecordBlock::Item* item = nullptr;  // of one of the batch's blocks
+  uint64_t draw = 0;
+  Window window;
+  bool mirrored = false;
+  Status status;
+  bool taken = false;    // it fills a gap of an earlier batch
+  bool decoded = false;  // its pixels were not in memory
+  double decode_seconds = 0;
+  std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
+  RecordPtr substitute;  // decoded in place of the item's; null for most
+
+  const Record& record() const {
+    return substitute != nullptr ? *substitute : *item->record;
+  }
+};
+
+struct PendingBatch {
+  int64_t epoch = 0;
+  uint64_t first_draw = 0;
+  bool last = false;
+  bool part = false;  // see RecordBlock
+  bool full = false;
+  std::shared_ptr<EpochRun> run;
+  std::shared_ptr<const BatchCost> cost;
+  double read_seconds = 0;
+  double disk_seconds = 0;
+  std::vector<BatchPart> turns;  // see RecordBlock
+  // Whose records the slots have: its own, and those of batches that filled
+  // its gaps.
+  std::vector<std::shared_ptr<const RecordBlock>> blocks;
+  std::vector<Slot> slots;
+  std::vector<tensorflow::Tensor> pixels;  // [n, h, w, c]; none where ragged
+  int64_t pixel_bytes = 0;                 // of all slots
+  std::atomic<int64_t> decode_nanos{0};
+  bool done = false;          // decoded; guarded by the queue
+  absl::Status input_status;  // of the input instead of a block
+  bool end_of_sequence = false;
+  std::unique_ptr<tensorflow::data::MemoryCheckpoint> checkpoint;
+};
+
+// Thread-safe.
+class BatchDecoder {
+ public:
+  explicit BatchDecoder(DecodeConfig config) : config_(std::move(config)) {}
+  const DecodeConfig& config() const { return config_; }
+
+  // Makes the batch of a block: slots with their windows, and room for the
+  // pixels. `costs` says of each slot about how long it takes to decode, as the
+  // bytes that could be copied meanwhile. Error: Unavailable.
+  Status Prepare(std::shared_ptr<const RecordBlock> block, PendingBatch* batch,
+                 std::vector<uint64_t>* costs) const;
+  // Gives some slots their status and pixels; different slots in parallel.
+  // Returns the nanoseconds that it took.
+  int64_t Decode(const uint32_t* slots, size_t count,
+                 PendingBatch* batch) const;
+
+ private:
+  // Where the image of a feature is, and how it is to be decoded.
+  struct Source {
+    Format format = Format::kRaw;
+    ByteSpan bytes;
+    ImageInfo info;
+    tensorflow::Example example;  // may own the bytes
+  };
+  // Error: DataLoss for more pixels than are decoded.
+  Status CheckWindow(const Window& window) const;
+  void DecodeSlot(size_t index, PendingBatch* batch) const;
+  // Decodes the slot's sample from `record`.
+  Status DecodeRecord(size_t index, RecordPtr record,
+                      PendingBatch* batch) const;
+  Status DecodePixels(size_t feature, size_t index, const Record& record,
+                      PendingBatch* batch) const;
+  // Decodes the slot's window of the image, or of a mask, without gaps.
+  Status DecodeWindow(const PixelFeature& feature, const Record& record,
+                      const Window& window, uint8_t* out) const;
+  // All pixels of a record, to be kept.
+  Status DecodeWhole(const Record& record, RecordPtr* whole) const;
+  static Status Find(const PixelFeature& feature, const Record& record,
+                     Source* source);
+
+  const DecodeConfig config_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_DECODE_BATCH_DECODER_H_

@@ -1,0 +1,70 @@
+// Where a crop window lies in an image, and whether it is mirrored.
+//
+// All choices are pure functions of (seed, epoch, number of the draw) and the
+// image's size, by integers and by what IEEE 754 rounds alike on every machine
+// (products, quotients and square roots): never by a library's exp or log.
+#ifndef LIQUID_OPS_DATASET_DECODE_CROP_H_
+#define LIQUID_OPS_DATASET_DECODE_CROP_H_
+
+#include <array>
+#include <cstdint>
+
+#include "ops/codecs/codec.h"
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// Windows of random size, as ImageNet recipes take them ("Inception crops",
+// Szegedy et al., "Going deeper with convolutions", CVPR 2015): of an area that
+// is uniform between two shares of the image's, and of an aspect, width over
+// height, whose logarithm is. A window that does not fit is drawn again, up to
+// ten times; then it is the largest one in the centre of an aspect in the
+// range.
+class RandomSize {
+ public:
+  RandomSize() = default;
+  // Error: InvalidArgument unless 0 < least area <= most <= 1 and 1/1000 <=
+  // least aspect <= most <= 1000.
+  static Status Create(double least_area, double most_area, double least_aspect,
+                       double most_aspect, RandomSize* size);
+
+  bool enabled() const { return most_area_ > 0; }
+  Window Place(uint64_t seed, int64_t epoch, uint64_t draw, uint32_t height,
+               uint32_t width) const;
+
+ private:
+  // Bits of a random aspect: (most / least) ^ u, u of so many binary digits.
+  static constexpr int kDigits = 24;
+
+  Window Largest(uint32_t height, uint32_t width) const;
+  double Aspect(uint32_t random) const;
+
+  uint64_t least_area_ = 0;  // in 2^-32 of the image
+  uint64_t most_area_ = 0;
+  double least_aspect_ = 1;
+  double most_aspect_ = 1;
+  // (most / least) ^ (1/2), ^ (1/4), ...
+  std::array<double, kDigits> roots_ = {};
+};
+
+struct CropSpec {
+  uint32_t height = 0;  // 0: the whole image, unless `size` is enabled
+  uint32_t width = 0;
+  bool random = false;  // else centred
+  RandomSize size;      // in place of height and width
+  bool mirror = false;  // every other window, by chance
+  uint64_t seed = 0;
+};
+
+// The window of the sample drawn as number `draw` of `epoch`, uniform over
+// every position that lies inside the image.
+// Error: InvalidArgument where the image is smaller than the window.
+Status PlaceWindow(const CropSpec& crop, int64_t epoch, uint64_t draw,
+                   uint32_t height, uint32_t width, Window* window);
+
+// Whether that window is mirrored left to right: half are.
+bool Mirrored(const CropSpec& crop, int64_t epoch, uint64_t draw);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_DECODE_CROP_H_

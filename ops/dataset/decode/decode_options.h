@@ -1,0 +1,57 @@
+// Attributes and inputs of Liquid>DecodeBatchDataset, and what they mean.
+#ifndef LIQUID_OPS_DATASET_DECODE_DECODE_OPTIONS_H_
+#define LIQUID_OPS_DATASET_DECODE_DECODE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/dataset/decode/batch_assembler.h"
+#include "ops/dataset/decode/batch_decoder.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+
+namespace liquid {
+
+struct DecodeAttributes {
+  std::vector<std::string> features;
+  std::vector<std::string> masks;
+  bool ragged = false;
+  bool random_crop = false;
+  std::vector<float> random_area;  // none, or two
+  std::vector<float> random_aspect;
+  bool mirror = false;
+  bool skip_errors = false;
+  bool repeat_to_fill = false;
+  bool round_batch = false;
+  tensorflow::DataTypeVector output_types;
+  std::vector<tensorflow::PartialTensorShape> output_shapes;
+
+  absl::Status Read(tensorflow::OpKernelConstruction* ctx);
+};
+
+struct DecodeInputs {
+  int64_t batch_size = 0;
+  int64_t crop_height = 0;
+  int64_t crop_width = 0;
+  int64_t resize_height = 0;
+  int64_t resize_width = 0;
+  int64_t seed = 0;
+  int64_t max_pixels = 0;
+  int64_t max_scans = 0;
+  // -1: tf.data's autotuner says.
+  int64_t lookahead = 0;  // batches in flight
+  int64_t most_lookahead = 0;
+  int64_t parallelism = 0;  // threads that decode
+
+  absl::Status Read(tensorflow::OpKernelContext* ctx);
+};
+
+// Error: InvalidArgument that names the feature and what does not fit it.
+absl::Status Configure(const DecodeAttributes& attributes,
+                       const DecodeInputs& inputs, DecodeConfig* config,
+                       std::vector<OutputFeature>* features);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_DECODE_DECODE_OPTIONS_H_

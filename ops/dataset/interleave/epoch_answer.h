@@ -1,0 +1,40 @@
+// A dataset that is asked once an epoch, when the epoch's number is known.
+#ifndef LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_ANSWER_H_
+#define LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_ANSWER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/resource_mgr.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace liquid {
+
+// An iterator of a dataset over a Liquid>EpochDataset. Thread-compatible.
+class EpochAnswer {
+ public:
+  // The iterator goes before the number that it may read.
+  ~EpochAnswer() { input_.reset(); }
+
+  // Makes the iterator; `parent` is that of the interleave.
+  absl::Status Initialize(tensorflow::data::IteratorContext* ctx,
+                          const tensorflow::data::DatasetBase* dataset,
+                          const tensorflow::data::IteratorBase* parent,
+                          const std::string& prefix);
+  // The dataset's one element, a tensor of int64 that is not empty. Once.
+  absl::Status Ask(tensorflow::data::IteratorContext* ctx, int64_t epoch,
+                   tensorflow::Tensor* answer);
+
+ private:
+  tensorflow::data::IteratorContext Context(
+      tensorflow::data::IteratorContext* ctx);
+
+  tensorflow::ResourceMgr resources_{"localhost"};
+  std::unique_ptr<tensorflow::data::IteratorBase> input_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_ANSWER_H_

@@ -1,0 +1,280 @@
+#include "ops/dataset/interleave/epoch_draws.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/core/clock.h"
+#include "ops/dataset/source/pixel_record.h"
+#include "ops/kernel/tf_status.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace liquid {
+namespace {
+
+// With regions an evicted sample gives its place to a load, wherever it came
+// from itself; else a sample is read where memory has not got it.
+bool NeedsRead(const Draw& draw, CachePolicy policy) {
+  return policy == CachePolicy::kLiquid ? !draw.keep : draw.load != Draw::kHeld;
+}
+
+// Whether the scan groups that were read of a record are enough.
+bool Serves(const Record& record, uint32_t fidelity) {
+  return record.groups >= std::min(fidelity, record.all_groups);
+}
+
+}  // namespace
+
+absl::Status EpochDraws::Create(Snapshot* snapshot, Snapshot::Lease lease,
+                                const Options& options,
+                                std::unique_ptr<EpochDraws>* draws) {
+  std::unique_ptr<EpochPlan> plan;
+  const Status made =
+      EpochPlan::Create(lease.spec, lease.epoch, lease.held, &plan);
+  if (!made.ok()) return ToTf(made);
+  if (lease.position > plan->size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("initial_step lies behind the ", plan->size(),
+                     " samples of epoch ", lease.epoch));
+  }
+  plan->Skip(lease.position);
+  draws->reset(
+      new EpochDraws(snapshot, std::move(lease), options, std::move(plan)));
+  return absl::OkStatus();
+}
+
+EpochDraws::EpochDraws(Snapshot* snapshot, Snapshot::Lease lease,
+                       const Options& options, std::unique_ptr<EpochPlan> plan)
+    : snapshot_(snapshot),
+      options_(options),
+      spec_(std::move(lease.spec)),
+      run_(std::move(lease.run)),
+      plan_(std::move(plan)),
+      region_(std::move(lease.memory)),
+      fresh_(region_.size()),
+      next_(region_.size()),
+      ledgers_(region_.size()) {
+  for (size_t f = 0; f < region_.size(); ++f) {
+    at_hand_.emplace_back(StoredCount(spec_->formats[f]));
+    for (const auto& entry : region_[f]) at_hand_[f].insert(entry.first);
+  }
+}
+
+EpochDraws::~EpochDraws() {
+  if (!released_) Release(nullptr);
+}
+
+AtHand EpochDraws::at_hand(uint32_t format) const {
+  AtHand at_hand = {at_hand_[format]};
+  if (HasSamples(format)) {
+    at_hand.groups.resize(StoredCount(spec_->formats[format]));
+    for (const auto& entry : region_[format]) {
+      at_hand.groups[entry.first] = entry.second->groups;
+    }
+  }
+  return at_hand;
+}
+
+bool EpochDraws::AtEnd() const {
+  const uint64_t end = std::min(options_.end, plan_->size());
+  const uint64_t left = end - std::min(end, plan_->position());
+  return left == 0 || (options_.drop_remainder && left < spec_->batch_size);
+}
+
+absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
+  block->epoch = plan_->epoch();
+  block->first_draw = plan_->position();
+  block->run = run_;
+  block->cost = std::make_shared<BatchCost>();
+  // Another iterator may have had the cache and left it.
+  const bool owner = !released_ && snapshot_->Own(run_.get());
+  const uint64_t batch = spec_->batch_size;
+  std::vector<Draw> draws(std::min(plan_->size() - plan_->position(),
+                                   batch - plan_->position() % batch));
+  block->items.reserve(draws.size());
+  CountTurns(block);
+  const uint32_t fidelity = options_.fidelity.At(plan_->position() / batch);
+  for (Draw& draw : draws) draw = plan_->Next();
+  for (size_t i = 0; i < draws.size(); ++i) {
+    Prefetch(draws, i);
+    const Draw& draw = draws[i];
+    RecordBlock::Item item;
+    item.format = draw.format;
+    item.whole = !HasSamples(draw.format);
+    item.load = item.whole && NeedsRead(draw, spec_->policy);
+    if (item.load) ledgers_[draw.format].Need(block->cost);
+    TF_RETURN_IF_ERROR(Obtain(draw, fidelity, owner, read, &item, block));
+    if (spec_->policy == CachePolicy::kPage) {
+      item.load = item.record->disk_bytes > 0;  // the kernel had not all of it
+    }
+    block->items.push_back(std::move(item));
+  }
+  block->last = AtEnd();
+  block->part = options_.end < plan_->size();
+  if (block->last) Finish();
+  return absl::OkStatus();
+}
+
+// Draws are random, so each would wait for memory a few times: for its place in
+// the region, the record there, and its bytes.
+void EpochDraws::Prefetch(const std::vector<Draw>& draws, size_t i) const {
+  constexpr size_t kPlaces = 16;
+  constexpr size_t kRecords = 8;
+  if (i + kPlaces < draws.size()) {
+    const Draw& draw = draws[i + kPlaces];
+    region_[draw.format].prefetch(draw.record);
+  }
+  if (i + kRecords >= draws.size()) return;
+  const Draw& draw = draws[i + kRecords];
+  const auto found = region_[draw.format].find(draw.record);
+  if (found == region_[draw.format].end()) return;
+  const char* record = reinterpret_cast<const char*>(found->second.get());
+  for (size_t line = 0; line < sizeof(Record); line += 64) {
+    __builtin_prefetch(record + line);
+  }
+}
+
+// The turns of records that hold many samples.
+void EpochDraws::CountTurns(RecordBlock* block) {
+  block->turns.resize(spec_->formats.size());
+  for (uint32_t f = 0; f < spec_->formats.size(); ++f) {
+    if (!HasSamples(f)) continue;
+    block->turns[f] = plan_->turns(f);
+    const uint64_t evicted = block->turns[f].drawn - block->turns[f].kept;
+    for (uint64_t i = 0; i < evicted; ++i) ledgers_[f].Need(block->cost);
+  }
+}
+
+// Takes the drawn sample from the region, reading on until it is there.
+absl::Status EpochDraws::Obtain(const Draw& draw, uint32_t fidelity, bool owner,
+                                const ReadMore& read, RecordBlock::Item* item,
+                                RecordBlock* block) {
+  RecordMap& region = region_[draw.format];
+  auto found = region.find(draw.record);
+  while (found == region.end() || !Serves(*found->second, fidelity)) {
+    TF_RETURN_IF_ERROR(ReadOn(draw, read, block));
+    found = region.find(draw.record);
+  }
+  item->memory_hit = at_hand_[draw.format].contains(draw.record);
+  if (item->whole) {
+    item->record = found->second;
+    item->disk_bytes = item->memory_hit ? 0 : item->record->disk_bytes;
+  } else {
+    const Record& record = *found->second;
+    item->record = record.samples->Get(record, draw.sample, fidelity);
+    const auto fresh = fresh_[draw.format].find(draw.record);
+    if (fresh != fresh_[draw.format].end()) {
+      item->disk_bytes = fresh->second;
+      fresh_[draw.format].erase(fresh);
+    }
+  }
+  if (draw.last) {
+    if (draw.keep && owner) {
+      Keep(draw, std::move(found->second), item);
+    }
+    region.erase(found);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
+                                RecordBlock* block) {
+  std::vector<RecordPtr> records;
+  const double asked = MonotonicSeconds();
+  TF_RETURN_IF_ERROR(read(draw.format, &records));
+  block->read_seconds += MonotonicSeconds() - asked;
+  if (records.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "interleave: dataset ", draw.format, " ended before record ",
+        draw.record,
+        ": its elements must be those of format_dataset(), in order"));
+  }
+  for (RecordPtr& record : records) {
+    const uint64_t position = record->position;
+    if (plan_->held()[draw.format].contains(position)) {
+      block->cost->disk_bytes += record->disk_bytes;  // memory should have it
+    } else {
+      ledgers_[draw.format].Read(record->disk_bytes);
+    }
+    if (HasSamples(draw.format)) {
+      fresh_[draw.format][position] += record->disk_bytes;
+      at_hand_[draw.format].erase(position);
+      run_->ReadGroups(record->groups, record->disk_bytes);
+    }
+    region_[draw.format][position] = std::move(record);
+  }
+  return absl::OkStatus();
+}
+
+// Holds a record for the next epoch, unless it is bad or over the budget: then
+// it is read again, and the plan stays. In the place of a bad one whose sample
+// is stored in other formats too, whoever decodes it puts one of those.
+void EpochDraws::Keep(const Draw& draw, RecordPtr record,
+                      RecordBlock::Item* item) {
+  if (!record->status.ok() && record->replicas == nullptr) return;
+  const size_t kept = next_[draw.format].size();
+  if (kept >= options_.kept[draw.format]) return;
+  // Where the budget is short, a draw may be read and kept while the loads take
+  // all of it. What the last element brought ahead of its use is no part of it.
+  const size_t resident = region_[draw.format].size() - 1 + kept;
+  if (resident >= options_.resident[draw.format] + kBlockRecords) return;
+  const uint64_t bytes = KeptBytes(*record);
+  if (bytes > options_.cache_bytes - kept_bytes_) return;
+  kept_bytes_ += bytes;
+  if (kept == 0) {
+    next_[draw.format].reserve(std::min(options_.kept[draw.format],
+                                        spec_->formats[draw.format].cached));
+  }
+  if (options_.keep_pixels && record->pixels.empty()) {
+    item->promise = std::make_shared<PixelPromise>();
+    record = PromisedRecord(*record, item->promise);
+  }
+  next_[draw.format].emplace(draw.record, std::move(record));
+}
+
+uint64_t EpochDraws::KeptBytes(const Record& record) const {
+  if (options_.keep_pixels && record.pixels.empty()) {
+    return PixelRecordBytes(record, options_.mask_bytes);
+  }
+  // Of what is read in place of a bad one, its pixels are about the most.
+  return record.status.ok() ? record.footprint() : PixelRecordBytes(record, 0);
+}
+
+// After the last delivered draw: hands the next epoch's region over.
+void EpochDraws::Finish() {
+  if (plan_->position() == plan_->size()) {
+    Release(&plan_->kept());
+    return;
+  }
+  if (options_.end < plan_->size()) {
+    Release(nullptr);
+    return;
+  }
+  // The remainder is dropped from delivery, not from the plan.
+  std::unique_ptr<EpochPlan> whole;
+  const Status made =
+      EpochPlan::Create(spec_, plan_->epoch(), plan_->held(), &whole);
+  if (!made.ok()) {  // it was made once before
+    Release(nullptr);
+    return;
+  }
+  whole->Skip(whole->size());
+  Release(&whole->kept());
+}
+
+void EpochDraws::Release(const HeldSets* next) {
+  released_ = true;
+  // What was read and not drawn may serve the next epoch as well.
+  for (size_t f = 0; f < region_.size(); ++f) {
+    for (auto& entry : region_[f]) {
+      if (!entry.second->status.ok()) continue;
+      if (next != nullptr && !(*next)[f].contains(entry.first)) continue;
+      next_[f].insert(std::move(entry));
+    }
+    region_[f] = RecordMap();
+  }
+  snapshot_->Release(run_.get(), plan_->epoch(), next, std::move(next_));
+  next_ = std::vector<RecordMap>(region_.size());
+}
+
+}  // namespace liquid

@@ -1,0 +1,176 @@
+#include "ops/dataset/interleave/interleave_dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/core/crc32c.h"
+#include "ops/dataset/interleave/interleave_iterator.h"
+
+namespace liquid {
+
+namespace tfd = ::tensorflow::data;
+
+namespace {
+
+// What is cached may differ (Snapshot::Restore).
+int64_t Fingerprint(const PlanSpec& spec) {
+  std::string text =
+      absl::StrCat(kPlanVersion, "/", spec.seed, "/", spec.batch_size, "/",
+                   spec.shuffle, "/", static_cast<int>(spec.policy));
+  for (const FormatSpec& format : spec.formats) {
+    // The fill of a part is as the mix is.
+    absl::StrAppend(&text, ";",
+                    HasParts(spec) ? "part" : absl::StrCat(format.fill), ":",
+                    absl::StrJoin(format.files, ","));
+    if (!format.record_samples.empty()) {
+      absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
+    }
+  }
+  return int64_t{Crc32c(ByteSpan(text.data(), text.size()))};
+}
+
+}  // namespace
+
+InterleaveDataset::InterleaveDataset(
+    tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
+    InterleaveAttributes attributes, std::vector<tfd::DatasetBase*> datasets,
+    tfd::DatasetBase* fidelity, tfd::DatasetBase* mixes,
+    std::shared_ptr<const PlanSpec> spec,
+    tensorflow::core::RefCountPtr<Snapshot> snapshot)
+    : DatasetBase(tfd::DatasetContext(ctx)),
+      inputs_(std::move(inputs)),
+      attributes_(std::move(attributes)),
+      datasets_(std::move(datasets)),
+      fidelity_(fidelity),
+      mixes_(mixes),
+      spec_(std::move(spec)),
+      fingerprint_(Fingerprint(*spec_)),
+      snapshot_(std::move(snapshot)) {
+  for (tfd::DatasetBase* input : datasets_) input->Ref();
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) asked->Ref();
+  }
+}
+
+InterleaveDataset::~InterleaveDataset() {
+  for (tfd::DatasetBase* input : datasets_) input->Unref();
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) asked->Unref();
+  }
+}
+
+std::unique_ptr<tfd::IteratorBase> InterleaveDataset::MakeIteratorInternal(
+    const std::string& prefix) const {
+  return std::make_unique<InterleaveIterator>(
+      InterleaveIterator::Params{this, prefix + "::LiquidInterleave"});
+}
+
+const tensorflow::DataTypeVector& InterleaveDataset::output_dtypes() const {
+  static const auto* const kTypes =
+      new tensorflow::DataTypeVector({tensorflow::DT_VARIANT});
+  return *kTypes;
+}
+
+const std::vector<tensorflow::PartialTensorShape>&
+InterleaveDataset::output_shapes() const {
+  static const auto* const kShapes =
+      new std::vector<tensorflow::PartialTensorShape>(
+          {tensorflow::PartialTensorShape({})});
+  return *kShapes;
+}
+
+std::string InterleaveDataset::DebugString() const {
+  return "Liquid>InterleaveDatasetOp::Dataset";
+}
+
+int64_t InterleaveDataset::CardinalityInternal(
+    tfd::CardinalityOptions options) const {
+  const uint64_t batch = spec_->batch_size;
+  const uint64_t end = inputs_.EndDraw(samples());
+  const uint64_t last =
+      attributes_.drop_remainder ? end / batch : (end + batch - 1) / batch;
+  const auto first = static_cast<uint64_t>(inputs_.first_step);
+  return static_cast<int64_t>(last - std::min(last, first));
+}
+
+absl::Status InterleaveDataset::InputDatasets(
+    std::vector<const tfd::DatasetBase*>* inputs) const {
+  inputs->assign(datasets_.begin(), datasets_.end());
+  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
+    if (asked != nullptr) inputs->push_back(asked);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveDataset::CheckExternalState() const {
+  for (const tfd::DatasetBase* input : datasets_) {
+    TF_RETURN_IF_ERROR(input->CheckExternalState());
+  }
+  return absl::OkStatus();
+}
+
+uint64_t InterleaveDataset::samples() const {
+  uint64_t samples = 0;
+  for (const FormatSpec& format : spec_->formats) {
+    samples += SampleCount(format);
+  }
+  return samples;
+}
+
+absl::Status InterleaveDataset::AsGraphDefInternal(
+    tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
+    tensorflow::Node** output) const {
+  const InterleaveInputs& a = inputs_;
+  std::vector<tensorflow::Node*> datasets;
+  for (const tfd::DatasetBase* input : datasets_) {
+    datasets.emplace_back();
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &datasets.back()));
+  }
+  std::vector<tensorflow::Node*> fidelity, mixes;
+  for (auto [asked, asked_nodes] :
+       {std::make_pair(fidelity_, &fidelity), std::make_pair(mixes_, &mixes)}) {
+    if (asked == nullptr) continue;
+    asked_nodes->emplace_back();
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, asked, &asked_nodes->back()));
+  }
+  std::vector<tensorflow::Node*> nodes;
+  for (const auto* vector :
+       {&a.file_counts, &a.files_per_format, &a.record_samples,
+        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts}) {
+    nodes.emplace_back();
+    TF_RETURN_IF_ERROR(b->AddVector(*vector, &nodes.back()));
+  }
+  nodes.emplace_back();
+  TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
+  const int64_t numbers[] = {a.seed,         a.batch_size,  a.epoch,
+                             a.first_step,   a.steps,       a.initial_epoch,
+                             a.initial_step, a.cache_bytes, a.spare_bytes};
+  for (const int64_t number : numbers) {
+    nodes.emplace_back();
+    TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));
+  }
+  nodes.emplace_back();
+  TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes.back()));
+  tensorflow::AttrValue shuffle, drop_remainder, policy, keep_pixels,
+      mask_bytes;
+  b->BuildAttrValue(attributes_.shuffle, &shuffle);
+  b->BuildAttrValue(attributes_.drop_remainder, &drop_remainder);
+  b->BuildAttrValue(attributes_.policy, &policy);
+  b->BuildAttrValue(attributes_.keep_pixels, &keep_pixels);
+  b->BuildAttrValue(attributes_.mask_bytes, &mask_bytes);
+  std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    inputs.emplace_back(i + 3, nodes[i]);
+  }
+  return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}, {2, mixes}},
+                       {{"shuffle", shuffle},
+                        {"drop_remainder", drop_remainder},
+                        {"policy", policy},
+                        {"keep_pixels", keep_pixels},
+                        {"mask_bytes", mask_bytes}},
+                       output);
+}
+
+}  // namespace liquid

@@ -1,0 +1,366 @@
+#include "ops/dataset/interleave/interleave_iterator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dataset/source/record_block.h"
+#include "ops/kernel/tf_status.h"
+#include "tensorflow/core/profiler/lib/traceme.h"
+
+namespace liquid {
+
+namespace tfd = ::tensorflow::data;
+using ::tensorflow::Tensor;
+using ::tensorflow::profiler::TraceMe;
+using ::tensorflow::profiler::TraceMeEncode;
+
+namespace {
+
+std::vector<int64_t> AsNumbers(const Tensor& tensor) {
+  const auto flat = tensor.flat<int64_t>();
+  return std::vector<int64_t>(flat.data(), flat.data() + flat.size());
+}
+
+// Of the numbers of an epoch that the dataset of mixes gives: those that the
+// plan has, and those of the memory.
+constexpr size_t kNumbers = EpochMixes::kKinds + 2;
+
+template <typename T>
+Tensor AsVector(const std::vector<T>& values) {
+  Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.flat<int64_t>().data());
+  return tensor;
+}
+
+}  // namespace
+
+// Outlives the iterator: a source may still be reading then.
+std::function<void(const std::string&)> InterleaveIterator::TellMethod(
+    size_t format) {
+  Snapshot* const snapshot = dataset()->snapshot();
+  snapshot->Ref();
+  return [owned = std::shared_ptr<Snapshot>(snapshot,
+                                            [](Snapshot* s) { s->Unref(); }),
+          format](const std::string& method) {
+    owned->SetReading(static_cast<uint32_t>(format), method);
+  };
+}
+
+absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
+  for (size_t f = 0; f < dataset()->datasets().size(); ++f) {
+    resources_.push_back(
+        std::make_unique<tensorflow::ResourceMgr>("localhost"));
+    plans_.push_back(
+        new PlanContext(static_cast<uint32_t>(f), TellMethod(f), clock_));
+    TF_RETURN_IF_ERROR(resources_[f]->Create(PlanContext::kContainer,
+                                             PlanContext::kName, plans_[f]));
+    inputs_.emplace_back();
+    tfd::IteratorContext nested = InputContext(ctx, f);
+    TF_RETURN_IF_ERROR(dataset()->datasets()[f]->MakeIterator(
+        &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
+    ctx->MergeCheckpoint(nested.checkpoint());
+  }
+  const InterleaveInputs& inputs = dataset()->inputs();
+  for (size_t f = 0; f < inputs.resident.size(); ++f) {
+    limits_.push_back({static_cast<uint64_t>(inputs.resident[f]),
+                       static_cast<uint64_t>(inputs.kept[f])});
+  }
+  if (dataset()->mixes() != nullptr) {
+    TF_RETURN_IF_ERROR(mixes_answer_.Initialize(
+        ctx, dataset()->mixes(), this, absl::StrCat(prefix(), "[mixes]")));
+  }
+  if (dataset()->fidelity() == nullptr) return absl::OkStatus();
+  return fidelity_answer_.Initialize(ctx, dataset()->fidelity(), this,
+                                     absl::StrCat(prefix(), "[fidelity]"));
+}
+
+// Takes the epoch that is the next, or the one that the dataset runs.
+absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
+  TraceMe trace("Liquid Plan");  // may replay epochs
+  const InterleaveInputs& inputs = dataset()->inputs();
+  int64_t epoch = inputs.epoch;
+  auto step = static_cast<uint64_t>(inputs.first_step);
+  if (epoch < 0) dataset()->snapshot()->Next(&epoch, &step);
+  TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));
+  Snapshot::Lease lease;
+  const Status taken = dataset()->snapshot()->Take(epoch, step, &lease);
+  if (!taken.ok()) return ToTf(taken);
+  Fidelity fidelity;
+  TF_RETURN_IF_ERROR(ReadFidelity(ctx, epoch, &fidelity));
+  return Begin(std::move(lease), std::move(fidelity));
+}
+
+absl::Status InterleaveIterator::GetNextInternal(
+    tfd::IteratorContext* ctx, std::vector<Tensor>* out_tensors,
+    bool* end_of_sequence) {
+  std::unique_lock<std::mutex> lock(mu_);
+  TF_RETURN_IF_ERROR(status_);
+  if (draws_ == nullptr) {
+    status_ = Take(ctx);
+    TF_RETURN_IF_ERROR(status_);
+  }
+  *end_of_sequence = draws_->AtEnd();
+  if (*end_of_sequence) return absl::OkStatus();
+  TraceMe trace([&]() {
+    const EpochPlan& plan = draws_->plan();
+    return TraceMeEncode(
+        "Liquid Interleave",
+        {{"epoch", plan.epoch()},
+         {"batch", plan.position() / dataset()->spec().batch_size},
+         {"policy", dataset()->attributes().policy}});
+  });
+  RecordBlock block;
+  status_ = draws_->Next(
+      [this, ctx](uint32_t format, std::vector<RecordPtr>* records) {
+        return Read(ctx, format, records);
+      },
+      &block);
+  TF_RETURN_IF_ERROR(status_);
+  if (disk_seconds_ == 0) {
+    draws_->run().Filled(clock_->bytes(), clock_->seconds());
+  }
+  block.disk_seconds = clock_->seconds() - disk_seconds_;
+  disk_seconds_ += block.disk_seconds;
+  out_tensors->push_back(ToTensor(std::move(block)));
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::SaveInternal(
+    tfd::SerializationContext* ctx, tfd::IteratorStateWriter* writer) {
+  std::unique_lock<std::mutex> lock(mu_);
+  TF_RETURN_IF_ERROR(
+      writer->WriteScalar(prefix(), "plan", dataset()->fingerprint()));
+  if (draws_ == nullptr) {
+    int64_t epoch;
+    uint64_t step;
+    dataset()->snapshot()->Next(&epoch, &step);
+    TF_RETURN_IF_ERROR(SaveMixes(writer, epoch));
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
+    TF_RETURN_IF_ERROR(writer->WriteTensor(
+        prefix(), "cached", AsVector(dataset()->snapshot()->Cached())));
+    return writer->WriteScalar(prefix(), "step", static_cast<int64_t>(step));
+  }
+  const EpochPlan& plan = draws_->plan();
+  TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 1));
+  TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", plan.epoch()));
+  TF_RETURN_IF_ERROR(writer->WriteScalar(
+      prefix(), "position", static_cast<int64_t>(plan.position())));
+  TF_RETURN_IF_ERROR(SaveMixes(writer, plan.epoch() + 1));
+  TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
+  TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "fidelity", fidelity_));
+  for (size_t f = 0; f < held_.size(); ++f) {
+    TF_RETURN_IF_ERROR(
+        writer->WriteTensor(prefix(), absl::StrCat("held", f), held_[f]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::RestoreInternal(
+    tfd::IteratorContext* ctx, tfd::IteratorStateReader* reader) {
+  std::unique_lock<std::mutex> lock(mu_);
+  int64_t plan, begun, epoch, position, step;
+  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "plan", &plan));
+  if (plan != dataset()->fingerprint()) {
+    return absl::InvalidArgumentError(
+        "the checkpoint was saved by a dataset with other samples, seed, "
+        "batch size, shard or shuffle, or by a liquid_tf that orders samples "
+        "otherwise: make this one with the same arguments and version");
+  }
+  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
+  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
+  std::vector<int64_t> mixes;
+  std::vector<uint64_t> cached;
+  if (dataset()->mixes() != nullptr) {
+    TF_RETURN_IF_ERROR(ReadNumbers(reader, "mixes", &mixes));
+  }
+  if (!begun) {
+    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
+    TF_RETURN_IF_ERROR(
+        ReadWords(reader, "cached", dataset()->datasets().size(), &cached));
+    return ToTf(dataset()->snapshot()->Seek(epoch, static_cast<uint64_t>(step),
+                                            cached, mixes));
+  }
+  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
+  const uint64_t samples = dataset()->samples();
+  if (position < 0 || static_cast<uint64_t>(position) > samples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the checkpoint stands at draw ", position, " of ",
+                     samples, ": it was saved by another dataset"));
+  }
+  HeldSets held = NothingHeld(dataset()->spec());
+  TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
+  std::vector<int64_t> steps;
+  TF_RETURN_IF_ERROR(ReadNumbers(reader, "fidelity", &steps));
+  Fidelity fidelity;
+  TF_RETURN_IF_ERROR(ToTf(Fidelity::FromSteps(steps, &fidelity)));
+  for (size_t f = 0; f < held.size(); ++f) {
+    TF_RETURN_IF_ERROR(ReadWords(reader, absl::StrCat("held", f),
+                                 held[f].words().size(), &held[f].words()));
+  }
+  const uint64_t left = samples - static_cast<uint64_t>(position);
+  const bool complete = left == 0 || (dataset()->attributes().drop_remainder &&
+                                      left < dataset()->spec().batch_size);
+  Snapshot::Lease lease;
+  const Status restored = dataset()->snapshot()->Restore(
+      cached, mixes, epoch, static_cast<uint64_t>(position), std::move(held),
+      complete, &lease);
+  if (!restored.ok()) return ToTf(restored);
+  TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));  // for the memory
+  return Begin(std::move(lease), std::move(fidelity));
+}
+
+tfd::IteratorContext InterleaveIterator::InputContext(tfd::IteratorContext* ctx,
+                                                      size_t format) {
+  tfd::IteratorContext::Params params(ctx);
+  params.resource_mgr = resources_[format].get();
+  return tfd::IteratorContext(std::move(params));
+}
+
+// Asks once, when the epoch's number is known.
+absl::Status InterleaveIterator::ReadMixes(tfd::IteratorContext* ctx,
+                                           int64_t epoch) {
+  if (dataset()->mixes() == nullptr) return absl::OkStatus();
+  Tensor answer;
+  TF_RETURN_IF_ERROR(mixes_answer_.Ask(ctx, epoch, &answer));
+  const size_t formats = dataset()->datasets().size();
+  if (answer.dims() != 3 || answer.dim_size(0) > epoch + 1 ||
+      answer.dim_size(1) != static_cast<int64_t>(kNumbers) ||
+      answer.dim_size(2) != static_cast<int64_t>(formats)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mixes must have the shape [epochs, ", kNumbers, ", ",
+                     formats, "], of epochs up to ", epoch));
+  }
+  const std::vector<int64_t> numbers = AsNumbers(answer);
+  std::vector<std::vector<int64_t>> mixes;
+  for (auto at = numbers.begin(); at != numbers.end();
+       at += static_cast<std::ptrdiff_t>(kNumbers * formats)) {
+    mixes.emplace_back(
+        at, at + static_cast<std::ptrdiff_t>(EpochMixes::kKinds * formats));
+  }
+  for (size_t f = 0; f < formats; ++f) {
+    const auto number = [&](size_t from_end) {
+      return static_cast<uint64_t>(
+          numbers[numbers.size() - from_end * formats + f]);
+    };
+    limits_[f] = {number(2), number(1)};
+  }
+  const auto first = epoch + 1 - static_cast<int64_t>(mixes.size());
+  return ToTf(dataset()->snapshot()->Decide(first, mixes));
+}
+
+absl::Status InterleaveIterator::SaveMixes(tfd::IteratorStateWriter* writer,
+                                           int64_t epochs) {
+  if (dataset()->mixes() == nullptr) return absl::OkStatus();
+  return writer->WriteTensor(prefix(), "mixes",
+                             AsVector(dataset()->snapshot()->Mixes(epochs)));
+}
+
+// Asks once, when the epoch's number is known.
+absl::Status InterleaveIterator::ReadFidelity(tfd::IteratorContext* ctx,
+                                              int64_t epoch,
+                                              Fidelity* fidelity) {
+  if (dataset()->fidelity() == nullptr) return absl::OkStatus();
+  Tensor answer;
+  TF_RETURN_IF_ERROR(fidelity_answer_.Ask(ctx, epoch, &answer));
+  if (answer.dims() != 1) {
+    return absl::InvalidArgumentError(
+        "fidelity must be a vector of int64, the scan groups of each batch");
+  }
+  return ToTf(Fidelity::Create(AsNumbers(answer), fidelity));
+}
+
+absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
+                                       Fidelity fidelity) {
+  held_.clear();
+  for (const SampleSet& set : lease.held) {
+    held_.push_back(AsVector(set.words()));
+  }
+  std::vector<uint64_t> cached;
+  for (const FormatSpec& format : lease.spec->formats) {
+    cached.push_back(format.cached);
+  }
+  cached_ = AsVector(cached);
+  EpochDraws::Options options;
+  options.cache_bytes = static_cast<uint64_t>(dataset()->inputs().cache_bytes);
+  for (const MemoryLimits& limits : limits_) {
+    options.kept.push_back(limits.kept);
+    options.resident.push_back(limits.resident);
+  }
+  options.keep_pixels = dataset()->attributes().keep_pixels;
+  options.mask_bytes =
+      static_cast<uint64_t>(dataset()->attributes().mask_bytes);
+  options.drop_remainder = dataset()->attributes().drop_remainder;
+  options.end = dataset()->inputs().EndDraw(dataset()->samples());
+  options.fidelity = fidelity;
+  const std::vector<int64_t> steps = fidelity.steps();
+  fidelity_ = AsVector(steps);
+  lease.run->SetFidelity(steps);
+  TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot(), std::move(lease),
+                                        options, &draws_));
+  for (size_t f = 0; f < plans_.size(); ++f) {
+    const EpochPlan& plan = draws_->plan();
+    plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
+                   draws_->at_hand(static_cast<uint32_t>(f)), limits_[f],
+                   fidelity, options.end);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,
+                                      uint32_t format,
+                                      std::vector<RecordPtr>* records) {
+  std::vector<Tensor> element;
+  bool end_of_sequence = false;
+  tfd::IteratorContext nested = InputContext(ctx, format);
+  TF_RETURN_IF_ERROR(
+      inputs_[format]->GetNext(&nested, &element, &end_of_sequence));
+  ctx->MergeCheckpoint(nested.checkpoint());
+  if (end_of_sequence) return absl::OkStatus();
+  const std::shared_ptr<const RecordBlock> block =
+      element.size() == 1 ? BlockOf(element[0]) : nullptr;
+  if (block == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "interleave: dataset ", format,
+        " gave no records: its elements must be those of format_dataset()"));
+  }
+  if (block->retries > 0) draws_->run().Retried(format, block->retries);
+  for (const RecordBlock::Item& item : block->items) {
+    records->push_back(item.record);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::ReadNumbers(tfd::IteratorStateReader* reader,
+                                             const std::string& key,
+                                             std::vector<int64_t>* numbers) {
+  Tensor tensor;
+  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
+  if (tensor.dtype() != tensorflow::DT_INT64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the checkpoint's ", key,
+                     " is of no int64: it was saved by another version"));
+  }
+  *numbers = AsNumbers(tensor);
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::ReadWords(tfd::IteratorStateReader* reader,
+                                           const std::string& key, size_t size,
+                                           std::vector<uint64_t>* words) {
+  Tensor tensor;
+  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
+  if (tensor.dtype() != tensorflow::DT_INT64 ||
+      tensor.NumElements() != static_cast<int64_t>(size)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the checkpoint's ", key, " has ", tensor.NumElements(),
+        " values instead of ", size,
+        ": it was saved by a dataset of other samples or formats"));
+  }
+  const auto flat = tensor.flat<int64_t>();
+  words->assign(flat.data(), flat.data() + flat.size());
+  return absl::OkStatus();
+}
+
+}  // namespace liquid

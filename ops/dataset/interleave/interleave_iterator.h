@@ -1,0 +1,97 @@
+// One epoch, taken from the snapshot at the first GetNext.
+#ifndef LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_ITERATOR_H_
+#define LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_ITERATOR_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ops/dataset/interleave/epoch_answer.h"
+#include "ops/dataset/interleave/epoch_draws.h"
+#include "ops/dataset/interleave/interleave_dataset.h"
+#include "ops/dataset/source/plan_context.h"
+#include "ops/sampler/fidelity.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/framework/model.h"
+
+namespace liquid {
+
+// Thread-safe. Tells each input what to read through a PlanContext.
+class InterleaveIterator
+    : public tensorflow::data::DatasetIterator<InterleaveDataset> {
+ public:
+  explicit InterleaveIterator(const Params& params)
+      : DatasetIterator<InterleaveDataset>(params) {}
+  ~InterleaveIterator() override {
+    inputs_.clear();  // before their resources
+  }
+
+  bool SymbolicCheckpointCompatible() const override { return true; }
+  absl::Status Initialize(tensorflow::data::IteratorContext* ctx) override;
+
+ protected:
+  std::shared_ptr<tensorflow::data::model::Node> CreateNode(
+      tensorflow::data::IteratorContext* ctx,
+      tensorflow::data::model::Node::Args args) const override {
+    return tensorflow::data::model::MakeInterleaveManyNode(std::move(args), {});
+  }
+  absl::Status GetNextInternal(tensorflow::data::IteratorContext* ctx,
+                               std::vector<tensorflow::Tensor>* out_tensors,
+                               bool* end_of_sequence) override;
+  // The inputs have no state of their own: where they stand follows from ours.
+  absl::Status SaveInternal(
+      tensorflow::data::SerializationContext* ctx,
+      tensorflow::data::IteratorStateWriter* writer) override;
+  absl::Status RestoreInternal(
+      tensorflow::data::IteratorContext* ctx,
+      tensorflow::data::IteratorStateReader* reader) override;
+
+ private:
+  std::function<void(const std::string&)> TellMethod(size_t format);
+  tensorflow::data::IteratorContext InputContext(
+      tensorflow::data::IteratorContext* ctx, size_t format);
+  absl::Status Take(tensorflow::data::IteratorContext* ctx)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReadMixes(tensorflow::data::IteratorContext* ctx, int64_t epoch)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReadFidelity(tensorflow::data::IteratorContext* ctx,
+                            int64_t epoch, Fidelity* fidelity)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Begin(Snapshot::Lease lease, Fidelity fidelity)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Read(tensorflow::data::IteratorContext* ctx, uint32_t format,
+                    std::vector<RecordPtr>* records);
+  absl::Status SaveMixes(tensorflow::data::IteratorStateWriter* writer,
+                         int64_t epochs);
+  absl::Status ReadNumbers(tensorflow::data::IteratorStateReader* reader,
+                           const std::string& key,
+                           std::vector<int64_t>* numbers);
+  absl::Status ReadWords(tensorflow::data::IteratorStateReader* reader,
+                         const std::string& key, size_t size,
+                         std::vector<uint64_t>* words);
+
+  std::mutex mu_;
+  const std::shared_ptr<ReadClock> clock_ = std::make_shared<ReadClock>();
+  double disk_seconds_ TF_GUARDED_BY(mu_) = 0;  // that blocks have told of
+  // One per input; `plans_` are owned by `resources_`.
+  std::vector<std::unique_ptr<tensorflow::ResourceMgr>> resources_;
+  std::vector<PlanContext*> plans_;
+  std::vector<std::unique_ptr<tensorflow::data::IteratorBase>> inputs_;
+
+  EpochAnswer fidelity_answer_, mixes_answer_;
+
+  absl::Status status_ TF_GUARDED_BY(mu_);  // a failed draw ends the epoch
+  std::unique_ptr<EpochDraws> draws_ TF_GUARDED_BY(mu_);
+  // How many records of each format there is memory for.
+  std::vector<MemoryLimits> limits_ TF_GUARDED_BY(mu_);
+  // As saved: immutable, so that saving shares them.
+  tensorflow::Tensor cached_ TF_GUARDED_BY(mu_);
+  std::vector<tensorflow::Tensor> held_ TF_GUARDED_BY(mu_);
+  tensorflow::Tensor fidelity_ TF_GUARDED_BY(mu_);
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_ITERATOR_H_

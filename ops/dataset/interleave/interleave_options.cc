@@ -1,0 +1,155 @@
+#include "ops/dataset/interleave/interleave_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/kernel/tf_status.h"
+#include "tensorflow/core/framework/dataset.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace liquid {
+
+namespace tfd = ::tensorflow::data;
+using ::tensorflow::tstring;
+
+absl::Status InterleaveAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
+  TF_RETURN_IF_ERROR(ctx->GetAttr("shuffle", &shuffle));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("drop_remainder", &drop_remainder));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("policy", &policy));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("keep_pixels", &keep_pixels));
+  return ctx->GetAttr("mask_bytes", &mask_bytes);
+}
+
+absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
+  const std::pair<const char*, std::vector<int64_t>*> vectors[] = {
+      {"file_counts", &file_counts},
+      {"files_per_format", &files_per_format},
+      {"record_samples", &record_samples},
+      {"sized_records", &sized_records},
+      {"cached", &cached},
+      {"fill", &fill},
+      {"resident", &resident},
+      {"kept", &kept},
+      {"parts", &parts}};
+  for (const auto& [name, value] : vectors) {
+    TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
+    for (const int64_t number : *value) {
+      if (number < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " (", number, ") must be at least 0"));
+      }
+    }
+  }
+  TF_RETURN_IF_ERROR(
+      tfd::ParseVectorArgument<tstring>(ctx, "formats", &formats));
+  const struct {
+    const char* name;
+    int64_t* value;
+    int64_t least;
+  } scalars[] = {{"seed", &seed, INT64_MIN},
+                 {"batch_size", &batch_size, 1},
+                 {"epoch", &epoch, -1},
+                 {"first_step", &first_step, 0},
+                 {"steps", &steps, -1},
+                 {"initial_epoch", &initial_epoch, 0},
+                 {"initial_step", &initial_step, 0},
+                 {"cache_bytes", &cache_bytes, 0},
+                 {"spare_bytes", &spare_bytes, 0}};
+  for (const auto& scalar : scalars) {
+    TF_RETURN_IF_ERROR(
+        tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));
+    if (*scalar.value < scalar.least) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(scalar.name, " (", *scalar.value, ") must be at least ",
+                       scalar.least));
+    }
+  }
+  if (epoch < 0 && (first_step != 0 || steps >= 0)) {
+    return absl::InvalidArgumentError(
+        "first_step and steps need an epoch: give one, or 0 and -1");
+  }
+  TF_RETURN_IF_ERROR(
+      tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
+  if (snapshot.empty()) {
+    return absl::InvalidArgumentError("snapshot (\"\") must be a name");
+  }
+  return absl::OkStatus();
+}
+
+uint64_t InterleaveInputs::EndDraw(uint64_t samples) const {
+  const auto batch = static_cast<uint64_t>(batch_size);
+  const uint64_t batches = (samples + batch - 1) / batch;
+  const auto first = static_cast<uint64_t>(first_step);
+  const uint64_t left = batches - std::min(batches, first);
+  if (steps < 0 || static_cast<uint64_t>(steps) >= left) return samples;
+  return std::min(samples, (first + static_cast<uint64_t>(steps)) * batch);
+}
+
+absl::Status InterleaveInputs::MakeSpec(
+    size_t datasets, const InterleaveAttributes& attributes,
+    std::shared_ptr<const PlanSpec>* spec) const {
+  if (files_per_format.size() != datasets || cached.size() != datasets ||
+      fill.size() != datasets || resident.size() != datasets ||
+      kept.size() != datasets || formats.size() != datasets ||
+      sized_records.size() != datasets) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "files_per_format, sized_records, cached, fill, resident, kept and "
+        "formats must have one entry for each of the ",
+        datasets, " input datasets"));
+  }
+  if (!parts.empty() && parts.size() != datasets) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parts (", parts.size(),
+                     " numbers) must be none, or one for each of "
+                     "the ",
+                     datasets, " input datasets"));
+  }
+  auto made = std::make_shared<PlanSpec>();
+  made->seed = static_cast<uint64_t>(seed);
+  made->batch_size = static_cast<uint64_t>(batch_size);
+  made->shuffle = attributes.shuffle;
+  if (attributes.policy == "minio") made->policy = CachePolicy::kMinio;
+  if (attributes.policy == "page") made->policy = CachePolicy::kPage;
+  size_t next = 0;
+  size_t next_record = 0;
+  uint64_t first = 0;
+  for (size_t f = 0; f < datasets; ++f) {
+    const auto files = static_cast<size_t>(files_per_format[f]);
+    if (files > file_counts.size() - next) {
+      return absl::InvalidArgumentError(
+          "files_per_format names more files than file_counts has");
+    }
+    FormatSpec format;
+    for (size_t i = 0; i < files; ++i) {
+      format.files.push_back(static_cast<uint64_t>(file_counts[next++]));
+    }
+    const auto records = static_cast<size_t>(sized_records[f]);
+    if (records > record_samples.size() - next_record) {
+      return absl::InvalidArgumentError(
+          "sized_records names more records than record_samples has");
+    }
+    for (size_t i = 0; i < records; ++i) {
+      // What is too much is none: the planner says so.
+      const int64_t samples = record_samples[next_record++];
+      format.record_samples.push_back(
+          samples > UINT32_MAX ? 0 : static_cast<uint32_t>(samples));
+    }
+    format.cached = static_cast<uint64_t>(cached[f]);
+    format.fill = static_cast<uint64_t>(fill[f]);
+    if (!parts.empty()) {
+      format.first = first;
+      format.count = static_cast<uint64_t>(parts[f]);
+      first += format.count;
+    }
+    made->formats.push_back(std::move(format));
+  }
+  // Names every wrong number now rather than at the first batch.
+  std::unique_ptr<EpochPlan> probe;
+  const Status valid = EpochPlan::Create(made, 0, NothingHeld(*made), &probe);
+  if (!valid.ok()) return ToTf(valid);
+  *spec = std::move(made);
+  return absl::OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,136 @@
+// The deterministic cache: what outlives an epoch.
+//
+// A named resource, shared by every iterator of one dataset: the epoch counter,
+// the plan's chain of held sets, the records kept in memory, and the counters.
+// The plan never depends on what memory really holds: a held sample that is
+// missing is read again, a record that the plan does not hold is dropped.
+#ifndef LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_H_
+#define LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ops/core/status.h"
+#include "ops/dataset/interleave/epoch_mixes.h"
+#include "ops/dataset/stats/epoch_run.h"
+#include "ops/dataset/stats/stats.h"
+#include "ops/reader/record.h"
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/resource_mgr.h"
+#include "tensorflow/core/platform/thread_annotations.h"
+
+namespace liquid {
+
+// Records of one format by position.
+using RecordMap = absl::flat_hash_map<uint64_t, RecordPtr>;
+
+// Thread-safe.
+class Snapshot : public tensorflow::ResourceBase {
+ public:
+  struct Config {
+    std::shared_ptr<const PlanSpec> spec;
+    std::vector<std::string> formats;  // names, in the plan's order
+    int64_t initial_epoch = 0;
+    uint64_t initial_step = 0;  // batches of it that were already delivered
+    uint64_t spare_bytes = 0;   // free memory that is kept for later
+  };
+
+  // An epoch as one iterator runs it.
+  struct Lease {
+    std::shared_ptr<const PlanSpec> spec;
+    int64_t epoch = 0;
+    uint64_t position = 0;          // draws already made
+    HeldSets held;                  // of the plan, at the epoch's start
+    std::vector<RecordMap> memory;  // what of it is at hand
+    std::shared_ptr<EpochRun> run;
+  };
+
+  // The first call decides; a later one with another plan is an error.
+  Status Configure(const Config& config);
+
+  // What a new iterator runs: the epoch after the last complete one, and the
+  // batches of it to leave out.
+  void Next(int64_t* epoch, uint64_t* step) const;
+  // Cached samples per format, where formats share none.
+  std::vector<uint64_t> Cached() const;
+  // Of formats that share samples: decides the mixes of the epochs from `first`
+  // on, each as EpochMixes has it. What was decided before stays. Error:
+  // InvalidArgument where they are none, or leave an epoch out.
+  Status Decide(int64_t first, const std::vector<std::vector<int64_t>>& mixes);
+  // The mixes that are decided: EpochMixes::Numbers of the first `epochs`, or
+  // of all. Empty where formats share no samples.
+  std::vector<int64_t> Mixes(int64_t epochs = INT64_MAX) const;
+
+  // Gives out an epoch from its batch `step` on. Its order depends on its
+  // number alone, and on the mixes where formats share samples: these must be
+  // decided. Its records come from memory only for the one run that owns the
+  // cache.
+  Status Take(int64_t epoch, uint64_t step, Lease* lease);
+  // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
+  // samples per format as it says, or its mixes: a cache="auto" that this
+  // machine resolved otherwise gives way. An epoch whose every batch was
+  // delivered (`complete`) is followed by the next.
+  Status Restore(const std::vector<uint64_t>& cached,
+                 const std::vector<int64_t>& mixes, int64_t epoch,
+                 uint64_t position, HeldSets held, bool complete, Lease* lease);
+  // Makes `epoch` the next, from its batch `step` on, with as many cached
+  // samples per format, or the mixes; none given leaves them as they are.
+  Status Seek(int64_t epoch, uint64_t step, const std::vector<uint64_t>& cached,
+              const std::vector<int64_t>& mixes);
+
+  // Whether `run` owns the cache; it becomes the owner where there is
+  // none.
+  bool Own(const EpochRun* run);
+  // Ends the ownership and leaves records for the next epoch. `next` is what
+  // that epoch's plan holds, or null where this one was abandoned.
+  void Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
+               std::vector<RecordMap> memory);
+
+  // See StatsBoard.
+  void SetReading(uint32_t format, const std::string& method) {
+    stats_.SetReading(format, method);
+  }
+  std::string StatsJson(bool with_batches) const;
+  std::string DebugString() const override { return "liquid::Snapshot"; }
+
+ private:
+  friend class SnapshotRun;
+
+  Status SetCached(const std::vector<uint64_t>& cached)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status SetMixes(const std::vector<int64_t>& mixes)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<const PlanSpec> SpecOf(int64_t epoch) const
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckDecided(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status HeldBefore(int64_t epoch, HeldSets* held)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint64_t StepOf(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Lend(Lease* lease) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remember(int64_t epoch, HeldSets held) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  mutable std::mutex mu_;
+  Config config_ TF_GUARDED_BY(mu_);  // as the first caller gave it
+  std::shared_ptr<const PlanSpec> spec_ TF_GUARDED_BY(mu_);
+  // Of formats that share samples, else null: then it is spec_ in every epoch.
+  std::unique_ptr<EpochMixes> mixes_ TF_GUARDED_BY(mu_);
+  int64_t next_epoch_ TF_GUARDED_BY(mu_) = 0;
+  int64_t seek_epoch_ TF_GUARDED_BY(mu_) = 0;
+  uint64_t seek_step_ TF_GUARDED_BY(mu_) = 0;
+  const EpochRun* owner_ TF_GUARDED_BY(mu_) = nullptr;
+  // What the epochs before the last two that were planned have kept.
+  std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);
+  std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);
+  // Between epochs too, for as long as the dataset lives.
+  BufferPool::Allowance spare_ TF_GUARDED_BY(mu_);
+  StatsBoard stats_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_H_

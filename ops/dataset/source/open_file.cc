@@ -1,0 +1,115 @@
+#include "ops/dataset/source/open_file.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/strip.h"
+#include "ops/core/buffer_pool.h"
+#include "ops/kernel/file.h"
+#include "ops/reader/cached_file.h"
+
+namespace liquid {
+namespace {
+
+class TensorFlowFile : public RandomFile {
+ public:
+  TensorFlowFile(std::string path,
+                 std::unique_ptr<tensorflow::RandomAccessFile> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+
+  Status ReadInto(uint64_t offset, const std::vector<iovec>& segments,
+                  ReadCount* count) const override {
+    *count = ReadCount();
+    if (segments.size() == 1) {
+      return Read(offset, static_cast<char*>(segments[0].iov_base),
+                  segments[0].iov_len, count);
+    }
+    // One request for all.
+    size_t size = 0;
+    for (const iovec& segment : segments) size += segment.iov_len;
+    Buffer whole = BufferPool::Process().Acquire(size);
+    if (!whole) {
+      return Unavailable(path_ + ": no memory for a read of " +
+                         std::to_string(size) + " bytes");
+    }
+    LIQUID_RETURN_IF_ERROR(
+        Read(offset, reinterpret_cast<char*>(whole.data()), size, count));
+    size_t at = 0;
+    for (const iovec& segment : segments) {
+      const size_t left = count->bytes - std::min<size_t>(at, count->bytes);
+      std::memcpy(segment.iov_base, whole.data() + at,
+                  std::min(left, segment.iov_len));
+      at += segment.iov_len;
+    }
+    return OkStatus();
+  }
+  bool remote() const override { return true; }
+  const char* method() const override { return "tensorflow"; }
+  const std::string& path() const override { return path_; }
+
+ private:
+  Status Read(uint64_t offset, char* bytes, size_t size,
+              ReadCount* count) const {
+    absl::string_view result;
+    const absl::Status status = file_->Read(offset, size, &result, bytes);
+    if (!absl::IsOutOfRange(status)) {
+      LIQUID_RETURN_IF_ERROR(FromTf(status, path_));
+    }
+    // A file system may have the bytes in memory of its own.
+    if (result.data() != bytes) {
+      std::memmove(bytes, result.data(), result.size());
+    }
+    count->bytes = count->disk_bytes = result.size();
+    return OkStatus();
+  }
+
+  const std::string path_;
+  const std::unique_ptr<tensorflow::RandomAccessFile> file_;
+};
+
+}  // namespace
+
+Status FromTf(const absl::Status& status, const std::string& path) {
+  if (status.ok()) return OkStatus();
+  // TensorFlow's own file systems begin with the path, some of ours too.
+  absl::string_view said = status.message();
+  if (absl::ConsumePrefix(&said, path)) {
+    said.remove_prefix(std::min(said.find_first_not_of(":; "), said.size()));
+  }
+  const std::string message = path + ": " + std::string(said);
+  if (absl::IsNotFound(status)) return NotFound(message);
+  return absl::IsResourceExhausted(status) ? Unavailable(message)
+                                           : Internal(message);
+}
+
+FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,
+                          bool page_cache) {
+  // A probe of each file would be a block more to read of every one.
+  const auto known = std::make_shared<std::atomic<bool>>(false);
+  return [env, mode, page_cache, known](const std::string& path,
+                                        std::unique_ptr<RandomFile>* file) {
+    if (IsLocal(path)) {
+      if (page_cache) return OpenCachedFile(LocalName(path), file);
+      const DirectReads direct = mode == ReadMode::kBuffered ? DirectReads::kNo
+                                 : *known ? DirectReads::kKnown
+                                          : DirectReads::kTry;
+      LIQUID_RETURN_IF_ERROR(OpenPosixFile(LocalName(path), direct, file));
+      if ((*file)->alignment() > 1) *known = true;
+      return OkStatus();
+    }
+    if (page_cache) {
+      return Unimplemented(path + ": only local files have a page cache");
+    }
+    std::unique_ptr<tensorflow::RandomAccessFile> opened;
+    LIQUID_RETURN_IF_ERROR(
+        FromTf(env->NewRandomAccessFile(path, &opened), path));
+    *file = std::make_unique<TensorFlowFile>(path, std::move(opened));
+    return OkStatus();
+  };
+}
+
+}  // namespace liquid

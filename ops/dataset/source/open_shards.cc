@@ -1,0 +1,112 @@
+#include "ops/dataset/source/open_shards.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "ops/containers/recordio/dataset_index.h"
+#include "ops/core/crc32c.h"
+#include "ops/dataset/source/open_file.h"
+#include "ops/kernel/file.h"
+#include "ops/reader/replicas.h"
+#include "tensorflow/core/platform/path.h"
+
+namespace liquid {
+namespace {
+
+// Reads a file of another file system. Where a connection breaks, some of these
+// give what came until then as if it were all.
+Status ReadRemote(tensorflow::Env* env, const std::string& path,
+                  uint32_t crc32c, std::string* bytes) {
+  Status status;
+  for (int i = 0; i < kRemoteAttempts; ++i) {
+    status = FromTf(tensorflow::ReadFileToString(env, path, bytes), path);
+    if (!status.ok()) continue;
+    const uint32_t found = Crc32c(ByteSpan(bytes->data(), bytes->size()));
+    if (found == crc32c) return OkStatus();
+    status =
+        DataLoss(path + ": its CRC-32C is not what the manifest says, in " +
+                 std::to_string(kRemoteAttempts) + " reads");
+  }
+  return status;
+}
+
+// Maps a local index, of which every process on the machine then has the same
+// memory; reads one of another file system.
+Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
+                 IndexView* index) {
+  ByteSpan bytes;
+  std::shared_ptr<const void> keep;
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(path), path));
+  if (IsLocal(path)) {
+    std::unique_ptr<tensorflow::ReadOnlyMemoryRegion> mapped;
+    LIQUID_RETURN_IF_ERROR(
+        FromTf(env->NewReadOnlyMemoryRegionFromFile(path, &mapped), path));
+    bytes = ByteSpan(mapped->data(), mapped->length());
+    keep = std::shared_ptr<const void>(std::move(mapped));
+  } else {
+    auto read = std::make_shared<std::string>();
+    LIQUID_RETURN_IF_ERROR(ReadRemote(env, path, crc32c, read.get()));
+    bytes = ByteSpan(read->data(), read->size());
+    keep = std::move(read);
+  }
+  const Status checked = IndexView::Create(bytes, std::move(keep), index);
+  if (checked.ok()) return OkStatus();
+  return Status(checked.code(), path + ": " + checked.message());
+}
+
+}  // namespace
+
+Status OpenShards(tensorflow::Env* env, const std::string& directory,
+                  uint32_t index_crc32c, std::vector<std::string> paths,
+                  uint8_t split, uint8_t format, const ReplicaFiles& replicas,
+                  ReadMode mode, bool page_cache,
+                  std::unique_ptr<ShardSet>* shards) {
+  IndexView index;
+  LIQUID_RETURN_IF_ERROR(
+      OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"),
+                index_crc32c, &index));
+  const FileOpener opener = MakeFileOpener(env, mode, page_cache);
+  LIQUID_RETURN_IF_ERROR(
+      ShardSet::Create(index, split, format, std::move(paths), opener, shards));
+  if (replicas.paths.empty()) return OkStatus();
+  const auto open_pcr = [env, directory, paths = replicas.paths](
+                            std::shared_ptr<ShardSet> samples,
+                            std::unique_ptr<PcrSet>* pcr) {
+    return OpenPcr(env, directory, paths, std::move(samples), pcr);
+  };
+  (*shards)->set_replicas(std::make_shared<Replicas>(
+      index, replicas.paths, replicas.formats, opener, open_pcr));
+  return OkStatus();
+}
+
+Status OpenPcr(tensorflow::Env* env, const std::string& directory,
+               const std::vector<std::string>& paths,
+               std::shared_ptr<ShardSet> samples,
+               std::unique_ptr<PcrSet>* pcr) {
+  const std::string index = tensorflow::io::JoinPath(directory, kPcrIndexName);
+  std::string bytes;
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(index), index));
+  LIQUID_RETURN_IF_ERROR(
+      FromTf(tensorflow::ReadFileToString(env, index, &bytes), index));
+  std::vector<PcrEntry> listed;
+  const Status parsed =
+      ParsePcrIndex(ByteSpan(bytes.data(), bytes.size()), &listed);
+  if (!parsed.ok()) {
+    return Status(parsed.code(), index + ": " + parsed.message());
+  }
+  std::map<std::string, PcrEntry> by_name;
+  for (PcrEntry& entry : listed) {
+    const std::string name = entry.name;
+    by_name.emplace(name, std::move(entry));
+  }
+  std::vector<PcrEntry> entries(paths.size());
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto found =
+        by_name.find(std::string(tensorflow::io::Basename(paths[i])));
+    if (found != by_name.end()) entries[i] = found->second;
+  }
+  return PcrSet::Create(std::move(samples), std::move(entries), pcr);
+}
+
+}  // namespace liquid

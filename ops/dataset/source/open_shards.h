@@ -1,0 +1,42 @@
+// Opens a dataset's index and shards through the filesystem that their path
+// names: local files directly, every other scheme through TensorFlow.
+#ifndef LIQUID_OPS_DATASET_SOURCE_OPEN_SHARDS_H_
+#define LIQUID_OPS_DATASET_SOURCE_OPEN_SHARDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/core/status.h"
+#include "ops/reader/pcr_set.h"
+#include "ops/reader/read_engine.h"
+#include "ops/reader/shard_set.h"
+#include "tensorflow/core/platform/env.h"
+
+namespace liquid {
+
+// Where every sample is stored in several formats.
+struct ReplicaFiles {
+  std::vector<std::string> paths;  // of every shard of the manifest
+  std::vector<uint8_t> formats;    // the first to be read in front
+};
+
+// `directory`: holds index.npy, of checksum `index_crc32c`. `paths`: see
+// ShardSet::Create. `replicas`: without paths where there are none. `mode`: how
+// local files are read. `page_cache`: whether reads go through the kernel's
+// page cache, which only local files can, and leave their pages in it.
+Status OpenShards(tensorflow::Env* env, const std::string& directory,
+                  uint32_t index_crc32c, std::vector<std::string> paths,
+                  uint8_t split, uint8_t format, const ReplicaFiles& replicas,
+                  ReadMode mode, bool page_cache,
+                  std::unique_ptr<ShardSet>* shards);
+
+// The records of `samples`, which are images of PCR; `paths` as above. Reads
+// PCR_index.pb in `directory`.
+Status OpenPcr(tensorflow::Env* env, const std::string& directory,
+               const std::vector<std::string>& paths,
+               std::shared_ptr<ShardSet> samples, std::unique_ptr<PcrSet>* pcr);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_SOURCE_OPEN_SHARDS_H_

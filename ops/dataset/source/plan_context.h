@@ -1,0 +1,112 @@
+// How the interleave's iterator tells its sources what to read.
+//
+// A resource in a private ResourceMgr that the interleave puts into the
+// IteratorContext of its inputs: it passes through map and prefetch, and two
+// iterators of one dataset never see each other's.
+#ifndef LIQUID_OPS_DATASET_SOURCE_PLAN_CONTEXT_H_
+#define LIQUID_OPS_DATASET_SOURCE_PLAN_CONTEXT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/core/status.h"
+#include "ops/reader/read_clock.h"
+#include "ops/reader/read_order.h"
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/resource_mgr.h"
+
+namespace liquid {
+
+// Filled before the first GetNext of the source, constant afterwards.
+class PlanContext : public tensorflow::ResourceBase {
+ public:
+  static constexpr char kContainer[] = "liquid";
+  static constexpr char kName[] = "plan";
+
+  // `tell_method` is called by the source with what it reads with; it may come
+  // after the interleave is gone. `clock` runs while the source reads.
+  PlanContext(uint32_t format,
+              std::function<void(const std::string&)> tell_method,
+              std::shared_ptr<ReadClock> clock)
+      : format_(format),
+        tell_method_(std::move(tell_method)),
+        clock_(std::move(clock)) {}
+
+  const std::function<void(const std::string&)>& tell_method() const {
+    return tell_method_;
+  }
+  const std::shared_ptr<ReadClock>& clock() const { return clock_; }
+
+  void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
+           uint64_t position, HeldSets held, AtHand at_hand,
+           const MemoryLimits& limits, Fidelity fidelity, uint64_t end) {
+    spec_ = std::move(spec);
+    epoch_ = epoch;
+    position_ = position;
+    held_ = std::move(held);
+    at_hand_ = std::move(at_hand);
+    limits_ = limits;
+    fidelity_ = std::move(fidelity);
+    end_ = end;
+  }
+
+  const FormatSpec& format() const { return spec_->formats[format_]; }
+
+  // `groups`: see ReadOrder.
+  Status MakeReadOrder(std::vector<uint32_t> groups,
+                       std::unique_ptr<ReadOrder>* order) const {
+    std::unique_ptr<EpochPlan> plan;
+    ReadRange range;
+    LIQUID_RETURN_IF_ERROR(MakePlan(&plan));
+    if (end_ < plan->size()) {
+      range = FindRange(plan.get(), format_, end_);
+      LIQUID_RETURN_IF_ERROR(MakePlan(&plan));
+    }
+    *order = std::make_unique<ReadOrder>(std::move(plan), format_, at_hand_,
+                                         limits_, fidelity_, std::move(groups),
+                                         std::move(range));
+    return OkStatus();
+  }
+
+  std::string DebugString() const override { return "liquid::PlanContext"; }
+
+ private:
+  Status MakePlan(std::unique_ptr<EpochPlan>* plan) const {
+    LIQUID_RETURN_IF_ERROR(EpochPlan::Create(spec_, epoch_, held_, plan));
+    (*plan)->Skip(position_);
+    return OkStatus();
+  }
+
+  const uint32_t format_;
+  const std::function<void(const std::string&)> tell_method_;
+  const std::shared_ptr<ReadClock> clock_;
+  std::shared_ptr<const PlanSpec> spec_;
+  int64_t epoch_ = 0;
+  uint64_t position_ = 0;
+  HeldSets held_;
+  AtHand at_hand_;
+  MemoryLimits limits_;
+  Fidelity fidelity_;
+  uint64_t end_ = UINT64_MAX;
+};
+
+// The number of the epoch, for what gives the fidelity of its batches.
+class EpochContext : public tensorflow::ResourceBase {
+ public:
+  static constexpr char kContainer[] = "liquid";
+  static constexpr char kName[] = "epoch";
+
+  explicit EpochContext(int64_t epoch) : epoch_(epoch) {}
+  int64_t epoch() const { return epoch_; }
+  std::string DebugString() const override { return "liquid::EpochContext"; }
+
+ private:
+  const int64_t epoch_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_SOURCE_PLAN_CONTEXT_H_

@@ -1,0 +1,139 @@
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ops/gpu/driver/l3_module.h"
+#include "ops/gpu/plan/l3_plan.h"
+#include "ops/kernel/image_inputs.h"
+#include "ops/kernel/tf_status.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/platform/tstring.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::tstring;
+
+class PlanL3DeviceOp : public OpKernel {
+ public:
+  explicit PlanL3DeviceOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, GetLimits(context, &limits_));
+  }
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& contents = context->input(0);
+    const Tensor& windows = context->input(1);
+    OP_REQUIRES(
+        context,
+        contents.dims() == 1 &&
+            windows.shape() == TensorShape({contents.dim_size(0), 4}),
+        absl::InvalidArgumentError(
+            "contents and windows must have the shapes [n] and [n, 4], their "
+            "shapes are " +
+            contents.shape().DebugString() + " and " +
+            windows.shape().DebugString()));
+    const int64_t n = contents.NumElements();
+    std::vector<L3DeviceFile> files(n);
+    for (int64_t i = 0; i < n; ++i) {
+      files[i].bytes = Bytes(contents.flat<tstring>()(i));
+      OP_REQUIRES_OK(context,
+                     ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i,
+                                     &files[i].window)));
+    }
+    L3DeviceBatch batch;
+    OP_REQUIRES_OK(context, ToTf(PlanL3Device(files, limits_, &batch)));
+    OP_REQUIRES_OK(context, Output(context, files, batch));
+  }
+
+ private:
+  static absl::Status Output(OpKernelContext* context,
+                             const std::vector<L3DeviceFile>& files,
+                             const L3DeviceBatch& batch) {
+    const int64_t tasks = static_cast<int64_t>(batch.tasks.size());
+    Tensor* tensor = nullptr;
+    TF_RETURN_IF_ERROR(context->allocate_output(
+        0, TensorShape({static_cast<int64_t>(batch.bytes)}), &tensor));
+    FillL3Device(files, batch, tensor->flat<uint8_t>().data());
+    TF_RETURN_IF_ERROR(context->allocate_output(
+        1, TensorShape({tasks, sizeof(L3DeviceTask)}), &tensor));
+    std::memcpy(tensor->data(), batch.tasks.data(),
+                tasks * sizeof(L3DeviceTask));
+    TF_RETURN_IF_ERROR(
+        context->allocate_output(2, TensorShape({tasks, 3}), &tensor));
+    std::memcpy(tensor->data(), batch.origins.data(),
+                tasks * sizeof(L3DeviceOrigin));
+    TF_RETURN_IF_ERROR(context->allocate_output(3, TensorShape({4}), &tensor));
+    auto shape = tensor->vec<int64_t>();
+    shape(0) = static_cast<int64_t>(files.size());
+    shape(1) = batch.image.height;
+    shape(2) = batch.image.width;
+    shape(3) = batch.image.channels;
+    TF_RETURN_IF_ERROR(SetScalar<int32_t>(context, 4, batch.image.bits));
+    TF_RETURN_IF_ERROR(context->allocate_output(5, TensorShape({2}), &tensor));
+    tensor->vec<int32_t>()(0) = static_cast<int32_t>(batch.threads);
+    tensor->vec<int32_t>()(1) = static_cast<int32_t>(batch.shared_bytes);
+    return absl::OkStatus();
+  }
+
+  DecodeLimits limits_;
+};
+
+class CheckL3DeviceOp : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& tasks = context->input(0);
+    const Tensor& origins = context->input(1);
+    const Tensor& results = context->input(2);
+    const int64_t n = results.NumElements();
+    OP_REQUIRES(
+        context,
+        results.dims() == 1 &&
+            tasks.shape() == TensorShape({n, sizeof(L3DeviceTask)}) &&
+            origins.shape() == TensorShape({n, 3}),
+        absl::InvalidArgumentError(
+            "tasks, origins and results must be of one batch, their shapes "
+            "are " +
+            tasks.shape().DebugString() + ", " + origins.shape().DebugString() +
+            " and " + results.shape().DebugString()));
+    OP_REQUIRES_OK(
+        context, ToTf(CheckL3Device(
+                     static_cast<const L3DeviceTask*>(tasks.data()),
+                     static_cast<const L3DeviceOrigin*>(origins.data()),
+                     results.flat<uint32_t>().data(), static_cast<size_t>(n))));
+  }
+};
+
+class L3DeviceModuleOp : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    const DeviceModule module = L3DeviceModule();
+    OP_REQUIRES_OK(context,
+                   SetScalar<tstring>(
+                       context, 0,
+                       tstring(reinterpret_cast<const char*>(module.bytes.data),
+                               module.bytes.size)));
+    OP_REQUIRES_OK(context, SetScalar<bool>(context, 1, module.is_source));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>PlanL3Device").Device(tensorflow::DEVICE_CPU), PlanL3DeviceOp);
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>CheckL3Device").Device(tensorflow::DEVICE_CPU),
+    CheckL3DeviceOp);
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>L3DeviceModule").Device(tensorflow::DEVICE_CPU),
+    L3DeviceModuleOp);
+
+}  // namespace
+}  // namespace liquid

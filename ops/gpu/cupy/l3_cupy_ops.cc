@@ -1,0 +1,85 @@
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+absl::Status PlanShape(InferenceContext* c) {
+  ShapeHandle unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &unused));
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &unused));
+  const auto tasks = c->UnknownDim();
+  c->set_output(0, c->Vector(c->UnknownDim()));
+  c->set_output(1, c->Matrix(tasks, c->UnknownDim()));
+  c->set_output(2, c->Matrix(tasks, 3));
+  c->set_output(3, c->Vector(4));
+  c->set_output(4, c->Scalar());
+  c->set_output(5, c->Vector(2));
+  return absl::OkStatus();
+}
+
+absl::Status ModuleShape(InferenceContext* c) {
+  c->set_output(0, c->Scalar());
+  c->set_output(1, c->Scalar());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+REGISTER_OP("Liquid>PlanL3Device")
+    .Input("contents: string")
+    .Input("windows: int32")
+    .Output("bytes: uint8")
+    .Output("tasks: uint8")
+    .Output("origins: int64")
+    .Output("shape: int64")
+    .Output("bits: int32")
+    .Output("launch: int32")
+    .Attr("max_pixels: int >= 1 = 268435456")
+    .SetShapeFn(PlanShape)
+    .Doc(R"doc(
+Plans how a device decodes a batch of L3 and raw images of one size.
+
+Reads headers and tables, no patch. ops/codecs/l3/device/l3_device.h has the layouts.
+
+contents: [n], the bytes of the files.
+windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
+bytes: What the device needs of the files: only patches that a window meets.
+tasks: [tasks, bytes of an L3DeviceTask].
+origins: [tasks, 3], offsets in its file of what a task reads, for errors.
+shape: n, height, width, channels.
+bits: 8 or 16 per channel.
+launch: Threads of a block, bytes of a block's shared memory.
+max_pixels: The largest height * width of a whole image that is accepted.
+)doc");
+
+REGISTER_OP("Liquid>CheckL3Device")
+    .Input("tasks: uint8")
+    .Input("origins: int64")
+    .Input("results: uint32")
+    .SetIsStateful()
+    .SetShapeFn(tensorflow::shape_inference::NoOutputs)
+    .Doc(R"doc(
+Fails with DataLoss, naming image, patch and offset, where a task of a device did.
+
+tasks: As of PlanL3Device.
+origins: As of PlanL3Device.
+results: [tasks], what the device wrote.
+)doc");
+
+REGISTER_OP("Liquid>L3DeviceModule")
+    .Output("module: string")
+    .Output("is_source: bool")
+    .SetShapeFn(ModuleShape)
+    .Doc(R"doc(
+Gives the kernels that this library carries.
+
+module: Scalar, a fatbin, or CUDA C++ in one piece that is to be compiled as C++17.
+is_source: Scalar, whether it is the latter.
+)doc");
+
+}  // namespace liquid

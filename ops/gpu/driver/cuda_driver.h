@@ -1,0 +1,125 @@
+// CUDA's driver API, opened when it is first needed, so that neither headers
+// nor libraries of CUDA are needed to build, and one library serves machines
+// with and without a GPU.
+#ifndef LIQUID_OPS_GPU_DRIVER_CUDA_DRIVER_H_
+#define LIQUID_OPS_GPU_DRIVER_CUDA_DRIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/core/status.h"
+
+namespace liquid {
+
+// The driver's own types; pointers whose contents are its own affair.
+using CuResult = int;
+using CuDevice = int;
+using CuAddress = unsigned long long;  // in a device's memory
+using CuContext = struct CuContextTag*;
+using CuModule = struct CuModuleTag*;
+using CuFunction = struct CuFunctionTag*;
+using CuStream = struct CuStreamTag*;  // nullptr: the default one
+using CuEvent = struct CuEventTag*;
+using CuStreamCallback = void (*)(CuStream stream, CuResult result, void* data);
+
+constexpr CuResult kCuSuccess = 0;
+constexpr CuResult kCuOutOfMemory = 2;
+constexpr int kCuComputeCapabilityMajor = 75;  // attributes of a device
+constexpr int kCuComputeCapabilityMinor = 76;
+constexpr unsigned kCuStreamNonBlocking = 1;
+constexpr unsigned kCuEventDefault = 0;
+constexpr unsigned kCuEventDisableTiming = 2;
+constexpr unsigned kCuHostMemoryPortable = 1;
+
+// What is used of it: member, symbol, parameters. Symbols with a number are
+// those that cuda.h stands for since CUDA 4.
+#define LIQUID_CUDA_FUNCTIONS(X)                                            \
+  X(init, "cuInit", (unsigned flags))                                       \
+  X(driver_version, "cuDriverGetVersion", (int* cuda))                      \
+  X(error_name, "cuGetErrorName", (CuResult, const char** name))            \
+  X(error_string, "cuGetErrorString", (CuResult, const char** text))        \
+  X(device_count, "cuDeviceGetCount", (int* count))                         \
+  X(device_attribute, "cuDeviceGetAttribute",                               \
+    (int* value, int attribute, CuDevice))                                  \
+  X(context_push, "cuCtxPushCurrent_v2", (CuContext))                       \
+  X(context_pop, "cuCtxPopCurrent_v2", (CuContext*))                        \
+  X(context_device, "cuCtxGetDevice", (CuDevice*))                          \
+  X(context_priorities, "cuCtxGetStreamPriorityRange",                      \
+    (int* least, int* greatest))                                            \
+  X(module_load, "cuModuleLoadData", (CuModule*, const void* image))        \
+  X(module_function, "cuModuleGetFunction",                                 \
+    (CuFunction*, CuModule, const char* name))                              \
+  X(stream_create, "cuStreamCreateWithPriority",                            \
+    (CuStream*, unsigned flags, int priority))                              \
+  X(stream_destroy, "cuStreamDestroy_v2", (CuStream))                       \
+  X(stream_synchronize, "cuStreamSynchronize", (CuStream))                  \
+  X(stream_context, "cuStreamGetCtx", (CuStream, CuContext*))               \
+  X(stream_wait, "cuStreamWaitEvent", (CuStream, CuEvent, unsigned flags))  \
+  X(stream_callback, "cuStreamAddCallback",                                 \
+    (CuStream, CuStreamCallback, void* data, unsigned flags))               \
+  X(event_create, "cuEventCreate", (CuEvent*, unsigned flags))              \
+  X(event_destroy, "cuEventDestroy_v2", (CuEvent))                          \
+  X(event_record, "cuEventRecord", (CuEvent, CuStream))                     \
+  X(event_milliseconds, "cuEventElapsedTime",                               \
+    (float* milliseconds, CuEvent begin, CuEvent end))                      \
+  X(host_allocate, "cuMemHostAlloc", (void**, size_t size, unsigned flags)) \
+  X(host_free, "cuMemFreeHost", (void*))                                    \
+  X(copy_to_device, "cuMemcpyHtoDAsync_v2",                                 \
+    (CuAddress to, const void* from, size_t size, CuStream))                \
+  X(copy_to_host, "cuMemcpyDtoHAsync_v2",                                   \
+    (void* to, CuAddress from, size_t size, CuStream))                      \
+  X(launch, "cuLaunchKernel",                                               \
+    (CuFunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,         \
+     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, \
+     CuStream, void** arguments, void** extra))
+
+struct CudaDriver {
+#define LIQUID_CUDA_MEMBER(member, symbol, parameters) \
+  CuResult(*member) parameters = nullptr;
+  LIQUID_CUDA_FUNCTIONS(LIQUID_CUDA_MEMBER)
+#undef LIQUID_CUDA_MEMBER
+};
+
+// Opens libcuda.so.1 and initialises it, once a process; `*driver` is never
+// freed. Thread-safe. Errors: NotFound where there is no driver or no device,
+// Unimplemented where the driver lacks a function. A failure is not remembered.
+Status LoadCudaDriver(const CudaDriver** driver);
+
+// OK, or what the driver says of a result, behind `what` was tried:
+// ResourceExhausted where memory ran out, else Internal.
+Status CudaStatus(const CudaDriver& driver, CuResult result, const char* what);
+
+// Fills in `functions`, `count` of them, from an open library by their symbols.
+// Unimplemented, with the missing symbol and `advice`, where there is one.
+struct NamedFunction {
+  const char* symbol;
+  void** function;
+};
+Status FindFunctions(void* library, const char* library_name,
+                     const NamedFunction* functions, size_t count,
+                     const char* advice);
+
+// Makes a context the thread's current one, and the one before it afterwards.
+class CudaScope {
+ public:
+  CudaScope(const CudaDriver& driver, CuContext context)
+      : driver_(driver), result_(driver.context_push(context)) {}
+  ~CudaScope() {
+    CuContext context;
+    if (result_ == kCuSuccess) driver_.context_pop(&context);
+  }
+  CudaScope(const CudaScope&) = delete;
+  CudaScope& operator=(const CudaScope&) = delete;
+
+  Status status() const {
+    return CudaStatus(driver_, result_, "to use the GPU's context");
+  }
+
+ private:
+  const CudaDriver& driver_;
+  const CuResult result_;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_DRIVER_CUDA_DRIVER_H_

@@ -1,0 +1,23 @@
+// The kernels of this library on a device.
+#ifndef LIQUID_OPS_GPU_DRIVER_L3_FUNCTIONS_H_
+#define LIQUID_OPS_GPU_DRIVER_L3_FUNCTIONS_H_
+
+#include <string>
+
+#include "ops/core/status.h"
+#include "ops/gpu/driver/cuda_driver.h"
+
+namespace liquid {
+
+// Finds kernel `name` (l3_device.cu lists them) for the thread's current
+// context, which is `context`. The kernels are loaded once a context, and where
+// this library carries their source, compiled first; both stay as long as the
+// process. Thread-safe. Errors: Unimplemented for a device before compute
+// capability 7.5; those of CompileForDevice; Internal where the driver does not
+// take the kernels.
+Status FindL3Function(const CudaDriver& driver, CuContext context,
+                      const std::string& name, CuFunction* function);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_DRIVER_L3_FUNCTIONS_H_

@@ -1,0 +1,175 @@
+#include "ops/gpu/driver/l3_lane.h"
+
+#include <cstring>
+#include <utility>
+
+#include "ops/gpu/driver/l3_functions.h"
+
+namespace liquid {
+namespace {
+
+constexpr size_t kAlignment = 256;
+// What no task leaves: one that never ran is an error too.
+constexpr int kNotRun = 0xFF;
+
+size_t Aligned(size_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Takes back what Start() gave, and tells.
+void Tell(CuStream /*stream*/, CuResult result, void* data) {
+  const std::unique_ptr<L3Lane::Done> done(static_cast<L3Lane::Done*>(data));
+  (*done)(result);
+}
+
+}  // namespace
+
+L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch)
+    : output(Aligned(batch.tasks.size() * sizeof(uint32_t))),
+      tasks(output + Aligned(sizeof(L3DeviceOutput))),
+      bytes(tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask))),
+      size(bytes + batch.bytes) {}
+
+Status L3Lane::Create(const CudaDriver& driver, CuContext context,
+                      std::unique_ptr<L3Lane>* lane) {
+  const CudaScope scope(driver, context);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  std::unique_ptr<L3Lane> made(new L3Lane(driver, context));
+  int least = 0, greatest = 0;
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver, driver.context_priorities(&least, &greatest),
+                 "to ask for the streams' priorities"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver, driver.stream_create(&made->stream_, kCuStreamNonBlocking, least),
+      "to make a stream"));
+  const std::pair<CuEvent*, unsigned> events[] = {
+      {&made->free_, kCuEventDisableTiming},
+      {&made->begun_, kCuEventDefault},
+      {&made->copied_, kCuEventDefault},
+      {&made->decoded_, kCuEventDefault}};
+  for (const auto& [event, flags] : events) {
+    LIQUID_RETURN_IF_ERROR(CudaStatus(driver, driver.event_create(event, flags),
+                                      "to make an event"));
+  }
+  *lane = std::move(made);
+  return OkStatus();
+}
+
+// What fails here has nobody to tell.
+L3Lane::~L3Lane() {
+  const CudaScope scope(driver_, context_);
+  if (!scope.status().ok()) return;
+  if (stream_ != nullptr) driver_.stream_destroy(stream_);
+  for (const CuEvent event : {free_, begun_, copied_, decoded_}) {
+    if (event != nullptr) driver_.event_destroy(event);
+  }
+  if (host_ != nullptr) driver_.host_free(host_);
+}
+
+Status L3Lane::WaitFor(CuStream stream) {
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(driver_, driver_.event_record(free_, stream),
+                    "to mark a place in TensorFlow's stream");
+}
+
+// Pinned memory takes milliseconds to make, and batches are of about one size.
+Status L3Lane::Reserve(size_t size) {
+  if (size <= capacity_) return OkStatus();
+  if (host_ != nullptr) driver_.host_free(host_);
+  host_ = nullptr;
+  capacity_ = 0;
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver_,
+      driver_.host_allocate(&host_, size + size / 8, kCuHostMemoryPortable),
+      "to take pinned memory"));
+  capacity_ = size + size / 8;
+  return OkStatus();
+}
+
+Status L3Lane::Mark(CuEvent event) {
+  return CudaStatus(driver_, driver_.event_record(event, stream_),
+                    "to mark a place in a stream");
+}
+
+Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
+                       CuFunction function, const L3LaneMemory& memory) {
+  LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
+                                    driver_.stream_wait(stream_, free_, 0),
+                                    "to wait for the memory"));
+  LIQUID_RETURN_IF_ERROR(Mark(begun_));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver_,
+      driver_.copy_to_device(memory.staging, host_, layout.size, stream_),
+      "to copy a batch to the GPU"));
+  LIQUID_RETURN_IF_ERROR(Mark(copied_));
+  CuAddress results = memory.staging;
+  CuAddress output = memory.staging + layout.output;
+  CuAddress tasks = memory.staging + layout.tasks;
+  CuAddress bytes = memory.staging + layout.bytes;
+  CuAddress pixels = memory.pixels;
+  uint32_t count = static_cast<uint32_t>(batch.tasks.size());
+  void* arguments[] = {&output, &tasks, &count, &bytes, &pixels, &results};
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver_,
+      driver_.launch(function, count, 1, 1, batch.threads, 1, 1,
+                     batch.shared_bytes, stream_, arguments, nullptr),
+      "to launch a kernel"));
+  LIQUID_RETURN_IF_ERROR(Mark(decoded_));
+  return CudaStatus(driver_,
+                    driver_.copy_to_host(host_, memory.staging,
+                                         count * sizeof(uint32_t), stream_),
+                    "to copy the results");
+}
+
+Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
+                     const L3DeviceOutput& output, const std::string& kernel,
+                     const L3LaneMemory& memory, Done done) {
+  const CudaDriver& driver = driver_;
+  const CuStream stream = stream_;
+  const CudaScope scope(driver, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  CuFunction function = nullptr;
+  LIQUID_RETURN_IF_ERROR(
+      FindL3Function(driver, context_, "liquid_l3_" + kernel, &function));
+  const L3LaneLayout layout(batch);
+  LIQUID_RETURN_IF_ERROR(Reserve(layout.size));
+  uint8_t* const host = static_cast<uint8_t*>(host_);
+  std::memset(host, kNotRun, batch.tasks.size() * sizeof(uint32_t));
+  std::memcpy(host + layout.output, &output, sizeof(output));
+  std::memcpy(host + layout.tasks, batch.tasks.data(),
+              batch.tasks.size() * sizeof(L3DeviceTask));
+  fill(host + layout.bytes);
+
+  Status status = Enqueue(batch, layout, function, memory);
+  if (status.ok()) {
+    // Not cuLaunchHostFunc, which is not called after an error on the device:
+    // whoever waits for the batch would wait for ever.
+    auto told = std::make_unique<Done>(std::move(done));
+    status =
+        CudaStatus(driver, driver.stream_callback(stream, Tell, told.get(), 0),
+                   "to be told of a batch");
+    // Whoever was told may have let the lane go.
+    if (status.ok()) told.release();
+  }
+  // What has been enqueued still reads and writes the memory.
+  if (!status.ok()) driver.stream_synchronize(stream);
+  return status;
+}
+
+Status L3Lane::Ended(CuResult result, L3LaneTimes* times) const {
+  LIQUID_RETURN_IF_ERROR(CudaStatus(driver_, result, "to decode a batch"));
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  float copy = 0, decode = 0;  // milliseconds
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver_, driver_.event_milliseconds(&copy, begun_, copied_),
+                 "to time a copy"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver_, driver_.event_milliseconds(&decode, copied_, decoded_),
+      "to time a kernel"));
+  *times = {copy / 1e3, decode / 1e3};
+  return OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,97 @@
+// A lane to a device: batches go through it one after the other, on a stream of
+// its own, beside those of other lanes.
+#ifndef LIQUID_OPS_GPU_DRIVER_L3_LANE_H_
+#define LIQUID_OPS_GPU_DRIVER_L3_LANE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ops/core/status.h"
+#include "ops/gpu/driver/cuda_driver.h"
+#include "ops/gpu/plan/l3_plan.h"
+
+namespace liquid {
+
+// Where everything but the pixels lies, on the host as on the device; each part
+// begins at a multiple of 256.
+struct L3LaneLayout {
+  explicit L3LaneLayout(const L3DeviceBatch& batch);
+  // The results, a uint32_t for each task, come first.
+  size_t output, tasks, bytes, size;
+};
+
+// Memory of the device that a batch needs, both at a multiple of 16.
+struct L3LaneMemory {
+  CuAddress staging;  // L3LaneLayout::size bytes
+  CuAddress pixels;
+};
+
+// What a batch took of the device, by its own clock: of the bus, for the bytes
+// that it needs, and of the multiprocessors. What other streams gave to these
+// meanwhile is in it.
+struct L3LaneTimes {
+  double copy_seconds = 0;
+  double decode_seconds = 0;
+};
+
+// Owns a stream of the lowest priority, events, and memory of the host that the
+// device reads by itself. Not thread-safe. It must not go while a batch is
+// under way.
+class L3Lane {
+ public:
+  // What the driver says of a batch, told on a thread of its own, which must
+  // not call it from there: Ended() is for another one.
+  using Done = std::function<void(CuResult)>;
+  // Copies a batch's bytes to where they are wanted, as FillL3Device does.
+  using Fill = std::function<void(uint8_t* bytes)>;
+
+  static Status Create(const CudaDriver& driver, CuContext context,
+                       std::unique_ptr<L3Lane>* lane);
+  ~L3Lane();
+  L3Lane(const L3Lane&) = delete;
+  L3Lane& operator=(const L3Lane&) = delete;
+
+  // The next batch waits for all that has been given to `stream` so far: what
+  // may still use its memory.
+  Status WaitFor(CuStream stream);
+
+  // Lays out a batch and starts it: one copy to the device, one launch of
+  // kernel liquid_l3_`kernel`, one copy back. `files` are needed no longer
+  // afterwards; `memory` is the lane's until `done` is called, which happens
+  // once if and only if this is OK. Errors: those of FindL3Function, and of the
+  // driver.
+  Status Start(const L3DeviceBatch& batch, const Fill& fill,
+               const L3DeviceOutput& output, const std::string& kernel,
+               const L3LaneMemory& memory, Done done);
+
+  // What became of a batch, of what Done was told, and what it took. Internal
+  // where it failed; `*times` is then unchanged.
+  Status Ended(CuResult result, L3LaneTimes* times) const;
+
+  // Of the batch that is done, for CheckL3Device; until the next one.
+  const uint32_t* results() const {
+    return static_cast<const uint32_t*>(host_);
+  }
+
+ private:
+  L3Lane(const CudaDriver& driver, CuContext context)
+      : driver_(driver), context_(context) {}
+  Status Reserve(size_t size);
+  Status Mark(CuEvent event);
+  Status Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
+                 CuFunction function, const L3LaneMemory& memory);
+
+  const CudaDriver& driver_;
+  const CuContext context_;
+  CuStream stream_ = nullptr;
+  CuEvent free_ = nullptr;  // after it, the memory is
+  // Around the copy of a batch, and behind its kernel.
+  CuEvent begun_ = nullptr, copied_ = nullptr, decoded_ = nullptr;
+  void* host_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_DRIVER_L3_LANE_H_

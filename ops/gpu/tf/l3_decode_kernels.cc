@@ -1,0 +1,278 @@
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/gpu/driver/l3_lane.h"
+#include "ops/gpu/plan/l3_plan.h"
+#include "ops/gpu/tf/l3_pixels.h"
+#include "ops/gpu/tf/l3_slots.h"
+#include "ops/gpu/tf/l3_totals.h"
+#include "ops/gpu/tf/tf_gpu.h"
+#include "ops/kernel/image_inputs.h"
+#include "ops/kernel/tf_status.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_op_registry.h"
+#include "tensorflow/core/lib/core/threadpool.h"
+
+namespace liquid {
+namespace {
+
+using ::tensorflow::AsyncOpKernel;
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::tstring;
+using ::tensorflow::Variant;
+
+// What one thread copies, about.
+constexpr int64_t kBytesPerCycle = 4;
+
+// As l3_device.cu names types.
+const char* KernelType(DataType type) {
+  switch (type) {
+    case tensorflow::DT_UINT8:
+      return "u8";
+    case tensorflow::DT_UINT16:
+      return "u16";
+    case tensorflow::DT_BFLOAT16:
+      return "bf16";
+    default:
+      return "f32";
+  }
+}
+
+absl::Status ReadChannels(const Tensor& values, const char* name, bool positive,
+                          uint32_t channels, float* out) {
+  const int64_t n = values.NumElements();
+  if (values.dims() != 1 || (n != 1 && n != channels)) {
+    return absl::InvalidArgumentError(
+        std::string(name) + " must have one element, or one for each of the " +
+        std::to_string(channels) + " channels; its shape is " +
+        values.shape().DebugString());
+  }
+  for (uint32_t c = 0; c < channels; ++c) {
+    out[c] = values.vec<float>()(n == 1 ? 0 : c);
+    if (!std::isfinite(out[c]) || (positive && out[c] <= 0)) {
+      return absl::InvalidArgumentError(
+          std::string(name) + " (" + std::to_string(out[c]) +
+          ") must be a number" + (positive ? " above 0" : ""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadFiles(OpKernelContext* context,
+                       std::vector<L3DeviceFile>* files) {
+  const Tensor& contents = context->input(0);
+  const Tensor& windows = context->input(1);
+  const Tensor& samples = context->input(2);
+  const int64_t n = contents.NumElements();
+  if (contents.dims() != 1 || windows.shape() != TensorShape({n, 4}) ||
+      (samples.shape() != TensorShape({n}) &&
+       samples.shape() != TensorShape({0}))) {
+    return absl::InvalidArgumentError(
+        "contents, windows and samples must have the shapes [n], [n, 4] and "
+        "[n] or [0], their shapes are " +
+        contents.shape().DebugString() + ", " + windows.shape().DebugString() +
+        " and " + samples.shape().DebugString());
+  }
+  files->resize(n);
+  for (int64_t i = 0; i < n; ++i) {
+    L3DeviceFile& file = (*files)[i];
+    file.bytes = Bytes(contents.flat<tstring>()(i));
+    TF_RETURN_IF_ERROR(
+        ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i, &file.window)));
+    if (samples.NumElements() > 0) file.sample = samples.vec<int64_t>()(i);
+  }
+  return absl::OkStatus();
+}
+
+// A kernel of the processor, so that a tf.data pipeline for the processor holds
+// it. It ends when the pixels are complete and all their checksums have been
+// found right: whoever gets them need not wait, and cannot get wrong ones.
+class DecodeL3DeviceOp : public AsyncOpKernel {
+ public:
+  explicit DecodeL3DeviceOp(OpKernelConstruction* context)
+      : AsyncOpKernel(context) {
+    OP_REQUIRES_OK(context, GetLimits(context, &limits_));
+    OP_REQUIRES_OK(context, context->GetAttr("dtype", &type_));
+    OP_REQUIRES_OK(context, context->GetAttr("planar", &planar_));
+    OP_REQUIRES_OK(context, context->GetAttr("device", &device_));
+  }
+
+  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
+    const absl::Status status = Start(context, done);
+    if (status.ok()) return;
+    context->SetStatus(status);
+    done();
+  }
+
+ private:
+  // A batch that is being decoded.
+  struct Work {
+    std::vector<L3DeviceFile> files;
+    L3DeviceBatch batch;
+    TfGpu gpu;
+    TensorShape shape;
+    L3Slot* slot = nullptr;
+  };
+
+  absl::Status Start(OpKernelContext* context, DoneCallback done) {
+    auto work = std::make_shared<Work>();
+    TF_RETURN_IF_ERROR(ReadFiles(context, &work->files));
+    TF_RETURN_IF_ERROR(FindTfGpu(context, device_, &work->gpu));
+    L3DeviceBatch& batch = work->batch;
+    TF_RETURN_IF_ERROR(ToTf(PlanL3Device(work->files, limits_, &batch)));
+    const ImageInfo& image = batch.image;
+    L3DeviceOutput output = {image.height, image.width, image.channels,
+                             planar_,      {},          {}};
+    TF_RETURN_IF_ERROR(ReadChannels(context->input(3), "mean", false,
+                                    image.channels, output.mean));
+    TF_RETURN_IF_ERROR(ReadChannels(context->input(4), "std", true,
+                                    image.channels, output.std));
+    std::string kernel;
+    TF_RETURN_IF_ERROR(FindKernel(image, &kernel));
+    const int64_t n = static_cast<int64_t>(work->files.size());
+    work->shape =
+        planar_ ? TensorShape({n, image.channels, image.height, image.width})
+                : TensorShape({n, image.height, image.width, image.channels});
+    TF_RETURN_IF_ERROR(slots_.Take(work->gpu, type_, work->shape,
+                                   L3LaneLayout(batch).size, &work->slot));
+    L3Slot& slot = *work->slot;
+    const L3LaneMemory memory = {
+        reinterpret_cast<CuAddress>(slot.staging.data()),
+        reinterpret_cast<CuAddress>(slot.pixels.data())};
+    auto* const workers =
+        context->device()->tensorflow_cpu_worker_threads()->workers;
+    // One thread copies slower than a bus does.
+    const int64_t copies = static_cast<int64_t>(batch.copies.size());
+    const auto fill = [&](uint8_t* bytes) {
+      workers->ParallelFor(copies, batch.bytes / copies / kBytesPerCycle,
+                           [&](int64_t first, int64_t last) {
+                             FillL3Device(work->files, batch, first, last,
+                                          bytes);
+                           });
+    };
+    const Status started = slot.lane->Start(
+        batch, fill, output, kernel, memory,
+        [this, context, work, workers, done](CuResult result) {
+          // What follows may call the driver, which its own thread must not.
+          workers->Schedule([this, context, work, result, done] {
+            const absl::Status ended = End(context, result, work.get());
+            slots_.Return(work->slot);
+            if (!ended.ok()) context->SetStatus(ended);
+            done();
+          });
+        });
+    if (!started.ok()) slots_.Return(&slot);
+    return ToTf(started);
+  }
+
+  absl::Status FindKernel(const ImageInfo& image, std::string* name) const {
+    const DataType stored =
+        image.bits == 16 ? tensorflow::DT_UINT16 : tensorflow::DT_UINT8;
+    const bool is_float =
+        type_ == tensorflow::DT_FLOAT || type_ == tensorflow::DT_BFLOAT16;
+    if (type_ != stored && !is_float) {
+      return absl::InvalidArgumentError(
+          "dtype (" + tensorflow::DataTypeString(type_) +
+          ") must be float, bfloat16 or the stored " +
+          tensorflow::DataTypeString(stored));
+    }
+    *name = std::string(KernelType(stored)) + "_" + KernelType(type_);
+    return absl::OkStatus();
+  }
+
+  absl::Status End(OpKernelContext* context, CuResult result, Work* work) {
+    L3LaneTimes times;
+    TF_RETURN_IF_ERROR(ToTf(work->slot->lane->Ended(result, &times)));
+    const L3DeviceBatch& batch = work->batch;
+    TF_RETURN_IF_ERROR(ToTf(CheckL3Device(
+        batch.tasks.data(), batch.origins.data(), work->slot->lane->results(),
+        batch.tasks.size(), work->files)));
+    L3Totals::Process().Add(work->shape.dim_size(0),
+                            static_cast<int64_t>(L3LaneLayout(batch).size),
+                            times);
+    const Tensor& pixels = work->slot->pixels;
+    Variant made = L3Pixels{pixels.shape() == work->shape
+                                ? pixels
+                                : pixels.Slice(0, work->shape.dim_size(0)),
+                            work->gpu.device->UnderlyingDevice()};
+    return SetScalar<Variant>(context, 0, made);
+  }
+
+  DecodeLimits limits_;
+  DataType type_;
+  bool planar_ = false;
+  std::string device_;
+  L3Slots slots_;
+};
+
+// The pixels as a tensor of the GPU.
+class L3DevicePixelsOp : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& input = context->input(0);
+    const L3Pixels* const found =
+        tensorflow::TensorShapeUtils::IsScalar(input.shape())
+            ? input.scalar<Variant>()().get<L3Pixels>()
+            : nullptr;
+    OP_REQUIRES(context, found != nullptr,
+                absl::InvalidArgumentError(
+                    "pixels must be what Liquid>DecodeL3Device gives"));
+    const auto* const here = context->device()->UnderlyingDevice();
+    OP_REQUIRES(context, found->device == here,
+                absl::InvalidArgumentError(
+                    found->DebugString() + " are asked for on " + here->name() +
+                    ": decode and use a batch on one device"));
+    OP_REQUIRES(
+        context, found->pixels.dtype() == output_type(0),
+        absl::InvalidArgumentError(
+            "pixels are of " +
+            tensorflow::DataTypeString(found->pixels.dtype()) +
+            ", and dtype is " + tensorflow::DataTypeString(output_type(0))));
+    context->set_output(0, found->pixels);
+  }
+};
+
+absl::Status CopyPixels(
+    const L3Pixels& from, L3Pixels* to,
+    const tensorflow::UnaryVariantOpRegistry::AsyncTensorDeviceCopyFn&
+    /*copy*/) {
+  *to = from;
+  return absl::OkStatus();
+}
+
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>DecodeL3Device").Device(tensorflow::DEVICE_CPU),
+    DecodeL3DeviceOp);
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>L3DevicePixels").Device(tensorflow::DEVICE_GPU),
+    L3DevicePixelsOp);
+
+}  // namespace
+}  // namespace liquid
+
+// Their macro wants to be there.
+namespace tensorflow {
+
+INTERNAL_REGISTER_UNARY_VARIANT_DEVICE_COPY_FUNCTION(
+    liquid::L3Pixels, VariantDeviceCopyDirection::HOST_TO_DEVICE,
+    liquid::CopyPixels);
+INTERNAL_REGISTER_UNARY_VARIANT_DEVICE_COPY_FUNCTION(
+    liquid::L3Pixels, VariantDeviceCopyDirection::DEVICE_TO_HOST,
+    liquid::CopyPixels);
+INTERNAL_REGISTER_UNARY_VARIANT_DEVICE_COPY_FUNCTION(
+    liquid::L3Pixels, VariantDeviceCopyDirection::DEVICE_TO_DEVICE,
+    liquid::CopyPixels);
+
+}  // namespace tensorflow
