@@ -79,9 +79,9 @@ def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
   if not values or not all(
     math.isfinite(x) and (x > 0 or not positive) for x in values
   ):
+    above = " above 0" if positive else ""
     raise ValueError(
-      f"Normalize: {name} ({value!r}) must be a number{' above 0' if positive else ''}, "
-      "or one for each channel"
+      f"Normalize: {name} ({value!r}) must be a number{above}, or one for each channel"
     )
   return values
 
@@ -276,7 +276,7 @@ class ChannelsFirst(Step):
 
 @dataclasses.dataclass(frozen=True)
 class Ragged(Step):
-  """Lets images of unequal size make a batch: a `tf.RaggedTensor` [n, None, None, c]."""
+  """Lets images of unequal size make a batch, a ragged tensor [n, None, None, c]."""
 
   rank = 8
 

@@ -36,7 +36,7 @@ def _devices() -> list[str] | None:
 def main(_) -> None:
   strategy = tf.distribute.MirroredStrategy(_devices())
   dataset = liquid_tf.dataset(
-    _DATASET.value, _BATCH.value, crop=(_SIDE.value, _SIDE.value), drop_remainder=True
+    _DATASET.value, _BATCH.value, crop=(_SIDE.value, _SIDE.value), last_batch="drop"
   )
   keras.utils.set_random_seed(0)
   with strategy.scope():

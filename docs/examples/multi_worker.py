@@ -100,7 +100,7 @@ def main(_) -> None:
     shard=(_INDEX.value, len(_WORKERS.value)),
     crop=(_SIDE.value, _SIDE.value),
     features=["id", "image", "label"],
-    initial_epoch=first,
+    start=(first, 0),
   )
   step = _train_step(strategy, model)
   losses, ids = [], []

@@ -19,6 +19,7 @@ _UNITS = {
   "tib": 2**40,
 }
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*\Z")
+_NUMBER = re.compile(r"\s*\d+\s*\Z")
 _SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*\Z")
 
 # Of what the machine has free, how much "auto" takes: the rest is for the model,
@@ -201,6 +202,11 @@ def cached_samples(
       raise ValueError(f"cache ({cache!r}) must be at most 100%")
   elif cache == "auto":
     fraction = min(1.0, room / total) if total else 0.0
+  elif isinstance(cache, str) and _NUMBER.match(cache) and int(cache):
+    number = cache.strip()
+    raise ValueError(
+      f'cache ({cache!r}) must have a unit: "{number}%" of the data, or "{number}MiB"'
+    )
   else:
     try:
       wanted = parse_bytes(cache, "cache")

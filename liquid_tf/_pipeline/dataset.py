@@ -57,10 +57,8 @@ def dataset(
   ragged: bool = False,
   epoch: int | tf.Tensor | None = None,
   steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
-  initial_epoch: int = 0,
-  initial_step: int = 0,
-  drop_remainder: bool = False,
-  round_batch: bool = False,
+  start: tuple[int, int] = (0, 0),
+  last_batch: str = "short",
   threads: int | None = None,
   reader: str = "auto",
   lookahead: int = tf.data.AUTOTUNE,
@@ -146,11 +144,10 @@ def dataset(
       `epochs`.
     steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
       default all. Samples of other batches are not read.
-    initial_epoch: the first epoch to run, as if those before had been run; with
-      mix="auto", all in its first mix.
-    initial_step: batches of it to leave out; see `Resume`.
-    drop_remainder: whether a short last batch is left out.
-    round_batch: whether a short last batch is filled by repeating its samples.
+    start: (epoch, step) of the first batch, as if all before had been run; with
+      mix="auto", all in its first mix. See `Resume`.
+    last_batch: what happens to a last batch of fewer samples: "short" gives it as it
+      is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
     threads: most reads under way at once, per format; how many there are is tuned by
       the speed that they give. None for 8, or for 32 over a network.
     reader: how records are read; see `format_dataset`.
@@ -195,10 +192,11 @@ def dataset(
       f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
       "through the page cache"
     )
-  if round_batch and (batch_size is None or drop_remainder):
+  interleave.check_last_batch(last_batch, ("short", "drop", "repeat"))
+  if last_batch != "short" and batch_size is None:
     raise ValueError(
-      f"round_batch (True) must be False with batch_size={batch_size} and "
-      f"drop_remainder={drop_remainder}: no batch is short"
+      f'last_batch ("{last_batch}") must be "short" with batch_size=None, which gives '
+      "no batches"
     )
   if page_cache and cache_as != "encoded":
     raise ValueError(
@@ -236,8 +234,7 @@ def dataset(
     0 if page_cache else cache,
     memory,
     cache_as=cache_as,
-    initial_epoch=initial_epoch,
-    initial_step=initial_step,
+    start=start,
   )
   remote = storage.is_remote(manifest.directory)
   if threads is None:
@@ -262,7 +259,7 @@ def dataset(
     batch_size=batch_size or _UNBATCHED,
     seed=seed,
     shuffle=shuffle,
-    drop_remainder=drop_remainder and batch_size is not None,
+    last_batch="drop" if last_batch == "drop" else "short",
     epoch=epoch,
     steps=steps,
     policy=cache_policy,
@@ -281,7 +278,7 @@ def dataset(
     std=std,
     dtype=dtype,
     layout=layout,
-    round_batch=round_batch,
+    last_batch="repeat" if last_batch == "repeat" else "short",
     ragged=ragged,
     decode=decode,
     on_error=on_error,

@@ -15,6 +15,7 @@ from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
+  check_last_batch,
   mean_pixel_bytes,
   mean_stored_bytes,
 )
@@ -122,7 +123,7 @@ def decode_and_batch(
   std: float | Sequence[float] | None = None,
   dtype: Any = None,
   layout: str = "NHWC",
-  round_batch: bool = False,
+  last_batch: str = "short",
   ragged: bool = False,
   decode: str = "cpu",
   on_error: str = "raise",
@@ -157,8 +158,9 @@ def decode_and_batch(
     dtype: of the images, where it is not the stored one: "float32", "float16" or
       "bfloat16", to which results in float32 are rounded.
     layout: of the images, "NHWC" or "NCHW".
-    round_batch: whether a batch that would be short, the last one of an epoch, repeats
-      its own samples in turn until it has `batch_size`. `stats` does not count them.
+    last_batch: what happens to a last batch of fewer samples: "short" gives it as it
+      is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
+      does not count them. `interleave` can leave it out.
     ragged: whether images of different sizes may make a batch: a tf.RaggedTensor
       [n, None, None, c].
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
@@ -194,8 +196,12 @@ def decode_and_batch(
   images = ImageOptions(crop, image_size, mirror, mean, std, dtype, layout, ragged)
   shuffled = mixed is not None and mixed.shuffle
   images.check_draws(shuffled, decode)
+  check_last_batch(last_batch, ("short", "repeat"))
+  round_batch = last_batch == "repeat"
   if round_batch and mixed is None:
-    raise ValueError("round_batch (True) must be False where blocks are no batches")
+    raise ValueError(
+      'last_batch ("repeat") must be "short" where blocks are no batches'
+    )
   wanted = _features.check_names(manifest, features)
   names = ["bytes" if decode != "cpu" and name == "image" else name for name in wanted]
   known = _features.pixel_features(manifest)

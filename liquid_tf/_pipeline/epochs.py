@@ -9,7 +9,7 @@ from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave, sources
 from liquid_tf._pipeline.dataset import dataset
 
-_OURS = ("epoch", "steps", "initial_epoch", "initial_step")
+_OURS = ("epoch", "steps", "start")
 
 
 def epochs(

@@ -43,6 +43,10 @@ def check_names(manifest: Manifest, features: Sequence[str] | None) -> list[str]
   Raises:
     ValueError: the dataset has no such feature; the message lists its features.
   """
+  if isinstance(features, str):
+    raise ValueError(
+      f"features ({features!r}) must be a list of names: give features=[{features!r}]"
+    )
   names = list(manifest["supervised"]) if features is None else list(features)
   known = sorted({*PLAIN, *manifest["features"]})
   for name in names:

@@ -33,7 +33,7 @@ class InterleaveDataset(tf.data.Dataset):
     batch_size: int,
     seed: int,
     shuffle: bool,
-    drop_remainder: bool,
+    last_batch: str,
     epoch: int | tf.Tensor | None,
     steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
     policy: str = "liquid",
@@ -57,12 +57,13 @@ class InterleaveDataset(tf.data.Dataset):
     parts = None if mixes is None else mixes.given[0]
     samples = sum(parts or [len(source.rows) for source in sources])
     self.batches = batches = (
-      samples // batch_size if drop_remainder else -(-samples // batch_size)
+      samples // batch_size if last_batch == "drop" else -(-samples // batch_size)
     )
-    if snapshot.initial_step >= max(1, batches):
+    start_epoch, start_step = snapshot.start
+    if start_step >= max(1, batches):
       raise ValueError(
-        f"initial_step ({snapshot.initial_step}) must be less than the {batches} "
-        "batches of an epoch"
+        f"start ({snapshot.start}) must have a step below {batches}, the batches of "
+        "an epoch"
       )
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     pixel_bytes = mean_pixel_bytes(sources[0].manifest)
@@ -104,13 +105,13 @@ class InterleaveDataset(tf.data.Dataset):
       epoch=-1 if epoch is None else epoch,
       first_step=0 if steps is None else steps[0],
       steps=-1 if steps is None else steps[1],
-      initial_epoch=snapshot.initial_epoch,
-      initial_step=snapshot.initial_step,
+      initial_epoch=start_epoch,
+      initial_step=start_step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,
       shuffle=shuffle,
-      drop_remainder=drop_remainder,
+      drop_remainder=last_batch == "drop",
       policy=policy,
       keep_pixels=keep_pixels,
       mask_bytes=_sources.mask_bytes(sources[0].manifest),
@@ -158,7 +159,7 @@ def interleave(
   batch_size: int = 32,
   seed: int = 0,
   shuffle: bool = True,
-  drop_remainder: bool = False,
+  last_batch: str = "short",
   epoch: int | None = None,
   fidelity: _fidelity.Fidelity = None,
 ) -> tf.data.Dataset:
@@ -177,7 +178,8 @@ def interleave(
     batch_size: samples whose composition is constant.
     seed: of the order of samples, any 64-bit number.
     shuffle: False for stored order.
-    drop_remainder: whether the last batch is left out where it is short.
+    last_batch: what happens to a last batch of fewer samples: "short" gives it as it
+      is, "drop" leaves it out. Only for `format_dataset`s.
     epoch: runs this epoch in every iterator, instead of the snapshot's next.
     fidelity: scan groups of the format pcr that a batch has; see `dataset`.
 
@@ -191,6 +193,7 @@ def interleave(
   if not datasets:
     raise ValueError("datasets ([]) must be at least one dataset")
   batch_size = _whole.number(batch_size, "batch_size", 1)
+  check_last_batch(last_batch, ("short", "drop"))
   ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
   if all(ours):
     return InterleaveDataset(
@@ -199,7 +202,7 @@ def interleave(
       batch_size=batch_size,
       seed=seed,
       shuffle=shuffle,
-      drop_remainder=drop_remainder,
+      last_batch=last_batch,
       epoch=epoch,
       fidelity=fidelity,
     )
@@ -209,7 +212,18 @@ def interleave(
     raise ValueError("fidelity needs format_dataset()s; plain datasets have none")
   if snapshot is not None:
     raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
+  if last_batch != "short":
+    raise ValueError(
+      f'last_batch ("{last_batch}") must be "short" for plain datasets, mixed to their '
+      "end"
+    )
   return _interleave_plain(datasets, batch_size, check_seed(seed), shuffle, epoch or 0)
+
+
+def check_last_batch(last_batch: str, allowed: Sequence[str]) -> None:
+  """Raises ValueError where `last_batch` is none of those allowed."""
+  if last_batch not in allowed:
+    raise ValueError(f"last_batch ({last_batch!r}) must be one of {', '.join(allowed)}")
 
 
 def _interleave_plain(

@@ -155,7 +155,7 @@ class Chooser:
       counts = list(self._first)
       if len(decided):
         counts = decided[-1, SAMPLES].tolist()
-      # Epochs that nobody ran, as those before initial_epoch, had the mix before.
+      # Epochs that nobody ran, as those before `start`, had the mix before.
       rows = [_numbers(self._room, counts)] * (epoch - len(decided))
       if len(decided) and not rows:
         counts = self._choose(stats, epoch - 1, counts)

@@ -30,8 +30,7 @@ class Snapshot:
       `liquid_tf.dataset`.
     memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
       machine has free.
-    initial_epoch: the first epoch to give out.
-    initial_step: batches of it to leave out.
+    start: (epoch, step) of the first batch to give out.
     name: of the resource; by default one of its own.
 
   Raises:
@@ -44,12 +43,17 @@ class Snapshot:
     memory: int | str = "auto",
     *,
     cache_as: str = "encoded",
-    initial_epoch: int = 0,
-    initial_step: int = 0,
+    start: tuple[int, int] = (0, 0),
     name: str | None = None,
   ):
-    initial_epoch = whole.number(initial_epoch, "initial_epoch", 0)
-    initial_step = whole.number(initial_step, "initial_step", 0)
+    try:
+      epoch, step = start
+    except (TypeError, ValueError):
+      raise ValueError(f"start ({start!r}) must be (epoch, step)") from None
+    self.start = (
+      whole.number(epoch, "epoch of start", 0),
+      whole.number(step, "step of start", 0),
+    )
     self.name = name or f"liquid/{uuid.uuid4().hex}"
     if cache_as not in _KEPT:
       raise ValueError(f"cache_as ({cache_as!r}) must be one of {', '.join(_KEPT)}")
@@ -57,8 +61,6 @@ class Snapshot:
     self.cache_as = cache_as
     self.memory = budget.resolve_memory(memory)
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
-    self.initial_epoch = initial_epoch
-    self.initial_step = initial_step
     weakref.finalize(self, _forget, self.name, os.getpid())
 
   def seek(

@@ -72,7 +72,7 @@ class TfFitTest(tf.test.TestCase):
     self.assertLen(dataset, len(ids[0]))
     self.assertLen(dataset.prefetch(2), len(ids[0]))
     self.assertLen(dataset.with_options(tf.data.Options()), len(ids[0]))
-    self.assertLen(make(decode="gpu", drop_remainder=True, shard=(1, 3)), 3)
+    self.assertLen(make(decode="gpu", last_batch="drop", shard=(1, 3)), 3)
     self.assertEqual(runs.ids(dataset.prefetch(2)), ids[0])
 
   def test_fit_goes_on_after_a_kill_with_whole_epochs(self):
@@ -87,7 +87,7 @@ class TfFitTest(tf.test.TestCase):
 
   def test_fit_from_a_step_goes_on_with_whole_epochs(self):
     make, ids = self._batches_for_fit()
-    dataset = make(decode="gpu", initial_epoch=1, initial_step=4)
+    dataset = make(decode="gpu", start=(1, 4))
     self.assertEqual(self._fit(dataset, epochs=2), runs.flat(ids)[14:])
 
 

@@ -169,7 +169,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_features_of_a_dataset(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(40, 40), per_class=3)
-    options = {"seed": 3, "round_batch": True, "features": ["id", "image", "label"]}
+    options = {"seed": 3, "last_batch": "repeat", "features": ["id", "image", "label"]}
     on_cpu = liquid_tf.dataset(path, 8, **options)
     on_gpu = liquid_tf.dataset(path, 8, decode="gpu", **options)
     self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)

@@ -38,7 +38,7 @@ class EpochsTest(parameterized.TestCase):
     self.assertEqual(runs.digests(part), wanted)
 
   def test_the_remainder_is_dropped_of_the_last_part(self):
-    part = self._dataset(epoch=1, steps=(28, 10), drop_remainder=True)
+    part = self._dataset(epoch=1, steps=(28, 10), last_batch="drop")
     self.assertEqual(part.cardinality().numpy(), 3)
     self.assertEqual(runs.digests(part), self.epoch[1][28:31])
 

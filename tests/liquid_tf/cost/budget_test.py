@@ -33,11 +33,15 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     ("0%", [0, 0]), ("30%", [30, 3]), ("100%", [100, 10]), (0, [0, 0]),
-    ("1500", [50, 5]), ("1GiB", [100, 10]), ("auto", [25, 2]),
+    (1500, [50, 5]), ("0", [0, 0]), ("1GiB", [100, 10]), ("auto", [25, 2]),
   )  # fmt: skip
   def test_cached_samples(self, cache, wanted):
     found = budget.cached_samples(cache, [100, 10], [1000, 2000], room=750)
     self.assertEqual(found, wanted)
+
+  def test_a_cache_without_a_unit(self):
+    with self.assertRaisesRegex(ValueError, r"'30'\) must have a unit: \"30%\""):
+      budget.cached_samples("30", [100], [1000], room=750)
 
 
 class FreeMemoryTest(parameterized.TestCase, tf.test.TestCase):

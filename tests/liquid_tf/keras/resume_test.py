@@ -269,11 +269,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(_log(folder), self.wanted)
     self.assertEqual(weights, self.weights)
 
-  def test_initial_epoch_and_step_without_a_callback(self):
+  def test_a_later_start_without_a_callback(self):
     options = {"seed": 3, "cache": "30%", "features": ["id"]}
-    dataset = liquid_tf.dataset(
-      self.path, 8, initial_epoch=1, initial_step=4, **options
-    )
+    dataset = liquid_tf.dataset(self.path, 8, start=(1, 4), **options)
     wanted = [ids for ids, _, _ in self.wanted]
     self.assertEqual(runs.ids(dataset), wanted[_STEPS + 4 : 2 * _STEPS])
     self.assertEqual(runs.ids(dataset), wanted[2 * _STEPS :])

@@ -27,7 +27,7 @@ _PIPELINES = {
   "no cache": {"cache": 0},
   "all in the cache": {"cache": "100%"},
   "second shard": {"shard": [1, 2], "symbolic": True},
-  "no remainder": {"drop_remainder": True},
+  "no remainder": {"last_batch": "drop"},
 }
 
 # Those for which a part of the positions is enough.

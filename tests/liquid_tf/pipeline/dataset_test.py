@@ -101,19 +101,19 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters((0, 0), (2, 0), (1, 5), (2, _STEPS - 1))
   def test_a_later_beginning(self, epoch, step):
-    dataset = self._dataset(initial_epoch=epoch, initial_step=step)
+    dataset = self._dataset(start=(epoch, step))
     self.assertEqual(runs.ids(dataset), self.wanted[epoch][step:])
     self.assertEqual(runs.ids(dataset), self.wanted[epoch + 1])
 
   def test_a_beginning_behind_the_end(self):
-    for options in ({}, {"drop_remainder": True}):
+    for options in ({}, {"last_batch": "drop"}):
       batches = _STEPS - len(options)
-      self._dataset(initial_step=batches - 1, **options)
+      self._dataset(start=(0, batches - 1), **options)
       with self.assertRaisesRegex(
         ValueError,
-        rf"initial_step \({batches}\) must be less than the {batches} batches",
+        rf"start \(\(0, {batches}\)\) must have a step below {batches}, the batches",
       ):
-        self._dataset(initial_step=batches, **options)
+        self._dataset(start=(0, batches), **options)
 
   def test_stored_order(self):
     dataset = self._dataset(shuffle=False)
@@ -220,10 +220,10 @@ class SizesTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual([len(batch) for batch in epoch], [5, 5, 2])
     for epoch in self._run(path, 1):
       self.assertEqual([len(batch) for batch in epoch], [1] * 12)
-    for epoch in self._run(path, 5, drop_remainder=True):
+    for epoch in self._run(path, 5, last_batch="drop"):
       self.assertEqual([len(batch) for batch in epoch], [5, 5])
       self.assertLen(set(runs.flat(epoch)), 10)
-    self.assertEqual(self._run(path, 100, drop_remainder=True), [[]] * 3)
+    self.assertEqual(self._run(path, 100, last_batch="drop"), [[]] * 3)
     for epoch in self._run(path, None):
       self.assertEqual([len(batch) for batch in epoch], [1] * 12)
       self.assertCountEqual(runs.flat(epoch), range(12))
@@ -232,7 +232,7 @@ class SizesTest(parameterized.TestCase, tf.test.TestCase):
     path = runs.make(self.create_tempdir().full_path, "png:3,raw:1", per_class=3)
     left = {
       frozenset(range(12)) - frozenset(runs.flat(epoch))
-      for epoch in self._run(path, 5, epochs=6, drop_remainder=True)
+      for epoch in self._run(path, 5, epochs=6, last_batch="drop")
     }
     self.assertGreater(len(left), 2)
 
@@ -244,7 +244,7 @@ class SizesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(image.shape.as_list(), [None, 24, 24, 3])
     self.assertEqual((image.dtype, label.dtype), (tf.uint8, tf.int64))
     fixed = liquid_tf.dataset(
-      path, 5, features=["label", "id", "image", "format"], drop_remainder=True
+      path, 5, features=["label", "id", "image", "format"], last_batch="drop"
     )
     for batch in fixed.as_numpy_iterator():
       self.assertEqual(list(batch), ["label", "id", "image", "format"])

@@ -199,7 +199,11 @@ class ArgumentsTest(tf.test.TestCase):
       ({"cache": "130%"}, "must be at most 100%"),
       ({"memory": "lots"}, r"memory \('lots'\) must be bytes"),
       ({"epoch": -1}, r"epoch \(-1\) must be at least 0"),
-      ({"initial_step": -1}, r"initial_step \(-1\) must be"),
+      ({"start": (0, -1)}, r"step of start \(-1\) must be"),
+      ({"start": (-1, 0)}, r"epoch of start \(-1\) must be"),
+      ({"start": 3}, r"start \(3\) must be \(epoch, step\)"),
+      ({"features": "image"}, r"\('image'\) must be a list .* features=\['image'\]"),
+      ({"cache": "30"}, r"cache \('30'\) must have a unit: \"30%\" .* \"30MiB\""),
       ({"seed": 1.5}, r"seed \(1.5\) must be a whole number"),
     ):
       with self.subTest(message), self.assertRaisesRegex(ValueError, message):

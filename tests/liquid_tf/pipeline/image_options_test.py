@@ -94,7 +94,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def iterator():
-      dataset = self._dataset(8, **_SIZED, mean=100, round_batch=True).repeat(2)
+      dataset = self._dataset(8, **_SIZED, mean=100, last_batch="repeat").repeat(2)
       return iter(dataset.with_options(options))
 
     whole = [batch["image"].numpy() for batch in iterator()]
@@ -140,7 +140,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_ragged_images(self):
     plain = next(iter(self._dataset(16, ragged=True)))
-    dataset = self._dataset(16, ragged=True, mirror=True, mean=10, round_batch=True)
+    dataset = self._dataset(16, ragged=True, mirror=True, mean=10, last_batch="repeat")
     batch = next(iter(dataset))
     self.assertIsInstance(batch["image"], tf.RaggedTensor)
     for before, after, mirrored in zip(
@@ -155,7 +155,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_last_batch_is_filled_with_its_samples(self):
     plain = [batch["id"].numpy() for batch in self._dataset(**_SIZED)]
-    dataset = self._dataset(**_SIZED, round_batch=True)
+    dataset = self._dataset(**_SIZED, last_batch="repeat")
     self.assertEqual(dataset.element_spec["image"].shape.as_list(), [32, 18, 14, 3])
     batches = list(dataset)
     self.assertEqual([len(ids) for ids in plain], [32, 32, 32, 4])
@@ -166,7 +166,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(liquid_tf.stats(dataset).summary()["samples"], 100)
 
   def test_options_are_part_of_the_graph(self):
-    dataset = self._dataset(**_SIZED, mean=1.5, round_batch=True, epoch=0)
+    dataset = self._dataset(**_SIZED, mean=1.5, last_batch="repeat", epoch=0)
     graph = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor)
     again = tf.data.experimental.from_variant(
       tf.raw_ops.DatasetFromGraph(graph_def=graph), dataset.element_spec
@@ -191,8 +191,9 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     ({"dtype": "uint8", "mean": 3}, r"dtype \(uint8\) must be one of float32"),
     ({"layout": "CHW"}, r"layout \('CHW'\) must be one of NHWC, NCHW"),
     ({"layout": "NCHW", "ragged": True}, r'layout \("NCHW"\) must be "NHWC"'),
-    ({"round_batch": True, "drop_remainder": True}, r"round_batch \(True\) must be F"),
-    ({"round_batch": True, "batch_size": None}, r"round_batch \(True\) must be F"),
+    ({"last_batch": "round"}, r"last_batch \('round'\) must be one of short, drop"),
+    ({"last_batch": "repeat", "batch_size": None}, r'\("repeat"\) must be "short"'),
+    ({"last_batch": "drop", "batch_size": None}, r'\("drop"\) must be "short"'),
   )
   def test_wrong_options(self, options, message):
     with self.assertRaisesRegex(ValueError, message):

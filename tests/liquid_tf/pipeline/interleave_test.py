@@ -115,6 +115,10 @@ class PlainTest(parameterized.TestCase, tf.test.TestCase):
       liquid_tf.interleave([tf.data.Dataset.range(3)], batch_size=0)
     with self.assertRaisesRegex(ValueError, "snapshot needs format_dataset"):
       liquid_tf.interleave([tf.data.Dataset.range(3)], snapshot=liquid_tf.Snapshot())
+    with self.assertRaisesRegex(ValueError, r'last_batch \("drop"\) must be "short"'):
+      liquid_tf.interleave([tf.data.Dataset.range(3)], last_batch="drop")
+    with self.assertRaisesRegex(ValueError, "last_batch .*must be one of short, drop"):
+      liquid_tf.interleave([tf.data.Dataset.range(3)], last_batch="repeat")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class L3DatasetTest(tf.test.TestCase):
 
   def test_a_model_trains_on_it(self):
     path = runs.make(self.root, "png:1,l3:4", sides=(32, 32))
-    data = liquid_tf.dataset(path, batch_size=10, seed=0, drop_remainder=True)
+    data = liquid_tf.dataset(path, batch_size=10, seed=0, last_batch="drop")
     model = keras.Sequential(
       [
         keras.layers.Rescaling(1 / 255),

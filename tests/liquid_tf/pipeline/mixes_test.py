@@ -114,9 +114,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     epochs = [_draws(whole) for _ in range(4)]
     third = liquid_tf.dataset(self.path, 8, mix=_MIXES, epoch=3, **_options())
     self.assertEqual(epochs[3], _draws(third))
-    later = liquid_tf.dataset(
-      self.path, 8, mix=_MIXES, initial_epoch=2, initial_step=3, **_options()
-    )
+    later = liquid_tf.dataset(self.path, 8, mix=_MIXES, start=(2, 3), **_options())
     self.assertEqual(epochs[2][24:], _draws(later))
     self.assertEqual(epochs[3], _draws(later))
     abandoned = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options())
@@ -259,9 +257,9 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertEqual(runs.digests(found), expected)
 
-  def test_drop_remainder_and_small_epochs_leave_the_mix(self):
+  def test_dropped_batches_and_small_epochs_leave_the_mix(self):
     dataset = liquid_tf.dataset(
-      self.path, 8, mix="auto", drop_remainder=True, **_options()
+      self.path, 8, mix="auto", last_batch="drop", **_options()
     )
     for _ in range(3):
       self.assertLen(list(dataset), 12)

@@ -103,9 +103,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(self._ids("mixed", 4, memory="80KB", threads=1), orders)
     self.assertEqual(self._ids("mixed", 4, fidelity=1), orders)
     self.assertEqual(self._ids("mixed", epoch=3)[0], orders[3])
-    self.assertEqual(
-      self._ids("mixed", initial_epoch=2, initial_step=4)[0], orders[2][4:]
-    )
+    self.assertEqual(self._ids("mixed", start=(2, 4))[0], orders[2][4:])
     dataset = _dataset(self.paths["mixed"])
     for i, _ in enumerate(dataset):
       if i == 5:

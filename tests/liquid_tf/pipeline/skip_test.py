@@ -138,7 +138,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     {}, {"batch_size": None}, {"shuffle": False}, {"shard": (1, 2)},
-    {"shard": (1, 2), "shard_policy": "uneven"}, {"drop_remainder": True},
+    {"shard": (1, 2), "shard_policy": "uneven"}, {"last_batch": "drop"},
   )  # fmt: skip
   def test_every_record(self, **options):
     for sample in range(100):
@@ -193,7 +193,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     iterator = iter(self._dataset())
     tf.train.Checkpoint(iterator=iterator).restore(prefix)
     self.assertEqual(runs.ids(iterator), [])
-    self.assertEqual(runs.ids(self._dataset(initial_step=1)), [])
+    self.assertEqual(runs.ids(self._dataset(start=(0, 1))), [])
 
   def test_a_part_of_an_epoch_of_which_others_are_sound(self):
     order = runs.ids(self._dataset(self.sound, cache=0))
