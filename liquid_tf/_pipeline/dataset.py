@@ -79,7 +79,8 @@ def dataset(
 
   Args:
     path: a dataset directory, local or of a registered file system.
-    batch_size: samples in a batch; None gives one sample at a time.
+    batch_size: samples in a batch; None gives one sample at a time, each image and
+      mask as a dense tensor of its own size.
     split: name of a split; by default "train", or the first one.
     shuffle: False gives the stored order, the same in every epoch.
     seed: of the order, of random windows and of what is mirrored, any 64-bit number.
@@ -268,6 +269,13 @@ def dataset(
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
   )
+  own_size = (
+    batch_size is None
+    and image_size is None
+    and layout == "NHWC"
+    and (isinstance(crop, RandomResizedCrop) or crop is None)
+    and (crop is not None or _decode.sizes_differ(sources))
+  )
   batches = _decode.decode_and_batch(
     blocks,
     features=features,
@@ -279,7 +287,7 @@ def dataset(
     dtype=dtype,
     layout=layout,
     last_batch="repeat" if last_batch == "repeat" else "short",
-    ragged=ragged,
+    ragged=ragged or own_size,
     decode=decode,
     on_error=on_error,
     limits=limits,
@@ -288,6 +296,8 @@ def dataset(
   )
   if batch_size is None:
     batches = batches.unbatch()
+    if own_size or ragged:
+      batches = batches.map(_dense)
   if shard[1] > 1:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = (
@@ -295,6 +305,14 @@ def dataset(
     )
     batches = batches.with_options(options)
   return batches
+
+
+def _dense(*sample):
+  """A sample whose ragged images are dense tensors of their own size."""
+  dense = tf.nest.map_structure(
+    lambda x: x.to_tensor() if isinstance(x, tf.RaggedTensor) else x, sample
+  )
+  return dense if len(dense) > 1 else dense[0]
 
 
 def _check_changing(

@@ -88,7 +88,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     return self._spec
 
 
-def _sizes_differ(sources: list[_sources.FormatDataset]) -> bool:
+def sizes_differ(sources: list[_sources.FormatDataset]) -> bool:
   filled = [source.rows for source in sources if len(source.rows)]
   return any(
     bool((rows[side] != filled[0][side][0]).any())
@@ -221,7 +221,7 @@ def decode_and_batch(
   unequal = images.random_size is not None
   if (pixels or on_gpu) and images.fixed_size:
     _check_crop(sources, images.fixed_size, skip)
-  elif (pixels or on_gpu) and _sizes_differ(sources):
+  elif (pixels or on_gpu) and sizes_differ(sources):
     if images.image_size is None and not ragged:
       raise ValueError(
         f"images of {manifest.directory} differ in size: give crop= or image_size=, or "

@@ -33,6 +33,23 @@ class UnequalSizesTest(tf.test.TestCase):
     ):
       self._dataset()
 
+  def test_one_sample_at_a_time_has_its_own_size(self):
+    dataset = self._dataset(None, features=["id", "image"])
+    self.assertEqual(dataset.element_spec["image"].shape.as_list(), [None, None, 3])
+    samples = list(dataset)
+    self.assertLen(samples, len(self.images))
+    for sample in samples:
+      self.assertIsInstance(sample["image"], tf.Tensor)
+      np.testing.assert_array_equal(
+        sample["image"], self.images[int(sample["id"].numpy())]
+      )
+    fixed = self._dataset(None, crop=(20, 24)).element_spec[0]
+    self.assertEqual(fixed.shape.as_list(), [20, 24, 3])
+    window = liquid_tf.RandomResizedCrop()
+    for image, _ in self._dataset(None, crop=window, mean=3).take(3):
+      self.assertIsInstance(image, tf.Tensor)
+      self.assertEqual(image.dtype, tf.float32)
+
   def test_random_windows_lie_in_the_image_and_move(self):
     dataset = self._dataset(crop=(20, 24), features=["id", "image", "window"])
     seen = {}
