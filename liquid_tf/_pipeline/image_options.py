@@ -166,7 +166,8 @@ class ImageOptions:
       if given and not shuffle:
         raise ValueError(
           f"{name} ({getattr(self, name)}) must not be left to chance in stored order: "
-          "give shuffle=True"
+          "for validation give crop=(height, width), which is then centred, or "
+          "image_size=, without mirror; for training give shuffle=True"
         )
     defaults = {"mirror": False, "mean": None, "std": None, "layout": "NHWC"}
     for name, default in {**defaults, "dtype": None}.items():

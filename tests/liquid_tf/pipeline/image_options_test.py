@@ -177,7 +177,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     ({"crop": liquid_tf.RandomResizedCrop()}, "must come with image_size="),
     (
       {"crop": liquid_tf.RandomResizedCrop(), "image_size": (4, 4), "shuffle": False},
-      "crop .*stored order: give shuffle=True",
+      "crop .*stored order: for validation give crop=",
     ),
     ({"mirror": True, "shuffle": False, "image_size": (4, 4)}, r"mirror \(True\) must"),
     ({"mirror": True, "decode": "none"}, r"mirror \(True\) needs pixels"),
