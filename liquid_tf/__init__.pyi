@@ -4,6 +4,7 @@ from . import fidelity as fidelity
 from . import gpu as gpu
 from . import pcr as pcr
 from . import recordio as recordio
+from . import transforms as transforms
 from ._convert.convert import ConvertReport as ConvertReport
 from ._convert.convert import convert as convert
 from ._convert.copy import copy as copy
@@ -15,7 +16,6 @@ from ._native.limits import Limits as Limits
 from ._pipeline.dataset import dataset as dataset
 from ._pipeline.decode import decode_and_batch as decode_and_batch
 from ._pipeline.epochs import epochs as epochs
-from ._pipeline.image_options import RandomResizedCrop as RandomResizedCrop
 from ._pipeline.interleave import interleave as interleave
 from ._pipeline.snapshot import Snapshot as Snapshot
 from ._pipeline.sources import format_dataset as format_dataset

@@ -31,13 +31,12 @@ import tensorflow as tf
 
 from liquid_tf._gpu import batch as _gpu_batch
 from liquid_tf._gpu.layer import Decode
+from liquid_tf._gpu.normalise import check_layout, check_values, result_dtype
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline.image_options import check_values
 
 __all__ = ["Decode", "available", "decode", "problem"]
 
 _OLDEST = 75  # compute capability
-_LAYOUTS = ("NHWC", "NCHW")
 _STORED = {8: tf.uint8, 16: tf.uint16}
 _KERNEL = {tf.uint8: "u8", tf.uint16: "u16", tf.float32: "f32", tf.bfloat16: "bf16"}
 
@@ -82,20 +81,6 @@ def _numbers(name: str, value: Any, usual: float, channels: int) -> tuple[float,
       f"{name} ({value}) must be one number, or one for each of the {channels} channels"
     )
   return numbers
-
-
-def _result_dtype(dtype: Any, stored: tf.DType, normalised: bool) -> tf.DType:
-  if dtype is None:
-    return tf.float32 if normalised else stored
-  allowed = [tf.float32, tf.bfloat16] + ([] if normalised else [stored])
-  try:
-    chosen = tf.as_dtype(dtype)
-  except TypeError:
-    chosen = None
-  if chosen not in allowed:
-    names = ", ".join(one.name for one in allowed)
-    raise ValueError(f"dtype ({dtype!r}) must be one of {names}")
-  return chosen
 
 
 def decode(
@@ -143,8 +128,7 @@ def decode(
       fit, or images of different sizes, channels or bits.
     tf.errors.ResourceExhaustedError: an image is larger than `limits`.
   """
-  if layout not in _LAYOUTS:
-    raise ValueError(f"layout ({layout!r}) must be one of {', '.join(_LAYOUTS)}")
+  check_layout(layout)
   found = problem()
   if found is not None:
     raise RuntimeError(f"liquid_tf.gpu.decode needs a GPU: {found}")
@@ -153,7 +137,7 @@ def decode(
   plan = _gpu_batch.plan(contents, windows, limits.pixels)
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
-  chosen = _result_dtype(dtype, stored, mean is not None or std is not None)
+  chosen = result_dtype(dtype, "dtype", [stored], mean is not None or std is not None)
   means = _numbers("mean", mean, 0, channels)
   stds = _numbers("std", std, 1, channels)
   planar = layout == "NCHW"

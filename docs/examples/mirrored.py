@@ -15,6 +15,7 @@ import tensorflow as tf
 from absl import app, flags
 
 import liquid_tf
+from liquid_tf import transforms
 
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory", required=True)
 _CPUS = flags.DEFINE_integer("cpus", 0, "virtual processors instead of the GPUs", 0)
@@ -36,7 +37,10 @@ def _devices() -> list[str] | None:
 def main(_) -> None:
   strategy = tf.distribute.MirroredStrategy(_devices())
   dataset = liquid_tf.dataset(
-    _DATASET.value, _BATCH.value, crop=(_SIDE.value, _SIDE.value), last_batch="drop"
+    _DATASET.value,
+    _BATCH.value,
+    transforms=[transforms.RandomCrop(_SIDE.value)],
+    last_batch="drop",
   )
   keras.utils.set_random_seed(0)
   with strategy.scope():

@@ -18,6 +18,7 @@ import tensorflow as tf
 from absl import app, flags
 
 import liquid_tf
+from liquid_tf import transforms
 
 _DATASET = flags.DEFINE_string("dataset", None, "dataset directory", required=True)
 _WORKERS = flags.DEFINE_list("workers", None, "host:port of all workers", required=True)
@@ -98,7 +99,7 @@ def main(_) -> None:
     _DATASET.value,
     _BATCH.value,
     shard=(_INDEX.value, len(_WORKERS.value)),
-    crop=(_SIDE.value, _SIDE.value),
+    transforms=[transforms.RandomCrop(_SIDE.value)],
     features=["id", "image", "label"],
     start=(first, 0),
   )

@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._gpu.normalise import check_layout, check_values, result_dtype
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.image_options import ImageOptions
 
 
 class Decode(tf.keras.layers.Layer):
@@ -20,7 +20,7 @@ class Decode(tf.keras.layers.Layer):
   before, so where a dataset feeds the model that is the faster way. XLA does not
   compile a model with this layer.
 
-      ds = liquid_tf.dataset(path, 64, crop=(224, 224), decode="none",
+      ds = liquid_tf.dataset(path, 64, transforms=[RandomCrop(224)], decode="none",
                              features=["bytes", "window", "id", "label"])
       images = liquid_tf.gpu.Decode(mean=127.5, std=127.5)
       for batch in ds:
@@ -59,18 +59,17 @@ class Decode(tf.keras.layers.Layer):
     super().__init__(**{"trainable": False, "autocast": False, **options})
     # XLA knows none of its ops.
     self.supports_jit = False
-    checked = ImageOptions(None, None, False, mean, std, image_dtype, layout, False)
-    normalised = checked.mean is not None or checked.std is not None
-    self._image_dtype = checked.dtype or (tf.float32 if normalised else tf.uint8)
-    allowed = [*gpu.FLOATS] + ([] if normalised else [tf.uint8, tf.uint16])
-    if self._image_dtype not in allowed:
-      raise ValueError(
-        f"image_dtype ({image_dtype!r}) must be one of "
-        f"{', '.join(one.name for one in allowed)}"
-      )
+    check_layout(layout)
+    self._mean = check_values(mean, "mean", positive=False)
+    self._std = check_values(std, "std", positive=True)
+    self._image_dtype = result_dtype(
+      image_dtype,
+      "image_dtype",
+      [tf.uint8, tf.uint16],
+      mean is not None or std is not None,
+    )
     if len(shape) != 3:
       raise ValueError(f"shape ({shape!r}) must be (height, width, channels)")
-    self._mean, self._std = checked.mean, checked.std
     self._planar = layout == "NCHW"
     self._shape = tuple(shape)
     self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits

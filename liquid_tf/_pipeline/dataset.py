@@ -15,9 +15,10 @@ from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.fidelity import Fidelity
-from liquid_tf._pipeline.image_options import RandomResizedCrop
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._store import storage
+from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 _POLICIES = ("liquid", "minio", "page")
 
@@ -42,19 +43,12 @@ def dataset(
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
-  crop: tuple[int, int] | RandomResizedCrop | None = None,
-  image_size: tuple[int, int] | None = None,
-  mirror: bool = False,
-  mean: float | Sequence[float] | None = None,
-  std: float | Sequence[float] | None = None,
-  dtype: Any = None,
-  layout: str = "NHWC",
+  transforms: Sequence[Step] = (),
   features: Sequence[str] | None = None,
   decode: str = "cpu",
   shard: Any = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
-  ragged: bool = False,
   epoch: int | tf.Tensor | None = None,
   steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
   start: tuple[int, int] = (0, 0),
@@ -117,16 +111,8 @@ def dataset(
       busy, by what was measured; `stats(ds).mixes` then is the list that gives the
       same order again. Both need `shuffle`, `cache_policy="liquid"` and formats other
       than pcr; and "auto" no `epoch`. See docs/profile.md.
-    crop: (height, width) of a window to decode: random with `shuffle`, else centred; or
-      a `RandomResizedCrop`.
-    image_size: (height, width) to resize to, while images are decoded.
-    mirror: whether half of the images, by chance, are mirrored left to right.
-    mean: subtracted from images, in units of what is stored (0 to 255); a number, or
-      one for each channel.
-    std: by which they are divided then; likewise.
-    dtype: of the images: the stored one, or "float32" (the default with `mean` or
-      `std`), "float16" or "bfloat16".
-    layout: of the images, "NHWC" or "NCHW".
+    transforms: what happens to images while they are decoded: steps of
+      `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
@@ -139,7 +125,6 @@ def dataset(
     on_error: "raise", or "skip" for records that cannot be read or decoded. Where the
       dataset was converted with `replicate`, they are first read in another format,
       without loss if there is one; `stats` counts them as `fallbacks`.
-    ragged: whether images of different sizes may make a batch.
     epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
       such as the argument of `Dataset.flat_map`; then nothing is cached. See
       `epochs`.
@@ -269,25 +254,16 @@ def dataset(
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
   )
-  own_size = (
-    batch_size is None
-    and image_size is None
-    and layout == "NHWC"
-    and (isinstance(crop, RandomResizedCrop) or crop is None)
-    and (crop is not None or _decode.sizes_differ(sources))
-  )
+  recipe = Recipe.parse(transforms)
+  own_size = batch_size is None and recipe.keeps_sizes(_decode.sizes_differ(sources))
+  if own_size and not recipe.ragged:
+    kept = [step for step in recipe.given if not isinstance(step, ChannelsFirst)]
+    transforms = [*kept, Ragged()]
   batches = _decode.decode_and_batch(
     blocks,
     features=features,
-    crop=crop,
-    image_size=image_size,
-    mirror=mirror,
-    mean=mean,
-    std=std,
-    dtype=dtype,
-    layout=layout,
+    transforms=transforms,
     last_batch="repeat" if last_batch == "repeat" else "short",
-    ragged=ragged or own_size,
     decode=decode,
     on_error=on_error,
     limits=limits,
@@ -296,8 +272,9 @@ def dataset(
   )
   if batch_size is None:
     batches = batches.unbatch()
-    if own_size or ragged:
-      batches = batches.map(_dense)
+    if own_size or recipe.ragged:
+      planar = recipe.channels_first
+      batches = batches.map(lambda *sample: _dense(sample, planar))
   if shard[1] > 1:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = (
@@ -307,12 +284,22 @@ def dataset(
   return batches
 
 
-def _dense(*sample):
-  """A sample whose ragged images are dense tensors of their own size."""
+def _dense(sample: tuple[Any, ...], planar: bool) -> Any:
+  """A sample whose ragged images are dense tensors of their own size.
+
+  Args:
+    sample: (image, ...), or a dict with "image".
+    planar: whether the image's channels come before its rows.
+  """
   dense = tf.nest.map_structure(
     lambda x: x.to_tensor() if isinstance(x, tf.RaggedTensor) else x, sample
   )
-  return dense if len(dense) > 1 else dense[0]
+  if not planar:
+    return dense if len(dense) > 1 else dense[0]
+  if isinstance(dense[0], dict):
+    return {**dense[0], "image": tf.transpose(dense[0]["image"], [2, 0, 1])}
+  image = tf.transpose(dense[0], [2, 0, 1])
+  return (image, *dense[1:]) if len(dense) > 1 else image
 
 
 def _check_changing(

@@ -1,7 +1,6 @@
 """From record blocks to batches of images: `decode_and_batch`."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import tensorflow as tf
 
@@ -12,13 +11,14 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sources as _sources
-from liquid_tf._pipeline.image_options import ImageOptions, RandomResizedCrop
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
   mean_pixel_bytes,
   mean_stored_bytes,
 )
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf.transforms import Step
 
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
@@ -35,8 +35,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     masks: list[str],
     *,
     batch_size: int,
-    images: ImageOptions,
-    random_crop: bool,
+    recipe: Recipe,
     seed: int,
     ragged: bool,
     skip_errors: bool,
@@ -49,9 +48,9 @@ class DecodeBatchDataset(tf.data.Dataset):
   ):
     self._blocks = blocks
     self._spec = tuple(specs)
-    height, width = images.fixed_size or (0, 0)
-    resize_height, resize_width = images.image_size or (0, 0)
-    random_size = images.random_size
+    height, width = recipe.window or (0, 0)
+    resize_height, resize_width = recipe.size or (0, 0)
+    random_size = recipe.random_size
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
@@ -68,10 +67,10 @@ class DecodeBatchDataset(tf.data.Dataset):
         features=names,
         masks=masks,
         ragged=ragged,
-        random_crop=random_crop,
+        random_crop=recipe.random_place,
         random_area=random_size.scale if random_size else [],
         random_aspect=random_size.ratio if random_size else [],
-        mirror=images.mirror,
+        mirror=recipe.mirror,
         skip_errors=skip_errors,
         repeat_to_fill=repeat_to_fill,
         round_batch=round_batch,
@@ -116,15 +115,8 @@ def decode_and_batch(
   blocks: tf.data.Dataset,
   *,
   features: Sequence[str] | None = None,
-  crop: tuple[int, int] | RandomResizedCrop | None = None,
-  image_size: tuple[int, int] | None = None,
-  mirror: bool = False,
-  mean: float | Sequence[float] | None = None,
-  std: float | Sequence[float] | None = None,
-  dtype: Any = None,
-  layout: str = "NHWC",
+  transforms: Sequence[Step] = (),
   last_batch: str = "short",
-  ragged: bool = False,
   decode: str = "cpu",
   on_error: str = "raise",
   limits: Limits = Limits(),
@@ -145,24 +137,11 @@ def decode_and_batch(
       states one other than 1: pixels are not turned; "example" string [n], a serialized
       tf.train.Example of the other features; each of these by its own name, a
       tf.RaggedTensor [n, None].
-    crop: (height, width) of a window that is decoded instead of the whole image, at
-      a random place where the blocks are shuffled, else in the centre; or a
-      `RandomResizedCrop`, which needs shuffled blocks.
-    image_size: (height, width) to which windows are resized while they are decoded:
-      images as by tf.image.resize (bilinear), rounded; masks to the nearest pixel.
-    mirror: whether half of the images, by chance, are mirrored left to right, with
-      their masks. Needs shuffled blocks.
-    mean: of what a pixel may be, 0 to 255 or 65535; for all channels or each one. It is
-      subtracted from images, which are float32 then.
-    std: by which images are divided afterwards; likewise.
-    dtype: of the images, where it is not the stored one: "float32", "float16" or
-      "bfloat16", to which results in float32 are rounded.
-    layout: of the images, "NHWC" or "NCHW".
+    transforms: what happens to images while they are decoded: steps of
+      `liquid_tf.transforms`. Random ones need shuffled blocks.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
       does not count them. `interleave` can leave it out.
-    ragged: whether images of different sizes may make a batch: a tf.RaggedTensor
-      [n, None, None, c].
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
       l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
       of the image.
@@ -193,9 +172,8 @@ def decode_and_batch(
     raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
     raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
-  images = ImageOptions(crop, image_size, mirror, mean, std, dtype, layout, ragged)
-  shuffled = mixed is not None and mixed.shuffle
-  images.check_draws(shuffled, decode)
+  recipe = Recipe.parse(transforms)
+  recipe.check_draws(mixed is not None and mixed.shuffle, decode)
   check_last_batch(last_batch, ("short", "repeat"))
   round_batch = last_batch == "repeat"
   if round_batch and mixed is None:
@@ -208,9 +186,9 @@ def decode_and_batch(
   pixels = {k: v for k, v in known.items() if k in names}
   on_gpu = decode == "gpu"
   if on_gpu:
-    gpu.check(manifest, images, wanted, known["image"].dtype, on_error == "skip")
+    gpu.check(manifest, recipe, wanted, on_error == "skip")
   if on_gpu or "image" in pixels:
-    images.check_images(known["image"].channels, known["image"].dtype)
+    recipe.check_images(known["image"].channels)
   keeps_pixels = mixed is not None and mixed.snapshot.cache_as == "pixels"
   if keeps_pixels and ("image" not in pixels or "bytes" in names):
     raise ValueError(
@@ -218,17 +196,22 @@ def decode_and_batch(
       f"({', '.join(names)}) have no decoded image, or the stored bytes"
     )
   skip = on_error == "skip"
-  unequal = images.random_size is not None
-  if (pixels or on_gpu) and images.fixed_size:
-    _check_crop(sources, images.fixed_size, skip)
+  unequal = recipe.random_size is not None
+  if unequal and recipe.size is None and not recipe.ragged:
+    raise ValueError(
+      f"transforms: {recipe.crop} must have a size, or go with Ragged() for batches of "
+      "unequal images"
+    )
+  if (pixels or on_gpu) and recipe.window:
+    _check_crop(sources, recipe.window, skip)
   elif (pixels or on_gpu) and sizes_differ(sources):
-    if images.image_size is None and not ragged:
+    if recipe.size is None and not recipe.ragged:
       raise ValueError(
-        f"images of {manifest.directory} differ in size: give crop= or image_size=, or "
-        "ragged=True for batches of unequal images"
+        f"images of {manifest.directory} differ in size: transforms must have a crop, "
+        "Resize, or Ragged() for batches of unequal images"
       )
     unequal = True
-  flat = bool(pixels) and (unequal or ragged) and images.image_size is None
+  flat = bool(pixels) and (unequal or recipe.ragged) and recipe.size is None
   parsed = _features.in_examples(manifest, names)
   # What a flat batch is put together from, and what features are parsed from.
   needed = (["window"] if flat else []) + (["example"] if parsed else [])
@@ -237,7 +220,7 @@ def decode_and_batch(
   stored += [name for name in needed if name not in stored]
   rows = max((source.rows for source in sources), key=len)  # some may have none
   one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
-  height, width = images.image_size or images.fixed_size or one_size
+  height, width = recipe.size or recipe.window or one_size
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
   samples = batch_size if round_batch else None
   specs = []
@@ -265,8 +248,7 @@ def decode_and_batch(
     specs,
     [name for name in pixels if name != "image"],
     batch_size=batch_size,
-    images=images,
-    random_crop=shuffled,
+    recipe=recipe,
     seed=mixed.seed if mixed is not None else 0,
     ragged=flat,
     skip_errors=skip,
@@ -285,14 +267,14 @@ def decode_and_batch(
       stored,
       wanted,
       as_dict,
-      images,
+      recipe,
       known["image"].dtype,
       shape,
       limits.pixels,
     )
-  shape = _Shaper(stored, wanted, pixels, parsed, flat, images, as_dict)
+  shape = _Shaper(stored, wanted, pixels, parsed, flat, recipe, as_dict)
   shaped = dataset.map(shape)
-  if images.finishes:
+  if recipe.finishes:
     # One is finished while the consumer has the one before.
     shaped = shaped.prefetch(1)
   # The prefetch that tf.data would put behind takes up to eight batches that no budget
@@ -305,13 +287,13 @@ def decode_and_batch(
 class _Shaper:
   """Gives a flat tuple of tensors the structure that was asked for."""
 
-  def __init__(self, stored, wanted, pixels, parsed, flat, images, as_dict):
+  def __init__(self, stored, wanted, pixels, parsed, flat, recipe, as_dict):
     self._stored = stored
     self._wanted = wanted
     self._pixels = pixels
     self._parsed = parsed
     self._flat = flat
-    self._images = images
+    self._recipe = recipe
     self._as_dict = as_dict
 
   def __call__(self, *tensors):
@@ -321,10 +303,10 @@ class _Shaper:
     for name in self._pixels:
       if self._flat:
         values[name] = _to_ragged(values[name], values["window"])
-      elif self._images.ragged:
+      elif self._recipe.ragged:
         values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
     if "image" in self._pixels:
-      values["image"] = self._images.finish(values["image"])
+      values["image"] = self._recipe.finish(values["image"])
     if self._parsed:
       values |= tf.io.parse_example(values["example"], self._parsed)
     if self._as_dict:

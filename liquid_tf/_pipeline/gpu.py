@@ -15,8 +15,9 @@ import tensorflow as tf
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
 from liquid_tf._native import nvrtc, ops
-from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.transforms import Cast, Mirror, Ragged, RandomResizedCrop, Resize
 
 _DEVICE = "GPU:0"
 
@@ -28,6 +29,7 @@ STORED = ("bytes", "window", "id")
 
 FLOATS = (tf.float32, tf.bfloat16)
 _FORMATS = ("l3", "raw")
+_NOT_HERE = (Mirror, Ragged, RandomResizedCrop, Resize)
 
 
 def problem() -> str | None:
@@ -113,18 +115,16 @@ def images(
 
 def check(
   manifest: Manifest,
-  options: ImageOptions,
+  recipe: Recipe,
   features: Sequence[str],
-  stored: tf.DType,
   skip: bool,
 ) -> None:
   """Checks what goes with decode="gpu".
 
   Args:
     manifest: of the dataset.
-    options: of its images.
+    recipe: of its images.
     features: that are asked for.
-    stored: type of the images.
     skip: whether damaged records are left out.
 
   Raises:
@@ -153,16 +153,9 @@ def check(
       f'features ("{strings[0]}") must be of {", ".join(sorted(numbers))} with '
       'decode="gpu": others are not kept in a GPU\'s memory'
     )
-  for name, default in (("image_size", None), ("mirror", False), ("ragged", False)):
-    if getattr(options, name) != default:
-      raise ValueError(
-        f'{name} ({getattr(options, name)!r}) must be {default} with decode="gpu"'
-      )
-  if options.dtype not in (None, stored, *FLOATS):
-    raise ValueError(
-      f"dtype ({options.dtype.name}) must be {stored.name}, float32 or bfloat16 with "
-      'decode="gpu"'
-    )
+  for step in recipe.given:
+    if isinstance(step, _NOT_HERE) or step == Cast("float16"):
+      raise ValueError(f'transforms: {step} must not be given with decode="gpu"')
   if skip:
     raise ValueError(
       'on_error ("skip") must be "raise" with decode="gpu", which finds damage when '
@@ -175,7 +168,7 @@ def decoded(
   names: Sequence[str],
   features: Sequence[str],
   as_dict: bool,
-  options: ImageOptions,
+  recipe: Recipe,
   stored: tf.DType,
   shape: Sequence[int | None],
   max_pixels: int,
@@ -189,14 +182,13 @@ def decoded(
     names: of their features.
     features: those that are given out, with "image" for what is made of the bytes.
     as_dict: whether they are a dict, or a tuple, of one without it.
-    options: of the images.
+    recipe: of the images.
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
   """
-  normalised = options.mean is not None or options.std is not None
-  dtype = options.dtype or (tf.float32 if normalised else stored)
-  planar = options.layout == "NCHW"
+  dtype = recipe.dtype or stored
+  planar = recipe.channels_first
   n, height, width, channels = shape
   shape = [n, channels, height, width] if planar else [n, height, width, channels]
 
@@ -205,8 +197,8 @@ def decoded(
     values["image"] = start(
       *(values[name] for name in STORED),
       dtype=dtype,
-      mean=options.mean,
-      std=options.std,
+      mean=recipe.mean,
+      std=recipe.std,
       planar=planar,
       max_pixels=max_pixels,
     )

@@ -138,7 +138,7 @@ def verify(
   peer = None
   if name is not None:
     peer = stock.Stock(
-      manifest, name, files, setting.batch_size, setting.threads, setting.image
+      manifest, name, files, setting.batch_size, setting.threads, setting.transforms
     )
   rates: dict[str, list[float]] = {"mix": [], "single": [], "stock": []}
   while True:

@@ -79,7 +79,7 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
     memory=setting.memory,
     features=list(gpu.STORED),
     decode="none",
-    **setting.image,
+    transforms=setting.transforms,
   )
   return list(dataset)
 

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import time
-from typing import Any
 
 import tensorflow as tf
 
@@ -13,10 +12,11 @@ from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.dataset import dataset as open_dataset
-from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
+from liquid_tf.transforms import Step
 
 # The memory that nothing exceeds: the decode stage wants all of the sample in it.
 _UNBOUNDED = 1 << 62
@@ -45,7 +45,7 @@ class Setting:
     threads: that decode at once.
     memory: budget of a pipeline in bytes.
     seconds: that a run lasts at least.
-    image: of `liquid_tf.dataset`: what becomes of an image.
+    transforms: of `liquid_tf.dataset`.
     decode: "cpu" or "gpu", as `liquid_tf.dataset` takes it.
   """
 
@@ -55,7 +55,7 @@ class Setting:
   threads: int
   memory: int
   seconds: float
-  image: dict[str, Any]
+  transforms: tuple[Step, ...]
   decode: str = "cpu"
 
 
@@ -92,7 +92,6 @@ class Pipeline:
     mix = {TARGETS[name][0]: weight for name, weight in mix.items()}
     self._settled = 0 if decode else _settled(setting, mix)
     on_gpu = setting.decode == "gpu" and stage != "load"
-    image = {} if stage == "load" else setting.image
     self._setting = setting
     self._stage = stage
     dataset = open_dataset(
@@ -106,7 +105,7 @@ class Pipeline:
       decode="none" if stage == "load" or on_gpu else "cpu",
       lookahead=_LOOKAHEAD,
       parallelism=setting.threads,
-      **image,
+      transforms=() if stage == "load" else setting.transforms,
     )
     self._stats = stats_of(dataset)
     self._epoch = int(dataset.cardinality())
@@ -163,7 +162,11 @@ class Pipeline:
 def image_spec(setting: Setting) -> tf.TensorSpec:
   """Shape [None, height, width, channels] and type of batches; unknown where ragged."""
   dataset = open_dataset(
-    setting.short, setting.batch_size, features=["image"], **setting.image
+    setting.short,
+    setting.batch_size,
+    shuffle=False,
+    features=["image"],
+    transforms=setting.transforms,
   )
   return dataset.element_spec["image"]
 
@@ -177,7 +180,7 @@ def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Datas
     gpu.STORED,
     ["image"],
     True,
-    ImageOptions(None, None, False, None, None, None, "NHWC", False),
+    Recipe.parse([]),
     spec.dtype,
     spec.shape.as_list(),
     Limits().pixels,

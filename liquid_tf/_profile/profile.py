@@ -14,6 +14,7 @@ from liquid_tf._cost import model
 from liquid_tf._measure import evidence
 from liquid_tf._profile import choose, devices, run, schema, step
 from liquid_tf._store import mix as mixes
+from liquid_tf.transforms import CenterCrop, RandomCrop, Resize, Step, by_slot
 
 __all__ = ["Profile", "profile"]
 
@@ -132,8 +133,7 @@ def profile(
   space: int | None = None,
   step_ms: float | None = None,
   training: tuple[Any, tuple[Any, ...]] | None = None,
-  crop: tuple[int, int] | None = None,
-  image_size: tuple[int, int] | None = None,
+  transforms: Sequence[Step] = (),
   decode: str = "cpu",
   resources: Mapping[str, Mapping[str, float]] | None = None,
   image_feature: str | None = None,
@@ -178,8 +178,8 @@ def profile(
     training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
       arguments of its `train_on_batch`, which is timed; the model is left as it was.
       Of a batch that has not `batch_size` images, the time is scaled to so many.
-    crop: as `dataset` takes it.
-    image_size: as `dataset` takes it.
+    transforms: what the training does to images, as far as it decides what is decoded:
+      RandomCrop or CenterCrop, and Resize, of `liquid_tf.transforms`.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
       measured. A training's step is taken to use all of the GPU while it lasts.
@@ -222,7 +222,7 @@ def profile(
   if training is not None and step_ms is not None:
     raise ValueError("step_ms and training must not both be given")
   if decode == "gpu":
-    formats = _check_gpu(formats, strategy, image_size)
+    formats = _check_gpu(formats, strategy)
   rows = None if training is None else step.rows(training[1])
   if strategy == "search" and cache == "auto":
     cache = 0
@@ -258,7 +258,7 @@ def profile(
     reserve=reserve,
     space=space,
     step_ms=step_ms,
-    image={"crop": crop, "image_size": image_size},
+    transforms=_measured(transforms, decode),
     decode=decode,
     resources=_resources(resources, chosen, decode, step_ms, batch_size),
     encoding=encoding,
@@ -292,9 +292,18 @@ def _check_number(name: str, value: float, least: float, most: float) -> None:
     raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
 
 
-def _check_gpu(
-  formats: Sequence[str] | None, strategy: str, image_size: Any
-) -> Sequence[str]:
+def _measured(transforms: Sequence[Step], decode: str) -> tuple[Step, ...]:
+  """The steps that decide what decoding costs, in stored order as runs have it."""
+  found = by_slot(transforms, (RandomCrop, CenterCrop, Resize), "profile")
+  resize = found.get(Resize.rank)
+  if decode == "gpu" and resize is not None:
+    raise ValueError(f'transforms: {resize} must not be given with decode="gpu"')
+  crop = found.get(CenterCrop.rank)
+  windows = () if crop is None else (CenterCrop(crop.size),)
+  return windows if resize is None else (*windows, resize)
+
+
+def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
   """Checks what goes with decode="gpu"; the formats to compare."""
   found = devices.problem()
   if found is not None:
@@ -308,8 +317,6 @@ def _check_gpu(
     raise ValueError(
       'strategy ("search") must be "lp" with decode="gpu": the search knows no GPU'
     )
-  if image_size is not None:
-    raise ValueError(f'image_size ({image_size!r}) must be None with decode="gpu"')
   return _ON_GPU if formats is None else formats
 
 

@@ -106,7 +106,7 @@ def build(
       "trials": options.trials,
       "seconds": options.seconds,
       "reserve": options.reserve,
-      "image": setting.image,
+      "transforms": [str(step) for step in setting.transforms],
       "decode": setting.decode,
       "encoding": dataclasses.asdict(options.encoding),
     },

@@ -17,6 +17,7 @@ from liquid_tf._profile import choose, disk, measure, result, sample
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._store.mix import TARGETS
+from liquid_tf.transforms import Ragged, Step
 
 # An epoch of the repeated sample.
 _EPOCH_IMAGES = 4096
@@ -47,7 +48,7 @@ class Options:
   reserve: float
   space: int | None
   step_ms: float | None
-  image: dict[str, Any]
+  transforms: tuple[Step, ...]
   decode: str
   resources: dict[str, model.Resource]
   encoding: pipelines.Encoding
@@ -104,14 +105,14 @@ def run(
 def _setting(
   encoded: sample.Encoded, manifest: Manifest, paths: dict[str, str], options: Options
 ) -> Setting:
-  image = dict(options.image)
+  transforms = options.transforms
   sizes_differ = None in manifest["features"]["image"]["shape"]
-  if sizes_differ and not image.get("crop") and not image.get("image_size"):
+  if sizes_differ and not transforms:
     if options.decode == "gpu":
       raise ValueError(
-        'crop (None) must be given with decode="gpu": the images differ in size'
+        'transforms must have a CenterCrop with decode="gpu": the images differ in size'
       )
-    image["ragged"] = True
+    transforms = (Ragged(),)
   fits = max(_LEAST_BATCH, int(_BATCH_BYTES / np.mean(encoded.pixel_bytes)))
   return Setting(
     short=paths["short"],
@@ -120,7 +121,7 @@ def _setting(
     threads=options.threads,
     memory=budget.resolve_memory("auto"),
     seconds=options.seconds,
-    image=image,
+    transforms=transforms,
     decode=options.decode,
   )
 

@@ -4,15 +4,16 @@ import logging
 import os
 import pathlib
 import time
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._measure import epochs, process
 from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.transforms import Step
 
 # What TensorFlow itself decodes, what is smallest first.
 FORMATS = ("jpeg", "png", "bmp")
@@ -45,7 +46,7 @@ class Stock:
     folder: an empty directory for the files.
     batch_size: images in a batch.
     threads: of tf.data.
-    image: of `liquid_tf.dataset`: what becomes of an image.
+    transforms: of `liquid_tf.dataset`.
   """
 
   def __init__(
@@ -55,8 +56,9 @@ class Stock:
     folder: str,
     batch_size: int,
     threads: int,
-    image: dict[str, Any],
+    transforms: Sequence[Step],
   ):
+    recipe = Recipe.parse(transforms)
     self._folder = folder
     self.bytes = _extract(manifest, format_name, folder)
     files = sorted(str(path) for path in pathlib.Path(folder).iterdir())
@@ -65,17 +67,17 @@ class Stock:
     def load(file: tf.Tensor) -> tf.Tensor:
       pixels = tf.io.decode_image(tf.io.read_file(file), expand_animations=False)
       pixels = tf.ensure_shape(pixels, manifest["features"]["image"]["shape"])
-      if image.get("crop"):
-        pixels = tf.image.random_crop(pixels, [*image["crop"], pixels.shape[2]])
-      if image.get("image_size"):
-        pixels = tf.image.resize(pixels, image["image_size"])
+      if recipe.window:
+        pixels = tf.image.random_crop(pixels, [*recipe.window, pixels.shape[2]])
+      if recipe.size:
+        pixels = tf.image.resize(pixels, recipe.size)
         pixels = tf.saturate_cast(tf.round(pixels), tf.uint8)
       return pixels
 
     dataset = tf.data.Dataset.from_tensor_slices(files)
     dataset = dataset.shuffle(len(files)).repeat(_REPEATS)
     dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
-    if image.get("ragged"):
+    if recipe.ragged:
       dataset = dataset.ragged_batch(batch_size)
     else:
       dataset = dataset.batch(batch_size)

@@ -140,8 +140,7 @@ def _print(data: dict) -> None:
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  crop = tool.pair("crop", _FLAGS.crop)
-  image_size = tool.pair("image_size", _FLAGS.image_size)
+  transforms = tool.transforms(_FLAGS.crop, _FLAGS.image_size)
   # The budgets of dozens of short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
   from liquid_tf._cost import budget
@@ -162,8 +161,7 @@ def _main(arguments: list[str]) -> int:
       reserve=_FLAGS.reserve,
       space=_FLAGS.space and budget.parse_bytes(_FLAGS.space, "space"),
       step_ms=_FLAGS.step_ms,
-      crop=crop,
-      image_size=image_size,
+      transforms=transforms,
       decode=_FLAGS.decode,
       image_feature=_FLAGS.image_feature,
       tfds_dir=_FLAGS.tfds_dir,

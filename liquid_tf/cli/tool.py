@@ -17,6 +17,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from absl import flags  # noqa: E402
 
 from liquid_tf.cli import interrupts  # noqa: E402
+from liquid_tf.transforms import (  # noqa: E402
+  CenterCrop,
+  RandomCrop,
+  Resize,
+  Step,
+)
 
 FAILED = 1
 WRONG_FLAGS = 2
@@ -199,6 +205,23 @@ def pair(name: str, value: list[str] | None) -> tuple[int, int] | None:
   if len(value) != 2 or not all(part.isdigit() and int(part) for part in value):
     raise FlagsError(f"--{name} ({','.join(value)}) must be HEIGHT,WIDTH")
   return int(value[0]), int(value[1])
+
+
+def transforms(
+  crop: list[str] | None, image_size: list[str] | None, shuffle: bool = True
+) -> list[Step]:
+  """The steps that --crop and --image_size ask for.
+
+  Raises:
+    FlagsError: one of them is not HEIGHT,WIDTH.
+  """
+  steps: list[Step] = []
+  window, size = pair("crop", crop), pair("image_size", image_size)
+  if window is not None:
+    steps.append(RandomCrop(window) if shuffle else CenterCrop(window))
+  if size is not None:
+    steps.append(Resize(size, antialias=False))
+  return steps
 
 
 def amount(value: str) -> int | str:

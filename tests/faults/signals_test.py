@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _EPOCHS = 2
 
@@ -28,7 +29,9 @@ def _train(path: str, folder: str, handler: str = "none", forever: bool = True) 
   """Trains; returns (epoch, step) that it began with, and those that it ended with."""
   if handler == "exit":
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(0))
-  dataset = liquid_tf.dataset(path, 8, seed=3, cache="30%", crop=(16, 16))
+  dataset = liquid_tf.dataset(
+    path, 8, seed=3, cache="30%", transforms=[transforms.RandomCrop(16)]
+  )
   model = tf.keras.Sequential(
     [tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)]
   )

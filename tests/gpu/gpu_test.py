@@ -18,7 +18,7 @@ from absl.testing import parameterized
 from patches import encode, make_image
 
 import liquid_tf
-from liquid_tf import codecs
+from liquid_tf import codecs, transforms
 from liquid_tf._gpu import batch as _gpu_batch
 from liquid_tf._native import ops
 
@@ -117,11 +117,19 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=6
     )
-    common = {"seed": 3, "crop": (64, 80), "cache": "50%"}
+    common = {"seed": 3, "cache": "50%"}
+    crop = transforms.RandomCrop((64, 80))
+    steps = [transforms.Normalize(_MEAN, _STD), transforms.Cast(dtype)]
+    steps.append(transforms.ChannelsFirst())
     pixels = {"mean": _MEAN, "std": _STD, "dtype": dtype, "layout": "NCHW"}
-    expected = liquid_tf.dataset(path, 8, **common, **pixels)
+    expected = liquid_tf.dataset(path, 8, **common, transforms=[crop, *steps])
     stored = liquid_tf.dataset(
-      path, 8, **common, decode="none", features=["bytes", "window", "label"]
+      path,
+      8,
+      **common,
+      transforms=[crop],
+      decode="none",
+      features=["bytes", "window", "label"],
     )
     for _ in range(2):
       for (images, labels), batch in zip(expected, stored, strict=True):
@@ -234,7 +242,9 @@ class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=1
     )
     with self.assertRaisesRegex(ValueError, 'decode \\("gpu"\\).*liquid_tf.gpu.decode'):
-      liquid_tf.dataset(path, 8, crop=(64, 80), decode="gpu")
+      liquid_tf.dataset(
+        path, 8, transforms=[transforms.RandomCrop((64, 80))], decode="gpu"
+      )
 
   def test_tensorflow_without_one(self):
     message = "TensorFlow has no GPU.*tensorflow\\[and-cuda\\]"

@@ -11,6 +11,7 @@ from absl.testing import absltest, parameterized
 from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, probe
 from liquid_tf._profile.profile import Profile, profile
+from liquid_tf.transforms import CenterCrop, Resize
 
 _DRIVER = fake_gpu.install()
 
@@ -32,7 +33,8 @@ class ProfileGpuTest(parameterized.TestCase):
     sides = (96, 96) if crop is None else (80, 130)
     before, lines = gpu.totals(), []
     with _DRIVER.setting("kernel_milliseconds", 80):
-      found = self._profile(sides=sides, crop=crop, cache=0, say=lines.append)
+      steps = [] if crop is None else [CenterCrop(crop)]
+      found = self._profile(sides=sides, transforms=steps, cache=0, say=lines.append)
     self.assertEqual(sorted(found.data["formats"]), ["l3", "raw"])
     self.assertEqual(found.data["setting"]["decode"], "gpu")
     for name, entry in found.data["formats"].items():
@@ -58,7 +60,7 @@ class ProfileGpuTest(parameterized.TestCase):
     self.assertEqual(Profile.from_json(self.root / "profile.json").mix, found.mix)
 
   def test_what_is_measured_is_what_the_kernels_took(self):
-    setting = probe.Setting("short", "long", 2, 1, 1 << 30, 0.0, {}, "gpu")
+    setting = probe.Setting("short", "long", 2, 1, 1 << 30, 0.0, (), "gpu")
     totals = [gpu.Totals(0, 0, 0.0, 0.0)]
 
     def start(contents, *unused, **options):
@@ -99,9 +101,15 @@ class ProfileGpuTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"formats": ["l3", "png"]}, r'formats \("png"\) must be of l3, raw with'),
-    ({"image_size": (8, 8)}, r"image_size \(\(8, 8\)\) must be None with"),
+    (
+      {"transforms": [Resize((8, 8), antialias=False)]},
+      r"Resize.* must not be given with",
+    ),
     ({"strategy": "search"}, r'strategy \("search"\) must be "lp" with'),
-    ({"sides": (60, 90)}, r"crop \(None\) must be given with .*: the images differ"),
+    (
+      {"sides": (60, 90)},
+      "transforms must have a CenterCrop with .*: the images differ",
+    ),
   )
   def test_what_a_gpu_cannot_do_is_refused(self, options, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -19,7 +19,15 @@ from patches import encode, make_image
 
 import liquid_tf
 from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf.transforms import (
+  Cast,
+  ChannelsFirst,
+  Mirror,
+  Normalize,
+  RandomCrop,
+  Resize,
+)
 
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
 _MEAN = (123.675, 116.28, 103.53)
@@ -149,8 +157,8 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=7
     )
-    options = {"seed": 3, "crop": (64, 80), "cache": "50%", "mean": _MEAN, "std": _STD}
-    options |= {"dtype": dtype, "layout": "NCHW", "shard": (1, 2)}
+    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), Cast(dtype), ChannelsFirst()]
+    options = {"seed": 3, "cache": "50%", "transforms": steps, "shard": (1, 2)}
     on_cpu = liquid_tf.dataset(path, 4, **options)
     on_gpu = liquid_tf.dataset(path, 4, decode="gpu", **options)
     self.assertEqual(on_gpu.element_spec[0].shape.as_list(), [None, 3, 64, 80])
@@ -181,12 +189,12 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"batch_size": None}, r"batch_size \(None\)"),
     ({"features": ["image", "format"]}, r'features \("format"\) must be of'),
     ({"features": ["label"]}, r'features \(label\) must have "image"'),
-    ({"image_size": (8, 8)}, r"image_size \(\(8, 8\)\) must be None"),
-    ({"mirror": True}, r"mirror \(True\) must be False"),
-    ({"dtype": "float16"}, r"dtype \(float16\) must be uint8, float32 or bfloat16"),
+    ({"transforms": [Resize((8, 8), antialias=False)]}, "Resize.* must not be given"),
+    ({"transforms": [Mirror()]}, r"Mirror\(\) must not be given with decode=\"gpu\""),
+    ({"transforms": [Cast("float16")]}, "Cast.*float16.* must not be given"),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
     ({"cache_as": "pixels"}, r'cache_as \("pixels"\) must be "encoded"'),
-    ({"mean": (1, 2)}, "mean .*must be one number"),
+    ({"transforms": [Normalize((128, 2))]}, "mean .*must be one number"),
   )
   def test_what_a_dataset_cannot_do_there(self, options, message):
     path = runs.make(self.create_tempdir().full_path, "l3", per_class=1)
@@ -202,10 +210,15 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(90, 90), per_class=3
     )
-    options = {"seed": 3, "crop": (64, 80)}
-    on_cpu = liquid_tf.dataset(path, 5, mean=_MEAN, std=_STD, layout="NCHW", **options)
+    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), ChannelsFirst()]
+    on_cpu = liquid_tf.dataset(path, 5, seed=3, transforms=steps)
     stored = liquid_tf.dataset(
-      path, 5, decode="none", features=["bytes", "window", "id", "label"], **options
+      path,
+      5,
+      seed=3,
+      transforms=steps[:1],
+      decode="none",
+      features=["bytes", "window", "id", "label"],
     )
     layer = liquid_tf.gpu.Decode(
       mean=_MEAN, std=_STD, layout="NCHW", shape=(64, 80, 3), name="images"
@@ -377,7 +390,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       .repeat(30)
       .map(lambda files: (files, tf.zeros([1, 4], tf.int32), tf.zeros([1], tf.int64)))
     )
-    options = ImageOptions(None, None, False, None, None, None, "NHWC", False)
+    options = Recipe.parse([])
     placed = gpu.decoded(
       dataset,
       gpu.STORED,

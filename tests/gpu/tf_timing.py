@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from liquid_tf import Limits, codecs
 from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.image_options import ImageOptions
+from liquid_tf._pipeline.recipe import Recipe
 
 # What the project wants of it.
 MOST_OF_STEP = 1.05
@@ -43,7 +43,7 @@ def _dataset(
     [*gpu.STORED, "label"],
     ["image", "label"],
     False,
-    ImageOptions(None, None, False, None, None, None, "NHWC", False),
+    Recipe.parse([]),
     tf.uint8,
     shape,
     _MAX_PIXELS,

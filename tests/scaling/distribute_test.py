@@ -15,6 +15,7 @@ import servers
 from absl.testing import absltest, parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._convert.convert import convert
 
 _EXAMPLES = pathlib.Path(__file__).parents[2] / "docs" / "examples"
@@ -103,7 +104,12 @@ class DistributeTest(parameterized.TestCase):
     orders = [json.dumps(order) for order in results[0]["ids"]]
     self.assertLen(set(orders), _EPOCHS)
     parts = [
-      liquid_tf.dataset(self.path, _BATCH, shard=(i, 2), crop=(_SIDE, _SIDE))
+      liquid_tf.dataset(
+        self.path,
+        _BATCH,
+        shard=(i, 2),
+        transforms=[transforms.RandomCrop(_SIDE)],
+      )
       for i in range(2)
     ]
     joined = []

@@ -7,9 +7,14 @@ import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _BATCH = 8
-_OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "seed": 5}
+_OPTIONS = {
+  "features": ["id", "image"],
+  "transforms": [transforms.RandomCrop(16)],
+  "seed": 5,
+}
 
 
 class EpochsTest(parameterized.TestCase):

@@ -35,18 +35,19 @@ from liquid_tf._store import schemes
 
 url, dispatcher = sys.argv[1:]
 schemes.require(url)
-dataset = liquid_tf.dataset(url, 8, features=["id", "image", "label"], crop=(16, 16))
+crop = [liquid_tf.transforms.RandomCrop(16)]
+dataset = liquid_tf.dataset(url, 8, features=["id", "image", "label"], transforms=crop)
 ids = [[int(i) for batch in dataset for i in batch["id"]] for _ in range(2)]
 model = keras.Sequential([
   keras.Input((16, 16, 3)), keras.layers.Flatten(), keras.layers.Dense(4)])
 model.compile(
   "sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 fit = model.fit(
-  liquid_tf.dataset(url, 8, crop=(16, 16)).map(
+  liquid_tf.dataset(url, 8, transforms=crop).map(
     lambda image, label: (tf.cast(image, tf.float32) / 255, label)),
   epochs=2, verbose=0)
 service = liquid_tf.epochs(
-  url, 2, parts=4, batch_size=8, features=["id", "image"], crop=(16, 16),
+  url, 2, parts=4, batch_size=8, features=["id", "image"], transforms=crop,
   memory="64MiB")
 service = service.apply(tf.data.experimental.service.distribute(
   processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,

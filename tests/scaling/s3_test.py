@@ -18,6 +18,7 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest, schemes
 from liquid_tf.errors import ConvertError
@@ -32,7 +33,11 @@ copy_module = importlib.import_module("liquid_tf._convert.copy")
 convert_module = importlib.import_module("liquid_tf._convert.convert")
 
 _BATCH = 8
-_OPTIONS = {"features": ["id", "image"], "crop": (16, 16), "memory": "256MiB"}
+_OPTIONS = {
+  "features": ["id", "image"],
+  "transforms": [transforms.RandomCrop(16)],
+  "memory": "256MiB",
+}
 
 
 def _has_s3() -> bool:

@@ -15,6 +15,7 @@ from absl.testing import absltest
 from tensorflow.python.data.experimental.ops import testing
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf.cli.bench import photographs
 
 _BATCH = 8
@@ -144,7 +145,7 @@ class ServiceTest(absltest.TestCase):
       batch_size=_BATCH,
       features=["id", "image"],
       memory="64MiB",
-      image_size=(32, 32),
+      transforms=[transforms.Resize((32, 32), antialias=False)],
     )
     spent, clock = {1: [], 2: []}, {1: [], 2: []}
     with servers.Service(1) as single:

@@ -20,6 +20,7 @@ import tensorflow as tf
 from absl import app, flags
 
 import liquid_tf
+from liquid_tf import transforms
 
 _DATA = flags.DEFINE_string("data", None, "folder of class folders", required=True)
 _GROUPS = flags.DEFINE_list(
@@ -65,7 +66,7 @@ def _batches(
     split=split,
     shuffle=split == "train",
     seed=seed,
-    image_size=(_SIDE.value, _SIDE.value),
+    transforms=[transforms.Resize((_SIDE.value, _SIDE.value), antialias=False)],
     fidelity=group,
     cache=0,
   )

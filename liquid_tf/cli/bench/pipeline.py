@@ -1,5 +1,6 @@
 """How fast a dataset's pipeline is, beside the limits of its two stages."""
 
+import dataclasses
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -46,6 +47,11 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: the dataset is not sound, or a process died.
   """
+  if "transforms" in arguments:
+    arguments["transforms"] = [
+      {"step": type(step).__name__, **dataclasses.asdict(step)}
+      for step in arguments["transforms"]
+    ]
   common = {
     "stage": "liquid",
     "path": path,

@@ -110,8 +110,7 @@ def _main(arguments: list[str]) -> int:
         split=_FLAGS.split,
         shuffle=_FLAGS.shuffle,
         seed=_FLAGS.seed,
-        crop=tool.pair("crop", _FLAGS.crop),
-        image_size=tool.pair("image_size", _FLAGS.image_size),
+        transforms=tool.transforms(_FLAGS.crop, _FLAGS.image_size, _FLAGS.shuffle),
       )
       | {"threads": threads}
     ),

@@ -18,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf  # noqa: E402
 
+from liquid_tf import transforms
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, stock
 from liquid_tf._native import ops
@@ -49,6 +50,10 @@ _STAGES = {
 def main(request: str) -> None:
   arguments = json.loads(request)
   stage = _STAGES[arguments.pop("stage")]
+  if "transforms" in arguments:
+    arguments["transforms"] = [
+      getattr(transforms, step.pop("step"))(**step) for step in arguments["transforms"]
+    ]
   try:
     answer = stage(**arguments)
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._cost import budget, free_memory
 
 _MIB = 1 << 20
@@ -220,9 +221,12 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     ({"batch_size": None}, 32 * 2 * 64 * 64 * 3),
-    ({"crop": (16, 16)}, 8 * (64 * 64 * 3 + 16 * 16 * 3)),
+    (
+      {"transforms": [transforms.RandomCrop(16)]},
+      8 * (64 * 64 * 3 + 16 * 16 * 3),
+    ),
     ({"decode": "none"}, 8 * 64 * 64 * 3),
-    ({"ragged": True}, 8 * 2 * 64 * 64 * 3),
+    ({"transforms": [transforms.Ragged()]}, 8 * 2 * 64 * 64 * 3),
   )
   def test_what_a_batch_takes(self, options, least):
     with self.assertRaisesRegex(ValueError, "memory .0 bytes. must be") as caught:

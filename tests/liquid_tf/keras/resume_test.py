@@ -14,6 +14,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._pipeline import mix_control
 
 _EPOCHS = 3
@@ -61,7 +62,10 @@ class _KillAt(tf.keras.callbacks.Callback):
 
 
 def _dataset(path: str, **options) -> tf.data.Dataset:
-  options |= {"features": ["id", "image", "label"], "crop": (16, 16)}
+  options |= {
+    "features": ["id", "image", "label"],
+    "transforms": [transforms.RandomCrop(16)],
+  }
   dataset = liquid_tf.dataset(path, 8, seed=3, cache="30%", **options)
   return dataset.map(
     lambda batch: (batch["image"], tf.stack([batch["label"], batch["id"]], axis=1)),

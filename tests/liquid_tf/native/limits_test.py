@@ -11,7 +11,7 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import Limits, codecs
+from liquid_tf import Limits, codecs, transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection
 from liquid_tf.errors import ConvertError
@@ -94,7 +94,9 @@ class LimitsTest(tf.test.TestCase):
     ):
       list(liquid_tf.dataset(self.output, **options))
     with self.assertRaisesRegex(tf.errors.OpError, reason):
-      list(liquid_tf.dataset(self.output, crop=(8, 8), **options))
+      list(
+        liquid_tf.dataset(self.output, transforms=[transforms.RandomCrop(8)], **options)
+      )
     ds = liquid_tf.dataset(self.output, on_error="skip", **options)
     ids = [sample for batch in ds for sample in batch["id"].numpy()]
     self.assertCountEqual(ids, [0, 1, 2])

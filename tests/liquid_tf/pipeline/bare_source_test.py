@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf.transforms import Ragged
 
 # A source gives blocks of 64 samples.
 _BLOCK = 64
@@ -37,7 +38,7 @@ class BareSourceTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_restored_iterator_goes_on_behind_the_last_sample(self, symbolic, ragged):
     options = tf.data.Options()
     options.experimental_symbolic_checkpoint = symbolic
-    dataset = self._batches(ragged=ragged).with_options(options)
+    dataset = self._batches(transforms=[Ragged()] * ragged).with_options(options)
     folder = self.create_tempdir().full_path
     iterator = iter(dataset)
     checkpoint = tf.train.Checkpoint(iterator=iterator)

@@ -8,6 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _BATCH = 8
 _EPOCHS = 3
@@ -32,10 +33,10 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     {},
-    {"crop": (16, 24)},
-    {"crop": (16, 24), "shuffle": False},
-    {"image_size": (20, 20)},
-    {"ragged": True},
+    {"transforms": [transforms.RandomCrop((16, 24))]},
+    {"transforms": [transforms.CenterCrop((16, 24))], "shuffle": False},
+    {"transforms": [transforms.Resize((20, 20), antialias=False)]},
+    {"transforms": [transforms.Ragged()]},
     {"cache": 0},
     {"cache": "100%"},
     {"cache_policy": "minio"},
@@ -46,7 +47,10 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(self._digests(self._dataset("pixels", **options)), encoded)
 
   def test_of_images_of_different_sizes(self):
-    for options in ({"ragged": True}, {"crop": (20, 20)}):
+    for options in (
+      {"transforms": [transforms.Ragged()]},
+      {"transforms": [transforms.RandomCrop(20)]},
+    ):
       encoded = self._digests(self._dataset("encoded", self.ragged, **options))
       pixels = self._digests(self._dataset("pixels", self.ragged, **options))
       self.assertEqual(pixels, encoded)
@@ -54,7 +58,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
   def test_what_is_kept_is_not_decoded_again(self):
     found = {}
     for cache_as in ("encoded", "pixels"):
-      dataset = self._dataset(cache_as, crop=(16, 16))
+      dataset = self._dataset(cache_as, transforms=[transforms.RandomCrop(16)])
       for _ in range(_EPOCHS):
         runs.digests(dataset)
       found[cache_as] = liquid_tf.stats(dataset).epochs
@@ -100,9 +104,13 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
       options.experimental_symbolic_checkpoint = symbolic
 
       def dataset(options=options):
-        return self._dataset("pixels", crop=(16, 16)).with_options(options)
+        return self._dataset(
+          "pixels", transforms=[transforms.RandomCrop(16)]
+        ).with_options(options)
 
-      wanted = self._digests(self._dataset("encoded", crop=(16, 16)))
+      wanted = self._digests(
+        self._dataset("encoded", transforms=[transforms.RandomCrop(16)])
+      )
       flat = [digest for epoch in wanted for digest in epoch]
       for at in (0, 5, 13, 20, 30):
         iterator = iter(dataset().repeat(_EPOCHS))

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _BATCH = 8
 # Batches of one epoch of runs.make's 100 samples.
@@ -40,7 +41,7 @@ def _pipeline(path: str, name: str) -> tf.data.Dataset:
     "batch_size": _BATCH,
     "cache": "30%",
     "seed": 3,
-    "crop": (16, 16),
+    "transforms": [transforms.RandomCrop(16)],
     "features": ["id", "image", "label"],
     **_PIPELINES[name],
   }

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._convert.convert import convert
 
 _BATCH = 8
@@ -100,15 +101,23 @@ class CompositionTest(parameterized.TestCase, tf.test.TestCase):
     orders = []
     for seed in (0, 1, 2):
       for shards in (1, 2):
-        seen = self._check(path, seed=seed, shards=shards, crop=(64, 64))
+        seen = self._check(
+          path, seed=seed, shards=shards, transforms=[transforms.RandomCrop(64)]
+        )
         if shards == 1:
           orders += list(seen.values())
     self.assertLen({tuple(order) for order in orders}, 9, "an order came twice")
-    with self.assertRaisesRegex(ValueError, "differ in size: give crop="):
+    with self.assertRaisesRegex(
+      ValueError, "differ in size: transforms must have a crop"
+    ):
       liquid_tf.dataset(path)
-    for batch in liquid_tf.dataset(path, 16, image_size=(48, 32)).take(1):
+    for batch in liquid_tf.dataset(
+      path, 16, transforms=[transforms.Resize((48, 32), antialias=False)]
+    ).take(1):
       self.assertEqual(batch[0].shape, (16, 48, 32, 3))
-    for batch in liquid_tf.dataset(path, 16, ragged=True, cache=0).take(1):
+    for batch in liquid_tf.dataset(
+      path, 16, transforms=[transforms.Ragged()], cache=0
+    ).take(1):
       self.assertEqual(batch[0].shape, (16, None, None, 3))
 
   def test_camvid(self):

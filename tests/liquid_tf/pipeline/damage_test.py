@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._store import manifest
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "format", "image"]}
@@ -162,10 +163,10 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1 << 31, (1 << 32) - 1)
   def test_sizes_of_the_index_that_no_tensor_can_have(self, side):
     self._tell_sizes(side, one=7)
-    message = self._error(ragged=True)
+    message = self._error(transforms=[transforms.Ragged()])
     self.assertRegex(message, damaged.where(self.path, 7))
     self.assertRegex(message, f"{side}x{side} pixels, which must be 1 to the limit")
-    ragged = {**_OPTIONS, "ragged": True, "on_error": "skip"}
+    ragged = {**_OPTIONS, "transforms": [transforms.Ragged()], "on_error": "skip"}
     ids = runs.flat(runs.ids(liquid_tf.dataset(self.path, 8, **ragged)))
     self.assertCountEqual(ids, set(range(100)) - {7})
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 from liquid_tf._store import manifest
 
 _BATCH = 8
@@ -120,8 +121,8 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     {"cache_policy": "minio"},
     {"cache_policy": "page", "cache": 0},
     {"shard": (1, 2), "on_error": "skip"},
-    {"ragged": True},
-    {"crop": (16, 16), "mirror": True},
+    {"transforms": [transforms.Ragged()]},
+    {"transforms": [transforms.RandomCrop(16), transforms.Mirror()]},
     {"shuffle": False},
     {"mix": "auto", "epochs": 1},
     {"features": ["id", "label"]},
@@ -159,7 +160,9 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def make(path):
-      dataset = liquid_tf.dataset(path, _BATCH, **_OPTIONS, crop=(16, 16))
+      dataset = liquid_tf.dataset(
+        path, _BATCH, **_OPTIONS, transforms=[transforms.RandomCrop(16)]
+      )
       return dataset.repeat(2).with_options(options)
 
     wanted = runs.digests(make(self.sound))

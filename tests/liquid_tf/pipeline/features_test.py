@@ -13,6 +13,7 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
+from liquid_tf import transforms
 
 
 class UnequalSizesTest(tf.test.TestCase):
@@ -29,7 +30,7 @@ class UnequalSizesTest(tf.test.TestCase):
 
   def test_one_size_is_asked_for(self):
     with self.assertRaisesRegex(
-      ValueError, "differ in size: give crop= or image_size="
+      ValueError, r"differ in size: transforms must have a crop, Resize, or Ragged\(\)"
     ):
       self._dataset()
 
@@ -43,15 +44,29 @@ class UnequalSizesTest(tf.test.TestCase):
       np.testing.assert_array_equal(
         sample["image"], self.images[int(sample["id"].numpy())]
       )
-    fixed = self._dataset(None, crop=(20, 24)).element_spec[0]
+    crop = transforms.RandomCrop((20, 24))
+    fixed = self._dataset(None, transforms=[crop]).element_spec[0]
     self.assertEqual(fixed.shape.as_list(), [20, 24, 3])
-    window = liquid_tf.RandomResizedCrop()
-    for image, _ in self._dataset(None, crop=window, mean=3).take(3):
+    window = [transforms.RandomResizedCrop(None), transforms.Normalize(3)]
+    for image, _ in self._dataset(None, transforms=window).take(3):
       self.assertIsInstance(image, tf.Tensor)
       self.assertEqual(image.dtype, tf.float32)
 
+  def test_one_sample_at_a_time_with_channels_first(self):
+    whole = self._dataset(None)
+    first = self._dataset(None, transforms=[transforms.ChannelsFirst()])
+    self.assertEqual(first.element_spec[0].shape.as_list(), [3, None, None])
+    for (image, _), (planar, _) in zip(whole, first, strict=True):
+      np.testing.assert_array_equal(planar, np.transpose(image, (2, 0, 1)))
+    named = self._dataset(
+      None, features=["image"], transforms=[transforms.ChannelsFirst()]
+    )
+    self.assertEqual(named.element_spec["image"].shape.as_list(), [3, None, None])
+
   def test_random_windows_lie_in_the_image_and_move(self):
-    dataset = self._dataset(crop=(20, 24), features=["id", "image", "window"])
+    dataset = self._dataset(
+      transforms=[transforms.RandomCrop((20, 24))], features=["id", "image", "window"]
+    )
     seen = {}
     for _ in range(2):
       for batch in dataset:
@@ -67,7 +82,11 @@ class UnequalSizesTest(tf.test.TestCase):
     self.assertGreater(moved, 20)
 
   def test_windows_are_centred_in_stored_order(self):
-    dataset = self._dataset(crop=(20, 24), features=["id", "window"], shuffle=False)
+    dataset = self._dataset(
+      transforms=[transforms.CenterCrop((20, 24))],
+      features=["id", "window"],
+      shuffle=False,
+    )
     for batch in dataset:
       for sample, window in zip(batch["id"].numpy(), batch["window"].numpy()):
         height, width = self.images[sample].shape[:2]
@@ -77,16 +96,20 @@ class UnequalSizesTest(tf.test.TestCase):
 
   def test_windows_larger_than_an_image(self):
     with self.assertRaisesRegex(ValueError, "crop .* must fit into every image"):
-      self._dataset(crop=(50, 50))
+      self._dataset(transforms=[transforms.RandomCrop(50)])
     fitting = {i for i, image in self.images.items() if min(image.shape[:2]) >= 50}
-    dataset = self._dataset(crop=(50, 50), features=["id", "image"], on_error="skip")
+    dataset = self._dataset(
+      transforms=[transforms.RandomCrop(50)],
+      features=["id", "image"],
+      on_error="skip",
+    )
     self.assertEqual(set(runs.flat(runs.ids(dataset))), fitting)
     self.assertEqual(
       liquid_tf.stats(dataset).summary()["skipped"]["count"], 32 - len(fitting)
     )
 
   def test_ragged(self):
-    dataset = self._dataset(ragged=True, features=["id", "image"])
+    dataset = self._dataset(transforms=[transforms.Ragged()], features=["id", "image"])
     count = 0
     for batch in dataset:
       self.assertIsInstance(batch["image"], tf.RaggedTensor)
@@ -97,7 +120,10 @@ class UnequalSizesTest(tf.test.TestCase):
     self.assertEqual(count, 32)
 
   def test_resized(self):
-    dataset = self._dataset(image_size=(16, 20), features=["id", "image"])
+    dataset = self._dataset(
+      transforms=[transforms.Resize((16, 20), antialias=False)],
+      features=["id", "image"],
+    )
     self.assertEqual(dataset.element_spec["image"].shape.as_list()[1:], [16, 20, 3])
     for batch in dataset.take(2):
       self.assertEqual(batch["image"].dtype, tf.uint8)
@@ -106,7 +132,7 @@ class UnequalSizesTest(tf.test.TestCase):
         np.testing.assert_array_equal(image, tf.cast(wanted, tf.uint8))
 
   def test_one_at_a_time(self):
-    dataset = self._dataset(None, crop=(20, 24))
+    dataset = self._dataset(None, transforms=[transforms.RandomCrop((20, 24))])
     self.assertEqual(
       [spec.shape.as_list() for spec in dataset.element_spec], [[20, 24, 3], []]
     )
@@ -149,7 +175,9 @@ class MaskTest(tf.test.TestCase):
     )
 
   def test_supervised_pairs_share_the_window(self):
-    dataset = liquid_tf.dataset(self.path, 4, crop=(16, 24), seed=3)
+    dataset = liquid_tf.dataset(
+      self.path, 4, transforms=[transforms.RandomCrop((16, 24))], seed=3
+    )
     image_spec, mask_spec = dataset.element_spec
     self.assertEqual(image_spec.shape.as_list()[1:], [16, 24, 3])
     self.assertEqual(mask_spec.shape.as_list()[1:], [16, 24, 1])
@@ -164,7 +192,13 @@ class MaskTest(tf.test.TestCase):
     images, masks = next(iter(liquid_tf.dataset(self.path, 12)))
     self.assertEqual(images.shape.as_list(), [12, 40, 48, 3])
     self.assertEqual(masks.shape.as_list(), [12, 40, 48, 1])
-    images, masks = next(iter(liquid_tf.dataset(self.path, 12, image_size=(20, 24))))
+    images, masks = next(
+      iter(
+        liquid_tf.dataset(
+          self.path, 12, transforms=[transforms.Resize((20, 24), antialias=False)]
+        )
+      )
+    )
     self.assertEqual(images.shape.as_list(), [12, 20, 24, 3])
     # Nearest neighbours invent no class.
     self.assertEqual(set(np.unique(masks.numpy())), {0, 7})
@@ -172,7 +206,12 @@ class MaskTest(tf.test.TestCase):
   def test_masks_whose_pixels_are_kept(self):
     def batches(cache_as):
       dataset = liquid_tf.dataset(
-        self.path, 4, crop=(16, 24), cache="60%", cache_as=cache_as, seed=3
+        self.path,
+        4,
+        transforms=[transforms.RandomCrop((16, 24))],
+        cache="60%",
+        cache_as=cache_as,
+        seed=3,
       )
       found = [[b.numpy() for b in batch] for _ in range(3) for batch in dataset]
       return found, liquid_tf.stats(dataset).summary()["decodes"]
@@ -185,7 +224,7 @@ class MaskTest(tf.test.TestCase):
     self.assertEqual((decodes, fewer), (36, 24))
 
   def test_ragged_masks(self):
-    batches = list(liquid_tf.dataset(self.path, 5, ragged=True))
+    batches = list(liquid_tf.dataset(self.path, 5, transforms=[transforms.Ragged()]))
     self.assertNotEmpty(batches)
     for images, masks in batches:
       bright = np.mean(images.to_tensor().numpy(), -1, keepdims=True) > 100
@@ -201,13 +240,11 @@ class ArgumentsTest(tf.test.TestCase):
     for options, message in (
       ({"batch_size": 0}, r"batch_size \(0\) must be a number of at least 1, or None"),
       ({"batch_size": True}, "batch_size .*must be a number"),
-      ({"crop": (3.5, 3)}, "crop .*must be .height, width."),
       ({"cache": "0.3"}, "cache .*must be a share"),
       ({"split": "test"}, r'split \("test"\) must be one of "train"'),
       ({"features": ["box"]}, r'features \("box"\) must be of .*image'),
       ({"features": []}, "must be one or more"),
-      ({"crop": (0, 4)}, r"crop \(\(0, 4\)\) must be \(height, width\)"),
-      ({"image_size": 7}, r"image_size \(7\) must be \(height, width\)"),
+      ({"transforms": "crop"}, "transforms: 'c' must be a step of a dataset"),
       ({"decode": "gpu"}, r'decode \("gpu"\) must be "cpu" or "none"'),
       ({"on_error": "ignore"}, r'on_error \("ignore"\) must be "raise" or "skip"'),
       ({"shard": (2, 2)}, r"shard \(\(2, 2\)\) must be \(index, count\)"),

@@ -8,6 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 
 class PartsTest(tf.test.TestCase):
@@ -25,7 +26,9 @@ class PartsTest(tf.test.TestCase):
       sources, snapshot=snapshot, batch_size=8, seed=11, **options
     )
     return liquid_tf.decode_and_batch(
-      blocks, features=["id", "image", "label"], crop=(16, 20)
+      blocks,
+      features=["id", "image", "label"],
+      transforms=[transforms.RandomCrop((16, 20))],
     )
 
   def test_parts_give_the_batches_of_dataset(self):
@@ -34,7 +37,7 @@ class PartsTest(tf.test.TestCase):
       8,
       seed=11,
       cache="30%",
-      crop=(16, 20),
+      transforms=[transforms.RandomCrop((16, 20))],
       features=["id", "image", "label"],
     )
     parts = self._parts(liquid_tf.Snapshot(cache="30%"))
@@ -50,7 +53,7 @@ class PartsTest(tf.test.TestCase):
       8,
       seed=11,
       cache=0,
-      crop=(16, 20),
+      transforms=[transforms.RandomCrop((16, 20))],
       features=["id", "image", "label"],
     )
     self.assertEqual(runs.digests(parts), runs.digests(whole))

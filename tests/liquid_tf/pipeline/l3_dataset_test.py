@@ -10,7 +10,7 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import codecs
+from liquid_tf import codecs, transforms
 from liquid_tf._store import inspection
 
 
@@ -50,7 +50,11 @@ class L3DatasetTest(tf.test.TestCase):
     path = runs.make(self.root, "l3:1", sides=(150, 150), per_class=4)
     sources = self._sources()
     data = liquid_tf.dataset(
-      path, batch_size=4, seed=3, crop=(32, 48), features=["id", "image"]
+      path,
+      batch_size=4,
+      seed=3,
+      transforms=[transforms.RandomCrop((32, 48))],
+      features=["id", "image"],
     )
     for batch in data:
       for sample, image in zip(batch["id"].numpy(), batch["image"].numpy()):

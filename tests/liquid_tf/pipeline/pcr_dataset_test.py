@@ -11,7 +11,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import pcr
+from liquid_tf import pcr, transforms
 from liquid_tf._native import image_ops
 from liquid_tf._store import manifest
 
@@ -45,7 +45,9 @@ def _pipeline(paths: dict[str, str], name: str) -> tf.data.Dataset:
   """Two epochs."""
   options = dict(_PIPELINES[name])
   symbolic = options.pop("symbolic", False)
-  dataset = _dataset(paths[options.pop("path")], crop=(16, 16), **options)
+  dataset = _dataset(
+    paths[options.pop("path")], transforms=[transforms.RandomCrop(16)], **options
+  )
   tf_options = tf.data.Options()
   tf_options.experimental_symbolic_checkpoint = symbolic
   return dataset.repeat(2).with_options(tf_options)

@@ -8,6 +8,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _READERS = ("auto", "io_uring", "threads", "buffered")
 
@@ -27,7 +28,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     return liquid_tf.dataset(
       cls.path,
       8,
-      crop=(64, 64),
+      transforms=[transforms.RandomCrop(64)],
       cache="30%",
       memory="64MiB",
       seed=5,

@@ -11,6 +11,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 _BATCH = 8
 _OPTIONS = {
@@ -275,7 +276,11 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def make():
-      return self._dataset(crop=(16, 16)).repeat(2).with_options(options)
+      return (
+        self._dataset(transforms=[transforms.RandomCrop(16)])
+        .repeat(2)
+        .with_options(options)
+      )
 
     iterator = iter(make())
     checkpoint = tf.train.Checkpoint(iterator=iterator)
@@ -304,7 +309,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_ragged_batches(self):
     bad = self._damage(png=2, webp=1)
-    dataset = self._dataset(ragged=True)
+    dataset = self._dataset(transforms=[transforms.Ragged()])
     images = self._images()
     seen = []
     for batch in dataset:

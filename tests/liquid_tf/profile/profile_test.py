@@ -10,6 +10,7 @@ import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
 
+from liquid_tf import transforms
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError, TooNoisyError
@@ -110,7 +111,11 @@ class ProfileTest(parameterized.TestCase):
     before = photos.files(self.root / "dataset")
     with steady.Machine().timed():
       found = profile(
-        self.root / "dataset", ["l3"], crop=(32, 32), cache=10**9, **_FAST
+        self.root / "dataset",
+        ["l3"],
+        transforms=[transforms.RandomCrop(32)],
+        cache=10**9,
+        **_FAST,
       ).data
     self.assertEqual(found["mix"], {"l3": 1.0})
     self.assertEqual(found["hit_ratio"], 1)
@@ -209,7 +214,7 @@ class ProfileTest(parameterized.TestCase):
       f"^no advice: runs of {runs} images/s, whose median is known to 117% only, not "
       r"to 20%: end what else runs on this machine, or measure longer \(trials=, ",
     ):
-      self._profile(["raw"], crop=(8, 8), machine=machine)
+      self._profile(["raw"], transforms=[transforms.RandomCrop(8)], machine=machine)
     self.assertEqual(os.listdir(self.root), ["photos"])
 
   def test_runs_that_disagree_at_first_are_measured_more_often(self):

@@ -12,12 +12,19 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf.transforms import (
+  Cast,
+  CenterCrop,
+  ChannelsFirst,
+  Mirror,
+  Normalize,
+  Ragged,
+  RandomCrop,
+  RandomResizedCrop,
+  Resize,
+)
 
-_SIZED = {
-  "crop": liquid_tf.RandomResizedCrop(scale=(0.1, 0.9)),
-  "image_size": (18, 14),
-  "mirror": True,
-}
+_SIZED = [RandomResizedCrop((18, 14), scale=(0.1, 0.9), antialias=False), Mirror()]
 
 
 def _all(dataset, name):
@@ -33,7 +40,8 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     cls.path = runs.make(root, "png:1,raw:1,l3:1", per_class=25, sides=(24, 60))
     cls.images = {record["id"]: record["image"] for record in stored.records(cls.path)}
 
-  def _dataset(self, batch_size=32, **options):
+  def _dataset(self, *transforms, batch_size=32, **options):
+    options["transforms"] = transforms
     options = {"features": ["id", "image", "window", "mirrored"], "seed": 1, **options}
     return liquid_tf.dataset(self.path, batch_size, **options)
 
@@ -42,33 +50,41 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       yield from zip(*(batch[k].numpy() for k in ("id", "image", "window", "mirrored")))
 
   @parameterized.named_parameters(
-    ("random_size", _SIZED),
-    ("random_place", {"crop": (20, 24), "mirror": True}),
-    ("random_place_and_resized", {"crop": (20, 24), "image_size": (40, 11)}),
-    ("whole", {"image_size": (30, 30), "mirror": True}),
+    ("random_size", _SIZED, (18, 14)),
+    ("random_place", [RandomCrop((20, 24)), Mirror()], None),
+    (
+      "random_place_and_resized",
+      [RandomCrop((20, 24)), Resize((40, 11), antialias=False)],
+      (40, 11),
+    ),
+    ("centre", [Mirror(), CenterCrop((20, 24))], None),
+    ("whole", [Resize((30, 30), antialias=False), Mirror()], (30, 30)),
   )
-  def test_images_are_those_of_tf_image(self, options):
+  def test_images_are_those_of_tf_image(self, steps, size):
     found, mirrored_ones = 0, 0
     for sample, image, (y, x, height, width), mirrored in self._samples(
-      self._dataset(**options)
+      self._dataset(*steps)
     ):
+      if CenterCrop((20, 24)) in steps:
+        whole = self.images[sample].shape
+        self.assertEqual((y, x), ((whole[0] - 20) // 2, (whole[1] - 24) // 2))
       wanted = self.images[sample][y : y + height, x : x + width]
-      if "image_size" in options:
-        wanted = tf.round(tf.image.resize(wanted, options["image_size"])).numpy()
+      if size:
+        wanted = tf.round(tf.image.resize(wanted, size)).numpy()
       if mirrored:
         wanted = wanted[:, ::-1]
       np.testing.assert_array_equal(image, wanted)
       found += 1
       mirrored_ones += mirrored
     self.assertEqual(found, 100)
-    if "mirror" in options:
+    if Mirror() in steps:
       self.assertBetween(mirrored_ones, 30, 70)
     else:
       self.assertEqual(mirrored_ones, 0)
 
   def test_windows_have_the_sizes_that_were_asked_for(self):
-    crop = liquid_tf.RandomResizedCrop(scale=(0.2, 0.4), ratio=(0.8, 1.25))
-    dataset = self._dataset(crop=crop, image_size=(8, 8)).repeat(20)
+    crop = RandomResizedCrop(8, (0.2, 0.4), (0.8, 1.25), antialias=False)
+    dataset = self._dataset(crop).repeat(20)
     areas = []
     for sample, _, (_, _, height, width), _ in self._samples(dataset):
       whole = self.images[sample].shape
@@ -80,13 +96,13 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAlmostEqual(np.mean(areas), 0.3, delta=0.006)
 
   def test_runs_repeat_to_the_pixel(self):
-    dataset = self._dataset(**_SIZED)
+    dataset = self._dataset(*_SIZED)
     first, second = runs.digests(dataset), runs.digests(dataset)
     self.assertNotEqual(first, second)
     for options in ({"threads": 1, "parallelism": 1}, {"threads": 8, "parallelism": 4}):
-      again = self._dataset(**_SIZED, **options)
+      again = self._dataset(*_SIZED, **options)
       self.assertEqual([runs.digests(again), runs.digests(again)], [first, second])
-    self.assertNotEqual(runs.digests(self._dataset(**_SIZED, seed=2)), first)
+    self.assertNotEqual(runs.digests(self._dataset(*_SIZED, seed=2)), first)
 
   @parameterized.parameters(False, True)
   def test_a_restored_iterator_goes_on_with_the_same_pixels(self, symbolic):
@@ -94,7 +110,9 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def iterator():
-      dataset = self._dataset(8, **_SIZED, mean=100, last_batch="repeat").repeat(2)
+      dataset = self._dataset(
+        *_SIZED, Normalize(100), batch_size=8, last_batch="repeat"
+      ).repeat(2)
       return iter(dataset.with_options(options))
 
     whole = [batch["image"].numpy() for batch in iterator()]
@@ -111,14 +129,15 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       np.testing.assert_array_equal(found, wanted)
 
   @parameterized.product(
-    dtype=(None, "float16", tf.bfloat16, np.float32), layout=("NHWC", "NCHW")
+    dtype=(None, "float16", tf.bfloat16, np.float32), channels_first=(False, True)
   )
-  def test_normalising(self, dtype, layout):
+  def test_normalising(self, dtype, channels_first):
     mean, std = np.float32([123.68, 116.78, 103.94]), np.float32([58.4, 57.1, 57.4])
-    plain = _all(self._dataset(**_SIZED), "image")
-    dataset = self._dataset(**_SIZED, mean=mean, std=std, dtype=dtype, layout=layout)
+    plain = _all(self._dataset(*_SIZED), "image")
+    steps = [*_SIZED, Normalize(mean, std)] + ([Cast(dtype)] if dtype else [])
+    dataset = self._dataset(*steps, *[ChannelsFirst()] * channels_first)
     wanted = (plain.astype(np.float32) - mean) / std
-    if layout == "NCHW":
+    if channels_first:
       wanted = wanted.transpose(0, 3, 1, 2)
     spec = dataset.element_spec["image"]
     self.assertEqual(spec.dtype, tf.as_dtype(dtype or "float32"))
@@ -128,19 +147,22 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_one_mean_or_none(self):
-    plain = _all(self._dataset(**_SIZED), "image").astype(np.float32)
-    for options, wanted in (
-      ({"mean": 10}, plain - 10),
-      ({"std": 255}, plain / np.float32(255)),
-      ({"dtype": "float32"}, plain),
-      ({"dtype": "uint8"}, plain),
+    plain = _all(self._dataset(*_SIZED), "image").astype(np.float32)
+    for step, wanted in (
+      (Normalize(10), plain - 10),
+      (Normalize(std=255), plain / np.float32(255)),
+      (Normalize(), plain),
+      (Cast("float32"), plain),
     ):
-      found = _all(self._dataset(**_SIZED, **options), "image")
+      found = _all(self._dataset(*_SIZED, step), "image")
+      self.assertEqual(found.dtype, np.float32)
       np.testing.assert_array_equal(found, wanted)
 
   def test_ragged_images(self):
-    plain = next(iter(self._dataset(16, ragged=True)))
-    dataset = self._dataset(16, ragged=True, mirror=True, mean=10, last_batch="repeat")
+    plain = next(iter(self._dataset(Ragged(), batch_size=16)))
+    dataset = self._dataset(
+      Mirror(), Normalize(10), Ragged(), batch_size=16, last_batch="repeat"
+    )
     batch = next(iter(dataset))
     self.assertIsInstance(batch["image"], tf.RaggedTensor)
     for before, after, mirrored in zip(
@@ -154,8 +176,8 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(sizes, [16] * 7)
 
   def test_the_last_batch_is_filled_with_its_samples(self):
-    plain = [batch["id"].numpy() for batch in self._dataset(**_SIZED)]
-    dataset = self._dataset(**_SIZED, last_batch="repeat")
+    plain = [batch["id"].numpy() for batch in self._dataset(*_SIZED)]
+    dataset = self._dataset(*_SIZED, last_batch="repeat")
     self.assertEqual(dataset.element_spec["image"].shape.as_list(), [32, 18, 14, 3])
     batches = list(dataset)
     self.assertEqual([len(ids) for ids in plain], [32, 32, 32, 4])
@@ -166,7 +188,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(liquid_tf.stats(dataset).summary()["samples"], 100)
 
   def test_options_are_part_of_the_graph(self):
-    dataset = self._dataset(**_SIZED, mean=1.5, last_batch="repeat", epoch=0)
+    dataset = self._dataset(*_SIZED, Normalize(1.5), last_batch="repeat", epoch=0)
     graph = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor)
     again = tf.data.experimental.from_variant(
       tf.raw_ops.DatasetFromGraph(graph_def=graph), dataset.element_spec
@@ -174,41 +196,33 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     np.testing.assert_array_equal(_all(again, "image"), _all(dataset, "image"))
 
   @parameterized.parameters(
-    ({"crop": liquid_tf.RandomResizedCrop()}, "must come with image_size="),
+    ([RandomResizedCrop(None)], {}, r"must have a size, or go with Ragged\(\)"),
     (
-      {"crop": liquid_tf.RandomResizedCrop(), "image_size": (4, 4), "shuffle": False},
-      "crop .*stored order: for validation give crop=",
+      [RandomCrop(4)],
+      {"shuffle": False},
+      "by chance, .*for validation give CenterCrop",
     ),
-    ({"mirror": True, "shuffle": False, "image_size": (4, 4)}, r"mirror \(True\) must"),
-    ({"mirror": True, "decode": "none"}, r"mirror \(True\) needs pixels"),
-    ({"mean": 1, "decode": "none"}, r"mean \(\(1.0,\)\) needs pixels"),
-    ({"mean": "dark"}, r"mean \('dark'\) must be a number"),
-    ({"mean": [1, 2]}, r"mean \(\(1.0, 2.0\)\) must be .* 3 channels"),
-    ({"std": 0}, r"std \(0\) must be a number above 0"),
-    ({"std": [1, float("nan"), 1]}, "std .*must be a number above 0"),
-    ({"dtype": "string"}, r"dtype \(string\) must be one of float32, float16"),
-    ({"dtype": "pixels"}, r"dtype \('pixels'\) must be a type"),
-    ({"dtype": "uint8", "mean": 3}, r"dtype \(uint8\) must be one of float32"),
-    ({"layout": "CHW"}, r"layout \('CHW'\) must be one of NHWC, NCHW"),
-    ({"layout": "NCHW", "ragged": True}, r'layout \("NCHW"\) must be "NHWC"'),
-    ({"last_batch": "round"}, r"last_batch \('round'\) must be one of short, drop"),
-    ({"last_batch": "repeat", "batch_size": None}, r'\("repeat"\) must be "short"'),
-    ({"last_batch": "drop", "batch_size": None}, r'\("drop"\) must be "short"'),
+    (
+      [Resize((4, 4), antialias=False), Mirror()],
+      {"shuffle": False},
+      r"Mirror\(\) draws",
+    ),
+    ([Mirror()], {"decode": "none"}, r'Mirror\(\) needs pixels: give decode="cpu"'),
+    ([Normalize(128)], {"decode": "none"}, "Normalize.* needs pixels"),
+    ([Normalize([128, 2])], {}, r"mean \(\[128.0, 2.0\]\) must be .* 3 channels"),
+    ([ChannelsFirst(), Ragged()], {}, r"ChannelsFirst\(\) must not go with Ragged\(\)"),
+    (
+      [RandomResizedCrop(8, antialias=False), Resize((4, 4), antialias=False)],
+      {},
+      "must not both resize",
+    ),
+    ([], {"last_batch": "round"}, r"last_batch \('round'\) must be one of short, drop"),
+    ([], {"last_batch": "repeat", "batch_size": None}, r'\("repeat"\) must be "short"'),
+    ([], {"last_batch": "drop", "batch_size": None}, r'\("drop"\) must be "short"'),
   )
-  def test_wrong_options(self, options, message):
+  def test_steps_that_do_not_go_together(self, steps, options, message):
     with self.assertRaisesRegex(ValueError, message):
-      self._dataset(**options)
-
-  @parameterized.parameters(
-    ({"scale": (0, 1)}, r"scale \(\(0, 1\)\) must be two rising numbers, above 0"),
-    ({"scale": (0.5, 1.5)}, "scale .* at most 1"),
-    ({"scale": 0.5}, "scale"),
-    ({"ratio": (2, 1)}, r"ratio \(\(2, 1\)\) must be two rising numbers, from 0.001"),
-    ({"ratio": (1, float("nan"))}, "ratio"),
-  )
-  def test_wrong_windows(self, options, message):
-    with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.RandomResizedCrop(**options)
+      self._dataset(*steps, **options)
 
 
 class MaskTest(tf.test.TestCase):
@@ -234,7 +248,8 @@ class MaskTest(tf.test.TestCase):
     )
     names = ["id", "mask", "window", "mirrored", "image"]
     order = {record["id"]: record["image"] for record in stored.records(path)}
-    dataset = liquid_tf.dataset(path, 4, features=names, mean=1, **_SIZED)
+    steps = [*_SIZED, Normalize(100)]
+    dataset = liquid_tf.dataset(path, 4, features=names, transforms=steps)
     whole = {
       sample: mask
       for batch in liquid_tf.dataset(path, 4, features=["id", "mask"])

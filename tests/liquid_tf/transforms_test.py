@@ -1,0 +1,107 @@
+"""Steps by themselves: what they accept, and in what order."""
+
+import ml_dtypes
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from liquid_tf import transforms
+from liquid_tf.transforms import (
+  Bits,
+  Cast,
+  CenterCrop,
+  Channels,
+  Mirror,
+  Normalize,
+  RandomCrop,
+  RandomResizedCrop,
+  Resize,
+)
+
+_STEPS = [RandomCrop, CenterCrop, RandomResizedCrop, Resize, Mirror, Normalize, Cast]
+
+
+class StepsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (lambda: RandomCrop((3.5, 3)), r"RandomCrop: size \(\(3.5, 3\)\) must be a number"),
+    (lambda: CenterCrop((0, 4)), r"CenterCrop: size \(\(0, 4\)\)"),
+    (lambda: CenterCrop("7"), "CenterCrop: size"),
+    (lambda: Resize(7), r"Resize: size \(7\) must be \(height, width\)"),
+    (lambda: Resize((7, 7)), r"Resize: antialias \(True\) must be False"),
+    (lambda: RandomResizedCrop(7), r"RandomResizedCrop: antialias \(True\) must be"),
+    (lambda: RandomResizedCrop(None, (0, 1)), "scale .* two rising numbers, above 0"),
+    (lambda: RandomResizedCrop(None, (0.5, 1.5)), "scale .* at most 1"),
+    (lambda: RandomResizedCrop(None, 0.5), "scale"),
+    (
+      lambda: RandomResizedCrop(None, ratio=(2, 1)),
+      "ratio .* rising numbers, from 0.001",
+    ),
+    (lambda: RandomResizedCrop(None, ratio=(1, float("nan"))), "ratio"),
+    (lambda: Normalize("dark"), r"mean \('dark'\) must be a number"),
+    (lambda: Normalize(std=0), r"std \(0\) must be a number above 0"),
+    (lambda: Normalize(std=[1, float("nan"), 1]), "std .*must be a number above 0"),
+    (lambda: Normalize(float("inf")), "mean"),
+    (lambda: Cast("string"), r"Cast \('string'\) must be one of float32, float16"),
+    (lambda: Cast("uint8"), "Cast"),
+    (lambda: Channels(5), r"Channels \(5\) must be 1, 2, 3 or 4"),
+    (lambda: Bits(12), r'Bits \(12\) must be 8, 16 or "skip"'),
+  )
+  def test_wrong_values(self, make, message):
+    with self.assertRaisesRegex(ValueError, message):
+      make()
+
+  def test_means_of_pixels_from_0_to_1_are_refused_with_both_spellings(self):
+    with self.assertRaises(ValueError) as caught:
+      Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    message = str(caught.exception)
+    self.assertIn(
+      "mean ([0.485, 0.456, 0.406]) and std ([0.229, 0.224, 0.225])", message
+    )
+    self.assertIn("Normalize(mean=[123.675, 116.28, 103.53], std=[58.395, ", message)
+
+  @parameterized.parameters("bfloat16", ml_dtypes.bfloat16, np.dtype("float16"))
+  def test_types_by_any_name(self, dtype):
+    self.assertIn(Cast(dtype).dtype, ("bfloat16", "float16"))
+
+  def test_sides_of_a_square(self):
+    self.assertEqual(RandomCrop(24), RandomCrop((24, 24)))
+
+
+class OrderTest(parameterized.TestCase):
+  def _check(self, *steps):
+    return transforms.by_slot(steps, _STEPS, "a dataset")
+
+  def test_mirror_may_stand_anywhere_among_geometry(self):
+    crop, size = RandomCrop(8), Resize((4, 4), antialias=False)
+    for steps in (
+      [crop, size, Mirror()],
+      [Mirror(), crop, size],
+      [crop, Mirror(), size],
+    ):
+      self.assertLen(self._check(*steps, Normalize(9)), 4)
+
+  @parameterized.parameters(
+    (Resize((4, 4), antialias=False), RandomCrop(8)),
+    (Normalize(128), Resize((4, 4), antialias=False)),
+    (Cast("float16"), Normalize(128)),
+    (Normalize(128), Mirror()),
+  )
+  def test_order_is_held(self, first, second):
+    with self.assertRaisesRegex(ValueError, "must come before") as caught:
+      self._check(first, second)
+    self.assertIn(f"{second} must come before {first}", str(caught.exception))
+
+  def test_a_place_is_given_once(self):
+    with self.assertRaisesRegex(ValueError, "RandomCrop.* and CenterCrop.* not both"):
+      self._check(RandomCrop(8), CenterCrop(8))
+
+  def test_other_things_are_named(self):
+    with self.assertRaisesRegex(
+      ValueError, "Channels.* must be a step of a dataset: R"
+    ):
+      self._check(Channels(3))
+    with self.assertRaisesRegex(ValueError, "must be a list of steps"):
+      transforms.by_slot(RandomCrop(8), _STEPS, "a dataset")
+
+
+if __name__ == "__main__":
+  absltest.main()
