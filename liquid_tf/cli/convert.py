@@ -161,7 +161,9 @@ def _print(report) -> None:
   tool.say(f"{report.samples} samples in {report.output}, {report.seconds:.1f} s")
   if report.by_pillow:
     tool.say(f"{report.by_pillow} images were read by Pillow")
-  tool.say_skipped(report.skipped, "files or records", "; the manifest lists them")
+  tool.say_skipped(
+    report.skipped, report.samples, "files or records", "; the manifest lists them"
+  )
 
 
 def _main(arguments: list[str]) -> int:
@@ -186,7 +188,7 @@ def _main(arguments: list[str]) -> int:
   except ManifestError:
     raise  # A ValueError too, but not of a flag.
   except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+    raise tool.wrong_value(error, _FLAGS, source="input") from error
   if _FLAGS.json:
     tool.print_json(report.to_dict())
   _print(report)

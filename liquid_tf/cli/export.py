@@ -91,7 +91,7 @@ def _main(arguments: list[str]) -> int:
   except ManifestError:
     raise  # A ValueError too, but not of a flag.
   except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+    raise tool.wrong_value(error, _FLAGS, image_format="format") from error
   if _FLAGS.json:
     tool.print_json(report.to_dict())
   formats = ", ".join(f"{count} {name}" for name, count in report.formats.items())
@@ -104,7 +104,7 @@ def _main(arguments: list[str]) -> int:
       f"{report.orientations_lost} images have an EXIF orientation, for which their "
       "format has no room: their pixels are as stored, not turned"
     )
-  tool.say_skipped(report.skipped, "samples")
+  tool.say_skipped(report.skipped, sum(report.samples.values()), "samples")
   return 0
 
 

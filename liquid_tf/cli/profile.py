@@ -179,7 +179,7 @@ def _main(arguments: list[str]) -> int:
   except ManifestError:
     raise  # A ValueError too, but not of a flag.
   except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+    raise tool.wrong_value(error, _FLAGS, source="input", format="formats") from error
   _print(found.data)
   if _FLAGS.output:
     found.to_json(_FLAGS.output)

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
 import dataclasses
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -170,6 +171,21 @@ def _exit_now(code: int) -> None:
   os._exit(code)
 
 
+def wrong_value(
+  error: ValueError, values: flags.FlagValues, **renamed: str
+) -> FlagsError:
+  """Names the flag where a message of the package names the argument.
+
+  Args:
+    error: says what is wrong, as "seed (-1) must be …".
+    values: the command's flags.
+    **renamed: flags by argument, where their names differ.
+  """
+  named = {**{name: name for name in values}, **renamed}
+  pattern = rf"(?<![-\w.\"])({'|'.join(map(re.escape, named))})(?= \()"
+  return FlagsError(re.sub(pattern, lambda m: f"--{named[m[1]]}", str(error)))
+
+
 def no_arguments(arguments: list[str]) -> None:
   """Raises FlagsError where there are arguments: all that is given are flags."""
   if arguments:
@@ -181,12 +197,15 @@ def say(text: str) -> None:
   print(text, file=sys.stderr, flush=True)
 
 
-def say_skipped(skipped: list[dict[str, str]], what: str, where: str = "") -> None:
-  """Says what was left out, and why: the first five, then how many."""
+def say_skipped(
+  skipped: list[dict[str, str]], kept: int, what: str, where: str = ""
+) -> None:
+  """Says which five were left out first, and why; then how many of all."""
   for one in skipped[:5]:
     say(f"skipped {one['path']}: {one['reason']}")
-  if len(skipped) > 5:
-    say(f"skipped {len(skipped)} {what} in all{where}")
+  if skipped:
+    count, total = len(skipped), len(skipped) + kept
+    say(f"skipped {count} of {total} {what} ({100 * count / total:.2g} %){where}")
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -63,6 +63,8 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertIn("seconds", report)
     self.assertIn("img/s", done.stderr)
     self.assertIn("skipped a/bad.png", done.stderr)
+    last = done.stderr.splitlines()[-1]
+    self.assertIn("skipped 1 of 7 files or records (14 %)", last)
     again = run(
       "convert", f"--input={source}", f"--output={self.output}", "--mix=raw:1"
     )
@@ -80,7 +82,7 @@ class ConvertToolTest(parameterized.TestCase):
       (["--mix=raw:1"], "input"),
       ([*good, "--mix=gif:1"], "must be one of png, jpeg"),
       ([*good, "--mix=raw:1", "--seed=x"], "seed"),
-      ([*good, "--mix=raw:1", "--seed=-1"], "seed (-1) must be"),
+      ([*good, "--mix=raw:1", "--seed=-1"], "--seed (-1) must be"),
       ([*good, "--mix=raw:1", "--resume", "--overwrite"], "exclude each other"),
       ([*good, "--mix=raw:1", "stray"], "stray"),
       (["--input=", good[1], "--mix=raw:1"], "--input must not be empty"),

@@ -55,6 +55,8 @@ class ConvertWaysTest(parameterized.TestCase):
     ("export", ["--to=rec", "--mix=png"], 2, "--mix is a flag of `liquid-tf convert`"),
     ("export", ["--to=zip"], 2, "should be one of <rec|folder|tfrecord>"),
     ("export", [], 2, "flag --to"),
+    ("export", ["--to=rec", "--shard_size=0"], 2, "--shard_size (0) must be"),
+    ("export", ["--to=rec", "--format=gif"], 2, "--format"),
     ("image", ["--mix=png"], 2, "--mix is a flag of `liquid-tf convert`"),
     ("convert", ["--mix=png", "--to=rec"], 2, "is a flag of `liquid-tf export`"),
     ("convert", ["--mix=png", "--features=x"], 1, "of sources of tf.train.Examples"),

@@ -125,7 +125,7 @@ class ProfileToolTest(absltest.TestCase):
     source, output = f"--input={self.photos}", f"--output={self.root / 'dataset'}"
     for arguments, message in (
       (["profile", source, "--crop=3"], "--crop (3) must be HEIGHT,WIDTH"),
-      (["profile", source, "--formats=gif"], 'format ("gif") must be one of'),
+      (["profile", source, "--formats=gif"], '--formats ("gif") must be one of'),
       (["convert", source, output, f"--profile={self.output}"], "it has no 'schema'"),
       (["convert", source, output, "--profile=x", "--mix=png"], "and not both"),
     ):

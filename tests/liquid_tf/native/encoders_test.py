@@ -1,0 +1,36 @@
+"""Options of the encoders, by format."""
+
+from absl.testing import absltest, parameterized
+
+from liquid_tf._native import encoders
+
+
+class EncodersTest(parameterized.TestCase):
+  def test_fills_in_what_is_not_given(self):
+    found = encoders.resolve({"jpeg": {"quality": 90}, "pcr": {"groups": [1, 5]}})
+    self.assertEqual(
+      found,
+      {
+        "jpeg": {"quality": 90},
+        "png": {"level": 6},
+        "webp-lossy": {"quality": 90},
+        "pcr": {"images": 64, "groups": (1, 5)},
+      },
+    )
+
+  @parameterized.parameters(
+    ([], "options by format"),
+    ({"jpg": {}}, "did you mean jpeg"),
+    ({"jpeg": {"qualty": 1}}, "did you mean quality"),
+    ({"jpeg": 90}, "must be a mapping"),
+    ({"jpeg": {"quality": 101}}, "from 1 to 100"),
+    ({"png": {"level": -1}}, "at least 0"),
+    ({"pcr": {"groups": (2, 2)}}, "rising numbers"),
+  )
+  def test_refuses(self, given, message):
+    with self.assertRaisesRegex(ValueError, message):
+      encoders.resolve(given)
+
+
+if __name__ == "__main__":
+  absltest.main()
