@@ -21,6 +21,7 @@ from ._pipeline.snapshot import Snapshot as Snapshot
 from ._pipeline.sources import format_dataset as format_dataset
 from ._pipeline.stats import Stats as Stats
 from ._pipeline.stats import stats as stats
+from ._pipeline.tuning import Tuning as Tuning
 from ._profile.profile import Profile as Profile
 from ._profile.profile import profile as profile
 from ._store.inspection import inspect as inspect

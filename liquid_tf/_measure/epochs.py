@@ -9,6 +9,7 @@ import tensorflow as tf
 from liquid_tf._measure import process
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.stats import stats as stats_of
+from liquid_tf._pipeline.tuning import Tuning
 
 _COUNTS = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
 
@@ -55,7 +56,7 @@ def measure(
     `batches` (see `batch_ranges`), `images_per_s`: the median from the second epoch
     on, `verdict`: what limits it, a sentence, and `max_rss_bytes`.
   """
-  dataset = open_dataset(path, parallelism=threads, **arguments)
+  dataset = open_dataset(path, tuning=Tuning(parallelism=threads), **arguments)
   stats = stats_of(dataset)
   dataset = with_threads(dataset, threads)
   entries = []

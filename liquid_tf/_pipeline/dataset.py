@@ -14,9 +14,11 @@ from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import storage
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
@@ -53,10 +55,7 @@ def dataset(
   steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
   start: tuple[int, int] = (0, 0),
   last_batch: str = "short",
-  threads: int | None = None,
-  reader: str = "auto",
-  lookahead: int = tf.data.AUTOTUNE,
-  parallelism: int = tf.data.AUTOTUNE,
+  tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
 ) -> tf.data.Dataset:
   """Batches of a Liquid dataset, each sample once per epoch.
@@ -134,12 +133,7 @@ def dataset(
       mix="auto", all in its first mix. See `Resume`.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
-    threads: most reads under way at once, per format; how many there are is tuned by
-      the speed that they give. None for 8, or for 32 over a network.
-    reader: how records are read; see `format_dataset`.
-    lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
-      lets tf.data decide, within an eighth of `memory`.
-    parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
+    tuning: how the pipeline is run; by default it tunes itself.
     limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Returns:
@@ -152,12 +146,7 @@ def dataset(
   """
   if batch_size is not None:
     batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
-  if threads is not None:
-    threads = whole.number(threads, "threads", 1, ", or None")
-  if lookahead != tf.data.AUTOTUNE:
-    lookahead = whole.number(lookahead, "lookahead", 1, ", or tf.data.AUTOTUNE")
-  if parallelism != tf.data.AUTOTUNE:
-    parallelism = whole.number(parallelism, "parallelism", 1, ", or tf.data.AUTOTUNE")
+  _tuning.check(tuning)
   if batch_size is None and decode == "gpu":
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'
@@ -173,10 +162,10 @@ def dataset(
       f'cache ({cache!r}) must be 0 or "auto" with cache_policy="page", where the '
       "kernel decides what is cached"
     )
-  if page_cache and reader != "auto":
+  if page_cache and tuning.reader != "auto":
     raise ValueError(
-      f'reader ({reader!r}) must be "auto" with cache_policy="page", which reads '
-      "through the page cache"
+      f'reader ({tuning.reader!r}) must be "auto" with cache_policy="page", which '
+      "reads through the page cache"
     )
   interleave.check_last_batch(last_batch, ("short", "drop", "repeat"))
   if last_batch != "short" and batch_size is None:
@@ -213,7 +202,7 @@ def dataset(
     # All formats have one range of samples, whatever mix a worker chooses of them.
     part = _sources.split_common(list(counts), samples, shard, shard_policy)
     _, length = next(iter(part.ranges.values()))
-    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, parallelism)
+    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, tuning.parallelism)
   else:
     part = _sources.split_part(counts, shard, shard_policy, first)
   snapshot = Snapshot(
@@ -223,8 +212,7 @@ def dataset(
     start=start,
   )
   remote = storage.is_remote(manifest.directory)
-  if threads is None:
-    threads = _REMOTE_THREADS if remote else _THREADS
+  threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
   sources = [
     _sources.FormatDataset(
       manifest,
@@ -234,7 +222,7 @@ def dataset(
       part.ranges[name],
       threads,
       budget.lookahead_bytes(snapshot.memory, len(counts), remote),
-      reader,
+      tuning.reader,
       page_cache,
     )
     for name in counts
@@ -267,8 +255,7 @@ def dataset(
     decode=decode,
     on_error=on_error,
     limits=limits,
-    lookahead=lookahead,
-    parallelism=parallelism,
+    tuning=tuning,
   )
   if batch_size is None:
     batches = batches.unbatch()

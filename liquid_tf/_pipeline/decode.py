@@ -11,6 +11,7 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
@@ -18,6 +19,7 @@ from liquid_tf._pipeline.interleave import (
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf.transforms import Step
 
 # Records in a block of a source by itself, at most.
@@ -120,8 +122,7 @@ def decode_and_batch(
   decode: str = "cpu",
   on_error: str = "raise",
   limits: Limits = Limits(),
-  lookahead: int = tf.data.AUTOTUNE,
-  parallelism: int = tf.data.AUTOTUNE,
+  tuning: Tuning = Tuning(),
 ) -> tf.data.Dataset:
   """Decodes blocks of records straight into batch tensors, in parallel.
 
@@ -148,9 +149,7 @@ def decode_and_batch(
     on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
       that it is stored in, gives its place to the next draw of its format; see `stats`.
     limits: the largest image, and most scans of a JPEG, that are decoded.
-    lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
-      lets tf.data decide, within an eighth of the memory.
-    parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
+    tuning: look-ahead and threads of decoding; by default they tune themselves.
 
   Returns:
     A dataset of batches. tf.data puts no prefetch behind it: batches are decoded ahead
@@ -168,6 +167,7 @@ def decode_and_batch(
   sources = mixed.sources if mixed is not None else [source]
   manifest = source.manifest
   _limits.check(limits)
+  _tuning.check(tuning)
   if decode not in ("cpu", "gpu", "none"):
     raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
@@ -255,9 +255,9 @@ def decode_and_batch(
     repeat_to_fill=skip and mixed is not None and mixed.fill_short_batches,
     round_batch=round_batch,
     limits=limits,
-    lookahead=lookahead,
+    lookahead=tuning.lookahead,
     most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
-    parallelism=parallelism,
+    parallelism=tuning.parallelism,
   )
   as_dict = features is not None
   if on_gpu:

@@ -14,6 +14,7 @@ from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
+from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Step
@@ -103,8 +104,7 @@ class Pipeline:
       memory=_UNBOUNDED if decode else setting.memory,
       features=list(gpu.STORED) if on_gpu else ["image"],
       decode="none" if stage == "load" or on_gpu else "cpu",
-      lookahead=_LOOKAHEAD,
-      parallelism=setting.threads,
+      tuning=Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
       transforms=() if stage == "load" else setting.transforms,
     )
     self._stats = stats_of(dataset)

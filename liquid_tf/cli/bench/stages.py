@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from liquid_tf._measure import epochs, process
 from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf.cli.bench import throttle
 
 # The memory that nothing exceeds: the decode limit wants all of the dataset in it.
@@ -49,7 +50,11 @@ def measure(
     share of all processors that the process used: medians over rounds; and `rounds`,
     [{stage: {images_per_s, disk_bytes_per_s, busy}}].
   """
-  common = {"batch_size": batch_size, "parallelism": threads, **arguments}
+  common = {
+    "batch_size": batch_size,
+    "tuning": Tuning(parallelism=threads),
+    **arguments,
+  }
   datasets = {
     "load": open_dataset(path, cache=cache, decode="none", **common),
     "pipeline": open_dataset(path, cache=cache, **common),

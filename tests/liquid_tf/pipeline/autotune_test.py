@@ -39,7 +39,9 @@ class AutotuneTest(tf.test.TestCase):
       self.assertEqual(decoding, {"parallelism": 16, "lookahead": 2})
 
   def test_given_numbers_stay(self):
-    for decoding in self._decoding(autotune=True, parallelism=3, lookahead=5):
+    for decoding in self._decoding(
+      autotune=True, tuning=liquid_tf.Tuning(parallelism=3, lookahead=5)
+    ):
       self.assertEqual(decoding, {"parallelism": 3, "lookahead": 5})
 
   def test_it_sets_them(self):

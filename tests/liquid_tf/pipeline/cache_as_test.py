@@ -40,7 +40,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     {"cache": 0},
     {"cache": "100%"},
     {"cache_policy": "minio"},
-    {"parallelism": 1, "lookahead": 1},
+    {"tuning": liquid_tf.Tuning(parallelism=1, lookahead=1)},
   )
   def test_batches_are_the_same(self, **options):
     encoded = self._digests(self._dataset("encoded", **options))

@@ -41,7 +41,7 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
     for epoch in epochs:
       self.assertCountEqual(epoch, range(self.samples))
     self.assertLen({tuple(epoch) for epoch in epochs}, _EPOCHS)
-    again = self._dataset(policy, threads=1, parallelism=1)
+    again = self._dataset(policy, tuning=liquid_tf.Tuning(threads=1, parallelism=1))
     self.assertEqual([runs.flat(runs.ids(again)) for _ in range(_EPOCHS)], epochs)
     alone = self._dataset(policy, epoch=2)
     self.assertEqual(runs.flat(runs.ids(alone)), epochs[2])
@@ -122,7 +122,10 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ({"cache_policy": "lru"}, "cache_policy .'lru'. must be one of"),
     ({"cache_policy": "page", "cache": "30%"}, "cache .'30%'. must be 0 or"),
-    ({"cache_policy": "page", "reader": "threads"}, "reader .'threads'. must be"),
+    (
+      {"cache_policy": "page", "tuning": liquid_tf.Tuning(reader="threads")},
+      "reader .'threads'. must be",
+    ),
   )
   def test_wrong_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -74,7 +74,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(found, [[batch, batch] for batch in epoch])
 
   def test_memory_has_one_cache_when_an_iterator_is_dropped_in_its_middle(self):
-    dataset = self._dataset(lookahead=1)
+    dataset = self._dataset(tuning=liquid_tf.Tuning(lookahead=1))
     runs.ids(dataset)
     self.assertGreater(liquid_tf.stats(dataset).summary()["cached"]["records"], 0)
     one = iter(dataset)
@@ -160,8 +160,10 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     ):
       error = tf.errors.InvalidArgumentError if value == 1000 else ValueError
       with self.assertRaisesRegex(error, rf"{name} \({value}\) must be"):
-        self._dataset(**{name: value})
-    self.assertLen(runs.ids(self._dataset(threads=np.int64(3))), _STEPS)
+        self._dataset(tuning=liquid_tf.Tuning(**{name: value}))
+    self.assertLen(
+      runs.ids(self._dataset(tuning=liquid_tf.Tuning(threads=np.int64(3)))), _STEPS
+    )
 
   def test_in_a_function(self):
     dataset = self._dataset()

@@ -144,7 +144,9 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
         made.append((self, arguments))
 
     with mock.patch.object(mix_control, "Controller", Kept):
-      dataset = liquid_tf.dataset(self.path, 8, mix="auto", parallelism=3, **_options())
+      dataset = liquid_tf.dataset(
+        self.path, 8, mix="auto", tuning=liquid_tf.Tuning(parallelism=3), **_options()
+      )
       for _ in range(3):
         _draws(dataset)
     ((controller, (stored, machine, threads)),) = made

@@ -129,7 +129,9 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.product(threads=(1, 2, 8), parallelism=(1, 2, 8))
   def test_threads_of_the_reader_and_the_decoder(self, threads, parallelism):
-    found = _run(self.path, threads=threads, parallelism=parallelism)
+    found = _run(
+      self.path, tuning=liquid_tf.Tuning(threads=threads, parallelism=parallelism)
+    )
     self.assertEqual(found, [list(epoch) for epoch in _GOLDEN])
 
   @parameterized.product(threads=(1, 2, 8), prefetch=(0, 1, 8, tf.data.AUTOTUNE))

@@ -45,9 +45,9 @@ def _pipeline(paths: dict[str, str], name: str) -> tf.data.Dataset:
   """Two epochs."""
   options = dict(_PIPELINES[name])
   symbolic = options.pop("symbolic", False)
-  dataset = _dataset(
-    paths[options.pop("path")], transforms=[transforms.RandomCrop(16)], **options
-  )
+  shuffled = options.get("shuffle", True)
+  crop = transforms.RandomCrop(16) if shuffled else transforms.CenterCrop(16)
+  dataset = _dataset(paths[options.pop("path")], transforms=[crop], **options)
   tf_options = tf.data.Options()
   tf_options.experimental_symbolic_checkpoint = symbolic
   return dataset.repeat(2).with_options(tf_options)
@@ -102,7 +102,9 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_order_depends_on_the_epoch_alone(self):
     orders = self._ids("mixed", 4)
-    self.assertEqual(self._ids("mixed", 4, memory="80KB", threads=1), orders)
+    self.assertEqual(
+      self._ids("mixed", 4, memory="80KB", tuning=liquid_tf.Tuning(threads=1)), orders
+    )
     self.assertEqual(self._ids("mixed", 4, fidelity=1), orders)
     self.assertEqual(self._ids("mixed", epoch=3)[0], orders[3])
     self.assertEqual(self._ids("mixed", start=(2, 4))[0], orders[2][4:])

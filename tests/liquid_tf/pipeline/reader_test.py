@@ -24,7 +24,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     cls.wanted = cls._two_epochs(cls._dataset("auto"))
 
   @classmethod
-  def _dataset(cls, reader, **options):
+  def _dataset(cls, reader, **tuning):
     return liquid_tf.dataset(
       cls.path,
       8,
@@ -32,8 +32,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
       cache="30%",
       memory="64MiB",
       seed=5,
-      reader=reader,
-      **options,
+      tuning=liquid_tf.Tuning(reader=reader, **tuning),
     )
 
   @staticmethod
@@ -82,7 +81,8 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     runs.ids(dataset)
     reading = liquid_tf.stats(dataset).summary()["reading"]
     self.assertEqual(set(reading.values()), {"tensorflow"})
-    forced = liquid_tf.dataset(path, 8, features=["id"], reader="threads")
+    threads = liquid_tf.Tuning(reader="threads")
+    forced = liquid_tf.dataset(path, 8, features=["id"], tuning=threads)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "no local file"):
       runs.ids(forced)
 

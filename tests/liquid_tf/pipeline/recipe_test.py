@@ -99,7 +99,10 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     dataset = self._dataset(*_SIZED)
     first, second = runs.digests(dataset), runs.digests(dataset)
     self.assertNotEqual(first, second)
-    for options in ({"threads": 1, "parallelism": 1}, {"threads": 8, "parallelism": 4}):
+    for options in (
+      {"tuning": liquid_tf.Tuning(threads=1, parallelism=1)},
+      {"tuning": liquid_tf.Tuning(threads=8, parallelism=4)},
+    ):
       again = self._dataset(*_SIZED, **options)
       self.assertEqual([runs.digests(again), runs.digests(again)], [first, second])
     self.assertNotEqual(runs.digests(self._dataset(*_SIZED, seed=2)), first)

@@ -107,8 +107,8 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
   def test_the_order_is_that_of_sound_data_without_the_bad_ones(self):
     bad = self._damage(png=3, webp=1)
     sound = liquid_tf.dataset(self.sound, _BATCH, **{**_OPTIONS, "on_error": "raise"})
-    skipping = self._dataset(parallelism=1, threads=1)
-    other = self._dataset(parallelism=4, threads=8)
+    skipping = self._dataset(tuning=liquid_tf.Tuning(parallelism=1, threads=1))
+    other = self._dataset(tuning=liquid_tf.Tuning(parallelism=4, threads=8))
     for _ in range(3):
       found = runs.ids(skipping)
       self.assertEqual(runs.ids(other), found)

@@ -1,0 +1,53 @@
+"""How a pipeline is run."""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._native import whole
+from liquid_tf._pipeline.sources import check_reader
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+  """How a pipeline is run; it tunes itself where this is not given.
+
+  No setting changes a batch, only when it is there.
+
+  Attributes:
+    threads: most reads under way at once, per format; the speed that they give decides
+      how many there are. None for 8, or for 32 over a network.
+    reader: how records are read; see `format_dataset`.
+    lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
+      lets tf.data decide, within an eighth of the memory.
+    parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
+
+  Raises:
+    ValueError: a setting is wrong; the message names it.
+  """
+
+  threads: int | None = None
+  reader: str = "auto"
+  lookahead: int = tf.data.AUTOTUNE
+  parallelism: int = tf.data.AUTOTUNE
+
+  def __post_init__(self):
+    check_reader(self.reader)
+    for name, unset, more in (
+      ("threads", None, ", or None"),
+      ("lookahead", tf.data.AUTOTUNE, ", or tf.data.AUTOTUNE"),
+      ("parallelism", tf.data.AUTOTUNE, ", or tf.data.AUTOTUNE"),
+    ):
+      value = getattr(self, name)
+      if value != unset:
+        object.__setattr__(self, name, whole.number(value, name, 1, more))
+
+
+def check(tuning: Any) -> Tuning:
+  """Raises ValueError unless an argument is of the class."""
+  if not isinstance(tuning, Tuning):
+    raise ValueError(
+      f"tuning ({tuning!r}) must be a liquid_tf.Tuning, as Tuning(parallelism=4)"
+    )
+  return tuning
