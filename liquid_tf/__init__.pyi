@@ -8,6 +8,7 @@ from . import transforms as transforms
 from ._convert.convert import ConvertReport as ConvertReport
 from ._convert.convert import convert as convert
 from ._convert.copy import copy as copy
+from ._cost.cache import Cache as Cache
 from ._export.export import ExportReport as ExportReport
 from ._export.export import export as export
 from ._keras.resume import Resume as Resume

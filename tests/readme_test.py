@@ -40,9 +40,9 @@ class ReadmeTest(absltest.TestCase):
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("Epoch 3/3", done.stdout)
-    # Three epochs of each format's samples.
-    self.assertIn("'samples': 288", done.stdout)
-    self.assertIn("'samples': 192", done.stdout)
+    # Three epochs of each format's samples in the split.
+    self.assertIn("'samples': 258", done.stdout)
+    self.assertIn("'samples': 174", done.stdout)
 
   def test_what_has_not_run_on_a_gpu_is_not_claimed(self):
     # Each place that speaks of decoding there says so.

@@ -62,7 +62,7 @@ class Machine:
       a record takes of it.
     cache_share: share of the dataset that memory holds, whatever its size; None where
       `cache_bytes` says how much that is.
-    cache_as: "encoded", or "pixels" where that memory holds decoded images.
+    cache_form: "encoded", or "pixels" where that memory holds decoded images.
     copy_seconds: of all processors together, to take a decoded image from memory.
     disk: times the disk that was measured.
     processors: times the processors that were measured.
@@ -77,7 +77,7 @@ class Machine:
   pixel_bytes: float
   cache_bytes: float = 0
   cache_share: float | None = None
-  cache_as: str = "encoded"
+  cache_form: str = "encoded"
   copy_seconds: float = 0
   disk: float = 1
   processors: float = 1
@@ -148,7 +148,7 @@ def hit_ratio(costs: Costs, machine: Machine, mix: Mix) -> float:
   """Share of the images that memory has: the runtime caches as much of every format."""
   if machine.cache_share is not None:
     return machine.cache_share
-  pixels = machine.cache_as == "pixels"
+  pixels = machine.cache_form == "pixels"
   size = machine.pixel_bytes if pixels else mean_bytes(costs, mix)
   held = budget.resident_bytes(size, 1)
   return min(1.0, machine.cache_bytes / (machine.samples * held))
@@ -158,7 +158,7 @@ def predict(costs: Costs, machine: Machine, mix: Mix) -> Prediction:
   """How fast a mix is on a machine."""
   parts = shares(mix)
   hits = hit_ratio(costs, machine, mix)
-  decoded = hits if machine.cache_as == "pixels" else 0.0
+  decoded = hits if machine.cache_form == "pixels" else 0.0
   load = sum(s * costs[name].load_seconds for name, s in parts.items()) * (1 - hits)
   decode = sum(
     s

@@ -33,12 +33,12 @@ class Choice:
 
   Attributes:
     mix: share of each format, summing to 1; hundredths.
-    cache_as: what memory should hold: "encoded" bytes or "pixels".
+    cache_form: what memory should hold: "encoded" bytes or "pixels".
     prediction: how fast it is.
   """
 
   mix: dict[str, float]
-  cache_as: str
+  cache_form: str
   prediction: model.Prediction
 
 
@@ -47,7 +47,7 @@ def best_mix(costs: model.Costs, machine: model.Machine) -> Choice | None:
 
   Args:
     costs: of the formats to choose from.
-    machine: what there is to spend, `cache_as` included.
+    machine: what there is to spend, `cache_form` included.
   """
   names = list(costs)
   candidates = [model.shares({name: 1}) for name in names]
@@ -59,7 +59,7 @@ def best_mix(costs: model.Costs, machine: model.Machine) -> Choice | None:
   if not candidates:
     return None
   choices = [
-    Choice(mix, machine.cache_as, model.predict(costs, machine, mix))
+    Choice(mix, machine.cache_form, model.predict(costs, machine, mix))
     for mix in candidates
   ]
   # The first of equals is a single format.
@@ -79,7 +79,7 @@ def worthwhile(costs: model.Costs, machine: model.Machine) -> Choice | None:
 def best_single(costs: model.Costs, machine: model.Machine) -> Choice | None:
   """The fastest single format; None where none has the space."""
   choices = [
-    Choice({name: 1.0}, machine.cache_as, model.predict(costs, machine, {name: 1}))
+    Choice({name: 1.0}, machine.cache_form, model.predict(costs, machine, {name: 1}))
     for name in costs
     if fits(costs, machine, {name: 1})
   ]
@@ -121,10 +121,10 @@ def _programmes(
   if machine.space_bytes is not None:
     common.append((size - machine.space_bytes / machine.samples, 0.0))
   decoded = 0.0
-  if machine.cache_as == "pixels" or machine.cache_share is not None:
+  if machine.cache_form == "pixels" or machine.cache_share is not None:
     # Memory holds as many images whatever the mix.
     hits = model.hit_ratio(costs, machine, dict.fromkeys(costs, 1))
-    decoded = hits if machine.cache_as == "pixels" else 0.0
+    decoded = hits if machine.cache_form == "pixels" else 0.0
     cases = [(np.full(len(size), 1 - hits), [])]
   else:
     # Memory holds all of it, or else what it holds is not read.
@@ -167,7 +167,7 @@ def _climb(costs: model.Costs, machine: model.Machine, start: Choice) -> Choice:
           continue
         prediction = model.predict(costs, machine, mix)
         if prediction.throughput > _FASTER * best.prediction.throughput:
-          best, moved = Choice(mix, machine.cache_as, prediction), True
+          best, moved = Choice(mix, machine.cache_form, prediction), True
   return best
 
 

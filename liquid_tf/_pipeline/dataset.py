@@ -7,6 +7,8 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import budget
+from liquid_tf._cost import cache as _cache
+from liquid_tf._cost.cache import Cache
 from liquid_tf._native import whole
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import decode as _decode
@@ -40,8 +42,7 @@ def dataset(
   shuffle: bool = True,
   seed: int = 0,
   memory: int | str = "auto",
-  cache: int | str = "auto",
-  cache_as: str = "encoded",
+  cache: int | str | Cache = "auto",
   cache_policy: str = "liquid",
   fidelity: Fidelity = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
@@ -80,15 +81,10 @@ def dataset(
     memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
       with its stored records; or "auto" for three quarters of what the machine or its
       cgroup has free.
-    cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes,
-      0, or "auto" for what fits. What does not fit into `memory` is read again.
-    cache_as: what of a sample lasts between epochs. "encoded" are the stored bytes.
-      "pixels" are those of the whole decoded image, and of its mask where that is
-      among the features: a sample that is kept is decoded once, and then copied, so
-      that epochs cost less of the processors; but `cache` in bytes or "auto" holds
-      fewer samples; `Profile.cache_as` says which is faster. The order depends on how
-      many, and on nothing else. Not with the format pcr, nor where the features have
-      no decoded image.
+    cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes, 0,
+      or "auto" for what fits; or a `Cache`, to keep decoded pixels. What does not fit
+      into `memory` is read again. The order depends on how many samples it holds, and
+      on nothing else of it.
     cache_policy: which samples those are. "liquid" replaces as many in every batch.
       Two others are there to be compared with it; both draw each format in a
       uniformly random order. "minio" keeps what it met first and never replaces it
@@ -151,7 +147,8 @@ def dataset(
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'
     )
-  cache = _epoch.check(epoch, steps, cache)
+  form = _cache.of(cache).form
+  cache = _epoch.check(epoch, steps, _cache.of(cache).size)
   page_cache = cache_policy == "page"
   if cache_policy not in _POLICIES:
     raise ValueError(
@@ -173,9 +170,9 @@ def dataset(
       f'last_batch ("{last_batch}") must be "short" with batch_size=None, which gives '
       "no batches"
     )
-  if page_cache and cache_as != "encoded":
+  if page_cache and form != "encoded":
     raise ValueError(
-      f'cache_as ({cache_as!r}) must be "encoded" with cache_policy="page", where the '
+      f'Cache: form ({form!r}) must be "encoded" with cache_policy="page", where the '
       "kernel keeps what is stored"
     )
   with tf.init_scope():  # read now, inside a flat_map as well
@@ -206,9 +203,8 @@ def dataset(
   else:
     part = _sources.split_part(counts, shard, shard_policy, first)
   snapshot = Snapshot(
-    0 if page_cache else cache,
+    Cache(0 if page_cache else cache, form),
     memory,
-    cache_as=cache_as,
     start=start,
   )
   remote = storage.is_remote(manifest.directory)

@@ -189,10 +189,10 @@ def decode_and_batch(
     gpu.check(manifest, recipe, wanted, on_error == "skip")
   if on_gpu or "image" in pixels:
     recipe.check_images(known["image"].channels)
-  keeps_pixels = mixed is not None and mixed.snapshot.cache_as == "pixels"
+  keeps_pixels = mixed is not None and mixed.snapshot.cache.form == "pixels"
   if keeps_pixels and ("image" not in pixels or "bytes" in names):
     raise ValueError(
-      'cache_as ("pixels") must be "encoded" where features '
+      'Cache: form ("pixels") must be "encoded" where features '
       f"({', '.join(names)}) have no decoded image, or the stored bytes"
     )
   skip = on_error == "skip"

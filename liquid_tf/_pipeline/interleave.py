@@ -51,9 +51,9 @@ class InterleaveDataset(tf.data.Dataset):
     # Workers in step need equal numbers of batches even where records are skipped.
     self.fill_short_batches = fill_short_batches
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
-    keep_pixels = snapshot.cache_as == "pixels"
+    keep_pixels = snapshot.cache.form == "pixels"
     if keep_pixels and any(source.record_samples is not None for source in sources):
-      raise ValueError('cache_as ("pixels") must be "encoded" where a format is pcr')
+      raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
     parts = None if mixes is None else mixes.given[0]
     samples = sum(parts or [len(source.rows) for source in sources])
     self.batches = batches = (

@@ -198,10 +198,10 @@ def _machine(
   machine = model.Machine(
     samples=max(1, int(samples.sum())),
     pixel_bytes=pixel_bytes,
-    cache_as=snapshot.cache_as,
+    cache_form=snapshot.cache.form,
   )
-  cache = snapshot.cache
-  if snapshot.cache_as == "pixels" or (isinstance(cache, str) and "%" in cache):
+  cache = snapshot.cache.size
+  if snapshot.cache.form == "pixels" or (isinstance(cache, str) and "%" in cache):
     # As much of every format whatever the mix.
     share = float(kept.sum() / machine.samples)
     return dataclasses.replace(machine, cache_share=share)

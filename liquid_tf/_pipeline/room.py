@@ -63,12 +63,12 @@ class Room:
     if self.fidelity is not None:
       size = [source.stored_bytes(self.fidelity, part) for source, part in of_part]
     kept_size = size
-    if self.snapshot.cache_as == "pixels":
+    if self.snapshot.cache.form == "pixels":
       kept_size = [source.pixel_bytes(part) for source, part in of_part]
     division = budget.divide(
       self.snapshot.memory,
       self.lookahead,
-      self.snapshot.cache,
+      self.snapshot.cache.size,
       records,
       [budget.resident_bytes(s, n) for s, n in zip(size, records)],
       [budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],

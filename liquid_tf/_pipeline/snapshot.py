@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from liquid_tf._cost import budget
+from liquid_tf._cost import cache as _cache
+from liquid_tf._cost.cache import Cache
 from liquid_tf._native import ops, whole
 
 _logger = logging.getLogger(__name__)
-
-_KEPT = ("encoded", "pixels")
 
 
 class Snapshot:
@@ -25,9 +25,7 @@ class Snapshot:
 
   Args:
     cache: part of the memory that lasts between epochs: a share of the dataset
-      ("30%"), bytes, 0, or "auto".
-    cache_as: what of a sample lasts between epochs: "encoded" or "pixels"; see
-      `liquid_tf.dataset`.
+      ("30%"), bytes, 0, or "auto"; or a `Cache`.
     memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
       machine has free.
     start: (epoch, step) of the first batch to give out.
@@ -39,10 +37,9 @@ class Snapshot:
 
   def __init__(
     self,
-    cache: int | str = 0,
+    cache: int | str | Cache = 0,
     memory: int | str = "auto",
     *,
-    cache_as: str = "encoded",
     start: tuple[int, int] = (0, 0),
     name: str | None = None,
   ):
@@ -55,10 +52,7 @@ class Snapshot:
       whole.number(step, "step of start", 0),
     )
     self.name = name or f"liquid/{uuid.uuid4().hex}"
-    if cache_as not in _KEPT:
-      raise ValueError(f"cache_as ({cache_as!r}) must be one of {', '.join(_KEPT)}")
-    self.cache = cache
-    self.cache_as = cache_as
+    self.cache = _cache.of(cache)
     self.memory = budget.resolve_memory(memory)
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     weakref.finalize(self, _forget, self.name, os.getpid())

@@ -76,7 +76,7 @@ def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
     return None
   result: dict[str, Any] = {}
   for kind in ("encoded", "pixels"):
-    choice = planner.worthwhile(costs, dataclasses.replace(machine, cache_as=kind))
+    choice = planner.worthwhile(costs, dataclasses.replace(machine, cache_form=kind))
     result[kind] = {
       "mix": choice.mix,
       "predicted": choice.prediction.throughput,
@@ -93,7 +93,7 @@ def keep_pixels(found: dict[str, Any]) -> str:
   """The advice to keep decoded pixels, in one sentence; `found` is of `memory`."""
   pixels, encoded = found["pixels"], found["encoded"]
   return (
-    f'Memory is better spent on decoded pixels (cache_as="pixels"), with '
+    f'Memory is better spent on decoded pixels (Cache(form="pixels")), with '
     f"{describe(pixels['mix'])}: {pixels['predicted']:.0f} images/s predicted, "
     f"{encoded['predicted']:.0f} with encoded bytes."
   )

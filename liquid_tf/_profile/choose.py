@@ -62,7 +62,7 @@ def choose(
   say(f"searching mixes of {encoded} and {raw}")
   best, _ = search.search(run)
   mix = _tenths(encoded, raw, best)
-  choice = planner.Choice(mix, machine.cache_as, model.predict(costs, machine, mix))
+  choice = planner.Choice(mix, machine.cache_form, model.predict(costs, machine, mix))
   return choice, rows
 
 

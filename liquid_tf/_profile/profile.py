@@ -34,7 +34,7 @@ class Profile:
     data: plain values, as `to_json` writes them. Rates are images per second, sizes
       bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
       search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
-      `cache_as`, "encoded" or "pixels";
+      `cache_form`, "encoded" or "pixels";
       `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
       format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a
       sentence;
@@ -70,14 +70,14 @@ class Profile:
     return dict(schema.encoding(self.data))
 
   @property
-  def cache_as(self) -> str:
+  def cache_form(self) -> str:
     """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
 
     "pixels" only where the cache was given in bytes, or as "auto", where the processors
     decode, and where the formats have raw, whose decoding is what a copy from memory
     costs.
     """
-    return self.data["cache_as"]
+    return self.data["cache_form"]
 
   @property
   def verdict(self) -> str:

@@ -53,7 +53,7 @@ def build(
   memory = advice.memory(costs, machine)
   if memory is not None and memory["better"] == "pixels":
     # What is converted has to go with what is kept.
-    machine = dataclasses.replace(machine, cache_as="pixels")
+    machine = dataclasses.replace(machine, cache_form="pixels")
     final = said = planner.worthwhile(costs, machine)
     verdict += " " + advice.keep_pixels(memory)
   stock = statistics.median(verified.stock) if verified.stock else None
@@ -71,7 +71,7 @@ def build(
     "strategy": options.strategy,
     "measured": [dict(row) for row in measured],
     "mix": dict(final.mix),
-    "cache_as": machine.cache_as,
+    "cache_form": machine.cache_form,
     "predicted": said.prediction.throughput,
     "limit": said.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,

@@ -17,7 +17,7 @@ _KEYS = (
   "formats",
   "measured",
   "mix",
-  "cache_as",
+  "cache_form",
   "predicted",
   "best_single",
   "verdict",
@@ -56,9 +56,9 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
       "again"
     )
   _check_mix(data["mix"], path)
-  if data["cache_as"] not in _KEPT:
+  if data["cache_form"] not in _KEPT:
     raise ValueError(
-      f"{path}: cache_as ({data['cache_as']!r}) must be one of {', '.join(_KEPT)}"
+      f"{path}: cache_form ({data['cache_form']!r}) must be one of {', '.join(_KEPT)}"
     )
   _check_encoding(encoding(data), path)
   return data

@@ -193,7 +193,10 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"transforms": [Mirror()]}, r"Mirror\(\) must not be given with decode=\"gpu\""),
     ({"transforms": [Cast("float16")]}, "Cast.*float16.* must not be given"),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
-    ({"cache_as": "pixels"}, r'cache_as \("pixels"\) must be "encoded"'),
+    (
+      {"cache": liquid_tf.Cache(form="pixels")},
+      r'Cache: form \("pixels"\) must be "encoded"',
+    ),
     ({"transforms": [Normalize((128, 2))]}, "mean .*must be one number"),
   )
   def test_what_a_dataset_cannot_do_there(self, options, message):

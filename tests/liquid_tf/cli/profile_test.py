@@ -82,7 +82,7 @@ class ProfileToolTest(absltest.TestCase):
   def test_convert_takes_the_mix(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
     data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
-    data["cache_as"] = "encoded"
+    data["cache_form"] = "encoded"
     self.output.write_text(json.dumps(data))
     arguments = [f"--input={self.photos}", f"--output={self.root / 'dataset'}"]
     done = run("convert", *arguments, f"--profile={self.output}")
@@ -94,7 +94,7 @@ class ProfileToolTest(absltest.TestCase):
 
   def test_convert_encodes_as_the_profile_did_where_no_flag_says_otherwise(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
-    data |= {"schema": 1, "verdict": "", "mix": {"jpeg": 1}, "cache_as": "encoded"}
+    data |= {"schema": 1, "verdict": "", "mix": {"jpeg": 1}, "cache_form": "encoded"}
     encoding = {
       "jpeg_quality": 30,
       "png_level": 1,

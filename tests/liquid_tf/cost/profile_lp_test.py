@@ -124,7 +124,7 @@ class BestMixTest(parameterized.TestCase):
     ("most_cached", {"cache_bytes": 2.5e9}),
     ("all_cached", {"cache_bytes": 1e12}),
     ("share", {"cache_share": 0.3}),
-    ("pixels", {"cache_bytes": 8e8, "cache_as": "pixels", "copy_seconds": 1e-4}),
+    ("pixels", {"cache_bytes": 8e8, "cache_form": "pixels", "copy_seconds": 1e-4}),
     ("little_space", {"space_bytes": 1.3e9}),
     ("reserve", {"reserve": 0.5}),
     ("fast_disk", {"disk": 20}),
@@ -149,10 +149,10 @@ class BestMixTest(parameterized.TestCase):
     self.assertGreaterEqual(found, 0.99 * _best_of_pairs(costs, machine))
 
   @parameterized.parameters("encoded", "pixels")
-  def test_memory_holds_as_many_images_as_the_pipeline_keeps(self, cache_as):
+  def test_memory_holds_as_many_images_as_the_pipeline_keeps(self, cache_form):
     samples, stored, pixels = 10_000, 2400, 12_288
-    size = pixels if cache_as == "pixels" else stored
-    machine = model.Machine(samples, pixels, samples * size, cache_as=cache_as)
+    size = pixels if cache_form == "pixels" else stored
+    machine = model.Machine(samples, pixels, samples * size, cache_form=cache_form)
     hits = model.hit_ratio({"png": _cost(stored, 1e-4, 1e-4)}, machine, {"png": 1})
     resident = budget.resident_bytes(samples * size, samples)
     (kept,) = budget.cached_samples(samples * size, [samples], [resident], 0)

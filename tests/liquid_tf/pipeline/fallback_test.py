@@ -104,20 +104,20 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
   def test_order_and_pixels_are_those_of_sound_data(self, kind, on_error):
     self._check(self._damage(kind), on_error=on_error)
 
-  @parameterized.product(kind=tuple(_DAMAGE), cache_as=("encoded", "pixels"))
-  def test_memory_holds_the_sound_encoding(self, kind, cache_as):
+  @parameterized.product(kind=tuple(_DAMAGE), cache_form=("encoded", "pixels"))
+  def test_memory_holds_the_sound_encoding(self, kind, cache_form):
     bad = self._damage(kind)
-    stats = self._check(bad, cache="100%", cache_as=cache_as)
+    stats = self._check(bad, cache=liquid_tf.Cache("100%", cache_form))
     self.assertGreater(stats.epochs[0]["disk_bytes"], 0)
     for epoch in stats.epochs[1:]:
       self.assertEqual(epoch["disk_bytes"], 0)
       self.assertEqual(sum(epoch["memory_hits"].values()), 100)
-      decoded = 0 if cache_as == "pixels" else 100
+      decoded = 0 if cache_form == "pixels" else 100
       self.assertEqual(sum(epoch["decodes"].values()), decoded)
 
   @parameterized.parameters(
     {"cache": 0},
-    {"cache_as": "pixels"},
+    {"cache": liquid_tf.Cache("30%", "pixels")},
     {"cache_policy": "minio"},
     {"cache_policy": "page", "cache": 0},
     {"shard": (1, 2), "on_error": "skip"},

@@ -204,13 +204,12 @@ class MaskTest(tf.test.TestCase):
     self.assertEqual(set(np.unique(masks.numpy())), {0, 7})
 
   def test_masks_whose_pixels_are_kept(self):
-    def batches(cache_as):
+    def batches(cache_form):
       dataset = liquid_tf.dataset(
         self.path,
         4,
         transforms=[transforms.RandomCrop((16, 24))],
-        cache="60%",
-        cache_as=cache_as,
+        cache=liquid_tf.Cache("60%", cache_form),
         seed=3,
       )
       found = [[b.numpy() for b in batch] for _ in range(3) for batch in dataset]

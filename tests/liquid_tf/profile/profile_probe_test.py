@@ -20,7 +20,7 @@ class ProbeTest(absltest.TestCase):
     )
 
   def _setting(self, memory, seconds=0.05):
-    return probe.Setting(self.path, self.path, 4, 1, memory, seconds, {})
+    return probe.Setting(self.path, self.path, 4, 1, memory, seconds, ())
 
   def test_one_format_competes_with_none(self):
     self.assertEqual(probe._settled(self._setting(1 << 30), {"raw": 1.0}), 0)

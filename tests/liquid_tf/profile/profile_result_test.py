@@ -77,7 +77,7 @@ def fabricated(
       stock_skipped=None,
       stock_bytes=10**6,
     ),
-    setting=Setting("short", "long", 8, 2, 1 << 30, 1.0, {}),
+    setting=Setting("short", "long", 8, 2, 1 << 30, 1.0, ()),
     options=run.Options(
       formats=list(formats),
       strategy="lp",
@@ -89,7 +89,7 @@ def fabricated(
       reserve=machine.reserve,
       space=None,
       step_ms=step_ms,
-      image={},
+      transforms=(),
       decode="cpu",
       resources={},
       encoding=pipelines.Encoding(3, None, 60, 6, 90),
@@ -245,8 +245,8 @@ class CacheAsTest(absltest.TestCase):
   def test_encoded_where_pixels_gain_nothing(self):
     for cache_bytes in (0, 5 * 10**8, 2 * 10**9):
       found = fabricated(cache_bytes=cache_bytes)
-      self.assertEqual(found.cache_as, "encoded")
-      self.assertNotIn("cache_as", found.verdict)
+      self.assertEqual(found.cache_form, "encoded")
+      self.assertNotIn("Cache(form", found.verdict)
 
   def test_pixels_where_memory_has_room_for_them_and_the_disk_has_not(self):
     # Decoding is slow, and the disk too slow for raw pixels.
@@ -255,14 +255,14 @@ class CacheAsTest(absltest.TestCase):
       found = fabricated(cache_bytes=15 * 10**8)
     memory = found.data["memory"]
     self.assertEqual(memory["better"], "pixels")
-    self.assertEqual(found.cache_as, "pixels")
+    self.assertEqual(found.cache_form, "pixels")
     # The mix that is converted is the one that goes with it, and so is what is said.
     self.assertEqual(found.mix, memory["pixels"]["mix"])
     self.assertEqual(found.data["predicted"], memory["pixels"]["predicted"])
     self.assertGreater(found.data["predicted"], 1.15 * memory["encoded"]["predicted"])
     self.assertRegex(
       found.verdict,
-      r'Memory is better spent on decoded pixels \(cache_as="pixels"\), with '
+      r'Memory is better spent on decoded pixels \(Cache\(form="pixels"\)\), with '
       r"[a-z0-9:,]+: \d+ images/s predicted, \d+ with encoded bytes\.$",
     )
 
@@ -277,7 +277,7 @@ class FileTest(parameterized.TestCase):
     found.to_json(self.path)
     self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
     self.assertEqual(Profile.from_json(self.path).mix, found.mix)
-    self.assertEqual(Profile.from_json(self.path).cache_as, "encoded")
+    self.assertEqual(Profile.from_json(self.path).cache_form, "encoded")
     self.assertEqual(Profile.from_json(self.path).encoding["jpeg_quality"], 60)
 
   def test_one_from_before_encodings_were_kept_is_read(self):
@@ -293,8 +293,8 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.update(mix={"png": float("nan")}), "must give shares"),
     (lambda data: data.update(mix=["png"]), "must give shares"),
     (lambda data: data.update(mix={}), "must name at least one"),
-    (lambda data: data.pop("cache_as"), "has no 'cache_as'"),
-    (lambda data: data.update(cache_as="raw"), "cache_as ('raw') must be one of"),
+    (lambda data: data.pop("cache_form"), "has no 'cache_form'"),
+    (lambda data: data.update(cache_form="raw"), "cache_form ('raw') must be one of"),
     (lambda data: data["setting"].update(encoding=[6]), "encoding ([6]) must give"),
     (
       lambda data: data["setting"]["encoding"].pop("channels"),

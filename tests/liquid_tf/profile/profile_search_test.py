@@ -93,7 +93,7 @@ class CostsTest(parameterized.TestCase):
     encoded = sample.Encoded(
       1, [8], dict.fromkeys(names, [4]), dict.fromkeys(names, 1.0)
     )
-    setting = probe.Setting("", "", 1, 2, 0, 1.0, {})
+    setting = probe.Setting("", "", 1, 2, 0, 1.0, ())
     lossless = dict.fromkeys(names, True)
     with (
       mock.patch.object(measure, "Pipeline", pipeline),

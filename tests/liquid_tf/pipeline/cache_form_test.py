@@ -23,10 +23,13 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     cls.path = runs.make(f"{cls.root}/a", "png:5,raw:3,webp:2", sides=(40, 40))
     cls.ragged = runs.make(f"{cls.root}/b", "png:1,raw:1", sides=(30, 50))
 
-  def _dataset(self, cache_as, path=None, **options):
-    options = {"cache": "40%", "memory": "1GiB", "seed": 5, **options}
+  def _dataset(self, cache_form, path=None, **options):
+    size = options.pop("cache", "40%")
+    options = {"memory": "1GiB", "seed": 5, **options}
     options.setdefault("features", ["id", "image", "label", "format", "window"])
-    return liquid_tf.dataset(path or self.path, _BATCH, cache_as=cache_as, **options)
+    return liquid_tf.dataset(
+      path or self.path, _BATCH, cache=liquid_tf.Cache(size, cache_form), **options
+    )
 
   def _digests(self, dataset):
     return [runs.digests(dataset) for _ in range(_EPOCHS)]
@@ -57,11 +60,11 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_what_is_kept_is_not_decoded_again(self):
     found = {}
-    for cache_as in ("encoded", "pixels"):
-      dataset = self._dataset(cache_as, transforms=[transforms.RandomCrop(16)])
+    for cache_form in ("encoded", "pixels"):
+      dataset = self._dataset(cache_form, transforms=[transforms.RandomCrop(16)])
       for _ in range(_EPOCHS):
         runs.digests(dataset)
-      found[cache_as] = liquid_tf.stats(dataset).epochs
+      found[cache_form] = liquid_tf.stats(dataset).epochs
     for encoded, pixels in zip(found["encoded"], found["pixels"], strict=True):
       for name in ("samples", "hits", "loads", "memory_hits", "bytes"):
         self.assertEqual(pixels[name], encoded[name])
@@ -80,12 +83,12 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_budget_counts_pixels(self):
     counts = {}
-    for cache_as in ("encoded", "pixels"):
-      dataset = self._dataset(cache_as, cache="auto", memory="1000KiB")
+    for cache_form in ("encoded", "pixels"):
+      dataset = self._dataset(cache_form, cache="auto", memory="1000KiB")
       runs.digests(dataset)
       cached = liquid_tf.stats(dataset).summary()["cached"]
       self.assertLess(cached["bytes"], 1000 << 10)
-      counts[cache_as] = cached["records"]
+      counts[cache_form] = cached["records"]
     self.assertGreater(counts["pixels"], 0)
     self.assertLess(counts["pixels"], counts["encoded"])
 
@@ -133,8 +136,8 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_blocks_that_are_saved_hold_pixels(self):
     # A prefetch of blocks writes them into a checkpoint.
-    def batches(cache_as):
-      snapshot = liquid_tf.Snapshot("100%", "1GiB", cache_as=cache_as)
+    def batches(cache_form):
+      snapshot = liquid_tf.Snapshot(liquid_tf.Cache("100%", cache_form), "1GiB")
       sources = [
         liquid_tf.format_dataset(self.path, name) for name in ("png", "raw", "webp")
       ]
@@ -153,14 +156,14 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual([runs.digest(b) for b in restored], wanted[1][3:])
 
   def test_wrong_arguments(self):
-    with self.assertRaisesRegex(ValueError, r"cache_as \('raw'\) must be one of"):
+    with self.assertRaisesRegex(ValueError, r"Cache: form \('raw'\) must be one of"):
       self._dataset("raw")
     for options in (
       {"features": ["id", "label"]},
       {"features": ["image", "bytes"]},
       {"decode": "none"},
     ):
-      with self.assertRaisesRegex(ValueError, r'cache_as \("pixels"\) must be "enc'):
+      with self.assertRaisesRegex(ValueError, r'Cache: form \("pixels"\) must be "enc'):
         self._dataset("pixels", **options)
     with self.assertRaisesRegex(ValueError, 'with cache_policy="page"'):
       self._dataset("pixels", cache=0, cache_policy="page")
