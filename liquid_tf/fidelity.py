@@ -100,8 +100,8 @@ class ByGradient:
   Args:
     groups: scan groups in rising order, the last of them the full fidelity.
     batches: gives for a group an iterable of (images, labels), the same samples in
-      the same order for each: `lambda g: liquid_tf.dataset(path, fidelity=g,
-      epoch=0).take(4)`.
+      the same order for each: `lambda g: liquid_tf.epochs(path, 1,
+      fidelity=g).take(4)`.
     every: epochs between two choices.
     threshold: of the similarity.
 

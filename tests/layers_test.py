@@ -301,6 +301,17 @@ class DocstringsTest(absltest.TestCase):
       ]
     self.assertEmpty(missing)
 
+  def test_functions_take_few_parameters(self):
+    most = {"liquid_tf.dataset": 20, "liquid_tf.convert": 29, "liquid_tf.profile": 25}
+    counts = {
+      public: len(inspect.signature(value).parameters)
+      for name in _public_modules()
+      for public, value in _public_objects(importlib.import_module(name))
+      if inspect.isfunction(value)
+    }
+    self.assertIn("liquid_tf.dataset", counts)
+    self.assertEmpty({n: c for n, c in counts.items() if c > most.get(n, 15)})
+
   def test_exported_names_exist(self):
     self.assertNotEmpty(liquid_tf.__all__)
     for name in liquid_tf.__all__:

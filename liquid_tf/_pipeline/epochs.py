@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave, sources
-from liquid_tf._pipeline.dataset import dataset
+from liquid_tf._pipeline.build import build
 
 _OURS = ("epoch", "steps", "start")
 
@@ -22,7 +22,7 @@ def epochs(
 ) -> tf.data.Dataset:
   """Several epochs of a Liquid dataset, one after another, each in its own order.
 
-  It is `Dataset.range(count * parts).flat_map(...)` over `dataset(epoch=, steps=)`, so
+  It is `Dataset.range(count * parts).flat_map(...)` over ranges of batches, so
   what comes next is data and not the state of a process. That is what tf.data service
   needs, whose workers otherwise begin with epoch 0 each time. With
   `ShardingPolicy.DYNAMIC` an element of the range, a range of batches of one plan, is
@@ -57,7 +57,7 @@ def epochs(
       raise ValueError(
         f"{name} ({options[name]!r}) is no option of epochs(): use first"
       )
-  whole = dataset(path, epoch=0, **options)
+  whole = build(path, epoch=0, **options)
   steps = sources.find_part(whole, interleave.InterleaveDataset).batches
   traced = []  # what a graph names, such as a snapshot, ends with these
 
@@ -65,7 +65,7 @@ def epochs(
     part = number % parts
     begin, end = part * steps // parts, (part + 1) * steps // parts
     traced.append(
-      dataset(path, epoch=number // parts, steps=(begin, end - begin), **options)
+      build(path, epoch=number // parts, steps=(begin, end - begin), **options)
     )
     return traced[-1]
 

@@ -50,6 +50,8 @@ class InterleaveDataset(tf.data.Dataset):
     self.part = part
     # Workers in step need equal numbers of batches even where records are skipped.
     self.fill_short_batches = fill_short_batches
+    if policy != "liquid" and any(source.format == "pcr" for source in sources):
+      raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
     keep_pixels = snapshot.cache.form == "pixels"
     if keep_pixels and any(source.record_samples is not None for source in sources):
@@ -162,6 +164,7 @@ def interleave(
   last_batch: str = "short",
   epoch: int | None = None,
   fidelity: _fidelity.Fidelity = None,
+  policy: str = "liquid",
 ) -> tf.data.Dataset:
   """Mixes datasets so that every batch has the same composition.
 
@@ -182,6 +185,10 @@ def interleave(
       is, "drop" leaves it out. Only for `format_dataset`s.
     epoch: runs this epoch in every iterator, instead of the snapshot's next.
     fidelity: scan groups of the format pcr that a batch has; see `dataset`.
+    policy: which samples memory keeps between epochs. "liquid" replaces as many in
+      every batch. "minio", there to be compared with it, keeps what it met first and
+      never replaces it (CoorDL, VLDB '21): each format is drawn in a uniformly random
+      order, so hits per batch are left to chance. Not with the format pcr.
 
   Returns:
     A dataset of record blocks for `decode_and_batch`, or of elements.
@@ -189,6 +196,8 @@ def interleave(
   Raises:
     ValueError: an argument is wrong; the message names it.
   """
+  if policy not in ("liquid", "minio"):
+    raise ValueError(f'policy ({policy!r}) must be "liquid" or "minio"')
   datasets = list(datasets)
   if not datasets:
     raise ValueError("datasets ([]) must be at least one dataset")
@@ -205,6 +214,7 @@ def interleave(
       last_batch=last_batch,
       epoch=epoch,
       fidelity=fidelity,
+      policy=policy,
     )
   if any(ours):
     raise ValueError("datasets must be all format_dataset()s, or none")

@@ -125,7 +125,7 @@ class DistributeTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     _train(self.path, 2, epochs=1, checkpoints=folder)
     [result] = _train(self.path, 1, epochs=2, checkpoints=folder, resume=True)
-    alone = liquid_tf.dataset(self.path, _BATCH, features=["id"], epoch=1)
+    alone = liquid_tf.dataset(self.path, _BATCH, features=["id"], start=(1, 0))
     self.assertEqual(result["ids"], [runs.ids(alone)])
 
   @parameterized.parameters((130, 16), (131, 2), (101, 3))

@@ -8,6 +8,7 @@ from absl.testing import absltest, parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.build import build
 
 _BATCH = 8
 _OPTIONS = {
@@ -31,7 +32,7 @@ class EpochsTest(parameterized.TestCase):
 
   @classmethod
   def _dataset(cls, **options) -> tf.data.Dataset:
-    return liquid_tf.dataset(cls.path, _BATCH, **_OPTIONS, **options)
+    return build(cls.path, _BATCH, **_OPTIONS, **options)
 
   @parameterized.parameters(
     (0, 31), (0, 1), (7, 5), (20, 100), (30, 1), (31, 4), (5, 0)
@@ -70,7 +71,7 @@ class EpochsTest(parameterized.TestCase):
 
   def test_a_flat_map_of_ones_own(self):
     dataset = tf.data.Dataset.range(3).flat_map(
-      lambda epoch: liquid_tf.dataset(self.path, _BATCH, epoch=epoch, **_OPTIONS)
+      lambda epoch: build(self.path, _BATCH, epoch=epoch, **_OPTIONS)
     )
     self.assertEqual(runs.digests(dataset), sum(self.epoch, []))
 

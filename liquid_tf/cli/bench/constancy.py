@@ -9,7 +9,7 @@ from typing import Any
 from liquid_tf._convert.convert import convert
 from liquid_tf._cost import budget
 from liquid_tf._measure import process
-from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
 from liquid_tf.cli.bench import fresh, memory_group
@@ -119,7 +119,7 @@ def measure(
   """
   lengths = manifest.load_index(manifest.load(path))["length"]
   page = policy == "page"
-  dataset = open_dataset(
+  dataset = build(
     path,
     batch_size,
     cache=0 if page else cache,

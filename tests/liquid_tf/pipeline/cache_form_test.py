@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.build import build
 
 _BATCH = 8
 _EPOCHS = 3
@@ -27,7 +28,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     size = options.pop("cache", "40%")
     options = {"memory": "1GiB", "seed": 5, **options}
     options.setdefault("features", ["id", "image", "label", "format", "window"])
-    return liquid_tf.dataset(
+    return build(
       path or self.path, _BATCH, cache=liquid_tf.Cache(size, cache_form), **options
     )
 

@@ -10,6 +10,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._measure import process
+from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _BATCH = 8
@@ -32,7 +33,7 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
 
   def _dataset(self, policy: str, **options) -> tf.data.Dataset:
     options = {"cache": _CACHE[policy], "seed": 5, "features": ["id"], **options}
-    return liquid_tf.dataset(self.path, _BATCH, cache_policy=policy, **options)
+    return build(self.path, _BATCH, cache_policy=policy, **options)
 
   @parameterized.parameters(*_OTHERS)
   def test_order(self, policy):
@@ -129,7 +130,7 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_wrong_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.dataset(self.path, **arguments)
+      build(self.path, **arguments)
 
 
 if __name__ == "__main__":

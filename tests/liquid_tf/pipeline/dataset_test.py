@@ -11,6 +11,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline.build import build
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "image"]}
 _BATCH = 8
@@ -95,7 +96,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(late), self.wanted[1])
 
   def test_a_given_epoch(self):
-    dataset = self._dataset(epoch=2)
+    dataset = build(self.path, _BATCH, epoch=2, **_OPTIONS)
     for _ in range(2):
       self.assertEqual(runs.ids(dataset), self.wanted[2])
 

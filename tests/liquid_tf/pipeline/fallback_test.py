@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _BATCH = 8
@@ -33,7 +34,7 @@ _DAMAGE = {
 
 def _planned(path: str) -> dict[str, list[int]]:
   """The samples that each format is read of, in stored order."""
-  dataset = liquid_tf.dataset(path, 50, features=["id", "format"], shuffle=False)
+  dataset = build(path, 50, features=["id", "format"], shuffle=False)
   found = {}
   for batch in dataset.as_numpy_iterator():
     for sample, name in zip(batch["id"], batch["format"]):
@@ -73,7 +74,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     return bad
 
   def _epochs(self, path, count=3, **options):
-    dataset = liquid_tf.dataset(path, _BATCH, **_OPTIONS | options)
+    dataset = build(path, _BATCH, **_OPTIONS | options)
     return [runs.digests(dataset) for _ in range(count)], liquid_tf.stats(dataset)
 
   def _check(self, bad, epochs=3, **options):
@@ -143,7 +144,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_stored_bytes_are_those_of_the_other_encoding(self):
     bad = dict(self._damage())
-    dataset = liquid_tf.dataset(
+    dataset = build(
       self.path, _BATCH, decode="none", features=["id", "bytes", "format"]
     )
     for batch in dataset.as_numpy_iterator():
@@ -160,9 +161,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def make(path):
-      dataset = liquid_tf.dataset(
-        path, _BATCH, **_OPTIONS, transforms=[transforms.RandomCrop(16)]
-      )
+      dataset = build(path, _BATCH, **_OPTIONS, transforms=[transforms.RandomCrop(16)])
       return dataset.repeat(2).with_options(options)
 
     wanted = runs.digests(make(self.sound))
@@ -212,13 +211,13 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     wanted, _ = self._epochs(self.sound)
     for change in (os.remove, lambda file: os.truncate(file, 100)):
       path = self._copy(self.sound)
-      dataset = liquid_tf.dataset(path, _BATCH, **_OPTIONS)
+      dataset = build(path, _BATCH, **_OPTIONS)
       change(damaged.shard_of(path, self.planned["png"][0], "png"))
       self.assertEqual([runs.digests(dataset) for _ in range(3)], wanted)
       self.assertGreater(liquid_tf.stats(dataset).summary()["fallbacks"]["count"], 3)
       # One that is opened anew is refused.
       with self.assertRaises(liquid_tf.errors.ManifestError):
-        liquid_tf.dataset(path)
+        build(path)
 
   def test_the_verdict_tells_of_it(self):
     self._damage()
@@ -242,7 +241,7 @@ class LossyTest(tf.test.TestCase, parameterized.TestCase):
 
   def _run(self, path, mix, **options):
     options = {"features": ["id", "image", "label"], "mix": mix, **options}
-    dataset = liquid_tf.dataset(path, 5, **options)
+    dataset = build(path, 5, **options)
     batches = list(dataset.as_numpy_iterator())
     order = [batch["id"].tolist() for batch in batches]
     images = {}

@@ -251,7 +251,6 @@ class ArgumentsTest(tf.test.TestCase):
       ({"cache": "-1"}, r"cache \('-1'\) must be a share"),
       ({"cache": "130%"}, "must be at most 100%"),
       ({"memory": "lots"}, r"memory \('lots'\) must be bytes"),
-      ({"epoch": -1}, r"epoch \(-1\) must be at least 0"),
       ({"start": (0, -1)}, r"step of start \(-1\) must be"),
       ({"start": (-1, 0)}, r"epoch of start \(-1\) must be"),
       ({"start": 3}, r"start \(3\) must be \(epoch, step\)"),

@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.build import build
 
 
 class PartsTest(tf.test.TestCase):
@@ -57,6 +58,23 @@ class PartsTest(tf.test.TestCase):
       features=["id", "image", "label"],
     )
     self.assertEqual(runs.digests(parts), runs.digests(whole))
+
+  def test_policies(self):
+    steps = [transforms.RandomCrop((16, 20))]
+    names = ["id", "image", "label"]
+    whole = build(
+      self.path,
+      8,
+      seed=11,
+      cache="30%",
+      transforms=steps,
+      features=names,
+      cache_policy="minio",
+    )
+    parts = self._parts(liquid_tf.Snapshot(cache="30%"), policy="minio")
+    self.assertEqual(runs.digests(parts), runs.digests(whole))
+    with self.assertRaisesRegex(ValueError, r'policy \(\'page\'\) must be "liquid"'):
+      self._parts(None, policy="page")
 
   def test_a_snapshot_of_another_plan_is_refused(self):
     snapshot = liquid_tf.Snapshot(cache="30%")

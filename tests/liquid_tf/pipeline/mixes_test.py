@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _MIXES = [
@@ -59,7 +60,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     cls.addClassCleanup(folder.cleanup)
     cls.path = runs.make(folder.name, "png:6,raw:4,webp:2", replicate=True)
     cls.samples = manifest.load(cls.path)["samples"]
-    plain = liquid_tf.dataset(cls.path, 8, mix="png", **_options())
+    plain = build(cls.path, 8, mix="png", **_options())
     cls.pixels = {sample: pixels for sample, _, pixels in _draws(plain)}
 
   def _check_epoch(self, draws, counts):
@@ -70,7 +71,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(0, "30%", "100%", "20KiB")
   def test_each_sample_once_in_every_epoch_of_a_list(self, cache):
-    dataset = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options(cache=cache))
+    dataset = build(self.path, 8, mix=_MIXES, **_options(cache=cache))
     for counts in (
       {"png": 60, "raw": 40},
       {"png": 20, "raw": 70, "webp": 10},
@@ -90,7 +91,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(sum(stats.epochs[2]["memory_hits"].values()), 10)
 
   def test_batches_are_fair_in_every_epoch(self):
-    dataset = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options())
+    dataset = build(self.path, 8, mix=_MIXES, **_options())
     for _ in range(4):
       runs.ids(dataset)
     stats = liquid_tf.stats(dataset)
@@ -103,28 +104,26 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_a_list_of_one_mix_is_that_mix(self):
     mix = {"png": 5, "raw": 3, "webp": 2}
-    one, changing = (
-      liquid_tf.dataset(self.path, 8, mix=mix, **_options()) for mix in (mix, [mix])
-    )
+    one, changing = (build(self.path, 8, mix=mix, **_options()) for mix in (mix, [mix]))
     for _ in range(3):
       self.assertEqual(_draws(one), _draws(changing))
 
   def test_an_epoch_depends_on_the_mixes_and_its_number_alone(self):
-    whole = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options())
+    whole = build(self.path, 8, mix=_MIXES, **_options())
     epochs = [_draws(whole) for _ in range(4)]
-    third = liquid_tf.dataset(self.path, 8, mix=_MIXES, epoch=3, **_options())
+    third = build(self.path, 8, mix=_MIXES, epoch=3, **_options())
     self.assertEqual(epochs[3], _draws(third))
-    later = liquid_tf.dataset(self.path, 8, mix=_MIXES, start=(2, 3), **_options())
+    later = build(self.path, 8, mix=_MIXES, start=(2, 3), **_options())
     self.assertEqual(epochs[2][24:], _draws(later))
     self.assertEqual(epochs[3], _draws(later))
-    abandoned = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options())
+    abandoned = build(self.path, 8, mix=_MIXES, **_options())
     _draws(abandoned)
     next(iter(abandoned))
     self.assertEqual(epochs[1], _draws(abandoned))
 
   def test_auto_begins_with_the_mix_of_the_conversion_and_can_be_replayed(self):
     with _scripted():
-      dataset = liquid_tf.dataset(self.path, 8, mix="auto", **_options())
+      dataset = build(self.path, 8, mix="auto", **_options())
       epochs = [_draws(dataset) for _ in range(5)]
     mixes = liquid_tf.stats(dataset).mixes
     self.assertEqual(mixes[0], {"png": 50, "raw": 33, "webp": 17})
@@ -132,7 +131,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(mixes[2], {"png": 0, "raw": 10, "webp": 90})
     for draws, counts in zip(epochs, mixes):
       self._check_epoch(draws, counts)
-    again = liquid_tf.dataset(self.path, 8, mix=mixes, **_options())
+    again = build(self.path, 8, mix=mixes, **_options())
     self.assertEqual(epochs, [_draws(again) for _ in range(5)])
 
   def test_the_controller_is_shown_what_was_counted(self):
@@ -144,7 +143,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
         made.append((self, arguments))
 
     with mock.patch.object(mix_control, "Controller", Kept):
-      dataset = liquid_tf.dataset(
+      dataset = build(
         self.path, 8, mix="auto", tuning=liquid_tf.Tuning(parallelism=3), **_options()
       )
       for _ in range(3):
@@ -170,7 +169,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_two_iterators_of_one_epoch_have_one_mix(self):
     with _scripted():
-      dataset = liquid_tf.dataset(self.path, 8, mix="auto", **_options())
+      dataset = build(self.path, 8, mix="auto", **_options())
       _draws(dataset)
       one, other = iter(dataset), iter(dataset)
       first = next(one), next(other)
@@ -187,7 +186,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     def make(mix):
       options = tf.data.Options()
       options.experimental_symbolic_checkpoint = symbolic
-      dataset = liquid_tf.dataset(self.path, 8, mix=mix, **_options())
+      dataset = build(self.path, 8, mix=mix, **_options())
       return dataset, dataset.repeat(4).with_options(options)
 
     with _scripted():
@@ -212,23 +211,21 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_a_list_goes_on_behind_a_checkpoint(self):
     path = os.path.join(self.create_tempdir().full_path, "c")
-    whole = runs.digests(
-      liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options()).repeat(4)
-    )
-    iterator = iter(liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options()).repeat(4))
+    whole = runs.digests(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
+    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
     for _ in range(20):
       next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(path)
-    iterator = iter(liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options()).repeat(4))
+    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
     tf.train.Checkpoint(iterator=iterator).restore(path).assert_consumed()
     self.assertEqual(runs.digests(iterator), whole[20:])
 
   def test_a_checkpoint_of_one_kind_does_not_fit_the_other(self):
     path = os.path.join(self.create_tempdir().full_path, "c")
-    iterator = iter(liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options()))
+    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()))
     next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(path)
-    iterator = iter(liquid_tf.dataset(self.path, 8, mix=_MIXES[0], **_options()))
+    iterator = iter(build(self.path, 8, mix=_MIXES[0], **_options()))
     with self.assertRaisesRegex(Exception, "saved by a dataset with other samples"):
       tf.train.Checkpoint(iterator=iterator).restore(path)
 
@@ -236,9 +233,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
   def test_workers_that_choose_for_themselves_share_the_samples(self, policy):
     mixes = [_MIXES, _MIXES[::-1], ["raw"]]
     workers = [
-      liquid_tf.dataset(
-        self.path, 8, mix=mix, shard=(i, 3), shard_policy=policy, **_options()
-      )
+      build(self.path, 8, mix=mix, shard=(i, 3), shard_policy=policy, **_options())
       for i, mix in enumerate(mixes)
     ]
     for _ in range(3):
@@ -252,7 +247,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       self.assertLessEqual(len(ids) - len(set(ids)), repeated)
 
   def test_epochs_as_data(self):
-    whole = liquid_tf.dataset(self.path, 8, mix=_MIXES, **_options(cache=0))
+    whole = build(self.path, 8, mix=_MIXES, **_options(cache=0))
     expected = runs.digests(whole.repeat(4))
     found = liquid_tf.epochs(
       self.path, 4, batch_size=8, mix=_MIXES, parts=2, **_options(cache=0)
@@ -260,9 +255,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(runs.digests(found), expected)
 
   def test_dropped_batches_and_small_epochs_leave_the_mix(self):
-    dataset = liquid_tf.dataset(
-      self.path, 8, mix="auto", last_batch="drop", **_options()
-    )
+    dataset = build(self.path, 8, mix="auto", last_batch="drop", **_options())
     for _ in range(3):
       self.assertLen(list(dataset), 12)
     # An epoch of some milliseconds says nothing.
@@ -270,20 +263,20 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_what_does_not_go_with_it_is_refused(self):
     with self.assertRaisesRegex(ValueError, r"shuffle \(False\) must be True"):
-      liquid_tf.dataset(self.path, mix="auto", shuffle=False)
+      build(self.path, mix="auto", shuffle=False)
     with self.assertRaisesRegex(ValueError, r'cache_policy \("minio"\) must be'):
-      liquid_tf.dataset(self.path, mix=_MIXES, cache_policy="minio")
+      build(self.path, mix=_MIXES, cache_policy="minio")
     with self.assertRaisesRegex(
       ValueError, r'epoch \(3\) must be None where mix is "a'
     ):
-      liquid_tf.dataset(self.path, mix="auto", epoch=3)
+      build(self.path, mix="auto", epoch=3)
     with self.assertRaisesRegex(ValueError, r"mix \(\[\]\) must have the mix of at"):
-      liquid_tf.dataset(self.path, mix=[])
+      build(self.path, mix=[])
     with self.assertRaisesRegex(ValueError, r'mix: format \("l3"\) must be one of raw'):
-      liquid_tf.dataset(self.path, mix=["png", "l3"])
+      build(self.path, mix=["png", "l3"])
     plain = runs.make(self.create_tempdir().full_path, "png:1,raw:1", per_class=4)
     with self.assertRaisesRegex(ValueError, r"has one encoding of each sample"):
-      liquid_tf.dataset(plain, mix="auto")
+      build(plain, mix="auto")
 
 
 if __name__ == "__main__":

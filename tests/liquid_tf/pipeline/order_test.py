@@ -163,7 +163,7 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
         {"batch_size": 8, "cache": 0, "features": ["id"], "seed": 1},
         {"batch_size": 8, "cache": 0, "features": ["id"], "seed": 2**63},
         {"batch_size": 8, "cache": 0, "features": ["id"], "seed": -1},
-        {"batch_size": 8, "cache": 0, "features": ["id"], "epoch": 1},
+        {"batch_size": 8, "cache": 0, "features": ["id"], "start": (1, 0)},
         {"batch_size": 9, "cache": 0, "features": ["id"]},
         {"batch_size": 8, "cache": 0, "features": ["id"], "shuffle": False},
       )

@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline.build import build
 from liquid_tf.transforms import (
   Cast,
   CenterCrop,
@@ -191,7 +192,13 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(liquid_tf.stats(dataset).summary()["samples"], 100)
 
   def test_options_are_part_of_the_graph(self):
-    dataset = self._dataset(*_SIZED, Normalize(1.5), last_batch="repeat", epoch=0)
+    dataset = build(
+      self.path,
+      features=["id", "image"],
+      transforms=[*_SIZED, Normalize(1.5)],
+      last_batch="repeat",
+      epoch=0,
+    )
     graph = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor)
     again = tf.data.experimental.from_variant(
       tf.raw_ops.DatasetFromGraph(graph_def=graph), dataset.element_spec

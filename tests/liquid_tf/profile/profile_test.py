@@ -75,7 +75,7 @@ class ProfileTest(parameterized.TestCase):
     formats = found["formats"]
     self.assertFalse(formats["webp-lossy"]["lossless"])
     self.assertLess(formats["jpeg"]["bytes"], formats["raw"]["bytes"])
-    self.assertTrue(found["setting"]["image"]["ragged"])
+    self.assertEqual(found["setting"]["transforms"], ["Ragged()"])
     self.assertEqual(found["hit_ratio"], 0.5)
     self.assertEqual(found["training"]["images_per_s"], 160)
     self.assertLessEqual(set(found["mix"]), set(formats))

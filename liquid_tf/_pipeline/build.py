@@ -1,0 +1,236 @@
+"""How the parts of a pipeline are put together."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._cost import budget
+from liquid_tf._cost import cache as _cache
+from liquid_tf._cost.cache import Cache
+from liquid_tf._native import whole
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import decode as _decode
+from liquid_tf._pipeline import epoch as _epoch
+from liquid_tf._pipeline import interleave, replicas
+from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.fidelity import Fidelity
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._store import storage
+from liquid_tf.transforms import ChannelsFirst, Ragged, Step
+
+_POLICIES = ("liquid", "minio", "page")
+
+# Reads under way: what a disk needs, and what hides a network's waiting.
+_THREADS, _REMOTE_THREADS = 8, 32
+
+# Samples that are drawn together where no batch is asked for.
+_UNBATCHED = 32
+
+
+@tf.autograph.experimental.do_not_convert
+def build(
+  path: str | os.PathLike,
+  batch_size: int | None = 32,
+  *,
+  split: str | None = None,
+  shuffle: bool = True,
+  seed: int = 0,
+  memory: int | str = "auto",
+  cache: int | str | Cache = "auto",
+  fidelity: Fidelity = None,
+  mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
+  transforms: Sequence[Step] = (),
+  features: Sequence[str] | None = None,
+  decode: str = "cpu",
+  shard: Any = (0, 1),
+  shard_policy: str = "pad",
+  on_error: str = "raise",
+  start: tuple[int, int] = (0, 0),
+  last_batch: str = "short",
+  tuning: Tuning = Tuning(),
+  limits: Limits = Limits(),
+  epoch: int | tf.Tensor | None = None,
+  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
+  cache_policy: str = "liquid",
+) -> tf.data.Dataset:
+  """As `liquid_tf.dataset`, with what only `epochs` and comparisons need.
+
+  Args:
+    path: as `dataset` takes it, like all others that are not named here.
+    epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
+      such as the argument of `Dataset.flat_map`; then nothing is cached.
+    steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
+      default all. Samples of other batches are not read.
+    cache_policy: which samples memory keeps; see `interleave`.
+  """
+  if batch_size is not None:
+    batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
+  _tuning.check(tuning)
+  if batch_size is None and decode == "gpu":
+    raise ValueError(
+      'batch_size (None) must be a number with decode="gpu", which gives whole batches'
+    )
+  form = _cache.of(cache).form
+  cache = _epoch.check(epoch, steps, _cache.of(cache).size)
+  page_cache = cache_policy == "page"
+  if cache_policy not in _POLICIES:
+    raise ValueError(
+      f"cache_policy ({cache_policy!r}) must be one of {', '.join(_POLICIES)}"
+    )
+  if page_cache and cache not in (0, "auto"):
+    raise ValueError(
+      f'cache ({cache!r}) must be 0 or "auto" with cache_policy="page", where the '
+      "kernel decides what is cached"
+    )
+  if page_cache and tuning.reader != "auto":
+    raise ValueError(
+      f'reader ({tuning.reader!r}) must be "auto" with cache_policy="page", which '
+      "reads through the page cache"
+    )
+  interleave.check_last_batch(last_batch, ("short", "drop", "repeat"))
+  if last_batch != "short" and batch_size is None:
+    raise ValueError(
+      f'last_batch ("{last_batch}") must be "short" with batch_size=None, which gives '
+      "no batches"
+    )
+  if page_cache and form != "encoded":
+    raise ValueError(
+      f'Cache: form ({form!r}) must be "encoded" with cache_policy="page", where the '
+      "kernel keeps what is stored"
+    )
+  with tf.init_scope():  # read now, inside a flat_map as well
+    manifest, index, split, counts = _sources.open_split(os.fspath(path), split)
+  first = dict.fromkeys(counts, 0)
+  changing = _mixes.is_changing(mix)
+  if manifest["replicated"] and changing:
+    _check_changing(mix, shuffle, cache_policy, epoch, list(counts))
+    samples = replicas.common_samples(manifest, index, split, list(counts))
+  elif manifest["replicated"]:
+    first, counts = replicas.choose(manifest, index, split, mix)
+  elif mix is not None:
+    raise ValueError(
+      f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
+      "sample; convert with replicate=True (--replicate) to choose while loading"
+    )
+  shard = _sources.resolve_shard(shard)
+  mixes = None
+  if changing:
+    # All formats have one range of samples, whatever mix a worker chooses of them.
+    part = _sources.split_common(list(counts), samples, shard, shard_policy)
+    _, length = next(iter(part.ranges.values()))
+    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, tuning.parallelism)
+  else:
+    part = _sources.split_part(counts, shard, shard_policy, first)
+  snapshot = Snapshot(
+    Cache(0 if page_cache else cache, form),
+    memory,
+    start=start,
+  )
+  remote = storage.is_remote(manifest.directory)
+  threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
+  sources = [
+    _sources.FormatDataset(
+      manifest,
+      name,
+      split,
+      index,
+      part.ranges[name],
+      threads,
+      budget.lookahead_bytes(snapshot.memory, len(counts), remote),
+      tuning.reader,
+      page_cache,
+    )
+    for name in counts
+  ]
+  blocks = interleave.InterleaveDataset(
+    sources,
+    snapshot,
+    batch_size=batch_size or _UNBATCHED,
+    seed=seed,
+    shuffle=shuffle,
+    last_batch="drop" if last_batch == "drop" else "short",
+    epoch=epoch,
+    steps=steps,
+    policy=cache_policy,
+    fidelity=fidelity,
+    part=part,
+    fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
+    mixes=mixes,
+  )
+  recipe = Recipe.parse(transforms)
+  own_size = batch_size is None and recipe.keeps_sizes(_decode.sizes_differ(sources))
+  if own_size and not recipe.ragged:
+    kept = [step for step in recipe.given if not isinstance(step, ChannelsFirst)]
+    transforms = [*kept, Ragged()]
+  batches = _decode.decode_and_batch(
+    blocks,
+    features=features,
+    transforms=transforms,
+    last_batch="repeat" if last_batch == "repeat" else "short",
+    decode=decode,
+    on_error=on_error,
+    limits=limits,
+    tuning=tuning,
+  )
+  if batch_size is None:
+    batches = batches.unbatch()
+    if own_size or recipe.ragged:
+      planar = recipe.channels_first
+      batches = batches.map(lambda *sample: _dense(sample, planar))
+  if shard[1] > 1:
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+      tf.data.experimental.AutoShardPolicy.OFF
+    )
+    batches = batches.with_options(options)
+  return batches
+
+
+def _dense(sample: tuple[Any, ...], planar: bool) -> Any:
+  """A sample whose ragged images are dense tensors of their own size.
+
+  Args:
+    sample: (image, ...), or a dict with "image".
+    planar: whether the image's channels come before its rows.
+  """
+  dense = tf.nest.map_structure(
+    lambda x: x.to_tensor() if isinstance(x, tf.RaggedTensor) else x, sample
+  )
+  if not planar:
+    return dense if len(dense) > 1 else dense[0]
+  if isinstance(dense[0], dict):
+    return {**dense[0], "image": tf.transpose(dense[0]["image"], [2, 0, 1])}
+  image = tf.transpose(dense[0], [2, 0, 1])
+  return (image, *dense[1:]) if len(dense) > 1 else image
+
+
+def _check_changing(
+  mix: Any, shuffle: bool, cache_policy: str, epoch: Any, formats: list[str]
+) -> None:
+  """Checks what goes with a mix that may be another one in another epoch."""
+  name = '"auto"' if mix == _mixes.AUTO else "a list"
+  if not shuffle:
+    raise ValueError(
+      f"shuffle (False) must be True where mix is {name}: the stored order is the same "
+      "in every epoch only with one mix"
+    )
+  if cache_policy != "liquid":
+    raise ValueError(
+      f'cache_policy ("{cache_policy}") must be "liquid" where mix is {name}'
+    )
+  if "pcr" in formats:
+    raise ValueError(
+      f"mix ({mix!r}) must be one mix where a format of the dataset is pcr, of whose "
+      "records no part can be drawn"
+    )
+  if mix == _mixes.AUTO and epoch is not None:
+    raise ValueError(
+      f'epoch ({epoch!r}) must be None where mix is "auto", which follows from the '
+      "epochs before: give mix the list of their mixes, stats(dataset).mixes"
+    )
