@@ -31,7 +31,7 @@ class Stats:
     `decode_seconds` (of these, summed over threads). Of the format pcr, `hits` and
     `loads` are records. An epoch that read scan groups has `fidelity`, [batch, groups]
     from which batch on how many were asked for (none: all), and `bytes_by_group`: the
-    bytes of reads that ended with that group. With another `cache_policy` than
+    bytes of reads that ended with that group. With another policy than
     "liquid", `loads` were not in memory, and `hits` were."""
     return self._read()["epochs"]
 
