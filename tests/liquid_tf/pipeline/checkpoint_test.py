@@ -37,11 +37,13 @@ _VARIANTS = ("no cache", "all in the cache", "second shard", "no remainder")
 
 def _pipeline(path: str, name: str) -> tf.data.Dataset:
   """Two epochs, the pixels of random windows included."""
+  shuffled = _PIPELINES[name].get("shuffle", True)
+  crop = transforms.RandomCrop(16) if shuffled else transforms.CenterCrop(16)
   options = {
     "batch_size": _BATCH,
     "cache": "30%",
     "seed": 3,
-    "transforms": [transforms.RandomCrop(16)],
+    "transforms": [crop],
     "features": ["id", "image", "label"],
     **_PIPELINES[name],
   }
