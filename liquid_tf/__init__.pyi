@@ -5,9 +5,11 @@ from . import gpu as gpu
 from . import pcr as pcr
 from . import recordio as recordio
 from . import transforms as transforms
+from ._convert.beam import Beam as Beam
 from ._convert.convert import ConvertReport as ConvertReport
 from ._convert.convert import convert as convert
 from ._convert.copy import copy as copy
+from ._convert.source import Source as Source
 from ._cost.cache import Cache as Cache
 from ._export.export import ExportReport as ExportReport
 from ._export.export import export as export
@@ -23,6 +25,7 @@ from ._pipeline.sources import format_dataset as format_dataset
 from ._pipeline.stats import Stats as Stats
 from ._pipeline.stats import stats as stats
 from ._pipeline.tuning import Tuning as Tuning
+from ._profile.machine import Machine as Machine
 from ._profile.profile import Profile as Profile
 from ._profile.profile import profile as profile
 from ._store.inspection import inspect as inspect

@@ -1,7 +1,11 @@
 """Checks of what a user may give, each with one sentence."""
 
 import os
-from collections.abc import Sequence
+import re
+from fractions import Fraction
+
+# The share of samples that on_error="skip" may leave out.
+_SKIPPED = Fraction(1, 100)
 
 
 def path_of(name: str, path: str | os.PathLike) -> str:
@@ -18,18 +22,37 @@ def in_range(name: str, value: int, low: int, high: int) -> None:
     raise ValueError(f"{name} ({value}) must be a whole number in [{low}, {high}]")
 
 
-def check_on_error(on_error: str) -> None:
-  """Raises ValueError unless it says what an error does."""
-  if on_error not in ("skip", "raise"):
-    raise ValueError(f'on_error ("{on_error}") must be "skip" or "raise"')
+def most_skipped(on_error: str) -> Fraction | None:
+  """The share of samples that may be left out; None where none may.
+
+  Args:
+    on_error: "raise", "skip", or "skip:SHARE%".
+
+  Raises:
+    ValueError: it is none of these.
+  """
+  if on_error == "raise":
+    return None
+  found = re.fullmatch(r"skip(?::(\d+(?:\.\d+)?)%)?", str(on_error))
+  share = _SKIPPED
+  if found and found[1]:
+    share = Fraction(found[1]) / 100
+  if not found or share > 1:
+    raise ValueError(
+      f'on_error ({on_error!r}) must be "raise", "skip", which leaves out up to 1 %, '
+      'or "skip:SHARE%", as "skip:10%"'
+    )
+  return share
 
 
-def scan_groups(groups: Sequence[int]) -> list[int]:
-  """Checks the last scans of scan groups; raises ValueError."""
-  groups = list(groups)
-  for group, before in zip(groups, [0, *groups]):
-    if type(group) is not int or group <= before:
-      raise ValueError(
-        f"pcr_groups ({groups}) must be ascending scan numbers, the first at least 1"
-      )
-  return groups
+def resumes_replaces(existing: str, *, can_resume: bool = True) -> tuple[bool, bool]:
+  """Whether to go on with an output that is there, and whether to replace it.
+
+  Raises:
+    ValueError: `existing` is not "refuse", "resume" or "replace".
+  """
+  known = ("refuse", "resume", "replace") if can_resume else ("refuse", "replace")
+  if existing not in known:
+    names = ", ".join(f'"{name}"' for name in known)
+    raise ValueError(f"existing ({existing!r}) must be one of {names}")
+  return existing == "resume", existing == "replace"

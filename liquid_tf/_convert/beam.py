@@ -5,6 +5,7 @@ lies in a file in the output, beside the parts of the journal that tell of what 
 so workers need the output and the source under the same paths, and nothing else.
 """
 
+import dataclasses
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from liquid_tf._convert import journal, scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf.errors import ConvertError
 
@@ -35,7 +36,11 @@ class ScanTask:
   """
 
   def __init__(
-    self, folder: str, source: Source, positions: Sequence[int], encoding: Encoding
+    self,
+    folder: str,
+    source: SampleSource,
+    positions: Sequence[int],
+    encoding: Encoding,
   ):
     self.folder = folder
     self._source = source
@@ -88,9 +93,26 @@ def require_beam() -> None:
     import apache_beam  # noqa: F401
   except ImportError as error:
     raise ImportError(
-      "beam (--runner) needs Apache Beam: pip install apache-beam, which TensorFlow "
+      "workers=Beam(…) needs Apache Beam: pip install apache-beam, which TensorFlow "
       "2.16 goes together with and newer ones may not"
     ) from error
+
+
+@dataclasses.dataclass(frozen=True)
+class Beam:
+  """An Apache Beam pipeline that does the work of a conversion: `workers=Beam(…)`.
+
+  Attributes:
+    options: of the pipeline, as ["--runner=FlinkRunner", "--parallelism=8"]; Beam's
+      documentation lists them, and docs/scaling.md says what a cluster must share.
+  """
+
+  options: Sequence[str] = ()
+
+  def __post_init__(self):
+    if isinstance(self.options, str):
+      raise ValueError(f'Beam: options ("{self.options}") must be a list of flags')
+    object.__setattr__(self, "options", tuple(self.options))
 
 
 class BeamEngine:
@@ -98,15 +120,15 @@ class BeamEngine:
 
   Args:
     directory: where the dataset is made; all workers reach it under this path.
-    options: of the pipeline, as flags; such as `--runner=FlinkRunner`.
+    beam: the pipeline.
   """
 
-  def __init__(self, directory: str, options: Sequence[str]):
+  def __init__(self, directory: str, beam: Beam):
     self._folder = journal.parts_folder(directory)
-    self._options = list(options)
+    self._options = list(beam.options)
 
   def scan(
-    self, source: Source, positions: Sequence[int], encoding: Encoding
+    self, source: SampleSource, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
     task = ScanTask(self._folder, source, positions, encoding)
     self._run(task)

@@ -1,13 +1,15 @@
 """Which of the scanned samples a dataset holds, and why others are left out."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 import numpy as np
 
 from liquid_tf._convert import holds
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import PROBLEMS
 from liquid_tf.errors import ConvertError
@@ -17,13 +19,13 @@ _KIND = ["channels", "bits", "mask_bits"]
 
 
 def choose(
-  source: Source,
+  source: SampleSource,
   table: np.ndarray,
   errors: Mapping[int, str],
   mix: Mapping[str, float],
   *,
   skip_bits: bool,
-  on_error: str,
+  most_skipped: Fraction | None,
   output: str,
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
   """Chooses the samples of a dataset.
@@ -34,7 +36,8 @@ def choose(
     errors: why samples cannot be read, by position.
     mix: of the dataset, whose every format must hold each sample.
     skip_bits: whether samples of another depth than most are left out.
-    on_error: "skip" leaves out what cannot be stored, "raise" refuses it.
+    most_skipped: the share of samples that may be left out since they cannot be stored;
+      None where none may.
     output: the dataset's directory, where the list of problems goes.
 
   Returns:
@@ -56,8 +59,10 @@ def choose(
   good = good[~np.isin(good, list(skipped))]
 
   complaints = []
-  if skipped and on_error == "raise":
-    complaints.append(_complain_of_problems(source, problems, len(skipped)))
+  if len(skipped) > (most_skipped or 0) * len(source):
+    complaints.append(
+      _complain_of_problems(source, problems, len(skipped), most_skipped)
+    )
   uncommon = _uncommon_depths(table, good) if skip_bits else {}
   good = good[~np.isin(good, list(uncommon))]
   kinds = np.unique(table[_KIND][good])
@@ -69,7 +74,7 @@ def choose(
     _write_list(path, source, table, skipped, listed)
     raise ConvertError(
       f'source ("{source.root}"): {"; ".join(complaints)}; {path} lists them all, and '
-      "resume=True (--resume) goes on from the scan"
+      'existing="resume" goes on from the scan'
     )
   skipped |= uncommon
   if not len(good):
@@ -100,22 +105,33 @@ def _depth(row: np.void) -> str:
 
 
 def _complain_of_problems(
-  source: Source, problems: Mapping[str, Mapping[int, str]], count: int
+  source: SampleSource,
+  problems: Mapping[str, Mapping[int, str]],
+  count: int,
+  most_skipped: Fraction | None,
 ) -> str:
   parts = []
   for what, found in problems.items():
     if found:
       position, reason = min(found.items())
       parts.append(f"{len(found)} {what}, as {source.path(position)}: {reason}")
+  found = f"{count} of {len(source)} samples cannot be stored ({'; '.join(parts)})"
+  # Down to a tenth of a percent, rounded up, so that it is enough.
+  needed = math.ceil(1000 * count / len(source)) / 10
+  if most_skipped is None and needed <= 1:
+    advice = 'on_error="skip"'
+  else:
+    advice = f'on_error="skip:{needed:g}%"'
+  if most_skipped is not None:
+    found += f", and at most {float(100 * most_skipped):g} % may be left out"
   return (
-    f"{count} of {len(source)} samples cannot be stored ({'; '.join(parts)}): leave "
-    'them out with on_error="skip" (--on_error=skip), or mend them and start over with '
-    "overwrite=True (--overwrite)"
+    f"{found}: leave them out with {advice}, or mend them and start over with "
+    'existing="replace"'
   )
 
 
 def _complain_of_kinds(
-  source: Source, table: np.ndarray, good: np.ndarray, kinds: np.ndarray
+  source: SampleSource, table: np.ndarray, good: np.ndarray, kinds: np.ndarray
 ) -> str:
   found = table[_KIND][good]
   parts = []
@@ -126,20 +142,20 @@ def _complain_of_kinds(
       f"{source.path(positions[0])}"
     )
   mixed = [field for field in _KIND if len(np.unique(kinds[field])) > 1]
-  advice = ["channels= (--channels)"] if "channels" in mixed else []
+  advice = ["Channels(N)"] if "channels" in mixed else []
   if "mask_bits" in mixed:
-    advice.append('bits="skip" (--bits=skip)')
+    advice.append('Bits("skip")')
   elif "bits" in mixed:
-    advice.append("bits= (--bits)")
+    advice.append("Bits(N)")
   return (
     f"its samples are of {len(kinds)} kinds ({'; '.join(parts)}): choose one with "
-    f"{' and '.join(advice)}"
+    f"transforms=[{', '.join(advice)}]"
   )
 
 
 def _write_list(
   path: str,
-  source: Source,
+  source: SampleSource,
   table: np.ndarray,
   skipped: Mapping[int, str],
   good: np.ndarray,

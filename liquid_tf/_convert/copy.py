@@ -3,7 +3,7 @@
 import os
 
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert.arguments import path_of
+from liquid_tf._convert.arguments import path_of, resumes_replaces
 from liquid_tf._native import ops
 from liquid_tf._store import manifest, schemes, storage
 from liquid_tf._store.files import TEMPORARY
@@ -19,14 +19,13 @@ def copy(
   source: str | os.PathLike,
   destination: str | os.PathLike,
   *,
-  resume: bool = False,
-  overwrite: bool = False,
+  existing: str = "refuse",
   progress: bool = True,
 ) -> None:
   """Copies a dataset directory, checking every byte by the manifest's checksums.
 
   The manifest is copied last, so that what was interrupted is no dataset. A shard that
-  is already there with `resume` is read again and kept if it is right. A local dataset
+  is already there with "resume" is read again and kept if it is right. A local dataset
   is replaced in one step when the copy is whole. Object storage knows no such step:
   there the source is checked first, and the old dataset goes before the new one comes.
 
@@ -35,19 +34,17 @@ def copy(
       "s3://bucket/photos.liquid".
     destination: a directory that does not exist, is empty, or holds what an earlier
       copy left; likewise. Only files of a dataset are ever replaced or removed.
-    resume: goes on with an interrupted copy, with `overwrite` or without, or starts
-      one.
-    overwrite: replaces a dataset that is there.
+    existing: what happens to a destination that is there: "refuse" it; "resume" the
+      interrupted copy, or start one; or "replace" the dataset.
     progress: whether a progress bar of files appears on stderr.
 
   Raises:
     ImportError: TensorFlow lacks the file system, and what to install.
     ManifestError: the source is no sound dataset.
     ConvertError: the destination cannot be written, or must not be.
-    ValueError: arguments contradict each other.
+    ValueError: an argument is wrong.
   """
-  if resume and overwrite:
-    raise ValueError("resume and overwrite must not both be True")
+  resume, overwrite = resumes_replaces(existing)
   source = path_of("source", source)
   destination = path_of("destination", destination)
   for path in (source, destination):
@@ -84,7 +81,7 @@ def _copy(
   except (tf.errors.OpError, OSError) as error:
     raise ConvertError(
       f"cannot copy {source} to {destination}: {ops.reason(error)}; what is there is "
-      "kept: mend it and resume=True (--resume)"
+      'kept: mend it and existing="resume"'
     ) from error
   finally:
     bar.close()
@@ -110,7 +107,7 @@ def _copy_locally(
     if storage.file_size(os.path.join(place.folder, JOURNAL)):
       raise ConvertError(
         f"{place.folder} is an unfinished conversion: finish that, or start over with "
-        "overwrite=True (--overwrite)"
+        'existing="replace"'
       )
     outputs.mark(place.folder)
     outputs.remove_leftovers(place.folder, set(_files(data)))
@@ -174,8 +171,7 @@ def _is_same(data: manifest.Manifest, destination: str) -> bool:
 def _check_same(data: manifest.Manifest, destination: str) -> None:
   if not _is_same(data, destination):
     raise ConvertError(
-      f"{destination} already holds another dataset: overwrite=True (--overwrite) "
-      "replaces it"
+      f'{destination} already holds another dataset: existing="replace" replaces it'
     )
 
 
@@ -193,10 +189,10 @@ def check_destination(directory: str, resume: bool, overwrite: bool) -> bool:
   if names and not (resume or overwrite):
     if finished:
       raise ConvertError(
-        f"{directory} already holds a dataset: overwrite=True (--overwrite) replaces it"
+        f'{directory} already holds a dataset: existing="replace" replaces it'
       )
     raise ConvertError(
-      f"{directory} must not exist, be empty, or with resume=True (--resume) hold what "
+      f'{directory} must not exist, be empty, or with existing="resume" hold what '
       f"an interrupted copy left, but holds {min(names)}: choose another"
     )
   foreign = {name for name in names if not outputs.is_ours(name)}

@@ -13,7 +13,7 @@ import numpy as np
 
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.plan import ShardPlan
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 
 # Of a shard: size of the file, its CRC-32C, its index rows, and of a pcr the lengths
 # and checksums of its parts, shape [2, parts].
@@ -35,7 +35,7 @@ class WriteJob:
   """
 
   directory: str
-  source: Source
+  source: SampleSource
   scan: np.ndarray
   good: np.ndarray
   plans: Sequence[ShardPlan]
@@ -47,7 +47,7 @@ class Engine(Protocol):
   """Scans and writes, in any order and number at a time."""
 
   def scan(
-    self, source: Source, positions: Sequence[int], encoding: Encoding
+    self, source: SampleSource, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
     """As `scan.scan_samples`; of each position once."""
 

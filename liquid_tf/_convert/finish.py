@@ -12,7 +12,7 @@ import numpy as np
 from liquid_tf._convert import fidelity
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.sources import masks
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest, schema
 from liquid_tf._store.files import write_file
@@ -25,7 +25,7 @@ from liquid_tf.errors import ConvertError
 _PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 
-def _fingerprint(source: Source, scan: np.ndarray) -> str:
+def _fingerprint(source: SampleSource, scan: np.ndarray) -> str:
   digest = hashlib.sha256()
   for position, row in enumerate(scan):
     parts = [(source.path(position), source.sizes[position], row["crc32c"])]
@@ -68,7 +68,7 @@ def _write_pcr_index(
 
 def finish(
   directory: str,
-  source: Source,
+  source: SampleSource,
   scan: np.ndarray,
   good: np.ndarray,
   skipped: Sequence[tuple[str, str]],

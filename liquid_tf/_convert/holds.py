@@ -100,8 +100,7 @@ def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
       raise ConvertError(
         f'mix: format "{name}" holds images of {_list(holds.channels)} channels and '
         f"{_list(holds.bits)} bits, but these have {channels} channels and {bits} "
-        "bits: resume with another format, or with other channels or bits (channels=, "
-        "--channels, bits=, --bits)"
+        "bits: resume with another format, or transforms=[Channels(N), Bits(N)]"
       )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
 from liquid_tf.errors import ConvertError
@@ -93,7 +93,7 @@ class Journal:
     """Whether nothing was journaled yet."""
     return not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
 
-  def start(self, arguments: dict[str, Any], source: Source) -> None:
+  def start(self, arguments: dict[str, Any], source: SampleSource) -> None:
     """Writes down what is to be converted, and how."""
     self._db.execute("BEGIN")
     for statement in _TABLES.split(";")[:-1]:
@@ -123,7 +123,7 @@ class Journal:
     )
 
   def resume(
-    self, arguments: dict[str, Any], source: Source
+    self, arguments: dict[str, Any], source: SampleSource
   ) -> tuple[np.ndarray, dict[int, str], np.ndarray]:
     """Reads the journal of a conversion with these arguments and this source.
 
@@ -143,7 +143,7 @@ class Journal:
         raise ConvertError(
           f"cannot resume {self._directory}: {name} "
           f"({json.dumps(arguments.get(name))}) was {text} when the conversion began; "
-          "give the same again, or start over with overwrite=True (--overwrite)"
+          'give the same again, or start over with existing="replace"'
         )
     touched = self._check_files(source)
     self._keep_arguments(arguments)
@@ -174,7 +174,7 @@ class Journal:
       # A later scan may find something else.
       os.unlink(path)
 
-  def _check_files(self, source: Source) -> np.ndarray:
+  def _check_files(self, source: SampleSource) -> np.ndarray:
     """Checks that the files are still those; returns which were touched, bool [files].
 
     Raises:
@@ -194,7 +194,7 @@ class Journal:
       raise changed_source(self._directory, f"changed: {_named(changed)}")
     return touched
 
-  def _other_files(self, source: Source) -> str:
+  def _other_files(self, source: SampleSource) -> str:
     """Which files the source has now, and had not, or the other way round."""
     before = {os.fsdecode(row[0]) for row in self._db.execute("SELECT path FROM files")}
     now = {file.path for file in source.files}
@@ -299,5 +299,5 @@ def changed_source(directory: str, how: str) -> ConvertError:
   """The error for a source that is not what the journal knows."""
   return ConvertError(
     f"cannot resume {directory}: the source is not the same as when the conversion "
-    f"began ({how}); restore it, or start over with overwrite=True (--overwrite)"
+    f'began ({how}); restore it, or start over with existing="replace"'
   )

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.schema import LARGEST_CLASS
 from liquid_tf.errors import ConvertError
 
 
 def describe(
-  source: Source, samples: np.ndarray, mix: Mapping[str, float]
+  source: SampleSource, samples: np.ndarray, mix: Mapping[str, float]
 ) -> dict[str, Any] | None:
   """The manifest's entry of the labels, or None where there are none.
 
@@ -45,7 +45,7 @@ def describe(
   return {"dtype": "float32", "shape": shape}
 
 
-def _classes(source: Source, values: np.ndarray) -> dict[str, Any]:
+def _classes(source: SampleSource, values: np.ndarray) -> dict[str, Any]:
   result = {"dtype": "int64", "shape": []}
   if source.classes is None:
     return result

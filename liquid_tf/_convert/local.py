@@ -7,7 +7,7 @@ import numpy as np
 from liquid_tf._convert import scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 
 
 class LocalEngine:
@@ -21,7 +21,7 @@ class LocalEngine:
     self._workers = workers
 
   def scan(
-    self, source: Source, positions: Sequence[int], encoding: Encoding
+    self, source: SampleSource, positions: Sequence[int], encoding: Encoding
   ) -> Iterator[tuple[int, np.ndarray, str]]:
     return scan.scan_samples(source, positions, encoding, self._workers)
 

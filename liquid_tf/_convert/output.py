@@ -223,15 +223,15 @@ def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
     return Output(path, work)
   if begun:
     raise ConvertError(
-      f'output ("{path}") has an unfinished replacement, {work}: resume=True '
-      "(--resume) finishes it, overwrite=True (--overwrite) starts over"
+      f'output ("{path}") has an unfinished replacement, {work}: existing="resume" '
+      'finishes it, existing="replace" starts over'
     )
   finished = MANIFEST in names
   if names and not resume:
     state = "already holds a dataset" if finished else "holds an unfinished conversion"
-    advice = "" if finished else "resume=True (--resume) finishes it, "
+    advice = "" if finished else 'existing="resume" finishes it, '
     raise ConvertError(
-      f'output ("{path}") {state}: {advice}overwrite=True (--overwrite) replaces it'
+      f'output ("{path}") {state}: {advice}existing="replace" replaces it'
     )
   return Output(path, path, finished)
 

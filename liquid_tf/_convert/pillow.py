@@ -82,7 +82,7 @@ def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes
       if width * height > limits.pixels:
         why = (
           f"{image.format.lower()}: {height} x {width} pixels are over the limit of "
-          f"{limits.pixels}: raise pixels of limits (--max_pixels)"
+          f"{limits.pixels}: raise it with limits=Limits(pixels=N)"
         )
         return b"", why.encode()
       return raw_file(_pixels(image)), b""

@@ -1,17 +1,18 @@
 """The tf.data pipelines of a conversion: many samples at once, in order."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import exif, pillow
-from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.sources import masks
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf.transforms import Bits, Channels, Step, one_of
 
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
@@ -35,15 +36,38 @@ class Encoding:
   png_level: int
   webp_quality: int
 
-  def check(self) -> None:
-    """Raises ValueError unless each is in its range."""
+  @classmethod
+  def of(
+    cls, steps: Mapping[int, Step], options: Mapping[str, Mapping[str, Any]]
+  ) -> "Encoding":
+    """What `transforms.by_slot` and `encoders.resolve` found."""
+    channels, bits = one_of(steps, Channels), one_of(steps, Bits)
+    return cls(
+      channels=channels and channels.count,
+      bits=None if bits is None or bits.depth == "skip" else bits.depth,
+      jpeg_quality=options["jpeg"]["quality"],
+      png_level=options["png"]["level"],
+      webp_quality=options["webp-lossy"]["quality"],
+    )
+
+  @property
+  def transforms(self) -> tuple[Step, ...]:
+    """As `convert` takes them."""
+    steps: tuple[Step, ...] = ()
     if self.channels is not None:
-      in_range("channels", self.channels, 1, 4)
-    if self.bits not in (None, 8, 16):
-      raise ValueError(f"bits ({self.bits!r}) must be 8 or 16")
-    in_range("jpeg_quality", self.jpeg_quality, 1, 100)
-    in_range("png_level", self.png_level, 0, 9)
-    in_range("webp_quality", self.webp_quality, 0, 100)
+      steps += (Channels(self.channels),)
+    if self.bits is not None:
+      steps += (Bits(self.bits),)
+    return steps
+
+  @property
+  def encoders(self) -> dict[str, dict[str, int]]:
+    """As `convert` takes them."""
+    return {
+      "jpeg": {"quality": self.jpeg_quality},
+      "png": {"level": self.png_level},
+      "webp-lossy": {"quality": self.webp_quality},
+    }
 
 
 def _first_error(*errors: tf.Tensor) -> tf.Tensor:
@@ -66,7 +90,7 @@ def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
 
 
 def _samples(
-  source: Source, positions: Sequence[int], targets: Sequence[str] | None, *more
+  source: SampleSource, positions: Sequence[int], targets: Sequence[str] | None, *more
 ) -> tf.data.Dataset:
   """Elements are what `source.load` needs, a tuple, and of `more` one each.
 
@@ -96,7 +120,7 @@ def _samples(
   return chunks.map(tensors).prefetch(1).unbatch()
 
 
-def _load(source: Source, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
+def _load(source: SampleSource, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
   """Reads a sample inside a tf.data graph, as codecs and records take it.
 
   What `source.load` gives, and `orientation`, which `example` has as well; and where
@@ -116,7 +140,7 @@ def _load(source: Source, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
 
 
 def scan(
-  source: Source, positions: Sequence[int], encoding: Encoding, workers: int
+  source: SampleSource, positions: Sequence[int], encoding: Encoding, workers: int
 ) -> tf.data.Dataset:
   """Reads, identifies and decodes samples.
 
@@ -211,7 +235,7 @@ def _stored_as(
 
 
 def encode(
-  source: Source,
+  source: SampleSource,
   positions: Sequence[int],
   targets: Sequence[str],
   ids: np.ndarray,
@@ -301,7 +325,7 @@ def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.T
 
 
 def export(
-  source: Source,
+  source: SampleSource,
   positions: Sequence[int],
   image_format: str | None,
   encoding: Encoding,

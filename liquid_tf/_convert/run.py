@@ -1,6 +1,7 @@
 """A conversion from its first pass to its last."""
 
 import os
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from liquid_tf._convert import (
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
@@ -34,7 +35,7 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
   if pcr != arguments["pcr"]:
     raise ConvertError(
       f'output ("{output}") already holds a dataset with pcr {pcr}, not '
-      f"{arguments['pcr']}: overwrite=True (--overwrite) replaces it"
+      f'{arguments["pcr"]}: existing="replace" replaces it'
     )
   for key, given in (
     ("mix", mix),
@@ -45,17 +46,17 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
     if data[key] != given:
       raise ConvertError(
         f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
-        f"{given}: overwrite=True (--overwrite) replaces it"
+        f'{given}: existing="replace" replaces it'
       )
 
 
 def run(
-  source: Source,
+  source: SampleSource,
   output: str,
   arguments: dict[str, Any],
   encoding: pipelines.Encoding,
   engine: Engine,
-  on_error: str,
+  most_skipped: Fraction | None,
   progress: Progress,
 ) -> None:
   """Makes a dataset of a source, or goes on with it.
@@ -66,7 +67,7 @@ def run(
     arguments: all that the dataset's bytes depend on.
     encoding: what encoders are given.
     engine: that does the work.
-    on_error: "skip" or "raise".
+    most_skipped: the share of samples that may be left out; None where none may.
     progress: is told of each sample.
 
   Raises:
@@ -95,7 +96,7 @@ def run(
       errors,
       mix,
       skip_bits=arguments["skip_bits"],
-      on_error=on_error,
+      most_skipped=most_skipped,
       output=output,
     )
     skipped = sorted(source.skipped + left_out, key=lambda pair: os.fsencode(pair[0]))

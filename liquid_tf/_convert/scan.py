@@ -8,7 +8,7 @@ import numpy as np
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.manifest import FORMATS
 from liquid_tf._store.progress import Progress
 
@@ -52,7 +52,7 @@ def _row(
 
 
 def scan_samples(
-  source: Source,
+  source: SampleSource,
   positions: Sequence[int],
   encoding: pipelines.Encoding,
   workers: int,
@@ -95,7 +95,7 @@ def forget(
 
 
 def scan_source(
-  source: Source,
+  source: SampleSource,
   engine: Engine,
   journal: Journal,
   scan: np.ndarray,

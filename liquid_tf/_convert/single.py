@@ -2,10 +2,13 @@
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from liquid_tf._convert import exif, pillow
+from liquid_tf._convert.arguments import resumes_replaces
 from liquid_tf._native import ops
+from liquid_tf._native.encoders import resolve
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
@@ -33,9 +36,8 @@ def convert_image(
   output: str | os.PathLike,
   *,
   channels: int | None = None,
-  overwrite: bool = False,
-  png_level: int = 6,
-  jpeg_quality: int = 95,
+  existing: str = "refuse",
+  encoders: Mapping[str, Mapping[str, Any]] | None = None,
   l3_version: int = 2,
   l3_patch: int = 0,
   limits: Limits = Limits(),
@@ -53,9 +55,8 @@ def convert_image(
     output: path with the extension .bmp, .jpeg, .jpg, .l3, .png, .raw or .webp.
     channels: 1 to 4, of the output; None keeps them. Only changes without loss are
       made.
-    overwrite: replaces an output that is there.
-    png_level: zlib's level, 0 to 9.
-    jpeg_quality: 1 to 100.
+    existing: "refuse" an output that is there, or "replace" it.
+    encoders: of "png" and "jpeg", as `convert` takes them.
     l3_version: 1 or 2.
     l3_patch: side of L3's patches in pixels, as in `codecs.encode_l3`.
     limits: the largest image, and most scans of a JPEG, that are decoded.
@@ -72,6 +73,8 @@ def convert_image(
     OSError: a file cannot be read or written.
   """
   begin = time.monotonic()
+  options = resolve(encoders)
+  _, replaces = resumes_replaces(existing, can_resume=False)
   source, output = os.path.abspath(source), os.path.abspath(output)
   target = format_of(output)
   if target is None:
@@ -81,8 +84,8 @@ def convert_image(
   folder = os.path.dirname(output)
   if not os.path.isdir(folder):
     raise ConvertError(f'output ("{output}") is of a folder that does not exist')
-  if os.path.exists(output) and not overwrite:
-    raise ConvertError(f"{output} exists; overwrite=True (--overwrite) replaces it")
+  if os.path.exists(output) and not replaces:
+    raise ConvertError(f'{output} exists; existing="replace" replaces it')
   with open(source, "rb", opener=storage.regular) as file:
     contents = file.read()
   # L3 has options of its own: by way of raw pixels, which the result is compared with.
@@ -95,8 +98,8 @@ def convert_image(
     contents=image,
     target="raw" if target == "l3" else target,
     channels=channels or 0,
-    png_level=png_level,
-    jpeg_quality=jpeg_quality,
+    png_level=options["png"]["level"],
+    jpeg_quality=options["jpeg"]["quality"],
     **limits.attributes(),
   )
   _check(stored.error.numpy(), source, target)

@@ -28,7 +28,7 @@ def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -
   if crc_changed:
     raise ConvertError(
       f"{path} has changed since it was scanned{': ' + error if error else ''}; "
-      "restore it and resume, or start over with overwrite=True (--overwrite)"
+      'restore it and resume, or start over with existing="replace"'
     )
   if error:
     raise ConvertError(f"{path} cannot be stored as {target}: {error}")
@@ -149,7 +149,7 @@ def _add_samples(
       raise ConvertError(
         f"{path} cannot be stored as {plan.target}: {ops.reason(error)}; leave "
         f"{plan.target} out of the mix, or the file out of the source, and start over "
-        "with overwrite=True (--overwrite)"
+        'with existing="replace"'
       ) from error
     scanned = job.scan[position]
     _check_element(element, scanned, plan.target, path)

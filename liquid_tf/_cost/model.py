@@ -10,9 +10,6 @@ from collections.abc import Mapping
 
 from liquid_tf._cost import budget
 
-# Part of the processors that the framework and the training have for themselves.
-DEFAULT_RESERVE = 0.0
-
 
 @dataclasses.dataclass(frozen=True)
 class FormatCost:
@@ -82,7 +79,7 @@ class Machine:
   disk: float = 1
   processors: float = 1
   gpu: float = 1
-  reserve: float = DEFAULT_RESERVE
+  reserve: float = 0.0
   space_bytes: float | None = None
   resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict)
 

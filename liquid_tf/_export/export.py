@@ -3,14 +3,20 @@
 import dataclasses
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import pipelines, plan
-from liquid_tf._convert.arguments import check_on_error, in_range, path_of
+from liquid_tf._convert.arguments import (
+  in_range,
+  most_skipped,
+  path_of,
+  resumes_replaces,
+)
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.sources.datasets import DatasetSource
 from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
@@ -22,6 +28,7 @@ from liquid_tf._export.rec import RecWriter
 from liquid_tf._export.tfrecord import TFRecordWriter
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
+from liquid_tf._native.encoders import resolve
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.progress import Progress
@@ -94,7 +101,7 @@ def _read(
     yield item, element["error"].decode(errors="replace")
 
 
-def _check(path: str, to: str, image_format: str | None, on_error: str) -> None:
+def _check(path: str, to: str, image_format: str | None) -> None:
   if to not in KINDS:
     raise ValueError(f'to ("{to}") must be one of {", ".join(KINDS)}')
   if image_format is not None and image_format not in items.FORMATS:
@@ -102,7 +109,6 @@ def _check(path: str, to: str, image_format: str | None, on_error: str) -> None:
       f'image_format ("{image_format}") must be one of {", ".join(items.FORMATS)}, or '
       "None"
     )
-  check_on_error(on_error)
   if "://" in path:
     raise ValueError(f"path ({path}) must be a local folder: copy it first")
 
@@ -117,10 +123,9 @@ def export(
   image_feature: str = DEFAULT_NAMES[0],
   label_feature: str = DEFAULT_NAMES[1],
   shard_size: int = 64 << 20,
-  jpeg_quality: int = 95,
-  png_level: int = 6,
+  encoders: Mapping[str, Mapping[str, Any]] | None = None,
   workers: int | None = None,
-  overwrite: bool = False,
+  existing: str = "refuse",
   on_error: str = "raise",
   limits: Limits = Limits(),
   progress: bool = True,
@@ -143,12 +148,13 @@ def export(
     image_feature: the feature of an Example that holds the image.
     label_feature: the one that holds the label or labels; "" for none.
     shard_size: bytes that a TFRecord file should have, roughly.
-    jpeg_quality: 1 to 100, where an image becomes JPEG.
-    png_level: zlib's level, 0 to 9.
+    encoders: options of "jpeg" and "png", as `convert` takes them, for images that are
+      not copied.
     workers: images at a time; None for one a processor.
-    overwrite: replaces an earlier export.
-    on_error: what a sample that cannot be read does: "raise" ends the export, "skip"
-      leaves it out and reports it.
+    existing: "refuse" an export that is there, or "replace" it.
+    on_error: what happens if a sample cannot be read: "raise" ends the export; "skip"
+      leaves it out and reports it, if such samples are at most 1 % of all; "skip:10%"
+      sets that share.
     limits: the largest image, and most scans of a JPEG, that are decoded.
     progress: whether a progress bar appears on stderr.
 
@@ -163,9 +169,10 @@ def export(
   """
   begin = time.monotonic()
   path, output = path_of("path", path), os.path.abspath(path_of("output", output))
-  _check(path, to, image_format, on_error)
-  encoding = Encoding(None, None, jpeg_quality, png_level, webp_quality=0)
-  encoding.check()
+  _check(path, to, image_format)
+  most = most_skipped(on_error)
+  _, replaces = resumes_replaces(existing, can_resume=False)
+  encoding = Encoding.of({}, resolve(encoders))
   names = ExampleNames(image_feature, label_feature)
   names.check()
   in_range("shard_size", shard_size, 1, 2**62)
@@ -192,7 +199,7 @@ def export(
   bar = Progress(progress)
   size = lost = 0
   try:
-    with new_folder(output, overwrite, about) as folder:
+    with new_folder(output, replaces, about) as folder:
       if to == "rec":
         writer = RecWriter(folder, manifest, counts)
       elif to == "folder":
@@ -204,7 +211,10 @@ def export(
       workers = workers or os.cpu_count()
       for item, error in _read(source, positions, image_format, encoding, workers):
         if error:
-          _skip(report, path, source.path(item.sample), error, on_error)
+          place = source.path(item.sample)
+          report.skipped.append({"path": place, "reason": error})
+          if len(report.skipped) > (most or 0) * len(positions):
+            raise _too_many(report, path, len(positions), most)
         else:
           writer.add(item)
           report.samples[item.split] += 1
@@ -228,15 +238,21 @@ def export(
   )
 
 
-def _skip(
-  report: ExportReport, path: str, place: str, error: str, on_error: str
-) -> None:
-  if on_error == "raise":
-    raise ConvertError(
-      f"{os.path.join(path, place)} cannot be exported: {error}; convert the dataset "
-      'again, or leave such samples out with on_error="skip" (--on_error=skip)'
+def _too_many(
+  report: ExportReport, path: str, samples: int, most: Fraction | None
+) -> ConvertError:
+  """That more samples than may be are left out; names the last one."""
+  last = report.skipped[-1]
+  found = f"{os.path.join(path, last['path'])} cannot be exported: {last['reason']}"
+  if most is None:
+    advice = 'leave such samples out with on_error="skip"'
+  else:
+    found += (
+      f"; {len(report.skipped)} of {samples} samples were skipped before the rest was "
+      f"read, and at most {float(100 * most):g} % may be"
     )
-  report.skipped.append({"path": place, "reason": error})
+    advice = 'leave out more with on_error="skip:100%"'
+  return ConvertError(f"{found}: convert the dataset again, or {advice}")
 
 
 def _file_counts(

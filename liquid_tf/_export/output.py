@@ -37,8 +37,7 @@ def _check(output: str, overwrite: bool) -> None:
     )
   if os.listdir(output) and not overwrite:
     raise ConvertError(
-      f'output ("{output}") already holds an export: overwrite=True (--overwrite) '
-      "replaces it"
+      f'output ("{output}") already holds an export: existing="replace" replaces it'
     )
 
 

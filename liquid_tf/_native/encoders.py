@@ -66,13 +66,13 @@ def _known(name: Any, table: Mapping[str, Any], where: str) -> Any:
   raise ValueError(f"{where}: {name!r} must be one of {', '.join(table)}{hint}")
 
 
-def _groups(value: Any, where: str, most: int) -> tuple[int, ...] | None:
+def _groups(value: Any, where: str, most: int) -> list[int] | None:
   if value is None:
     return None
   try:
-    scans = tuple(whole.number(scan, where, 1) for scan in value)
+    scans = [whole.number(scan, where, 1) for scan in value]
   except (TypeError, ValueError):
-    scans = ()
+    scans = []
   rising = all(a < b for a, b in zip(scans, scans[1:]))
   if not scans or not rising or scans[-1] > most:
     raise ValueError(

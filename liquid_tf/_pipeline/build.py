@@ -116,7 +116,7 @@ def build(
   elif mix is not None:
     raise ValueError(
       f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
-      "sample; convert with replicate=True (--replicate) to choose while loading"
+      "sample; convert with replicate=True to choose while loading"
     )
   shard = _sources.resolve_shard(shard)
   mixes = None

@@ -79,7 +79,7 @@ def check(name: str, values: Sequence[float]) -> None:
     raise TooNoisyError(
       f"no advice: runs of {name} gave {listed} images/s, whose median is known to "
       f"{found:.0%} only, not to {MOST_DOUBT:.0%}: end what else runs on this machine, "
-      "or measure longer (trials=, --trials)"
+      "or measure longer, with runs=(TRIALS, SECONDS)"
     )
 
 

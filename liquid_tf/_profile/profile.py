@@ -7,14 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._convert import pipelines
+from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
-from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.open_source import find_files, open_source
 from liquid_tf._cost import model
 from liquid_tf._measure import evidence
-from liquid_tf._profile import choose, devices, run, schema, step
+from liquid_tf._native import whole
+from liquid_tf._native.encoders import resolve
+from liquid_tf._profile import choose, devices, run, schema, training
+from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
-from liquid_tf.transforms import CenterCrop, RandomCrop, Resize, Step, by_slot
+from liquid_tf.transforms import (
+  Bits,
+  CenterCrop,
+  Channels,
+  RandomCrop,
+  Resize,
+  Step,
+  by_slot,
+  one_of,
+)
 
 __all__ = ["Profile", "profile"]
 
@@ -62,12 +74,14 @@ class Profile:
     return dict(self.data["mix"])
 
   @property
-  def encoding(self) -> dict[str, int | None]:
-    """Options of the encoders that were measured: `convert(…, **profile.encoding)`.
+  def transforms(self) -> tuple[Step, ...]:
+    """The `Channels` and `Bits` that were measured, as `convert` takes them."""
+    return schema.encoding(self.data).transforms
 
-    Empty in files that were written before profiles kept them.
-    """
-    return dict(schema.encoding(self.data))
+  @property
+  def encoders(self) -> dict[str, dict[str, int]]:
+    """The options of encoders that were measured, as `convert` takes them."""
+    return schema.encoding(self.data).encoders
 
   @property
   def cache_form(self) -> str:
@@ -119,80 +133,58 @@ class Profile:
 
 
 def profile(
-  source: str | os.PathLike,
+  source: str | os.PathLike | Source,
   formats: Sequence[str] | None = None,
   *,
   directory: str | os.PathLike | None = None,
   strategy: str = "lp",
-  trials: int = 3,
-  seconds: float = 1.0,
+  runs: tuple[int, float] = (3, 1.0),
   batch_size: int = 32,
-  threads: int | None = None,
-  cache: int | str = "auto",
-  reserve: float = model.DEFAULT_RESERVE,
-  space: int | None = None,
-  step_ms: float | None = None,
-  training: tuple[Any, tuple[Any, ...]] | None = None,
   transforms: Sequence[Step] = (),
+  cache: int | str = "auto",
   decode: str = "cpu",
-  resources: Mapping[str, Mapping[str, float]] | None = None,
-  image_feature: str | None = None,
-  tfds_dir: str | os.PathLike | None = None,
-  channels: int | None = None,
-  bits: int | None = None,
-  jpeg_quality: int = 95,
-  png_level: int = 6,
-  webp_quality: int = 90,
+  encoders: Mapping[str, Mapping[str, Any]] | None = None,
+  step: float | tuple[Any, tuple[Any, ...]] | None = None,
+  machine: Machine = Machine(),
   seed: int = 0,
   say: Callable[[str], None] = lambda text: None,
 ) -> Profile:
   """Measures formats on a sample of images, and finds the mix that is fastest here.
 
-  A random sample of the images is encoded in every format, below `directory`, and read
-  and decoded by the real pipeline, past the page cache and without a cache of ours.
+  A random sample of the images is encoded in every format, below `directory`. The real
+  pipeline reads and decodes it, past the page cache and without a cache of its own.
   From what each format costs of disk and processors a linear programme finds the mix
   with the most images per second; or the paper's binary search does (Liquid, APSys
-  '23, section 4.1). Mix, best single format and stock tf.data are then run in turn.
+  '23, section 4.1). Then the mix, the best single format and stock tf.data run in turn.
   docs/profile.md describes the model and its limits.
 
   Args:
-    source: images, as `convert` takes them.
+    source: images, as `convert` takes them; without masks.
     formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3.
-      By default png, l3 and raw, or where all files are JPEG, jpeg, l3 and raw; so a
-      source without loss gets a lossy format only where it is named.
+      By default png, l3 and raw, or if all files are JPEG, jpeg, l3 and raw. So a
+      source without loss gets a lossy format only if it is named.
     directory: on the disk where the dataset will lie; by default the folder that holds
-      `source`, of a pattern its first file. "tfds:NAME" is no place, so there it must
-      be given. What is written there, 1 GB at most, is removed.
+      `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
+      given. What is written there, 1 GB at most, is removed.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
-      that goes best with it. The search is of a machine without a cache: `cache="auto"`
-      is none then, and other ones, `reserve`, `space` and `resources` are refused.
-    trials: runs of everything that is measured, at least 2.
-    seconds: that a run lasts at least.
-    batch_size: of the training; runs take less where images are large.
-    threads: that decode at once; None for one a processor.
+      that goes best with it. The search models no cache, no `reserve`, `space` or
+      `resources`: `cache="auto"` means none, and other values are refused.
+    runs: how often everything is measured, at least 2, and how many seconds a run lasts
+      at least.
+    batch_size: of the training; runs take less if images are large.
+    transforms: what happens to the images: `Channels` and `Bits`, as `convert` takes
+      them; and of the training's steps those that decide what is decoded, RandomCrop or
+      CenterCrop, and Resize.
     cache: memory that lasts between epochs, as `dataset` takes it.
-    reserve: share of the processors to leave to the framework and the training, 0 to 1.
-    space: bytes that the dataset may take.
-    step_ms: milliseconds that the training takes for a batch by itself; with it, the
-      advice says whether any of it matters.
-    training: (model, batch) in place of `step_ms`: a compiled Keras model, built, and
-      arguments of its `train_on_batch`, which is timed; the model is left as it was.
-      Of a batch that has not `batch_size` images, the time is scaled to so many.
-    transforms: what the training does to images, as far as it decides what is decoded:
-      RandomCrop or CenterCrop, and Resize, of `liquid_tf.transforms`.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
       measured. A training's step is taken to use all of the GPU while it lasts.
-    resources: seconds that an image takes of something else, as of a network, by its
-      name and by format: {"net": {"jpeg": .001}}. These are not measured. Those of
-      "gpu" and "bus" are added to what decoding takes there.
-    image_feature: as `convert` takes it.
-    tfds_dir: as `convert` takes it.
-    channels: as `convert` takes it.
-    bits: 8 or 16, as `convert` takes it.
-    jpeg_quality: as `convert` takes it.
-    png_level: as `convert` takes it.
-    webp_quality: as `convert` takes it.
+    encoders: options by format, as `convert` takes them.
+    step: milliseconds that the training takes for a batch by itself; with it, the
+      verdict says whether the data limits the training at all. Or (model, batch), which
+      is timed: a compiled and built Keras model, and the arguments of its
+      `train_on_batch`. The model is left as it was. The time is scaled to `batch_size`.
+    machine: what the data may use of this machine.
     seed: of the sample.
     say: receives lines of progress.
 
@@ -204,48 +196,50 @@ def profile(
     ConvertError: the source cannot be read, or none of its images.
     ValueError: an argument is wrong.
   """
-  source = os.fspath(source)
+  source = source_of(source)
+  if source.masks is not None:
+    raise ValueError(
+      f'source: masks ("{source.masks}") are not profiled: leave them out'
+    )
   if decode not in ("cpu", "gpu"):
     raise ValueError(f'decode ({decode!r}) must be "cpu" or "gpu"')
   if strategy not in choose.STRATEGIES:
     raise ValueError(
       f"strategy ({strategy!r}) must be one of {', '.join(choose.STRATEGIES)}"
     )
-  _check_number("trials", trials, 2, 1000)
-  _check_number("seconds", seconds, 0.01, 3600)
-  _check_number("batch_size", batch_size, 1, 1 << 20)
-  _check_number("reserve", reserve, 0, 0.99)
-  if step_ms is not None:
-    _check_number("step_ms", step_ms, 1e-6, 1e9)
-  if space is not None:
-    _check_number("space", space, 1, 1 << 62)
-  if training is not None and step_ms is not None:
-    raise ValueError("step_ms and training must not both be given")
+  trials, seconds = _runs(runs)
+  whole.number(batch_size, "batch_size", 1)
+  if not isinstance(machine, Machine):
+    raise ValueError(f"machine ({machine!r}) must be a liquid_tf.Machine")
   if decode == "gpu":
     formats = _check_gpu(formats, strategy)
-  rows = None if training is None else step.rows(training[1])
+  rows = _rows(step)
   if strategy == "search" and cache == "auto":
     cache = 0
   cached = run.cache_of(cache)
   if strategy == "search":
-    _refuse(cache=cached and cache, reserve=reserve, space=space, resources=resources)
-  encoding = pipelines.Encoding(channels, bits, jpeg_quality, png_level, webp_quality)
-  encoding.check()
-  folder = os.path.abspath(directory or _beside(source))
+    _refuse(
+      cache=cached and cache,
+      reserve=machine.reserve,
+      space=machine.space,
+      resources=machine.resources,
+    )
+  steps = by_slot(
+    transforms, (Channels, Bits, RandomCrop, CenterCrop, Resize), "profile"
+  )
+  if one_of(steps, Bits) == Bits("skip"):
+    raise ValueError('transforms: Bits("skip") is a step of convert alone')
+  encoding = pipelines.Encoding.of(steps, resolve(encoders))
+  folder = os.path.abspath(directory or _beside(source.path))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
     raise ValueError(
       f'directory ("{folder}") must be a folder that can be written, on the disk where '
       "the dataset will lie"
     )
-  samples = open_source(
-    source,
-    os.path.join(folder, ".liquid_profile"),
-    names=ExampleNames(image_feature),
-    tfds_dir=None if tfds_dir is None else os.fspath(tfds_dir),
-  )
-  if training is not None:
+  samples = open_source(source, os.path.join(folder, ".liquid_profile"))
+  if rows is not None:
     say("timing the training's step")
-    step_ms = step.step_ms(*training) * batch_size / rows
+    step = training.step_ms(*step) * batch_size / rows
   chosen = _formats(formats, [file.path for file in samples.files])
   options = run.Options(
     formats=chosen,
@@ -253,14 +247,14 @@ def profile(
     trials=trials,
     seconds=seconds,
     batch_size=batch_size,
-    threads=threads or len(os.sched_getaffinity(0)),
+    threads=machine.threads,
     cache=cache,
-    reserve=reserve,
-    space=space,
-    step_ms=step_ms,
-    transforms=_measured(transforms, decode),
+    reserve=machine.reserve,
+    space=machine.space,
+    step_ms=step,
+    transforms=_measured(steps, decode),
     decode=decode,
-    resources=_resources(resources, chosen, decode, step_ms, batch_size),
+    resources=_resources(machine.resources, chosen, decode, step, batch_size),
     encoding=encoding,
     seed=seed,
   )
@@ -271,15 +265,40 @@ def profile(
   )
 
 
+def _runs(runs: tuple[int, float]) -> tuple[int, float]:
+  try:
+    trials, seconds = runs
+    right = 2 <= trials <= 1000 and 0.01 <= seconds <= 3600
+  except (TypeError, ValueError):
+    right = False
+  if not right or not isinstance(trials, int):
+    raise ValueError(
+      f"runs ({runs!r}) must be (trials, seconds), from 2 to 1000 and .01 to 3600"
+    )
+  return trials, seconds
+
+
+def _rows(step: Any) -> int | None:
+  """The images of a batch to be timed; None if the step's time is given, or nothing."""
+  if isinstance(step, tuple) and len(step) == 2:
+    return training.rows(step[1])
+  number = isinstance(step, (int, float)) and not isinstance(step, bool)
+  if step is not None and not (number and 1e-6 <= step <= 1e9):
+    raise ValueError(
+      f"step ({step!r}) must be milliseconds from 1e-6 to 1e9, or (model, batch)"
+    )
+  return None
+
+
 def _resources(
-  given: Mapping[str, Mapping[str, float]] | None,
+  given: Mapping[str, Mapping[str, float]],
   formats: Sequence[str],
   decode: str,
   step_ms: float | None,
   batch_size: int,
 ) -> dict[str, model.Resource]:
   """What is given, and where the GPU decodes, what a training's step takes of it."""
-  used = {name: dict(seconds) for name, seconds in (given or {}).items()}
+  used = {name: dict(seconds) for name, seconds in given.items()}
   if decode == "gpu" and step_ms is not None:
     gpu = used.setdefault("gpu", {})
     for name in formats:
@@ -287,14 +306,8 @@ def _resources(
   return {name: model.Resource(seconds) for name, seconds in used.items()}
 
 
-def _check_number(name: str, value: float, least: float, most: float) -> None:
-  if not isinstance(value, (int, float)) or not least <= value <= most:
-    raise ValueError(f"{name} ({value!r}) must be from {least} to {most}")
-
-
-def _measured(transforms: Sequence[Step], decode: str) -> tuple[Step, ...]:
+def _measured(found: Mapping[int, Step], decode: str) -> tuple[Step, ...]:
   """The steps that decide what decoding costs, in stored order as runs have it."""
-  found = by_slot(transforms, (RandomCrop, CenterCrop, Resize), "profile")
   resize = found.get(Resize.rank)
   if decode == "gpu" and resize is not None:
     raise ValueError(f'transforms: {resize} must not be given with decode="gpu"')
@@ -324,7 +337,7 @@ def _refuse(**given: Any) -> None:
   """Raises ValueError where something is given that the search would not know of."""
   for name, value in given.items():
     if value:
-      raise ValueError(f'{name} ({value!r}) is of strategy="lp": the search knows none')
+      raise ValueError(f'{name} ({value!r}) requires strategy="lp"')
 
 
 def _beside(source: str) -> str:

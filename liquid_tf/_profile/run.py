@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._profile import choose, disk, measure, result, sample
@@ -56,7 +56,7 @@ class Options:
 
 
 def run(
-  source: Source, folder: str, options: Options, say: Callable[[str], None]
+  source: SampleSource, folder: str, options: Options, say: Callable[[str], None]
 ) -> dict[str, Any]:
   """Measures and advises.
 

@@ -4,13 +4,14 @@ import dataclasses
 import os
 import time
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import pipelines, run
 from liquid_tf._convert.local import LocalEngine
-from liquid_tf._convert.sources.source import DEFAULT_SPLIT, Source
+from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SampleSource
 from liquid_tf._profile import noise, stock
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
@@ -33,7 +34,7 @@ _MOST_WRITING_SECONDS = 30.0
 MOST_BYTES = 10**9
 
 
-class Subset(Source):
+class Subset(SampleSource):
   """Some of a source's images, without labels, masks and other features.
 
   Args:
@@ -41,7 +42,7 @@ class Subset(Source):
     positions: which; their order is kept.
   """
 
-  def __init__(self, source: Source, positions: np.ndarray):
+  def __init__(self, source: SampleSource, positions: np.ndarray):
     self._source = source
     self._positions = np.asarray(positions, np.int64)
     super().__init__(
@@ -91,13 +92,13 @@ class Encoded:
   seconds: dict[str, float]
 
 
-def draw(source: Source, seed: int) -> np.ndarray:
+def draw(source: SampleSource, seed: int) -> np.ndarray:
   """All positions of a source in random order: its first n are a sample of n."""
   return np.random.default_rng(seed).permutation(len(source))
 
 
 def encode(
-  source: Source,
+  source: SampleSource,
   order: np.ndarray,
   formats: Sequence[str],
   encoding: pipelines.Encoding,
@@ -180,7 +181,7 @@ def images_to_write(encoded: Encoded, available: int) -> int:
 
 
 def write(
-  source: Source,
+  source: SampleSource,
   order: np.ndarray,
   formats: Sequence[str],
   encoding: pipelines.Encoding,
@@ -220,7 +221,7 @@ def write(
     arguments,
     encoding,
     LocalEngine(workers),
-    "skip",
+    Fraction(1),
     Progress(False),
   )
   return manifests.load(path)

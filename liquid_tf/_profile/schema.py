@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from liquid_tf._convert import pipelines
+from liquid_tf._native import encoders
 from liquid_tf._profile.result import SCHEMA
 from liquid_tf._store import mix as mixes
 
@@ -60,25 +61,28 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
     raise ValueError(
       f"{path}: cache_form ({data['cache_form']!r}) must be one of {', '.join(_KEPT)}"
     )
-  _check_encoding(encoding(data), path)
+  try:
+    encoding(data)
+  except ValueError as error:
+    raise ValueError(f"{path}: {error}") from error
   return data
 
 
-def encoding(data: dict[str, Any]) -> Any:
-  """What encoders were given; nothing in profiles from before it was kept."""
+def encoding(data: dict[str, Any]) -> pipelines.Encoding:
+  """What encoders were given.
+
+  Raises:
+    ValueError: the profile does not say so, or a value is wrong.
+  """
   setting = data.get("setting")
-  return setting.get("encoding", {}) if isinstance(setting, dict) else {}
-
-
-def _check_encoding(options: Any, path: str) -> None:
-  if not isinstance(options, dict) or set(options) not in (set(), _ENCODING):
+  options = setting.get("encoding") if isinstance(setting, dict) else None
+  if not isinstance(options, dict) or set(options) != _ENCODING:
     names = ", ".join(sorted(_ENCODING))
-    raise ValueError(f"{path}: encoding ({options!r}) must give {names}")
-  try:
-    if options:
-      pipelines.Encoding(**options).check()
-  except ValueError as error:
-    raise ValueError(f"{path}: {error}") from error
+    raise ValueError(f"setting: encoding ({options!r}) must give {names}")
+  result = pipelines.Encoding(**options)
+  _ = result.transforms
+  encoders.resolve(result.encoders)
+  return result
 
 
 def _check_mix(mix: Any, path: str) -> None:

@@ -140,11 +140,11 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
     if _size(join(directory, JOURNAL)) is not None:
       raise ManifestError(
         f"{directory} is an unfinished conversion or copy: the same again with "
-        "resume=True (--resume) finishes it"
+        'existing="resume" finishes it'
       )
     raise ManifestError(
       f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
-      "liquid_tf.convert, or finish an interrupted one with resume=True (--resume)"
+      'liquid_tf.convert, or finish an interrupted one with existing="resume"'
     )
   if size > MOST_MANIFEST:
     raise ManifestError(

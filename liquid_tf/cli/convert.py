@@ -8,7 +8,7 @@
 The input is a folder of class folders, of images, or with --masks of images with masks;
 files of RecordIO (*.rec); files of TFRecords of tf.train.Examples; tfds:NAME, a dataset
 that TFDS prepared; or another dataset. A conversion that was killed goes on with
---resume, and ends in the same bytes.
+--existing=resume, and ends in the same bytes.
 """
 
 import os
@@ -16,16 +16,9 @@ import shlex
 
 from absl import flags
 
-from liquid_tf.cli import limits, tool
+from liquid_tf.cli import encoders, limits, source, tool
 
 _FLAGS = flags.FlagValues()
-flags.DEFINE_string(
-  "input",
-  None,
-  "folder of images, files of records as data/*.rec, tfds:NAME, or a dataset",
-  required=True,
-  flag_values=_FLAGS,
-)
 flags.DEFINE_string(
   "output", None, "dataset directory to make", required=True, flag_values=_FLAGS
 )
@@ -43,48 +36,9 @@ flags.DEFINE_string(
   flag_values=_FLAGS,
 )
 flags.DEFINE_string(
-  "image_feature",
-  None,
-  "Example feature that holds the image (default: image/encoded)",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "label_feature",
-  None,
-  "Example feature that holds the label (default: image/class/label); empty for none",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_list("features", [], "other Example features to keep", flag_values=_FLAGS)
-flags.DEFINE_string(
-  "tfds_dir",
-  None,
-  "folder of TFDS datasets (default: ~/tensorflow_datasets)",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "masks", None, "folder with a mask for each image", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "mask_suffix",
-  None,
-  "end of a mask's name, as _mask; or the image's and the mask's, as "
-  "_leftImg8bit:_gtFine_labelIds",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
   "splits", None, "splits to draw, as train:.9,val:.1", flag_values=_FLAGS
 )
 flags.DEFINE_integer("seed", 0, "seed of formats, splits and order", flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "channels", None, "1 to 4, of every image, where they differ", flag_values=_FLAGS
-)
-flags.DEFINE_enum(
-  "bits",
-  None,
-  ["8", "16", "skip"],
-  "bits of every image, where they differ; skip leaves out the less common depth",
-  flag_values=_FLAGS,
-)
 flags.DEFINE_integer(
   "workers", None, "images at a time; by default one a processor", flag_values=_FLAGS
 )
@@ -110,39 +64,16 @@ flags.DEFINE_integer(
   "shard_size", 64 << 20, "bytes of a shard, roughly", flag_values=_FLAGS
 )
 flags.DEFINE_bool(
-  "resume", False, "go on with an interrupted conversion", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
-  "overwrite", False, "replace the dataset that is there", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
   "verify", False, "read and check everything at the end", flag_values=_FLAGS
 )
 flags.DEFINE_bool(
   "replicate", False, "store every sample in every format", flag_values=_FLAGS
 )
-flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
-flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "webp_quality", 90, "quality of webp-lossy, 0 to 100", flag_values=_FLAGS
-)
-flags.DEFINE_integer(
-  "pcr_images", 64, "images of a record of the format pcr", flag_values=_FLAGS
-)
-flags.DEFINE_list(
-  "pcr_groups",
-  None,
-  "last scan of each scan group, as 1,2,5,10; by default each scan is a group",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_enum(
-  "on_error",
-  "raise",
-  ["skip", "raise"],
-  "what to do with an image that cannot be stored; skip leaves it out and counts it",
-  flag_values=_FLAGS,
-)
 flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+source.define(_FLAGS, whole=True)
+encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "pcr"))
+tool.define_existing(_FLAGS, "a dataset", can_resume=True)
+tool.define_on_error(_FLAGS, "an image that cannot be stored")
 limits.define(_FLAGS)
 
 
@@ -171,8 +102,6 @@ def _main(arguments: list[str]) -> int:
   for name in ("input", "output", "masks", "staging", "tfds_dir", "profile"):
     if _FLAGS[name].value == "":
       raise tool.FlagsError(f"--{name} must not be empty")
-  if _FLAGS.resume and _FLAGS.overwrite:
-    raise tool.FlagsError("--resume and --overwrite exclude each other")
   if os.path.isfile(_FLAGS.input) and _is_image(_FLAGS.input):
     raise tool.FlagsError(
       f"--input ({_FLAGS.input}) is one image: `liquid-tf image` converts it"
@@ -181,14 +110,9 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(
       "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
     )
-  from liquid_tf.errors import ManifestError
-
-  try:
-    report = _convert()
-  except ManifestError:
-    raise  # A ValueError too, but not of a flag.
-  except ValueError as error:
-    raise tool.wrong_value(error, _FLAGS, source="input") from error
+  report = _convert()
+  if _FLAGS.verify:
+    _verify(report.output)
   if _FLAGS.json:
     tool.print_json(report.to_dict())
   _print(report)
@@ -201,88 +125,76 @@ def _is_image(path: str) -> bool:
   return single.format_of(path) is not None
 
 
-def _beam() -> list[str] | None:
+def _workers():
+  """Images at a time, or the Beam pipeline that --runner asks for."""
   if _FLAGS.runner is None:
     if _FLAGS.beam_options:
       raise tool.FlagsError("--beam_options needs --runner")
-    return None
-  return [f"--runner={_FLAGS.runner}", *shlex.split(_FLAGS.beam_options)]
+    return _FLAGS.workers
+  if _FLAGS.workers is not None:
+    raise tool.FlagsError("--workers and --runner exclude each other")
+  from liquid_tf._convert.beam import Beam
+
+  return Beam([f"--runner={_FLAGS.runner}", *shlex.split(_FLAGS.beam_options)])
 
 
-def _pcr_groups() -> list[int] | None:
-  groups = _FLAGS.pcr_groups
-  if groups is None:
-    return None
-  try:
-    return [int(group) for group in groups]
-  except ValueError:
-    raise tool.FlagsError(
-      f"--pcr_groups ({','.join(groups)}) must be numbers, as 1,2,5,10"
-    ) from None
-
-
-def _mix_and_encoding():
-  """The mix and the encoders' options: a profile's, except for what a flag gives."""
-  bits = _FLAGS.bits
-  encoding = {
-    "channels": _FLAGS.channels,
-    "bits": bits if bits in (None, "skip") else int(bits),
-    "jpeg_quality": _FLAGS.jpeg_quality,
-    "png_level": _FLAGS.png_level,
-    "webp_quality": _FLAGS.webp_quality,
-  }
+def _profiled() -> tuple[str | dict[str, float], list, dict]:
+  """Mix, transforms and encoders: a profile's, except for what a flag gives."""
   if _FLAGS.profile is None:
-    return _FLAGS.mix, encoding
+    return _FLAGS.mix, source.steps(_FLAGS), encoders.read(_FLAGS)
   from liquid_tf._profile.profile import Profile
 
   found = Profile.from_json(_FLAGS.profile)
   tool.say(f"the profile's advice: {found.verdict}")
-  for name, value in found.encoding.items():
-    if not _FLAGS[name].present:
-      encoding[name] = value
-  return found.mix, encoding
+  options = found.encoders
+  for name, given in encoders.read(_FLAGS, only_given=True).items():
+    options[name] = options.get(name, {}) | given
+  return found.mix, source.steps(_FLAGS, found.transforms), options
 
 
 def _convert():
   from liquid_tf._convert.convert import convert
 
-  mix, encoding = _mix_and_encoding()
+  mix, transforms, options = _profiled()
   return convert(
-    _FLAGS.input,
+    source.read(_FLAGS),
     _FLAGS.output,
     mix,
     seed=_FLAGS.seed,
-    masks=_FLAGS.masks,
-    mask_suffix=_FLAGS.mask_suffix,
     splits=_FLAGS.splits,
-    image_feature=_FLAGS.image_feature,
-    label_feature=_FLAGS.label_feature,
-    features=_FLAGS.features,
-    tfds_dir=_FLAGS.tfds_dir,
-    workers=_FLAGS.workers,
-    beam=_beam(),
+    transforms=transforms,
+    encoders=options,
+    replicate=_FLAGS.replicate,
+    existing=_FLAGS.existing,
+    on_error=tool.on_error(_FLAGS),
+    workers=_workers(),
     staging=_FLAGS.staging,
     shard_size=_FLAGS.shard_size,
-    resume=_FLAGS.resume,
-    overwrite=_FLAGS.overwrite,
-    verify=_FLAGS.verify,
-    replicate=_FLAGS.replicate,
-    **encoding,
-    pcr_images=_FLAGS.pcr_images,
-    pcr_groups=_pcr_groups(),
-    on_error=_FLAGS.on_error,
     limits=limits.read(_FLAGS),
   )
+
+
+def _verify(path: str) -> None:
+  from liquid_tf._store.inspection import verify
+  from liquid_tf.errors import ConvertError
+
+  problems = verify(path, limits=limits.read(_FLAGS), progress=True)["problems"]
+  if problems:
+    raise ConvertError(
+      f"{path} is damaged ({len(problems)} problems): {problems[0]}; convert again "
+      'with existing="replace"'
+    )
 
 
 def _interrupted() -> str:
   from liquid_tf._convert import output
 
-  # Before anything is begun, --resume would find what is to be replaced.
-  if _FLAGS.overwrite and not output.is_begun(_FLAGS.staging or _FLAGS.output):
+  # Before anything is begun, --existing=resume would find what is to be replaced.
+  replaces = _FLAGS.existing == "replace"
+  if replaces and not output.is_begun(_FLAGS.staging or _FLAGS.output):
     return "run the same command again"
-  place = " in place of --overwrite" if _FLAGS.overwrite else ""
-  return f"run the same command with --resume{place} to go on"
+  place = " in place of --existing=replace" if replaces else ""
+  return f"run the same command with --existing=resume{place} to go on"
 
 
 COMMAND = tool.Command(__doc__, _FLAGS, _main, _interrupted)

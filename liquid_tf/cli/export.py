@@ -6,7 +6,7 @@ liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
 
 from absl import flags
 
-from liquid_tf.cli import limits, tool
+from liquid_tf.cli import encoders, limits, tool
 
 _FLAGS = flags.FlagValues()
 flags.DEFINE_string(
@@ -46,52 +46,36 @@ flags.DEFINE_integer(
 flags.DEFINE_integer(
   "shard_size", 64 << 20, "bytes of a file of records, roughly", flag_values=_FLAGS
 )
-flags.DEFINE_bool(
-  "overwrite", False, "replace the export that is there", flag_values=_FLAGS
-)
-flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
-flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
-flags.DEFINE_enum(
-  "on_error",
-  "skip",
-  ["skip", "raise"],
-  "what to do with a damaged sample; skip leaves it out and counts it",
-  flag_values=_FLAGS,
-)
 flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+encoders.define(_FLAGS, ("jpeg", "png"))
+tool.define_existing(_FLAGS, "an export", can_resume=False)
+tool.define_on_error(_FLAGS, "a damaged sample")
 limits.define(_FLAGS)
 
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   from liquid_tf._export.export import export
-  from liquid_tf.errors import ManifestError
 
   features = {
     name: _FLAGS[name].value
     for name in ("image_feature", "label_feature")
     if _FLAGS[name].present
   }
-  try:
-    report = export(
-      _FLAGS.input,
-      _FLAGS.output,
-      _FLAGS.to,
-      split=_FLAGS.split,
-      image_format=_FLAGS.format,
-      shard_size=_FLAGS.shard_size,
-      jpeg_quality=_FLAGS.jpeg_quality,
-      png_level=_FLAGS.png_level,
-      workers=_FLAGS.workers,
-      overwrite=_FLAGS.overwrite,
-      on_error=_FLAGS.on_error,
-      limits=limits.read(_FLAGS),
-      **features,
-    )
-  except ManifestError:
-    raise  # A ValueError too, but not of a flag.
-  except ValueError as error:
-    raise tool.wrong_value(error, _FLAGS, image_format="format") from error
+  report = export(
+    _FLAGS.input,
+    _FLAGS.output,
+    _FLAGS.to,
+    split=_FLAGS.split,
+    image_format=_FLAGS.format,
+    shard_size=_FLAGS.shard_size,
+    encoders=encoders.read(_FLAGS),
+    workers=_FLAGS.workers,
+    existing=_FLAGS.existing,
+    on_error=tool.on_error(_FLAGS),
+    limits=limits.read(_FLAGS),
+    **features,
+  )
   if _FLAGS.json:
     tool.print_json(report.to_dict())
   formats = ", ".join(f"{count} {name}" for name, count in report.formats.items())
@@ -112,4 +96,6 @@ def _interrupted() -> str:
   return "run the same command again"
 
 
-COMMAND = tool.Command(__doc__, _FLAGS, _main, _interrupted)
+COMMAND = tool.Command(
+  __doc__, _FLAGS, _main, _interrupted, {"path": "input", "image_format": "format"}
+)

@@ -10,17 +10,14 @@ import os
 
 from absl import flags
 
-from liquid_tf.cli import limits, tool
+from liquid_tf.cli import encoders, limits, tool
 
 _FLAGS = flags.FlagValues()
 flags.DEFINE_string("input", None, "image file", required=True, flag_values=_FLAGS)
 flags.DEFINE_string("output", None, "file to make", required=True, flag_values=_FLAGS)
-flags.DEFINE_bool("overwrite", False, "replace the file", flag_values=_FLAGS)
 flags.DEFINE_integer(
   "channels", None, "1 to 4; by default the image's own", flag_values=_FLAGS
 )
-flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
-flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
 flags.DEFINE_integer("l3_version", 2, "version of L3, 1 or 2", flag_values=_FLAGS)
 flags.DEFINE_integer(
   "l3_patch",
@@ -29,6 +26,8 @@ flags.DEFINE_integer(
   flag_values=_FLAGS,
 )
 flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+encoders.define(_FLAGS, ("jpeg", "png"))
+tool.define_existing(_FLAGS, "a file", can_resume=False)
 limits.define(_FLAGS)
 
 
@@ -47,20 +46,16 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(f"--l3_version ({_FLAGS.l3_version}) must be 1 or 2")
   from liquid_tf._convert import single
 
-  try:
-    report = single.convert_image(
-      _FLAGS.input,
-      _FLAGS.output,
-      channels=_FLAGS.channels,
-      overwrite=_FLAGS.overwrite,
-      png_level=_FLAGS.png_level,
-      jpeg_quality=_FLAGS.jpeg_quality,
-      l3_version=_FLAGS.l3_version,
-      l3_patch=_FLAGS.l3_patch,
-      limits=limits.read(_FLAGS),
-    )
-  except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+  report = single.convert_image(
+    _FLAGS.input,
+    _FLAGS.output,
+    channels=_FLAGS.channels,
+    existing=_FLAGS.existing,
+    encoders=encoders.read(_FLAGS),
+    l3_version=_FLAGS.l3_version,
+    l3_patch=_FLAGS.l3_patch,
+    limits=limits.read(_FLAGS),
+  )
   if _FLAGS.json:
     tool.print_json(report)
   tool.say(

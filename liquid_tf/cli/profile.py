@@ -12,16 +12,9 @@ import logging
 
 from absl import flags
 
-from liquid_tf.cli import tool
+from liquid_tf.cli import encoders, source, tool, wording
 
 _FLAGS = flags.FlagValues()
-flags.DEFINE_string(
-  "input",
-  None,
-  "images to profile: whatever `convert` takes",
-  required=True,
-  flag_values=_FLAGS,
-)
 flags.DEFINE_list(
   "formats",
   None,
@@ -85,37 +78,13 @@ flags.DEFINE_enum(
   "where images are decoded; gpu: l3 and raw, on the first GPU",
   flag_values=_FLAGS,
 )
-flags.DEFINE_string(
-  "image_feature",
-  None,
-  "Example feature that holds the image (default: image/encoded)",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "tfds_dir",
-  None,
-  "folder of TFDS datasets (default: ~/tensorflow_datasets)",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_integer(
-  "channels",
-  None,
-  "1 to 4, of every image, where the images differ",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_enum(
-  "bits", None, ["8", "16"], "of every image, likewise", flag_values=_FLAGS
-)
-flags.DEFINE_integer("jpeg_quality", 95, "JPEG quality, 1 to 100", flag_values=_FLAGS)
-flags.DEFINE_integer("png_level", 6, "zlib level of PNG, 0 to 9", flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "webp_quality", 90, "quality of webp-lossy, 0 to 100", flag_values=_FLAGS
-)
 flags.DEFINE_integer("seed", 0, "seed of the sample of images", 0, flag_values=_FLAGS)
 flags.DEFINE_string(
   "output", None, "write the profile here, for convert", flag_values=_FLAGS
 )
 flags.DEFINE_string("report", None, "write a page of HTML here", flag_values=_FLAGS)
+source.define(_FLAGS, whole=False)
+encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy"))
 flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
 
 
@@ -143,43 +112,30 @@ def _main(arguments: list[str]) -> int:
   transforms = tool.transforms(_FLAGS.crop, _FLAGS.image_size)
   # The budgets of dozens of short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
-  from liquid_tf._cost import budget
+  from liquid_tf._profile.machine import Machine
   from liquid_tf._profile.profile import profile
-  from liquid_tf.errors import ManifestError, TooNoisyError
+  from liquid_tf.errors import TooNoisyError
 
   try:
     found = profile(
-      _FLAGS.input,
+      source.read(_FLAGS),
       _FLAGS.formats,
       directory=_FLAGS.directory,
       strategy=_FLAGS.strategy,
-      trials=_FLAGS.trials,
-      seconds=_FLAGS.seconds,
+      runs=(_FLAGS.trials, _FLAGS.seconds),
       batch_size=_FLAGS.batch_size,
-      threads=_FLAGS.threads or None,
+      transforms=[*source.steps(_FLAGS), *transforms],
       cache=tool.amount(_FLAGS.cache),
-      reserve=_FLAGS.reserve,
-      space=_FLAGS.space and budget.parse_bytes(_FLAGS.space, "space"),
-      step_ms=_FLAGS.step_ms,
-      transforms=transforms,
       decode=_FLAGS.decode,
-      image_feature=_FLAGS.image_feature,
-      tfds_dir=_FLAGS.tfds_dir,
-      channels=_FLAGS.channels,
-      bits=_FLAGS.bits and int(_FLAGS.bits),
-      jpeg_quality=_FLAGS.jpeg_quality,
-      png_level=_FLAGS.png_level,
-      webp_quality=_FLAGS.webp_quality,
+      encoders=encoders.read(_FLAGS),
+      step=_FLAGS.step_ms,
+      machine=Machine(_FLAGS.threads or None, _FLAGS.reserve, _FLAGS.space),
       seed=_FLAGS.seed,
       say=tool.say,
     )
   except TooNoisyError as error:
-    tool.say(str(error))
+    tool.say(wording.with_flags(str(error), _FLAGS))
     return tool.TOO_NOISY
-  except ManifestError:
-    raise  # A ValueError too, but not of a flag.
-  except ValueError as error:
-    raise tool.wrong_value(error, _FLAGS, source="input", format="formats") from error
   _print(found.data)
   if _FLAGS.output:
     found.to_json(_FLAGS.output)
@@ -190,4 +146,6 @@ def _main(arguments: list[str]) -> int:
   return 0
 
 
-COMMAND = tool.Command(__doc__, _FLAGS, _main)
+COMMAND = tool.Command(
+  __doc__, _FLAGS, _main, renamed={"format": "formats", "step": "step_ms"}
+)

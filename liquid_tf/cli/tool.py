@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 # TensorFlow's greetings would bury the one sentence that matters.
@@ -17,7 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from absl import flags  # noqa: E402
 
-from liquid_tf.cli import interrupts  # noqa: E402
+from liquid_tf.cli import interrupts, wording  # noqa: E402
 from liquid_tf.transforms import (  # noqa: E402
   CenterCrop,
   RandomCrop,
@@ -47,12 +47,14 @@ class Command:
     main: does the work; takes the arguments that are no flags and returns an exit
       code; may raise FlagsError.
     interrupted: says how to go on after an interrupt (SIGINT or SIGTERM).
+    renamed: flags by the package's argument, where their names differ.
   """
 
   about: str
   flags: flags.FlagValues
   main: Callable[[list[str]], int]
   interrupted: Callable[[], str] = lambda: ""
+  renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def usage(command: Command) -> str:
@@ -125,7 +127,10 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
   except Exception as error:
     if not isinstance(error, _failures()):
       raise
-    _say(name, _sentence(error))
+    text = wording.with_flags(_sentence(error), command.flags, **command.renamed)
+    if _is_argument(error):
+      _wrong_flags(name, text)
+    _say(name, text)
   return FAILED
 
 
@@ -156,6 +161,15 @@ def _sentence(error: Exception) -> str:
   return ops.reason(error) if isinstance(error, tf.errors.OpError) else str(error)
 
 
+def _is_argument(error: Exception) -> bool:
+  """Whether it says that an argument is wrong, and so a flag."""
+  from liquid_tf.errors import ConvertError, ManifestError
+
+  return isinstance(error, ValueError) and not isinstance(
+    error, (ConvertError, ManifestError)
+  )
+
+
 def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
   import tensorflow as tf
@@ -171,21 +185,6 @@ def _exit_now(code: int) -> None:
   os._exit(code)
 
 
-def wrong_value(
-  error: ValueError, values: flags.FlagValues, **renamed: str
-) -> FlagsError:
-  """Names the flag where a message of the package names the argument.
-
-  Args:
-    error: says what is wrong, as "seed (-1) must be …".
-    values: the command's flags.
-    **renamed: flags by argument, where their names differ.
-  """
-  named = {**{name: name for name in values}, **renamed}
-  pattern = rf"(?<![-\w.\"])({'|'.join(map(re.escape, named))})(?= \()"
-  return FlagsError(re.sub(pattern, lambda m: f"--{named[m[1]]}", str(error)))
-
-
 def no_arguments(arguments: list[str]) -> None:
   """Raises FlagsError where there are arguments: all that is given are flags."""
   if arguments:
@@ -195,6 +194,51 @@ def no_arguments(arguments: list[str]) -> None:
 def say(text: str) -> None:
   """Writes a line for people, to stderr."""
   print(text, file=sys.stderr, flush=True)
+
+
+def define_on_error(values: flags.FlagValues, what: str) -> None:
+  """Defines --on_error and --max_skipped."""
+  flags.DEFINE_enum(
+    "on_error",
+    "raise",
+    ["skip", "raise"],
+    f"what to do with {what}; skip leaves it out and counts it",
+    flag_values=values,
+  )
+  flags.DEFINE_string(
+    "max_skipped",
+    "1%",
+    "share of all samples that --on_error=skip may leave out; more is an error",
+    flag_values=values,
+  )
+
+
+def on_error(values: flags.FlagValues) -> str:
+  """What `on_error=` takes.
+
+  Raises:
+    FlagsError: --max_skipped is no share, or has no --on_error=skip.
+  """
+  share = values.max_skipped
+  if values.on_error == "raise":
+    if values["max_skipped"].present:
+      raise FlagsError("--max_skipped needs --on_error=skip")
+    return "raise"
+  if not re.fullmatch(r"\d+(\.\d+)?%", share) or float(share[:-1]) > 100:
+    raise FlagsError(f"--max_skipped ({share}) must be from 0% to 100%, as 10%")
+  return f"skip:{share}"
+
+
+def define_existing(values: flags.FlagValues, what: str, can_resume: bool) -> None:
+  """Defines --existing."""
+  resume = "resume an interrupted run, " if can_resume else ""
+  flags.DEFINE_enum(
+    "existing",
+    "refuse",
+    ["refuse", "resume", "replace"] if can_resume else ["refuse", "replace"],
+    f"what to do with {what} that is there: refuse it, {resume}or replace it",
+    flag_values=values,
+  )
 
 
 def say_skipped(

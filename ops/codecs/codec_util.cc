@@ -34,7 +34,7 @@ Status CheckImageSize(const char* codec, uint64_t height, uint64_t width,
     return ResourceExhausted(std::string(codec) + ": " + size +
                              " pixels are over the limit of " +
                              std::to_string(limits.max_pixels) +
-                             ": raise pixels of limits (--max_pixels)");
+                             ": raise it with limits=Limits(pixels=N)");
   }
   return OkStatus();
 }

@@ -38,14 +38,14 @@ def _fail_and_resume(source: str, root: str, cases: dict[str, str]) -> dict:
   for name, rule in cases.items():
     output = os.path.join(root, name)
     rules.set(rule)
-    message = _convert(source, output, resume=True)
+    message = _convert(source, output, existing="resume")
     left = sorted(os.listdir(output))
     rules.set()
     found[name] = {
       "message": message,
       "left": left,
       "faults": len(rules.done()),
-      "resumed": _convert(source, output, resume=True),
+      "resumed": _convert(source, output, existing="resume"),
     }
   return found
 
@@ -119,7 +119,7 @@ class ConvertFaultsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertRegex(_convert(self.source, earlier), "already holds a dataset")
     self.assertEqual(photos.files(earlier), self.wanted)
     subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
-    self._check(_convert(self.source, output, resume=True))
+    self._check(_convert(self.source, output, existing="resume"))
     self.assertEqual(photos.files(output), self.wanted)
 
 

@@ -10,12 +10,18 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, probe
+from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import Profile, profile
 from liquid_tf.transforms import CenterCrop, Resize
 
 _DRIVER = fake_gpu.install()
 
-_FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2, "decode": "gpu"}
+_FAST = {
+  "runs": (2, 0.02),
+  "batch_size": 8,
+  "machine": Machine(threads=2),
+  "decode": "gpu",
+}
 
 
 class ProfileGpuTest(parameterized.TestCase):
@@ -83,7 +89,7 @@ class ProfileGpuTest(parameterized.TestCase):
   def test_the_training_has_its_gpu_seconds_too(self):
     alone = self._profile(["raw"], cache=0).data
     # A tenth of a second for an image, and 10 ms to decode it.
-    found = self._profile(["raw"], cache=0, step_ms=800.0).data
+    found = self._profile(["raw"], cache=0, step=800.0).data
     self.assertAlmostEqual(alone["predicted"], 100, delta=1)
     self.assertEqual(found["limit"], "gpu")
     self.assertAlmostEqual(found["predicted"], 1 / 0.11, delta=0.1)

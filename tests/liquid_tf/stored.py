@@ -8,7 +8,7 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf._native import ops
-from liquid_tf._store import manifest
+from liquid_tf._store import inspection, manifest
 
 
 def records(dataset: str, only: str | None = None) -> list[dict]:
@@ -59,3 +59,11 @@ def masks(dataset: str) -> dict[int, np.ndarray]:
     image = Image.open(io.BytesIO(parsed["mask"].numpy()))
     result[record["id"]] = np.asarray(image)
   return result
+
+
+def sound(report):
+  """A conversion's report, where everything that it wrote is right."""
+  problems = inspection.verify(report.output)["problems"]
+  if problems:
+    raise AssertionError(problems)
+  return report

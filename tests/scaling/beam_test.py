@@ -15,6 +15,7 @@ import photos
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import plan
+from liquid_tf._convert.beam import Beam
 from liquid_tf._convert.convert import convert
 from liquid_tf.errors import ConvertError
 
@@ -55,7 +56,7 @@ class WithoutBeamTest(absltest.TestCase):
     if apache_beam is not None:
       self.skipTest("Apache Beam is there")
     with self.assertRaisesRegex(ImportError, "pip install apache-beam"):
-      convert("nowhere", "nothing", _MIX, beam=[])
+      convert("nowhere", "nothing", _MIX, workers=Beam([]))
 
 
 @unittest.skipIf(apache_beam is None, "Apache Beam is not installed")
@@ -74,7 +75,9 @@ class BeamTest(parameterized.TestCase):
   @parameterized.parameters((1, "in_memory"), (4, "multi_threading"))
   def test_the_same_bytes(self, workers, mode):
     output = self.create_tempdir().full_path
-    report = convert(self.source, output, _MIX, beam=_direct(workers, mode), **_OPTIONS)
+    report = convert(
+      self.source, output, _MIX, workers=Beam(_direct(workers, mode)), **_OPTIONS
+    )
     self.assertEqual(photos.files(output), self.wanted)
     self.assertLen(report.skipped, 1)
 
@@ -86,18 +89,19 @@ class BeamTest(parameterized.TestCase):
       "--shard_size=65536",
       "--pcr_images=8",
       "--on_error=skip",
+      "--max_skipped=2%",
       "--runner=DirectRunner",
       "--beam_options=--direct_num_workers=2 --direct_running_mode=multi_processing",
     ]
     output = self.create_tempdir().full_path
     for pattern in ("*.scanned.npz", "*.shard.npz"):
-      process = _tool(*flags, f"--output={output}", "--resume")
+      process = _tool(*flags, f"--output={output}", "--existing=resume")
       folder = pathlib.Path(output, "_journal.db-parts")
       while not list(folder.glob(pattern)) and process.poll() is None:
         time.sleep(0.02)
       process.send_signal(signal.SIGKILL)
       process.communicate()
-    process = _tool(*flags, f"--output={output}", "--resume", "--json")
+    process = _tool(*flags, f"--output={output}", "--existing=resume", "--json")
     stdout, stderr = process.communicate()
     self.assertEqual(process.returncode, 0, stderr)
     self.assertEqual(json.loads(stdout)["samples"], 240)
@@ -116,11 +120,11 @@ class BeamTest(parameterized.TestCase):
 
     with mock.patch.object(plan, "plan_shards", change):
       with self.assertRaisesRegex(ConvertError, f"{first.name} has changed since"):
-        convert(source, output, _MIX, beam=_direct(1, "in_memory"), **_OPTIONS)
+        convert(source, output, _MIX, workers=Beam(_direct(1, "in_memory")), **_OPTIONS)
 
   def test_wrong_arguments(self):
-    with self.assertRaisesRegex(ValueError, "workers must be None with beam"):
-      convert(self.source, "nothing", _MIX, beam=[], workers=2)
+    with self.assertRaisesRegex(ValueError, "must be a list of flags"):
+      Beam("--runner=DirectRunner")
 
 
 if __name__ == "__main__":

@@ -204,9 +204,9 @@ class S3Test(absltest.TestCase):
     with open(f"{torn}/letter.txt", "w") as file:
       file.write("mine")
     with self.assertRaisesRegex(ConvertError, "but holds letter.txt"):
-      liquid_tf.copy(self.remote, torn, resume=True, progress=False)
+      liquid_tf.copy(self.remote, torn, existing="resume", progress=False)
     os.unlink(f"{torn}/letter.txt")
-    liquid_tf.copy(self.remote, torn, resume=True, progress=False)
+    liquid_tf.copy(self.remote, torn, existing="resume", progress=False)
     self.assertFalse(os.path.exists(f"{torn}/index.npy.tmp"))
     self.assertEqual(liquid_tf.verify(torn, progress=False)["problems"], [])
 
@@ -216,16 +216,16 @@ class S3Test(absltest.TestCase):
     convert(self.source, f"{folder}/other", "raw:1", progress=False)
     copy = f"{folder}/copy"
     liquid_tf.copy(self.remote, copy, progress=False)
-    liquid_tf.copy(self.remote, copy, resume=True, progress=False)
+    liquid_tf.copy(self.remote, copy, existing="resume", progress=False)
     with self.assertRaisesRegex(ConvertError, "already holds another dataset"):
-      liquid_tf.copy(f"{folder}/other", copy, resume=True, progress=False)
+      liquid_tf.copy(f"{folder}/other", copy, existing="resume", progress=False)
     with open(f"{copy}/letter.txt", "w") as file:
       file.write("mine")
     with self.assertRaisesRegex(ConvertError, "but holds letter.txt"):
-      liquid_tf.copy(f"{folder}/other", copy, overwrite=True, progress=False)
+      liquid_tf.copy(f"{folder}/other", copy, existing="replace", progress=False)
     self.assertEqual(liquid_tf.inspect(copy)["samples"], 100)
     os.unlink(f"{copy}/letter.txt")
-    liquid_tf.copy(f"{folder}/other", copy, overwrite=True, progress=False)
+    liquid_tf.copy(f"{folder}/other", copy, existing="replace", progress=False)
     self.assertCountEqual(os.listdir(copy), os.listdir(f"{folder}/other"))
 
   def test_a_conversion_asks_before_it_works(self):
@@ -235,7 +235,12 @@ class S3Test(absltest.TestCase):
       convert(self.source, self.remote, "png:5,raw:3", staging=staging, **options)
     self.assertFalse(os.path.exists(staging))
     report = convert(
-      self.source, self.remote, "png:5,raw:3", staging=staging, resume=True, **options
+      self.source,
+      self.remote,
+      "png:5,raw:3",
+      staging=staging,
+      existing="resume",
+      **options,
     )
     self.assertEqual((report.output, report.samples), (self.remote, 100))
     self.assertFalse(os.path.exists(staging))
@@ -252,12 +257,12 @@ class S3Test(absltest.TestCase):
       copied = mock.Mock(wraps=real, side_effect=effects)
       with mock.patch.object(copy_module, "_copy_file", copied):
         with self.assertRaises(KeyboardInterrupt):
-          liquid_tf.copy(new, remote, overwrite=True, progress=False)
+          liquid_tf.copy(new, remote, existing="replace", progress=False)
       with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "unfinished"):
         manifest.load(remote)
       if count >= len(os.listdir(new)) - 5:
         break
-    liquid_tf.copy(new, remote, resume=True, progress=False)
+    liquid_tf.copy(new, remote, existing="resume", progress=False)
     self.assertCountEqual(tf.io.gfile.listdir(remote), os.listdir(new))
     # A source that is damaged takes nothing away.
     shard = pathlib.Path(self.local, manifest.load(self.local).shards[0].path)
@@ -265,7 +270,7 @@ class S3Test(absltest.TestCase):
     self.addCleanup(shard.write_bytes, good)
     shard.write_bytes(good[:-1] + b"?")
     with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "is damaged"):
-      liquid_tf.copy(self.local, remote, overwrite=True, progress=False)
+      liquid_tf.copy(self.local, remote, existing="replace", progress=False)
     self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
 
   def test_a_staged_replacement_that_is_interrupted_goes_on(self):
@@ -280,12 +285,12 @@ class S3Test(absltest.TestCase):
 
     with mock.patch.object(copy_module, "_copy_file", side_effect=KeyboardInterrupt):
       with self.assertRaises(KeyboardInterrupt):
-        replace(overwrite=True)
+        replace(existing="replace")
     with mock.patch.object(convert_module, "_publish_remotely") as publish:
       publish.side_effect = KeyboardInterrupt
       with self.assertRaises(KeyboardInterrupt):
-        replace(resume=True)
-    self.assertEqual(replace(resume=True).output, remote)
+        replace(existing="resume")
+    self.assertEqual(replace(existing="resume").output, remote)
     self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
     self.assertEqual(os.listdir(os.path.dirname(staging)), [])
 

@@ -252,7 +252,7 @@ def _make_dataset(folder: str) -> str:
   for i, crop in enumerate(crops):
     # Their size on the way does not matter, their time does.
     Image.fromarray(crop).save(f"{source}/{i:05}.png", compress_level=1)
-  convert(source, path, "png:1,raw:1", png_level=1, progress=False)
+  convert(source, path, "png:1,raw:1", encoders={"png": {"level": 1}}, progress=False)
   return path
 
 

@@ -20,6 +20,7 @@ from absl import app, flags
 import liquid_tf
 from liquid_tf._store import manifest
 from liquid_tf.cli.bench import throttle
+from liquid_tf.transforms import Channels
 
 _DATA = flags.DEFINE_string("data", None, "folder of class folders", required=True)
 _RATE = flags.DEFINE_float("rate", 40e6, "bytes a second of the disk", 1e6)
@@ -53,7 +54,7 @@ def main(argv: list[str]) -> None:
     files.mkdir()
     _copy_files(pathlib.Path(_DATA.value), files)
     path = str(pathlib.Path(folder, "speed.liquid"))
-    liquid_tf.convert(files, path, "pcr:1", channels=3)
+    liquid_tf.convert(files, path, "pcr:1", transforms=[Channels(3)])
     entries = manifest.load_pcr_index(manifest.load(path)).values()
     size = {g: sum(entry.prefix_bytes(g) for entry in entries) for g in groups}
     datasets = {

@@ -21,6 +21,7 @@ from absl import app, flags
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf.transforms import Channels
 
 _DATA = flags.DEFINE_string("data", None, "folder of class folders", required=True)
 _GROUPS = flags.DEFINE_list(
@@ -130,7 +131,7 @@ def main(argv: list[str]) -> None:
       path,
       "pcr:1",
       splits={"train": 1 - _TEST_PART, "test": _TEST_PART},
-      channels=3,
+      transforms=[Channels(3)],
     )
     classes = len(os.listdir(_DATA.value))
     rows = [_study(path, group, classes) for group in _GROUPS.value]

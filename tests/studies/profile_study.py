@@ -56,15 +56,17 @@ def _profile(
   queue, source: str, options: dict[str, Any], rate: int, most_doubt: float
 ) -> None:
   """Profiles in a process of its own, which the cgroup and the processors hold."""
-  processors = sorted(os.sched_getaffinity(0))[: options["threads"]]
+  processors = sorted(os.sched_getaffinity(0))[: options.pop("threads")]
   os.sched_setaffinity(0, processors)
+  from liquid_tf._profile.machine import Machine
   from liquid_tf._profile.profile import profile
   from liquid_tf.errors import TooNoisyError
 
   noise.MOST_DOUBT = most_doubt
   try:
     with throttle.Throttle(source, rate):
-      queue.put(profile(source, **options).data)
+      machine = Machine(threads=len(processors))
+      queue.put(profile(source, machine=machine, **options).data)
   except TooNoisyError as error:
     queue.put(str(error))
 
@@ -103,8 +105,10 @@ def _cell(
   common = {"batch_size": _BATCH_SIZE.value, "threads": processors}
   common |= {"seconds": _SECONDS.value}
   options = {"formats": formats, "strategy": strategy, "cache": 0}
-  options |= {"trials": _TRIALS.value, "directory": os.fspath(source.parent)}
-  found = _in_process(_profile, os.fspath(source), common | options, rate, doubt)
+  options |= {"directory": os.fspath(source.parent), "batch_size": _BATCH_SIZE.value}
+  options |= {"runs": (_TRIALS.value, _SECONDS.value)}
+  options |= {"threads": processors}
+  found = _in_process(_profile, os.fspath(source), options, rate, doubt)
   cell = {"rate": rate, "processors": processors}
   if isinstance(found, str):
     return cell | {"noise": found}

@@ -10,7 +10,7 @@ from liquid_tf._convert.sources.pcr_places import PcrPlaces
 from liquid_tf._convert.sources.source import (
   Sample,
   SampleError,
-  Source,
+  SampleSource,
   SourceFile,
   read_range,
 )
@@ -25,7 +25,7 @@ _ANY = -1
 _PCR = FORMATS.index("pcr")
 
 
-class DatasetSource(Source):
+class DatasetSource(SampleSource):
   """The samples of a dataset directory, by their numbers.
 
   Of a replicated one, the encoding that is read is the one that is wanted, or else the

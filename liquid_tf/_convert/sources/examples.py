@@ -113,7 +113,7 @@ class ExampleSource(RecordSource):
 
   Args:
     names: of the features, none of them None.
-    *args: of `Source`, as are all others.
+    *args: of `SampleSource`, as are all others.
   """
 
   def __init__(self, names: ExampleNames, *args, **options):

@@ -12,12 +12,12 @@ from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
-from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, Source
+from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSource
 from liquid_tf._native import ops
 from liquid_tf.errors import ConvertError
 
 
-class FolderSource(Source):
+class FolderSource(SampleSource):
   """Image files, each a sample; ascending by the bytes of their paths.
 
   Args:
@@ -173,7 +173,7 @@ def list_folder(
   root: str,
   masks: str | None = None,
   mask_names: MaskNames = SAME_NAMES,
-  on_error: str = "skip",
+  skips: bool = True,
   step: Callable[[], None] = _nothing,
 ) -> FolderSource:
   """Lists a folder of class folders, of images, or of images with masks.
@@ -183,7 +183,7 @@ def list_folder(
       each of them is a split.
     masks: a folder with a mask for each image, at the same path with any extension.
     mask_names: how the names of masks differ.
-    on_error: "skip" or "raise", what a file or folder that cannot be looked at does.
+    skips: whether files and folders that cannot be looked at are passed over.
     step: is called for each file.
 
   Returns:
@@ -198,7 +198,7 @@ def list_folder(
   labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
   numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
-  listed = walk.Walk(root, on_error, step)
+  listed = walk.Walk(root, skips, step)
   skipped = listed.skipped
   files = FileTable()
   split_of, label_of = array.array("B"), array.array("i")
@@ -215,7 +215,7 @@ def list_folder(
   split_of, label_of = np.array(split_of), np.array(label_of)
   if masks is not None and len(files):
     found = FileTable()
-    beside_them = walk.Walk(masks, on_error, step)
+    beside_them = walk.Walk(masks, skips, step)
     for path, info in beside_them.files():
       found.add(path, info.st_size, info.st_mtime_ns)
     skipped += beside_them.skipped

@@ -124,6 +124,6 @@ def _nothing_fits(
   there = "holds no files" if nearest is None else f"has {os.fsdecode(nearest)}"
   return (
     f'masks ("{folder}") fit none of the {len(images)} images: {os.fsdecode(image)} '
-    f"{looked_for}, and the folder {there}; say how names differ with mask_suffix= "
-    "(--mask_suffix=_mask, or both ends: --mask_suffix=_leftImg8bit:_gtFine_labelIds)"
+    f"{looked_for}, and the folder {there}; say how names differ, with "
+    'mask_suffix="_mask", or both ends: mask_suffix="_leftImg8bit:_gtFine_labelIds"'
   )

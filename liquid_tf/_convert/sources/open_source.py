@@ -3,10 +3,10 @@
 import glob
 import os
 
+from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecords
 from liquid_tf._convert.sources.examples import ExampleNames
-from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
-from liquid_tf._convert.sources.source import Source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf.errors import ConvertError, ManifestError
@@ -31,11 +31,11 @@ def _is_dataset(folder: str) -> bool:
 def _open_folder(
   source: str,
   masks: str | None,
-  mask_names: MaskNames,
-  names: ExampleNames,
-  on_error: str,
+  given: Source,
+  skips: bool,
   progress: Progress,
-) -> Source:
+) -> SampleSource:
+  names = given.names
   if masks is None and _is_dataset(source):
     _only_for_examples(source, names)
     try:
@@ -43,11 +43,11 @@ def _open_folder(
     except ManifestError as error:
       raise ConvertError(str(error)) from error
   if masks is None and tfds.is_folder(source):
-    return tfds.list_tfds(source, names, on_error)
+    return tfds.list_tfds(source, names, skips)
   _only_for_examples(source, names)
   progress.start("list", None, unit="file")
   try:
-    return folders.list_folder(source, masks, mask_names, on_error, progress.step)
+    return folders.list_folder(source, masks, given.mask_names, skips, progress.step)
   finally:
     progress.close()
 
@@ -69,36 +69,27 @@ def find_files(source: str) -> list[str]:
 
 
 def open_source(
-  source: str,
+  given: Source,
   output: str,
   *,
-  names: ExampleNames,
-  masks: str | None = None,
-  mask_names: MaskNames = SAME_NAMES,
-  tfds_dir: str | None = None,
-  on_error: str = "skip",
+  skips: bool = True,
   progress: Progress = HIDDEN,
-) -> Source:
+) -> SampleSource:
   """Lists a source of any kind.
 
   Args:
-    source: a folder; a pattern of files of records; or tfds:NAME.
+    given: what the user named.
     output: where the conversion writes; checked to be elsewhere.
-    names: of the features of tf.train.Examples.
-    masks: a folder of masks for a folder of images, or None.
-    mask_names: which mask is whose.
-    tfds_dir: where TFDS keeps its datasets; None for its own default.
-    on_error: "skip" or "raise", what damage between records does, and what a file that
-      cannot be looked at.
+    skips: whether damage between records, and files that cannot be looked at, are
+      passed over.
     progress: is told of each file of a folder.
 
   Raises:
     ConvertError: the source is none, or cannot be read.
-    ValueError: an argument is wrong.
   """
-  names.check()
+  source, names, tfds_dir = given.path, given.names, given.tfds_dir
   output = os.path.abspath(output)
-  masks = None if masks is None else os.path.abspath(masks)
+  masks = None if given.masks is None else os.path.abspath(given.masks)
   is_tfds = source.startswith(tfds.PREFIX)
   if is_tfds:
     data_dir = tfds_dir or os.environ.get("TFDS_DATA_DIR") or _TFDS_DIR
@@ -111,7 +102,7 @@ def open_source(
     folder = os.path.abspath(source)
   if is_tfds or os.path.isdir(folder):
     folders.check_places(folder, masks, output)
-    return _open_folder(folder, masks, mask_names, names, on_error, progress)
+    return _open_folder(folder, masks, given, skips, progress)
 
   paths = find_files(folder)
   if masks is not None:
@@ -125,5 +116,5 @@ def open_source(
     )
   if kinds == {True}:
     _only_for_examples(source, names)
-    return records.list_records(paths, on_error)
-  return tfrecords.list_tfrecords(paths, names, on_error)
+    return records.list_records(paths, skips)
+  return tfrecords.list_tfrecords(paths, names, skips)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert.sources.source import (
-  Source,
+  SampleSource,
   SourceFile,
   class_list,
   splits_of_files,
@@ -24,7 +24,7 @@ _MAGIC = 0xCED7230A
 _HEADER = 8  # bytes before the data of a part
 
 
-class RecordIOSource(Source):
+class RecordIOSource(SampleSource):
   """Samples in RecordIO files, in the order of files and records.
 
   Args:
@@ -32,7 +32,7 @@ class RecordIOSource(Source):
     files: their paths below it.
     places: shape [samples, 3], int64: position of the file, offset, length.
     split_of_file: the split of each file.
-    **options: of `Source`.
+    **options: of `SampleSource`.
   """
 
   def __init__(
@@ -153,14 +153,14 @@ def _class_names(paths: Sequence[str]) -> list[str] | None:
   return class_list(folders)
 
 
-def list_records(paths: Sequence[str], on_error: str) -> RecordIOSource:
+def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   """Lists RecordIO files.
 
   An index beside a file spares reading it once; a list beside it names the classes.
 
   Args:
     paths: of the files, in order.
-    on_error: "skip" or "raise", what damage does.
+    skips: whether damage is passed over, and reported.
 
   Raises:
     ConvertError: nothing can be read, or an index is of another file.
@@ -171,15 +171,14 @@ def list_records(paths: Sequence[str], on_error: str) -> RecordIOSource:
   parts = [np.zeros((0, 3), np.int64)]
   try:
     for number, (path, file) in enumerate(zip(paths, files)):
-      lost = skipped if on_error == "skip" else None
+      lost = skipped if skips else None
       offsets, lengths = _find(path, file.path, lost)
       numbers = np.full(len(offsets), number, np.int64)
       parts.append(np.stack([numbers, offsets, lengths], axis=1))
     classes = _class_names(paths)
   except RecordIOError as error:
     raise ConvertError(
-      f"{error}; mend or remove it, or skip what cannot be read with "
-      'on_error="skip" (--on_error=skip)'
+      f'{error}; mend or remove it, or skip what cannot be read with on_error="skip"'
     ) from error
   places = np.concatenate(parts)
   if not len(places):

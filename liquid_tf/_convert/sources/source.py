@@ -61,7 +61,7 @@ class SampleError(Exception):
   """A sample that cannot be read; the message says why, and where in its file."""
 
 
-class Source:
+class SampleSource:
   """Samples of one kind of source. Immutable but for `limits`.
 
   Sample numbers follow the order, so it depends on names and contents alone. Only what
@@ -154,7 +154,7 @@ class Source:
     raise NotImplementedError
 
 
-class RecordSource(Source):
+class RecordSource(SampleSource):
   """A source whose records are read by Python: reads and decoders leave its lock."""
 
   def read(self, position: int) -> Sample:

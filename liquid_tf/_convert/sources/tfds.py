@@ -43,7 +43,7 @@ def find_folder(name: str, data_dir: str) -> str:
     raise ConvertError(
       f'source ("{PREFIX}{name}"): {folder} is no folder; prepare the dataset with '
       f'tfds.builder("{name}").download_and_prepare(), or say where it is with '
-      "tfds_dir= (--tfds_dir)"
+      "tfds_dir=…"
     )
   below = sorted(os.listdir(folder))
   versions = [entry for entry in below if _VERSION.match(entry)]
@@ -100,7 +100,7 @@ def _choose(folder: str, names: ExampleNames, info, features) -> ExampleNames:
   ):
     raise ConvertError(
       f"{folder} has images {images} and classes {labels}: choose one of each with "
-      "image_feature= (--image_feature) and label_feature= (--label_feature)"
+      "image_feature=… and label_feature=…"
     )
   return names.or_else(images[0] if images else "", labels[0] if labels else "")
 
@@ -155,9 +155,9 @@ class ArrayRecordSource(ExampleSource):
     names: of the features.
     root: folder of the files.
     kind: what the manifest calls it.
-    files: as of `Source`.
+    files: as of `SampleSource`.
     split_of_file: the split of each file.
-    **options: of `Source`.
+    **options: of `SampleSource`.
 
   Raises:
     ConvertError: the package array_record is missing, or cannot read a file.
@@ -202,13 +202,13 @@ def _open_array_record(root: str, file: SourceFile) -> Any:
     raise ConvertError(f"cannot read {path}: {error}") from error
 
 
-def list_tfds(folder: str, names: ExampleNames, on_error: str) -> ExampleSource:
+def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
   """Lists a dataset that TFDS prepared.
 
   Args:
     folder: of one version, with its JSON files.
     names: of the features; TFDS knows image and class.
-    on_error: "skip" or "raise", what damage does.
+    skips: whether damage is passed over, and reported.
 
   Raises:
     ConvertError: it cannot be read, or has no image.
@@ -238,9 +238,7 @@ def list_tfds(folder: str, names: ExampleNames, on_error: str) -> ExampleSource:
   if file_format == "array_record":
     return ArrayRecordSource(names, root, "tfds", files, split_of_file, **options)
   skipped: list[tuple[str, str]] = []
-  places = find_places(
-    root, [file.path for file in files], skipped if on_error == "skip" else None
-  )
+  places = find_places(root, [file.path for file in files], skipped if skips else None)
   if not len(places):
     raise ConvertError(f"{folder} holds no records")
   return TFRecordSource(

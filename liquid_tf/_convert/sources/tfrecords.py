@@ -87,7 +87,7 @@ class TFRecordSource(ExampleSource):
     names: of the features.
     folder: that the files' paths are below.
     places: shape [samples, 3], int64: position of the file, offset, length.
-    *args: of `Source`, as are all others.
+    *args: of `SampleSource`, as are all others.
   """
 
   def __init__(self, names: ExampleNames, root: str, kind: str, places, *args, **more):
@@ -141,7 +141,7 @@ def find_places(
       if skipped is None:
         raise ConvertError(
           f"{path} {error}; mend or remove it, or skip what cannot be read with "
-          'on_error="skip" (--on_error=skip)'
+          'on_error="skip"'
         ) from error
       skipped.append((path, str(error)))
     except OSError as error:
@@ -171,14 +171,14 @@ def read_labels(folder: str) -> list[str] | None:
 
 
 def list_tfrecords(
-  paths: Sequence[str], names: ExampleNames, on_error: str
+  paths: Sequence[str], names: ExampleNames, skips: bool
 ) -> TFRecordSource:
   """Lists TFRecord files of tf.train.Examples.
 
   Args:
     paths: of the files, in order.
     names: of the features.
-    on_error: "skip" or "raise", what damage does.
+    skips: whether damage is passed over, and reported.
 
   Raises:
     ConvertError: nothing can be read.
@@ -188,7 +188,7 @@ def list_tfrecords(
   splits, split_of_file = splits_of_files(paths)
   skipped: list[tuple[str, str]] = []
   places = find_places(
-    folder, [file.path for file in files], skipped if on_error == "skip" else None
+    folder, [file.path for file in files], skipped if skips else None
   )
   if not len(places):
     reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])

@@ -39,17 +39,17 @@ class Walk:
 
   Args:
     root: the folder.
-    on_error: "raise" makes what cannot be looked at an error.
+    skips: whether what cannot be looked at is passed over, and reported.
     step: is called for each file.
 
   Attributes:
     skipped: (path, reason) of what is passed over.
   """
 
-  def __init__(self, root: str, on_error: str, step: Callable[[], None]):
+  def __init__(self, root: str, skips: bool, step: Callable[[], None]):
     self.skipped: list[tuple[str, str]] = []
     self._root = os.fsencode(root)
-    self._on_error = on_error
+    self._skips = skips
     self._step = step
 
   def files(self) -> Iterator[tuple[bytes, os.stat_result]]:
@@ -107,10 +107,10 @@ class Walk:
       return None
 
   def _fail(self, path: bytes, reason: str) -> None:
-    if self._on_error == "raise":
+    if not self._skips:
       raise ConvertError(
         f"{os.fsdecode(self._root + b'/' + path)} {reason}; mend or remove it, or skip "
-        'what cannot be read with on_error="skip" (--on_error=skip)'
+        'what cannot be read with on_error="skip"'
       )
     self._skip(path, reason)
 

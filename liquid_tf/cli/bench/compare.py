@@ -121,7 +121,7 @@ def compare(
     dataset = root / f"{name}.liquid"
     if not (dataset / "dataset.json").exists():
       source = root / _SOURCES[name]
-      convert(source, dataset, {name: 1}, resume=True, progress=False)
+      convert(source, dataset, {name: 1}, existing="resume", progress=False)
     sides = {"ours": _ours(dataset, common)}
     for peer in peers:
       request = {**common, "files": [os.fspath(file) for file in files[peer.files]]}

@@ -75,7 +75,7 @@ def bench(
     if not (path / "dataset.json").exists():
       if not source.exists():
         demo_images.make(source, side=side, count=images, data=data, say=say)
-      convert(source, path, mix, resume=path.exists())
+      convert(source, path, mix, existing="resume")
     for policy in policies:
       request = {"policy": policy, "cache": cache, "batch_size": batch_size}
       measured = fresh.run(

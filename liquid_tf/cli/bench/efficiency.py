@@ -109,7 +109,7 @@ def _make(root: pathlib.Path, share: float) -> None:
   path = _dataset(root, share)
   if not (path / "dataset.json").exists():
     mix = {name: weight for name, weight in mix.items() if weight}
-    convert(root / "png", path, mix, resume=True, progress=False)
+    convert(root / "png", path, mix, existing="resume", progress=False)
 
 
 def _long(path: pathlib.Path, repeat: int) -> pathlib.Path:

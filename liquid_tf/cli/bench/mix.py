@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._cost import budget
 from liquid_tf._measure import repeated
+from liquid_tf._native import encoders
 from liquid_tf._profile import sample, search
 from liquid_tf._store import manifest as manifests
 from liquid_tf.cli.bench import fresh, photographs, throttle
@@ -19,7 +20,7 @@ from liquid_tf.cli.bench import fresh, photographs, throttle
 STAGES = ("load", "decode", "both")
 _ENCODED = "png"
 # As `convert` encodes by default.
-_ENCODING = pipelines.Encoding(None, None, 95, 6, 90)
+_ENCODING = pipelines.Encoding.of({}, encoders.resolve(None))
 # An epoch, which a run should not come to the end of.
 _EPOCH_IMAGES = 4096
 
@@ -89,9 +90,7 @@ def make(
   name = "-".join(sorted(formats))
   paths = {key: os.fspath(root / f"{name}.{key}") for key in ("short", "long")}
   if not os.path.exists(os.path.join(paths["short"], manifests.MANIFEST)):
-    source = open_source(
-      os.fspath(root / _ENCODED), paths["short"], names=ExampleNames(), on_error="raise"
-    )
+    source = open_source(Source(root / _ENCODED), paths["short"], skips=False)
     order = sample.draw(source, 0)
     sample.write(source, order, formats, _ENCODING, workers, paths["short"])
   if not os.path.exists(os.path.join(paths["long"], manifests.MANIFEST)):

@@ -100,7 +100,7 @@ def _profile(photos: pathlib.Path, say: Callable[[str], None]) -> dict[str, floa
   """The mix that is fastest here, for a set like this one that memory does not hold."""
   say("   profiling this machine, as for a set that is larger than its memory")
   try:
-    found = profile(photos, trials=_PROFILE_TRIALS, seconds=_PROFILE_SECONDS, cache=0)
+    found = profile(photos, runs=(_PROFILE_TRIALS, _PROFILE_SECONDS), cache=0)
   except TooNoisyError as error:
     say(f"   {error}")
     say(f"   so the mix is a fixed choice, not fitted to this machine: {_FIXED_MIX}")

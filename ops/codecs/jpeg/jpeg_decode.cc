@@ -53,7 +53,7 @@ Status Reader::CheckScans(ByteSpan bytes, const DecodeLimits& limits) {
   return ResourceExhausted("jpeg: " + std::to_string(scans) +
                            " scans are over the limit of " +
                            std::to_string(limits.max_scans) +
-                           ": raise scans of limits (--max_scans)");
+                           ": raise it with limits=Limits(scans=N)");
 }
 
 Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {

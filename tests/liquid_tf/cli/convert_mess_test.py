@@ -157,6 +157,7 @@ class MessTest(tf.test.TestCase):
       f"--output={output}",
       f"--mix={_MIX}",
       "--on_error=skip",
+      "--max_skipped=100%",
       "--channels=3",
       "--bits=8",
       "--verify",

@@ -50,6 +50,7 @@ class ConvertToolTest(parameterized.TestCase):
       f"--output={self.output}",
       "--mix=png:1,raw:1",
       "--on_error=skip",
+      "--max_skipped=15%",
       "--json",
       "--verify",
     )
@@ -70,7 +71,7 @@ class ConvertToolTest(parameterized.TestCase):
     )
     self.assertEqual(again.returncode, 1)
     self.assertEqual(again.stdout, "")
-    self.assertIn("already holds a dataset: overwrite", again.stderr)
+    self.assertIn("already holds a dataset: --existing=replace", again.stderr)
     self.assertNotIn("Traceback", again.stderr)
 
   def test_wrong_flags_end_with_2(self):
@@ -83,7 +84,14 @@ class ConvertToolTest(parameterized.TestCase):
       ([*good, "--mix=gif:1"], "must be one of png, jpeg"),
       ([*good, "--mix=raw:1", "--seed=x"], "seed"),
       ([*good, "--mix=raw:1", "--seed=-1"], "--seed (-1) must be"),
-      ([*good, "--mix=raw:1", "--resume", "--overwrite"], "exclude each other"),
+      ([*good, "--mix=raw:1", "--existing=no"], "--existing=no: value should be"),
+      ([*good, "--mix=raw:1", "--channels=5"], "--channels (5) must be"),
+      ([*good, "--mix=raw:1", "--png_level=12"], "--png_level (12) must be"),
+      ([*good, "--mix=raw:1", "--max_skipped=5%"], "needs --on_error=skip"),
+      (
+        [*good, "--mix=raw:1", "--on_error=skip", "--max_skipped=5"],
+        "--max_skipped (5) must be",
+      ),
       ([*good, "--mix=raw:1", "stray"], "stray"),
       (["--input=", good[1], "--mix=raw:1"], "--input must not be empty"),
     ):
@@ -111,11 +119,12 @@ class ConvertToolTest(parameterized.TestCase):
   def test_the_advice_behind_an_interrupt_can_be_followed(self):
     begun = f"{self.root}/dataset.new.tmp/_journal.db"
     for arguments, advice in (
-      (["--mix=raw:1"], "run the same command with --resume to go on"),
-      (["--mix=raw:1", "--overwrite"], "run the same command again"),
+      (["--mix=raw:1"], "run the same command with --existing=resume to go on"),
+      (["--mix=raw:1", "--existing=replace"], "run the same command again"),
       (
-        ["--mix=raw:1", "--overwrite", begun],
-        "run the same command with --resume in place of --overwrite to go on",
+        ["--mix=raw:1", "--existing=replace", begun],
+        "run the same command with --existing=resume in place of --existing=replace "
+        "to go on",
       ),
     ):
       if begun in arguments:
@@ -150,13 +159,15 @@ class ConvertToolTest(parameterized.TestCase):
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     self.assertEqual(process.returncode, 1, errors)
-    self.assertIn("interrupted: run the same command with --resume", errors)
+    self.assertIn("interrupted: run the same command with --existing=resume", errors)
     self.assertNotIn("Traceback", errors)
     self.assertNotIn("dataset.json", os.listdir(self.output))
     self.assertEqual(
       [name for name in os.listdir(self.output) if name.endswith(".tmp")], []
     )
-    done = subprocess.run([*arguments, "--resume"], env=environment(), timeout=200)
+    done = subprocess.run(
+      [*arguments, "--existing=resume"], env=environment(), timeout=200
+    )
     self.assertEqual(done.returncode, 0)
     self.assertIn("dataset.json", os.listdir(self.output))
 

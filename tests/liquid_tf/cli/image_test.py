@@ -84,9 +84,9 @@ class ConvertImageTest(absltest.TestCase):
     output.write_text("precious")
     done = _convert(f"--input={self.png}", f"--output={output}")
     self.assertEqual(done.returncode, 1)
-    self.assertIn("--overwrite", done.stderr)
+    self.assertIn("--existing=replace", done.stderr)
     self.assertEqual(output.read_text(), "precious")
-    self._run(self.png, "x.l3", "--overwrite")
+    self._run(self.png, "x.l3", "--existing=replace")
     np.testing.assert_array_equal(codecs.decode_l3(output.read_bytes()), self.pixels)
 
   def test_says_what_is_wrong(self):

@@ -74,13 +74,16 @@ class ProfileToolTest(absltest.TestCase):
       done.stderr.rstrip(),
       "no advice: runs of decode of raw gave 5000.0, 2000.0, 800.0, 5000.0, 2000.0, "
       "800.0 images/s, whose median is known to 117% only, not to 20%: end what else "
-      "runs on this machine, or measure longer (trials=, --trials)",
+      "runs on this machine, or measure longer, with --trials and --seconds",
     )
     self.assertEmpty(done.stdout)
     self.assertEqual(os.listdir(self.root), ["photos"])
 
   def test_convert_takes_the_mix(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
+    encoding = dict.fromkeys(("channels", "bits"))
+    encoding |= {"jpeg_quality": 95, "png_level": 6, "webp_quality": 90}
+    data |= {"setting": {"encoding": encoding}}
     data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
     data["cache_form"] = "encoded"
     self.output.write_text(json.dumps(data))

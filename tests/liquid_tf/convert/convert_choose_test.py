@@ -17,6 +17,7 @@ from liquid_tf._convert.local import LocalEngine
 from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Bits, Channels
 
 
 class ChooseTest(parameterized.TestCase, tf.test.TestCase):
@@ -78,10 +79,10 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
       pathlib.Path(self.source, name).write_bytes(b"no image")
     listed = self._fails(
       r"2 of 6 samples cannot be stored \(2 cannot be read, as a/cut.png: .*no raw, "
-      r'png.*on_error="skip" \(--on_error=skip\)'
+      r'png.*on_error="skip:33.4%", or mend'
     )
     self.assertEqual([one["path"] for one in listed], ["a/cut.png", "b/no.png"])
-    report = self._convert(on_error="skip", resume=True)
+    report = self._convert(on_error="skip:100%", existing="resume")
     self.assertEqual(report.samples, 4)
     self.assertEqual(report.skipped, listed)
     # Of the second scan, what failed in the first.
@@ -98,7 +99,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     self._fails("1 of 3 samples")
     path.write_bytes(good)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    self.assertEqual(self._convert(resume=True).samples, 3)
+    self.assertEqual(self._convert(existing="resume").samples, 3)
 
   def test_a_sample_without_a_label_is_an_error_or_skipped(self):
     os.makedirs(self.source)
@@ -124,7 +125,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
         }
       ],
     )
-    report = self._convert(resume=True, on_error="skip")
+    report = self._convert(existing="resume", on_error="skip:100%")
     self.assertEqual(report.samples, 5)
     self.assertEqual(report.skipped, listed)
     self.assertEqual(
@@ -142,12 +143,12 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
       mix=mix,
     )
     self.assertEqual([one["path"] for one in listed], ["a/long.png"])
-    report = self._convert(mix, resume=True, on_error="skip")
+    report = self._convert(mix, existing="resume", on_error="skip:100%")
     self.assertEqual((report.samples, report.skipped), (4, listed))
     self.output += "2"
     self._fails("too large", mix=mix)
     # No shard is written yet, so it can be another mix.
-    self.assertEqual(self._convert("png:1,raw:1", resume=True).samples, 5)
+    self.assertEqual(self._convert("png:1,raw:1", existing="resume").samples, 5)
 
   @parameterized.parameters("raw", "bmp")
   def test_an_image_too_large_for_a_record(self, name):
@@ -181,17 +182,19 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     listed = self._fails(
       r"its samples are of 4 kinds \(1 of 1 channels and 8 bits, as a/gray.png; 1 of "
       r"1 channels and 16 bits, as b/deep.png; 5 of 3 channels and 8 bits, as a/rgb0"
-      r".png; 1 of 3 channels and 16 bits, as b/wide.png\): choose one with channels= "
-      r"\(--channels\) and bits= \(--bits\)"
+      r".png; 1 of 3 channels and 16 bits, as b/wide.png\): choose one with transforms="
+      r"\[Channels\(N\), Bits\(N\)\]"
     )
     self.assertLen(listed, 8)
     self.assertIn({"path": "b/deep.png", "channels": 1, "bits": 16}, listed)
     self._fails(
-      r"2 kinds \(6 of .* 8 bits.*\): choose one with bits= \(--bits\);",
-      channels=3,
-      resume=True,
+      r"2 kinds \(6 of .* 8 bits.*\): choose one with transforms=\[Bits\(N\)\];",
+      existing="resume",
+      transforms=[Channels(3)],
     )
-    report = self._convert(resume=True, channels=3, bits=8, verify=True)
+    report = stored.sound(
+      self._convert(existing="resume", transforms=[Channels(3), Bits(8)])
+    )
     self.assertEqual(report.samples, 8)
     # Only what is to change is read again.
     self.assertEqual(
@@ -210,7 +213,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
   def test_16_bits_from_8(self):
     flat = self._save("a/flat.png", (8, 9))
     deep = self._save("a/deep.png", (8, 9), np.uint16)
-    self._convert(bits=16)
+    self._convert(transforms=[Bits(16)])
     images = self._images()
     self.assertAllEqual(images["flat"][..., 0], flat.astype(np.uint16) * 257)
     self.assertAllEqual(images["deep"][..., 0], deep)
@@ -220,7 +223,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     for i in range(2):
       self._save(f"a/flat{i}.png", (8, 9))
     self._save("a/deep.png", (8, 9), np.uint16)
-    report = self._convert(bits="skip")
+    report = self._convert(transforms=[Bits("skip")])
     self.assertEqual(report.samples, 2)
     self.assertEqual(
       report.skipped,
@@ -236,8 +239,8 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     with finish, self.assertRaisesRegex(ConvertError, "stopped"):
       self._convert()
     with self.assertRaisesRegex(ConvertError, r"cannot resume .*: encoding .* was"):
-      self._convert(resume=True, channels=4)
-    self.assertEqual(self._convert(resume=True).samples, 20)
+      self._convert(existing="resume", transforms=[Channels(4)])
+    self.assertEqual(self._convert(existing="resume").samples, 20)
 
 
 class HoldsTest(parameterized.TestCase, tf.test.TestCase):

@@ -12,9 +12,11 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._store import inspection, manifest
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Channels
 
 
 def framed(dataset: str, sample: int) -> bytes:
@@ -84,7 +86,7 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_ids_labels_splits_and_pixels_stay(self):
     self._make(splits=("train", "val"))
-    report = self._convert("raw:1,webp:1,png:1", seed=5, verify=True)
+    report = stored.sound(self._convert("raw:1,webp:1,png:1", seed=5))
     self.assertEqual((report.samples, report.skipped), (36, []))
     old, new = self._by_id(self.old), self._by_id(self.new)
     for sample, (record,) in new.items():
@@ -97,7 +99,7 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(after["source"]["kind"], "liquid")
 
   def test_encodings_that_stay_are_copied(self):
-    self._make("png:1,l3:1", splits=("train", "val"), png_level=1)
+    self._make("png:1,l3:1", splits=("train", "val"), encoders={"png": {"level": 1}})
     self._convert("png:1,l3:1", seed=3)
     old, new = self._by_id(self.old), self._by_id(self.new)
     copied = 0
@@ -143,7 +145,7 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
       return record
 
     rewrite(self.old, 4, flip)
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 17)
     (skipped,) = report.skipped
     self.assertRegex(
@@ -156,13 +158,15 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
     os.rename(self.old, f"{self.root}/single")
     self._make(mix="png:1,raw:1", folder="two", replicate=True)
     rewrite(self.old, 4, flip)
-    report = self._convert(output=f"{self.root}/both", verify=True)
+    report = stored.sound(self._convert(output=f"{self.root}/both"))
     self.assertEqual((report.samples, report.skipped), (18, []))
 
   @parameterized.parameters("jpeg", "png", "pcr")
   def test_from_progressive_compressed_records(self, mix):
-    self._make("pcr", extension="jpg", pcr_images=4, pcr_groups=[1, 4, 10])
-    report = self._convert(mix, verify=True)
+    self._make(
+      "pcr", extension="jpg", encoders={"pcr": {"images": 4, "groups": [1, 4, 10]}}
+    )
+    report = stored.sound(self._convert(mix))
     self.assertEqual((report.samples, report.skipped), (18, []))
     index = manifest.load_index(manifest.load(self.old))
     hashes = dict(zip(index["sample"].tolist(), index["pixels_hash"].tolist()))
@@ -180,8 +184,8 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
       photos.save(f"{self.root}/images/{i}.png", pixels)
       photos.save(f"{self.root}/masks/{i}.png", pixels[..., 0] // 20)
     images, masks = f"{self.root}/images", f"{self.root}/masks"
-    convert(images, self.old, "png:1,pcr:1", masks=masks, progress=False)
-    self._convert("raw:1,png:1", verify=True)
+    convert(Source(images, masks=masks), self.old, "png:1,pcr:1", progress=False)
+    stored.sound(self._convert("raw:1,png:1"))
     before, after = manifest.load(self.old), manifest.load(self.new)
     for key in ("features", "supervised"):
       self.assertEqual(before[key], after[key])
@@ -191,7 +195,7 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_channels_are_changed_where_asked(self):
     self._make("png:1,raw:1", per_class=2)
-    self._convert(channels=4, verify=True)
+    stored.sound(self._convert(transforms=[Channels(4)]))
     self.assertEqual(
       manifest.load(self.new)["features"]["image"]["shape"], [None, None, 4]
     )
@@ -203,7 +207,7 @@ class ConvertDatasetsTest(parameterized.TestCase, tf.test.TestCase):
     with mock.patch.object(os, "rename", side_effect=OSError(28, "No space left")):
       with self.assertRaisesRegex(ConvertError, "cannot write .*No space left"):
         self._convert(output=other, workers=3)
-    self._convert(output=other, workers=2, resume=True)
+    self._convert(output=other, workers=2, existing="resume")
     self.assertEqual(photos.files(self.new), photos.files(other))
 
   def test_what_is_no_dataset(self):

@@ -15,8 +15,10 @@ from PIL import Image
 
 import liquid_tf
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Channels
 
 
 class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
@@ -25,10 +27,10 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     self.root = self.create_tempdir().full_path
     self.output = f"{self.root}/dataset"
 
-  def _convert(self, source="*.tfrecord", mix="png:1,raw:1", **options):
+  def _convert(self, source="*.tfrecord", mix="png:1,raw:1", about=(), **options):
     options.setdefault("output", self.output)
     source = os.path.join(self.root, source)
-    return convert(source, mix=mix, progress=False, **options)
+    return convert(Source(source, **dict(about)), mix=mix, progress=False, **options)
 
   def _write(self, count=6, name="a.tfrecord", seed=0, **more) -> list[bytes]:
     images = written.images(count, seed)
@@ -42,7 +44,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_images_labels_and_order(self):
     images = self._write(7, "a.tfrecord") + self._write(5, "b.tfrecord", 1)
-    report = self._convert(verify=True)
+    report = stored.sound(self._convert())
     self.assertEqual((report.samples, report.skipped), (12, []))
     labels = [i % 3 for i in range(7)] + [i % 3 for i in range(5)]
     for record in stored.records(self.output):
@@ -89,7 +91,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
       "label_feature": "where",
       "features": ["text", "many"],
     }
-    self._convert(**names, verify=True)
+    stored.sound(self._convert(about=names))
     features = manifest.load(self.output)["features"]
     self.assertEqual(features["label"], {"dtype": "float32", "shape": [2]})
     self.assertEqual(
@@ -111,7 +113,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_without_labels(self):
     self._write()
-    self._convert(label_feature="")
+    self._convert(about={"label_feature": ""})
     self.assertNotIn("label", manifest.load(self.output)["features"])
     self.assertEqual(stored.records(self.output)[0]["labels"], [])
 
@@ -126,7 +128,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
       ConvertError, f"1 without a label, as a.tfrecord, offset {place}: "
     ):
       self._convert()
-    report = self._convert(on_error="skip", resume=True)
+    report = self._convert(on_error="skip:100%", existing="resume")
     (skipped,) = report.skipped
     self.assertEqual(skipped["reason"], "has no label, but others have")
     self.assertEqual(manifest.load(self.output)["features"]["label"]["dtype"], "int64")
@@ -163,7 +165,7 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
       "png": good | {"image/encoded": image[:40]},
     }
     self.offsets = written.write(f"{self.root}/a.tfrecord", [good, *bad.values()])
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 1)
     self.assertLen(report.skipped, len(bad))
     reasons = {one["path"]: one["reason"] for one in report.skipped}
@@ -187,9 +189,9 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     reason = reason.format(*self.offsets)
     if lost == 6:
       with self.assertRaisesRegex(ConvertError, reason):
-        self._convert(on_error="skip")
+        self._convert(on_error="skip:100%")
       return
-    report = self._convert(verify=True, on_error="skip")
+    report = stored.sound(self._convert(on_error="skip:100%"))
     self.assertEqual(report.samples, 6 - lost)
     self.assertRegex(report.skipped[0]["reason"], reason)
     self.assertStartsWith(report.skipped[0]["path"], "a.tfrecord")
@@ -231,29 +233,42 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(made[0], made[1])
     # Interrupted where an image turns out to be none.
     with self.assertRaisesRegex(ConvertError, "mix: format .* holds images"):
-      self._convert(mix="jpeg:1,raw:1", channels=4)
+      self._convert(mix="jpeg:1,raw:1", transforms=[Channels(4)])
     os.utime(f"{self.root}/a.tfrecord", (1, 1))
     with self.assertRaisesRegex(ConvertError, "mix: format .* holds images"):
-      self._convert(mix="jpeg:1,raw:1", channels=4, resume=True)
+      self._convert(mix="jpeg:1,raw:1", existing="resume", transforms=[Channels(4)])
     self._write(20, seed=1)
     with self.assertRaisesRegex(ConvertError, "source is not the same as when"):
-      self._convert(mix="jpeg:1,raw:1", channels=4, resume=True)
+      self._convert(mix="jpeg:1,raw:1", existing="resume", transforms=[Channels(4)])
 
   def test_wrong_arguments(self):
     self._write()
     for options, error, message in (
       ({"source": "none*"}, ConvertError, "files of records that exist"),
-      ({"features": ["label"]}, ValueError, r'features \("label"\) must be other'),
-      ({"features": ["x"]}, ConvertError, r'a.tfrecord, offset 0: has no feature "x"'),
-      ({"image_feature": ""}, ValueError, "must name a feature"),
-      ({"masks": self.root}, ConvertError, "masks .* are of a folder of images"),
-      ({"tfds_dir": self.root}, ConvertError, "is of a source"),
+      (
+        {"about": {"features": ["label"]}},
+        ValueError,
+        r'features \("label"\) must be other',
+      ),
+      ({"about": {"features": "text"}}, ValueError, r'must be a list: \["text"\]'),
+      (
+        {"about": {"features": ["x"]}},
+        ConvertError,
+        r'a.tfrecord, offset 0: has no feature "x"',
+      ),
+      ({"about": {"image_feature": ""}}, ValueError, "must name a feature"),
+      (
+        {"about": {"masks": self.root}},
+        ConvertError,
+        "masks .* are of a folder of images",
+      ),
+      ({"about": {"tfds_dir": self.root}}, ConvertError, "is of a source"),
     ):
       with self.assertRaisesRegex(error, message):
         self._convert(**options)
     photos.class_folders(f"{self.root}/photos", per_class=1, classes=1)
     with self.assertRaisesRegex(ConvertError, "are of sources of tf.train.Examples"):
-      self._convert("photos", features=["x"])
+      self._convert("photos", about={"features": ["x"]})
     self.assertFalse(os.path.exists(self.output))
     self._convert()
     self.assertEqual(inspection.verify(self.output)["problems"], [])

@@ -79,10 +79,10 @@ class KillTest(absltest.TestCase):
       output,
       "png:3,raw:2,webp:1,pcr:1",
       shard_size=100_000,
-      pcr_images=4,
+      existing="resume",
+      on_error="skip:100%",
+      encoders={"pcr": {"images": 4}},
       workers=2,
-      resume=True,
-      on_error="skip",
       progress=False,
     )
 
@@ -166,7 +166,7 @@ class KillTest(absltest.TestCase):
 
     def replace(step):
       _die_at(step)
-      convert(source, output, "raw", overwrite=True, **options)
+      convert(source, output, "raw", existing="replace", **options)
 
     old = make(output, "png:1,bmp:1")
     new = make(f"{self.root}/new", "raw")
@@ -182,10 +182,10 @@ class KillTest(absltest.TestCase):
       begun = outputs.is_begun(output)
       seen.add((kept == new, begun))
       # As the tool advises, in turns with the same once more.
-      way = "resume" if begun and step % 10 == 1 else "overwrite"
-      self.assertEqual(make(output, "raw", **{way: True}), new)
+      way = "resume" if begun and step % 10 == 1 else "replace"
+      self.assertEqual(make(output, "raw", existing=way), new)
       self.assertFalse(os.path.exists(outputs.beside(output)))
-      self.assertEqual(make(output, "png:1,bmp:1", overwrite=True), old)
+      self.assertEqual(make(output, "png:1,bmp:1", existing="replace"), old)
     self.assertContainsSubset({(False, False), (False, True), (True, True)}, seen)
     self.assertEqual(photos.files(output), new)
 

@@ -12,9 +12,11 @@ from absl.testing import parameterized
 from PIL import Image
 
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import masks
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Bits
 
 
 def _palette(indices: np.ndarray) -> Image.Image:
@@ -41,9 +43,9 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     image.save(f"{self.masks}/{name}.png")
     return numbers
 
-  def _convert(self, mix="png:1,raw:1", **options):
-    options.setdefault("masks", self.masks)
-    return convert(self.images, self.output, mix, progress=False, **options)
+  def _convert(self, mix="png:1,raw:1", about=(), **options):
+    source = Source(self.images, **{"masks": self.masks, **dict(about)})
+    return convert(source, self.output, mix, progress=False, **options)
 
   @parameterized.named_parameters(
     ("gray", None),
@@ -73,10 +75,10 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     os.rename(f"{self.masks}/a_left.png", f"{self.masks}/a_ids.png")
     with self.assertRaisesRegex(ConvertError, "fit none of the 1 images.*mask_suffix"):
       self._convert()
-    self._convert(mask_suffix="_left:_ids")
+    self._convert(about={"mask_suffix": "_left:_ids"})
     self.assertAllEqual(stored.masks(self.output)[0], wanted)
     with self.assertRaisesRegex(ValueError, r'mask_suffix \("_ids"\) needs masks'):
-      self._convert(masks=None, mask_suffix="_ids")
+      self._convert(about={"masks": None, "mask_suffix": "_ids"})
 
   def test_16_bit_masks(self):
     wide = {}
@@ -102,7 +104,7 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     pathlib.Path(self.masks, "damaged.png").write_bytes(b"no image")
     self._pair("lonely")
     os.unlink(f"{self.masks}/lonely.png")
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 3)
     reasons = {skipped["path"]: skipped["reason"] for skipped in report.skipped}
     self.assertEqual(
@@ -119,10 +121,10 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(
       ConvertError,
       r"2 kinds \(1 of .* a mask of 8, as a.jpg; 1 of .* a mask of 16, as b.jpg\): "
-      r'choose one with bits="skip" \(--bits=skip\)',
+      r'choose one with transforms=\[Bits\("skip"\)\]',
     ):
       self._convert()
-    report = self._convert(bits="skip", resume=True)
+    report = self._convert(existing="resume", transforms=[Bits("skip")])
     self.assertEqual(
       report.skipped,
       [

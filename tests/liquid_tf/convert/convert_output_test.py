@@ -9,6 +9,7 @@ import shutil
 from unittest import mock
 
 import photos
+import stored
 import tensorflow as tf
 
 import liquid_tf
@@ -44,10 +45,13 @@ class OutputTest(tf.test.TestCase):
     self.assertFalse(os.path.exists(self.output))
 
   def test_empty_paths_are_refused(self):
-    for name in ("source", "output", "masks", "tfds_dir"):
+    for name in ("source", "output"):
       paths = {"source": self.source, "output": self.output} | {name: ""}
       with self.assertRaisesRegex(ValueError, f'{name} \\(""\\) must not be empty'):
         convert(mix="raw:1", progress=False, **paths)
+    for name in ("masks", "tfds_dir"):
+      with self.assertRaisesRegex(ValueError, f'{name} \\(""\\) must not be empty'):
+        liquid_tf.Source(self.source, **{name: ""})
     for paths in (("", self.output), (self.source, "")):
       with self.assertRaisesRegex(ValueError, "must not be empty"):
         liquid_tf.export(*paths, "rec", progress=False)
@@ -59,7 +63,7 @@ class OutputTest(tf.test.TestCase):
     os.rename(folder + b"/0000.png", folder + b"/\xff.png")
     pathlib.Path(os.fsdecode(folder + b"/\xfe.png")).write_text("no image")
     os.rename(folder, folder + b"\xff")
-    report = self._convert(verify=True, on_error="skip")
+    report = stored.sound(self._convert(on_error="skip:100%"))
     self.assertEqual(
       [one["path"] for one in report.skipped], ["coffee\udcff/\udcfe.png"]
     )
@@ -68,10 +72,10 @@ class OutputTest(tf.test.TestCase):
   def test_a_dataset_is_replaced_only_on_request(self):
     self._convert()
     before = photos.files(self.output)
-    with self.assertRaisesRegex(ConvertError, "already holds a dataset: overwrite"):
+    with self.assertRaisesRegex(ConvertError, "already holds a dataset: existing"):
       self._convert(mix="raw:1")
     self.assertEqual(photos.files(self.output), before)
-    self._convert(mix="raw:1", overwrite=True)
+    self._convert(mix="raw:1", existing="replace")
     after = photos.files(self.output)
     self.assertNotIn("png-00000-of-00001.rec", after)
     fresh = f"{self.root}/fresh"
@@ -84,23 +88,23 @@ class OutputTest(tf.test.TestCase):
     gray = pathlib.Path(self.source, "coffee", "gray.png")
     photos.save(gray, photos.photo("camera")[:20, :20])
     with self.assertRaisesRegex(ConvertError, "samples are of 2 kinds"):
-      self._convert(mix="raw:1", overwrite=True)
+      self._convert(mix="raw:1", existing="replace")
     self.assertEqual(photos.files(self.output), before)
-    with self.assertRaisesRegex(ConvertError, "unfinished replacement.*overwrite"):
+    with self.assertRaisesRegex(ConvertError, "unfinished replacement.*replace"):
       self._convert(mix="raw:1")
     gray.unlink()
     with self.assertRaisesRegex(ConvertError, "removed: coffee/gray.png"):
-      self._convert(mix="raw:1", resume=True)
-    self._convert(mix="raw:1", overwrite=True)
+      self._convert(mix="raw:1", existing="resume")
+    self._convert(mix="raw:1", existing="replace")
     self.assertEqual(manifest.load(self.output)["mix"], {"raw": 1})
     self.assertFalse(os.path.exists(outputs.beside(self.output)))
 
   def test_resume_goes_on_with_a_replacement(self):
     self._convert()
     before = photos.files(self.output)
-    self._interrupt(mix="raw:1", overwrite=True)
+    self._interrupt(mix="raw:1", existing="replace")
     self.assertEqual(photos.files(self.output), before)
-    self._convert(mix="raw:1", resume=True)
+    self._convert(mix="raw:1", existing="resume")
     self.assertEqual(manifest.load(self.output)["mix"], {"raw": 1})
     self.assertFalse(os.path.exists(outputs.beside(self.output)))
 
@@ -108,11 +112,11 @@ class OutputTest(tf.test.TestCase):
     self._convert()
     work = outputs.beside(self.output)
     shutil.copytree(self.output, work)
-    for options in ({}, {"resume": True}, {"overwrite": True}):
+    for options in ({}, {"existing": "resume"}, {"existing": "replace"}):
       with self.assertRaisesRegex(ConvertError, f"{work} is in the way"):
         self._convert(**options)
     with self.assertRaisesRegex(ConvertError, "must not be inside source"):
-      convert(work, self.output, "raw:1", overwrite=True, progress=False)
+      convert(work, self.output, "raw:1", existing="replace", progress=False)
     self.assertEqual(photos.files(work), photos.files(self.output))
 
   def test_a_link_to_the_output_stays_one(self):
@@ -120,7 +124,7 @@ class OutputTest(tf.test.TestCase):
     link = f"{self.root}/link"
     os.symlink(self.output, link)
     self.output, real = link, self.output
-    self._convert(mix="raw:1", overwrite=True)
+    self._convert(mix="raw:1", existing="replace")
     self.assertTrue(os.path.islink(link))
     self.assertEqual(manifest.load(real)["mix"], {"raw": 1})
 
@@ -132,7 +136,7 @@ class OutputTest(tf.test.TestCase):
       with self.assertRaisesRegex(
         ConvertError, "cannot exchange .* remove .* yourself"
       ):
-        self._convert(mix="raw:1", overwrite=True)
+        self._convert(mix="raw:1", existing="replace")
     self.assertEqual(photos.files(self.output), before)
     self.assertCountEqual(os.listdir(self.root), ["source", "dataset"])
 
@@ -147,10 +151,10 @@ class OutputTest(tf.test.TestCase):
     good = shard.read_bytes()
     shard.write_bytes(good[:-1] + b"?")
     with self.assertRaisesRegex(ManifestError, "is damaged"):
-      liquid_tf.copy(new, copy, overwrite=True, progress=False)
+      liquid_tf.copy(new, copy, existing="replace", progress=False)
     self.assertEqual(photos.files(copy), photos.files(self.output))
     shard.write_bytes(good)
-    liquid_tf.copy(new, copy, resume=True, progress=False)
+    liquid_tf.copy(new, copy, existing="resume", progress=False)
     self.assertEqual(photos.files(copy), photos.files(new))
     self.assertFalse(os.path.exists(outputs.beside(copy)))
 
@@ -159,7 +163,7 @@ class OutputTest(tf.test.TestCase):
     for name in ("notes.txt", "mine.rec"):
       path = pathlib.Path(self.output, name)
       path.write_text("precious")
-      for options in ({}, {"resume": True}, {"overwrite": True}):
+      for options in ({}, {"existing": "resume"}, {"existing": "replace"}):
         with self.assertRaisesRegex(ConvertError, f"holds {name}"):
           self._convert(**options)
       self.assertEqual(path.read_text(), "precious")
@@ -168,18 +172,18 @@ class OutputTest(tf.test.TestCase):
     path = pathlib.Path(self.output, "notes.txt")
     path.write_text("precious")
     with self.assertRaisesRegex(ConvertError, "holds notes.txt"):
-      self._convert(overwrite=True)
+      self._convert(existing="replace")
     self.assertEqual(path.read_text(), "precious")
     manifest.load(self.output)
 
   def test_resume_of_a_finished_dataset_changes_nothing(self):
     self._convert()
     before = photos.files(self.output)
-    report = self._convert(resume=True)
+    report = self._convert(existing="resume")
     self.assertEqual(report.samples, 60)
     self.assertEqual(photos.files(self.output), before)
-    with self.assertRaisesRegex(ConvertError, "with seed 0, not 1: overwrite"):
-      self._convert(resume=True, seed=1)
+    with self.assertRaisesRegex(ConvertError, "with seed 0, not 1: existing"):
+      self._convert(existing="resume", seed=1)
 
   def test_a_second_conversion_waits_outside(self):
     os.makedirs(self.output)
@@ -203,7 +207,7 @@ class OutputTest(tf.test.TestCase):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (45_000, hard))
     try:
-      with self.assertRaisesRegex(ConvertError, "cannot .*resume=True") as caught:
+      with self.assertRaisesRegex(ConvertError, 'cannot .*existing="resume"') as caught:
         self._convert(workers=1, **options)
     finally:
       resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -219,7 +223,7 @@ class OutputTest(tf.test.TestCase):
       with self.assertRaisesRegex(Exception, "unfinished conversion.*resume"):
         read(self.output)
     self.assertIn("unfinished", inspection.inspect(self.output)["problems"][0])
-    self._convert(resume=True)
+    self._convert(existing="resume")
     fresh = f"{self.root}/fresh"
     self.output, resumed = fresh, self.output
     self._convert()
@@ -244,10 +248,10 @@ class OutputTest(tf.test.TestCase):
         shard.unlink()
       else:
         shard.write_bytes(wrong)
-      stop_at_the_end(resume=True)
+      stop_at_the_end(existing="resume")
       self.assertEqual(shard.read_bytes(), right)
     shard.write_bytes(right[:-8] + right[-4:] + right[-8:-4])
-    self._convert(resume=True)
+    self._convert(existing="resume")
     self.assertEqual(photos.files(self.output), wanted)
 
   def test_resume_must_have_the_same_arguments_and_source(self):
@@ -255,33 +259,33 @@ class OutputTest(tf.test.TestCase):
     with stop, self.assertRaises(ConvertError):
       self._convert()
     with self.assertRaisesRegex(
-      ConvertError, r"cannot resume .*: seed \(1\) was 0 .*overwrite=True"
+      ConvertError, r"cannot resume .*: seed \(1\) was 0 .*existing=.replace"
     ):
-      self._convert(resume=True, seed=1)
+      self._convert(existing="resume", seed=1)
     with self.assertRaisesRegex(ConvertError, 'mix .* was {"raw": 4, "png": 6}'):
-      self._convert(resume=True, mix="png:1,raw:1")
+      self._convert(existing="resume", mix="png:1,raw:1")
 
     added = pathlib.Path(self.source, "coffee", "new.png")
     shutil.copy(f"{self.source}/coffee/0000.png", added)
     with self.assertRaisesRegex(ConvertError, r"not the same.*added: coffee/new.png"):
-      self._convert(resume=True)
+      self._convert(existing="resume")
     added.unlink()
 
     victim = pathlib.Path(self.source, "coffee", "0003.png")
     good = victim.read_bytes()
     victim.write_bytes(good + b"\0")
     with self.assertRaisesRegex(ConvertError, r"changed: coffee/0003.png"):
-      self._convert(resume=True)
+      self._convert(existing="resume")
     # Of the same size, and so seen by its content only.
     victim.write_bytes(bytes([*good[:-1], good[-1] ^ 1]))
     with self.assertRaisesRegex(ConvertError, r"coffee/0003.png"):
-      self._convert(resume=True)
+      self._convert(existing="resume")
     victim.unlink()
     with self.assertRaisesRegex(ConvertError, r"removed: coffee/0003.png"):
-      self._convert(resume=True)
+      self._convert(existing="resume")
     # Rewritten with the same content: only its time is new.
     victim.write_bytes(good)
-    self.assertEqual(self._convert(resume=True).samples, 60)
+    self.assertEqual(self._convert(existing="resume").samples, 60)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@ from PIL import Image
 
 from liquid_tf import pcr
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._native import image_ops
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.transforms import Channels
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
@@ -31,8 +33,10 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     self.source = os.path.join(self.root, "source")
     self.output = os.path.join(self.root, "dataset")
 
-  def _convert(self, mix="pcr:1", **options):
-    return convert(self.source, self.output, mix, progress=False, **options)
+  def _convert(self, mix="pcr:1", about=(), **options):
+    return convert(
+      Source(self.source, **dict(about)), self.output, mix, progress=False, **options
+    )
 
   def _sources(self) -> list[pathlib.Path]:
     return sorted(p for p in pathlib.Path(self.source).rglob("*") if p.is_file())
@@ -43,7 +47,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_jpeg_files_keep_their_pixels_labels_and_numbers(self):
     photos.class_folders(self.source, extension="jpg")
-    report = self._convert(pcr_images=8)
+    report = self._convert(encoders={"pcr": {"images": 8}})
     self.assertEqual(report.samples, 36)
     loaded = manifest.load(self.output)
     self.assertEqual([shard.records for shard in loaded.shards], [8, 8, 8, 8, 4])
@@ -69,7 +73,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_other_sources_become_what_jpeg_makes_of_them(self):
     photos.class_folders(self.source, per_class=4)
-    self._convert("pcr:1,jpeg:1", replicate=True, jpeg_quality=60)
+    self._convert("pcr:1,jpeg:1", replicate=True, encoders={"jpeg": {"quality": 60}})
     rows = manifest.load_index(manifest.load(self.output))
     self.assertLen(rows, 24)
     for sample in range(12):
@@ -83,7 +87,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
       gray = photos.photo(name)[: 90 + i, :75]
       photos.save(f"{self.source}/a/{i}.jpg", gray, progressive=bool(i % 2))
     photos.save(f"{self.source}/b/4.jpg", photos.photo("coffee")[:90, :75])
-    self._convert("jpeg:1,pcr:1", replicate=True, channels=3)
+    self._convert("jpeg:1,pcr:1", replicate=True, transforms=[Channels(3)])
     loaded = manifest.load(self.output)
     self.assertEqual(loaded["features"]["image"]["shape"][2], 3)
     for name in ("jpeg", "pcr"):
@@ -109,7 +113,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_beside_another_format(self):
     photos.class_folders(self.source, extension="jpg")
-    self._convert("raw:1,pcr:1", pcr_images=7)
+    self._convert("raw:1,pcr:1", encoders={"pcr": {"images": 7}})
     loaded = manifest.load(self.output)
     self.assertEqual(
       [(s.format, s.records) for s in loaded.shards],
@@ -120,7 +124,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_a_stranger_reads_the_records(self):
     photos.class_folders(self.source, per_class=5, extension="jpg")
-    self._convert(pcr_images=4)
+    self._convert(encoders={"pcr": {"images": 4}})
     messages = pcr_messages.messages()
     index = messages["DatasetOffsetsIndex"].FromString(
       pathlib.Path(self.output, "PCR_index.pb").read_bytes()
@@ -147,12 +151,12 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_groups_merge_scans(self):
     photos.class_folders(self.source, per_class=5, extension="jpg")
-    self._convert(pcr_groups=(1, 2, 5, 10))
+    self._convert(encoders={"pcr": {"groups": (1, 2, 5, 10)}})
     merged = [
       pcr.Reader(self.output, fidelity=group)[0].images for group in range(1, 5)
     ]
     self.assertEqual(pcr.Reader(self.output).groups, 4)
-    self._convert(overwrite=True)
+    self._convert(existing="replace")
     self.assertEqual(pcr.Reader(self.output).groups, 10)
     single = [
       pcr.Reader(self.output, fidelity=scan)[0].images for scan in (1, 2, 5, 10)
@@ -161,7 +165,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_manifest_says_what_groups_cost_and_give(self):
     photos.class_folders(self.source, per_class=5, sides=(40, 200), extension="jpg")
-    self._convert(pcr_images=4)
+    self._convert(encoders={"pcr": {"images": 4}})
     table = manifest.load(self.output)["pcr"]
     entries = manifest.load_pcr_index(manifest.load(self.output)).values()
     self.assertEqual((table["images"], table["groups"]), (4, None))
@@ -188,7 +192,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
       for i in range(6):
         pixels = photos.crop(photos.photo(name), (40, 50), random)
         photos.save(f"{self.source}/{name}/{i}.jpg", pixels)
-    self._convert(splits="train:2,val:1", pcr_images=10)
+    self._convert(splits="train:2,val:1", encoders={"pcr": {"images": 10}})
     loaded = manifest.load(self.output)
     self.assertEqual(
       [(s.path, s.split, s.records) for s in loaded.shards],
@@ -223,7 +227,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     exif[0x0112] = 6
     photos.save(f"{self.source}/a.jpg", image, exif=exif)
     photos.save(f"{self.root}/masks/a.png", image[..., 0])
-    self._convert(masks=f"{self.root}/masks")
+    self._convert(about={"masks": f"{self.root}/masks"})
     [record] = pcr.Reader(self.output)
     features = tf.train.Example.FromString(record.examples[0]).features.feature
     self.assertEqual(list(features["orientation"].int64_list.value), [6])
@@ -236,7 +240,12 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source, extension="jpg")
     found = []
     for workers in (1, 5):
-      self._convert("pcr:1,png:1", workers=workers, pcr_images=5, overwrite=True)
+      self._convert(
+        "pcr:1,png:1",
+        workers=workers,
+        existing="replace",
+        encoders={"pcr": {"images": 5}},
+      )
       found.append(photos.files(self.output))
     self.assertEqual(*found)
 
@@ -248,21 +257,21 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_other_arguments_are_another_dataset(self):
     photos.class_folders(self.source, per_class=2, extension="jpg")
-    self._convert(pcr_images=5)
-    self._convert(pcr_images=5, resume=True)
+    self._convert(encoders={"pcr": {"images": 5}})
+    self._convert(existing="resume", encoders={"pcr": {"images": 5}})
     with self.assertRaisesRegex(ConvertError, "already holds a dataset with pcr"):
-      self._convert(pcr_images=6, resume=True)
+      self._convert(existing="resume", encoders={"pcr": {"images": 6}})
 
   @parameterized.parameters(
-    ({"pcr_images": 0}, "pcr_images"),
-    ({"pcr_groups": [2, 1]}, "pcr_groups"),
-    ({"pcr_groups": [0]}, "pcr_groups"),
-    ({"pcr_groups": [1.5]}, "pcr_groups"),
+    ({"images": 0}, r'\["images"\] \(0\)'),
+    ({"groups": [2, 1]}, r'\["groups"\] .* rising'),
+    ({"groups": [0]}, r'\["groups"\] .* rising'),
+    ({"groups": [1.5]}, r'\["groups"\] .* rising'),
   )
   def test_wrong_arguments(self, options, name):
     photos.class_folders(self.source, per_class=1)
     with self.assertRaisesRegex(ValueError, name):
-      self._convert(**options)
+      self._convert(encoders={"pcr": options})
 
   def test_four_channels_do_not_fit(self):
     photos.save(f"{self.source}/a/a.png", np.zeros((8, 8, 4), np.uint8))
@@ -283,7 +292,9 @@ class VerifyPcrTest(tf.test.TestCase):
     root = self.create_tempdir().full_path
     source = photos.class_folders(f"{root}/source", per_class=3, extension="jpg")
     self.dataset = f"{root}/dataset"
-    convert(source, self.dataset, "pcr:1", pcr_images=5, progress=False)
+    convert(
+      source, self.dataset, "pcr:1", encoders={"pcr": {"images": 5}}, progress=False
+    )
     self.shard = pathlib.Path(self.dataset, "pcr-00001-of-00002.pcr")
 
   def _problem(self) -> str:

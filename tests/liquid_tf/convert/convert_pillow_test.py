@@ -14,8 +14,10 @@ import liquid_tf
 from liquid_tf import Limits
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
+from liquid_tf._convert.source import Source
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Channels
 
 
 def _encode(image: Image.Image, name: str, **options) -> bytes:
@@ -67,8 +69,9 @@ class ConvertPillowTest(tf.test.TestCase):
     for name, file in files.items():
       pathlib.Path(self.source, "a", name).write_bytes(file)
 
-  def _convert(self, mix="raw", source=None, **options):
-    return convert(source or self.source, self.output, mix, progress=False, **options)
+  def _convert(self, mix="raw", source=None, about=(), **options):
+    source = Source(source or self.source, **dict(about))
+    return convert(source, self.output, mix, progress=False, **options)
 
   def _check(self, expected: list[bytes]) -> None:
     records = stored.records(self.output)
@@ -84,7 +87,7 @@ class ConvertPillowTest(tf.test.TestCase):
     files["apng.png"] = _encode(photo, "PNG", save_all=True, append_images=[photo])
     files["baseline.jpg"] = _encode(photo, "JPEG")
     self._write(files)
-    report = self._convert("raw:1,png:1,l3:1", channels=3)
+    report = self._convert("raw:1,png:1,l3:1", transforms=[Channels(3)])
     self.assertEqual(report.skipped, [])
     self.assertEqual(report.by_pillow, len(_files()))
     self.assertEqual(manifest.load(self.output)["source"]["by_pillow"], len(_files()))
@@ -101,7 +104,7 @@ class ConvertPillowTest(tf.test.TestCase):
       for i, file in enumerate(files):
         header = liquid_tf.recordio.Header(label=1.0, id=i)
         writer.write(liquid_tf.recordio.pack(header, file), key=i)
-    report = self._convert(source=records, channels=3)
+    report = self._convert(source=records, transforms=[Channels(3)])
     self.assertEqual((report.samples, report.by_pillow), (len(files), len(files)))
     self._check(files)
 
@@ -113,7 +116,10 @@ class ConvertPillowTest(tf.test.TestCase):
         example = tf.train.Example(features=tf.train.Features(feature=features))
         writer.write(example.SerializeToString())
     report = self._convert(
-      source=examples, channels=3, label_feature="", overwrite=True
+      source=examples,
+      existing="replace",
+      transforms=[Channels(3)],
+      about={"label_feature": ""},
     )
     self.assertEqual((report.samples, report.by_pillow), (len(files), len(files)))
     self._check(files)
@@ -128,7 +134,7 @@ class ConvertPillowTest(tf.test.TestCase):
     image = Image.fromarray(photos.photo("coffee")[:30, :40]).quantize(16)
     os.remove(f"{self.source}/a/deep.pgm")
     self._write({"clear.gif": _encode(image, "GIF", transparency=3)})
-    self._convert("png", overwrite=True)
+    self._convert("png", existing="replace")
     [record] = stored.records(self.output)
     with Image.open(f"{self.source}/a/clear.gif") as image:
       self.assertAllEqual(record["image"], np.asarray(image.convert("RGBA")))
@@ -155,7 +161,7 @@ class ConvertPillowTest(tf.test.TestCase):
     }
     self._write({name: file for name, (file, _) in wrong.items()})
     self._write({"good.gif": gif})
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual((report.samples, report.by_pillow), (1, 1))
     self.assertEqual([one["path"][2:] for one in report.skipped], sorted(wrong))
     for one in report.skipped:
@@ -165,19 +171,25 @@ class ConvertPillowTest(tf.test.TestCase):
     files = _files()
     self._write(files)
     with self.assertRaisesRegex(ConvertError, "13 of 13 samples cannot be stored"):
-      self._convert(limits=Limits(pixels=30 * 40 - 1), channels=3)
+      self._convert(limits=Limits(pixels=30 * 40 - 1), transforms=[Channels(3)])
     self._write({"small.png": _encode(Image.new("RGB", (4, 4)), "PNG")})
     report = self._convert(
-      limits=Limits(pixels=30 * 40 - 1), channels=3, overwrite=True, on_error="skip"
+      limits=Limits(pixels=30 * 40 - 1),
+      existing="replace",
+      on_error="skip:100%",
+      transforms=[Channels(3)],
     )
     for one in report.skipped:
       self.assertRegex(
         one["reason"],
         "^(gif|webp|jpeg|bmp|ppm|tiff): (30 x 40|40 x 30) pixels are over the limit of "
-        "1199: raise pixels of limits",
+        "1199: raise it with limits",
       )
     report = self._convert(
-      limits=Limits(scans=3), channels=3, overwrite=True, on_error="skip"
+      limits=Limits(scans=3),
+      existing="replace",
+      on_error="skip:100%",
+      transforms=[Channels(3)],
     )
     [skipped] = report.skipped
     self.assertEqual(skipped["path"], "a/cmyk_progressive.jpg")

@@ -15,8 +15,10 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Channels
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 
@@ -37,16 +39,15 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     self.offsets = [record.offset for record in recordio.Reader(path).records()]
     return images
 
-  def _convert(self, source="*.rec", mix="png:1,raw:1", **options):
+  def _convert(self, source="*.rec", mix="png:1,raw:1", about=(), **options):
+    source = Source(os.path.join(self.root, source), **dict(about))
     output = options.pop("output", self.output)
-    return convert(
-      os.path.join(self.root, source), output, mix, progress=False, **options
-    )
+    return convert(source, output, mix, progress=False, **options)
 
   @parameterized.parameters(True, False)
   def test_images_and_class_numbers(self, index):
     images = self._write([0, 1, 5, 1, 0, 2], index=index)
-    report = self._convert(verify=True)
+    report = stored.sound(self._convert())
     self.assertEqual((report.samples, report.skipped), (6, []))
     for record in stored.records(self.output):
       self.assertEqual(record["labels"], [[0, 1, 5, 1, 0, 2][record["id"]]])
@@ -89,7 +90,7 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_labels(self, labels, wanted):
     self._write(labels)
-    self._convert(verify=True)
+    stored.sound(self._convert())
     feature = manifest.load(self.output)["features"].get("label")
     self.assertEqual(feature, wanted)
     for record in stored.records(self.output):
@@ -131,7 +132,7 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     data = bytearray(path.read_bytes())
     data[self.offsets[1]] ^= 1
     path.write_bytes(data)
-    report = self._convert(verify=True, on_error="skip")
+    report = stored.sound(self._convert(on_error="skip:100%"))
     self.assertEqual(report.samples, 3)
     self.assertEqual(report.skipped[0]["path"], f"train.rec, offset {self.offsets[1]}")
     self.assertIn("no RecordIO magic", report.skipped[0]["reason"])
@@ -143,7 +144,7 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
       writer.write(b"short")
       writer.write(recordio.pack(recordio.Header(1.0), b"no image"))
       writer.write(recordio.pack(recordio.Header(1.0), examples.images(1)[0]))
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 1)
     reasons = [one["reason"] for one in report.skipped]
     self.assertIn("shorter than the 24-byte header", reasons[0])
@@ -156,12 +157,12 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
       self._convert()
     path.write_bytes(b"\0" * 64)
     with self.assertRaisesRegex(ConvertError, "holds no records: .* no RecordIO magic"):
-      self._convert(on_error="skip")
+      self._convert(on_error="skip:100%")
     pathlib.Path(self.root, "other.rec.txt").write_text("x")
     with self.assertRaisesRegex(ConvertError, "matches .rec files and others"):
       self._convert("*.rec*")
     with self.assertRaisesRegex(ConvertError, "are of sources of tf.train.Examples"):
-      self._convert(label_feature="x")
+      self._convert(about={"label_feature": "x"})
 
 
 class SharedRecordsTest(parameterized.TestCase, tf.test.TestCase):
@@ -181,8 +182,14 @@ class SharedRecordsTest(parameterized.TestCase, tf.test.TestCase):
       pathlib.Path(folder, "expected_by_mxnet_1.9.1.json").read_text()
     )[f"{name}.rec"]
     output = f"{self.create_tempdir().full_path}/dataset"
-    convert(
-      f"{folder}/{name}.rec", output, mix, channels=3, progress=False, verify=True
+    stored.sound(
+      convert(
+        f"{folder}/{name}.rec",
+        output,
+        mix,
+        transforms=[Channels(3)],
+        progress=False,
+      )
     )
     found = stored.records(output)
     self.assertLen(found, len(wanted))

@@ -10,6 +10,7 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._store import inspection, manifest
 
 
@@ -42,10 +43,9 @@ class SharedDataTest(tf.test.TestCase):
     camvid = self._folder("limited", "driving", "camvid")
     output = os.path.join(self.create_tempdir().full_path, "camvid")
     report = convert(
-      f"{camvid}/train",
+      Source(f"{camvid}/train", masks=f"{camvid}/trainannot"),
       output,
       "png:1,raw:1",
-      masks=f"{camvid}/trainannot",
       progress=False,
     )
     images = sorted(pathlib.Path(camvid, "train").iterdir())

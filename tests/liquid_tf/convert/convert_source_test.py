@@ -162,7 +162,7 @@ class SourceTest(parameterized.TestCase):
       ],
     )
     with self.assertRaisesRegex(ConvertError, "a/circle.png .*on_error"):
-      folders.list_folder(root, on_error="raise")
+      folders.list_folder(root, skips=False)
 
   def test_a_folder_that_cannot_be_listed_is_skipped(self):
     root = self._make("s", "a/1.png", "b/2.png")
@@ -209,7 +209,7 @@ class SourceTest(parameterized.TestCase):
   def test_pipelines_ask_for_few_samples_at_a_time(self):
     asked = []
 
-    class Counting(source.Source):
+    class Counting(source.SampleSource):
       def columns(self, positions, targets):
         asked.append(len(positions))
         return np.asarray(positions), np.array([b"x\0"] * len(positions), object)

@@ -16,6 +16,7 @@ from PIL import Image
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.transforms import Mirror
 
 
 def _sources(root: str) -> list[pathlib.Path]:
@@ -150,7 +151,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       pathlib.Path(self.source, name).write_bytes(data)
     os.symlink("nowhere", os.path.join(self.source, "coffee/dangling.png"))
     os.symlink("..", os.path.join(self.source, "coffee/circle"))
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 9)
     self.assertEqual(
       [skipped["path"] for skipped in report.skipped],
@@ -169,7 +170,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     os.makedirs(f"{self.source}/class")
     pathlib.Path(self.source, "class/a.png").write_bytes(b"no")
     with self.assertRaisesRegex(ConvertError, "none of the 1 samples .* class/a.png: "):
-      self._convert(on_error="skip")
+      self._convert(on_error="skip:100%")
     with self.assertRaisesRegex(ManifestError, "unfinished"):
       manifest.load(self.output)
 
@@ -274,7 +275,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     os.rename(folder + b"0000.png", folder + b"\xff\xfe.png")
     with open(folder + b"\xfd.png", "wb") as file:
       file.write(b"damaged")
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 2)
     self.assertEqual(os.fsencode(report.skipped[0]["path"]), b"astronaut/\xfd.png")
 
@@ -283,14 +284,14 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     for options, message in (
       ({"seed": -1}, r"seed \(-1\) must be a whole number in \[0"),
       ({"seed": 1.5}, r"seed \(1.5\)"),
-      ({"channels": 5}, r"channels \(5\)"),
-      ({"bits": 12}, r"bits \(12\) must be 8, 16 or"),
+      ({"transforms": [Mirror()]}, "must be a step of convert: Channels, Bits"),
       ({"workers": 0}, r"workers \(0\)"),
       ({"shard_size": 1}, r"shard_size \(1\)"),
-      ({"jpeg_quality": 101}, r"jpeg_quality \(101\)"),
-      ({"png_level": 10}, r"png_level \(10\)"),
-      ({"on_error": "ignore"}, r'on_error \("ignore"\)'),
-      ({"resume": True, "overwrite": True}, "must not both"),
+      ({"encoders": {"jpg": {}}}, "did you mean jpeg"),
+      ({"on_error": "ignore"}, r"on_error \('ignore'\) must be"),
+      ({"on_error": "skip:101%"}, r"on_error \('skip:101%'\) must be"),
+      ({"on_error": "skip:.1"}, r"on_error \('skip:.1'\) must be"),
+      ({"existing": True}, r"existing \(True\) must be one of"),
       ({"splits": "train,val"}, "splits .* must look like"),
     ):
       with self.assertRaisesRegex(ValueError, message):

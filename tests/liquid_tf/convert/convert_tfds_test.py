@@ -9,6 +9,7 @@ import stored
 import tensorflow as tf
 
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.source import Source
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError
 
@@ -75,15 +76,18 @@ class ConvertTfdsTest(tf.test.TestCase):
     pathlib.Path(path, "dataset_info.json").write_text(json.dumps(info))
     pathlib.Path(path, "features.json").write_text(json.dumps(features))
 
-  def _convert(self, source="tfds:tiny", **options):
+  def _convert(self, source="tfds:tiny", about=(), **options):
+    about = dict(about)
     if source.startswith("tfds:"):
-      options.setdefault("tfds_dir", f"{self.root}/tfds")
+      about.setdefault("tfds_dir", f"{self.root}/tfds")
     output = options.pop("output", self.output)
-    return convert(source, output, "png:1,raw:1", progress=False, **options)
+    return convert(
+      Source(source, **about), output, "png:1,raw:1", progress=False, **options
+    )
 
   def test_samples_splits_and_names(self):
     path, _ = self._prepare()
-    report = self._convert(features=["name", "boxes/kind"], verify=True)
+    report = stored.sound(self._convert(about={"features": ["name", "boxes/kind"]}))
     self.assertEqual(report.samples, 9)
     loaded = manifest.load(self.output)
     self.assertEqual(
@@ -125,11 +129,11 @@ class ConvertTfdsTest(tf.test.TestCase):
     image = examples.images(1)[0]
     made = [{"image": image, "label": label} for label in (2, -1)]
     examples.write(f"{path}/tiny-train.tfrecord-00000-of-00001", made)
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 1)
     self.assertEqual(report.skipped[0]["reason"], "has no class: its label is -1")
     self.assertEqual(
-      self._convert(label_feature="", output=f"{self.root}/all").samples, 2
+      self._convert(about={"label_feature": ""}, output=f"{self.root}/all").samples, 2
     )
 
   def test_what_cannot_be_read_says_so(self):
@@ -155,7 +159,7 @@ class ConvertTfdsTest(tf.test.TestCase):
         self._convert()
     self._write(path, info, _FEATURES)
     with self.assertRaisesRegex(ConvertError, 'has no feature "x", but image'):
-      self._convert(label_feature="x")
+      self._convert(about={"label_feature": "x"})
     with self.assertRaisesRegex(ConvertError, "download_and_prepare"):
       self._convert("tfds:absent")
     with self.assertRaisesRegex(ConvertError, "download_and_prepare"):

@@ -124,7 +124,12 @@ class OrientationTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(
       ValueError, r'features \("orientation"\) must be other'
     ):
-      convert(path, self.output, "png:1", features=["orientation"], progress=False)
+      convert(
+        liquid_tf.Source(path, features=["orientation"]),
+        self.output,
+        "png:1",
+        progress=False,
+      )
 
   @parameterized.parameters("png", "jpg", "webp", "bmp", "l3", "raw")
   def test_single_images(self, extension):

@@ -56,7 +56,7 @@ class ExportKillTest(absltest.TestCase):
     photos.class_folders(source, per_class=2, classes=2)
 
     def export(to, folder):
-      liquid_tf.export(dataset, folder, to, overwrite=True, progress=False)
+      liquid_tf.export(dataset, folder, to, existing="replace", progress=False)
 
     def prepare():
       liquid_tf.convert(source, dataset, "png", progress=False)

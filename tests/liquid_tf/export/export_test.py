@@ -58,13 +58,13 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(report.samples, {"train": 12, "val": 12})
       path = f"{self.root}/{to}.liquid"
       source = os.path.join(files, _PATTERNS[to])
-      convert(source, path, "raw:1,webp:1", progress=False, verify=True)
+      stored.sound(convert(source, path, "raw:1,webp:1", progress=False))
       loaded = manifest.load(path)
       self.assertEqual(loaded.classes, ["astronaut", "chelsea", "coffee"])
     self.assertEqual(images(f"{self.root}/folder"), wanted)
 
   def test_images_are_copied_where_others_read_them(self):
-    self._make("png:1,jpeg:1,raw:1,pcr:1", pcr_images=5)
+    self._make("png:1,jpeg:1,raw:1,pcr:1", encoders={"pcr": {"images": 5}})
     report = self._export("folder")
     self.assertEqual(report.formats, {"png": 6, "jpeg": 6})
     files = photos.tree(self.output)
@@ -172,7 +172,10 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       photos.save(f"{self.source}/{i}.png", pixels)
       photos.save(f"{self.root}/masks/{i}.png", pixels[..., 0] // 20)
     convert(
-      self.source, self.dataset, "raw", masks=f"{self.root}/masks", progress=False
+      liquid_tf.Source(self.source, masks=f"{self.root}/masks"),
+      self.dataset,
+      "raw",
+      progress=False,
     )
     self._export("folder")
     for i in range(5):
@@ -217,12 +220,12 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
   def test_only_exports_are_replaced(self):
     self._make()
     self._export("folder")
-    with self.assertRaisesRegex(ConvertError, "already holds an export: overwrite"):
+    with self.assertRaisesRegex(ConvertError, "already holds an export: existing"):
       self._export("rec")
-    self._export("rec", overwrite=True)
+    self._export("rec", existing="replace")
     self.assertIn("train.rec", os.listdir(self.output))
     with self.assertRaisesRegex(ConvertError, "must not exist, be empty or be an ear"):
-      self._export("folder", self.source, overwrite=True)
+      self._export("folder", self.source, existing="replace")
     with self.assertRaisesRegex(ConvertError, "must not be inside"):
       self._export("folder", f"{self.dataset}/x")
     os.makedirs(f"{self.root}/new.new.tmp/mine")
@@ -241,7 +244,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ConvertError, r"rec, offset \d+ \(sample .*CRC-32C"):
       self._export("tfrecord")
     self.assertCountEqual(os.listdir(self.root), ["source", "dataset"])
-    report = self._export("tfrecord", on_error="skip", shard_size=5000)
+    report = self._export("tfrecord", on_error="skip:100%", shard_size=5000)
     self.assertEqual(report.samples, {"train": 11})
     self.assertRegex(report.skipped[0]["path"], "png-00000-of-00001.rec, offset")
     files = [name for name in os.listdir(self.output) if "-of-" in name]
@@ -254,7 +257,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       ("rec", {"image_format": "raw"}, r'image_format \("raw"\) must be one of bmp'),
       ("rec", {"image_format": "l3"}, r'image_format \("l3"\)'),
       ("rec", {"split": "test"}, r'split \("test"\) must be one of "train"'),
-      ("rec", {"on_error": "x"}, r'on_error \("x"\)'),
+      ("rec", {"on_error": "x"}, r"on_error \('x'\)"),
       ("rec", {"workers": 0}, r"workers \(0\)"),
       ("tfrecord", {"shard_size": 0}, r"shard_size \(0\)"),
       ("tfrecord", {"png_level": 10}, r"png_level \(10\)"),

@@ -14,7 +14,7 @@ class EncodersTest(parameterized.TestCase):
         "jpeg": {"quality": 90},
         "png": {"level": 6},
         "webp-lossy": {"quality": 90},
-        "pcr": {"images": 64, "groups": (1, 5)},
+        "pcr": {"images": 64, "groups": [1, 5]},
       },
     )
 

@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import photos
+import stored
 import tensorflow as tf
 from PIL import Image
 
@@ -68,23 +69,23 @@ class LimitsTest(tf.test.TestCase):
 
   def test_scans(self):
     file = _scans(f"{self.source}/a/scans.jpg", 150)
-    reason = "jpeg: 150 scans are over the limit of 100: raise scans of limits"
+    reason = "jpeg: 150 scans are over the limit of 100: raise it with limits=Limits"
     for call in (codecs.peek_image, codecs.decode_image, codecs.decode_jpeg):
       with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, reason):
         call(file)
     many = Limits(scans=150)
     self.assertAllEqual(codecs.peek_image(file, limits=many).shape, [64, 64, 1])
 
-    report = self._convert(on_error="skip")
+    report = self._convert(on_error="skip:100%")
     self.assertEqual(report.samples, 3)
     self.assertEqual([one["path"] for one in report.skipped], ["a/scans.jpg"])
     self.assertStartsWith(report.skipped[0]["reason"], reason)
     with self.assertRaisesRegex(
       ConvertError, f"1 cannot be read, as a/scans.jpg: {reason}"
     ):
-      self._convert(overwrite=True)
+      self._convert(existing="replace")
 
-    report = self._convert(overwrite=True, limits=many, verify=True)
+    report = stored.sound(self._convert(existing="replace", limits=many))
     self.assertEqual(report.samples, 4)
     self.assertRegex(inspection.verify(self.output)["problems"][0], reason)
     self.assertEqual(inspection.verify(self.output, limits=many)["problems"], [])
@@ -105,8 +106,10 @@ class LimitsTest(tf.test.TestCase):
 
   def test_scans_of_a_pcr_and_of_what_becomes_one(self):
     _scans(f"{self.source}/a/scans.jpg", 150)
-    self.assertEqual(self._convert("pcr", on_error="skip").samples, 3)
-    report = self._convert("pcr", overwrite=True, limits=Limits(scans=150), verify=True)
+    self.assertEqual(self._convert("pcr", on_error="skip:100%").samples, 3)
+    report = stored.sound(
+      self._convert("pcr", existing="replace", limits=Limits(scans=150))
+    )
     self.assertEqual(report.samples, 4)
     # The transform has given it the usual ten scans.
     self.assertLen(list(liquid_tf.dataset(self.output, 1)), 4)
@@ -117,12 +120,12 @@ class LimitsTest(tf.test.TestCase):
     for i in range(4):
       _webp(f"{self.source}/a/{i}.webp", 1 << 13)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    report = self._convert("png", limits=Limits(pixels=1 << 20), on_error="skip")
+    report = self._convert("png", limits=Limits(pixels=1 << 20), on_error="skip:100%")
     self.assertEqual(report.samples, 3)
     self.assertLen(report.skipped, 4)
     reason = (
-      "webp: 8192 x 8192 pixels are over the limit of 1048576: raise pixels of limits "
-      "(--max_pixels)"
+      "webp: 8192 x 8192 pixels are over the limit of 1048576: raise it with "
+      "limits=Limits(pixels=N)"
     )
     self.assertEqual([one["reason"] for one in report.skipped], [reason] * 4)
     # In KiB; the four would take 768 MiB.
@@ -134,9 +137,9 @@ class LimitsTest(tf.test.TestCase):
     with Image.open(f"{self.source}/a/0.jpg") as image:
       self.assertEqual(image.size, (64, 64))
     with self.assertRaisesRegex(ConvertError, "3 of 3 samples cannot be stored"):
-      self._convert(overwrite=True, limits=Limits(pixels=4095))
+      self._convert(existing="replace", limits=Limits(pixels=4095))
     with self.assertRaisesRegex(ConvertError, r"limits .*4096.* was .*4095"):
-      self._convert(resume=True, limits=Limits(pixels=4096))
+      self._convert(existing="resume", limits=Limits(pixels=4096))
 
 
 if __name__ == "__main__":

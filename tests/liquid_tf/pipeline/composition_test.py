@@ -127,7 +127,10 @@ class CompositionTest(parameterized.TestCase, tf.test.TestCase):
     path = os.path.join(self.create_tempdir().full_path, "camvid")
     masks = os.path.join(camvid, "trainannot")
     convert(
-      os.path.join(camvid, "train"), path, "png:1,raw:1", masks=masks, progress=False
+      liquid_tf.Source(os.path.join(camvid, "train"), masks=masks),
+      path,
+      "png:1,raw:1",
+      progress=False,
     )
     for seed in (0, 1, 2):
       for shards in (1, 2):

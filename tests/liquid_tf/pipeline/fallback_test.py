@@ -268,7 +268,7 @@ class LossyTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_images_of_a_damaged_pcr(self):
-    path = self._make("pcr:1,png:1", extension="jpg", pcr_images=5)
+    path = self._make("pcr:1,png:1", extension="jpg", encoders={"pcr": {"images": 5}})
     order, wanted, _ = self._run(path, "pcr")
     file = damaged.shard_of(path, 7, "pcr")
     with open(file, "r+b") as record:
@@ -285,7 +285,7 @@ class LossyTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(False, True)
   def test_a_pcr_is_read_where_there_is_nothing_else(self, cached):
-    path = self._make("pcr:1,png:1", extension="jpg", pcr_images=5)
+    path = self._make("pcr:1,png:1", extension="jpg", encoders={"pcr": {"images": 5}})
     order, wanted, _ = self._run(path, "png", cache="100%" if cached else 0)
     for sample in (2, 3, 11):
       damaged.wipe(path, sample, "png")

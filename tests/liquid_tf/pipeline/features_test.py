@@ -167,10 +167,9 @@ class MaskTest(tf.test.TestCase):
       photos.save(os.path.join(root, "masks", f"{i:02}.png"), mask)
     cls.path = os.path.join(root, "dataset")
     liquid_tf.convert(
-      os.path.join(root, "images"),
+      liquid_tf.Source(os.path.join(root, "images"), masks=os.path.join(root, "masks")),
       cls.path,
       "png:1,raw:1",
-      masks=os.path.join(root, "masks"),
       progress=False,
     )
 

@@ -318,7 +318,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
         example = tf.train.Example(features=tf.train.Features(feature=feature))
         writer.write(example.SerializeToString())
     path = os.path.join(folder, "dataset")
-    convert(file, path, "png", features=["more"], progress=False)
+    convert(liquid_tf.Source(file, features=["more"]), path, "png", progress=False)
     self.assertEqual(inspection.verify(path)["problems"], [])
     damaged.edit_manifest(
       path, lambda data: data["features"]["more"].update(dtype="float32")

@@ -78,7 +78,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
         mix,
         extension="jpg",
         sides=(40, 40),
-        pcr_images=_IMAGES,
+        encoders={"pcr": {"images": _IMAGES}},
       )
       for name, mix in (("only", "pcr:1"), ("mixed", "pcr:3,raw:1"))
     }

@@ -250,10 +250,9 @@ class MaskTest(tf.test.TestCase):
       photos.save(os.path.join(root, "masks", f"{i:02}.png"), masks[i])
     path = os.path.join(root, "dataset")
     liquid_tf.convert(
-      os.path.join(root, "images"),
+      liquid_tf.Source(os.path.join(root, "images"), masks=os.path.join(root, "masks")),
       path,
       "png:1,raw:1",
-      masks=os.path.join(root, "masks"),
       progress=False,
     )
     names = ["id", "mask", "window", "mirrored", "image"]

@@ -15,6 +15,7 @@ from liquid_tf._cost import model, planner
 from liquid_tf._profile import choose, result, run, sample
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.profile import Profile
+from liquid_tf.transforms import Channels
 
 _PIXELS = 3_000_000
 # Stored bytes, loads and decodes in images per second.
@@ -278,13 +279,8 @@ class FileTest(parameterized.TestCase):
     self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
     self.assertEqual(Profile.from_json(self.path).mix, found.mix)
     self.assertEqual(Profile.from_json(self.path).cache_form, "encoded")
-    self.assertEqual(Profile.from_json(self.path).encoding["jpeg_quality"], 60)
-
-  def test_one_from_before_encodings_were_kept_is_read(self):
-    data = json.loads(fabricated().to_json())
-    del data["setting"]["encoding"]
-    pathlib.Path(self.path).write_text(json.dumps(data))
-    self.assertEqual(Profile.from_json(self.path).encoding, {})
+    self.assertEqual(Profile.from_json(self.path).encoders["jpeg"], {"quality": 60})
+    self.assertEqual(found.transforms, (Channels(3),))
 
   @parameterized.parameters(
     (lambda data: data.pop("mix"), "has no 'mix'"),
@@ -295,6 +291,7 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.update(mix={}), "must name at least one"),
     (lambda data: data.pop("cache_form"), "has no 'cache_form'"),
     (lambda data: data.update(cache_form="raw"), "cache_form ('raw') must be one of"),
+    (lambda data: data["setting"].pop("encoding"), "encoding (None) must give"),
     (lambda data: data["setting"].update(encoding=[6]), "encoding ([6]) must give"),
     (
       lambda data: data["setting"]["encoding"].pop("channels"),
@@ -302,7 +299,7 @@ class FileTest(parameterized.TestCase):
     ),
     (
       lambda data: data["setting"]["encoding"].update(jpeg_quality="60"),
-      "jpeg_quality (60) must be a whole number",
+      'encoders["jpeg"]["quality"] (\'60\') must be',
     ),
   )
   def test_a_wrong_one_is_refused(self, change, message):

@@ -11,11 +11,13 @@ import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 from liquid_tf import transforms
+from liquid_tf._convert.source import Source
+from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError, TooNoisyError
 
-_FAST = {"trials": 2, "seconds": 0.02, "batch_size": 8, "threads": 2}
+_FAST = {"runs": (2, 0.02), "batch_size": 8, "machine": Machine(threads=2)}
 
 
 class ProfileTest(parameterized.TestCase):
@@ -28,6 +30,10 @@ class ProfileTest(parameterized.TestCase):
     folder = photos.class_folders(self.root / "photos", per_class=8, sides=sides)
     with (machine or steady.Machine()).timed():
       return profile(folder, formats, **_FAST, **options).data
+
+  def test_masks_are_refused(self):
+    with self.assertRaisesRegex(ValueError, "masks .* are not profiled"):
+      profile(Source(self.root, masks=self.root))
 
   def test_search(self):
     written = []
@@ -70,7 +76,11 @@ class ProfileTest(parameterized.TestCase):
 
   def test_unequal_sizes_and_lossy_formats_by_name(self):
     found = self._profile(
-      ["webp-lossy", "jpeg", "raw"], (40, 90), cache="50%", step_ms=50, jpeg_quality=50
+      ["webp-lossy", "jpeg", "raw"],
+      (40, 90),
+      cache="50%",
+      step=50,
+      encoders={"jpeg": {"quality": 50}},
     )
     formats = found["formats"]
     self.assertFalse(formats["webp-lossy"]["lossless"])
@@ -81,7 +91,7 @@ class ProfileTest(parameterized.TestCase):
     self.assertLessEqual(set(found["mix"]), set(formats))
 
   def test_the_linear_programme_finds_the_mix_that_is_best(self):
-    found = self._profile(["png", "raw"], cache=0, step_ms=20)
+    found = self._profile(["png", "raw"], cache=0, step=20)
     self.assertEqual(found["mix"], {"raw": 0.55, "png": 0.45})
     self.assertAlmostEqual(found["predicted"], 478.6, places=1)
     self.assertEqual(found["best_single"]["format"], "raw")
@@ -184,7 +194,7 @@ class ProfileTest(parameterized.TestCase):
     model.train_on_batch(*batch)
     variables = [*model.variables, *model.optimizer.variables]
     before = [variable.numpy() for variable in variables]
-    found = self._profile(["raw"], (16, 16), cache=0, training=(model, batch))
+    found = self._profile(["raw"], (16, 16), cache=0, step=(model, batch))
     self.assertGreater(found["training"]["images_per_s"], 0)
     for variable, value in zip(variables, before):
       np.testing.assert_array_equal(variable.numpy(), value)
@@ -195,9 +205,9 @@ class ProfileTest(parameterized.TestCase):
     batch = {"image": np.zeros((rows, 4, 4, 3), np.float32)}, np.zeros(rows)
     with (
       mock.patch("liquid_tf._profile.run.run", return_value={}) as run,
-      mock.patch("liquid_tf._profile.step.step_ms", return_value=2.0 * rows),
+      mock.patch("liquid_tf._profile.training.step_ms", return_value=2.0 * rows),
     ):
-      profile(folder, batch_size=8, training=(None, batch))
+      profile(folder, batch_size=8, step=(None, batch))
     options = run.call_args.args[2]
     self.assertAlmostEqual(options.batch_size * 1000 / options.step_ms, 500)
 
@@ -212,7 +222,7 @@ class ProfileTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       TooNoisyError,
       f"^no advice: runs of {runs} images/s, whose median is known to 117% only, not "
-      r"to 20%: end what else runs on this machine, or measure longer \(trials=, ",
+      r"to 20%: end what else runs on this machine, or measure longer, with runs=",
     ):
       self._profile(["raw"], transforms=[transforms.RandomCrop(8)], machine=machine)
     self.assertEqual(os.listdir(self.root), ["photos"])
@@ -243,28 +253,43 @@ class ProfileTest(parameterized.TestCase):
     ({"formats": ["png", "gif"]}, r'format \("gif"\) must be one of'),
     ({"formats": ["png", "pcr"]}, "pcr cannot be profiled"),
     ({"formats": ["png", "png"]}, "must be different names"),
-    ({"jpeg_quality": 0}, r"jpeg_quality \(0\)"),
+    ({"encoders": {"jpeg": {"quality": 0}}}, r'"quality"\] \(0\) must be'),
     ({"cache": "half"}, r"cache \('half'\) must be a share"),
     ({"cache": "101%"}, "must be at most 100%"),
     ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
-    ({"strategy": "search", "space": 9}, r'space \(9\) is of strategy="lp"'),
-    ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) is of strategy"),
+    ({"strategy": "search", "machine": Machine(space=9)}, r"space \(9\) requires"),
+    ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) requires strategy"),
     ({"strategy": "search", "cache": "half"}, r"cache \('half'\) must be a share"),
-    ({"strategy": "search", "reserve": 0.5}, r'reserve \(0.5\) is of strategy="lp"'),
-    ({"strategy": "search", "resources": {"gpu": {}}}, r'\(.*\) is of strategy="lp"'),
-    ({"trials": 1}, r"trials \(1\) must be from 2"),
-    ({"step_ms": float("nan")}, r"step_ms \(nan\) must be from"),
-    ({"training": (None, ())}, r"\(of shape \(\)\) must have a row an image"),
+    ({"strategy": "search", "machine": Machine(reserve=0.5)}, r"reserve \(0.5\)"),
     (
-      {"training": (None, (np.zeros((0, 4)),))},
+      {"strategy": "search", "machine": Machine(resources={"gpu": {}})},
+      r'resources \(.*\) requires strategy="lp"',
+    ),
+    ({"runs": (1, 1.0)}, r"runs \(\(1, 1.0\)\) must be"),
+    ({"step": float("nan")}, r"step \(nan\) must be milliseconds"),
+    ({"step": (None, ())}, r"\(of shape \(\)\) must have a row an image"),
+    (
+      {"step": (None, (np.zeros((0, 4)),))},
       r"\(of shape \(0, 4\)\) must have a row",
     ),
+    ({"transforms": [transforms.Bits("skip")]}, "a step of convert alone"),
+    ({"transforms": [transforms.Mirror()]}, "must be a step of profile"),
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
   )
   def test_wrong_arguments(self, arguments, message):
     folder = photos.class_folders(self.root / "photos", per_class=1)
     with self.assertRaisesRegex(ValueError, message):
       profile(folder, **arguments)
+
+  @parameterized.parameters(
+    ({"threads": 0}, r"threads \(0\) must be"),
+    ({"reserve": 1}, r"reserve \(1\) must be from 0"),
+    ({"space": "much"}, r"space \('much'\) must be bytes"),
+    ({"resources": {"net": 1}}, r'resources\["net"\] \(1\) must give seconds'),
+  )
+  def test_wrong_machines(self, arguments, message):
+    with self.assertRaisesRegex(ValueError, message):
+      Machine(**arguments)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def rows(batch: Any) -> int:
   shape = tuple(getattr(first, "shape", ()))
   if not shape or not shape[0]:
     raise ValueError(
-      f"training: the batch's first array (of shape {shape}) must have a row an image"
+      f"step: the batch's first array (of shape {shape}) must have a row an image"
     )
   return int(shape[0])
 

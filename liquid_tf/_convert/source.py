@@ -1,0 +1,85 @@
+"""Where a user's images are, and what belongs to each."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+from liquid_tf._convert.arguments import path_of
+from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
+
+__all__ = ["Source"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+  """Images to convert or to profile. A path alone means `Source(path)`.
+
+  Attributes:
+    path: one of
+
+      - a folder of class folders; or of images without labels; or with `masks`, of
+        images with masks. If it holds nothing but folders named train, val, valid,
+        validation or test, these are its splits.
+      - RecordIO files, as "train.rec" or "data/*.rec", with their labels. Class names
+        come from a .lst beside them. If every name begins with that of a split, these
+        are the splits.
+      - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
+      - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
+        prepared, with its splits and class names; or the path of its folder.
+      - a dataset directory. Labels, splits, features and sample numbers stay.
+    masks: a folder with a mask for each image at the same path, any extension: gray, or
+      with a palette, whose indices are kept.
+    mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
+      "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
+    image_feature: Example feature that holds an encoded image. None: "image/encoded",
+      or the one that TFDS names.
+    label_feature: Example feature that holds a class number, or numbers; "" for none.
+      None: "image/class/label", or the one that TFDS names.
+    features: other Example features to keep, for `dataset(features=[…])`.
+    tfds_dir: the folder of TFDS datasets. None: TFDS_DATA_DIR or ~/tensorflow_datasets.
+
+  Raises:
+    ValueError: a value is wrong.
+  """
+
+  path: str | os.PathLike
+  masks: str | os.PathLike | None = None
+  mask_suffix: str | None = None
+  image_feature: str | None = None
+  label_feature: str | None = None
+  features: Sequence[str] = ()
+  tfds_dir: str | os.PathLike | None = None
+
+  def __post_init__(self):
+    object.__setattr__(self, "path", path_of("source", self.path))
+    for name in ("masks", "tfds_dir"):
+      value = getattr(self, name)
+      if value is not None:
+        object.__setattr__(self, name, path_of(name, value))
+    if self.mask_suffix is not None and self.masks is None:
+      raise ValueError(f'mask_suffix ("{self.mask_suffix}") needs masks')
+    if isinstance(self.features, str):
+      raise ValueError(
+        f'features ("{self.features}") must be a list: ["{self.features}"]'
+      )
+    object.__setattr__(self, "features", tuple(self.features))
+    self.names.check()
+    _ = self.mask_names
+
+  @property
+  def names(self) -> ExampleNames:
+    """Of the features of tf.train.Examples."""
+    return ExampleNames(self.image_feature, self.label_feature, self.features)
+
+  @property
+  def mask_names(self) -> MaskNames:
+    """Which mask belongs to which image."""
+    if self.mask_suffix is None:
+      return SAME_NAMES
+    return MaskNames.parse(self.mask_suffix)
+
+
+def source_of(source: str | os.PathLike | Source) -> Source:
+  """A path as a `Source`; one as it is."""
+  return source if isinstance(source, Source) else Source(source)

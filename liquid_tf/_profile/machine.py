@@ -1,0 +1,49 @@
+"""What a machine leaves to the data, as a user says it."""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+
+from liquid_tf._cost import budget
+from liquid_tf._native import whole
+
+__all__ = ["Machine"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+  """What `profile` may use of this machine; everything that is not said is measured.
+
+  Attributes:
+    threads: that decode at once; None for one a processor.
+    reserve: share of the processors to leave to the framework and the training, from 0
+      to .99.
+    space: bytes that the dataset may take, as a number or "500GB"; None: any.
+    resources: seconds that an image takes of something else, such as a network, by its
+      name and by format: {"net": {"jpeg": .001}}. They are not measured. Those of "gpu"
+      and "bus" are added to what decoding takes there.
+
+  Raises:
+    ValueError: a value is wrong.
+  """
+
+  threads: int | None = None
+  reserve: float = 0.0
+  space: int | str | None = None
+  resources: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
+
+  def __post_init__(self):
+    threads = len(os.sched_getaffinity(0))
+    if self.threads is not None:
+      threads = whole.number(self.threads, "threads", 1, ", or None")
+    object.__setattr__(self, "threads", threads)
+    if not isinstance(self.reserve, (int, float)) or not 0 <= self.reserve <= 0.99:
+      raise ValueError(f"reserve ({self.reserve!r}) must be from 0 to 0.99")
+    if self.space is not None:
+      space = budget.parse_bytes(self.space, "space")
+      object.__setattr__(self, "space", whole.number(space, "space", 1))
+    for name, seconds in self.resources.items():
+      if not isinstance(seconds, Mapping):
+        raise ValueError(
+          f'resources["{name}"] ({seconds!r}) must give seconds by format'
+        )

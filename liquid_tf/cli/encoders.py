@@ -1,0 +1,58 @@
+"""The flags of encoders' options, by format."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags
+
+from liquid_tf.cli import tool
+
+# Flag: format, option, default, what it is.
+_FLAGS = {
+  "jpeg_quality": ("jpeg", "quality", 95, "JPEG quality, 1 to 100"),
+  "png_level": ("png", "level", 6, "zlib level of PNG, 0 to 9"),
+  "webp_quality": ("webp-lossy", "quality", 90, "quality of webp-lossy, 0 to 100"),
+  "pcr_images": ("pcr", "images", 64, "images of a record of the format pcr"),
+}
+_GROUPS = "pcr_groups"
+
+
+def define(values: flags.FlagValues, formats: Sequence[str]) -> None:
+  """Defines the flags of some formats."""
+  for name, (target, _, default, about) in _FLAGS.items():
+    if target in formats:
+      flags.DEFINE_integer(name, default, about, flag_values=values)
+  if "pcr" in formats:
+    flags.DEFINE_list(
+      _GROUPS,
+      None,
+      "last scan of each scan group, as 1,2,5,10; by default each scan is a group",
+      flag_values=values,
+    )
+
+
+def read(
+  values: flags.FlagValues, *, only_given: bool = False
+) -> dict[str, dict[str, Any]]:
+  """What `encoders=` takes.
+
+  Args:
+    values: of the command.
+    only_given: whether to leave out flags that were not given.
+
+  Raises:
+    tool.FlagsError: scan groups are no numbers.
+  """
+  result: dict[str, dict[str, Any]] = {}
+  for name, (target, option, _, _) in _FLAGS.items():
+    if name in values and (values[name].present or not only_given):
+      result.setdefault(target, {})[option] = values[name].value
+  groups = values[_GROUPS].value if _GROUPS in values else None
+  if groups is not None:
+    try:
+      result.setdefault("pcr", {})["groups"] = [int(group) for group in groups]
+    except ValueError:
+      raise tool.FlagsError(
+        f"--{_GROUPS} ({','.join(groups)}) must be numbers, as 1,2,5,10"
+      ) from None
+  return result

@@ -1,0 +1,58 @@
+"""The package's messages in the words of a command line: flags for arguments."""
+
+import re
+from collections.abc import Container
+
+# An argument as messages name it, and the flag that gives it.
+_FLAG_OF = {
+  "Bits": "bits",
+  "Channels": "channels",
+  "limits: pixels": "max_pixels",
+  "limits: scans": "max_scans",
+  "source": "input",
+  'encoders["jpeg"]["quality"]': "jpeg_quality",
+  'encoders["pcr"]["groups"]': "pcr_groups",
+  'encoders["pcr"]["images"]': "pcr_images",
+  'encoders["png"]["level"]': "png_level",
+  'encoders["webp-lossy"]["quality"]': "webp_quality",
+}
+
+# Advice that is more than one name and value.
+_ADVICE = (
+  (r"transforms=\[((?:(?:Bits|Channels)\([^)]*\)(?:, )?)+)\]", r"\1"),
+  (r'\b(Bits|Channels)\("?(\w+)"?\),?', lambda m: f"--{m[1].lower()}={m[2]}"),
+  (r"runs=\(TRIALS, SECONDS\)", "--trials and --seconds"),
+  (r"limits=Limits\((pixels|scans)=N\)", r"--max_\1=N"),
+  (r'on_error="skip:([\d.]+%)"', r"--on_error=skip --max_skipped=\1"),
+)
+
+
+def with_flags(text: str, known: Container[str], **renamed: str) -> str:
+  """A message for who gave flags.
+
+  Args:
+    text: says what is wrong with an argument, as "seed (-1) must be …", or what to
+      give, as 'existing="resume"'.
+    known: names of the command's flags; other arguments stay as they are.
+    **renamed: flags by argument, where their names differ.
+  """
+  flag_of = {**_FLAG_OF, **renamed}
+
+  def flag(name: str) -> str | None:
+    name = flag_of.get(name, name)
+    return f"--{name}" if name in known else None
+
+  names = "|".join(map(re.escape, sorted(flag_of, key=len, reverse=True)))
+  text = re.sub(
+    rf'(?<![-\w."])({names}|\w+)(?= \()', lambda m: flag(m[1]) or m[1], text
+  )
+  for pattern, better in _ADVICE:
+    text = re.sub(pattern, better, text)
+
+  def given(match: re.Match) -> str:
+    name, value = flag(match[1]), match[2].strip('"')
+    if name is None:
+      return match[0]
+    return name if value == "True" else f"{name}={value}"
+
+  return re.sub(r'(?<![-\w.])(\w+)=("[^"]*"|True|…)', given, text)
