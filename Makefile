@@ -136,6 +136,10 @@ wheel-test: wheel
 	  install --quiet --no-index --no-deps $(WHEEL)
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 \
 	  $(abspath $(WHEEL_VENV))/bin/python -I $(CURDIR)/tests/wheel_check.py
+	$(PY) -m pip --python $(WHEEL_VENV)/bin/python --disable-pip-version-check \
+	  install --quiet --no-index --no-deps --no-build-isolation --editable .
+	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(WHEEL_VENV))/bin/python \
+	  -I -c 'import liquid_tf.codecs as c; assert c.encode_png([[[0]]]).numpy()[1:4] == b"PNG"'
 
 # Ends the Bazel server, which would otherwise wait for the next command.
 stop:

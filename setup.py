@@ -1,7 +1,8 @@
 """Builds a wheel around the op library that lies in liquid_tf/.
 
 The version carries the TensorFlow that the library was built for, as in
-0.1.0+tf2.16, because a library serves one minor version only.
+0.1.0+tf2.16, because a library serves one minor version only. An editable install
+(`pip install -e .`) finds the libraries that Bazel built, and needs none here.
 """
 
 import pathlib
@@ -20,10 +21,11 @@ def _version() -> str:
 
 
 def _tensorflow() -> str:
+  """The part of the version that names TensorFlow; "" without a library."""
   if not _LIBRARY.is_file():
-    raise SystemExit(f"{_LIBRARY} is missing: `make wheel` builds it and the wheel.")
+    return ""
   marker = rb"liquid_ops built for TensorFlow (\d+\.\d+)"
-  return re.search(marker, _LIBRARY.read_bytes()).group(1).decode()
+  return f"+tf{re.search(marker, _LIBRARY.read_bytes()).group(1).decode()}"
 
 
 class _NativeDistribution(setuptools.Distribution):
@@ -39,9 +41,14 @@ class _AnyPythonWheel(bdist_wheel):
   def get_tag(self):
     return "py3", "none", super().get_tag()[2]
 
+  def run(self):
+    if not _LIBRARY.is_file():
+      raise SystemExit(f"{_LIBRARY} is missing: `make wheel` builds it and the wheel.")
+    super().run()
+
 
 setuptools.setup(
-  version=f"{_version()}+tf{_tensorflow()}",
+  version=_version() + _tensorflow(),
   distclass=_NativeDistribution,
   cmdclass={"bdist_wheel": _AnyPythonWheel},
 )

@@ -44,10 +44,15 @@ def parse_bytes(value: int | str, name: str) -> int:
   raise ValueError(f'{name} ({value!r}) must be bytes (8589934592, "8GiB") or "auto"')
 
 
-def resolve_memory(memory: int | str) -> int:
-  """Bytes of `memory=`; "auto" takes three quarters of what is free."""
+def resolve_memory(memory: int | str, promised: int = 0) -> int:
+  """Bytes of `memory=`; "auto" takes three quarters of what is free.
+
+  Args:
+    memory: as `dataset` takes it.
+    promised: bytes that count as taken, although they are still free.
+  """
   if memory == "auto":
-    return int(_AUTO_SHARE * free_memory.free_memory())
+    return int(_AUTO_SHARE * max(0, free_memory.free_memory() - promised))
   return parse_bytes(memory, "memory")
 
 

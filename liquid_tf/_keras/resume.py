@@ -1,14 +1,20 @@
 """A Keras callback that lets a killed `fit` go on with the very next batch."""
 
 import json
+import logging
 import os
+from typing import Any
 
 import tensorflow as tf
 
 from liquid_tf._pipeline import stats as stats_lib
+from liquid_tf._pipeline.decode import DecodeBatchDataset
+from liquid_tf._pipeline.sources import find_part
 
-# Where a checkpoint holds the variable of its attribute `build`.
-_BUILD_KEY = "build/.ATTRIBUTES/VARIABLE_VALUE"
+_logger = logging.getLogger(__name__)
+
+# Where a checkpoint holds the variable of an attribute.
+_KEY = "{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 # What ends an epoch but not the training: true, and nobody else's.
 _EPOCH_IS_OVER = object()
@@ -24,9 +30,10 @@ class Resume(tf.keras.callbacks.Callback):
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
       model.fit(ds, epochs=4, callbacks=[liquid_tf.Resume(ds, "run1")])
 
-  Run it again after a kill: it starts in the epoch and at the batch behind the last
-  checkpoint. A run that ended is not run again. The dataset must be the one that
-  `fit` gets, or what it is mapped from.
+  Run it again after a kill: it starts in the epoch and at the batch after the last
+  checkpoint. The metrics of that epoch cover the batches that were left of it, and a
+  line in the log says so. A run that ended is not run again. The dataset must be the
+  one that `fit` gets, or what it is mapped from.
 
   Args:
     dataset: what `liquid_tf.dataset` gave, or anything mapped from it.
@@ -34,9 +41,10 @@ class Resume(tf.keras.callbacks.Callback):
     save_freq: batches between two checkpoints; the end of an epoch is always one.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`, or `save_freq` is
-      not at least 1; in `fit`, where that does not know how many batches its dataset
-      has, and is to go on inside of an epoch.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, or `save_freq` is not
+      at least 1. When `fit` begins: its dataset has no known `cardinality()`; or the
+      directory holds a run with another dataset, batch size, seed, transforms or
+      steps_per_epoch.
   """
 
   def __init__(
@@ -53,6 +61,8 @@ class Resume(tf.keras.callbacks.Callback):
     # A cache="auto" that another machine resolves otherwise would change the order.
     self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
+    self._identity = _identity(self._blocks, dataset)
+    self._run = tf.Variable("", dtype=tf.string, trainable=False)
     # Of a mix that changes, what the epochs up to this one had: their order follows.
     self._mixes = None
     if self._blocks.mixes is not None:
@@ -75,27 +85,38 @@ class Resume(tf.keras.callbacks.Callback):
 
   def on_train_begin(self, logs=None):
     self._manager = None
+    self._was_built = self.model.built
     self._step_offset = 0
     self._steps_since_save = 0
+    steps = self.params.get("steps")
+    if steps is None:
+      raise ValueError(
+        "the dataset of fit must have a known cardinality(), or fit steps_per_epoch: "
+        "to go on inside of an epoch Keras must know how many batches it has"
+      )
+    run = self._identity | {"steps_per_epoch": steps}
+    self._run.assign(json.dumps(run))
     latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
       return
+    self._check_run(latest, run)
     self._build_model(latest)
     checkpoint = self._make_manager().checkpoint
     checkpoint.restore(latest).assert_existing_objects_matched()
     # Epochs of steps_per_epoch batches are not those of the data.
     batches = int(self._blocks.cardinality())
-    steps = self.params.get("steps") or batches
     trained = self.epoch * steps + self.step
     mixes = [] if self._mixes is None else self._mixes.numpy()
     self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy(), mixes)
     # A kill may come between an epoch's last batch and its end.
     epoch, step = divmod(trained, steps)
-    if step > 0 and self.params.get("steps") is None:
-      raise ValueError(
-        "the dataset of fit must have a known cardinality() to go on at batch "
-        f"{step} of an epoch: Keras would take what is left of it for the length of "
-        "every epoch"
+    if step > 0:
+      _logger.warning(
+        "going on at batch %d of epoch %d: the metrics of this epoch cover its other "
+        "%d batches",
+        step,
+        epoch + 1,
+        steps - step,
       )
     self._epoch.assign(epoch)
     self._step.assign(step)
@@ -125,17 +146,39 @@ class Resume(tf.keras.callbacks.Callback):
 
   def _save(self) -> None:
     # The first batch has built what was not built before.
-    self._build.assign(json.dumps(self.model.get_build_config()))
+    config = self.model.get_build_config()
+    if config is None and not self._was_built:
+      raise ValueError(
+        f"model ({self.model.name}) must be built before fit(), since it does not say "
+        "how to build it again after a kill: call it on a batch"
+      )
+    self._build.assign(json.dumps(config))
     if self._mixes is not None:
       self._mixes.assign(json.loads(self._blocks.snapshot.stats_json())["mixes"])
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
+  def _check_run(self, latest: str, run: dict[str, Any]) -> None:
+    """Raises ValueError unless a checkpoint is of a run such as this one."""
+    reader = tf.train.load_checkpoint(latest)
+    if not reader.has_tensor(_KEY.format("run")):
+      raise ValueError(
+        f"{latest} does not say what it was trained on, as this version of Resume "
+        "does: give another directory for a new run"
+      )
+    before = json.loads(reader.get_tensor(_KEY.format("run")))
+    for name, value in run.items():
+      if before.get(name) != value:
+        raise ValueError(
+          f"{self._directory} holds a run with {name} {before.get(name)!r}, but this "
+          f"one has {value!r}: give the same again, or another directory for a new run"
+        )
+
   def _build_model(self, latest: str) -> None:
     """Makes the variables that Keras would only make in the first batch."""
     model = self.model
     if not model.built:
-      saved = tf.train.load_checkpoint(latest).get_tensor(_BUILD_KEY)
+      saved = tf.train.load_checkpoint(latest).get_tensor(_KEY.format("build"))
       model.build_from_config(json.loads(saved))
     if not model.built:
       raise ValueError(
@@ -159,10 +202,31 @@ class Resume(tf.keras.callbacks.Callback):
       step=self._step,
       cached=self._cached,
       build=self._build,
+      run=self._run,
       **state,
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
+
+
+def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
+  """What must be the same for a run to go on, by name."""
+  first = blocks.sources[0]
+  found = {
+    "dataset": f"index 0x{first.manifest['index']['crc32c']:08x}",
+    "split": first.split,
+    "shard": {
+      name: list(map(int, found)) for name, found in blocks.part.ranges.items()
+    },
+    "batch_size": blocks.batch_size,
+    "batches": blocks.batches,
+    "shuffle": blocks.shuffle,
+    "seed": blocks.seed,
+  }
+  decoded = find_part(dataset, DecodeBatchDataset)
+  if decoded is not None:
+    found["transforms"] = [str(step) for step in decoded.recipe.given]
+  return found
 
 
 def _raw(variable) -> tf.Variable:

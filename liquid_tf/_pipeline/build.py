@@ -17,6 +17,7 @@ from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
@@ -179,16 +180,21 @@ def build(
     tuning=tuning,
   )
   if batch_size is None:
+    counted = on_error == "raise" and steps is None
     batches = batches.unbatch()
     if own_size or recipe.ragged:
       planar = recipe.channels_first
       batches = batches.map(lambda *sample: _dense(sample, planar))
+    if counted:
+      batches = CountedDataset(batches, blocks.samples)
   if shard[1] > 1:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = (
       tf.data.experimental.AutoShardPolicy.OFF
     )
     batches = batches.with_options(options)
+  # What a user puts after it is told apart in a verdict.
+  batches.is_liquid_output = True
   return batches
 
 

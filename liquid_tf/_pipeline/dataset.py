@@ -58,7 +58,7 @@ def dataset(
     seed: of the order, of random windows and of what is mirrored, any 64-bit number.
     memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
       with its stored records; or "auto" for three quarters of what the machine or its
-      cgroup has free.
+      cgroup has free, and the process's other datasets will not take.
     cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes, 0,
       or "auto" for what fits; or a `Cache`, to keep decoded pixels. What does not fit
       into `memory` is read again. The order depends on how many samples it holds, and

@@ -48,6 +48,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     most_lookahead: int,
     parallelism: int,
   ):
+    self.recipe = recipe
     self._blocks = blocks
     self._spec = tuple(specs)
     height, width = recipe.window or (0, 0)

@@ -8,6 +8,7 @@ import tensorflow as tf
 from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave, sources
 from liquid_tf._pipeline.build import build
+from liquid_tf._pipeline.counted import CountedDataset
 
 _OURS = ("epoch", "steps", "start")
 
@@ -42,8 +43,7 @@ def epochs(
       or "auto".
 
   Returns:
-    A dataset of the batches of `dataset`. Its cardinality is unknown to tf.data: in
-    `model.fit`, give `steps_per_epoch`.
+    A dataset of the batches of `dataset`.
 
   Raises:
     ManifestError: the directory is no sound dataset.
@@ -70,4 +70,6 @@ def epochs(
     return traced[-1]
 
   ranges = tf.data.Dataset.range(first * parts, (first + count) * parts)
-  return ranges.flat_map(run)
+  elements = ranges.flat_map(run)
+  each = int(whole.cardinality())
+  return elements if each < 0 else CountedDataset(elements, count * each)

@@ -22,7 +22,8 @@ class InterleaveDataset(tf.data.Dataset):
   """Batches drawn as the planner says; made by `interleave`.
 
   Attributes:
-    batches: of a whole epoch.
+    samples: of a whole epoch.
+    batches: likewise.
   """
 
   def __init__(
@@ -58,6 +59,7 @@ class InterleaveDataset(tf.data.Dataset):
       raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
     parts = None if mixes is None else mixes.given[0]
     samples = sum(parts or [len(source.rows) for source in sources])
+    self.samples = samples
     self.batches = batches = (
       samples // batch_size if last_batch == "drop" else -(-samples // batch_size)
     )
@@ -80,6 +82,7 @@ class InterleaveDataset(tf.data.Dataset):
       lookahead,
       _fidelity.constant(fidelity),
     )
+    snapshot.most_bytes = room.most_bytes()
     fill, division = room.divide(parts)
     self.cached = division.cached
     self.mixes = None

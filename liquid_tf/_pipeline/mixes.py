@@ -21,9 +21,10 @@ from liquid_tf._store.mix import apportion
 
 AUTO = "auto"
 
-# Rows of an epoch's numbers: samples, cached and fill of each format, which its plan
-# follows from, and resident and kept, which are this machine's.
-SAMPLES, CACHED, FILL, RESIDENT, KEPT = range(5)
+# What decides an epoch of formats that share samples: of each format its samples, the
+# cached ones and the fill, which the plan follows from, and this machine's memory.
+_NUMBERS = ("samples", "cached", "fill", "resident", "kept")
+# So many of them does the snapshot hold, one after another.
 _OF_PLAN = 3
 
 Mix = str | Mapping[str, float]
@@ -53,29 +54,42 @@ class Mixes:
       pixel_bytes: of a decoded image, on average.
 
     Returns:
-      Elements of shape [epochs, 5, formats], int64.
+      A dict of `samples`, `cached`, `fill`, `resident` and `kept`, each of shape
+      [epochs, formats], int64.
     """
     if self.threads is None:
-      table = np.stack([_numbers(room, counts) for counts in self.given])
-      return EpochDataset().map(
-        lambda epoch: tf.gather(
-          table, tf.minimum(tf.range(epoch + 1), tf.cast(len(table) - 1, tf.int64))
-        )
-      )
+      table = _stacked([_numbers(room, counts) for counts in self.given])
+      last = tf.constant(len(self.given) - 1, tf.int64)
+
+      def look_up(epoch: tf.Tensor) -> dict[str, tf.Tensor]:
+        rows = tf.minimum(tf.range(epoch + 1), last)
+        return {name: tf.gather(numbers, rows) for name, numbers in table.items()}
+
+      return EpochDataset().map(look_up)
     choose = Chooser(self, room, pixel_bytes)
 
-    def ask(epoch: tf.Tensor) -> tf.Tensor:
-      numbers = tf.numpy_function(choose, [epoch], tf.int64)
-      return tf.ensure_shape(numbers, [None, KEPT + 1, len(self.formats)])
+    def numbers(epoch: np.ndarray) -> list[np.ndarray]:
+      found = choose(epoch)
+      return [found[name] for name in _NUMBERS]
+
+    def ask(epoch: tf.Tensor) -> dict[str, tf.Tensor]:
+      found = tf.numpy_function(numbers, [epoch], [tf.int64] * len(_NUMBERS))
+      shape = [None, len(self.formats)]
+      return {n: tf.ensure_shape(one, shape) for n, one in zip(_NUMBERS, found)}
 
     return EpochDataset().map(ask)
 
 
-def _numbers(room: Room, counts: Sequence[int]) -> np.ndarray:
-  """Of an epoch with so many samples of each format, int64 of shape [5, formats]."""
+def _numbers(room: Room, counts: Sequence[int]) -> dict[str, np.ndarray]:
+  """Of an epoch with so many samples of each format; each of shape [formats]."""
   fill, division = room.divide(counts)
-  rows = [counts, division.cached, fill, division.resident, division.kept]
-  return np.array(rows, np.int64)
+  found = (counts, division.cached, fill, division.resident, division.kept)
+  return {name: np.array(one, np.int64) for name, one in zip(_NUMBERS, found)}
+
+
+def _stacked(epochs: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+  """The numbers of epochs, each of shape [epochs, formats]."""
+  return {name: np.stack([one[name] for one in epochs]) for name in _NUMBERS}
 
 
 def is_changing(mix: Any) -> bool:
@@ -144,22 +158,22 @@ class Chooser:
     machine = _machine(room.snapshot, numbers, list(stored.values()), pixel_bytes)
     self._control = mix_control.Controller(stored, machine, mixes.threads)
 
-  def __call__(self, epoch: np.ndarray) -> np.ndarray:
+  def __call__(self, epoch: np.ndarray) -> dict[str, np.ndarray]:
     """Numbers of the epochs that are not decided, up to `epoch`; at least its own."""
     epoch = int(epoch)
     with self._lock:
       stats = json.loads(self._room.snapshot.stats_json())
-      decided = decided_mixes(stats)
+      decided = decided_samples(stats)
       if epoch < len(decided):
-        return _numbers(self._room, decided[epoch, SAMPLES])[np.newaxis]
+        return _stacked([_numbers(self._room, decided[epoch])])
       counts = list(self._first)
       if len(decided):
-        counts = decided[-1, SAMPLES].tolist()
+        counts = decided[-1].tolist()
       # Epochs that nobody ran, as those before `start`, had the mix before.
       rows = [_numbers(self._room, counts)] * (epoch - len(decided))
       if len(decided) and not rows:
         counts = self._choose(stats, epoch - 1, counts)
-      return np.stack([*rows, _numbers(self._room, counts)])
+      return _stacked([*rows, _numbers(self._room, counts)])
 
   def _choose(self, stats: dict[str, Any], before: int, counts: list[int]) -> list[int]:
     found = [entry for entry in stats["epochs"] if entry["epoch"] == before]
@@ -184,17 +198,20 @@ class Chooser:
     )
 
 
-def decided_mixes(stats: dict[str, Any]) -> np.ndarray:
-  """The mixes of all epochs that were begun, int64 of shape [epochs, 3, formats]."""
+def decided_samples(stats: dict[str, Any]) -> np.ndarray:
+  """Of all epochs that were begun the samples of formats, shape [epochs, formats]."""
   numbers = np.array(stats["mixes"], np.int64)
-  return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))
+  return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))[:, 0]
 
 
 def _machine(
-  snapshot: Snapshot, numbers: np.ndarray, stored: Sequence[float], pixel_bytes: float
+  snapshot: Snapshot,
+  numbers: dict[str, np.ndarray],
+  stored: Sequence[float],
+  pixel_bytes: float,
 ) -> model.Machine:
   """What memory holds; `numbers` are those of the first epoch."""
-  samples, kept = numbers[SAMPLES], numbers[KEPT]
+  samples, kept = numbers["samples"], numbers["kept"]
   machine = model.Machine(
     samples=max(1, int(samples.sum())),
     pixel_bytes=pixel_bytes,

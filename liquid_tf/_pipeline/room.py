@@ -76,6 +76,17 @@ class Room:
     )
     return fill, division
 
+  def most_bytes(self) -> int:
+    """What the pipeline may take of its memory at most: often the dataset is less."""
+    pixels = self.snapshot.cache.form == "pixels"
+    sizes = [
+      one.pixel_bytes() if pixels else one.stored_bytes(None) for one in self.sources
+    ]
+    held = sum(
+      budget.resident_bytes(s, one.records) for s, one in zip(sizes, self.sources)
+    )
+    return min(self.snapshot.memory, self.lookahead + held)
+
   def _slack(
     self, samples: list[int], records: list[int], fill: list[int]
   ) -> list[int]:

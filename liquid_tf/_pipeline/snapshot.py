@@ -1,5 +1,6 @@
 """What the iterators of one dataset share."""
 
+import json
 import logging
 import os
 import uuid
@@ -15,6 +16,8 @@ from liquid_tf._native import ops, whole
 
 _logger = logging.getLogger(__name__)
 
+_live: weakref.WeakSet["Snapshot"] = weakref.WeakSet()
+
 
 class Snapshot:
   """What the iterators of one dataset share: epochs, cache and counters.
@@ -26,10 +29,13 @@ class Snapshot:
   Args:
     cache: part of the memory that lasts between epochs: a share of the dataset
       ("30%"), bytes, 0, or "auto"; or a `Cache`.
-    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for what the
-      machine has free.
+    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three quarters
+      of what the machine has free and this process's other pipelines will not take.
     start: (epoch, step) of the first batch to give out.
     name: of the resource; by default one of its own.
+
+  Attributes:
+    most_bytes: that the pipeline may take of its memory; often the dataset is less.
 
   Raises:
     ValueError: an argument is wrong; the message names it.
@@ -53,7 +59,9 @@ class Snapshot:
     )
     self.name = name or f"liquid/{uuid.uuid4().hex}"
     self.cache = _cache.of(cache)
-    self.memory = budget.resolve_memory(memory)
+    self.memory = budget.resolve_memory(memory, _promised() if memory == "auto" else 0)
+    self.most_bytes = self.memory
+    _live.add(self)
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     weakref.finalize(self, _forget, self.name, os.getpid())
 
@@ -84,6 +92,24 @@ class Snapshot:
     with tf.init_scope(), tf.device("CPU:0"):
       json = ops.lib().liquid_snapshot_stats(self.name, batches=batches)
     return json.numpy().decode()
+
+
+def _promised() -> int:
+  """Bytes that this process's pipelines may still take of what is free now.
+
+  A training set's memory is free until its first epoch, and would be given once more
+  to the validation set beside it.
+  """
+  held = 0
+  live = list(_live)
+  for one in live:
+    try:
+      pool = json.loads(one.stats_json())["pool"]
+    except tf.errors.NotFoundError:  # No op has used it yet.
+      continue
+    held = pool["used"] + pool["kept"]
+    break
+  return max(0, sum(one.most_bytes for one in live) - held)
 
 
 def _forget(name: str, owner: int) -> None:

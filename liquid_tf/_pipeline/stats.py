@@ -1,6 +1,7 @@
 """What a dataset has delivered, counted by its native ops."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -12,8 +13,9 @@ from liquid_tf._pipeline.interleave import InterleaveDataset
 class Stats:
   """A look at the counters of a dataset; made by `stats`. Always current."""
 
-  def __init__(self, blocks: InterleaveDataset):
+  def __init__(self, blocks: InterleaveDataset, between: Sequence[str] = ()):
     self._blocks = blocks
+    self._between = tuple(between)
 
   def _read(self, batches: bool = False) -> dict[str, Any]:
     return json.loads(self._blocks.snapshot.stats_json(batches))
@@ -62,12 +64,12 @@ class Stats:
     cache. Else there are none."""
     stats = self._read()
     return [
-      dict(zip(stats["formats"], numbers[mixes.SAMPLES].tolist()))
-      for numbers in mixes.decided_mixes(stats)
+      dict(zip(stats["formats"], samples.tolist()))
+      for samples in mixes.decided_samples(stats)
     ]
 
-  def verdict(self) -> verdict.Verdict:
-    """What limits the training: the disk, decoding, or the training itself.
+  def verdict(self, step_ms: float | None = None) -> verdict.Verdict:
+    """What limits the training: the disk, decoding, or what takes the batches.
 
     Judged by who waited for whom, over all batches that `batches` has from the second
     epoch on, or of the first one where there is no other. "consumer-bound": the
@@ -75,16 +77,24 @@ class Stats:
     reads were under way for more of the time than the pipeline had records, and
     "decode-bound" if not.
 
+    Args:
+      step_ms: milliseconds that the model takes for a batch by itself. With it,
+        "consumer-bound" becomes "model-bound", or "map-bound" if the steps that stand
+        between the dataset and the model, such as a `map`, take longer than that.
+
     Returns:
       A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
       `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches`,
-      `seconds`, and `fallbacks` as in `summary`; as a string it is one sentence.
+      `seconds`, `fallbacks` as in `summary`, and `between`, the steps after the
+      dataset; as a string it is one sentence.
 
     Raises:
       ValueError: no batch was delivered yet.
     """
     data = self._read(batches=True)
-    return verdict.judge(data["batches"], data["fallbacks"]["count"])
+    return verdict.judge(
+      data["batches"], data["fallbacks"]["count"], self._between, step_ms
+    )
 
   def summary(self) -> dict[str, Any]:
     """Everything so far, as plain values.
@@ -145,6 +155,23 @@ def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
   return blocks
 
 
+def _between(dataset: tf.data.Dataset) -> list[str]:
+  """What a user put after the batches, first step first, such as "map(augment)"."""
+  found = []
+  while not getattr(dataset, "is_liquid_output", False):
+    inputs = dataset._inputs()
+    if len(inputs) != 1:  # Not below one of ours.
+      break
+    kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
+    kind = kind.removeprefix("Parallel").lower()
+    if kind not in ("prefetch", "options", "counted", "repeat"):
+      function = getattr(getattr(dataset, "_map_func", None), "_func", None)
+      name = getattr(function, "__name__", "")
+      found.append(f"{kind}({name})" if name.isidentifier() else kind)
+    (dataset,) = inputs
+  return found[::-1]
+
+
 def stats(dataset: tf.data.Dataset) -> Stats:
   """The counters of a dataset.
 
@@ -158,4 +185,4 @@ def stats(dataset: tf.data.Dataset) -> Stats:
   Raises:
     ValueError: the dataset is not made from `liquid_tf.dataset`.
   """
-  return Stats(blocks_of(dataset))
+  return Stats(blocks_of(dataset), _between(dataset))

@@ -218,6 +218,53 @@ def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) 
   )
 
 
+def context(
+  costs: model.Costs,
+  machine: model.Machine,
+  final: planner.Choice,
+  measured: float | None,
+  stock: float | None,
+  own_format: str | None,
+) -> str:
+  """What the advice assumes of the cache, and compares with, in two sentences.
+
+  Args:
+    costs: of each format.
+    machine: with its cache.
+    final: the mix.
+    measured: images per second of its runs without a cache; None if it was not run.
+    stock: images per second of stock tf.data, or None.
+    own_format: of the source's images, or None.
+  """
+  rate, how = measured, "measured"
+  if rate is None:
+    rate = model.predict(costs, machine.of_runs, final.mix).throughput
+    how = "predicted"
+  compared = [f"{rate:.0f} images/s"]
+  if stock is not None:
+    compared.append(f"{rate / stock:.1f} times stock tf.data")
+  if own_format in costs and set(final.mix) != {own_format}:
+    alone = model.predict(costs, machine.of_runs, {own_format: 1}).throughput
+    compared.append(
+      f"{rate / alone:.1f} times {own_format} alone, the format of the source"
+    )
+  size = converting(costs, machine, final.mix)["bytes"]
+  hits = final.prediction.hit_ratio
+  cache = "no cache"
+  if hits:
+    cache = f"that memory holds {hits:.0%} of the images from the second epoch on"
+  return (
+    f"This assumes {cache}; without a cache {how}: {', '.join(compared)}. The dataset "
+    f"takes {_size(size)} on disk."
+  )
+
+
+def _size(count: float) -> str:
+  """Bytes for people, in two digits."""
+  unit, name = (1e9, "GB") if count >= 1e9 else (1e6, "MB")
+  return f"{count / unit:.1f} {name}"
+
+
 def surprise(predicted: float, measured: float) -> str | None:
   """Doubt about costs that do not explain the runs behind them, in one sentence.
 

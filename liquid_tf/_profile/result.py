@@ -11,6 +11,7 @@ import numpy as np
 from liquid_tf._cost import model, planner
 from liquid_tf._profile import advice, measure, noise, sample
 from liquid_tf._profile.choose import Verified
+from liquid_tf._profile.measure import describe
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.search import STEPS
 
@@ -30,6 +31,7 @@ def build(
   verified: Verified,
   setting: Setting,
   options: Any,
+  own_format: str | None,
   written: int,
 ) -> dict[str, Any]:
   """Puts together what was measured and what follows from it.
@@ -57,6 +59,11 @@ def build(
     final = said = planner.worthwhile(costs, machine)
     verdict += " " + advice.keep_pixels(memory)
   stock = statistics.median(verified.stock) if verified.stock else None
+  run_of = {describe(single.mix): verified.single, describe(advised.mix): ran}
+  found = run_of.get(describe(final.mix))
+  verdict += " " + advice.context(
+    costs, machine, final, found and statistics.median(found), stock, own_format
+  )
   (name,) = single.mix
   return {
     "schema": SCHEMA,

@@ -13,6 +13,7 @@ from liquid_tf._convert import pipelines
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import choose, disk, measure, result, sample
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store.manifest import Manifest
@@ -77,8 +78,10 @@ def run(
   """
   begin = time.monotonic()
   order = sample.draw(source, options.seed)
-  say(f"encoding some of {len(source)} images as {', '.join(options.formats)}")
   workers, encoding = options.threads, options.encoding
+  window = Recipe.parse(options.transforms).window
+  own_format = sample.look(source, order, encoding, workers, window)
+  say(f"encoding some of {len(source)} images as {', '.join(options.formats)}")
   encoded = sample.encode(source, order, options.formats, encoding, workers)
   count = sample.images_to_write(encoded, len(source))
   with tempfile.TemporaryDirectory(prefix=".liquid_profile_", dir=folder) as temporary:
@@ -93,10 +96,11 @@ def run(
     repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
     found = _measure(
-      len(source), encoded, manifest, paths["files"], setting, options, say
+      len(source), own_format, encoded, manifest, paths["files"], setting, options, say
     )
   return found | {
     "source": source.root,
+    "source_format": own_format,
     "directory": folder,
     "seconds": time.monotonic() - begin,
   }
@@ -128,6 +132,7 @@ def _setting(
 
 def _measure(
   samples: int,
+  own_format: str | None,
   encoded: sample.Encoded,
   manifest: Manifest,
   files: str,
@@ -172,6 +177,7 @@ def _measure(
     verified=verified,
     setting=setting,
     options=options,
+    own_format=own_format,
     written=_bytes_written(manifest) + verified.stock_bytes,
   )
 

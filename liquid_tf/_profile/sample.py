@@ -25,6 +25,9 @@ _NARROW = 0.05
 _MOST_IMAGES = 128
 _MOST_SECONDS = 30.0
 
+# So many are decoded before all that takes time.
+_LOOKED_AT = 64
+
 # The small dataset has as many images as make so many bytes of pixels, in these bounds,
 # never takes longer to write than that, and never writes more than the last number.
 _PIXEL_BYTES = 64 << 20
@@ -95,6 +98,44 @@ class Encoded:
 def draw(source: SampleSource, seed: int) -> np.ndarray:
   """All positions of a source in random order: its first n are a sample of n."""
   return np.random.default_rng(seed).permutation(len(source))
+
+
+def look(
+  source: SampleSource,
+  order: np.ndarray,
+  encoding: pipelines.Encoding,
+  workers: int,
+  window: tuple[int, int] | None,
+) -> str | None:
+  """Looks at some images before any of them is encoded.
+
+  Args:
+    source: the user's images.
+    order: of `draw`.
+    encoding: what encoders are given.
+    workers: images at a time.
+    window: (height, width) that a crop takes, which must fit into every image.
+
+  Returns:
+    The format that most of them have; None where none can be read.
+
+  Raises:
+    ValueError: the window does not fit into one.
+  """
+  subset = Subset(source, order[:_LOOKED_AT])
+  formats: list[str] = []
+  data = pipelines.scan(subset, range(len(subset)), encoding, workers)
+  for i, element in enumerate(data.as_numpy_iterator()):
+    if element["error"]:
+      continue
+    formats.append(element["format"].decode())
+    height, width, _ = element["shape"]
+    if window is not None and (height < window[0] or width < window[1]):
+      raise ValueError(
+        f"transforms: a window of {window[0]} x {window[1]} pixels must fit into every "
+        f"image, but {subset.path(i)} has {height} x {width}: crop less, or Resize"
+      )
+  return max(set(formats), key=formats.count) if formats else None
 
 
 def encode(

@@ -138,10 +138,11 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   size = _size(path)
   if size is None:
     if _size(join(directory, JOURNAL)) is not None:
-      raise ManifestError(
-        f"{directory} is an unfinished conversion or copy: the same again with "
-        'existing="resume" finishes it'
-      )
+      problems = join(directory, PROBLEMS)
+      advice = 'the same again with existing="resume" finishes it'
+      if _size(problems) is not None:
+        advice = f"{problems} lists samples that do not fit: see them first"
+      raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")
     raise ManifestError(
       f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
       'liquid_tf.convert, or finish an interrupted one with existing="resume"'

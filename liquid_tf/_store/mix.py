@@ -1,5 +1,6 @@
 """What a user may ask for as a mix of formats, or of splits."""
 
+import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -23,13 +24,14 @@ _SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
 
 
 def parse_shares(
-  shares: str | Mapping[str, float], argument: str
+  shares: str | Mapping[str, float], argument: str, example: str = "png:6,raw:4"
 ) -> dict[str, int | float]:
   """Reads "a:6,b:4" or {"a": 6, "b": 4}; a name alone, "a", is all of it.
 
   Args:
     shares: names with positive weights; only their ratios count.
     argument: name of the caller's argument, for errors.
+    example: of what it may be, likewise.
 
   Returns:
     The weights in the order given; whole numbers as int.
@@ -43,14 +45,17 @@ def parse_shares(
     for item in items:
       name, colon, weight = item.partition(":")
       if not name.strip() or (not colon and len(items) > 1):
-        raise ValueError(f'{argument} ("{shares}") must look like "png:6,raw:4"')
+        raise ValueError(f'{argument} ("{shares}") must look like "{example}"')
       pairs.append((name.strip(), weight if colon else "1"))
   elif isinstance(shares, Mapping):
     pairs = list(shares.items())
   else:
+    pairs = ", ".join(
+      f'"{name}": {weight}'
+      for name, _, weight in (one.partition(":") for one in example.split(","))
+    )
     raise ValueError(
-      f'{argument} ({shares!r}) must be weights by name, as "png:6,raw:4" or '
-      '{"png": 6, "raw": 4}'
+      f'{argument} ({shares!r}) must be weights by name, as "{example}" or {{{pairs}}}'
     )
   if not pairs:
     raise ValueError(f"{argument} must name at least one")
@@ -81,7 +86,11 @@ def parse_mix(mix: str | Mapping[str, float]) -> dict[str, int | float]:
   shares = parse_shares(mix, "mix")
   for name in shares:
     if name not in TARGETS:
-      raise ValueError(f'mix: format ("{name}") must be one of {", ".join(TARGETS)}')
+      near = difflib.get_close_matches(name.lower(), TARGETS, 1)
+      hint = f"; did you mean {near[0]}?" if near else ""
+      raise ValueError(
+        f'mix: format ("{name}") must be one of {", ".join(TARGETS)}{hint}'
+      )
   if "webp" in shares and "webp-lossy" in shares:
     raise ValueError("mix names webp and webp-lossy: a dataset holds one or the other")
   return {
@@ -96,10 +105,13 @@ def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
   Raises:
     ValueError: see `parse_shares`; or a name that cannot be part of a file's name.
   """
-  shares = parse_shares(splits, "splits")
+  shares = parse_shares(splits, "splits", "train:.9,val:.1")
   for name in shares:
     if not is_split_name(name):
-      raise ValueError(f'splits: name ("{name}") must be letters, digits, "_" and "-"')
+      raise ValueError(
+        f'splits: name ("{name}") must be letters, digits, "_" and "-", '
+        'as in "train:.9,val:.1"'
+      )
   return shares
 
 

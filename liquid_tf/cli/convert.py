@@ -110,6 +110,11 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(
       "--mix, as --mix=png:6,raw:4, or --profile must be given, and not both"
     )
+  if _FLAGS.profile and not os.path.isfile(_FLAGS.profile):
+    raise tool.FlagsError(
+      f"--profile ({_FLAGS.profile}) does not exist: `liquid-tf profile "
+      f"--input={_FLAGS.input} --output={_FLAGS.profile}` makes it"
+    )
   report = _convert()
   if _FLAGS.verify:
     _verify(report.output)

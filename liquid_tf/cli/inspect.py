@@ -32,6 +32,20 @@ flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS
 limits.define(_FLAGS)
 
 
+# Classes of the table at most; --json has them all.
+_MOST_CLASSES = 20
+
+
+def _print_classes(label: dict) -> None:
+  rows = [
+    [f"{number} {name}", str(count)]
+    for number, (name, count) in enumerate(zip(label["classes"], label["class_counts"]))
+  ]
+  print(tool.table([["class", "samples"], *rows[:_MOST_CLASSES]]), file=sys.stderr)
+  if len(rows) > _MOST_CLASSES:
+    print(f"and {len(rows) - _MOST_CLASSES} more classes", file=sys.stderr)
+
+
 def _print(result: dict) -> None:
   if result["formats"]:
     rows = [["format", "samples", "on disk", "pixels", "lossless", "share"]]
@@ -54,6 +68,8 @@ def _print(result: dict) -> None:
       f"{result['shards']} shards",
       file=sys.stderr,
     )
+  if "classes" in result.get("features", {}).get("label", {}):
+    _print_classes(result["features"]["label"])
   if result.get("pcr"):
     rows = [["pcr scan group", "read", "of all", "MSSIM"]]
     fidelity = result["pcr"]["fidelity"]

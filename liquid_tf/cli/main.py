@@ -94,7 +94,10 @@ def run(arguments: Sequence[str]) -> None:
   wanted = words[1:] if group else words
   if not wanted or wanted[0].startswith("-"):
     asked = not words or wanted and wanted[0] in ("-h", "--help", "-help")
-    print(_listing(group), file=sys.stdout if asked else sys.stderr)
+    if asked:
+      tool.print_page(_listing(group))
+    else:
+      tool.say(_listing(group))
     sys.exit(0 if asked else tool.WRONG_FLAGS)
   _refuse(" ".join(words if group else words[:1]), group)
 

@@ -72,6 +72,15 @@ def usage(command: Command) -> str:
   return "\n".join(parts)
 
 
+def print_page(text: str) -> None:
+  """Writes to stdout, of which `| head` may read no more than the beginning."""
+  try:
+    print(text, flush=True)
+  except BrokenPipeError:
+    # Else the interpreter would try again at its end, and say so.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _flags(command: Command) -> list[flags.Flag]:
   found = command.flags.flags_by_module_dict().values()
   return [flag for module in found for flag in module]
@@ -94,7 +103,7 @@ def run(
   # `bazel run` starts a command in its own folder; paths are relative to the user's.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
   if set(_HELP) & set(arguments):
-    print(usage(command))
+    print_page(usage(command))
     sys.exit(0)
   # Other libraries' flags are none of ours, but absl wants to see them parsed.
   flags.FLAGS(sys.argv[:1])

@@ -46,6 +46,7 @@ def with_flags(text: str, known: Container[str], **renamed: str) -> str:
   text = re.sub(
     rf'(?<![-\w."])({names}|\w+)(?= \()', lambda m: flag(m[1]) or m[1], text
   )
+  text = re.sub(r"^\w+(?=: )", lambda m: flag(m[0]) or m[0], text)
   for pattern, better in _ADVICE:
     text = re.sub(pattern, better, text)
 

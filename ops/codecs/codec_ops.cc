@@ -1,3 +1,4 @@
+#include "ops/kernel/image_inputs.h"
 #include "ops/kernel/image_shapes.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -54,8 +55,8 @@ REGISTER_OP("Liquid>DecodeImage")
     .Attr("format: string = ''")
     .Attr("channels: int >= 0 = 0")
     .Attr("dtype: {uint8, uint16} = DT_UINT8")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(DecodeImageShape)
     .Doc(R"doc(
 Decodes an image, or a window of it.
@@ -78,8 +79,8 @@ REGISTER_OP("Liquid>DecodeImageBatch")
     .Attr("format: string = ''")
     .Attr("channels: int >= 0 = 0")
     .Attr("dtype: {uint8, uint16} = DT_UINT8")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(DecodeImageBatchShape)
     .Doc(R"doc(
 Decodes n images of one size in parallel, straight into one batch.
@@ -113,8 +114,8 @@ REGISTER_OP("Liquid>PeekImage")
     .Output("bits: int32")
     .Output("found: string")
     .Attr("format: string = ''")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(PeekImageShape)
     .Doc(R"doc(
 Reads an image's header without decoding pixels.
@@ -135,8 +136,8 @@ REGISTER_OP("Liquid>ScanImage")
     .Output("error: string")
     .Attr("channels: int >= 0 = 0")
     .Attr("target_bits: int >= 0 = 0")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(ScanImageShape)
     .Doc(R"doc(
 Identifies an image file, decodes all of it and hashes the pixels.
@@ -154,8 +155,8 @@ target_bits: 0 as stored; 16 multiplies 8 bits by 257; 8 keeps the upper 8 of 16
 REGISTER_OP("Liquid>WhyUnsupported")
     .Input("contents: string")
     .Output("reason: string")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(ScalarShape)
     .Doc(R"doc(
 Says why a file may be an image though the codecs cannot decode it.
@@ -195,8 +196,8 @@ REGISTER_OP("Liquid>TranscodeImage")
     .Attr("jpeg_quality: int = 95")
     .Attr("webp_lossless: bool = true")
     .Attr("webp_quality: int = 90")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(TranscodeImageShape)
     .Doc(R"doc(
 Stores an image file in another format and proves that its pixels are the same.

@@ -97,9 +97,10 @@ fidelity: none, or one dataset whose one element is the scan groups of each
   batch of the epoch, [batches] of int64; the last value goes on. See
   Liquid>EpochDataset.
 mixes: none, or one dataset whose one element says how formats that share their
-  samples do so: [epochs, 5, N] of int64, of some epochs up to the one that is
-  run. Of each format its samples; of these the cached ones; its fill; then
-  resident and kept, of which only those of the last epoch count. The mix of an
+  samples do so, of some epochs up to the one that is run: tensors cached, fill,
+  kept, resident and samples, each [epochs, N] of int64, in this order. They are
+  of each format its samples and of these the cached ones; its fill; and most
+  records in memory, of which only those of the last epoch count. The mix of an
   epoch that was begun before stays as it was.
 file_counts: [files], records in each shard file, format after format.
 files_per_format: [N], how many of file_counts are whose.
@@ -197,6 +198,21 @@ mirror: half of all windows are mirrored left to right.
 skip_errors: a bad record gives its place to the next draw of its format.
 repeat_to_fill: then a short batch is filled with repeats.
 round_batch: whatever is short in the end repeats its samples in turn.
+)doc");
+
+REGISTER_OP("Liquid>CountedDataset")
+    .Input("input_dataset: variant")
+    .Input("count: int64")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .SetDoNotOptimize()
+    .SetShapeFn(ScalarShape)
+    .Doc(R"doc(
+The elements of its input, whose number tf.data does not find by itself.
+
+count: how many a whole iteration has. An iterator that begins later, or is one
+  of several that share the elements out, has fewer, which is no error.
 )doc");
 
 REGISTER_OP("Liquid>SnapshotStats")

@@ -11,6 +11,11 @@
 
 namespace liquid {
 
+// Attributes of every op that decodes, for GetLimits; the defaults are those of
+// liquid_tf.Limits.
+inline constexpr char kMaxPixels[] = "max_pixels: int >= 1 = 268435456";
+inline constexpr char kMaxScans[] = "max_scans: int >= 1 = 100";
+
 inline ByteSpan Bytes(const tensorflow::tstring& text) {
   return ByteSpan(text.data(), text.size());
 }

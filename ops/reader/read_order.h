@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "ops/sampler/fidelity.h"
+#include "ops/sampler/load_order.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

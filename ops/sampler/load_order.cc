@@ -4,10 +4,11 @@
 // is what shuffling has to break. Permuted files break it between files, turns
 // among a few open files break it between neighbours, and the region's random
 // draws do the rest; every read still goes forward in one of a few files.
+#include "ops/sampler/load_order.h"
+
 #include <algorithm>
 
 #include "ops/core/rng.h"
-#include "ops/sampler/planner.h"
 
 namespace liquid {
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "ops/sampler/shards.h"
 #include "tensorflow/core/framework/op.h"

@@ -1,11 +1,10 @@
 // What can be planned: sizes, sets and their limits.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "ops/sampler/plan_spec.h"
 
-#include "ops/sampler/planner.h"
+#include <algorithm>
+#include <string>
+
+#include "ops/sampler/mixture.h"
 
 namespace liquid {
 namespace {

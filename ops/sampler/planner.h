@@ -44,83 +44,14 @@
 #ifndef LIQUID_OPS_SAMPLER_PLANNER_H_
 #define LIQUID_OPS_SAMPLER_PLANNER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "ops/core/status.h"
 #include "ops/sampler/mixture.h"
+#include "ops/sampler/plan_spec.h"
 
 namespace liquid {
-
-// Raised with every change of what a valid spec gives: a checkpoint of another
-// version stands in another order.
-constexpr int kPlanVersion = 2;
-
-// Samples of one format, at most: a region spends 8 bytes on a member.
-constexpr uint64_t kMaxFormatSamples = (uint64_t{1} << 32) - 2;
-constexpr size_t kMaxFormats = 255;
-
-struct FormatSpec {
-  std::vector<uint64_t> files;  // records in each shard file, stored order
-  uint64_t cached = 0;          // C_f: records kept between epochs, <= N_f
-  uint64_t fill = 0;            // samples in memory before epoch 0 draws, and
-                                // the fewest to shuffle among
-  // Samples of each record in stored order; empty: a record is a sample.
-  std::vector<uint32_t> record_samples = {};
-  // Only `count` samples from `first` on are drawn, under their numbers; N_f is
-  // `count` then. Where formats share samples, and each epoch another mix.
-  static constexpr uint64_t kWhole = UINT64_MAX;
-  uint64_t first = 0;
-  uint64_t count = kWhole;
-
-  bool operator==(const FormatSpec& other) const {
-    return files == other.files && cached == other.cached &&
-           fill == other.fill && record_samples == other.record_samples &&
-           first == other.first && count == other.count;
-  }
-};
-
-// What decides which samples stay in memory between epochs.
-enum class CachePolicy : uint8_t {
-  kLiquid,  // regions, as above
-  kMinio,   // those that were drawn first, C_f of each format, for ever
-  kPage,    // none of ours: what the kernel's page cache happens to hold
-};
-
-struct PlanSpec {
-  uint64_t seed = 0;
-  uint64_t batch_size = 1;
-  bool shuffle = true;
-  // With shuffle, kMinio and kPage draw each format in a uniformly random
-  // order and load nothing ahead of its draw. Without, the order and what is
-  // kept are the same for all.
-  CachePolicy policy = CachePolicy::kLiquid;
-  std::vector<FormatSpec> formats;  // at most kMaxFormats
-};
-
-// One bit per record of a format.
-class SampleSet {
- public:
-  SampleSet() = default;
-  explicit SampleSet(uint64_t samples) : words_((samples + 63) / 64) {}
-  bool contains(uint64_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
-  void insert(uint64_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
-  void erase(uint64_t i) { words_[i >> 6] &= ~(uint64_t{1} << (i & 63)); }
-  uint64_t count() const;
-  const std::vector<uint64_t>& words() const { return words_; }
-  std::vector<uint64_t>& words() { return words_; }
-  bool operator==(const SampleSet& other) const {
-    return words_ == other.words_;
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
-
-// The records that the regions hold when an epoch begins, one set per format.
-using HeldSets = std::vector<SampleSet>;
 
 struct Draw {
   static constexpr int64_t kHeld = -1;
@@ -137,56 +68,6 @@ struct Draw {
            load == other.load && keep == other.keep && record == other.record &&
            last == other.last;
   }
-};
-
-// Numbers of samples and of records of a format that an epoch draws.
-uint64_t SampleCount(const FormatSpec& format);
-uint64_t RecordCount(const FormatSpec& format);
-// Records of its files, drawn or not: what a SampleSet of it has room for.
-uint64_t StoredCount(const FormatSpec& format);
-// Empty regions.
-HeldSets NothingHeld(const PlanSpec& spec);
-
-// An error that names argument, value and constraint, where `spec` is none that
-// can be planned. Everything below but Create and HeldAt requires a valid spec.
-Status Validate(const PlanSpec& spec);
-// Likewise, where a plan of a valid `spec` cannot start with `held`.
-Status ValidateHeld(const PlanSpec& spec, const HeldSets& held);
-// What an epoch of a valid `next` holds at its start of what the one before it
-// has kept: samples that are still in the parts of their formats, and of these
-// no more than `cached`, evenly spread. The same sets where no format has a
-// part. O(samples).
-HeldSets CarryOver(const PlanSpec& next, HeldSets kept);
-
-// Files of a format that are read at the same time, and how many records are
-// read of one before it is the next one's turn: part of the order of samples.
-constexpr size_t kOpenFiles = 4;
-constexpr uint64_t kRecordsPerTurn = 16;
-
-// The order in which one format's records are loaded from disk in one epoch:
-// files permuted and several interleaved, each read forward, records of `held`
-// left out. With shuffle off, stored order. O(files) memory, O(1) amortised per
-// record of the format.
-class LoadOrder {
- public:
-  // `held` may be null: nothing is held. It must outlive the order.
-  LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
-            const SampleSet* held);
-  // False at the end.
-  bool Next(uint64_t* record);
-
- private:
-  struct Cursor {
-    uint64_t next, end;
-  };
-  void EndTurn();
-
-  const SampleSet* held_;      // not owned
-  std::vector<Cursor> files_;  // in this epoch's order
-  std::vector<Cursor> open_;   // interleaved
-  size_t next_file_ = 0;       // first of files_ that has not been opened
-  size_t turn_ = 0;            // whose turn of open_ it is
-  uint64_t left_in_turn_ = kRecordsPerTurn;
 };
 
 class EpochPlan {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/core/rng.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

@@ -30,6 +30,7 @@
 
 #include "ops/core/rng.h"
 #include "ops/sampler/mixture.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "ops/sampler/region.h"
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "ops/core/rng.h"
+#include "ops/sampler/load_order.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 
 namespace liquid {
 namespace {

@@ -61,9 +61,14 @@ def masks(dataset: str) -> dict[int, np.ndarray]:
   return result
 
 
-def sound(report):
-  """A conversion's report, where everything that it wrote is right."""
-  problems = inspection.verify(report.output)["problems"]
+def sound(report, **options):
+  """A conversion's report, where everything that it wrote is right.
+
+  Args:
+    report: of the conversion.
+    **options: of `verify`.
+  """
+  problems = inspection.verify(report.output, **options)["problems"]
   if problems:
     raise AssertionError(problems)
   return report

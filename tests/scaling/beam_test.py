@@ -27,7 +27,7 @@ except ImportError:
 _MIX = "png:5,raw:3,pcr:1"
 _OPTIONS = {
   "shard_size": 65536,
-  "pcr_images": 8,
+  "encoders": {"pcr": {"images": 8}},
   "on_error": "skip",
   "progress": False,
 }

@@ -1,3 +1,4 @@
+#include "ops/kernel/image_inputs.h"
 #include "ops/kernel/image_shapes.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -41,7 +42,7 @@ REGISTER_OP("Liquid>PeekL3")
     .Output("bits: int32")
     .Output("version: int32")
     .Output("patch: int32")
-    .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr(kMaxPixels)
     .SetShapeFn(PeekL3Shape)
     .Doc(R"doc(
 Reads the header of an L3 image.

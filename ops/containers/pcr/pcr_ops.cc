@@ -1,6 +1,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -118,8 +119,8 @@ REGISTER_OP("Liquid>VerifyPcr")
     .Output("problems: string")
     .Output("examples: string")
     .Output("labels: int32")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn(HasRanks({{0, 1, 1, 2}, {0, 1, 1, 1}}))
     .Doc(R"doc(
 Checks a record of a dataset and, in parallel, every image of it: its length,

@@ -1,3 +1,4 @@
+#include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -106,8 +107,8 @@ REGISTER_OP("Liquid>VerifyRecords")
     .Output("examples: string")
     .Output("labels: float")
     .Output("label_counts: int64")
-    .Attr("max_pixels: int >= 1 = 268435456")
-    .Attr("max_scans: int >= 1 = 100")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .Attr("decode: bool = true")
     .SetIsStateful()
     .SetShapeFn([](InferenceContext* c) {

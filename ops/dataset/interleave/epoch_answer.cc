@@ -1,6 +1,5 @@
 #include "ops/dataset/interleave/epoch_answer.h"
 
-#include <utility>
 #include <vector>
 
 #include "ops/dataset/source/plan_context.h"
@@ -20,21 +19,19 @@ absl::Status EpochAnswer::Initialize(tfd::IteratorContext* ctx,
 }
 
 absl::Status EpochAnswer::Ask(tfd::IteratorContext* ctx, int64_t epoch,
-                              Tensor* answer) {
+                              size_t tensors, std::vector<Tensor>* answer) {
   TF_RETURN_IF_ERROR(resources_.Create(
       EpochContext::kContainer, EpochContext::kName, new EpochContext(epoch)));
   tfd::IteratorContext nested = Context(ctx);
-  std::vector<Tensor> element;
   bool end_of_sequence = false;
-  TF_RETURN_IF_ERROR(input_->GetNext(&nested, &element, &end_of_sequence));
-  if (end_of_sequence || element.size() != 1 ||
-      element[0].dtype() != tensorflow::DT_INT64 ||
-      element[0].NumElements() == 0) {
-    return absl::InvalidArgumentError(
-        "what is asked once an epoch must answer with numbers of int64");
+  TF_RETURN_IF_ERROR(input_->GetNext(&nested, answer, &end_of_sequence));
+  bool right = !end_of_sequence && answer->size() == tensors;
+  for (const Tensor& tensor : *answer) {
+    right &= tensor.dtype() == tensorflow::DT_INT64 && tensor.NumElements() > 0;
   }
-  *answer = std::move(element[0]);
-  return absl::OkStatus();
+  if (right) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "what is asked once an epoch must answer with numbers of int64");
 }
 
 tfd::IteratorContext EpochAnswer::Context(tfd::IteratorContext* ctx) {

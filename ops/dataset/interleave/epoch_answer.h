@@ -2,9 +2,11 @@
 #ifndef LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_ANSWER_H_
 #define LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_ANSWER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/resource_mgr.h"
@@ -23,9 +25,10 @@ class EpochAnswer {
                           const tensorflow::data::DatasetBase* dataset,
                           const tensorflow::data::IteratorBase* parent,
                           const std::string& prefix);
-  // The dataset's one element, a tensor of int64 that is not empty. Once.
+  // The dataset's one element, so many tensors of int64 that are not empty.
+  // Once.
   absl::Status Ask(tensorflow::data::IteratorContext* ctx, int64_t epoch,
-                   tensorflow::Tensor* answer);
+                   size_t tensors, std::vector<tensorflow::Tensor>* answer);
 
  private:
   tensorflow::data::IteratorContext Context(

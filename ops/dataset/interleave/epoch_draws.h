@@ -14,6 +14,7 @@
 #include "ops/dataset/stats/load_ledger.h"
 #include "ops/reader/read_order.h"
 #include "ops/sampler/fidelity.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

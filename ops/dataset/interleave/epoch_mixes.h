@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 
 namespace liquid {
 

@@ -9,7 +9,7 @@
 
 #include "ops/dataset/interleave/interleave_options.h"
 #include "ops/dataset/interleave/snapshot.h"
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dataset/source/record_block.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/sampler/planner.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
 
 namespace liquid {
@@ -22,9 +23,9 @@ std::vector<int64_t> AsNumbers(const Tensor& tensor) {
   return std::vector<int64_t>(flat.data(), flat.data() + flat.size());
 }
 
-// Of the numbers of an epoch that the dataset of mixes gives: those that the
-// plan has, and those of the memory.
-constexpr size_t kNumbers = EpochMixes::kKinds + 2;
+// What the dataset of mixes gives, by name: the order of tf.nest.
+enum MixTensor : size_t { kCached, kFill, kKept, kResident, kSamples };
+constexpr size_t kMixTensors = 5;
 
 template <typename T>
 Tensor AsVector(const std::vector<T>& values) {
@@ -222,29 +223,33 @@ tfd::IteratorContext InterleaveIterator::InputContext(tfd::IteratorContext* ctx,
 absl::Status InterleaveIterator::ReadMixes(tfd::IteratorContext* ctx,
                                            int64_t epoch) {
   if (dataset()->mixes() == nullptr) return absl::OkStatus();
-  Tensor answer;
-  TF_RETURN_IF_ERROR(mixes_answer_.Ask(ctx, epoch, &answer));
+  std::vector<Tensor> answer;
+  TF_RETURN_IF_ERROR(mixes_answer_.Ask(ctx, epoch, kMixTensors, &answer));
   const size_t formats = dataset()->datasets().size();
-  if (answer.dims() != 3 || answer.dim_size(0) > epoch + 1 ||
-      answer.dim_size(1) != static_cast<int64_t>(kNumbers) ||
-      answer.dim_size(2) != static_cast<int64_t>(formats)) {
+  const tensorflow::TensorShape shape = answer[kSamples].shape();
+  bool right = shape.dims() == 2 && shape.dim_size(0) <= epoch + 1 &&
+               shape.dim_size(1) == static_cast<int64_t>(formats);
+  for (const Tensor& tensor : answer) right &= tensor.shape() == shape;
+  if (!right) {
     return absl::InvalidArgumentError(
-        absl::StrCat("mixes must have the shape [epochs, ", kNumbers, ", ",
+        absl::StrCat("each tensor of mixes must have the shape [epochs, ",
                      formats, "], of epochs up to ", epoch));
   }
-  const std::vector<int64_t> numbers = AsNumbers(answer);
-  std::vector<std::vector<int64_t>> mixes;
-  for (auto at = numbers.begin(); at != numbers.end();
-       at += static_cast<std::ptrdiff_t>(kNumbers * formats)) {
-    mixes.emplace_back(
-        at, at + static_cast<std::ptrdiff_t>(EpochMixes::kKinds * formats));
+  std::vector<std::vector<int64_t>> mixes(
+      static_cast<size_t>(shape.dim_size(0)));
+  for (const MixTensor kind : {kSamples, kCached, kFill}) {
+    const std::vector<int64_t> numbers = AsNumbers(answer[kind]);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      mixes[i / formats].push_back(numbers[i]);
+    }
   }
+  const auto last = static_cast<int64_t>(mixes.size()) - 1;
   for (size_t f = 0; f < formats; ++f) {
-    const auto number = [&](size_t from_end) {
+    const auto number = [&](MixTensor kind) {
       return static_cast<uint64_t>(
-          numbers[numbers.size() - from_end * formats + f]);
+          answer[kind].matrix<int64_t>()(last, static_cast<int64_t>(f)));
     };
-    limits_[f] = {number(2), number(1)};
+    limits_[f] = {number(kResident), number(kKept)};
   }
   const auto first = epoch + 1 - static_cast<int64_t>(mixes.size());
   return ToTf(dataset()->snapshot()->Decide(first, mixes));
@@ -262,13 +267,13 @@ absl::Status InterleaveIterator::ReadFidelity(tfd::IteratorContext* ctx,
                                               int64_t epoch,
                                               Fidelity* fidelity) {
   if (dataset()->fidelity() == nullptr) return absl::OkStatus();
-  Tensor answer;
-  TF_RETURN_IF_ERROR(fidelity_answer_.Ask(ctx, epoch, &answer));
-  if (answer.dims() != 1) {
+  std::vector<Tensor> answer;
+  TF_RETURN_IF_ERROR(fidelity_answer_.Ask(ctx, epoch, 1, &answer));
+  if (answer[0].dims() != 1) {
     return absl::InvalidArgumentError(
         "fidelity must be a vector of int64, the scan groups of each batch");
   }
-  return ToTf(Fidelity::Create(AsNumbers(answer), fidelity));
+  return ToTf(Fidelity::Create(AsNumbers(answer[0]), fidelity));
 }
 
 absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/sampler/planner.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/platform/errors.h"
 

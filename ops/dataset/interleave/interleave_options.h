@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace liquid {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/dataset/source/pixel_record.h"
+#include "ops/sampler/planner.h"
 #include "tensorflow/core/platform/refcount.h"
 
 namespace liquid {

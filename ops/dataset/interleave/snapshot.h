@@ -20,7 +20,7 @@
 #include "ops/dataset/stats/epoch_run.h"
 #include "ops/dataset/stats/stats.h"
 #include "ops/reader/record.h"
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tensorflow/core/platform/thread_annotations.h"
 

@@ -15,6 +15,7 @@
 #include "ops/core/status.h"
 #include "ops/reader/read_clock.h"
 #include "ops/reader/read_order.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 

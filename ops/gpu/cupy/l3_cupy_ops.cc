@@ -1,3 +1,4 @@
+#include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -39,7 +40,7 @@ REGISTER_OP("Liquid>PlanL3Device")
     .Output("shape: int64")
     .Output("bits: int32")
     .Output("launch: int32")
-    .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr(kMaxPixels)
     .SetShapeFn(PlanShape)
     .Doc(R"doc(
 Plans how a device decodes a batch of L3 and raw images of one size.

@@ -1,3 +1,4 @@
+#include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/framework/dataset_stateful_op_allowlist.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -49,7 +50,7 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .Attr("dtype: {uint8, uint16, float, bfloat16}")
     .Attr("planar: bool = false")
     .Attr("device: string = 'GPU:0'")
-    .Attr("max_pixels: int >= 1 = 268435456")
+    .Attr(kMaxPixels)
     // Or what it makes of constants would be a constant, which has to be saved.
     .SetIsStateful()
     .SetShapeFn(DecodeShape)

@@ -78,6 +78,9 @@ class ConvertToolTest(parameterized.TestCase):
     source = make_source(self.root)
     good = [f"--input={source}", f"--output={self.output}"]
     for arguments, message in (
+      ([*good, "--mix=jpg:1"], "did you mean jpeg?"),
+      ([*good, "--profile=none.json"], "--output=none.json` makes it"),
+      ([*good, "--mix=raw:1", "--splits=.1"], "--splits: "),
       ([*good, "--mix=raw:1", "--sede=1"], "Did you mean: seed"),
       (good, "mix"),
       (["--mix=raw:1"], "input"),

@@ -37,6 +37,7 @@ class InspectToolTest(absltest.TestCase):
     self.assertEqual(result["verified"], 6)
     self.assertEqual(result["problems"], [])
     self.assertIn("6 samples (train 6)", done.stderr)
+    self.assertRegex(done.stderr, r"class +samples\n0 a +6\n")
 
   def test_problems_end_with_1(self):
     shard = f"{self.dataset}/raw-00000-of-00001.rec"

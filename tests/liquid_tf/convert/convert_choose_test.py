@@ -82,6 +82,12 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
       r'png.*on_error="skip:33.4%", or mend'
     )
     self.assertEqual([one["path"] for one in listed], ["a/cut.png", "b/no.png"])
+    with self.assertRaisesRegex(manifest.ManifestError, "_problems.jsonl lists"):
+      manifest.load(self.output)
+    with self.assertRaisesRegex(
+      ConvertError, r"2 of 6 .* at most 1 % may be left out: .*on_error=\"skip:33.4%"
+    ):
+      self._convert(on_error="skip", existing="resume")
     report = self._convert(on_error="skip:100%", existing="resume")
     self.assertEqual(report.samples, 4)
     self.assertEqual(report.skipped, listed)

@@ -160,6 +160,7 @@ class MixTest(parameterized.TestCase):
       "gif:1",
       r'format \("gif"\) must be one of png, jpeg, webp, webp-lossy, raw, bmp, l3',
     ),
+    ("jpg:1", r'format \("jpg"\) must be .*; did you mean jpeg\?'),
     ("webp:1,webp-lossy:1", "one or the other"),
     ({}, "at least one"),
   )
@@ -171,6 +172,11 @@ class MixTest(parameterized.TestCase):
     self.assertEqual(mix.parse_splits("b:1,a:3"), {"b": 1, "a": 3})
     with self.assertRaisesRegex(ValueError, r'name \("a/b"\)'):
       mix.parse_splits("a/b:1")
+
+  @parameterized.parameters(0.1, "train,val")
+  def test_wrong_splits_are_told_by_splits(self, value):
+    with self.assertRaisesRegex(ValueError, r"^splits .*train:\.9,val:\.1"):
+      mix.parse_splits(value)
 
   def test_a_pcr_is_cut_by_images_and_the_last_one_has_the_rest(self):
     splits = np.arange(50) >= 30

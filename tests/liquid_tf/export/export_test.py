@@ -260,7 +260,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       ("rec", {"on_error": "x"}, r"on_error \('x'\)"),
       ("rec", {"workers": 0}, r"workers \(0\)"),
       ("tfrecord", {"shard_size": 0}, r"shard_size \(0\)"),
-      ("tfrecord", {"png_level": 10}, r"png_level \(10\)"),
+      ("tfrecord", {"encoders": {"png": {"level": 10}}}, r"\(10\) must be from"),
       ("tfrecord", {"image_feature": ""}, "must name a feature"),
     ):
       with self.assertRaisesRegex(ValueError, message):

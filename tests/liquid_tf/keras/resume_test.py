@@ -254,10 +254,49 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       model = _model(folder)
       model.fit(filtered, epochs=2, verbose=0, callbacks=[resume, *callbacks])
 
+    # At once, and not after the kill.
+    with self.assertRaisesRegex(ValueError, "must have a known cardinality"):
+      fit()
+
+  @parameterized.parameters(
+    ({"seed": 4}, "seed 3, but this one has 4"),
+    ({"batch_size": 4}, "batch_size 8, but this one has 4"),
+    ({"transforms": [transforms.RandomCrop(12)]}, r"transforms .*16, 16.*12, 12"),
+    ({"shuffle": False, "transforms": [transforms.CenterCrop(16)]}, "shuffle True"),
+  )
+  def test_another_run_is_refused(self, changed, message):
+    folder = self.create_tempdir().full_path
+
+    def fit(**options):
+      options = {"seed": 3, "transforms": [transforms.RandomCrop(16)]} | options
+      batch_size = options.pop("batch_size", 8)
+      dataset = liquid_tf.dataset(self.path, batch_size, **options)
+      model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
+      loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+      model.compile("sgd", loss)
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      model.fit(dataset, epochs=1, verbose=0, callbacks=[resume])
+
+    fit()
+    with self.assertRaisesRegex(ValueError, message):
+      fit(**changed)
+
+  def test_the_rest_of_an_epoch_is_told(self):
+    folder = self.create_tempdir().full_path
+    dataset = _dataset(self.path)
+
+    def fit(*callbacks):
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=[resume, *callbacks])
+
     with self.assertRaises(_KilledError):
       fit(_KillAt(7, whole_process=False))
-    with self.assertRaisesRegex(ValueError, "known cardinality.* batch 5 of an epoch"):
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
       fit()
+    rest = (
+      f"batch 5 of epoch 1: the metrics of this epoch cover its other {_STEPS - 5} "
+    )
+    self.assertIn(rest, logs.output[0])
 
   def test_the_log_says_what_was_trained_on(self):
     self.assertLen(self.wanted, _EPOCHS * _STEPS)

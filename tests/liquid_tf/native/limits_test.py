@@ -85,7 +85,7 @@ class LimitsTest(tf.test.TestCase):
     ):
       self._convert(existing="replace")
 
-    report = stored.sound(self._convert(existing="replace", limits=many))
+    report = stored.sound(self._convert(existing="replace", limits=many), limits=many)
     self.assertEqual(report.samples, 4)
     self.assertRegex(inspection.verify(self.output)["problems"][0], reason)
     self.assertEqual(inspection.verify(self.output, limits=many)["problems"], [])
@@ -108,7 +108,8 @@ class LimitsTest(tf.test.TestCase):
     _scans(f"{self.source}/a/scans.jpg", 150)
     self.assertEqual(self._convert("pcr", on_error="skip:100%").samples, 3)
     report = stored.sound(
-      self._convert("pcr", existing="replace", limits=Limits(scans=150))
+      self._convert("pcr", existing="replace", limits=Limits(scans=150)),
+      limits=Limits(scans=150),
     )
     self.assertEqual(report.samples, 4)
     # The transform has given it the usual ten scans.

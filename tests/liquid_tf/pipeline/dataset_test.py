@@ -3,6 +3,7 @@
 import gc
 import shutil
 import tempfile
+from unittest import mock
 
 import numpy as np
 import runs
@@ -37,6 +38,52 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(orders, 4)
     again = self._dataset()
     self.assertEqual([runs.ids(again) for _ in range(4)], self.wanted)
+
+  def test_cardinality_is_known(self):
+    samples = sum(map(len, self.wanted[0]))
+    single = liquid_tf.dataset(self.path, None, **_OPTIONS)
+    self.assertEqual(single.cardinality(), samples)
+    self.assertLen(list(single), samples)
+    batched = single.map(lambda sample: sample["id"]).batch(10)
+    self.assertEqual(batched.cardinality(), -(-samples // 10))
+    skipping = liquid_tf.dataset(self.path, None, on_error="skip", **_OPTIONS)
+    self.assertEqual(skipping.cardinality(), tf.data.UNKNOWN_CARDINALITY)
+    options = _OPTIONS | {"cache": 0}
+    epochs = liquid_tf.epochs(self.path, 3, parts=2, batch_size=_BATCH, **options)
+    self.assertEqual(epochs.cardinality(), 3 * _STEPS)
+    self.assertLen(list(epochs), 3 * _STEPS)
+
+  def test_a_known_cardinality_is_not_enforced(self):
+    single = liquid_tf.dataset(self.path, None, **_OPTIONS)
+    with tempfile.TemporaryDirectory() as folder:
+      iterator = iter(single)
+      for _ in range(5):
+        next(iterator)
+      path = tf.train.Checkpoint(iterator=iterator).save(f"{folder}/checkpoint")
+      wanted = [int(sample["id"]) for sample in iterator]
+      restored = iter(single)
+      tf.train.Checkpoint(iterator=restored).restore(path)
+      self.assertEqual([int(sample["id"]) for sample in restored], wanted)
+    # The iterator of a later start has fewer elements, and this is no error.
+    later = liquid_tf.dataset(self.path, None, start=(0, 1), **_OPTIONS)
+    self.assertLess(len(list(later)), int(later.cardinality()))
+
+  def test_memory_counts_what_other_datasets_will_take(self):
+    free = 1 << 30
+    options = _OPTIONS | {"cache": "auto"}
+    gc.collect()
+    with mock.patch("liquid_tf._cost.free_memory.free_memory", return_value=free):
+      small = liquid_tf.dataset(self.path, _BATCH, **options)
+      small_memory = liquid_tf.stats(small).summary()["memory"]
+      other = liquid_tf.dataset(self.path, _BATCH, **options)
+      other_memory = liquid_tf.stats(other).summary()["memory"]
+    # As much less as the first may take, which is its data and what is decoded ahead.
+    self.assertLess(other_memory, small_memory)
+    summary = liquid_tf.stats(small).summary()
+    taken = liquid_tf.stats(small)._blocks.snapshot.most_bytes
+    self.assertLess(taken, small_memory)
+    free_of_it = taken - summary["pool"]["used"] - summary["pool"]["kept"]
+    self.assertAlmostEqual(small_memory - other_memory, 0.75 * free_of_it, delta=1000)
 
   def test_repeat(self):
     dataset = self._dataset().repeat(3)

@@ -72,6 +72,31 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found["bound"], "disk-bound", found)
     self.assertIn("the disk is the limit: the consumer waited", found["sentence"])
 
+  def test_a_slow_map_is_told_from_the_model(self):
+    path = self._make("map", "raw:1", 32, 8)
+    dataset = liquid_tf.dataset(path, 8, cache="100%", memory="256MiB", seed=1)
+
+    def augment(image, label):
+      def slow(pixels):
+        time.sleep(0.03)
+        return pixels
+
+      return tf.numpy_function(slow, [image], tf.uint8), label
+
+    mapped = dataset.map(augment).prefetch(1)
+    for _ in range(2):
+      for _ in mapped:
+        pass
+    found = liquid_tf.stats(mapped)
+    self.assertEqual(found.verdict().bound, "consumer-bound")
+    self.assertIn("what stands before it (map(augment))", str(found.verdict()))
+    self.assertEqual(found.verdict(step_ms=2).bound, "map-bound")
+    self.assertIn("is the limit (map(augment))", str(found.verdict(step_ms=2)))
+    self.assertEqual(found.verdict(step_ms=30).bound, "model-bound")
+    self.assertIn("the model is the limit", str(found.verdict(step_ms=30)))
+    # What stands between is told of what fit gets, and so not of the dataset itself.
+    self.assertEqual(liquid_tf.stats(dataset).verdict().between, ())
+
   def test_slow_decoding(self):
     path = self._make("decode", "png:1", 280, 24)
     found = _run(path, "100%")

@@ -243,6 +243,14 @@ class ProfileTest(parameterized.TestCase):
     ):
       profile(folder, ["png", "raw"])
 
+  def test_a_crop_that_is_too_large_is_told_before_encoding(self):
+    folder = photos.class_folders(self.root / "photos", per_class=1, sides=(40, 50))
+    said = []
+    with self.assertRaisesRegex(ValueError, r"96 x 96 pixels must fit .*coffee"):
+      crop = [transforms.RandomCrop(96)]
+      profile(folder, ["png", "raw"], transforms=crop, say=said.append)
+    self.assertEmpty(said)
+
   def test_a_format_that_no_image_fits_is_a_wrong_argument(self):
     for i in range(2):
       photos.save(self.root / f"photos/{i}.png", np.full((8, 8), 999, np.uint16))

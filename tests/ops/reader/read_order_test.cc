@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "ops/sampler/load_order.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

@@ -1,10 +1,12 @@
+#include "ops/sampler/load_order.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 #include "tests/ops/sampler/random_spec.h"
 
 namespace liquid {

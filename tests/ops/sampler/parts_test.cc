@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 

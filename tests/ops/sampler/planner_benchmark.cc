@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "benchmark/benchmark.h"
+#include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
 namespace liquid {

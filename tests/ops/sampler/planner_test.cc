@@ -9,6 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ops/sampler/load_order.h"
+#include "ops/sampler/plan_spec.h"
 #include "tests/ops/sampler/random_spec.h"
 
 namespace liquid {

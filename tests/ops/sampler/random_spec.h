@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "ops/core/rng.h"
-#include "ops/sampler/planner.h"
+#include "ops/sampler/plan_spec.h"
 
 namespace liquid {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 
 namespace liquid {
