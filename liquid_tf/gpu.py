@@ -6,7 +6,8 @@ for a batch: patches by blocks of threads, pixels of a row by threads (L3, ECCV 
 every library takes by DLPack:
 
     with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-      images = liquid_tf.gpu.decode(files, mean=127.5, std=127.5, layout="NCHW")
+      steps = [Normalize(127.5, 127.5), ChannelsFirst()]
+      images = liquid_tf.gpu.decode(files, transforms=steps)
     step(torch.from_dlpack(images))
 
 The stream is that of the step, since when the last reference to the images goes, CuPy
@@ -30,9 +31,10 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._gpu import finish
 from liquid_tf._gpu.layer import Decode
-from liquid_tf._gpu.normalise import check_layout, check_values, result_dtype
 from liquid_tf._native.limits import Limits
+from liquid_tf.transforms import Step
 
 __all__ = ["Decode", "available", "decode", "problem"]
 
@@ -74,23 +76,11 @@ def available() -> bool:
   return problem() is None
 
 
-def _numbers(name: str, value: Any, usual: float, channels: int) -> tuple[float, ...]:
-  numbers = check_values(value, name, positive=name == "std") or (usual,)
-  if len(numbers) not in (1, channels):
-    raise ValueError(
-      f"{name} ({value}) must be one number, or one for each of the {channels} channels"
-    )
-  return numbers
-
-
 def decode(
   contents: tf.Tensor | Sequence[bytes],
   *,
   windows: tf.Tensor | Sequence[Sequence[int]] | None = None,
-  dtype: Any = None,
-  mean: float | Sequence[float] | None = None,
-  std: float | Sequence[float] | None = None,
-  layout: str = "NHWC",
+  transforms: Sequence[Step] = (),
   limits: Limits = Limits(),
 ) -> Any:
   """Decodes a batch of L3 and raw images, or a window of each, on the current GPU.
@@ -106,13 +96,10 @@ def decode(
       have the same channels and bits, and windows of one size.
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None for
       all of each.
-    dtype: the stored one (uint8 or uint16), "float32" (the default with `mean` or
-      `std`), or "bfloat16", rounded from float32. Most releases of CuPy give other
-      libraries these only as their bits, `images.view("int16")`.
-    mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
-      each channel.
-    std: by which they are divided then; likewise, above 0.
-    layout: "NHWC" or "NCHW".
+    transforms: `Normalize`, `Cast` to float32 or bfloat16, and `ChannelsFirst`, of
+      `liquid_tf.transforms`; without the first two images are uint8 or uint16, as
+      stored. Most releases of CuPy give other libraries bfloat16 only as its bits,
+      `images.view("int16")`.
     limits: the largest whole image that is decoded.
 
   Returns:
@@ -121,14 +108,14 @@ def decode(
   Raises:
     RuntimeError: there is no GPU, or no CuPy, see `problem`; or the driver is older
       than the CUDA that compiled the kernels.
-    ValueError: `dtype`, `mean`, `std` or `layout` is wrong.
+    ValueError: a step is wrong.
     tf.errors.DataLossError: an image is damaged; the message names it, the patch and
       the offset.
     tf.errors.InvalidArgumentError: a file of another format, a window that does not
       fit, or images of different sizes, channels or bits.
     tf.errors.ResourceExhaustedError: an image is larger than `limits`.
   """
-  check_layout(layout)
+  recipe = finish.parse(transforms, "gpu.decode")
   found = problem()
   if found is not None:
     raise RuntimeError(f"liquid_tf.gpu.decode needs a GPU: {found}")
@@ -137,11 +124,10 @@ def decode(
   plan = _gpu_batch.plan(contents, windows, limits.pixels)
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
-  chosen = result_dtype(dtype, "dtype", [stored], mean is not None or std is not None)
-  means = _numbers("mean", mean, 0, channels)
-  stds = _numbers("std", std, 1, channels)
-  planar = layout == "NCHW"
-  batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, planar, means, stds))
+  recipe.check_images(channels)
+  chosen, planar = recipe.dtype or stored, recipe.channels_first
+  output = _gpu_batch.output(plan, planar, recipe.mean or (0,), recipe.std or (1,))
+  batch = _gpu_batch.DeviceBatch(plan, output)
   shape = (n, channels, height, width) if planar else (n, height, width, channels)
   # CuPy makes no array of bfloat16, but shows one as it.
   made = np.uint16 if chosen == tf.bfloat16 else chosen.as_numpy_dtype

@@ -30,7 +30,7 @@ _CLASSES = flags.DEFINE_integer("classes", 10, "of the labels", 1)
 _CHECKPOINTS = flags.DEFINE_string(
   "checkpoints", None, "shared directory for the weights"
 )
-_RESUME = flags.DEFINE_bool("resume", False, "go on behind the last saved epoch")
+_RESUME = flags.DEFINE_bool("resume", False, "go on after the last saved epoch")
 flags.register_multi_flags_validator(
   ["resume", "checkpoints"],
   lambda values: values["checkpoints"] or not values["resume"],

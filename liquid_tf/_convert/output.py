@@ -120,7 +120,7 @@ def _clear(folder: str) -> None:
 
 
 def _remove_journal(folder: str) -> None:
-  """Removes the journal itself last: the database behind what belongs to it."""
+  """Removes the journal itself last: the database after what belongs to it."""
   names = [name for name in os.listdir(folder) if name.startswith(JOURNAL)]
   for name in sorted(names, reverse=True):
     path = os.path.join(folder, name)

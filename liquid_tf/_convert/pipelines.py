@@ -284,7 +284,7 @@ def encode(
         **source.limits.attributes(),
       )
       mask = tf.numpy_function(masks.mask_example, [png], tf.string, stateful=False)
-      # Serialized messages one behind the other are their union.
+      # Serialized messages one after another are their union.
       example = tf.ensure_shape(mask, []) + example
       result |= {
         "mask_crc32c": loaded["mask_crc32c"],

@@ -14,7 +14,7 @@ _GATHERED = 1 << 20
 
 
 class RecordFile:
-  """A RecordIO shard: records one behind the other.
+  """A RecordIO shard: records one after another.
 
   Args:
     file: where they go.

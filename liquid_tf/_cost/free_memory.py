@@ -61,7 +61,7 @@ def _room(group: pathlib.Path, limit: str, usage: str, unused: str) -> int | Non
 
 
 def _count(path: pathlib.Path, name: str) -> int | None:
-  """The number behind `name` in a file of such lines; None where it is not there."""
+  """The number after `name` in a file of such lines; None where it is not there."""
   try:
     lines = path.read_text().splitlines()
   except OSError:

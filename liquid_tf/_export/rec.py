@@ -10,7 +10,7 @@ from liquid_tf._store.manifest import Manifest
 class RecWriter:
   """Writes SPLIT.rec, SPLIT.idx and SPLIT.lst for each split.
 
-  A key is a sample's number. Other features stand behind the image, which readers that
+  A key is a sample's number. Other features stand after the image, which readers that
   do not know them ignore; id2 says where (docs/formats/liquid.md).
 
   Args:

@@ -6,7 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf._gpu.normalise import check_layout, check_values, result_dtype
+from liquid_tf import transforms as steps
+from liquid_tf._gpu import finish
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 
@@ -22,17 +23,13 @@ class Decode(tf.keras.layers.Layer):
 
       ds = liquid_tf.dataset(path, 64, transforms=[RandomCrop(224)], decode="none",
                              features=["bytes", "window", "id", "label"])
-      images = liquid_tf.gpu.Decode(mean=127.5, std=127.5)
+      images = liquid_tf.gpu.Decode(transforms=[Normalize(127.5, 127.5)])
       for batch in ds:
         step(images(batch), batch["label"])
 
   Args:
-    mean: subtracted from the stored values (0 to 255 or 65535); a number, or one for
-      each channel.
-    std: by which they are divided then; likewise.
-    image_dtype: of the images: "float32" (the default with `mean` or `std`),
-      "bfloat16", or what is stored, "uint8" (the default) or "uint16".
-    layout: "NHWC" or "NCHW".
+    transforms: as `liquid_tf.gpu.decode` takes them; or what `get_config` has of them.
+    bits: of the stored images, 8 or 16.
     shape: (height, width, channels) of the images, None for those that differ between
       batches, where a model has to know it.
     limits: the largest whole image that is decoded; or what `get_config` has of it.
@@ -48,10 +45,8 @@ class Decode(tf.keras.layers.Layer):
   def __init__(
     self,
     *,
-    mean: float | Sequence[float] | None = None,
-    std: float | Sequence[float] | None = None,
-    image_dtype: Any = None,
-    layout: str = "NHWC",
+    transforms: Sequence[steps.Step | Mapping[str, Any]] = (),
+    bits: int = 8,
     shape: Sequence[int | None] = (None, None, None),
     limits: Limits | Mapping[str, int] = Limits(),
     **options: Any,
@@ -59,18 +54,13 @@ class Decode(tf.keras.layers.Layer):
     super().__init__(**{"trainable": False, "autocast": False, **options})
     # XLA knows none of its ops.
     self.supports_jit = False
-    check_layout(layout)
-    self._mean = check_values(mean, "mean", positive=False)
-    self._std = check_values(std, "std", positive=True)
-    self._image_dtype = result_dtype(
-      image_dtype,
-      "image_dtype",
-      [tf.uint8, tf.uint16],
-      mean is not None or std is not None,
-    )
+    if bits not in (8, 16):
+      raise ValueError(f"bits ({bits!r}) must be 8 or 16")
+    self._bits = bits
+    self._recipe = finish.parse(map(_step, transforms), "gpu.Decode")
+    self._image_dtype = self._recipe.dtype or (tf.uint16 if bits == 16 else tf.uint8)
     if len(shape) != 3:
       raise ValueError(f"shape ({shape!r}) must be (height, width, channels)")
-    self._planar = layout == "NCHW"
     self._shape = tuple(shape)
     self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits
 
@@ -92,18 +82,19 @@ class Decode(tf.keras.layers.Layer):
       contents = tf.convert_to_tensor(batch["bytes"])
       windows = batch.get("window", tf.zeros([tf.size(contents), 4], tf.int32))
       samples = batch.get("id", tf.zeros([0], tf.int64))
+    planar = self._recipe.channels_first
     pixels = gpu.start(
       contents,
       windows,
       samples,
       dtype=self._image_dtype,
-      mean=self._mean,
-      std=self._std,
-      planar=self._planar,
+      mean=self._recipe.mean,
+      std=self._recipe.std,
+      planar=planar,
       max_pixels=self._limits.pixels,
     )
     height, width, channels = self._shape
-    placed = [channels, height, width] if self._planar else [height, width, channels]
+    placed = [channels, height, width] if planar else [height, width, channels]
     return gpu.images(
       pixels, self._image_dtype, [contents.shape.dims[0].value, *placed]
     )
@@ -112,10 +103,19 @@ class Decode(tf.keras.layers.Layer):
     """The arguments, for Keras to save."""
     return {
       **super().get_config(),
-      "mean": self._mean,
-      "std": self._std,
-      "image_dtype": self._image_dtype.name,
-      "layout": "NCHW" if self._planar else "NHWC",
+      "transforms": [
+        {"step": type(step).__name__, **dataclasses.asdict(step)}
+        for step in self._recipe.given
+      ],
+      "bits": self._bits,
       "shape": self._shape,
       "limits": dataclasses.asdict(self._limits),
     }
+
+
+def _step(given: steps.Step | Mapping[str, Any]) -> steps.Step:
+  """A step as it is, or of what `get_config` has of it."""
+  if not isinstance(given, Mapping):
+    return given
+  values = dict(given)
+  return getattr(steps, values.pop("step"))(**values)

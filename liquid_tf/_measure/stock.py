@@ -5,14 +5,20 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from liquid_tf._measure import epochs
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf.transforms import Step
 
 
 def stock_dataset(
   files: Sequence[str],
   extension: str,
   batch_size: int,
-  shape: Sequence[int],
+  shape: Sequence[int | None],
   threads: int,
+  *,
+  transforms: Sequence[Step] = (),
+  repeats: int = 1,
+  ahead: int = tf.data.AUTOTUNE,
 ) -> tf.data.Dataset:
   """Shuffled names, then read and decode in parallel, batch, prefetch.
 
@@ -20,22 +26,35 @@ def stock_dataset(
     files: names of files.
     extension: of them: "raw" are the pixels and nothing else; others, image files.
     batch_size: images in a batch.
-    shape: [height, width, channels] of every image.
+    shape: [height, width, channels] of every image; None where they differ.
     threads: of tf.data.
+    transforms: of `liquid_tf.dataset`: a crop and a size.
+    repeats: epochs that follow one another.
+    ahead: batches that are taken ahead.
 
   Returns:
     A dataset of [n, height, width, channels] uint8.
   """
+  recipe = Recipe.parse(transforms)
 
   def load(file: tf.Tensor) -> tf.Tensor:
     stored = tf.io.read_file(file)
     if extension == "raw":
       return tf.reshape(tf.io.decode_raw(stored, tf.uint8), shape)
     image = tf.io.decode_image(stored, expand_animations=False)
-    return tf.ensure_shape(image, shape)
+    image = tf.ensure_shape(image, shape)
+    if recipe.window:
+      image = tf.image.random_crop(image, [*recipe.window, image.shape[2]])
+    if recipe.size:
+      image = tf.image.resize(image, recipe.size)
+      image = tf.saturate_cast(tf.round(image), tf.uint8)
+    return image
 
   dataset = tf.data.Dataset.from_tensor_slices(list(files))
-  dataset = dataset.shuffle(len(files), seed=0)
+  dataset = dataset.shuffle(len(files), seed=0).repeat(repeats)
   dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
-  dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
-  return epochs.with_threads(dataset, threads)
+  if recipe.ragged:
+    dataset = dataset.ragged_batch(batch_size)
+  else:
+    dataset = dataset.batch(batch_size)
+  return epochs.with_threads(dataset.prefetch(ahead), threads)

@@ -11,7 +11,7 @@ def number(value: Any, name: str, least: int, more: str = "") -> int:
     value: the argument.
     name: of the argument.
     least: that it may be.
-    more: behind the sentence, as ", or None".
+    more: after the sentence, as ", or None".
 
   Raises:
     ValueError: it is none, a bool, or less.

@@ -153,7 +153,7 @@ def decode_and_batch(
     tuning: look-ahead and threads of decoding; by default they tune themselves.
 
   Returns:
-    A dataset of batches. tf.data puts no prefetch behind it: batches are decoded ahead
+    A dataset of batches. tf.data puts no prefetch after it: batches are decoded ahead
     as it is, as many as the memory allows. What is done to them later, by a `map`,
     needs a `prefetch` of its own to be done ahead.
 
@@ -278,7 +278,7 @@ def decode_and_batch(
   if recipe.finishes:
     # One is finished while the consumer has the one before.
     shaped = shaped.prefetch(1)
-  # The prefetch that tf.data would put behind takes up to eight batches that no budget
+  # The prefetch that tf.data would put after it takes up to eight batches that no budget
   # counts, and that nobody has asked for: some epoch would be over with them.
   options = tf.data.Options()
   options.experimental_optimization.inject_prefetch = False

@@ -247,7 +247,7 @@ class _CountedDataset(tf.data.Dataset):
   def cardinality(self):
     return self._counted.cardinality()
 
-  # All that can be put behind a dataset on a GPU.
+  # All that can be put after a dataset on a GPU.
 
   def prefetch(self, buffer_size, name=None):
     prefetched = self._dataset.prefetch(buffer_size, name)

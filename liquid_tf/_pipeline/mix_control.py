@@ -78,7 +78,7 @@ class Epoch:
   fill_bytes: int
   fill_seconds: float
 
-  def behind_fill(self) -> "Epoch":
+  def after_fill(self) -> "Epoch":
     """Without its beginning, in which the decoders had nothing to do."""
     return dataclasses.replace(
       self,
@@ -120,8 +120,8 @@ class Controller:
     self._pause = self._left = 1  # epochs without another trial, and left of them
 
   def next_mix(self, epoch: Epoch) -> Mix:
-    """The mix of the epoch behind one that was counted: shares that sum to 1."""
-    epoch = epoch.behind_fill()
+    """The mix of the epoch after one that was counted: shares that sum to 1."""
+    epoch = epoch.after_fill()
     if epoch.batches < _LEAST_BATCHES or epoch.step < _LEAST_SECONDS:
       return dict(epoch.mix)
     self._see_decoding(epoch)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._cost.model import Mix
-from liquid_tf._measure import epochs, process
+from liquid_tf._measure import epochs, process, stages
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.dataset import dataset as open_dataset
@@ -19,9 +19,6 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Step
 
-# The memory that nothing exceeds: the decode stage wants all of the sample in it.
-_UNBOUNDED = 1 << 62
-
 # Batches that are decoded ahead, and those that do not count at the beginning of a run.
 _LOOKAHEAD = 2
 _WARM_UP = 4
@@ -29,7 +26,7 @@ _LEAST_BATCHES = 6
 
 # The disk serves the format that is short, so while it is the limit, another one gives
 # what was read ahead of it, and the mix seems faster than the disk allows. So a run of
-# several formats begins behind so many times the images in which each gives all that,
+# several formats begins after so many times the images in which each gives all that,
 # or after so many times a run's seconds.
 _SETTLED = 1.5
 _SETTLING = 4
@@ -95,17 +92,20 @@ class Pipeline:
     on_gpu = setting.decode == "gpu" and stage != "load"
     self._setting = setting
     self._stage = stage
+    given = {
+      "mix": mix,
+      "shuffle": False,
+      "cache": 0,
+      "memory": setting.memory,
+      "features": list(gpu.STORED) if on_gpu else ["image"],
+      "decode": "none" if on_gpu else "cpu",
+      "tuning": Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
+      "transforms": setting.transforms,
+    }
     dataset = open_dataset(
       setting.short if decode else setting.long,
       setting.batch_size,
-      mix=mix,
-      shuffle=False,
-      cache="100%" if decode else 0,
-      memory=_UNBOUNDED if decode else setting.memory,
-      features=list(gpu.STORED) if on_gpu else ["image"],
-      decode="none" if stage == "load" or on_gpu else "cpu",
-      tuning=Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
-      transforms=() if stage == "load" else setting.transforms,
+      **stages.options(stage, given),
     )
     self._stats = stats_of(dataset)
     self._epoch = int(dataset.cardinality())

@@ -7,11 +7,9 @@ import time
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import tensorflow as tf
 
-from liquid_tf._measure import epochs, process
+from liquid_tf._measure import process, stock
 from liquid_tf._pipeline.dataset import dataset as open_dataset
-from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.transforms import Step
 
@@ -58,36 +56,26 @@ class Stock:
     threads: int,
     transforms: Sequence[Step],
   ):
-    recipe = Recipe.parse(transforms)
     self._folder = folder
     self.bytes = _extract(manifest, format_name, folder)
     files = sorted(str(path) for path in pathlib.Path(folder).iterdir())
     self._files = len(files)
-
-    def load(file: tf.Tensor) -> tf.Tensor:
-      pixels = tf.io.decode_image(tf.io.read_file(file), expand_animations=False)
-      pixels = tf.ensure_shape(pixels, manifest["features"]["image"]["shape"])
-      if recipe.window:
-        pixels = tf.image.random_crop(pixels, [*recipe.window, pixels.shape[2]])
-      if recipe.size:
-        pixels = tf.image.resize(pixels, recipe.size)
-        pixels = tf.saturate_cast(tf.round(pixels), tf.uint8)
-      return pixels
-
-    dataset = tf.data.Dataset.from_tensor_slices(files)
-    dataset = dataset.shuffle(len(files)).repeat(_REPEATS)
-    dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
-    if recipe.ragged:
-      dataset = dataset.ragged_batch(batch_size)
-    else:
-      dataset = dataset.batch(batch_size)
-    self._dataset = epochs.with_threads(dataset.prefetch(_AHEAD), threads)
-    self._iterator = iter(self._dataset)
+    dataset = stock.stock_dataset(
+      files,
+      format_name,
+      batch_size,
+      manifest["features"]["image"]["shape"],
+      threads,
+      transforms=transforms,
+      repeats=_REPEATS,
+      ahead=_AHEAD,
+    )
+    self._iterator = iter(dataset)
     self._draw(0, 2 * self._files)  # Until tf.data has tuned itself.
     _rest()
 
   def run(self, seconds: float) -> float:
-    """Images per second, over `seconds` at least; nothing goes on behind it."""
+    """Images per second, over `seconds` at least; nothing goes on after it."""
     rate = self._draw(seconds, _LEAST_IMAGES)
     _rest()
     return rate

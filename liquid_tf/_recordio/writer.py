@@ -20,7 +20,7 @@ _TAIL = 1 << 20
 class _Appended:
   """A file that grows when `commit` is called, or else is as it was.
 
-  Until then a kill leaves bytes behind its end that no index has; `Writer` refuses to
+  Until then a kill leaves bytes after its end that no index has; `Writer` refuses to
   append to them where they are not whole records.
   """
 
@@ -57,7 +57,7 @@ class Writer:
   Args:
     path: the file, NAME.rec.
     index: True for NAME.idx beside it, a path, or None for no index.
-    append: write behind the records of an existing file, which has an index unless
+    append: write after the records of an existing file, which has an index unless
       `index` is None.
 
   Raises:

@@ -49,7 +49,7 @@ class SteadyFile:
 
   Args:
     path: the file.
-    append: write behind the bytes that it has; otherwise they are lost.
+    append: write after the bytes that it has; otherwise they are lost.
 
   Raises:
     OSError: it cannot be opened.
@@ -112,7 +112,7 @@ class SteadyFile:
     os.fsync(self._file.fileno())
 
   def close(self) -> None:
-    """Ends writing. What no `sync` came behind may be lost."""
+    """Ends writing. What no `sync` came after may be lost."""
     self._file.close()
 
 

@@ -111,6 +111,6 @@ def _checks(
   yield (
     ~follows,
     "offset",
-    "be behind the record of the row before: rows ascend by (split, format, shard, "
+    "come after the record of the row before: rows ascend by (split, format, shard, "
     "offset)",
   )

@@ -92,7 +92,7 @@ class ConvertFaultsTest(parameterized.TestCase, tf.test.TestCase):
       with self.subTest(name):
         self.assertGreater(found["faults"], before, "no fault")
         before = found["faults"]
-        self.assertRegex(found["message"], "^cannot (write|use) .*resume=True")
+        self.assertRegex(found["message"], "^cannot (write|use) .*existing=.resume")
         self.assertRegex(
           found["message"], "No space left|Input/output error|disk is full|disk I/O"
         )

@@ -26,6 +26,11 @@ _MEAN = (123.675, 116.28, 103.53)
 _STD = (58.395, 57.12, 57.375)
 
 
+def _steps(dtype: str, layout: str) -> list[transforms.Step]:
+  steps = [transforms.Normalize(_MEAN, _STD), transforms.Cast(dtype)]
+  return steps + ([transforms.ChannelsFirst()] if layout == "NCHW" else [])
+
+
 class GpuTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -57,10 +62,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     decoded = liquid_tf.gpu.decode(
       tf.constant(files),
       windows=windows,
-      mean=_MEAN,
-      std=_STD,
-      dtype=dtype,
-      layout=layout,
+      transforms=_steps(dtype, layout),
     )
     crops = tf.stack(
       [
@@ -79,7 +81,8 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_mean_alone_makes_float32(self):
     image = make_image(1, 20, 30, 1)
-    decoded = liquid_tf.gpu.decode([encode(image, "v2")], mean=10)
+    steps = [transforms.Normalize(10)]
+    decoded = liquid_tf.gpu.decode([encode(image, "v2")], transforms=steps)
     self.assertAllEqual(decoded.get(), image[None].astype(np.float32) - 10)
 
   def test_damage_names_the_image_and_the_offset(self):
@@ -121,7 +124,6 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     crop = transforms.RandomCrop((64, 80))
     steps = [transforms.Normalize(_MEAN, _STD), transforms.Cast(dtype)]
     steps.append(transforms.ChannelsFirst())
-    pixels = {"mean": _MEAN, "std": _STD, "dtype": dtype, "layout": "NCHW"}
     expected = liquid_tf.dataset(path, 8, **common, transforms=[crop, *steps])
     stored = liquid_tf.dataset(
       path,
@@ -134,7 +136,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(2):
       for (images, labels), batch in zip(expected, stored, strict=True):
         decoded = liquid_tf.gpu.decode(
-          batch["bytes"], windows=batch["window"], **pixels
+          batch["bytes"], windows=batch["window"], transforms=steps
         )
         self.assertAllEqual(labels, batch["label"])
         self.assertAllEqual(decoded.get().view(np.uint8), images.numpy().view(np.uint8))
@@ -185,26 +187,13 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
     with self.assertRaises(tf.errors.ResourceExhaustedError):
       liquid_tf.gpu.decode([file], limits=liquid_tf.Limits(599))
-    with self.assertRaisesRegex(ValueError, r"dtype \('int8'\) must be one of float32"):
-      liquid_tf.gpu.decode([file], dtype="int8")
-    with self.assertRaisesRegex(ValueError, r"dtype \('uint8'\)"):
-      liquid_tf.gpu.decode([file], dtype="uint8", mean=1)
-    with self.assertRaisesRegex(ValueError, r"mean \(\(1, 2\)\) must be one number"):
-      liquid_tf.gpu.decode([file], mean=(1, 2))
-    for options, message in (
-      ({"std": 0}, r"std \(0\) must be a number above 0"),
-      ({"std": -1.5}, r"std \(-1.5\) must be a number above 0"),
-      (
-        {"std": (1, float("nan"), 1)},
-        r"std \(\(1, nan, 1\)\) must be a number above 0",
-      ),
-      ({"mean": float("inf")}, r"mean \(inf\) must be a number"),
-      ({"mean": "grey"}, r"mean \('grey'\) must be a number"),
+    for step, message in (
+      (transforms.Cast("float16"), "must be float32 or bfloat16 on a GPU"),
+      (transforms.Normalize((8, 9)), "mean .* must be one number"),
+      (transforms.Mirror(), "must be a step of gpu.decode: Normalize, Cast"),
     ):
       with self.subTest(message), self.assertRaisesRegex(ValueError, message):
-        liquid_tf.gpu.decode([file], **options)
-    with self.assertRaisesRegex(ValueError, r"layout \('CHWN'\)"):
-      liquid_tf.gpu.decode([file], layout="CHWN")
+        liquid_tf.gpu.decode([file], transforms=[step])
 
 
 class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):

@@ -15,7 +15,7 @@ from absl.testing import parameterized
 from patches import encode, make_image
 
 import liquid_tf
-from liquid_tf import codecs
+from liquid_tf import codecs, transforms
 from liquid_tf._gpu import batch
 
 _KERNEL = """
@@ -220,10 +220,11 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     decoded = liquid_tf.gpu.decode(
       [encode(image, kind) for image, kind in zip(images, ("v2", "raw"))],
       windows=windows,
-      mean=(123.675, 116.28, 103.53),
-      std=(58.395, 57.12, 57.375),
-      dtype=dtype,
-      layout=layout,
+      transforms=[
+        transforms.Normalize((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)),
+        transforms.Cast(dtype),
+        *([transforms.ChannelsFirst()] if layout == "NCHW" else []),
+      ],
     )
     with tf.device("CPU"):
       crops = tf.stack(

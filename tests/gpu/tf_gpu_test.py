@@ -224,7 +224,9 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       features=["bytes", "window", "id", "label"],
     )
     layer = liquid_tf.gpu.Decode(
-      mean=_MEAN, std=_STD, layout="NCHW", shape=(64, 80, 3), name="images"
+      transforms=[Normalize(_MEAN, _STD), ChannelsFirst()],
+      shape=(64, 80, 3),
+      name="images",
     )
     again = liquid_tf.gpu.Decode.from_config(layer.get_config())
     names = ("bytes", "window", "id")
@@ -241,8 +243,8 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     image = make_image(1, 20, 30)
     layer = liquid_tf.gpu.Decode()
     self.assertAllEqual(layer(tf.constant([encode(image, "v1")])), image[None])
-    with self.assertRaisesRegex(ValueError, r"image_dtype \('uint8'\) must be one of"):
-      liquid_tf.gpu.Decode(mean=1, image_dtype="uint8")
+    with self.assertRaisesRegex(ValueError, r"bits \(12\) must be 8 or 16"):
+      liquid_tf.gpu.Decode(bits=12)
 
 
 class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):

@@ -30,7 +30,7 @@ class MaskNames:
     image, _, mask = suffix.rpartition(":")
     if not suffix.strip(":") or ":" in image or "/" in suffix:
       raise ValueError(
-        f'mask_suffix ("{suffix}") must be what masks\' names have behind their '
+        f'mask_suffix ("{suffix}") must be what masks\' names have after their '
         'images\', as "_mask", or both ends, as "_leftImg8bit:_gtFine_labelIds"'
       )
     return cls(os.fsencode(image), os.fsencode(mask))

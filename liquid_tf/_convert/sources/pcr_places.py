@@ -22,7 +22,7 @@ _END_OF_IMAGE = b"\xff\xd9"
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-  """A number and the position behind it."""
+  """A number and the position after it."""
   value = shift = 0
   while True:
     byte = data[position]

@@ -37,30 +37,30 @@ def section(result: dict[str, Any]) -> str:
     for settings in peer["settings"]:
       peers += f"* *{versions}*: `{settings}`.\n"
   for name in result["left_out"]:
-    peers += f"* *{name}* was left out: no interpreter that has it was given.\n"
+    peers += f"* *{name}* was left out: no interpreter with it was given.\n"
   others = ", ".join(f"{busy} for {name}" for name, busy in result["others"].items())
   return f"""```
 {result["evidence"]["command"]}
 ```
 
-{result["images"]} photographs of {side}x{side} RGB pixels, cut from larger ones or from
-their continuation by mirror images, in batches of {batch_size}; {result["threads"]}
-threads on all sides. Ours and each peer in turn, {result["rounds"]} times, each in a
-fresh process of {result["epochs"]} epochs, of which the first does not count: the
-median (least to most) of the others. *Ratio* is that of the medians, *of the best* that
-of the most, and *by processor time* that of images per second that the processors were
-at work. Others kept so many processors busy meanwhile, on average: {others}.
+{result["images"]} photographs of {side}x{side} RGB pixels, cut from larger ones or
+from their mirrored continuation, in batches of {batch_size}, with {result["threads"]}
+threads on all sides. Ours and each peer ran in turn, {result["rounds"]} times, each
+in a fresh process of {result["epochs"]} epochs; the first one does not count. The
+table gives the median (least to most) of the others. *Ratio* compares the medians,
+*of the best* the most, and *by processor time* images per second of processor time.
+Other programs kept so many processors busy meanwhile, on average: {others}.
 
 {table(result)}
 
-* *Ours* has every record in its cache from the second epoch on (`cache="100%"`); peers
-  have all files in a warm page cache.
+* *Ours* has every record in its cache from the second epoch on (`cache="100%"`). The
+  peers have all files in a warm page cache.
 * *tf.data* is `from_tensor_slices(files).shuffle(n)`, `map` of `tf.io.read_file` and
   `tf.io.decode_image` with `num_parallel_calls=AUTOTUNE`, `batch({batch_size})` and
-  `prefetch(AUTOTUNE)`. Beside raw it is `tf.io.decode_raw` and `tf.reshape`, of files
-  that are the pixels and nothing else.
+  `prefetch(AUTOTUNE)`. For raw it is `tf.io.decode_raw` and `tf.reshape`, of files that
+  hold the pixels and nothing else.
 {peers}* The PNG and JPEG (quality 90, 4:2:0) records are the bytes of the files.
-* All give uint8 [{batch_size}, {side}, {side}, 3], which nobody uses.
+* All return uint8 [{batch_size}, {side}, {side}, 3], which nothing uses.
 
 {page.machine(result["evidence"])}
 """

@@ -31,28 +31,29 @@ def section(result: dict[str, Any]) -> str:
   limit = (
     f"The page cache was **not** limited: {result['unlimited']}."
     if result["unlimited"]
-    else f"The page cache is held to {result['cache']} of the stored bytes by a "
-    "version 1 memory cgroup, beside what the process uses and 16 MiB to spare, once "
-    "one epoch has filled it."
+    else "A version 1 memory cgroup holds the page cache to "
+    f"{result['cache']} of the stored bytes, beside what the process uses and 16 MiB "
+    "to spare, after one epoch has filled it."
   )
   return f"""```
 {result["evidence"]["command"]}
 ```
 
 {result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels in
-batches of {result["batch_size"]}, {result["cache"]} of them cached: *liquid* by
-regions, *minio* by what came first (CoorDL), *page* by the kernel. Each row is a fresh
-process of {result["epochs"]} epochs and counts its {batches} full batches behind the
-first one, as `stats().batches` does: *loads*, images that came from the disk on account
-of the batch, and their bytes. {limit}
+batches of {result["batch_size"]}, {result["cache"]} of them cached. *liquid* caches
+by regions, *minio* what was drawn first (CoorDL), *page* what the kernel keeps. Each
+row is a fresh process of {result["epochs"]} epochs, and counts its {batches} full
+batches after the first epoch, as `stats().batches` does: *loads*, the images that
+came from the disk on account of the batch, and their bytes. {limit}
 
 {table(result)}
 
-*liquid* holds the loads even, to one, of each format and of all together: a deviation
-of at most {constancy.MOST_DEVIATION}. Bytes are as even as loads where all records have
-one size, as raw and BMP have here. PNG has not: which of its records a batch meets is
-left to chance, so the bytes of L of them deviate by about √L times what one does.
-*page* counts an image as a load if any page of it was missing, and as its bytes those
-pages; the kernel reads ahead, beyond the image too.
+*liquid* keeps the number of loads constant to one, of each format and of all
+together: a deviation of at most {constancy.MOST_DEVIATION}. If all records have one
+size, as raw and BMP have here, bytes are as constant as loads. Records of PNG differ
+in size, and chance decides which ones a batch draws, so the bytes of L of them
+deviate by about √L times the deviation of one. *page* counts an image as a load if
+any of its pages was missing, and counts those pages as its bytes; the kernel also
+reads ahead, beyond the image.
 
 {page.machine(result["evidence"])}"""

@@ -127,7 +127,7 @@ def _long(path: pathlib.Path, repeat: int) -> pathlib.Path:
 def _judge(cell: dict[str, Any]) -> str:
   """Adds the lower limit and the share of it that is reached."""
   cell["lower"] = min(("load", "decode"), key=lambda name: cell[name]["images_per_s"])
-  reached, limit = (cell[n]["images_per_s"] for n in ("pipeline", cell["lower"]))
+  reached, limit = (cell[n]["images_per_s"] for n in ("both", cell["lower"]))
   cell["efficiency"] = reached / limit
   disk = f"disk at {cell['rate'] / 1e6:g} MB/s" if cell["rate"] else "whole disk"
   return (

@@ -23,7 +23,7 @@ def table(results: Sequence[dict[str, Any]]) -> str:
   for rate, raw, result, cell in sorted(
     cells, key=lambda entry: entry[:2], reverse=True
   ):
-    pipeline = cell["pipeline"]
+    pipeline = cell["both"]
     disk = "whole" if rate == float("inf") else f"{rate / 1e6:g} MB/s"
     lines.append(
       f"| {disk} | {raw:.0%} | {result['cache']} | "
@@ -52,25 +52,26 @@ def section(results: Sequence[dict[str, Any]]) -> str:
 {commands}
 ```
 
-{first["images"]} photographs of {first["side"]}x{first["side"]} RGB pixels (at most 256
-different ones) as PNG and raw, in batches of {first["batch_size"]}, by
-{first["threads"]} threads. Each row is a fresh process that runs an epoch of each of
-three pipelines in turn, `--rounds` times behind one that does not count; medians, in
-images per second:
+{first["images"]} photographs of {first["side"]}x{first["side"]} RGB pixels (at most
+256 different ones) as PNG and raw, in batches of {first["batch_size"]}, by
+{first["threads"]} threads. Each row is a fresh process. It runs an epoch of each of
+three pipelines in turn, `--rounds` times after one that does not count. The table
+gives medians in images per second:
 
 * *load*: the same pipeline with `decode="none"`;
 * *decode*: the same pipeline with every record in memory (`cache="100%"`);
-* *pipeline*: both, with the cache that the row says.
+* *pipeline*: both together, with the cache of the row.
 
-*Epoch* is the images of an epoch of load and pipeline: the photographs once, or
-`--repeat` times by links to the same files, which are read from the disk each time.
+*Epoch* is the number of images in an epoch of load and pipeline: the photographs
+once, or `--repeat` times through links to the same files, which are read from the
+disk each time.
 
-*Of the lower* is pipeline to the smaller of load and decode: {efficiency.PROMISED} is
-promised, and {reached} of {len(cells)} rows have it. *Busy* is the share of all
-processors that the pipeline's process used: where it is near 100%, load and decode
-share processors that each had to itself, and their smaller one is out of reach. Reads
-go past the page cache; a disk of so many MB/s is the machine's, held back by a version
-1 blkio cgroup. Epochs are whole ones, with the wait for the first batch.""",
+*Of the lower* is pipeline divided by the smaller of load and decode.
+{efficiency.PROMISED} is promised; {reached} of {len(cells)} rows reach it. *Busy* is
+the share of all processors that the pipeline's process used. Near 100%, load and
+decode share processors that each had to itself before, so the smaller of both is out
+of reach. Reads go past the page cache. A version 1 blkio cgroup holds the disk to the
+MB/s of the row. Epochs are whole, with the wait for the first batch.""",
       *left_out,
       table(results),
       page.machine(first["evidence"] | {"revision": ", ".join(revisions)}),

@@ -12,12 +12,12 @@ from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._cost import budget
 from liquid_tf._measure import repeated
+from liquid_tf._measure.stages import STAGES
 from liquid_tf._native import encoders
 from liquid_tf._profile import sample, search
 from liquid_tf._store import manifest as manifests
 from liquid_tf.cli.bench import fresh, photographs, throttle
 
-STAGES = ("load", "decode", "both")
 _ENCODED = "png"
 # As `convert` encodes by default.
 _ENCODING = pipelines.Encoding.of({}, encoders.resolve(None))

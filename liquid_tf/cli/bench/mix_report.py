@@ -3,7 +3,8 @@
 import os
 from typing import Any
 
-from liquid_tf.cli.bench import mix, page
+from liquid_tf._measure.stages import STAGES
+from liquid_tf.cli.bench import page
 
 TITLE = "The mix curve"
 
@@ -33,13 +34,13 @@ def section(result: dict[str, Any], image: str | None) -> str:
 {result["evidence"]["command"]}
 ```
 
-{result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels, every
-one in every format, in batches of {result["batch_size"]}. Each line is a fresh process,
-held to so many processors. It runs eleven mixes of PNG and the other format, in tenths,
-in turn, {result["rounds"]} times: loading alone, decoding alone (every record in
-memory) and both, for {result["seconds"]:g} s each. Nothing is cached; reads go past the
-page cache, and a disk of so many MB/s is the machine's, held back by a version 1 blkio
-cgroup."""
+{result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels, each
+in every format, in batches of {result["batch_size"]}. Each row is a fresh process,
+held to so many processors. It runs eleven mixes of PNG and the other format, in
+tenths, in turn, {result["rounds"]} times: loading alone, decoding alone (every record
+in memory) and both, for {result["seconds"]:g} s each. Nothing is cached. Reads go
+past the page cache, and a version 1 blkio cgroup holds the disk to the MB/s of the
+row."""
   ]
   if result["skipped"]:
     parts.append(f"Throttled disks were left out: {result['skipped']}.")
@@ -68,7 +69,7 @@ def plot(result: dict[str, Any], path: str | os.PathLike) -> None:
     axes.set_axis_off()
   for axes, cell in zip(every, cells):
     share = [100 * row["share"] for row in cell["mixes"]]
-    for stage in mix.STAGES:
+    for stage in STAGES:
       both = stage == "both"
       axes.plot(
         share,

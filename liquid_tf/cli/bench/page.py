@@ -31,7 +31,7 @@ def machine(evidence: dict[str, Any]) -> str:
   return f"""| | |
 | --- | --- |
 | CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
-| load before | {evidence["load_before"]}; others were at work where it is above zero |
+| load before | {evidence["load_before"]} (above zero: other programs ran) |
 | memory | {evidence["memory_bytes"] / 2**30:.0f} GiB |
 | disk | {f"{disk['filesystem']} on {disk['device']}" if disk else "unknown"} |
 | versions | {versions} |

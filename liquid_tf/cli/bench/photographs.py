@@ -30,7 +30,7 @@ def make(
 
   Args:
     folder: gets `EXTENSION/NNNNN.EXTENSION`.
-    count: photographs; behind 256 different ones the same come again.
+    count: photographs; after 256 different ones the same come again.
     side: of each, in pixels.
     data: folder of images to cut them from; None for scikit-image's.
     workers: images at a time.

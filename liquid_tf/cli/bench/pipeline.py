@@ -5,10 +5,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from liquid_tf._measure import stages
 from liquid_tf.cli.bench import fresh
-
-# The memory that nothing exceeds: the decode limit wants all of the dataset in it.
-_UNBOUNDED = 1 << 62
 
 
 def bench(
@@ -60,21 +58,21 @@ def bench(
     "cold": cold,
     **arguments,
   }
-  stages = {"pipeline": common}
+  wanted = ["both"]
   if limits and arguments.get("decode", "cpu") != "none":
-    stages["load"] = {**common, "decode": "none"}
-    stages["decode"] = {**common, "cache": "100%", "memory": _UNBOUNDED}
-  rates: dict[str, list[float]] = {name: [] for name in stages}
+    wanted += ["load", "decode"]
+  requests = {stage: stages.options(stage, common) for stage in wanted}
+  rates: dict[str, list[float]] = {name: [] for name in requests}
   for number in range(1, rounds + 1):
-    for name, request in stages.items():
+    for name, request in requests.items():
       measured = fresh.run(request)
       rates[name].append(measured["images_per_s"])
       say(f"{name}, {number} of {rounds}: {measured['images_per_s']:.1f} images/s")
-      if name == "pipeline":
+      if name == "both":
         result = measured
   rate = {name: statistics.median(values) for name, values in rates.items()}
-  result["images_per_s"] = rate["pipeline"]
+  result["images_per_s"] = rate["both"]
   result["limits"] = {"load": rate.get("load"), "decode": rate.get("decode")}
   lower = min(rate.get("load", 0), rate.get("decode", 0))
-  result["efficiency"] = rate["pipeline"] / lower if lower else None
+  result["efficiency"] = rate["both"] / lower if lower else None
   return result

@@ -139,7 +139,7 @@ def _dd(dd: str, path: str, block: int) -> float:
 def _read(path: str, **options: Any) -> float:
   """MB/s of one run through the file.
 
-  The iterator is made before and goes behind it: fio's clock leaves its start and its
+  The iterator is made before and goes after it: fio's clock leaves its start and its
   end out, too. tf.data can wait for seconds when an iterator goes.
   """
   process.drop_from_page_cache(os.path.dirname(path))

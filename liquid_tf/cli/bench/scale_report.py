@@ -36,15 +36,15 @@ def section(result: dict[str, Any]) -> str:
 ```
 
 A simulation: two formats of {result["samples"]} samples each, in an index of
-{result["index_bytes"] / 1e9:.2f} GB as a conversion would write it, whose shard files
-are holes. In a fresh process each, the first and the last of {result["workers"]}
-workers open their part: the whole index is checked by its CRC-32C and row by row, and
-stays mapped. Then the part's epoch is planned at one go.
+{result["index_bytes"] / 1e9:.2f} GB as a conversion would write it; the shard files
+are holes. The first and the last of {result["workers"]} workers each open their part
+in a fresh process. The whole index is checked by its CRC-32C and row by row, and
+stays mapped. Then the part's epoch is planned.
 
 {table(result)}
 
-Of all workers, a part has {parts["min"]} to {parts["max"]} encodings and
-{batches["min"]} to {batches["max"]} batches; of each format {formats}; and
-{result["balance"]["repeated"]} are repeated in all.
+Over all workers, a part has {parts["min"]} to {parts["max"]} encodings in
+{batches["min"]} to {batches["max"]} batches. By format these are {formats}.
+{result["balance"]["repeated"]} samples are repeated in all.
 
 {page.machine(result["evidence"])}"""

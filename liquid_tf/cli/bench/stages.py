@@ -9,12 +9,11 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._measure import epochs, process
+from liquid_tf._measure.stages import STAGES, options
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf.cli.bench import throttle
 
-# The memory that nothing exceeds: the decode limit wants all of the dataset in it.
-_UNBOUNDED = 1 << 62
 _KEYS = ("images_per_s", "disk_bytes_per_s", "busy")
 
 
@@ -29,9 +28,9 @@ def measure(
   read_bytes_per_s: int | None,
   **arguments: Any,
 ) -> dict[str, Any]:
-  """Runs an epoch of each stage, `rounds` times, behind one that does not count.
+  """Runs an epoch of each stage, `rounds` times, after one that does not count.
 
-  `load` delivers stored bytes (`decode="none"`), `pipeline` pixels, both with `cache`.
+  `load` delivers stored bytes (`decode="none"`), `both` pixels, both with `cache`.
   `decode` delivers pixels of records that are all in memory, where the epoch that does
   not count has put them, at the disk's own speed.
 
@@ -40,9 +39,9 @@ def measure(
     short: a part of it for `decode`, that fits in memory; None for all of it.
     rounds: counted epochs of each stage.
     threads: of tf.data, and decoding tasks per batch.
-    cache: of `load` and `pipeline`, as `liquid_tf.dataset` takes it.
+    cache: of `load` and `both`, as `liquid_tf.dataset` takes it.
     batch_size: images in a batch.
-    read_bytes_per_s: what `load` and `pipeline` may read; None for no such limit.
+    read_bytes_per_s: what `load` and `both` may read; None for no such limit.
     **arguments: of `liquid_tf.dataset`.
 
   Returns:
@@ -50,19 +49,17 @@ def measure(
     share of all processors that the process used: medians over rounds; and `rounds`,
     [{stage: {images_per_s, disk_bytes_per_s, busy}}].
   """
-  common = {
+  given = {
     "batch_size": batch_size,
+    "cache": cache,
     "tuning": Tuning(parallelism=threads),
     **arguments,
   }
-  datasets = {
-    "load": open_dataset(path, cache=cache, decode="none", **common),
-    "pipeline": open_dataset(path, cache=cache, **common),
-    "decode": open_dataset(short or path, cache="100%", memory=_UNBOUNDED, **common),
-  }
-  datasets = {
-    name: epochs.with_threads(dataset, threads) for name, dataset in datasets.items()
-  }
+  datasets = {}
+  for stage in STAGES:
+    place = short or path if stage == "decode" else path
+    dataset = open_dataset(place, **options(stage, given))
+    datasets[stage] = epochs.with_threads(dataset, threads)
   for dataset in datasets.values():
     epochs.consume(dataset)
   measured = []

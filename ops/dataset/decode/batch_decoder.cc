@@ -151,11 +151,11 @@ Status BatchDecoder::CheckWindow(const Window& window) const {
       window.height <= most / window.width) {
     return OkStatus();
   }
-  return DataLoss("the index says " + std::to_string(window.height) + "x" +
-                  std::to_string(window.width) +
-                  " pixels, which must be 1 to the limit of " +
-                  std::to_string(most) +
-                  ": raise pixels of limits if the index is right");
+  return DataLoss(
+      "the index says " + std::to_string(window.height) + "x" +
+      std::to_string(window.width) +
+      " pixels, which must be 1 to the limit of " + std::to_string(most) +
+      ": raise it with limits=Limits(pixels=N) if the index is right");
 }
 
 int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,

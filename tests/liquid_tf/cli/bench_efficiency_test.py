@@ -60,11 +60,11 @@ class BenchEfficiencyTest(absltest.TestCase):
     for cell in result["cells"]:
       rate = {name: cell[name]["images_per_s"] for name in ("load", "decode")}
       self.assertEqual(rate[cell["lower"]], min(rate.values()))
-      reached = cell["pipeline"]["images_per_s"] / min(rate.values())
+      reached = cell["both"]["images_per_s"] / min(rate.values())
       self.assertAlmostEqual(cell["efficiency"], reached)
       self.assertLen(cell["rounds"], 1)
       self.assertEqual(cell["decode"]["disk_bytes_per_s"], 0)
-      self.assertGreater(cell["pipeline"]["busy"], 0)
+      self.assertGreater(cell["both"]["busy"], 0)
       self.assertGreater(cell["stored_bytes"], 10 * 64 * 64 * 3)
     text = (root / "page.md").read_text()
     # The merged run's row is there, behind the command that measured it.

@@ -188,8 +188,8 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
         ToProgressive(Span(many), limits, &out)}) {
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
     EXPECT_EQ(status.message(),
-              "jpeg: 101 scans are over the limit of 100: raise scans of "
-              "limits (--max_scans)");
+              "jpeg: 101 scans are over the limit of 100: raise it with "
+              "limits=Limits(scans=N)");
   }
   limits.max_scans = 101;
   EXPECT_TRUE(decode(whole).ok());

@@ -1,0 +1,23 @@
+"""The steps that finish images on a GPU: normalising, type and layout."""
+
+from collections.abc import Iterable
+
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf.transforms import Cast, ChannelsFirst, Normalize, Step, by_slot
+
+
+def parse(transforms: Iterable[Step], where: str) -> Recipe:
+  """Checks steps that a GPU finishes images with.
+
+  Args:
+    transforms: Normalize, Cast and ChannelsFirst.
+    where: who takes them, as an error says it.
+
+  Raises:
+    ValueError: a step is wrong, or none that the kernels do.
+  """
+  found = by_slot(transforms, (Normalize, Cast, ChannelsFirst), where)
+  cast = found.get(Cast.rank)
+  if cast == Cast("float16"):
+    raise ValueError(f"transforms: {cast} must be float32 or bfloat16 on a GPU")
+  return Recipe.parse(found.values())
