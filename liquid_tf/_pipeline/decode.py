@@ -278,8 +278,8 @@ def decode_and_batch(
   if recipe.finishes:
     # One is finished while the consumer has the one before.
     shaped = shaped.prefetch(1)
-  # The prefetch that tf.data would put after it takes up to eight batches that no budget
-  # counts, and that nobody has asked for: some epoch would be over with them.
+  # The prefetch that tf.data would put after it takes up to eight batches that no
+  # budget counts, and that nobody has asked for: some epoch would be over with them.
   options = tf.data.Options()
   options.experimental_optimization.inject_prefetch = False
   return shaped.with_options(options)

@@ -160,7 +160,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     ("offset", 2, "be a multiple of 4"),
     ("offset", 2**63, "be a multiple of 4 that leaves room"),
     ("offset", _MOST - 3, "be a multiple of 4 that leaves room"),
-    ("offset", 0, "be behind the record of the row before"),
+    ("offset", 0, "come after the record of the row before"),
     ("length", 0, "be a multiple of 4 in"),
     ("length", 28, "be a multiple of 4 in"),
     ("length", 33, "be a multiple of 4 in"),
