@@ -14,62 +14,40 @@ that TFDS prepared; or another dataset. A conversion that was killed goes on wit
 import os
 import shlex
 
-from absl import flags
-
 from liquid_tf.cli import encoders, limits, source, tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_string(
-  "output", None, "dataset directory to make", required=True, flag_values=_FLAGS
-)
-flags.DEFINE_string(
+_FLAGS = Flags()
+_FLAGS.string("output", None, "dataset directory to make", required=True)
+_FLAGS.string(
   "mix",
   None,
   "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_string(
+_FLAGS.string(
   "profile",
   None,
   "file that `liquid-tf profile --output` wrote: gives the mix, and what no flag gives "
   "of channels, bits, qualities and PNG level",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_string(
-  "splits", None, "splits to draw, as train:.9,val:.1", flag_values=_FLAGS
+_FLAGS.string("splits", None, "splits to draw, as train:.9,val:.1")
+_FLAGS.integer("seed", 0, "seed of formats, splits and order")
+_FLAGS.integer("workers", None, "images at a time; by default one a processor")
+_FLAGS.string(
+  "runner", None, "convert by Apache Beam: DirectRunner, SparkRunner, FlinkRunner, …"
 )
-flags.DEFINE_integer("seed", 0, "seed of formats, splits and order", flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "workers", None, "images at a time; by default one a processor", flag_values=_FLAGS
+_FLAGS.string(
+  "beam_options", "", "more options of the Beam pipeline, as '--flink_master=host:1'"
 )
-flags.DEFINE_string(
-  "runner",
-  None,
-  "convert by Apache Beam: DirectRunner, SparkRunner, FlinkRunner, …",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "beam_options",
-  "",
-  "more options of the Beam pipeline, as '--flink_master=host:1'",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
+_FLAGS.string(
   "staging",
   None,
   "local folder to make the dataset in, for an --output of s3://, gs://, …",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_integer(
-  "shard_size", 64 << 20, "bytes of a shard, roughly", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
-  "verify", False, "read and check everything at the end", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
-  "replicate", False, "store every sample in every format", flag_values=_FLAGS
-)
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
+_FLAGS.switch("verify", "read and check everything at the end")
+_FLAGS.switch("replicate", "store every sample in every format")
+_FLAGS.switch("json", "one JSON object on stdout")
 source.define(_FLAGS, whole=True)
 encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "pcr"))
 tool.define_existing(_FLAGS, "a dataset", can_resume=True)

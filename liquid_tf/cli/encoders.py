@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from absl import flags
-
 from liquid_tf.cli import tool
+from liquid_tf.cli.flag_values import Flags
 
 # Flag: format, option, default, what it is.
 _FLAGS = {
@@ -17,23 +16,20 @@ _FLAGS = {
 _GROUPS = "pcr_groups"
 
 
-def define(values: flags.FlagValues, formats: Sequence[str]) -> None:
+def define(values: Flags, formats: Sequence[str]) -> None:
   """Defines the flags of some formats."""
   for name, (target, _, default, about) in _FLAGS.items():
     if target in formats:
-      flags.DEFINE_integer(name, default, about, flag_values=values)
+      values.integer(name, default, about)
   if "pcr" in formats:
-    flags.DEFINE_list(
+    values.words(
       _GROUPS,
       None,
       "last scan of each scan group, as 1,2,5,10; by default each scan is a group",
-      flag_values=values,
     )
 
 
-def read(
-  values: flags.FlagValues, *, only_given: bool = False
-) -> dict[str, dict[str, Any]]:
+def read(values: Flags, *, only_given: bool = False) -> dict[str, dict[str, Any]]:
   """What `encoders=` takes.
 
   Args:

@@ -4,49 +4,34 @@ liquid-tf export --input=photos.liquid --output=photos --to=rec
 liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
 """
 
-from absl import flags
-
 from liquid_tf.cli import encoders, limits, tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_string(
-  "input", None, "dataset directory", required=True, flag_values=_FLAGS
-)
-flags.DEFINE_string("output", None, "folder to make", required=True, flag_values=_FLAGS)
-flags.DEFINE_enum(
+_FLAGS = Flags()
+_FLAGS.string("input", None, "dataset directory", required=True)
+_FLAGS.string("output", None, "folder to make", required=True)
+_FLAGS.choice(
   "to",
   None,
   ["rec", "folder", "tfrecord"],
   "what to make: RecordIO for MXNet and DALI, class folders, or TFRecords",
   required=True,
-  flag_values=_FLAGS,
 )
-flags.DEFINE_string(
-  "format",
-  None,
-  "format of the images, as png or jpeg; by default as they are stored",
-  flag_values=_FLAGS,
+_FLAGS.string(
+  "format", None, "format of the images, as png or jpeg; by default as they are stored"
 )
-flags.DEFINE_string("split", None, "one split; by default all", flag_values=_FLAGS)
-flags.DEFINE_string(
-  "image_feature",
-  None,
-  "Example feature that gets the image (default: image/encoded)",
-  flag_values=_FLAGS,
+_FLAGS.string("split", None, "one split; by default all")
+_FLAGS.string(
+  "image_feature", None, "Example feature that gets the image (default: image/encoded)"
 )
-flags.DEFINE_string(
+_FLAGS.string(
   "label_feature",
   None,
   "Example feature that gets the label (default: image/class/label)",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_integer(
-  "workers", None, "images at a time; by default one a processor", flag_values=_FLAGS
-)
-flags.DEFINE_integer(
-  "shard_size", 64 << 20, "bytes of a file of records, roughly", flag_values=_FLAGS
-)
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS.integer("workers", None, "images at a time; by default one a processor")
+_FLAGS.integer("shard_size", 64 << 20, "bytes of a file of records, roughly")
+_FLAGS.switch("json", "one JSON object on stdout")
 encoders.define(_FLAGS, ("jpeg", "png"))
 tool.define_existing(_FLAGS, "an export", can_resume=False)
 tool.define_on_error(_FLAGS, "a damaged sample")

@@ -8,24 +8,16 @@ The extension of --output names the format: bmp, jpeg, l3, png, raw or webp.
 
 import os
 
-from absl import flags
-
 from liquid_tf.cli import encoders, limits, tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_string("input", None, "image file", required=True, flag_values=_FLAGS)
-flags.DEFINE_string("output", None, "file to make", required=True, flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "channels", None, "1 to 4; by default the image's own", flag_values=_FLAGS
-)
-flags.DEFINE_integer("l3_version", 2, "version of L3, 1 or 2", flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "l3_patch",
-  0,
-  "side of L3's patches; 0: as the version has it",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS = Flags()
+_FLAGS.string("input", None, "image file", required=True)
+_FLAGS.string("output", None, "file to make", required=True)
+_FLAGS.integer("channels", None, "1 to 4; by default the image's own")
+_FLAGS.integer("l3_version", 2, "version of L3, 1 or 2")
+_FLAGS.integer("l3_patch", 0, "side of L3's patches; 0: as the version has it")
+_FLAGS.switch("json", "one JSON object on stdout")
 encoders.define(_FLAGS, ("jpeg", "png"))
 tool.define_existing(_FLAGS, "a file", can_resume=False)
 limits.define(_FLAGS)

@@ -8,27 +8,15 @@ liquid-tf inspect photos.liquid --plot=fidelity.png
 
 import sys
 
-from absl import flags
-
 from liquid_tf.cli import limits, tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_bool(
-  "verify", False, "read every record, decode every image", flag_values=_FLAGS
-)
-flags.DEFINE_integer(
-  "sample", None, "say where this sample is stored", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "export", None, "write the sample's image to this PNG", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "plot",
-  None,
-  "draw bytes and MSSIM of the pcr's scan groups, as x.png",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS = Flags()
+_FLAGS.switch("verify", "read every record, decode every image")
+_FLAGS.integer("sample", None, "say where this sample is stored")
+_FLAGS.string("export", None, "write the sample's image to this PNG")
+_FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
+_FLAGS.switch("json", "one JSON object on stdout")
 limits.define(_FLAGS)
 
 

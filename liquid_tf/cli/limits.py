@@ -1,29 +1,26 @@
 """The flags of `liquid_tf.Limits`."""
 
-from absl import flags
-
 from liquid_tf._native.limits import Limits
 from liquid_tf.cli import tool
+from liquid_tf.cli.flag_values import Flags
 
 
-def define(values: flags.FlagValues) -> None:
+def define(values: Flags) -> None:
   """Defines --max_pixels and --max_scans."""
   usual = Limits()
-  flags.DEFINE_integer(
+  values.integer(
     "max_pixels",
     usual.pixels,
     "height times width of the largest image that is decoded",
-    flag_values=values,
   )
-  flags.DEFINE_integer(
+  values.integer(
     "max_scans",
     usual.scans,
     "most scans of a JPEG that is decoded; each costs a pass over the image",
-    flag_values=values,
   )
 
 
-def read(values: flags.FlagValues) -> Limits:
+def read(values: Flags) -> Limits:
   """The limits that the flags say.
 
   Raises:

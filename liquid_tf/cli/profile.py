@@ -10,82 +10,58 @@ too much.
 
 import logging
 
-from absl import flags
-
 from liquid_tf.cli import encoders, source, tool, wording
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_list(
+_FLAGS = Flags()
+_FLAGS.words(
   "formats",
   None,
   "formats to choose from, as png,webp,raw; by default png,l3,raw, and jpeg,l3,raw for "
   "JPEG files",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_string(
+_FLAGS.string(
   "directory",
   None,
   "where the dataset will lie; by default beside the input; needed for tfds:NAME",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_enum(
+_FLAGS.choice(
   "strategy",
   "lp",
   ["lp", "search"],
   "how to find the mix: by linear programming, or by the paper's binary search, which "
   "knows no cache",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_integer("trials", 3, "runs of each measurement", 2, flag_values=_FLAGS)
-flags.DEFINE_float(
-  "seconds", 1.0, "seconds that a run lasts at least", 0.01, flag_values=_FLAGS
+_FLAGS.integer("trials", 3, "runs of each measurement", 2)
+_FLAGS.number("seconds", 1.0, "seconds that a run lasts at least", 0.01)
+_FLAGS.integer("batch_size", 32, "images in a batch", 1)
+_FLAGS.integer("threads", 0, "threads that decode; 0: one a processor", 0)
+_FLAGS.string(
+  "cache", "auto", 'share ("30%"), bytes, 0, or "auto", which is 0 for the search'
 )
-flags.DEFINE_integer("batch_size", 32, "images in a batch", 1, flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "threads", 0, "threads that decode; 0: one a processor", 0, flag_values=_FLAGS
+_FLAGS.number(
+  "reserve", 0.0, "share of the processors that the training needs", 0, 0.99
 )
-flags.DEFINE_string(
-  "cache",
-  "auto",
-  'share ("30%"), bytes, 0, or "auto", which is 0 for the search',
-  flag_values=_FLAGS,
-)
-flags.DEFINE_float(
-  "reserve",
-  0.0,
-  "share of the processors that the training needs",
-  0,
-  0.99,
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "space", None, "bytes that the dataset may take, as 500GB", flag_values=_FLAGS
-)
-flags.DEFINE_float(
+_FLAGS.string("space", None, "bytes that the dataset may take, as 500GB")
+_FLAGS.number(
   "step_ms",
   None,
   "milliseconds of a training step alone: tells whether the data limits it",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_list(
-  "crop", None, "HEIGHT,WIDTH of a window to decode", flag_values=_FLAGS
-)
-flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to", flag_values=_FLAGS)
-flags.DEFINE_enum(
+_FLAGS.words("crop", None, "HEIGHT,WIDTH of a window to decode")
+_FLAGS.words("image_size", None, "HEIGHT,WIDTH to resize to")
+_FLAGS.choice(
   "decode",
   "cpu",
   ["cpu", "gpu"],
   "where images are decoded; gpu: l3 and raw, on the first GPU",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_integer("seed", 0, "seed of the sample of images", 0, flag_values=_FLAGS)
-flags.DEFINE_string(
-  "output", None, "write the profile here, for convert", flag_values=_FLAGS
-)
-flags.DEFINE_string("report", None, "write a page of HTML here", flag_values=_FLAGS)
+_FLAGS.integer("seed", 0, "seed of the sample of images", 0)
+_FLAGS.string("output", None, "write the profile here, for convert")
+_FLAGS.string("report", None, "write a page of HTML here")
 source.define(_FLAGS, whole=False)
 encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy"))
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS.switch("json", "one JSON object on stdout")
 
 
 def _print(data: dict) -> None:

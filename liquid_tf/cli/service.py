@@ -13,48 +13,32 @@ import signal
 import sys
 import threading
 
-from absl import flags
-
 from liquid_tf.cli import tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_integer(
-  "port", 0, "port to listen on; 0: any free one", 0, 65535, flag_values=_FLAGS
-)
-flags.DEFINE_string(
+_FLAGS = Flags()
+_FLAGS.integer("port", 0, "port to listen on; 0: any free one", 0, 65535)
+_FLAGS.string(
   "work_dir",
   None,
   "folder of the dispatcher's journal, from which it can be started again",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_list(
+_FLAGS.words(
   "workers",
   [],
   "addresses of all workers, in order, host:port or host:%port%; a dispatcher needs "
   "them for static sharding (DATA)",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_string(
-  "dispatcher", None, "host:port of a worker's dispatcher", flag_values=_FLAGS
-)
-flags.DEFINE_string(
+_FLAGS.string("dispatcher", None, "host:port of a worker's dispatcher")
+_FLAGS.string(
   "address",
   "localhost:%port%",
   "address at which clients reach the worker, host:port; %port% is its own port",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_list(
-  "filesystems",
-  [],
-  "schemes of dataset URLs that need a TensorFlow plugin, as s3",
-  flag_values=_FLAGS,
+_FLAGS.words(
+  "filesystems", [], "schemes of dataset URLs that need a TensorFlow plugin, as s3"
 )
-flags.DEFINE_bool(
-  "json",
-  False,
-  "one JSON object on stdout when it is ready: role, port, target",
-  flag_values=_FLAGS,
-)
+_FLAGS.switch("json", "one JSON object on stdout when it is ready: role, port, target")
 
 
 def _dispatcher():

@@ -3,69 +3,54 @@
 from collections.abc import Sequence
 from typing import Any
 
-from absl import flags
-
+from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import Bits, Channels, Step
 
 _MORE = ("masks", "mask_suffix", "label_feature", "features")
 
 
-def define(values: flags.FlagValues, *, whole: bool) -> None:
+def define(values: Flags, *, whole: bool) -> None:
   """Defines the flags; masks, labels and features too where they are `whole`."""
-  flags.DEFINE_string(
+  values.string(
     "input",
     None,
     "folder of images, files of records as data/*.rec, tfds:NAME, or a dataset",
     required=True,
-    flag_values=values,
   )
-  flags.DEFINE_string(
+  values.string(
     "image_feature",
     None,
     "Example feature that holds the image (default: image/encoded)",
-    flag_values=values,
   )
-  flags.DEFINE_string(
-    "tfds_dir",
-    None,
-    "folder of TFDS datasets (default: ~/tensorflow_datasets)",
-    flag_values=values,
+  values.string(
+    "tfds_dir", None, "folder of TFDS datasets (default: ~/tensorflow_datasets)"
   )
-  flags.DEFINE_integer(
-    "channels", None, "1 to 4, of every image, if the images differ", flag_values=values
-  )
-  flags.DEFINE_enum(
+  values.integer("channels", None, "1 to 4, of every image, if the images differ")
+  values.choice(
     "bits",
     None,
     ["8", "16", "skip"] if whole else ["8", "16"],
     "bits of every image, if the images differ"
     + ("; skip leaves out the less common depth" if whole else ""),
-    flag_values=values,
   )
   if not whole:
     return
-  flags.DEFINE_string(
-    "masks", None, "folder with a mask for each image", flag_values=values
-  )
-  flags.DEFINE_string(
+  values.string("masks", None, "folder with a mask for each image")
+  values.string(
     "mask_suffix",
     None,
     "end of a mask's name, as _mask; or the image's and the mask's, as "
     "_leftImg8bit:_gtFine_labelIds",
-    flag_values=values,
   )
-  flags.DEFINE_string(
+  values.string(
     "label_feature",
     None,
     "Example feature that holds the label (default: image/class/label); empty for none",
-    flag_values=values,
   )
-  flags.DEFINE_list(
-    "features", [], "other Example features to keep", flag_values=values
-  )
+  values.words("features", [], "other Example features to keep")
 
 
-def read(values: flags.FlagValues) -> Any:
+def read(values: Flags) -> Any:
   """The `Source` that the flags say.
 
   Raises:
@@ -82,7 +67,7 @@ def read(values: flags.FlagValues) -> Any:
   )
 
 
-def steps(values: flags.FlagValues, defaults: Sequence[Step] = ()) -> list[Step]:
+def steps(values: Flags, defaults: Sequence[Step] = ()) -> list[Step]:
   """`Channels` and `Bits`: a flag's where it is given, else among `defaults`.
 
   Raises:

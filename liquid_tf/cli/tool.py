@@ -18,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from absl import flags  # noqa: E402
 
 from liquid_tf.cli import interrupts, wording  # noqa: E402
+from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import (  # noqa: E402
   CenterCrop,
   RandomCrop,
@@ -51,7 +52,7 @@ class Command:
   """
 
   about: str
-  flags: flags.FlagValues
+  flags: Flags
   main: Callable[[list[str]], int]
   interrupted: Callable[[], str] = lambda: ""
   renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -205,24 +206,22 @@ def say(text: str) -> None:
   print(text, file=sys.stderr, flush=True)
 
 
-def define_on_error(values: flags.FlagValues, what: str) -> None:
+def define_on_error(values: Flags, what: str) -> None:
   """Defines --on_error and --max_skipped."""
-  flags.DEFINE_enum(
+  values.choice(
     "on_error",
     "raise",
     ["skip", "raise"],
     f"what to do with {what}; skip leaves it out and counts it",
-    flag_values=values,
   )
-  flags.DEFINE_string(
+  values.string(
     "max_skipped",
     "1%",
     "share of all samples that --on_error=skip may leave out; more is an error",
-    flag_values=values,
   )
 
 
-def on_error(values: flags.FlagValues) -> str:
+def on_error(values: Flags) -> str:
   """What `on_error=` takes.
 
   Raises:
@@ -238,15 +237,14 @@ def on_error(values: flags.FlagValues) -> str:
   return f"skip:{share}"
 
 
-def define_existing(values: flags.FlagValues, what: str, can_resume: bool) -> None:
+def define_existing(values: Flags, what: str, can_resume: bool) -> None:
   """Defines --existing."""
   resume = "resume an interrupted run, " if can_resume else ""
-  flags.DEFINE_enum(
+  values.choice(
     "existing",
     "refuse",
     ["refuse", "resume", "replace"] if can_resume else ["refuse", "replace"],
     f"what to do with {what} that is there: refuse it, {resume}or replace it",
-    flag_values=values,
   )
 
 

@@ -7,28 +7,22 @@ liquid-tf bench codecs --sets=photos,textures=more/textures --plot=codecs.png
 import os
 import pathlib
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_rounds(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_integer("side", 1024, "of a square, in pixels", 1, flag_values=_FLAGS)
-flags.DEFINE_list(
+_FLAGS.integer("side", 1024, "of a square, in pixels", 1)
+_FLAGS.words(
   "sets",
   [],
   "folders of photographs, as FOLDER or NAME=FOLDER; by default scikit-image's",
-  flag_values=_FLAGS,
 )
-flags.DEFINE_integer("squares", 4, "squares decoded of each set", 1, flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "passes", 7, "decodes of each square in a process", 2, flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "plot", None, "draw sizes and speeds here, as x.png", flag_values=_FLAGS
-)
+_FLAGS.integer("squares", 4, "squares decoded of each set", 1)
+_FLAGS.integer("passes", 7, "decodes of each square in a process", 2)
+_FLAGS.string("plot", None, "draw sizes and speeds here, as x.png")
 
 
 def _main(arguments: list[str]) -> int:

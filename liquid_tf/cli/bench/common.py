@@ -8,93 +8,70 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from absl import flags
-
 from liquid_tf.cli import tool
+from liquid_tf.cli.flag_values import Flags
 
 
-def define_results(values: flags.FlagValues, *, report: bool = True) -> None:
+def define_results(values: Flags, *, report: bool = True) -> None:
   """Defines where a result goes: --output, --json and --report."""
-  flags.DEFINE_string("output", None, "write the JSON here too", flag_values=values)
-  flags.DEFINE_bool(
-    "json", False, "print one JSON object to stdout", flag_values=values
-  )
+  values.string("output", None, "write the JSON here too")
+  values.switch("json", "print one JSON object to stdout")
   if report:
-    flags.DEFINE_string(
-      "report",
-      None,
-      "page of Markdown that gets the result as a section",
-      flag_values=values,
-    )
+    values.string("report", None, "page of Markdown that gets the result as a section")
 
 
-def define_rounds(values: flags.FlagValues) -> None:
+def define_rounds(values: Flags) -> None:
   """Defines --rounds."""
-  flags.DEFINE_integer(
-    "rounds", 2, "processes of each kind, in turn", 1, flag_values=values
-  )
+  values.integer("rounds", 2, "processes of each kind, in turn", 1)
 
 
-def define_workdir(values: flags.FlagValues) -> None:
+def define_workdir(values: Flags) -> None:
   """Defines --workdir."""
-  flags.DEFINE_string(
+  values.string(
     "workdir",
     None,
     "keep here what is made, and use it again; by default it is removed",
-    flag_values=values,
   )
 
 
-def define_threads(values: flags.FlagValues) -> None:
+def define_threads(values: Flags) -> None:
   """Defines --threads."""
-  flags.DEFINE_integer(
-    "threads", 0, "threads of tf.data; 0: one a processor", 0, flag_values=values
-  )
+  values.integer("threads", 0, "threads of tf.data; 0: one a processor", 0)
 
 
-def define_photographs(
-  values: flags.FlagValues, *, images: int = 256, side: int = 1024
-) -> None:
+def define_photographs(values: Flags, *, images: int = 256, side: int = 1024) -> None:
   """Defines which photographs a benchmark makes: --images, --side and --data."""
-  flags.DEFINE_integer("images", images, "photographs", 1, flag_values=values)
-  flags.DEFINE_integer("side", side, "of each, in pixels", 1, flag_values=values)
-  flags.DEFINE_string(
-    "data",
-    None,
-    "folder of photographs to cut them from; by default scikit-image's",
-    flag_values=values,
+  values.integer("images", images, "photographs", 1)
+  values.integer("side", side, "of each, in pixels", 1)
+  values.string(
+    "data", None, "folder of photographs to cut them from; by default scikit-image's"
   )
 
 
-def define_batch_size(values: flags.FlagValues) -> None:
+def define_batch_size(values: Flags) -> None:
   """Defines --batch_size."""
-  flags.DEFINE_integer("batch_size", 32, "images in a batch", 1, flag_values=values)
+  values.integer("batch_size", 32, "images in a batch", 1)
 
 
-def define_reading(values: flags.FlagValues) -> None:
+def define_reading(values: Flags) -> None:
   """Defines how files are read: --block, --depth and --reader."""
-  flags.DEFINE_integer("block", 4 << 20, "bytes of a read", flag_values=values)
-  flags.DEFINE_integer("depth", 8, "most reads under way at once", flag_values=values)
-  flags.DEFINE_enum(
-    "reader",
-    "auto",
-    ["auto", "io_uring", "threads", "buffered"],
-    "how to read",
-    flag_values=values,
+  values.integer("block", 4 << 20, "bytes of a read")
+  values.integer("depth", 8, "most reads under way at once")
+  values.choice(
+    "reader", "auto", ["auto", "io_uring", "threads", "buffered"], "how to read"
   )
 
 
-def define_rates(values: flags.FlagValues) -> None:
+def define_rates(values: Flags) -> None:
   """Defines --rates."""
-  flags.DEFINE_list(
+  values.words(
     "rates",
     ["0", "100", "400"],
     "MB/s that the disk is held to, which takes root; 0: as fast as it is",
-    flag_values=values,
   )
 
 
-def threads(values: flags.FlagValues) -> int:
+def threads(values: Flags) -> int:
   """What --threads says: by default the processors there are."""
   return values.threads or len(os.sched_getaffinity(0))
 
@@ -116,7 +93,7 @@ def numbers(name: str, values: list[str], most: float) -> list[float]:
   return result
 
 
-def rates(values: flags.FlagValues) -> list[int]:
+def rates(values: Flags) -> list[int]:
   """What --rates says, in bytes per second."""
   return [int(rate * 1e6) for rate in numbers("rates", values.rates, 1e6)]
 
@@ -156,7 +133,7 @@ def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str
   return result | {"evidence": {**evidence.evidence(place), "load_before": load}}
 
 
-def finish(values: flags.FlagValues, result: dict[str, Any]) -> int:
+def finish(values: Flags, result: dict[str, Any]) -> int:
   """Writes a result where --output and --json say; returns the exit code."""
   if values.output:
     pathlib.Path(values.output).write_text(json.dumps(result, indent=1) + "\n")
@@ -165,7 +142,7 @@ def finish(values: flags.FlagValues, result: dict[str, Any]) -> int:
   return 0
 
 
-def write_section(values: flags.FlagValues, title: str, section: str) -> None:
+def write_section(values: Flags, title: str, section: str) -> None:
   """Writes the section of a page where --report says."""
   from liquid_tf.cli.bench import page
 

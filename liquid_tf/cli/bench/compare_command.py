@@ -7,34 +7,21 @@ Each format runs beside the peers that read the nearest to it, on photographs in
 ours, peers, ours, peers, each in a fresh process.
 """
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_photographs(_FLAGS)
 common.define_batch_size(_FLAGS)
 common.define_rounds(_FLAGS)
 common.define_threads(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_integer(
-  "epochs",
-  4,
-  "epochs of each process; the first one does not count",
-  2,
-  flag_values=_FLAGS,
-)
-flags.DEFINE_list(
-  "formats", ["png", "raw", "jpeg"], "formats of ours to compare", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "dali_python", None, "Python that has NVIDIA DALI; else left out", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "ffcv_python", None, "Python that has FFCV; else left out", flag_values=_FLAGS
-)
+_FLAGS.integer("epochs", 4, "epochs of each process; the first one does not count", 2)
+_FLAGS.words("formats", ["png", "raw", "jpeg"], "formats of ours to compare")
+_FLAGS.string("dali_python", None, "Python that has NVIDIA DALI; else left out")
+_FLAGS.string("ffcv_python", None, "Python that has FFCV; else left out")
 
 
 def _main(arguments: list[str]) -> int:

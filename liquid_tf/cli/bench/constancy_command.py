@@ -5,20 +5,17 @@
 Three caches are compared: ours, MinIO's, and the kernel's page cache.
 """
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_photographs(_FLAGS, images=2000, side=224)
 common.define_batch_size(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_integer(
-  "epochs", 4, "epochs; the first one does not count", 2, flag_values=_FLAGS
-)
-flags.DEFINE_string("cache", "30%", "share of the dataset", flag_values=_FLAGS)
+_FLAGS.integer("epochs", 4, "epochs; the first one does not count", 2)
+_FLAGS.string("cache", "30%", "share of the dataset")
 
 
 def _main(arguments: list[str]) -> int:

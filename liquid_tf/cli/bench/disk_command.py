@@ -3,18 +3,15 @@
 liquid-tf bench disk --dataset=photos.liquid
 """
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_reading(_FLAGS)
 common.define_rounds(_FLAGS)
 common.define_results(_FLAGS, report=False)
-flags.DEFINE_string(
-  "dataset", None, "dataset directory", required=True, flag_values=_FLAGS
-)
+_FLAGS.string("dataset", None, "dataset directory", required=True)
 
 
 def _main(arguments: list[str]) -> int:

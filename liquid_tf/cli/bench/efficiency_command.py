@@ -9,12 +9,11 @@ Root may hold the disk back to some MB/s (--rates).
 import json
 import pathlib
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_photographs(_FLAGS)
 common.define_batch_size(_FLAGS)
 common.define_rounds(_FLAGS)
@@ -22,21 +21,10 @@ common.define_threads(_FLAGS)
 common.define_rates(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_list(
-  "mixes",
-  ["0", ".25", ".5", ".75", "1"],
-  "shares of raw; the rest is PNG",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_integer(
-  "repeat", 1, "times that the images come in an epoch", 1, flag_values=_FLAGS
-)
-flags.DEFINE_list(
-  "merge", [], "--output of other runs, for the table and --report", flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "cache", "auto", 'share ("30%"), bytes, 0, or "auto"', flag_values=_FLAGS
-)
+_FLAGS.words("mixes", ["0", ".25", ".5", ".75", "1"], "shares of raw; the rest is PNG")
+_FLAGS.integer("repeat", 1, "times that the images come in an epoch", 1)
+_FLAGS.words("merge", [], "--output of other runs, for the table and --report")
+_FLAGS.string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
 
 
 def _main(arguments: list[str]) -> int:

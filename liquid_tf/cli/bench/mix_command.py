@@ -8,28 +8,21 @@ Root may hold the disk back to some MB/s (--rates).
 import os
 import pathlib
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_photographs(_FLAGS)
 common.define_batch_size(_FLAGS)
 common.define_rounds(_FLAGS)
 common.define_rates(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_list(
-  "others", ["raw"], "formats that PNG is mixed with", flag_values=_FLAGS
-)
-flags.DEFINE_list(
-  "processors", [], "numbers of processors, as 1,2; by default all", flag_values=_FLAGS
-)
-flags.DEFINE_float(
-  "seconds", 1.0, "seconds that a run lasts at least", 0.01, flag_values=_FLAGS
-)
-flags.DEFINE_string("plot", None, "draw the curves here, as x.png", flag_values=_FLAGS)
+_FLAGS.words("others", ["raw"], "formats that PNG is mixed with")
+_FLAGS.words("processors", [], "numbers of processors, as 1,2; by default all")
+_FLAGS.number("seconds", 1.0, "seconds that a run lasts at least", 0.01)
+_FLAGS.string("plot", None, "draw the curves here, as x.png")
 
 
 def _processors() -> list[int]:

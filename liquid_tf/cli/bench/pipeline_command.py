@@ -8,50 +8,27 @@ decoding without the disk.
 
 import os
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_batch_size(_FLAGS)
 common.define_rounds(_FLAGS)
 common.define_threads(_FLAGS)
 common.define_results(_FLAGS, report=False)
-flags.DEFINE_string(
-  "dataset", None, "dataset directory", required=True, flag_values=_FLAGS
-)
-flags.DEFINE_integer(
-  "epochs",
-  4,
-  "epochs of each process; the first one does not count",
-  2,
-  flag_values=_FLAGS,
-)
-flags.DEFINE_string(
-  "cache", "auto", 'share ("30%"), bytes, 0, or "auto"', flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "memory", "auto", 'whole budget: bytes, or "auto"', flag_values=_FLAGS
-)
-flags.DEFINE_enum(
-  "decode", "cpu", ["cpu", "none"], "where images are decoded", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
-  "cold", False, "empty the page cache before each epoch", flag_values=_FLAGS
-)
-flags.DEFINE_bool(
-  "limits", True, "measure the limits of the stages too", flag_values=_FLAGS
-)
-flags.DEFINE_string("split", None, "which split", flag_values=_FLAGS)
-flags.DEFINE_bool(
-  "shuffle", True, "random order, not the stored one", flag_values=_FLAGS
-)
-flags.DEFINE_integer("seed", 0, "seed of the order", flag_values=_FLAGS)
-flags.DEFINE_list(
-  "crop", None, "HEIGHT,WIDTH of a window to decode", flag_values=_FLAGS
-)
-flags.DEFINE_list("image_size", None, "HEIGHT,WIDTH to resize to", flag_values=_FLAGS)
+_FLAGS.string("dataset", None, "dataset directory", required=True)
+_FLAGS.integer("epochs", 4, "epochs of each process; the first one does not count", 2)
+_FLAGS.string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
+_FLAGS.string("memory", "auto", 'whole budget: bytes, or "auto"')
+_FLAGS.choice("decode", "cpu", ["cpu", "none"], "where images are decoded")
+_FLAGS.switch("cold", "empty the page cache before each epoch")
+_FLAGS.switch("limits", "measure the limits of the stages too", on=True)
+_FLAGS.string("split", None, "which split")
+_FLAGS.switch("shuffle", "random order, not the stored one", on=True)
+_FLAGS.integer("seed", 0, "seed of the order")
+_FLAGS.words("crop", None, "HEIGHT,WIDTH of a window to decode")
+_FLAGS.words("image_size", None, "HEIGHT,WIDTH to resize to")
 
 
 def _print(result: dict) -> None:

@@ -5,22 +5,17 @@ liquid-tf bench recordio --workdir=photos
 
 import os
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_reading(_FLAGS)
 common.define_rounds(_FLAGS)
 common.define_results(_FLAGS, report=False)
-flags.DEFINE_string(
-  "workdir", None, "folder on the disk to measure", flag_values=_FLAGS
-)
-flags.DEFINE_integer("size", 1 << 30, "bytes of all payloads", 1, flag_values=_FLAGS)
-flags.DEFINE_integer(
-  "record_bytes", 128 << 10, "bytes of each payload", 1, flag_values=_FLAGS
-)
+_FLAGS.string("workdir", None, "folder on the disk to measure")
+_FLAGS.integer("size", 1 << 30, "bytes of all payloads", 1)
+_FLAGS.integer("record_bytes", 128 << 10, "bytes of each payload", 1)
 
 
 def _main(arguments: list[str]) -> int:

@@ -3,24 +3,17 @@
 liquid-tf bench scale --samples=100000000 --workers=1024
 """
 
-from absl import flags
-
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
+_FLAGS = Flags()
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
-flags.DEFINE_integer(
-  "samples",
-  100_000_000,
-  "samples of the index; 104 bytes of disk each",
-  1,
-  flag_values=_FLAGS,
+_FLAGS.integer(
+  "samples", 100_000_000, "samples of the index; 104 bytes of disk each", 1
 )
-flags.DEFINE_integer(
-  "workers", 1024, "workers that train side by side", 1, flag_values=_FLAGS
-)
+_FLAGS.integer("workers", 1024, "workers that train side by side", 1)
 
 
 def _main(arguments: list[str]) -> int:

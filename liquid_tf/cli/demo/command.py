@@ -14,34 +14,21 @@ import logging
 import pathlib
 import tempfile
 
-from absl import flags
-
 from liquid_tf.cli import tool
+from liquid_tf.cli.flag_values import Flags
 
-_FLAGS = flags.FlagValues()
-flags.DEFINE_string(
-  "data", None, "folder of class folders of your images", flag_values=_FLAGS
+_FLAGS = Flags()
+_FLAGS.string("data", None, "folder of class folders of your images")
+_FLAGS.integer("count", 2400, "images; with --data, at most", 2)
+_FLAGS.integer("side", 128, "pixels of a side", 32, 256)
+_FLAGS.string(
+  "mix", None, "weights of formats, as png:6,raw:4; by default what a profile says"
 )
-flags.DEFINE_integer(
-  "count", 2400, "images; with --data, at most", 2, flag_values=_FLAGS
+_FLAGS.integer("steps", 0, "batches of a training epoch; 0: all", 0)
+_FLAGS.string(
+  "workdir", None, "keep images and dataset here; by default they are removed"
 )
-flags.DEFINE_integer("side", 128, "pixels of a side", 32, 256, flag_values=_FLAGS)
-flags.DEFINE_string(
-  "mix",
-  None,
-  "weights of formats, as png:6,raw:4; by default what a profile says",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_integer(
-  "steps", 0, "batches of a training epoch; 0: all", 0, flag_values=_FLAGS
-)
-flags.DEFINE_string(
-  "workdir",
-  None,
-  "keep images and dataset here; by default they are removed",
-  flag_values=_FLAGS,
-)
-flags.DEFINE_bool("json", False, "one JSON object on stdout", flag_values=_FLAGS)
+_FLAGS.switch("json", "one JSON object on stdout")
 
 
 def _workdir() -> contextlib.AbstractContextManager[str]:
