@@ -1,5 +1,6 @@
 """The README's example runs as printed, and its links lead somewhere."""
 
+import json
 import os
 import pathlib
 import re
@@ -43,6 +44,14 @@ class ReadmeTest(absltest.TestCase):
     # Three epochs of each format's samples in the split.
     self.assertIn("'samples': 258", done.stdout)
     self.assertIn("'samples': 174", done.stdout)
+
+  def test_says_how_much_faster_it_is_and_when_not_to_use_it(self):
+    result = json.loads((_ROOT / "docs/benchmarks/compare.json").read_text())
+    for pair in result["pairs"]:
+      if pair["peer"] == "stock":
+        self.assertIn(f"{pair['ratio']:.2f} times", self.text, pair["format"])
+    self.assertIn("**When not to use it.**", self.text)
+    self.assertIn("pip install -e .", self.text)
 
   def test_what_has_not_run_on_a_gpu_is_not_claimed(self):
     # Each place that speaks of decoding there says so.
