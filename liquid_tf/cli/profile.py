@@ -110,7 +110,7 @@ def _main(arguments: list[str]) -> int:
       say=tool.say,
     )
   except TooNoisyError as error:
-    tool.say(wording.with_flags(str(error), _FLAGS))
+    tool.say(wording.advice(str(error), _FLAGS))
     return tool.TOO_NOISY
   _print(found.data)
   if _FLAGS.output:

@@ -137,10 +137,10 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
   except Exception as error:
     if not isinstance(error, _failures()):
       raise
-    text = wording.with_flags(_sentence(error), command.flags, **command.renamed)
+    text = _sentence(error)
     if _is_argument(error):
-      _wrong_flags(name, text)
-    _say(name, text)
+      _wrong_flags(name, wording.argument(text, command.flags, **command.renamed))
+    _say(name, wording.advice(text, command.flags))
   return FAILED
 
 

@@ -27,12 +27,11 @@ _ADVICE = (
 )
 
 
-def with_flags(text: str, known: Container[str], **renamed: str) -> str:
-  """A message for who gave flags.
+def argument(text: str, known: Container[str], **renamed: str) -> str:
+  """A message that says what is wrong with an argument, for who gave a flag.
 
   Args:
-    text: says what is wrong with an argument, as "seed (-1) must be …", or what to
-      give, as 'existing="resume"'.
+    text: such as "seed (-1) must be …".
     known: names of the command's flags; other arguments stay as they are.
     **renamed: flags by argument, where their names differ.
   """
@@ -47,13 +46,23 @@ def with_flags(text: str, known: Container[str], **renamed: str) -> str:
     rf'(?<![-\w."])({names}|\w+)(?= \()', lambda m: flag(m[1]) or m[1], text
   )
   text = re.sub(r"^\w+(?=: )", lambda m: flag(m[0]) or m[0], text)
+  return advice(text, known)
+
+
+def advice(text: str, known: Container[str]) -> str:
+  """A message that says what to give, as 'existing="resume"', for who gives flags.
+
+  Args:
+    text: the message.
+    known: names of the command's flags.
+  """
   for pattern, better in _ADVICE:
     text = re.sub(pattern, better, text)
 
   def given(match: re.Match) -> str:
-    name, value = flag(match[1]), match[2].strip('"')
-    if name is None:
+    name, value = match[1], match[2].strip('"')
+    if name not in known:
       return match[0]
-    return name if value == "True" else f"{name}={value}"
+    return f"--{name}" if value == "True" else f"--{name}={value}"
 
   return re.sub(r'(?<![-\w.])(\w+)=("[^"]*"|True|…)', given, text)
