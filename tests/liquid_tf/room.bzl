@@ -2,7 +2,7 @@
 
 load("//ops:liquid.bzl", "liquid_py_test")
 
-def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], **kwargs):
+def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], tags = [], **kwargs):
     """Tests of a room: all modules in one process, since importing TensorFlow takes long.
 
     Args:
@@ -11,6 +11,7 @@ def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], **kwargs
       once: modules that the other TensorFlow need not run: they find the same.
       apart: modules that need a process of their own.
       deps: Python libraries besides what tests share.
+      tags: of every test: "once" where the whole room is that.
       **kwargs: passed to each test.
     """
     deps = deps + ["//tests/liquid_tf:shared"]
@@ -25,6 +26,7 @@ def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], **kwargs
         data = data,
         shard_count = shard_count,
         size = "large",
+        tags = tags,
         deps = deps,
         **kwargs
     )
@@ -32,7 +34,7 @@ def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], **kwargs
         liquid_py_test(
             name = source[:-len(".py")],
             data = data,
-            tags = ["once"] if source in once else [],
+            tags = ["once"] if source in once else tags,
             size = "large",
             deps = deps,
             **kwargs
