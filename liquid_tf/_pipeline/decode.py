@@ -282,7 +282,9 @@ def decode_and_batch(
   # budget counts, and that nobody has asked for: some epoch would be over with them.
   options = tf.data.Options()
   options.experimental_optimization.inject_prefetch = False
-  return shaped.with_options(options)
+  shaped = shaped.with_options(options)
+  shaped.is_liquid_output = True
+  return shaped
 
 
 class _Shaper:

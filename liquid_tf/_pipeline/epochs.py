@@ -58,7 +58,10 @@ def epochs(
         f"{name} ({options[name]!r}) is no option of epochs(): use first"
       )
   whole = build(path, epoch=0, **options)
-  steps = sources.find_part(whole, interleave.InterleaveDataset).batches
+  blocks = sources.find_part(whole, interleave.InterleaveDataset)
+  steps, each = blocks.batches, int(whole.cardinality())
+  # One budget: what only counts batches must take none of the memory.
+  options = options | {"memory": blocks.snapshot.memory}
   traced = []  # what a graph names, such as a snapshot, ends with these
 
   def run(number: tf.Tensor) -> tf.data.Dataset:
@@ -71,5 +74,4 @@ def epochs(
 
   ranges = tf.data.Dataset.range(first * parts, (first + count) * parts)
   elements = ranges.flat_map(run)
-  each = int(whole.cardinality())
   return elements if each < 0 else CountedDataset(elements, count * each)

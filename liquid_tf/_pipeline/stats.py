@@ -160,7 +160,7 @@ def _between(dataset: tf.data.Dataset) -> list[str]:
   found = []
   while not getattr(dataset, "is_liquid_output", False):
     inputs = dataset._inputs()
-    if len(inputs) != 1:  # Not below one of ours.
+    if isinstance(dataset, InterleaveDataset) or len(inputs) != 1:
       break
     kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
     kind = kind.removeprefix("Parallel").lower()

@@ -12,6 +12,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline import epochs as epochs_lib
 from liquid_tf._pipeline.build import build
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "image"]}
@@ -84,6 +85,22 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLess(taken, small_memory)
     free_of_it = taken - summary["pool"]["used"] - summary["pool"]["kept"]
     self.assertAlmostEqual(small_memory - other_memory, 0.75 * free_of_it, delta=1000)
+
+  def test_epochs_have_one_budget(self):
+    with mock.patch("liquid_tf._cost.free_memory.free_memory", return_value=1 << 30):
+      gc.collect()
+      options = _OPTIONS | {"cache": 0}
+      dataset = liquid_tf.dataset(self.path, _BATCH, **options)
+      budget = liquid_tf.stats(dataset).summary()["memory"]
+      del dataset
+      gc.collect()
+      built = []
+      with mock.patch.object(
+        epochs_lib, "build", lambda *a, **o: built.append(o) or build(*a, **o)
+      ):
+        liquid_tf.epochs(self.path, 2, batch_size=_BATCH, **options)
+    self.assertNotIn("memory", built[0])
+    self.assertAlmostEqual(built[1]["memory"], budget, delta=64 << 20)
 
   def test_repeat(self):
     dataset = self._dataset().repeat(3)

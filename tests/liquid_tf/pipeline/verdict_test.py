@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline import verdict as _verdict
 from liquid_tf.cli.bench import throttle
 
@@ -94,6 +95,13 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn("is the limit (map(augment))", str(found.verdict(step_ms=2)))
     self.assertEqual(found.verdict(step_ms=30).bound, "model-bound")
     self.assertIn("the model is the limit", str(found.verdict(step_ms=30)))
+    blocks = liquid_tf.interleave(
+      [liquid_tf.format_dataset(path, "raw")], batch_size=8, seed=1
+    )
+    batches = liquid_tf.decode_and_batch(blocks)
+    self.assertEqual(stats_lib._between(batches), [])
+    self.assertEqual(stats_lib._between(batches.map(augment)), ["map(augment)"])
+    self.assertEqual(stats_lib._between(blocks.take(1)), ["take"])
     # What stands between is told of what fit gets, and so not of the dataset itself.
     self.assertEqual(liquid_tf.stats(dataset).verdict().between, ())
 
