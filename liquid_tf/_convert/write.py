@@ -36,7 +36,7 @@ def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -
   if TARGETS[target][1] and not same:
     raise ConvertError(
       f"{path} does not come back from {target} with the same pixels: leave {target} "
-      "out of the mix, or choose another number of channels (channels=, --channels)"
+      "out of the mix, or give transforms=[Channels(N)]"
     )
   if "mask_hash" in element:
     mask_hash = np.int64(element["mask_hash"]).astype(np.uint64)

@@ -26,6 +26,9 @@ _SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*\Z")
 # and for what starts later.
 _AUTO_SHARE = 0.75
 
+# What other pipelines may take is not all taken: so much of it counts as free.
+_LEAST_FREE = 0.1
+
 
 def parse_bytes(value: int | str, name: str) -> int:
   """Reads a number of bytes: 1000, "1000", "64MiB", "1.5GB".
@@ -49,10 +52,12 @@ def resolve_memory(memory: int | str, promised: int = 0) -> int:
 
   Args:
     memory: as `dataset` takes it.
-    promised: bytes that count as taken, although they are still free.
+    promised: bytes that count as taken, although they are still free; they leave a
+      tenth of these.
   """
   if memory == "auto":
-    return int(_AUTO_SHARE * max(0, free_memory.free_memory() - promised))
+    free = free_memory.free_memory()
+    return int(_AUTO_SHARE * max(free - promised, _LEAST_FREE * free))
   return parse_bytes(memory, "memory")
 
 

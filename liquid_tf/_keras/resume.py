@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._pipeline import stats as stats_lib
+from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.sources import find_part
 
@@ -54,6 +55,11 @@ class Resume(tf.keras.callbacks.Callback):
     if not isinstance(save_freq, int) or save_freq < 1:
       raise ValueError(f"save_freq ({save_freq!r}) must be at least 1")
     self._blocks = stats_lib.blocks_of(dataset)
+    if find_part(dataset, CountedDataset) is not None:
+      raise ValueError(
+        "dataset must have batches: with batch_size=None a batch that you make is none "
+        "of its own, whose place could be saved"
+      )
     self._directory = os.fspath(directory)
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
@@ -125,7 +131,8 @@ class Resume(tf.keras.callbacks.Callback):
     self.model._initial_epoch = self.epoch
 
   def on_train_batch_end(self, batch, logs=None):
-    step = self._step_offset + batch + 1
+    # With steps_per_execution the last execution may be a shorter one.
+    step = min(self._step_offset + batch + 1, self.params["steps"])
     self._steps_since_save += step - self.step
     self._step.assign(step)
     if self._steps_since_save >= self._save_freq:

@@ -250,9 +250,12 @@ class _CountedDataset(tf.data.Dataset):
   # All that can be put after a dataset on a GPU.
 
   def prefetch(self, buffer_size, name=None):
-    prefetched = self._dataset.prefetch(buffer_size, name)
-    return _CountedDataset(prefetched, self._counted)
+    return self._again(self._dataset.prefetch(buffer_size, name))
 
   def with_options(self, options, name=None):
-    changed = self._dataset.with_options(options, name)
-    return _CountedDataset(changed, self._counted)
+    return self._again(self._dataset.with_options(options, name))
+
+  def _again(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
+    made = _CountedDataset(dataset, self._counted)
+    made.is_liquid_output = getattr(self, "is_liquid_output", False)
+    return made

@@ -82,8 +82,11 @@ class InterleaveDataset(tf.data.Dataset):
       lookahead,
       _fidelity.constant(fidelity),
     )
-    snapshot.most_bytes = room.most_bytes()
     fill, division = room.divide(parts)
+    most = list(map(max, fill, division.resident))
+    if mixes is not None:  # Another epoch may hold more of a format than the first.
+      most = [source.records for source in sources]
+    snapshot.most_bytes = room.most_bytes(most)
     self.cached = division.cached
     self.mixes = None
     if mixes is not None:

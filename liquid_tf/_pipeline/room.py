@@ -76,15 +76,19 @@ class Room:
     )
     return fill, division
 
-  def most_bytes(self) -> int:
-    """What the pipeline may take of its memory at most: often the dataset is less."""
+  def most_bytes(self, samples: Sequence[int]) -> int:
+    """What the pipeline may take of its memory at most: often the dataset is less.
+
+    Args:
+      samples: of each format that are in memory at once, at most.
+    """
     pixels = self.snapshot.cache.form == "pixels"
-    sizes = [
-      one.pixel_bytes() if pixels else one.stored_bytes(None) for one in self.sources
-    ]
-    held = sum(
-      budget.resident_bytes(s, one.records) for s, one in zip(sizes, self.sources)
-    )
+    held = 0
+    for source, most in zip(self.sources, samples):
+      size = source.pixel_bytes() if pixels else source.stored_bytes(None)
+      records = max(1, source.records)
+      each = budget.resident_bytes(size, records) / records
+      held += round(each * min(records, most))
     return min(self.snapshot.memory, self.lookahead + held)
 
   def _slack(

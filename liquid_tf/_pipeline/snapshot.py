@@ -35,7 +35,8 @@ class Snapshot:
     name: of the resource; by default one of its own.
 
   Attributes:
-    most_bytes: that the pipeline may take of its memory; often the dataset is less.
+    most_bytes: that the pipeline may take of its memory; often the dataset is less. 0
+      until there is one.
 
   Raises:
     ValueError: an argument is wrong; the message names it.
@@ -60,7 +61,8 @@ class Snapshot:
     self.name = name or f"liquid/{uuid.uuid4().hex}"
     self.cache = _cache.of(cache)
     self.memory = budget.resolve_memory(memory, _promised() if memory == "auto" else 0)
-    self.most_bytes = self.memory
+    self.most_bytes = 0
+    self._owner = os.getpid()
     _live.add(self)
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     weakref.finalize(self, _forget, self.name, os.getpid())
@@ -101,7 +103,8 @@ def _promised() -> int:
   to the validation set beside it.
   """
   held = 0
-  live = list(_live)
+  # A forked child must not ask its parent's, whose locks may be taken.
+  live = [one for one in _live if one._owner == os.getpid()]
   for one in live:
     try:
       pool = json.loads(one.stats_json())["pool"]

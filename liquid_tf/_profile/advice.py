@@ -225,6 +225,7 @@ def context(
   measured: float | None,
   stock: float | None,
   own_format: str | None,
+  own_rate: float | None,
 ) -> str:
   """What the advice assumes of the cache, and compares with, in two sentences.
 
@@ -235,6 +236,7 @@ def context(
     measured: images per second of its runs without a cache; None if it was not run.
     stock: images per second of stock tf.data, or None.
     own_format: of the source's images, or None.
+    own_rate: images per second of that format alone; None if it was not run.
   """
   rate, how = measured, "measured"
   if rate is None:
@@ -244,9 +246,12 @@ def context(
   if stock is not None:
     compared.append(f"{rate / stock:.1f} times stock tf.data")
   if own_format in costs and set(final.mix) != {own_format}:
-    alone = model.predict(costs, machine.of_runs, {own_format: 1}).throughput
+    alone, of = own_rate, ""
+    if alone is None:
+      alone = model.predict(costs, machine.of_runs, {own_format: 1}).throughput
+      of = " as predicted"
     compared.append(
-      f"{rate / alone:.1f} times {own_format} alone, the format of the source"
+      f"{rate / alone:.1f} times {own_format} alone{of}, the format of the source"
     )
   size = converting(costs, machine, final.mix)["bytes"]
   hits = final.prediction.hit_ratio

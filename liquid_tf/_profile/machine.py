@@ -1,7 +1,7 @@
 """What a machine leaves to the data, as a user says it."""
 
 import dataclasses
-import os
+import math
 from collections.abc import Mapping
 
 from liquid_tf._cost import budget
@@ -33,17 +33,26 @@ class Machine:
   resources: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
 
   def __post_init__(self):
-    threads = len(os.sched_getaffinity(0))
     if self.threads is not None:
       threads = whole.number(self.threads, "threads", 1, ", or None")
-    object.__setattr__(self, "threads", threads)
+      object.__setattr__(self, "threads", threads)
     if not isinstance(self.reserve, (int, float)) or not 0 <= self.reserve <= 0.99:
       raise ValueError(f"reserve ({self.reserve!r}) must be from 0 to 0.99")
     if self.space is not None:
-      space = budget.parse_bytes(self.space, "space")
-      object.__setattr__(self, "space", whole.number(space, "space", 1))
-    for name, seconds in self.resources.items():
-      if not isinstance(seconds, Mapping):
+      try:
+        space = whole.number(budget.parse_bytes(self.space, "space"), "space", 1)
+      except ValueError:
         raise ValueError(
-          f'resources["{name}"] ({seconds!r}) must give seconds by format'
-        )
+          f'space ({self.space!r}) must be bytes, as "500GB", or None'
+        ) from None
+      object.__setattr__(self, "space", space)
+    if not isinstance(self.resources, Mapping):
+      raise ValueError(
+        f"resources ({self.resources!r}) must give seconds by name and format"
+      )
+    for name, seconds in self.resources.items():
+      for value in seconds.values() if isinstance(seconds, Mapping) else [None]:
+        if not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+          raise ValueError(
+            f'resources["{name}"] ({seconds!r}) must give seconds by format, from 0'
+          )

@@ -48,8 +48,8 @@ class Profile:
       search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
       `cache_form`, "encoded" or "pixels";
       `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
-      format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`, a
-      sentence;
+      format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`,
+      a few sentences;
       `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
       `directory`, the folder whose disk that is; `setting`; `evidence`.
   """
@@ -95,7 +95,7 @@ class Profile:
 
   @property
   def verdict(self) -> str:
-    """The advice in one sentence."""
+    """The advice in a few sentences."""
     return self.data["verdict"]
 
   def to_json(self, path: str | os.PathLike | None = None) -> str:
@@ -247,7 +247,7 @@ def profile(
     trials=trials,
     seconds=seconds,
     batch_size=batch_size,
-    threads=machine.threads,
+    threads=machine.threads or len(os.sched_getaffinity(0)),
     cache=cache,
     reserve=machine.reserve,
     space=machine.space,

@@ -59,10 +59,18 @@ def build(
     final = said = planner.worthwhile(costs, machine)
     verdict += " " + advice.keep_pixels(memory)
   stock = statistics.median(verified.stock) if verified.stock else None
-  run_of = {describe(single.mix): verified.single, describe(advised.mix): ran}
-  found = run_of.get(describe(final.mix))
+  run_of = {
+    describe(choice.mix): statistics.median(rates)
+    for choice, rates in ((single, verified.single), (advised, ran))
+  }
   verdict += " " + advice.context(
-    costs, machine, final, found and statistics.median(found), stock, own_format
+    costs,
+    machine,
+    final,
+    run_of.get(describe(final.mix)),
+    stock,
+    own_format,
+    run_of.get(own_format),
   )
   (name,) = single.mix
   return {

@@ -133,7 +133,8 @@ def look(
     if window is not None and (height < window[0] or width < window[1]):
       raise ValueError(
         f"transforms: a window of {window[0]} x {window[1]} pixels must fit into every "
-        f"image, but {subset.path(i)} has {height} x {width}: crop less, or Resize"
+        f"image, but {subset.path(i)} has {height} x {width}: give a smaller "
+        "crop, or Resize in place of it"
       )
   return max(set(formats), key=formats.count) if formats else None
 

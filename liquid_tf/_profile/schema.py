@@ -78,7 +78,9 @@ def encoding(data: dict[str, Any]) -> pipelines.Encoding:
   options = setting.get("encoding") if isinstance(setting, dict) else None
   if not isinstance(options, dict) or set(options) != _ENCODING:
     names = ", ".join(sorted(_ENCODING))
-    raise ValueError(f"setting: encoding ({options!r}) must give {names}")
+    raise ValueError(
+      f"setting: encoding ({options!r}) must give {names}: make the profile again"
+    )
   result = pipelines.Encoding(**options)
   _ = result.transforms
   encoders.resolve(result.encoders)

@@ -139,7 +139,7 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   if size is None:
     if _size(join(directory, JOURNAL)) is not None:
       problems = join(directory, PROBLEMS)
-      advice = 'the same again with existing="resume" finishes it'
+      advice = 'convert or copy again with existing="resume" to finish it'
       if _size(problems) is not None:
         advice = f"{problems} lists samples that do not fit: see them first"
       raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")

@@ -1,7 +1,6 @@
 """The flags of `liquid_tf.Limits`."""
 
 from liquid_tf._native.limits import Limits
-from liquid_tf.cli import tool
 from liquid_tf.cli.flag_values import Flags
 
 
@@ -21,12 +20,5 @@ def define(values: Flags) -> None:
 
 
 def read(values: Flags) -> Limits:
-  """The limits that the flags say.
-
-  Raises:
-    tool.FlagsError: one is out of its range.
-  """
-  try:
-    return Limits(pixels=values.max_pixels, scans=values.max_scans)
-  except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
+  """The limits that the flags say; raises ValueError where one is out of its range."""
+  return Limits(pixels=values.max_pixels, scans=values.max_scans)

@@ -138,9 +138,13 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
     if not isinstance(error, _failures()):
       raise
     text = _sentence(error)
+    if _names_arguments(error):
+      text = wording.argument(text, command.flags, **command.renamed)
+    else:
+      text = wording.advice(text, command.flags)
     if _is_argument(error):
-      _wrong_flags(name, wording.argument(text, command.flags, **command.renamed))
-    _say(name, wording.advice(text, command.flags))
+      _wrong_flags(name, text)
+    _say(name, text)
   return FAILED
 
 
@@ -171,13 +175,18 @@ def _sentence(error: Exception) -> str:
   return ops.reason(error) if isinstance(error, tf.errors.OpError) else str(error)
 
 
+def _names_arguments(error: Exception) -> bool:
+  from liquid_tf.errors import ConvertError
+
+  return isinstance(error, ConvertError) or _is_argument(error)
+
+
 def _is_argument(error: Exception) -> bool:
   """Whether it says that an argument is wrong, and so a flag."""
-  from liquid_tf.errors import ConvertError, ManifestError
+  from liquid_tf.errors import ManifestError, PcrError, RecordIOError
 
-  return isinstance(error, ValueError) and not isinstance(
-    error, (ConvertError, ManifestError)
-  )
+  of_files = isinstance(error, (ManifestError, PcrError, RecordIOError))
+  return isinstance(error, ValueError) and not of_files
 
 
 def _failures() -> tuple[type[Exception], ...]:

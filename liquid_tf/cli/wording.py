@@ -17,13 +17,15 @@ _FLAG_OF = {
   'encoders["webp-lossy"]["quality"]': "webp_quality",
 }
 
-# Advice that is more than one name and value.
+# Advice that is more than one name and value, by the flag that a command must have.
 _ADVICE = (
-  (r"transforms=\[((?:(?:Bits|Channels)\([^)]*\)(?:, )?)+)\]", r"\1"),
-  (r'\b(Bits|Channels)\("?(\w+)"?\),?', lambda m: f"--{m[1].lower()}={m[2]}"),
-  (r"runs=\(TRIALS, SECONDS\)", "--trials and --seconds"),
-  (r"limits=Limits\((pixels|scans)=N\)", r"--max_\1=N"),
-  (r'on_error="skip:([\d.]+%)"', r"--on_error=skip --max_skipped=\1"),
+  ("bits", r"transforms=\[((?:(?:Bits|Channels)\([^)]*\)(?:, )?)+)\]", r"\1"),
+  ("bits", r'\bBits\("?(\w+)"?\),?', r"--bits=\1"),
+  ("channels", r"\bChannels\((\w+)\),?", r"--channels=\1"),
+  ("trials", r"runs=\(TRIALS, SECONDS\)", "--trials and --seconds"),
+  ("max_pixels", r"limits=Limits\((pixels|scans)=N\)", r"--max_\1=N"),
+  ("max_skipped", r'on_error="skip:([\d.]+%)"', r"--on_error=skip --max_skipped=\1"),
+  ("runner", r"workers=Beam\(…\)", "--runner"),
 )
 
 
@@ -43,7 +45,7 @@ def argument(text: str, known: Container[str], **renamed: str) -> str:
 
   names = "|".join(map(re.escape, sorted(flag_of, key=len, reverse=True)))
   text = re.sub(
-    rf'(?<![-\w."])({names}|\w+)(?= \()', lambda m: flag(m[1]) or m[1], text
+    rf'(?<![-\w./"])({names}|\w+)(?= \()', lambda m: flag(m[1]) or m[1], text
   )
   text = re.sub(r"^\w+(?=: )", lambda m: flag(m[0]) or m[0], text)
   return advice(text, known)
@@ -56,8 +58,9 @@ def advice(text: str, known: Container[str]) -> str:
     text: the message.
     known: names of the command's flags.
   """
-  for pattern, better in _ADVICE:
-    text = re.sub(pattern, better, text)
+  for needed, pattern, better in _ADVICE:
+    if needed in known:
+      text = re.sub(pattern, better, text)
 
   def given(match: re.Match) -> str:
     name, value = match[1], match[2].strip('"')

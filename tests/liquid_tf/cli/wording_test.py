@@ -4,7 +4,18 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf.cli import wording
 
-_KNOWN = ("bits", "channels", "existing", "input", "jpeg_quality", "mix", "seed")
+_KNOWN = (
+  "bits",
+  "channels",
+  "existing",
+  "input",
+  "jpeg_quality",
+  "max_pixels",
+  "max_skipped",
+  "mix",
+  "output",
+  "seed",
+)
 
 
 class WordingTest(parameterized.TestCase):
@@ -15,6 +26,7 @@ class WordingTest(parameterized.TestCase):
     ('encoders["jpeg"]["quality"] (0) is', "--jpeg_quality (0) is"),
     ('source ("") must', '--input ("") must'),
     ("workers (0) must", "workers (0) must"),
+    ('"/data/output (1)" is full', '"/data/output (1)" is full'),
   )
   def test_arguments(self, text, wanted):
     self.assertEqual(wording.argument(text, _KNOWN), wanted)
@@ -26,6 +38,7 @@ class WordingTest(parameterized.TestCase):
     ("limits=Limits(pixels=N)", "--max_pixels=N"),
     ("a mix (of formats)", "a mix (of formats)"),
     ('decode="none"', 'decode="none"'),
+    ("workers=Beam(…) needs", "workers=Beam(…) needs"),
   )
   def test_advice(self, text, wanted):
     self.assertEqual(wording.advice(text, _KNOWN), wanted)

@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import tempfile
+from unittest import mock
 
 import runs
 import tensorflow as tf
@@ -29,6 +30,9 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
       budget.parse_bytes(value, "memory")
 
   def test_auto_takes_a_part_of_what_is_free(self):
+    with mock.patch.object(free_memory, "free_memory", return_value=1000):
+      self.assertEqual(budget.resolve_memory("auto", 200), 600)
+      self.assertEqual(budget.resolve_memory("auto", 10**9), 75)
     free = free_memory.free_memory()
     self.assertBetween(budget.resolve_memory("auto"), 0.5 * free, 0.9 * free)
 

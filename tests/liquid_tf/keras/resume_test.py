@@ -281,6 +281,28 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       fit(**changed)
 
+  def test_single_samples_are_refused(self):
+    single = liquid_tf.dataset(self.path, None, transforms=[transforms.CenterCrop(16)])
+    with self.assertRaisesRegex(ValueError, "must have batches"):
+      liquid_tf.Resume(single.batch(8), self.create_tempdir().full_path)
+
+  def test_several_steps_in_an_execution_end_with_the_epoch(self):
+    folder = self.create_tempdir().full_path
+
+    def fit(epochs):
+      dataset = liquid_tf.dataset(
+        self.path, 8, seed=3, transforms=[transforms.RandomCrop(16)]
+      )
+      model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
+      loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+      model.compile("sgd", loss, steps_per_execution=4)
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
+      model.fit(dataset, epochs=epochs, verbose=0, callbacks=[resume])
+      return resume
+
+    self.assertEqual((fit(1).epoch, fit(1).step), (1, 0))
+    self.assertEqual(fit(2).epoch, 2)
+
   def test_the_rest_of_an_epoch_is_told(self):
     folder = self.create_tempdir().full_path
     dataset = _dataset(self.path)

@@ -171,8 +171,8 @@ class VerdictTest(parameterized.TestCase):
     self.assertEndsWith(
       fabricated().verdict,
       "This assumes no cache; without a cache measured: 195 images/s, 3.2 times stock "
-      "tf.data, 2.3 times png alone, the format of the source. The dataset takes "
-      "2.5 GB on disk.",
+      "tf.data, 2.3 times png alone as predicted, the format of the source. The "
+      "dataset takes 2.5 GB on disk.",
     )
     self.assertRegex(
       fabricated(cache_share=0.3).verdict,

@@ -293,7 +293,10 @@ class ProfileTest(parameterized.TestCase):
     ({"threads": 0}, r"threads \(0\) must be"),
     ({"reserve": 1}, r"reserve \(1\) must be from 0"),
     ({"space": "much"}, r"space \('much'\) must be bytes"),
+    ({"space": "auto"}, r"space \('auto'\) must be bytes, as"),
+    ({"resources": None}, r"resources \(None\) must give seconds"),
     ({"resources": {"net": 1}}, r'resources\["net"\] \(1\) must give seconds'),
+    ({"resources": {"net": {"png": -1}}}, r'resources\["net"\] .* from 0'),
   )
   def test_wrong_machines(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
