@@ -139,7 +139,8 @@ wheel-test: wheel
 	$(PY) -m pip --python $(WHEEL_VENV)/bin/python --disable-pip-version-check \
 	  install --quiet --no-index --no-deps --no-build-isolation --editable .
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(WHEEL_VENV))/bin/python \
-	  -I -c 'import liquid_tf.codecs as c; assert c.encode_png([[[0]]]).numpy()[1:4] == b"PNG"'
+	  -I -c 'import numpy, liquid_tf.codecs as c; \
+	    assert c.encode_png(numpy.zeros((1, 1, 1), "u1")).numpy()[1:4] == b"PNG"'
 
 # Ends the Bazel server, which would otherwise wait for the next command.
 stop:
