@@ -24,9 +24,9 @@ _EPOCH_IS_OVER = object()
 class Resume(tf.keras.callbacks.Callback):
   """Saves the model and the data's position; a new run goes on from there.
 
-  `fit` hides its iterator from checkpoints. But the order of samples is a pure
-  function of the epoch's number, so (epoch, step) is all there is to save, and both
-  are written in one checkpoint with the model's and the optimizer's variables.
+  `fit` hides its iterator from checkpoints. But the order of samples is a pure function
+  of the epoch's number, so (epoch, step) is all there is to save. Both are in one
+  checkpoint with the variables of the model and the optimizer.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
       model.fit(ds, epochs=4, callbacks=[liquid_tf.Resume(ds, "run1")])

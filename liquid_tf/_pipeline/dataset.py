@@ -45,9 +45,8 @@ def dataset(
   batch size, the seed, the shard, the cache and the epoch's number: threads, disks
   and prefetching never change it (docs/determinism.md).
 
-  An iterator runs one epoch. Which one is counted per dataset object: the one after
-  the last whose every batch was delivered, so looking at a few batches first does
-  not use up an epoch.
+  An iterator runs one epoch: the one after the last epoch of this dataset object whose
+  batches were all delivered. So looking at a few batches first uses up no epoch.
 
   Args:
     path: a dataset directory, local or of a registered file system.
@@ -55,44 +54,42 @@ def dataset(
       mask as a dense tensor of its own size.
     split: name of a split; by default "train", or the first one.
     shuffle: False gives the stored order, the same in every epoch.
-    seed: of the order, of random windows and of what is mirrored, any 64-bit number.
+    seed: of the order, of random windows and of mirroring; any 64-bit number.
     memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
       with its stored records; or "auto" for three quarters of what the machine or its
       cgroup has free, and the process's other datasets will not take.
-    cache: its part that lasts between epochs: a share of the dataset ("30%"), bytes, 0,
-      or "auto" for what fits; or a `Cache`, to keep decoded pixels. What does not fit
-      into `memory` is read again. The order depends on how many samples it holds, and
-      on nothing else of it.
-    fidelity: scan groups of the format pcr that are read: from 1, the least, up to
-      what the records have; more means all, as None does. A function of (epoch,
-      batch) is asked for every batch of an epoch when that is begun; it must be a
-      pure one, since a restored checkpoint asks it for later epochs only. An integer
-      tf.Variable is read at the same moment, once an epoch. What is in memory is read
-      again only where the fidelity is raised. The order is the same at any.
-    mix: of a dataset that was converted with `replicate`, the format each sample is
-      read in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". Of the stored
-      order, the first part is the first format's, and so on, in the dataset's order of
-      formats. By default the mix that the dataset was converted with. A list has the
-      mixes of epochs 0, 1, …; its last one goes on. "auto" begins with that of the
-      conversion and moves it between epochs to where disk and processors are both
-      busy, by what was measured; `stats(ds).mixes` then is the list that gives the
-      same order again. Both need `shuffle` and formats other than pcr. See
-      docs/profile.md.
+    cache: the part of the memory that lasts between epochs: a share of the dataset
+      ("30%"), bytes, 0, or "auto" for what fits; or a `Cache`, to keep decoded pixels.
+      Samples that do not fit into `memory` are read again. Of the cache, only the
+      number of samples that it holds changes the order.
+    fidelity: the scan groups of the format pcr to read, from 1; a number above those of
+      the records, and None, mean all. Or a function of (epoch, batch), called for every
+      batch when an epoch begins; it must be pure, since a restored checkpoint calls it
+      for later epochs only. Or an integer tf.Variable, read when an epoch begins. A
+      higher fidelity reads again what is in memory. The order does not depend on it.
+    mix: of a dataset that was converted with `replicate`, the format to read each
+      sample in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". The first part of
+      the stored order is read in the dataset's first format, and so on. By default the
+      mix of the conversion. A list has the mixes of epochs 0, 1, …, and its last one
+      goes on. "auto" begins with the mix of the conversion, and moves it between epochs
+      to where disk and processors are both busy, by what was measured;
+      `stats(ds).mixes` is then the list that gives the same order again. Both need
+      `shuffle` and formats other than pcr. See docs/profile.md.
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
-      of names gives a dict. See `decode_and_batch` for names, shapes and dtypes.
+      of names gives a dict. `decode_and_batch` lists names, shapes and dtypes.
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
       l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
       of the image.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
-    shard_policy: how all shards come to the same number of batches: "pad" repeats a
-      sample (counted in `stats`), "drop" leaves one out, "uneven" does not.
-    on_error: "raise", or "skip" for records that cannot be read or decoded. Where the
+    shard_policy: how all shards get the same number of batches: "pad" repeats a sample
+      (counted in `stats`), "drop" leaves one out; "uneven" does neither.
+    on_error: "raise", or "skip" for records that cannot be read or decoded. If the
       dataset was converted with `replicate`, they are first read in another format,
       without loss if there is one; `stats` counts them as `fallbacks`.
-    start: (epoch, step) of the first batch, as if all before had been run; with
+    start: (epoch, step) of the first batch, as if all batches before had been run; with
       mix="auto", all in its first mix. See `Resume`.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
