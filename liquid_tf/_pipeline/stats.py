@@ -22,34 +22,45 @@ class Stats:
 
   @property
   def epochs(self) -> list[dict[str, Any]]:
-    """Per epoch, the last 1,024 in order: `epoch`, `batches`, `disk_bytes` read for its
-    samples, `seconds` as in `batches`, `fill` {bytes, seconds}: what was read before
-    the first batch, and for how long, `decoding` {parallelism, lookahead} as tf.data
-    has tuned them by now, and by format `samples`, `hits` (kept for the next epoch),
-    `loads` (read in place of evicted ones), `memory_hits` (in memory when the epoch
-    began), `bytes`, `skipped`, `fallbacks` (samples whose encoding in that format is
-    damaged, and that were read in another one), `retries` (reads that a device refused
-    and that were made again), `decodes` (samples whose pixels were not in memory) and
-    `decode_seconds` (of these, summed over threads). Of the format pcr, `hits` and
-    `loads` are records. An epoch that read scan groups has `fidelity`, [batch, groups]
-    from which batch on how many were asked for (none: all), and `bytes_by_group`: the
-    bytes of reads that ended with that group. With another policy than
-    "liquid", `loads` were not in memory, and `hits` were."""
+    """The last 1,024 epochs in order, each a dict.
+
+    Of an epoch: `epoch`; `batches`; `disk_bytes` that were read for its samples;
+    `seconds` as in `batches`; `fill` {bytes, seconds}, what was read before the first
+    batch; and `decoding` {parallelism, lookahead}, as tf.data has tuned them by now.
+
+    By format:
+
+    - `samples`, and their stored `bytes`;
+    - `hits`, kept for the next epoch, and `loads`, read in the place of evicted ones;
+      with another policy than "liquid", `hits` were in memory and `loads` were not;
+    - `memory_hits`, in memory when the epoch began;
+    - `skipped`;
+    - `fallbacks`, damaged in that format and read in another one;
+    - `retries`, reads that a device refused and that were made again;
+    - `decodes`, whose pixels were not in memory, and their `decode_seconds`, summed
+      over threads.
+
+    Of the format pcr, `hits` and `loads` are records. An epoch that read scan groups
+    has `fidelity`, [batch, groups], from which batch on how many were asked for (none:
+    all), and `bytes_by_group`, the bytes of reads that ended with that group."""
     return self._read()["epochs"]
 
   @property
   def batches(self) -> list[dict[str, Any]]:
-    """Per delivered batch, of the last 16,384: `epoch`, `first_draw`, `full`,
-    `disk_bytes`, `seconds`, and by format `samples`, `hits`, `loads`, `memory_hits`.
+    """The last 16,384 delivered batches in order, each a dict.
+
+    Of a batch: `epoch`, `first_draw`, `full`, `disk_bytes`, `seconds`, and by format
+    `samples`, `hits`, `loads`, `memory_hits`.
 
     `disk_bytes` were read on account of the batch: the n-th read of a format in an
-    epoch is charged to its n-th load. Some come after the batch's delivery, so the last
-    numbers of an epoch that runs may grow. What fills memory in the first epoch is
-    charged to no batch.
+    epoch is charged to its n-th load. Some reads come after the batch's delivery, so
+    the last numbers of a running epoch may grow. What fills memory in the first epoch
+    is charged to no batch.
 
-    `seconds` are {read: the interleave waited for records, decode: summed over threads,
-    wait: the consumer waited for the batch, step: since the delivery before it, or
-    since an iterator was first asked, disk: a read was under way}."""
+    `seconds` has `read`, in which the interleave waited for records; `decode`, summed
+    over threads; `wait`, in which the consumer waited for the batch; `step`, since the
+    delivery before it, or since an iterator was first asked; and `disk`, in which a
+    read was under way."""
     return self._read(batches=True)["batches"]
 
   @property
