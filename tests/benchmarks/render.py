@@ -8,6 +8,7 @@ bear out, and `earlier`, the figures of other runs, which stay in the JSON.
 
 import json
 import pathlib
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -73,6 +74,30 @@ def _span(values: Sequence[float] | None, digits: int = 0) -> str:
   return " to ".join(ends)
 
 
+def _by(runs: Sequence[dict[str, Any]], key: str) -> dict[str, list[float]]:
+  """Values of runs, by how busy the machine was."""
+  found: dict[str, list[float]] = {}
+  for run in runs:
+    found.setdefault(run["machine"].partition(",")[0], []).append(run[key])
+  return found
+
+
+def _spread(values: Sequence[float]) -> list[str]:
+  return [
+    f"{value:.2f}" for value in (min(values), statistics.median(values), max(values))
+  ]
+
+
+def _range(runs: Sequence[dict[str, Any]], clock: str, machine: str, loop: str) -> str:
+  found = [
+    rate
+    for run in runs
+    if (run["machine"], run["loop"]) == (machine, loop)
+    for rate in run.get(clock, ())
+  ]
+  return _span([min(found), max(found)]) if found else ""
+
+
 def _median(values: Sequence[float], digits: int = 0) -> str:
   middle, least, most = (f"{value:.{digits}f}" for value in values)
   return f"{middle} ({least} to {most})"
@@ -129,6 +154,7 @@ def _fidelity() -> str:
 
 def _disk() -> str:
   disk, dispatch = _read("disk"), _read("dispatch")
+  runs = dispatch["runs"]
   return "\n\n".join(
     [
       _command(disk["command"]),
@@ -136,35 +162,27 @@ def _disk() -> str:
       "and fio in turn. Ours checks every record's CRC-32C meanwhile, for which it "
       "needs a processor.",
       _table(
-        ["revision", "machine", "MB/s", "fio, MB/s", "of fio"],
+        ["machine", "runs", "least of fio", "median", "most"],
         (
-          [
-            r["revision"],
-            r["machine"],
-            r.get("ours", ""),
-            r.get("fio", ""),
-            f"{r['ratio']:.2f}",
-          ]
-          for r in disk["runs"]
+          [machine, len(ratios), *_spread(ratios)]
+          for machine, ratios in _by(disk["runs"], "ratio").items()
         ),
-        words=2,
       ),
       _command(dispatch["command"]),
       "Raw images of 18x18 in batches of 256, everything cached: what the pipeline "
       "costs beside reading and decoding. 400,000 images/s were promised.",
       _table(
-        ["revision", "machine", "loop over batches", "images/s", "by processor time"],
+        ["machine", "loop over batches", "images/s", "by processor time"],
         (
           [
-            r["revision"],
-            r["machine"],
-            r["loop"],
-            _span(r.get("clock")),
-            _span(r.get("processor")),
+            machine,
+            loop,
+            _range(runs, "clock", machine, loop),
+            _range(runs, "processor", machine, loop),
           ]
-          for r in dispatch["runs"]
+          for machine, loop in sorted({(r["machine"], r["loop"]) for r in runs})
         ),
-        words=3,
+        words=2,
       ),
       _notes(dispatch),
     ]
