@@ -7,7 +7,8 @@ order, each at most once; `Mirror` may stand anywhere among the steps of geometr
 | step | where | does |
 | --- | --- | --- |
 | `Channels`, `Bits` | `convert`, `profile` | change what is stored |
-| `RandomResizedCrop`, `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window |
+| `RandomResizedCrop` | `dataset` | a window of random size |
+| `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window |
 | `Resize` | `dataset`, `profile` | the size |
 | `Mirror` | `dataset` | left to right, by chance |
 | `Normalize`, `Cast`, `ChannelsFirst` | `dataset` | numbers, type and layout |

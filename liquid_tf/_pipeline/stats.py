@@ -82,11 +82,13 @@ class Stats:
   def verdict(self, step_ms: float | None = None) -> verdict.Verdict:
     """What limits the training: the disk, decoding, or what takes the batches.
 
-    Judged by who waited for whom, over all batches that `batches` has from the second
-    epoch on, or of the first one where there is no other. "consumer-bound": the
-    consumer waited for batches less than a tenth of the time. Else "disk-bound", if
-    reads were under way for more of the time than the pipeline had records, and
-    "decode-bound" if not.
+    It compares who waited for whom, over the batches that `batches` lists. It leaves
+    out the earliest epoch of them, unless that is the only one. The result is
+
+    - "consumer-bound" if the consumer waited for less than a tenth of the time;
+    - else "disk-bound" if reads were under way for more of the time than the pipeline
+      had records;
+    - else "decode-bound".
 
     Args:
       step_ms: milliseconds that the model takes for a batch by itself. With it,

@@ -173,9 +173,9 @@ def profile(
       at least.
     batch_size: of the training; runs take less if images are large.
     transforms: what happens to the images: `Channels` and `Bits`, as `convert` takes
-      them; and of the training's steps those that decide what is decoded, RandomCrop or
-      CenterCrop, and Resize.
-    cache: memory that lasts between epochs, as `dataset` takes it.
+      them, except `Bits("skip")`; and of the training's steps those that decide what is
+      decoded, RandomCrop or CenterCrop, and Resize.
+    cache: memory that lasts between epochs: a share, bytes or "auto", not a `Cache`.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
       measured. A training's step is taken to use all of the GPU while it lasts.

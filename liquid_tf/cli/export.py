@@ -18,7 +18,10 @@ _FLAGS.choice(
   required=True,
 )
 _FLAGS.string(
-  "format", None, "format of the images, as png or jpeg; by default as they are stored"
+  "format",
+  None,
+  "format of all images, as png or jpeg; by default PNG and JPEG stay, and others "
+  "become PNG",
 )
 _FLAGS.string("split", None, "one split; by default all")
 _FLAGS.string(
