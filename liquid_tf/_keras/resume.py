@@ -42,10 +42,12 @@ class Resume(tf.keras.callbacks.Callback):
     save_freq: batches between two checkpoints; the end of an epoch is always one.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`, or `save_freq` is not
-      at least 1. When `fit` begins: its dataset has no known `cardinality()`; or the
-      directory holds a run with another dataset, batch size, seed, transforms or
-      steps_per_epoch.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, or has
+      `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
+      dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
+      directory holds a run with another dataset, split, shard, batch size, seed,
+      `shuffle`, `transforms` or `steps_per_epoch`, or one of an older version. At the
+      first checkpoint: the model cannot say how to build it again.
   """
 
   def __init__(
