@@ -116,12 +116,6 @@ def finish(
       "shape": [height, width, 1],
       "example": masks.FEATURE,
     }
-  if (table["orientation"] != 1).any():
-    features["orientation"] = {
-      "dtype": "int64",
-      "shape": [],
-      "example": "orientation",
-    }
   features |= source.features
   if "mask" in features:
     features["mask"] = features["mask"] | {"shape": [height, width, 1]}

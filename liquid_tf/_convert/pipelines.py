@@ -123,15 +123,16 @@ def _samples(
 def _load(source: SampleSource, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
   """Reads a sample inside a tf.data graph, as codecs and records take it.
 
-  What `source.load` gives, and `orientation`, which `example` has as well; and where
-  the source does not know its pixels, an image that the codecs do not decode is a raw
+  What `source.load` gives, and `orientation`, 1 to 8; and where the source does not
+  know its pixels, an image that the codecs do not decode is a raw
   encoding of Pillow's pixels, and `by_pillow`.
   """
   loaded = source.load(*columns)
-  orientation, example = ops.lib().liquid_orientation(
-    contents=loaded["image"], example=loaded["example"]
-  )
-  loaded |= {"orientation": orientation, "example": example}
+  if "orientation" not in loaded:
+    orientation, example = ops.lib().liquid_orientation(
+      contents=loaded["image"], example=loaded["example"]
+    )
+    loaded |= {"orientation": orientation, "example": example}
   if source.knows_pixels(encoding.channels, encoding.bits):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)

@@ -166,6 +166,7 @@ def _add_samples(
       "width": width,
       "channels": channels,
       "bits": element["bits"],
+      "orientation": scanned["orientation"],
       "pixels_hash": np.int64(element["pixels_hash"]).astype(np.uint64),
     }
     for name, value in values.items():

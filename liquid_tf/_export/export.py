@@ -1,6 +1,7 @@
 """Ways out of a dataset directory: files that other programs read."""
 
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -95,10 +96,24 @@ def _read(
       height=int(element["shape"][0]),
       width=int(element["shape"][1]),
       labels=element["labels"],
-      example=element["example"],
+      example=element["example"] + _stated(int(element["orientation"])),
       orientation=int(element["orientation"]),
     )
     yield item, element["error"].decode(errors="replace")
+
+
+@functools.cache
+def _stated(orientation: int) -> bytes:
+  """A serialized tf.train.Example that states an orientation; empty for the usual one.
+
+  Behind another one it is their union, so that also images whose format has no room for
+  it have it in their records.
+  """
+  if orientation == 1:
+    return b""
+  value = tf.train.Feature(int64_list=tf.train.Int64List(value=[orientation]))
+  features = tf.train.Features(feature={"orientation": value})
+  return tf.train.Example(features=features).SerializeToString()
 
 
 def _check(path: str, to: str, image_format: str | None) -> None:

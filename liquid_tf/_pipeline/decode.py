@@ -135,8 +135,8 @@ def decode_and_batch(
       [n], or float32 [n, k]; "mask" [n, h, w, 1]; "id" int64 [n], the
       sample's number; "format" string [n]; "window" int32 [n, 4], (y, x, height, width)
       of what was decoded; "mirrored" bool [n], whether it was mirrored then; "bytes"
-      string [n], the image as stored; "orientation" int64 [n], where the source's EXIF
-      states one other than 1: pixels are not turned; "example" string [n], a serialized
+      string [n], the image as stored; "orientation" int64 [n], 1 to 8, as the source's
+      EXIF states it: pixels are not turned; "example" string [n], a serialized
       tf.train.Example of the other features; each of these by its own name, a
       tf.RaggedTensor [n, None].
     transforms: what happens to images while they are decoded: steps of

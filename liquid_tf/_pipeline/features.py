@@ -11,6 +11,7 @@ from liquid_tf._store.manifest import Manifest
 PLAIN = {
   "id": (tf.int64, ()),
   "format": (tf.string, ()),
+  "orientation": (tf.int64, ()),
   "window": (tf.int32, (4,)),
   "mirrored": (tf.bool, ()),
   "bytes": (tf.string, ()),
@@ -77,14 +78,10 @@ def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
 
 def in_examples(
   manifest: Manifest, names: Sequence[str]
-) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
+) -> dict[str, tf.io.RaggedFeature]:
   """How to parse those features that the records' examples hold."""
-  result = {
+  return {
     name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
     for name in names
     if name not in (*PLAIN, "image", "label", "mask")
   }
-  if "orientation" in result:
-    # An example has none where it is the usual one.
-    result["orientation"] = tf.io.FixedLenFeature([], tf.int64, 1)
-  return result

@@ -97,6 +97,8 @@ def _checks(
         field,
         f"be {wanted}, as features.image of dataset.json says",
       )
+  orientation = rows["orientation"]
+  yield (orientation < 1) | (orientation > 8), "orientation", "be 1 to 8"
   # Of rows in this order, those of a format in a split lie together.
   keys: Sequence[np.ndarray] = (rows["split"], rows["format"], rows["shard"])
   place = np.zeros(len(rows), np.uint64)

@@ -44,14 +44,15 @@ INDEX_DTYPE = np.dtype(
     ("sample", "<u8"),
     ("split", "u1"),
     ("format", "u1"),
+    ("channels", "u1"),
+    ("bits", "u1"),
     ("shard", "<u4"),
     ("offset", "<u8"),
     ("length", "<u8"),
     ("crc32c", "<u4"),
     ("height", "<u4"),
     ("width", "<u4"),
-    ("channels", "u1"),
-    ("bits", "u1"),
+    ("orientation", "<u4"),
     ("pixels_hash", "<u8"),
   ]
 )
@@ -242,10 +243,7 @@ def _pcr_index_problem(manifest: Manifest) -> str:
 
 def index_header(rows: int) -> bytes:
   """What stands before `rows` rows in an `index.npy`."""
-  descr = [
-    (name, INDEX_DTYPE[name].str if INDEX_DTYPE[name].itemsize > 1 else "|u1")
-    for name in INDEX_DTYPE.names
-  ]
+  descr = INDEX_DTYPE.descr
   text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': ({rows},), }}"
   text += " " * (63 - (10 + len(text)) % 64) + "\n"
   return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()

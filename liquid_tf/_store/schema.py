@@ -6,7 +6,7 @@ from typing import Any
 
 from liquid_tf.errors import ManifestError
 
-SCHEMA = 1
+SCHEMA = 2
 
 # Names of formats; the position is the number in the index.
 FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
@@ -77,7 +77,6 @@ _MANIFEST = {
       "class_counts?": [_COUNT],
     },
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
-    "orientation?": {"dtype": "int64", "shape": "[]", "example": "text"},
     "*": {"dtype": "int64, float32 or string", "shape": "[null]", "example": "text"},
   },
   "supervised": ["text"],
@@ -239,10 +238,13 @@ def check(data: Any) -> None:
   """
   if not isinstance(data, dict):
     raise ManifestError("the top must be an object")
-  if data.get("schema") != SCHEMA:
+  found = data.get("schema")
+  if found != SCHEMA:
+    is_older = type(found) is int and found < SCHEMA
+    by = "made by an older version of liquid_tf: convert again"
     raise ManifestError(
-      f"schema ({json.dumps(data.get('schema'))}) must be {SCHEMA}: the dataset was "
-      "written by another version of liquid_tf"
+      f"schema ({json.dumps(found)}) must be {SCHEMA}: the dataset was "
+      f"{by if is_older else 'written by another version of liquid_tf'}"
     )
   _check(data, _MANIFEST, "")
   _check_consistency(data)

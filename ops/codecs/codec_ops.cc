@@ -169,17 +169,16 @@ REGISTER_OP("Liquid>Orientation")
     .Input("contents: string")
     .Input("example: string")
     .Output("orientation: int64")
-    .Output("example_with: string")
+    .Output("example_without: string")
     .SetShapeFn(OrientationShape)
     .Doc(R"doc(
-The orientation of a sample: as its example has it, or else as its image's EXIF
-states it.
+The orientation of a sample: as its example's feature `orientation` has it, which
+exports write, or else as its image's EXIF states it.
 
 contents: Scalar, an image file.
 example: Scalar, a serialized tf.train.Example or empty.
 orientation: Scalar, 1 to 8; 1 where none is stated, or `example` is none.
-example_with: Scalar, `example` with a feature `orientation` where it had none and
-  the image states one other than 1.
+example_without: Scalar, `example` without that feature.
 )doc");
 
 REGISTER_OP("Liquid>TranscodeImage")

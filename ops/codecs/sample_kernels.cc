@@ -1,11 +1,13 @@
 // What a conversion asks of a sample before it decodes it.
 #include <string>
+#include <utility>
 
 #include "ops/codecs/codec.h"
 #include "ops/codecs/exif.h"
 #include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/lib/strings/proto_serialization.h"
 #include "tensorflow/core/platform/tstring.h"
 
 namespace liquid {
@@ -68,20 +70,24 @@ class OrientationOp : public OpKernel {
         example.ParseFromString(serialized) ? StatedOrientation(example) : 1;
     if (orientation == 0) {
       orientation = ExifOrientation(file);
-      // Serialized messages one behind the other are their union.
-      if (orientation != 1) serialized += Serialize(orientation);
+    } else {
+      serialized = Without(std::move(example), std::move(serialized));
     }
     OP_REQUIRES_OK(context, SetScalar<int64_t>(context, 0, orientation));
     OP_REQUIRES_OK(context, SetScalar<tstring>(context, 1, serialized));
   }
 
  private:
-  static std::string Serialize(int64_t orientation) {
-    tensorflow::Example example;
-    (*example.mutable_features()->mutable_feature())[kOrientation]
-        .mutable_int64_list()
-        ->add_value(orientation);
-    return example.SerializeAsString();
+  // An example without its orientation; as it was serialized, if it has none.
+  static std::string Without(tensorflow::Example example,
+                             std::string serialized) {
+    auto& features = *example.mutable_features()->mutable_feature();
+    if (features.erase(kOrientation) == 0) return serialized;
+    if (features.empty()) return "";
+    // The bytes of a dataset must not depend on a map's order.
+    std::string result;
+    tensorflow::SerializeToStringDeterministic(example, &result);
+    return result;
   }
 };
 

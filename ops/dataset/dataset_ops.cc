@@ -187,8 +187,8 @@ lookahead: batches in flight; -1: as many as tf.data's autotuner says.
 most_lookahead: which says no more than these.
 parallelism: threads of tf.data's that decode at once; -1: as many as its
   autotuner says.
-features: one per output: image, label, id, format, window, mirrored, bytes,
-  example, or one of masks.
+features: one per output: image, label, id, format, orientation, window,
+  mirrored, bytes, example, or one of masks.
 masks: PNG images in the record's tf.train.Example that follow the window.
 ragged: pixels of a batch as [pixels, channels], one image after another.
 random_crop: windows at random places instead of the centre.

@@ -29,8 +29,9 @@ uint64_t PlaceOf(const IndexRow& row, const IndexView& rows) {
 }
 
 bool SameImage(const IndexRow& a, const IndexRow& b) {
-  return std::tie(a.sample, a.height, a.width, a.channels, a.bits) ==
-         std::tie(b.sample, b.height, b.width, b.channels, b.bits);
+  return std::tie(a.sample, a.height, a.width, a.channels, a.bits,
+                  a.orientation) == std::tie(b.sample, b.height, b.width,
+                                             b.channels, b.bits, b.orientation);
 }
 
 }  // namespace

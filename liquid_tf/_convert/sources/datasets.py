@@ -113,6 +113,7 @@ class DatasetSource(SampleSource):
     result = {name: value.astype(np.int64) for name, value in values.items()}
     result["bits"] = rows["bits"].astype(np.int32)
     result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
+    result["orientation"] = rows["orientation"].astype(np.int64)
     return (result,)
 
   def _choose(self, positions: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -163,7 +164,8 @@ class DatasetSource(SampleSource):
 
     result = tf.cond(tf.equal(row["format"], _PCR), by_hand, directly)
     # The same whichever encoding it is.
-    return result | {"crc32c": row["best_crc32c"]}
+    same = {"crc32c": row["best_crc32c"], "orientation": row["orientation"]}
+    return result | same
 
   def _load_by_hand(self, position: tf.Tensor, wanted: tf.Tensor) -> dict:
     def read(position, wanted):

@@ -149,7 +149,8 @@ class SampleSource:
     Returns:
       `image` string, `labels` float32 [k], `example` string, `crc32c` int64 by which a
       change is seen, and `error`, which is empty where the rest is right; with masks
-      `mask` string, a raw encoding, and `mask_crc32c`.
+      `mask` string, a raw encoding, and `mask_crc32c`; and `orientation` int64, where
+      the source has it elsewhere than in image and example.
     """
     raise NotImplementedError
 

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from liquid_tf._store import manifest
+from liquid_tf._store import manifest, schema
 
 # Framing and headers of a record, and a pixel or two.
 RECORD_BYTES = 64
@@ -75,7 +75,7 @@ def _rows(number: int, begin: int, end: int, bounds: np.ndarray) -> np.ndarray:
   rows["offset"] = (samples - bounds[file]) * RECORD_BYTES
   rows["length"] = RECORD_BYTES
   rows["height"] = rows["width"] = 4
-  rows["channels"], rows["bits"] = 1, 8
+  rows["channels"], rows["bits"], rows["orientation"] = 1, 8, 1
   return rows
 
 
@@ -87,7 +87,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "lossless": True,
   }
   return {
-    "schema": 1,
+    "schema": schema.SCHEMA,
     "created_by": "liquid_tf",
     "features": {
       "image": {"dtype": "uint8", "shape": [4, 4, 1]},

@@ -31,7 +31,7 @@ def bench(
   """Opens a dataset of holes as one worker of many does, and plans its epoch.
 
   Args:
-    folder: gets the dataset, of 104 bytes a sample, and is left with it.
+    folder: gets the dataset, of 112 bytes a sample, and is left with it.
     samples: of each of two formats.
     workers: that train side by side.
     say: receives a line of progress.

@@ -251,7 +251,7 @@ class VerifyPcrOp : public OpKernel {
                 packed.dims() == 2 &&
                     packed.dim_size(1) == static_cast<int64_t>(kIndexRowBytes),
                 Wrong("rows (shape " + packed.shape().DebugString() +
-                      ") must have shape [n, 52]"));
+                      ") must have shape [n, 56]"));
     std::vector<IndexRow> rows;
     OP_REQUIRES_OK(context,
                    ToTf(ParseIndexRows(ByteSpan(packed.flat<uint8_t>().data(),

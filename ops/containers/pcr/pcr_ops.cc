@@ -129,7 +129,7 @@ CRC-32C, size and pixels against the rows of the index.
 record: Scalar, the whole record.
 lengths: Shape [1 + L].
 crc32cs: Shape [1 + L].
-rows: Shape [n, 52], rows of index.npy as bytes, one for each image.
+rows: Shape [n, 56], rows of index.npy as bytes, one for each image.
 problem: Scalar, what is wrong with the record; empty where nothing is.
 problems: Shape [n], what is wrong with each image; all empty where `problem` is not.
 examples: Shape [n], each image's serialized tf.train.Example or empty.

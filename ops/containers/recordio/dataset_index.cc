@@ -18,9 +18,10 @@ constexpr size_t kNpyPrefix = 10;              // magic, version, header length
 // accepted, so that reading it needs no parser of Python.
 constexpr char kDescr[] =
     "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
-    "('shard', '<u4'), ('offset', '<u8'), ('length', '<u8'), "
-    "('crc32c', '<u4'), ('height', '<u4'), ('width', '<u4'), "
-    "('channels', '|u1'), ('bits', '|u1'), ('pixels_hash', '<u8')], "
+    "('channels', '|u1'), ('bits', '|u1'), ('shard', '<u4'), "
+    "('offset', '<u8'), ('length', '<u8'), ('crc32c', '<u4'), "
+    "('height', '<u4'), ('width', '<u4'), ('orientation', '<u4'), "
+    "('pixels_hash', '<u8')], "
     "'fortran_order': False, 'shape': (";
 constexpr char kTail[] = ",), }";
 
@@ -35,15 +36,16 @@ void LoadRow(const uint8_t* bytes, IndexRow* row) {
   row->sample = LoadLittleEndian<uint64_t>(bytes);
   row->split = bytes[8];
   row->format = bytes[9];
-  row->shard = LoadLittleEndian<uint32_t>(bytes + 10);
-  row->offset = LoadLittleEndian<uint64_t>(bytes + 14);
-  row->length = LoadLittleEndian<uint64_t>(bytes + 22);
-  row->crc32c = LoadLittleEndian<uint32_t>(bytes + 30);
-  row->height = LoadLittleEndian<uint32_t>(bytes + 34);
-  row->width = LoadLittleEndian<uint32_t>(bytes + 38);
-  row->channels = bytes[42];
-  row->bits = bytes[43];
-  row->pixels_hash = LoadLittleEndian<uint64_t>(bytes + 44);
+  row->channels = bytes[10];
+  row->bits = bytes[11];
+  row->shard = LoadLittleEndian<uint32_t>(bytes + 12);
+  row->offset = LoadLittleEndian<uint64_t>(bytes + 16);
+  row->length = LoadLittleEndian<uint64_t>(bytes + 24);
+  row->crc32c = LoadLittleEndian<uint32_t>(bytes + 32);
+  row->height = LoadLittleEndian<uint32_t>(bytes + 36);
+  row->width = LoadLittleEndian<uint32_t>(bytes + 40);
+  row->orientation = LoadLittleEndian<uint32_t>(bytes + 44);
+  row->pixels_hash = LoadLittleEndian<uint64_t>(bytes + 48);
 }
 
 // Reads a row at `offset` of the file and checks it.
@@ -58,28 +60,33 @@ Status ParseRow(const uint8_t* bytes, size_t offset, IndexRow* row) {
     if (row->offset % 4 != 0 || row->offset >> 62 != 0) {
       return Damaged("record offset (" + std::to_string(row->offset) +
                          ") must be a multiple of 4 below 2^62",
-                     offset + 14);
+                     offset + 16);
     }
     if (row->length % 4 != 0 || row->length < kSmallestRecord ||
         row->length >> 32 != 0) {
       return Damaged("record length (" + std::to_string(row->length) +
                          ") must be a multiple of 4 in [32, 2^32)",
-                     offset + 22);
+                     offset + 24);
     }
   }
   if (row->height == 0 || row->width == 0) {
     return Damaged("image size (" + std::to_string(row->height) + " x " +
                        std::to_string(row->width) + ") must be positive",
-                   offset + 34);
+                   offset + 36);
   }
   if (row->channels < 1 || row->channels > 4) {
     return Damaged(
         "channels (" + std::to_string(row->channels) + ") must be 1 to 4",
-        offset + 42);
+        offset + 10);
   }
   if (row->bits != 8 && row->bits != 16) {
     return Damaged("bits (" + std::to_string(row->bits) + ") must be 8 or 16",
-                   offset + 43);
+                   offset + 11);
+  }
+  if (row->orientation < 1 || row->orientation > 8) {
+    return Damaged(
+        "orientation (" + std::to_string(row->orientation) + ") must be 1 to 8",
+        offset + 44);
   }
   return OkStatus();
 }
@@ -165,7 +172,7 @@ Status IndexView::Create(ByteSpan npy, std::shared_ptr<const void> keep,
   const ByteSpan packed(npy.data + begin, npy.size - begin);
   if (packed.size % kIndexRowBytes != 0 ||
       packed.size / kIndexRowBytes != count) {
-    return Damaged(std::to_string(count) + " rows of 52 bytes promised, " +
+    return Damaged(std::to_string(count) + " rows of 56 bytes promised, " +
                        std::to_string(packed.size) + " bytes found",
                    begin);
   }
@@ -177,7 +184,7 @@ Status IndexView::Create(ByteSpan npy, std::shared_ptr<const void> keep,
 Status ParseIndexRows(ByteSpan packed, std::vector<IndexRow>* rows) {
   if (packed.size % kIndexRowBytes != 0) {
     return Damaged(std::to_string(packed.size) +
-                       " bytes are no whole number of 52-byte rows",
+                       " bytes are no whole number of 56-byte rows",
                    0);
   }
   std::vector<IndexRow> result(packed.size / kIndexRowBytes);

@@ -210,7 +210,7 @@ class VerifyRecordsOp : public OpKernel {
                     packed.dim_size(1) == static_cast<int64_t>(kIndexRowBytes),
                 absl::InvalidArgumentError("rows (shape " +
                                            packed.shape().DebugString() +
-                                           ") must have shape [n, 52]"));
+                                           ") must have shape [n, 56]"));
     std::vector<IndexRow> rows;
     OP_REQUIRES_OK(context,
                    ToTf(ParseIndexRows(ByteSpan(packed.flat<uint8_t>().data(),

@@ -126,7 +126,7 @@ Checks records of one shard, in parallel: length, CRC-32C, framing, sample
 number, and with `decode` that the image decodes to the index's size and hash.
 
 path: Scalar, the shard.
-rows: Shape [n, 52], rows of index.npy as bytes.
+rows: Shape [n, 56], rows of index.npy as bytes.
 problems: Shape [n], what is wrong with each record; empty where nothing is.
 examples: Shape [n], each record's serialized tf.train.Example or empty.
 labels: Labels of all records, one after another; none of one with a problem.

@@ -178,6 +178,8 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
       const Record& record = slot.record();
       if (feature.name == "id") {
         out.vec<int64_t>()(i) = static_cast<int64_t>(record.row.sample);
+      } else if (feature.name == "orientation") {
+        out.vec<int64_t>()(i) = record.row.orientation;
       } else if (feature.name == "format") {
         out.vec<tstring>()(i) =
             FormatName(static_cast<Format>(record.row.format));

@@ -18,6 +18,7 @@ namespace liquid {
 //   label    int64 [n], or float32 [n, k]
 //   id       int64 [n], sample number in the dataset
 //   format   string [n]
+//   orientation  int64 [n], of the stored image's EXIF, 1 to 8
 //   window   int32 [n, 4]: y, x, height, width of the part that was decoded
 //   mirrored bool [n]: left to right, after that
 //   bytes    string [n], the encoded image

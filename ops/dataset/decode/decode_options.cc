@@ -158,7 +158,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
               "output_shapes of a float32 label must be [batch, size]");
         }
       }
-    } else if (feature.name == "id") {
+    } else if (feature.name == "id" || feature.name == "orientation") {
       types = {tensorflow::DT_INT64};
     } else if (feature.name == "window") {
       types = {tensorflow::DT_INT32};
@@ -168,10 +168,11 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
                feature.name == "example") {
       types = {tensorflow::DT_STRING};
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "features (\"", feature.name,
-          "\") must be image, label, id, format, window, mirrored, bytes, "
-          "example, or one of masks"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("features (\"", feature.name,
+                       "\") must be image, label, id, format, orientation, "
+                       "window, mirrored, "
+                       "bytes, example, or one of masks"));
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return absl::InvalidArgumentError(absl::StrCat(

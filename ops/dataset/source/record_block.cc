@@ -81,7 +81,7 @@ void RecordBlockRef::Encode(tensorflow::VariantTensorData* data) const {
         static_cast<int64_t>(row.length),
         row.crc32c,
         static_cast<int64_t>(uint64_t{row.height} << 32 | row.width),
-        row.channels << 8 | row.bits,
+        int64_t{row.orientation} << 16 | row.channels << 8 | row.bits,
         static_cast<int64_t>(row.pixels_hash),
         IsPcr(record) && record.status.ok()
             ? static_cast<int64_t>(record.content.labels[0])
@@ -141,6 +141,7 @@ bool RecordBlockRef::Decode(tensorflow::VariantTensorData data) {
     record->row.height =
         static_cast<uint32_t>(static_cast<uint64_t>(v[13]) >> 32);
     record->row.width = static_cast<uint32_t>(v[13]);
+    record->row.orientation = static_cast<uint32_t>(v[14] >> 16);
     record->row.channels = static_cast<uint8_t>(v[14] >> 8);
     record->row.bits = static_cast<uint8_t>(v[14]);
     record->row.pixels_hash = static_cast<uint64_t>(v[15]);

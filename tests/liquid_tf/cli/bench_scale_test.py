@@ -31,7 +31,7 @@ class BenchScaleTest(absltest.TestCase):
     self.assertEqual([each["index"] for each in result["opened"]], [0, 15])
     for each in result["opened"]:
       self.assertEqual(each["draws"], 1251)
-    self.assertEqual(result["index_bytes"] // 52, 2 * 10007 + 6)
+    self.assertEqual(result["index_bytes"] // 56, 2 * 10007 + 6)
 
   def test_wrong_flags(self):
     done = self._run("--samples=4", "--workers=9")

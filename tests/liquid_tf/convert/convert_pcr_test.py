@@ -205,7 +205,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(pcr.Reader(self.output).groups, 6)
     self.assertEqual(inspection.verify(self.output)["problems"], [])
 
-  def test_orientation_is_a_feature(self):
+  def test_orientation_is_in_the_index(self):
     pixels = photos.photo("coffee")[:40, :60]
     for orientation in range(1, 9):
       exif = Image.Exif()
@@ -214,14 +214,12 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     self._convert()
     [record] = pcr.Reader(self.output)
     for row in self._rows():
-      example = tf.train.Example.FromString(record.examples[row["offset"]])
-      found = example.features.feature["orientation"].int64_list.value
-      wanted = int(row["sample"]) + 1
-      self.assertEqual(list(found), [] if wanted == 1 else [wanted])
+      self.assertEqual(record.examples[row["offset"]], b"")
+      self.assertEqual(row["orientation"], row["sample"] + 1)
       # As in the other formats, pixels are not turned.
       self.assertAllEqual(_pixels(record.images[row["offset"]]).shape, (40, 60, 3))
 
-  def test_masks_and_orientation_share_an_example(self):
+  def test_masks_go_with_an_orientation(self):
     image = photos.photo("coffee")[:40, :60]
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -230,7 +228,8 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     self._convert(about={"masks": f"{self.root}/masks"})
     [record] = pcr.Reader(self.output)
     features = tf.train.Example.FromString(record.examples[0]).features.feature
-    self.assertEqual(list(features["orientation"].int64_list.value), [6])
+    self.assertEqual(list(features), ["mask"])
+    self.assertAllEqual(self._rows()["orientation"], [6])
     mask = Image.open(io.BytesIO(features["mask"].bytes_list.value[0]))
     self.assertAllEqual(np.asarray(mask), image[..., 0])
     self.assertAllEqual(record.labels, [-1])

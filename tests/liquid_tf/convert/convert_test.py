@@ -131,7 +131,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(
       digests,
       {
-        "index.npy": "cfcb5c192366fae8",
+        "index.npy": "41f6a3be79aee444",
         "raw-00000-of-00001.rec": "dd9bb531690bb655",
         "raw-00000-of-00001.idx": "d533ee70e8eb071f",
       },

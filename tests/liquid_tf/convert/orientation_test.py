@@ -14,6 +14,7 @@ import liquid_tf
 from liquid_tf._convert import exif
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
+from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
 
 _FORMATS = ("png", "raw", "l3", "bmp", "webp", "jpeg", "pcr")
@@ -51,13 +52,14 @@ class OrientationTest(parameterized.TestCase, tf.test.TestCase):
 
   def _check(self, path: str) -> None:
     loaded = manifest.load(path)
-    self.assertEqual(
-      loaded["features"]["orientation"],
-      {"dtype": "int64", "shape": [], "example": "orientation"},
+    self.assertNotIn("orientation", loaded["features"])
+    rows = manifest.load_index(loaded)
+    self.assertAllEqual(
+      rows["orientation"], np.array(list(_ORIENTATIONS.values()))[rows["sample"]]
     )
     for name in loaded["formats"]:
       mix = name if loaded["replicated"] else None
-      features = ["id", "image", "label", "orientation"]
+      features = ["id", "image", "label", "orientation", "example"]
       ds = liquid_tf.dataset(path, 5, features=features, mix=mix)
       [batch] = list(ds)
       self.assertEqual(ds.element_spec["orientation"].shape.as_list(), [None])
@@ -65,6 +67,7 @@ class OrientationTest(parameterized.TestCase, tf.test.TestCase):
       expected = dict(enumerate(_ORIENTATIONS.values()))
       self.assertEqual(found, expected, name)
       self.assertEqual(batch["image"].shape, (5, 30, 40, 3))
+      self.assertAllEqual(batch["example"], [b""] * 5)
     self.assertEqual(inspection.verify(path)["problems"], [])
 
   def test_every_format_keeps_it_and_so_do_exports(self):
@@ -108,14 +111,33 @@ class OrientationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(report.orientations_lost, lost, kind)
     back = f"{self.root}/back"
     convert(f"{self.root}/rec/*.rec", back, "png:1", progress=False)
-    self.assertIn("orientation", manifest.load(back)["features"])
+    ds = liquid_tf.dataset(back, 5, features=["orientation", "example"])
+    [batch] = list(ds)
+    self.assertCountEqual(batch["orientation"].numpy(), _ORIENTATIONS.values())
+    # It moves to the index.
+    self.assertAllEqual(batch["example"], [b""] * 5)
 
-  def test_a_dataset_without_any_does_not_name_it(self):
+  def test_it_is_1_where_none_is_stated(self):
     photos.save(f"{self.source}/a/0.png", photos.photo("coffee")[:30, :40])
     convert(self.source, self.output, "raw:1", progress=False)
-    self.assertNotIn("orientation", manifest.load(self.output)["features"])
-    with self.assertRaisesRegex(ValueError, r'features \("orientation"\) must be of'):
-      liquid_tf.dataset(self.output, features=["image", "orientation"])
+    ds = liquid_tf.dataset(self.output, 1, features=["orientation"])
+    self.assertEqual(ds.element_spec["orientation"].dtype, tf.int64)
+    [batch] = list(ds)
+    self.assertAllEqual(batch["orientation"], [1])
+
+  def test_other_features_of_a_record_stay(self):
+    other = tf.train.Feature(int64_list=tf.train.Int64List(value=[7]))
+    stated = tf.train.Feature(int64_list=tf.train.Int64List(value=[5]))
+    features = tf.train.Features(feature={"a": other, "orientation": stated})
+    example = tf.train.Example(features=features).SerializeToString()
+    found = ops.lib().liquid_orientation(contents=b"", example=example)
+    self.assertEqual(found.orientation, 5)
+    left = tf.train.Example.FromString(found.example_without.numpy())
+    self.assertEqual(dict(left.features.feature), {"a": other})
+    for example in (b"", b"no example", left.SerializeToString()):
+      found = ops.lib().liquid_orientation(contents=b"", example=example)
+      self.assertEqual(found.orientation, 1)
+      self.assertEqual(found.example_without, example)
 
   def test_the_name_is_taken(self):
     path = f"{self.root}/a.tfrecord"

@@ -170,6 +170,8 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     ("width", 2**32 - 1, "be 24, as features.image"),
     ("channels", 1, "be 3, as features.image"),
     ("bits", 16, "be 8, as features.image"),
+    ("orientation", 0, "be 1 to 8"),
+    ("orientation", 9, "be 1 to 8"),
   )
   def test_rows_that_cannot_be(self, field, value, must):
     rows = np.array(manifest.load_index(manifest.load(self.path)))

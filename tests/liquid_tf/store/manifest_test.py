@@ -68,8 +68,9 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
       loaded.split_index("test")
 
   @parameterized.parameters(
-    (["schema"], 2, r"schema \(2\) must be 1"),
-    (["schema"], _MISSING, r"schema \(null\) must be 1"),
+    (["schema"], 1, r"schema \(1\) must be 2: .* an older version .*: convert again"),
+    (["schema"], 3, r"schema \(3\) must be 2: .* another version"),
+    (["schema"], _MISSING, r"schema \(null\) must be 2"),
     (["samples"], _MISSING, "samples is missing"),
     (["samples"], "8", r'samples \("8"\) must be a whole number in \[0, 2\^63\)'),
     (["samples"], True, r"samples \(true\) must be a whole number"),
@@ -161,10 +162,10 @@ class IndexTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(data, manifest.index_size(3))
     read = np.load(io.BytesIO(data))
     self.assertEqual(read.dtype, manifest.INDEX_DTYPE)
-    self.assertEqual(read.dtype.itemsize, 52)
+    self.assertEqual(read.dtype.itemsize, 56)
     self.assertEqual(read.tobytes(), rows.tobytes())
     self.assertTrue(data.startswith(b"\x93NUMPY\x01\x00"))
-    self.assertEqual((len(data) - 3 * 52) % 64, 0)
+    self.assertEqual((len(data) - 3 * 56) % 64, 0)
 
   def test_damage_anywhere_is_found(self):
     root = self.create_tempdir().full_path

@@ -161,10 +161,10 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
     self.assertRegex(self._verify()[0], f"{path} cannot be read")
 
   def test_rows_are_checked_before_they_are_used(self):
-    row = np.zeros((1, 52), np.uint8)
+    row = np.zeros((1, 56), np.uint8)
     with self.assertRaisesRegex(tf.errors.DataLossError, "length .0. must be"):
       ops.lib().liquid_verify_records(path=str(self.shard), rows=row)
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"\[n, 52\]"):
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, r"\[n, 56\]"):
       ops.lib().liquid_verify_records(path=str(self.shard), rows=row[:, :51])
 
 

@@ -12,9 +12,10 @@ namespace {
 
 const char kHeader[] =
     "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
-    "('shard', '<u4'), ('offset', '<u8'), ('length', '<u8'), "
-    "('crc32c', '<u4'), ('height', '<u4'), ('width', '<u4'), "
-    "('channels', '|u1'), ('bits', '|u1'), ('pixels_hash', '<u8')], "
+    "('channels', '|u1'), ('bits', '|u1'), ('shard', '<u4'), "
+    "('offset', '<u8'), ('length', '<u8'), ('crc32c', '<u4'), "
+    "('height', '<u4'), ('width', '<u4'), ('orientation', '<u4'), "
+    "('pixels_hash', '<u8')], "
     "'fortran_order': False, 'shape': (";
 
 ByteSpan Span(const std::string& text) {
@@ -51,6 +52,7 @@ IndexRow GoodRow() {
   row.width = 32;
   row.channels = 3;
   row.bits = 16;
+  row.orientation = 8;
   row.pixels_hash = 0xfedcba9876543210;
   return row;
 }
@@ -79,6 +81,7 @@ TEST(DatasetIndexTest, ReadsEveryField) {
   EXPECT_EQ(rows[0].width, 32u);
   EXPECT_EQ(rows[0].channels, 3);
   EXPECT_EQ(rows[0].bits, 16);
+  EXPECT_EQ(rows[0].orientation, 8);
   EXPECT_EQ(rows[0].pixels_hash, 0xfedcba9876543210u);
 }
 
@@ -128,16 +131,19 @@ TEST(DatasetIndexTest, EveryImpossibleValueIsFoundAtItsOffset) {
   };
   const Case cases[] = {
       {[](IndexRow* row) { row->format = 7; }, 9},
-      {[](IndexRow* row) { row->offset = 6; }, 14},
-      {[](IndexRow* row) { row->offset = ~uint64_t{3}; }, 14},
-      {[](IndexRow* row) { row->length = 66; }, 22},
-      {[](IndexRow* row) { row->length = 28; }, 22},
-      {[](IndexRow* row) { row->length = uint64_t{1} << 32; }, 22},
-      {[](IndexRow* row) { row->height = 0; }, 34},
-      {[](IndexRow* row) { row->width = 0; }, 34},
-      {[](IndexRow* row) { row->channels = 0; }, 42},
-      {[](IndexRow* row) { row->channels = 5; }, 42},
-      {[](IndexRow* row) { row->bits = 12; }, 43},
+      {[](IndexRow* row) { row->offset = 6; }, 16},
+      {[](IndexRow* row) { row->offset = ~uint64_t{3}; }, 16},
+      {[](IndexRow* row) { row->length = 66; }, 24},
+      {[](IndexRow* row) { row->length = 28; }, 24},
+      {[](IndexRow* row) { row->length = uint64_t{1} << 32; }, 24},
+      {[](IndexRow* row) { row->height = 0; }, 36},
+      {[](IndexRow* row) { row->width = 0; }, 36},
+      {[](IndexRow* row) { row->channels = 0; }, 10},
+      {[](IndexRow* row) { row->channels = 5; }, 10},
+      {[](IndexRow* row) { row->bits = 12; }, 11},
+      {[](IndexRow* row) { row->orientation = 0; }, 44},
+      {[](IndexRow* row) { row->orientation = 9; }, 44},
+      {[](IndexRow* row) { row->orientation = 0x101; }, 44},
   };
   for (const Case& spoiled : cases) {
     IndexRow row = GoodRow();

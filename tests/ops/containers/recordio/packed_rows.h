@@ -16,14 +16,15 @@ inline void AppendRow(const IndexRow& row, std::string* out) {
   AppendLittleEndian<uint64_t>(row.sample, out);
   AppendLittleEndian<uint8_t>(row.split, out);
   AppendLittleEndian<uint8_t>(row.format, out);
+  AppendLittleEndian<uint8_t>(row.channels, out);
+  AppendLittleEndian<uint8_t>(row.bits, out);
   AppendLittleEndian<uint32_t>(row.shard, out);
   AppendLittleEndian<uint64_t>(row.offset, out);
   AppendLittleEndian<uint64_t>(row.length, out);
   AppendLittleEndian<uint32_t>(row.crc32c, out);
   AppendLittleEndian<uint32_t>(row.height, out);
   AppendLittleEndian<uint32_t>(row.width, out);
-  AppendLittleEndian<uint8_t>(row.channels, out);
-  AppendLittleEndian<uint8_t>(row.bits, out);
+  AppendLittleEndian<uint32_t>(row.orientation, out);
   AppendLittleEndian<uint64_t>(row.pixels_hash, out);
 }
 
