@@ -20,7 +20,7 @@ _TENSORFLOW = ("absl/", "tensorflow/", "tsl/", "xla/", "Eigen/", "google/protobu
 _OPS_ORDER = (
   ("core",),
   ("codecs", "sampler"),
-  ("codecs/l3/device", "containers/recordio"),
+  ("codecs/l3/device", "containers/recordio", "image"),
   ("containers/pcr",),
   ("reader",),
   ("kernel", "gpu/plan"),
@@ -259,6 +259,7 @@ class OpsOrderTest(parameterized.TestCase):
     ("ops/codecs/x.h", '#include "ops/kernel/tf_status.h"'),
     ("ops/codecs/l3/host/x.h", '#include "ops/codecs/l3/device/l3_device.h"'),
     ("ops/sampler/x.h", '#include "ops/codecs/codec.h"'),
+    ("ops/image/x.h", '#include "ops/reader/file.h"'),
     ("ops/dataset/source/x.cc", '#  include "ops/dataset/decode/crop.h"'),
     ("ops/dataset/decode/x.cc", '#include "ops/dataset/interleave/snapshot.h"'),
     ("ops/gpu/plan/x.cc", '#include "ops/gpu/driver/nvrtc.h"'),
