@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "ops/image/sine.h"
+
+// The loops that mix are compiled twice where one binary must run on processors
+// with and without wide vectors.
+#define LIQUID_INLINE inline __attribute__((always_inline))
 
 namespace liquid {
 namespace {
@@ -16,7 +23,7 @@ struct Source {
   size_t height, width;
   Affine map;
 
-  const T* At(size_t y, size_t x) const {
+  LIQUID_INLINE const T* At(size_t y, size_t x) const {
     return pixels + (y * width + x) * kChannels;
   }
 };
@@ -36,115 +43,204 @@ void WithChannels(size_t channels, const Body& body) {
   }
 }
 
-// Calls `body` with the place in the source of every pixel of the result, in
-// the order of rows, and with the pixel.
-template <typename T, size_t kChannels, typename Body>
-void ForEachPlace(const Source<T, kChannels>& source, T* out,
-                  const Body& body) {
-  const Affine& map = source.map;
-  for (size_t y = 0; y < source.height; ++y) {
-    const double row = static_cast<double>(y) + 0.5;
-    const double row_x = map.xy * row, row_y = map.yy * row;
-    for (size_t x = 0; x < source.width; ++x, out += kChannels) {
-      const double column = static_cast<double>(x) + 0.5;
-      body(map.xx * column + row_x + map.x0, map.yx * column + row_y + map.y0,
-           out);
-    }
+// Where the pixels of a row of the result are found in the source.
+struct RowPlaces {
+  LIQUID_INLINE RowPlaces(const Affine& affine, size_t y)
+      : map(affine),
+        row_x(map.xy * (static_cast<double>(y) + 0.5)),
+        row_y(map.yy * (static_cast<double>(y) + 0.5)) {}
+
+  LIQUID_INLINE double X(size_t x) const {
+    return map.xx * (static_cast<double>(x) + 0.5) + row_x + map.x0;
   }
-}
+  LIQUID_INLINE double Y(size_t x) const {
+    return map.yx * (static_cast<double>(x) + 0.5) + row_y + map.y0;
+  }
+  LIQUID_INLINE bool Inside(size_t x, double height, double width) const {
+    return X(x) >= 0 && X(x) < width && Y(x) >= 0 && Y(x) < height;
+  }
+
+  const Affine map;
+  const double row_x, row_y;
+};
 
 // Quantities that may be mixed: colours times their alpha. Of 8 bits they are
 // rounded to bytes, in both directions as Pillow does.
-uint8_t Weighed(uint8_t colour, uint8_t alpha) {
-  const uint32_t product = uint32_t{colour} * alpha + 128;
-  return static_cast<uint8_t>((product + (product >> 8)) >> 8);
-}
-double Weighed(uint16_t colour, uint16_t alpha) {
-  return static_cast<double>(colour) * alpha;
-}
-uint8_t Unweighed(uint8_t weighed, uint8_t alpha) {
-  if (alpha == 0) return weighed;
-  return static_cast<uint8_t>(std::min(255u * weighed / alpha, 255u));
+template <typename T>
+LIQUID_INLINE double Weighed(int32_t colour, int32_t alpha) {
+  if (sizeof(T) > 1) return static_cast<double>(colour) * alpha;
+  const int32_t product = colour * alpha + 128;
+  return (product + (product >> 8)) >> 8;
 }
 
-void Settle(double value, uint8_t* out) { *out = static_cast<uint8_t>(value); }
-void Settle(double value, uint16_t* out) {
-  *out = static_cast<uint16_t>(value + 0.5);
+LIQUID_INLINE void Settle(double value, uint8_t* out) {
+  *out = static_cast<uint8_t>(static_cast<int>(value));
 }
-void SettleWeighed(double value, double alpha, uint8_t* out) {
-  *out = Unweighed(static_cast<uint8_t>(value), static_cast<uint8_t>(alpha));
+LIQUID_INLINE void Settle(double value, uint16_t* out) {
+  *out = static_cast<uint16_t>(static_cast<int>(value + 0.5));
 }
-void SettleWeighed(double value, double alpha, uint16_t* out) {
+LIQUID_INLINE void SettleWeighed(double value, double alpha, uint8_t* out) {
+  const int weighed = static_cast<int>(value), weight = static_cast<int>(alpha);
+  // A clear pixel keeps its colour. The quotient is rounded down, as it is that
+  // of two small integers.
+  const int divisor = weight + 255 * (weight == 0);
+  const float colour =
+      static_cast<float>(255 * weighed) / static_cast<float>(divisor);
+  *out = static_cast<uint8_t>(static_cast<int>(std::min(colour, 255.0f)));
+}
+LIQUID_INLINE void SettleWeighed(double value, double alpha, uint16_t* out) {
   Settle(alpha > 0 ? std::min(value / alpha, 65535.0) : 0, out);
 }
 
-// Four neighbours and how near they are.
-template <typename T>
-struct Square {
-  const T *upper_left, *upper_right, *lower_left, *lower_right;
-  double right, down;
+// Some pixels of a row of the result, whose four neighbours are first gathered,
+// pixel by pixel, and then mixed, which compilers turn into vectors.
+template <typename T, size_t kChannels>
+struct Mixer {
+  static constexpr size_t kPixels = 64;
+  static constexpr size_t kAlpha = kChannels % 2 == 0 ? kChannels - 1 : 0;
+  // A whole pixel, its first channel lowest, as little-endian machines load it.
+  using Word = std::conditional_t<sizeof(T) == 1, uint32_t, uint64_t>;
 
-  template <typename Value>
-  double Mix(const Value& value) const {
-    const double ul = value(upper_left), ur = value(upper_right);
-    const double ll = value(lower_left), lr = value(lower_right);
-    const double upper = ul + (ur - ul) * right;
-    const double lower = ll + (lr - ll) * right;
-    return upper + (lower - upper) * down;
+  Word upper_left[kPixels], upper_right[kPixels];
+  Word lower_left[kPixels], lower_right[kPixels];
+  double right[kPixels], down[kPixels];
+  double mixed[kChannels][kPixels];
+  T settled[kChannels][kPixels];
+
+  // Requires a place inside the source.
+  LIQUID_INLINE void Gather(const Source<T, kChannels>& source, double x,
+                            double y, size_t i) {
+    // From the centre of the first pixel on; only the edges are before it.
+    x -= 0.5;
+    y -= 0.5;
+    const ptrdiff_t left = x < 0 ? -1 : static_cast<ptrdiff_t>(x);
+    const ptrdiff_t top = y < 0 ? -1 : static_cast<ptrdiff_t>(y);
+    const auto x0 = static_cast<size_t>(std::max<ptrdiff_t>(left, 0));
+    const auto y0 = static_cast<size_t>(std::max<ptrdiff_t>(top, 0));
+    const size_t x1 = std::min(static_cast<size_t>(left + 1), source.width - 1);
+    const size_t y1 = std::min(static_cast<size_t>(top + 1), source.height - 1);
+    upper_left[i] = Load(source.At(y0, x0));
+    upper_right[i] = Load(source.At(y0, x1));
+    lower_left[i] = Load(source.At(y1, x0));
+    lower_right[i] = Load(source.At(y1, x1));
+    right[i] = x - static_cast<double>(left);
+    down[i] = y - static_cast<double>(top);
+  }
+
+  LIQUID_INLINE void Mix(size_t count, T* out) {
+    MixAndSettle(std::make_index_sequence<kChannels>());
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t c = 0; c < kChannels; ++c) {
+        out[i * kChannels + c] = settled[c][i];
+      }
+    }
+  }
+
+  template <size_t... kAll>
+  LIQUID_INLINE void MixAndSettle(std::index_sequence<kAll...>) {
+    (MixOne<kAll>(), ...);
+    (SettleOne<kAll>(), ...);
+  }
+
+  template <size_t kChannel>
+  LIQUID_INLINE void MixOne() {
+    for (size_t i = 0; i < kPixels; ++i) {
+      const double ul = Value<kChannel>(upper_left[i]);
+      const double ur = Value<kChannel>(upper_right[i]);
+      const double ll = Value<kChannel>(lower_left[i]);
+      const double lr = Value<kChannel>(lower_right[i]);
+      const double upper = ul + (ur - ul) * right[i];
+      const double lower = ll + (lr - ll) * right[i];
+      mixed[kChannel][i] = upper + (lower - upper) * down[i];
+    }
+  }
+
+  template <size_t kChannel>
+  LIQUID_INLINE void SettleOne() {
+    for (size_t i = 0; i < kPixels; ++i) {
+      if constexpr (kChannel < kAlpha) {
+        SettleWeighed(mixed[kChannel][i], mixed[kAlpha][i],
+                      &settled[kChannel][i]);
+      } else {
+        Settle(mixed[kChannel][i], &settled[kChannel][i]);
+      }
+    }
+  }
+
+  // In as few loads as its size allows.
+  static LIQUID_INLINE Word Load(const T* pixel) {
+    using Pair = std::conditional_t<sizeof(T) == 1, uint16_t, uint32_t>;
+    Word word = pixel[0];
+    if constexpr (kChannels == 4) {
+      std::memcpy(&word, pixel, sizeof(word));
+    } else if constexpr (kChannels > 1) {
+      Pair pair;
+      std::memcpy(&pair, pixel, sizeof(pair));
+      word = pair;
+      if constexpr (kChannels == 3) word |= Word{pixel[2]} << 16 * sizeof(T);
+    }
+    return word;
+  }
+  template <size_t kChannel>
+  static LIQUID_INLINE int32_t Channel(Word word) {
+    constexpr Word kMask = std::numeric_limits<T>::max();
+    return static_cast<int32_t>(word >> (8 * sizeof(T) * kChannel) & kMask);
+  }
+  template <size_t kChannel>
+  static LIQUID_INLINE double Value(Word word) {
+    if constexpr (kChannel < kAlpha) {
+      return Weighed<T>(Channel<kChannel>(word), Channel<kAlpha>(word));
+    }
+    return Channel<kChannel>(word);
   }
 };
 
-// Requires a place inside the source.
 template <typename T, size_t kChannels>
-Square<T> SquareAt(const Source<T, kChannels>& source, double x, double y) {
-  // From the centre of the first pixel on; only the edges are before it.
-  x -= 0.5;
-  y -= 0.5;
-  const ptrdiff_t left = x < 0 ? -1 : static_cast<ptrdiff_t>(x);
-  const ptrdiff_t top = y < 0 ? -1 : static_cast<ptrdiff_t>(y);
-  const auto inside = [](ptrdiff_t at, size_t side) {
-    return std::min(static_cast<size_t>(std::max<ptrdiff_t>(at, 0)), side - 1);
-  };
-  const size_t x0 = inside(left, source.width);
-  const size_t x1 = inside(left + 1, source.width);
-  const size_t y0 = inside(top, source.height);
-  const size_t y1 = inside(top + 1, source.height);
-  return {source.At(y0, x0),
-          source.At(y0, x1),
-          source.At(y1, x0),
-          source.At(y1, x1),
-          x - static_cast<double>(left),
-          y - static_cast<double>(top)};
+LIQUID_INLINE void Bilinear(const Source<T, kChannels>& source, T fill,
+                            T* out) {
+  const Affine& map = source.map;
+  const auto height = static_cast<double>(source.height);
+  const auto width = static_cast<double>(source.width);
+  Mixer<T, kChannels> mixer = {};
+  for (size_t y = 0; y < source.height; ++y, out += source.width * kChannels) {
+    const RowPlaces places(map, y);
+    // Places go one way along a row, and so those inside are next to each
+    // other.
+    size_t begin = 0, end = source.width;
+    while (begin < end && !places.Inside(begin, height, width)) ++begin;
+    while (begin < end && !places.Inside(end - 1, height, width)) --end;
+    std::fill(out, out + begin * kChannels, fill);
+    std::fill(out + end * kChannels, out + source.width * kChannels, fill);
+    for (size_t x = begin; x < end; x += mixer.kPixels) {
+      const size_t count = std::min(mixer.kPixels, end - x);
+      for (size_t i = 0; i < count; ++i) {
+        mixer.Gather(source, places.X(x + i), places.Y(x + i), i);
+      }
+      mixer.Mix(count, out + x * kChannels);
+    }
+  }
 }
 
 template <typename T, size_t kChannels>
-void Bilinear(const Source<T, kChannels>& source, T fill, T* out) {
-  const auto height = static_cast<double>(source.height);
-  const auto width = static_cast<double>(source.width);
-  ForEachPlace(source, out, [&](double x, double y, T* pixel) {
-    if (!(x >= 0 && x < width && y >= 0 && y < height)) {
-      std::fill_n(pixel, kChannels, fill);
-      return;
-    }
-    const Square<T> square = SquareAt(source, x, y);
-    if constexpr (kChannels % 2 == 0) {
-      constexpr size_t kAlpha = kChannels - 1;
-      const double alpha =
-          square.Mix([](const T* at) -> double { return at[kAlpha]; });
-      for (size_t c = 0; c < kAlpha; ++c) {
-        SettleWeighed(square.Mix([c](const T* at) -> double {
-          return Weighed(at[c], at[kAlpha]);
-        }),
-                      alpha, &pixel[c]);
-      }
-      Settle(alpha, &pixel[kAlpha]);
-    } else {
-      for (size_t c = 0; c < kChannels; ++c) {
-        Settle(square.Mix([c](const T* at) -> double { return at[c]; }),
-               &pixel[c]);
-      }
-    }
-  });
+void PlainBilinear(const Source<T, kChannels>& source, T fill, T* out) {
+  Bilinear(source, fill, out);
+}
+
+#if defined(__x86_64__)
+template <typename T, size_t kChannels>
+__attribute__((target("avx2"))) void WideBilinear(
+    const Source<T, kChannels>& source, T fill, T* out) {
+  Bilinear(source, fill, out);
+}
+#endif
+
+template <typename T, size_t kChannels>
+void BestBilinear(const Source<T, kChannels>& source, T fill, T* out) {
+#if defined(__x86_64__)
+  static const bool kHasWide = __builtin_cpu_supports("avx2");
+  if (kHasWide) return WideBilinear(source, fill, out);
+#endif
+  PlainBilinear(source, fill, out);
 }
 
 // Whether 16 bits hold the whole part of every place.
@@ -203,9 +299,12 @@ void Nearest(const Source<T, kChannels>& source, T fill, T* out) {
   const auto whole = [](double at) {
     return at < 0 ? -1 : static_cast<int64_t>(at);
   };
-  ForEachPlace(source, out, [&](double x, double y, T* pixel) {
-    CopyNearest(source, whole(x), whole(y), fill, pixel);
-  });
+  for (size_t y = 0; y < source.height; ++y) {
+    const RowPlaces places(source.map, y);
+    for (size_t x = 0; x < source.width; ++x, out += kChannels) {
+      CopyNearest(source, whole(places.X(x)), whole(places.Y(x)), fill, out);
+    }
+  }
 }
 
 // The rotation whose matrix is (cosine, sine; -sine, cosine), of places below
@@ -239,7 +338,7 @@ void RotateBilinear(const T* in, size_t height, size_t width, size_t channels,
   }
   const Affine map = RotateSource(degrees, height, width);
   WithChannels(channels, [&](auto count) {
-    Bilinear(Source<T, count()>{in, height, width, map}, fill, out);
+    BestBilinear(Source<T, count()>{in, height, width, map}, fill, out);
   });
 }
 
