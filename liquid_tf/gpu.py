@@ -124,7 +124,7 @@ def decode(
   plan = _gpu_batch.plan(contents, windows, limits.pixels)
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
-  recipe.check_images(channels)
+  recipe.check_channels(channels)
   chosen, planar = recipe.dtype or stored, recipe.channels_first
   output = _gpu_batch.output(plan, planar, recipe.mean or (0,), recipe.std or (1,))
   batch = _gpu_batch.DeviceBatch(plan, output)

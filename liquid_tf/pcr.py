@@ -210,7 +210,7 @@ class Writer:
     if not image.startswith(b"\xff\xd8"):
       raise PcrError(f"image begins with {image[:8]!r}, and must be a JPEG file")
     made = ops.lib().liquid_transcode_image(
-      contents=image, target="pcr", **self._limits.attributes()
+      contents=image, target="pcr", orientation=1, **self._limits.attributes()
     )
     error = made.error.numpy().decode(errors="replace")
     if error:

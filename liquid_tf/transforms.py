@@ -1,23 +1,29 @@
 """What happens to an image on its way into a batch, or into a dataset: a list of steps.
 
-`dataset(path, 64, transforms=[RandomResizedCrop(224, antialias=False), Mirror(),
-Normalize(mean, std)])` runs the steps while images are decoded. The steps come in this
-order, each at most once; `Mirror` may stand anywhere among the steps of geometry:
+`dataset(path, 64, transforms=[RandomResizedCrop(224), Mirror(), Normalize(mean, std)])`
+runs the steps while images are decoded. The steps come in this order, each at most
+once; `Mirror` may stand anywhere among the steps of geometry:
 
 | step | where | does |
 | --- | --- | --- |
 | `Channels`, `Bits` | `convert`, `profile` | change what is stored |
-| `RandomResizedCrop` | `dataset` | a window of random size |
+| `Orient` | all | turns the image as its EXIF says |
+| `RandomResizedCrop` | `dataset`, `profile` | a window of random size, resized |
 | `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window |
-| `Resize` | `dataset`, `profile` | the size |
-| `Mirror` | `dataset` | left to right, by chance |
-| `Normalize`, `Cast`, `ChannelsFirst` | `dataset` | numbers, type and layout |
+| `Resize` | all | the size |
+| `Pad` | `dataset`, `profile` | a border up to a size |
+| `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window of that |
+| `Mirror` | `dataset`, `profile` | left to right, by chance |
+| `Rotate` | `dataset`, `profile` | by a random angle |
+| `ColorJitter`, `Grayscale` | `dataset`, `profile` | colours, by chance |
+| `Normalize`, `Cast`, `ChannelsFirst` | `dataset`, `profile` | numbers, type, layout |
 | `Ragged` | `dataset` | images of unequal size in a batch |
 """
 
 import dataclasses
 import math
 import operator
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,23 +33,45 @@ __all__ = [
   "Channels",
   "ChannelsFirst",
   "Cast",
+  "ColorJitter",
+  "Grayscale",
   "Mirror",
   "Normalize",
+  "Orient",
+  "Pad",
   "Ragged",
   "RandomCrop",
   "RandomResizedCrop",
   "Resize",
+  "Rotate",
   "Step",
 ]
 
+_INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
+_MOST_VALUE = 65535
 _MOST_RATIO = 1000
 _FLOATS = ("float32", "float16", "bfloat16")
 
 
 class Step:
-  """One step of a list of transforms; its place in the list is `rank`."""
+  """One step of a list of transforms."""
 
-  rank = 0
+  def __repr__(self) -> str:
+    """As it may be written: without what is left at its default."""
+    given = [
+      f"{field.name}={getattr(self, field.name)!r}"
+      for field in dataclasses.fields(self)
+      if getattr(self, field.name) != field.default
+    ]
+    return f"{type(self).__name__}({', '.join(given)})"
+
+  @property
+  def random(self) -> bool:
+    """Whether it leaves something to chance."""
+    return False
+
+
+_step = dataclasses.dataclass(frozen=True, repr=False)
 
 
 def _size(value: Any, name: str) -> tuple[int, int]:
@@ -60,12 +88,36 @@ def _size(value: Any, name: str) -> tuple[int, int]:
   return height, width
 
 
-def _check_antialias(step: Any) -> None:
-  if step.antialias is not False:
+def _check_resizing(step: Any) -> None:
+  name = type(step).__name__
+  if step.interpolation not in _INTERPOLATIONS:
     raise ValueError(
-      f"{type(step).__name__}: antialias ({step.antialias!r}) must be False, which "
-      "resizes as tf.image.resize does"
+      f"{name}: interpolation ({step.interpolation!r}) must be one of "
+      f"{', '.join(_INTERPOLATIONS)}"
     )
+  if step.interpolation == "bicubic" and not step.antialias:
+    raise ValueError(f'{name}: interpolation ("bicubic") needs antialias=True')
+
+
+def _chance(step: Any) -> None:
+  """Checks a probability."""
+  if isinstance(step.p, bool) or not 0 <= step.p <= 1:
+    raise ValueError(f"{type(step).__name__}: p ({step.p!r}) must be from 0 to 1")
+
+
+def _values(step: Any) -> None:
+  """Checks what pixels without an image are filled with."""
+  for name in ("value", "mask_value"):
+    value = getattr(step, name)
+    if (
+      isinstance(value, bool)
+      or not isinstance(value, int)
+      or not (0 <= value <= _MOST_VALUE)
+    ):
+      raise ValueError(
+        f"{type(step).__name__}: {name} ({value!r}) must be a pixel's value, 0 to 255, "
+        "or 65535 for 16 bits"
+      )
 
 
 def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
@@ -87,7 +139,7 @@ def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
   return values
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
 class Channels(Step):
   """Stores every image with as many channels; only changes without loss are made.
 
@@ -96,14 +148,13 @@ class Channels(Step):
   """
 
   count: int
-  rank = 0
 
   def __post_init__(self):
     if isinstance(self.count, bool) or self.count not in (1, 2, 3, 4):
       raise ValueError(f"Channels ({self.count!r}) must be 1, 2, 3 or 4")
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
 class Bits(Step):
   """Stores every image with one depth.
 
@@ -113,44 +164,56 @@ class Bits(Step):
   """
 
   depth: int | str
-  rank = 1
 
   def __post_init__(self):
     if isinstance(self.depth, bool) or self.depth not in (8, 16, "skip"):
       raise ValueError(f'Bits ({self.depth!r}) must be 8, 16 or "skip"')
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
+class Orient(Step):
+  """Turns and mirrors an image as the EXIF of its source file says.
+
+  Masks are turned with their images. All later steps see the turned image.
+  """
+
+
+@_step
 class RandomCrop(Step):
-  """A window of fixed size at a random place; only the window is decoded.
+  """A window of fixed size at a random place; only what it needs is decoded.
 
   Attributes:
     size: (height, width) in pixels, or a number for a square.
   """
 
   size: int | tuple[int, int]
-  rank = 2
 
   def __post_init__(self):
     object.__setattr__(self, "size", _size(self.size, "RandomCrop: size"))
 
+  @property
+  def random(self) -> bool:
+    return True
 
-@dataclasses.dataclass(frozen=True)
+
+@_step
 class CenterCrop(Step):
-  """A window of fixed size in the centre; only the window is decoded.
+  """A window of fixed size in the centre; only what it needs is decoded.
+
+  Of an odd number of pixels to leave out, half is rounded to even, as torchvision's
+  CenterCrop does.
 
   Attributes:
     size: (height, width) in pixels, or a number for a square.
   """
 
   size: int | tuple[int, int]
-  rank = 2
 
   def __post_init__(self):
     object.__setattr__(self, "size", _size(self.size, "CenterCrop: size"))
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
 class RandomResizedCrop(Step):
   """A window of random place, size and shape, resized: the crop of ImageNet recipes.
 
@@ -158,26 +221,29 @@ class RandomResizedCrop(Step):
   ratio is uniform, and so is its place (Szegedy et al., "Going deeper with
   convolutions", CVPR 2015). A window that does not fit is drawn again, up to ten times;
   then it is the largest one in the centre whose ratio is allowed. Only the window is
-  decoded.
+  decoded. Its pixels are those of Pillow's `crop(window).resize(size)`.
 
   Attributes:
     size: (height, width) in pixels, or a number for a square; None leaves windows as
       they are, which needs `Ragged()` or `batch_size=None`.
     scale: least and most share of the image's area, above 0 and at most 1.
     ratio: least and most quotient of width and height, from 1/1000 to 1000.
-    antialias: must be False: the window is resized as by `tf.image.resize`.
+    interpolation: as of `Resize`.
+    antialias: as of `Resize`.
+    draft: as of `Resize`.
   """
 
   size: int | tuple[int, int] | None
   scale: tuple[float, float] = (0.08, 1.0)
   ratio: tuple[float, float] = (3 / 4, 4 / 3)
+  interpolation: str = "bilinear"
   antialias: bool = True
-  rank = 2
+  draft: bool = False
 
   def __post_init__(self):
     if self.size is not None:
       object.__setattr__(self, "size", _size(self.size, "RandomResizedCrop: size"))
-      _check_antialias(self)
+    _check_resizing(self)
     for name, least, most in (("scale", 0, 1), ("ratio", 1 / _MOST_RATIO, _MOST_RATIO)):
       value = getattr(self, name)
       try:
@@ -191,48 +257,206 @@ class RandomResizedCrop(Step):
         )
       object.__setattr__(self, name, (low, high))
 
+  @property
+  def random(self) -> bool:
+    return True
 
-@dataclasses.dataclass(frozen=True)
+
+@_step
 class Resize(Step):
   """Resizes the image, or the window before it; masks take the nearest pixel.
 
+  With `antialias`, the pixels are those of Pillow's `Image.resize`, to the bit for 8
+  bits a channel; images with alpha are resized with their colours multiplied by it, as
+  there. Images of 16 bits are within .51 of exact arithmetic.
+
   Attributes:
     size: (height, width) in pixels.
-    antialias: must be False: bilinear, as by `tf.image.resize`, and rounded.
+    shorter: the shorter side, in pixels; the other one keeps the shape, rounded down as
+      by torchvision's `Resize`. Exactly one of `size`, `shorter` and `longer` is given.
+    longer: the longer side, likewise.
+    interpolation: "bilinear", "bicubic" or "nearest".
+    antialias: False resizes as `tf.image.resize(antialias=False)` does, and rounds: of
+      an image that becomes smaller, most pixels have no effect.
+    draft: whether jpeg and pcr may be decoded at a half, a quarter or an eighth of
+      their size first, as Pillow's `Image.draft` does. Faster; pixels differ a little.
   """
 
-  size: tuple[int, int]
-  antialias: bool = True
-  rank = 3
+  size: tuple[int, int] | None = None
+  shorter: int | None = dataclasses.field(default=None, kw_only=True)
+  longer: int | None = dataclasses.field(default=None, kw_only=True)
+  interpolation: str = dataclasses.field(default="bilinear", kw_only=True)
+  antialias: bool = dataclasses.field(default=True, kw_only=True)
+  draft: bool = dataclasses.field(default=False, kw_only=True)
 
   def __post_init__(self):
+    given = [
+      name for name in ("size", "shorter", "longer") if getattr(self, name) is not None
+    ]
     if isinstance(self.size, int):
-      raise ValueError(f"Resize: size ({self.size}) must be (height, width) in pixels")
-    object.__setattr__(self, "size", _size(self.size, "Resize: size"))
-    _check_antialias(self)
+      raise ValueError(
+        f"Resize: size ({self.size}) must be (height, width) in pixels: give "
+        f"Resize(shorter={self.size}) or Resize(({self.size}, {self.size}))"
+      )
+    if len(given) != 1:
+      raise ValueError(
+        f"Resize: give exactly one of size, shorter and longer, not "
+        f"({', '.join(given) or 'none'})"
+      )
+    if self.size is not None:
+      object.__setattr__(self, "size", _size(self.size, "Resize: size"))
+    else:
+      side, _ = _size(getattr(self, given[0]), f"Resize: {given[0]}")
+      object.__setattr__(self, given[0], side)
+    _check_resizing(self)
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
+class Pad(Step):
+  """Puts the image in the centre of a larger one; half a pixel goes to the left or top.
+
+  Attributes:
+    size: (height, width) in pixels, or a number for a square; at least the image's.
+    value: of the border's pixels, in every channel.
+    mask_value: of the border of masks.
+  """
+
+  size: int | tuple[int, int]
+  value: int = 0
+  mask_value: int = 0
+
+  def __post_init__(self):
+    object.__setattr__(self, "size", _size(self.size, "Pad: size"))
+    _values(self)
+
+
+@_step
 class Mirror(Step):
-  """Mirrors half of the images, drawn by chance, left to right, with their masks."""
+  """Mirrors images by chance, left to right, with their masks, boxes and keypoints.
 
-  rank = 4
+  It takes effect after all crops and before `Rotate`, wherever it stands.
+
+  Attributes:
+    p: share of the images.
+    flip: for keypoints, which one takes each one's place in a mirrored image, as the
+      left eye the right one's: a permutation of their numbers. () keeps them.
+  """
+
+  p: float = 0.5
+  flip: Sequence[int] = ()
+
+  def __post_init__(self):
+    _chance(self)
+    flip = tuple(self.flip)
+    if sorted(flip) != list(range(len(flip))):
+      raise ValueError(
+        f"Mirror: flip ({list(flip)}) must be a permutation of the keypoints' numbers, "
+        "from 0"
+      )
+    object.__setattr__(self, "flip", flip)
+
+  @property
+  def random(self) -> bool:
+    return 0 < self.p < 1
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
+class Rotate(Step):
+  """Rotates about the centre by a random angle; the size stays.
+
+  Pixels are those of Pillow's `Image.rotate`: bilinear, and of masks the nearest.
+
+  Attributes:
+    degrees: the angle is uniform from -degrees to degrees; at most 180.
+    value: of the corners' pixels, in every channel.
+    mask_value: of the corners of masks.
+  """
+
+  degrees: float
+  value: int = 0
+  mask_value: int = 0
+
+  def __post_init__(self):
+    if isinstance(self.degrees, bool) or not 0 < self.degrees <= 180:
+      raise ValueError(
+        f"Rotate: degrees ({self.degrees!r}) must be above 0 and at most 180"
+      )
+    _values(self)
+
+  @property
+  def random(self) -> bool:
+    return True
+
+
+@_step
+class ColorJitter(Step):
+  """Changes brightness, contrast, saturation and hue by chance, in a random order.
+
+  For images of 8 bits and 3 channels. Pixels are those of Pillow's ImageEnhance, and
+  the hue is turned in Pillow's HSV, as torchvision's ColorJitter does with such images.
+
+  Attributes:
+    brightness: the factor is uniform from max(0, 1 - brightness) to 1 + brightness.
+    contrast: likewise.
+    saturation: likewise.
+    hue: the turn is uniform from -hue to hue, in circles; at most .5.
+  """
+
+  brightness: float = 0.0
+  contrast: float = 0.0
+  saturation: float = 0.0
+  hue: float = 0.0
+
+  def __post_init__(self):
+    for name in ("brightness", "contrast", "saturation", "hue"):
+      value = getattr(self, name)
+      most = 0.5 if name == "hue" else 1e6
+      if isinstance(value, bool) or not 0 <= value <= most:
+        raise ValueError(f"ColorJitter: {name} ({value!r}) must be from 0 to {most:g}")
+
+  @property
+  def random(self) -> bool:
+    return True
+
+
+@_step
+class Grayscale(Step):
+  """Makes images gray by chance: Pillow's `convert("L")`, in three equal channels.
+
+  Attributes:
+    p: share of the images.
+  """
+
+  p: float = 0.1
+
+  def __post_init__(self):
+    _chance(self)
+
+  @property
+  def random(self) -> bool:
+    return 0 < self.p < 1
+
+
+@_step
 class Normalize(Step):
-  """Subtracts `mean`, then divides by `std`, in float32.
+  """Subtracts `mean`, then divides by `std`, in float32, each rounded once.
 
   Attributes:
     mean: in units of a pixel, 0 to 255 or 65535; a number, or one for each channel.
     std: likewise, above 0.
+    mean_image: in place of `mean`, a file of NumPy with the mean of every value of the
+      result: float32 [height, width, channels].
   """
 
   mean: float | Sequence[float] = 0.0
   std: float | Sequence[float] = 1.0
-  rank = 5
+  mean_image: str | os.PathLike | None = dataclasses.field(default=None, kw_only=True)
 
   def __post_init__(self):
+    if self.mean_image is not None:
+      object.__setattr__(self, "mean_image", os.fspath(self.mean_image))
+      if self.mean != 0.0:
+        raise ValueError("Normalize: mean and mean_image must not both be given")
     for name in ("mean", "std"):
       values = _numbers(getattr(self, name), name, positive=name == "std")
       object.__setattr__(self, name, values)
@@ -249,7 +473,7 @@ class Normalize(Step):
       )
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
 class Cast(Step):
   """Gives images another type; results in float32 are rounded to it.
 
@@ -258,7 +482,6 @@ class Cast(Step):
   """
 
   dtype: Any
-  rank = 6
 
   def __post_init__(self):
     name = getattr(self.dtype, "name", None) or getattr(self.dtype, "__name__", None)
@@ -268,23 +491,67 @@ class Cast(Step):
     object.__setattr__(self, "dtype", name)
 
 
-@dataclasses.dataclass(frozen=True)
+@_step
 class ChannelsFirst(Step):
   """Gives images as [n, c, h, w], instead of [n, h, w, c]."""
 
-  rank = 7
 
-
-@dataclasses.dataclass(frozen=True)
+@_step
 class Ragged(Step):
   """Lets images of unequal size make a batch, a ragged tensor [n, None, None, c]."""
 
-  rank = 8
+
+# In the order in which steps take effect. A class may have two places.
+_SLOTS: dict[str, tuple[type[Step], ...]] = {
+  "channels": (Channels,),
+  "bits": (Bits,),
+  "orient": (Orient,),
+  "crop": (RandomCrop, CenterCrop, RandomResizedCrop),
+  "resize": (Resize,),
+  "pad": (Pad,),
+  "second_crop": (RandomCrop, CenterCrop),
+  "mirror": (Mirror,),
+  "rotate": (Rotate,),
+  "colour": (ColorJitter,),
+  "grayscale": (Grayscale,),
+  "normalize": (Normalize,),
+  "cast": (Cast,),
+  "channels_first": (ChannelsFirst,),
+  "ragged": (Ragged,),
+}
+_NAMES = list(_SLOTS)
+# Among these Mirror may stand anywhere.
+_GEOMETRY, _AFTER_GEOMETRY = _NAMES.index("orient"), _NAMES.index("colour")
+
+
+def _slot_of(step: Step, last: int, found: dict[str, Step]) -> str:
+  """The place of a step, `last` being that of the one before it.
+
+  Raises:
+    ValueError: there is none; the message names two steps.
+  """
+  slots = [name for name in _NAMES if isinstance(step, _SLOTS[name])]
+  if slots == ["mirror"] and "mirror" not in found and last < _AFTER_GEOMETRY:
+    return "mirror"
+  if "mirror" in found and _NAMES.index(slots[0]) < _GEOMETRY:
+    raise ValueError(f"transforms: {step} must come before {found['mirror']}")
+  free = [name for name in slots if name not in found and _NAMES.index(name) > last]
+  resized = isinstance(found.get("crop"), RandomResizedCrop)
+  if free[:1] == ["second_crop"] and "crop" in found:
+    # Two windows of one image are one too many.
+    if not (resized or "resize" in found or "pad" in found):
+      free = []
+  if free:
+    return free[0]
+  taken = [found[name] for name in slots if name in found]
+  if taken:
+    raise ValueError(f"transforms: {taken[-1]} and {step} must not both be given")
+  raise ValueError(f"transforms: {step} must come before {found[_NAMES[last]]}")
 
 
 def by_slot(
   transforms: Iterable[Step], allowed: Sequence[type[Step]], where: str
-) -> dict[int, Step]:
+) -> dict[str, Step]:
   """Checks a list of steps.
 
   Args:
@@ -293,7 +560,9 @@ def by_slot(
     where: who takes them, as an error says it.
 
   Returns:
-    The steps by their rank.
+    The steps by their place, in the order in which they take effect: channels, bits,
+    orient, crop, resize, pad, second_crop, mirror, rotate, colour, grayscale,
+    normalize, cast, channels_first, ragged.
 
   Raises:
     ValueError: it is no list of steps, a step is not allowed here, two are of one
@@ -305,26 +574,14 @@ def by_slot(
     raise ValueError(
       f"transforms ({transforms!r}) must be a list of steps of liquid_tf.transforms"
     ) from None
-  found: dict[int, Step] = {}
-  last = None
+  found: dict[str, Step] = {}
+  last = -1
   for step in steps:
     if not isinstance(step, tuple(allowed)):
       names = ", ".join(one.__name__ for one in allowed)
       raise ValueError(f"transforms: {step!r} must be a step of {where}: {names}")
-    if step.rank in found:
-      raise ValueError(
-        f"transforms: {found[step.rank]} and {step} must not both be given"
-      )
-    found[step.rank] = step
-    if isinstance(step, Mirror) and (last is None or last.rank < Mirror.rank):
-      continue
-    if last is not None and step.rank < last.rank:
-      raise ValueError(f"transforms: {step} must come before {last}")
-    last = step
-  return found
-
-
-def one_of(steps: dict[int, Step], kind: type[Step]) -> Any:
-  """The step of a class, or None."""
-  step = steps.get(kind.rank)
-  return step if isinstance(step, kind) else None
+    slot = _slot_of(step, last, found)
+    found[slot] = step
+    if slot != "mirror":
+      last = _NAMES.index(slot)
+  return {name: found[name] for name in _NAMES if name in found}

@@ -5,7 +5,7 @@ import dataclasses
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -22,6 +22,7 @@ from liquid_tf._convert.arguments import (
 from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
 from liquid_tf._convert.copy import check_destination as _is_finished
 from liquid_tf._convert.copy import publish as _publish_remotely
+from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
@@ -34,7 +35,7 @@ from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError
-from liquid_tf.transforms import Bits, Channels, Step, by_slot, one_of
+from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
 __all__ = ["ConvertReport", "convert"]
 
@@ -118,6 +119,13 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
   return os.path.abspath(path_of("staging", staging) if remote else output)
 
 
+def _in_order(transforms: Any) -> Any:
+  """A list of steps with `Channels` and `Bits`, which may stand anywhere, in front."""
+  if not isinstance(transforms, Iterable):
+    return transforms
+  return sorted(transforms, key=lambda step: not isinstance(step, Channels | Bits))
+
+
 def convert(
   source: str | os.PathLike | Source,
   output: str | os.PathLike,
@@ -141,9 +149,10 @@ def convert(
   The seed decides which samples go to which format, stratified by class and size
   (Liquid, APSys '23, section 4.1). docs/formats/liquid.md describes the result, and
   docs/convert.md each kind of source. Every sample of a lossless format is decoded
-  again and compared with its source. A file that is in its format already is stored
-  byte for byte. The bytes written depend on source and arguments, not on `workers` or
-  on interruptions: a conversion killed at any point goes on with `existing="resume"`.
+  again and compared with its source. A file that is in its format already, and of which
+  nothing changes, is stored byte for byte. The bytes written depend on source and
+  arguments, not on `workers` or on interruptions: a conversion killed at any point goes
+  on with `existing="resume"`.
 
   Args:
     source: the images: a path, or a `Source`, which lists what a path may be.
@@ -155,8 +164,10 @@ def convert(
       mix already are copied, not decoded.
     seed: of formats, splits and order, in [0, 2^63).
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
-    transforms: `Channels` and `Bits` of `liquid_tf.transforms`, where the images differ
-      in them. All samples of a dataset have the same.
+    transforms: steps of `liquid_tf.transforms` that happen once, before images are
+      stored. `Orient` turns them as their EXIF says, `Resize` resizes them; masks
+      follow. `Channels` and `Bits`, anywhere in the list, are applied last: all samples
+      of a dataset have the same.
     encoders: options by format: {"jpeg": {"quality": 95}} from 1 to 100; {"png":
       {"level": 6}}, zlib's, from 0 to 9; {"webp-lossy": {"quality": 90}} from 0 to 100;
       {"pcr": {"images": 64, "groups": None}}, the images of a record, and the last scan
@@ -196,9 +207,9 @@ def convert(
   _limits.check(limits)
   if not isinstance(workers, Beam | None):
     in_range("workers", workers, 1, 1024)
-  steps = by_slot(transforms, (Channels, Bits), "convert")
+  steps = by_slot(_in_order(transforms), (Orient, Resize, Channels, Bits), "convert")
   options = resolve(encoders)
-  encoding = pipelines.Encoding.of(steps, options)
+  encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
   shares = mixes.parse_mix(mix)
   arguments = {
     "created_by": f"liquid_tf {__version__}",
@@ -209,8 +220,9 @@ def convert(
     "splits": mixes.parse_splits(splits) if splits else None,
     "shard_size": shard_size,
     "replicate": replicate,
-    "encoding": dataclasses.asdict(encoding),
-    "skip_bits": one_of(steps, Bits) == Bits("skip"),
+    "encoding": encoding.record,
+    "geometry": encoding.geometry.record,
+    "skip_bits": steps.get("bits") == Bits("skip"),
     "examples": dataclasses.asdict(source.names),
     "pcr": options["pcr"] if "pcr" in shares else None,
     "limits": dataclasses.asdict(limits),

@@ -153,6 +153,7 @@ def finish(
     "mix": {TARGETS[name][0]: share for name, share in arguments["mix"].items()},
     "replicated": arguments["replicate"],
     "encoding": arguments["encoding"],
+    "geometry": arguments["geometry"],
     "samples": len(good),
     "formats": formats,
     "shards": [

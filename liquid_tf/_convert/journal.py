@@ -22,8 +22,9 @@ from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
 from liquid_tf.errors import ConvertError
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
-# label of those that have one. `channels` and `bits` are those that the dataset is to
-# have, at which `pixels_hash` was taken; the source has its own.
+# label of those that have one. `height`, `width`, `orientation`, `channels` and
+# `bits` are those that the dataset is to have, at which `pixels_hash` was taken; the
+# source has its own.
 SCAN_DTYPE = np.dtype(
   [
     ("done", "?"),
@@ -47,7 +48,7 @@ SCAN_DTYPE = np.dtype(
 )
 
 # Arguments that the scan depends on. Others may change until a shard is written.
-_OF_SCAN = ("created_by", "masks", "examples", "limits")
+_OF_SCAN = ("created_by", "masks", "examples", "limits", "geometry")
 
 # What the names of parts end with.
 SCANNED = ".scanned.npz"

@@ -8,11 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import exif, pillow
+from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf.transforms import Bits, Channels, Step, one_of
+from liquid_tf.transforms import Bits, Channels, Step
 
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
@@ -28,6 +29,7 @@ class Encoding:
     jpeg_quality: 1 to 100.
     png_level: zlib's, 0 to 9.
     webp_quality: 0 to 100, of lossy WebP.
+    geometry: where pixels are moved to before that.
   """
 
   channels: int | None
@@ -35,20 +37,32 @@ class Encoding:
   jpeg_quality: int
   png_level: int
   webp_quality: int
+  geometry: Geometry = Geometry()
 
   @classmethod
   def of(
-    cls, steps: Mapping[int, Step], options: Mapping[str, Mapping[str, Any]]
+    cls,
+    steps: Mapping[str, Step],
+    options: Mapping[str, Mapping[str, Any]],
+    geometry: Geometry | None = None,
   ) -> "Encoding":
     """What `transforms.by_slot` and `encoders.resolve` found."""
-    channels, bits = one_of(steps, Channels), one_of(steps, Bits)
+    channels, bits = steps.get("channels"), steps.get("bits")
     return cls(
       channels=channels and channels.count,
       bits=None if bits is None or bits.depth == "skip" else bits.depth,
       jpeg_quality=options["jpeg"]["quality"],
       png_level=options["png"]["level"],
       webp_quality=options["webp-lossy"]["quality"],
+      geometry=geometry or Geometry(),
     )
+
+  @property
+  def record(self) -> dict[str, int | None]:
+    """All but the geometry, as manifests and profiles say it."""
+    result = dataclasses.asdict(self)
+    del result["geometry"]
+    return result
 
   @property
   def transforms(self) -> tuple[Step, ...]:
@@ -68,6 +82,12 @@ class Encoding:
       "png": {"level": self.png_level},
       "webp-lossy": {"quality": self.webp_quality},
     }
+
+
+def _knows_pixels(source: SampleSource, encoding: Encoding) -> bool:
+  """Whether the source says what images are after all that happens to them."""
+  known = source.knows_pixels(encoding.channels, encoding.bits)
+  return known and not encoding.geometry.moves
 
 
 def _first_error(*errors: tf.Tensor) -> tf.Tensor:
@@ -133,7 +153,7 @@ def _load(source: SampleSource, columns, encoding: Encoding) -> dict[str, tf.Ten
       contents=loaded["image"], example=loaded["example"]
     )
     loaded |= {"orientation": orientation, "example": example}
-  if source.knows_pixels(encoding.channels, encoding.bits):
+  if _knows_pixels(source, encoding):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
   error = _first_error(loaded["error"], error)
@@ -148,49 +168,50 @@ def scan(
   Args:
     source: where they are.
     positions: which.
-    encoding: its channels and bits are those at which pixels are hashed.
+    encoding: its geometry, channels and bits are those at which pixels are hashed.
     workers: samples at a time.
 
   Returns:
     A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3]
-    and `bits` of the source's image, `pixels_hash`, `orientation`, `by_pillow`,
-    `labels` float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`,
-    `mask_hash`, `mask_crc32c`, and `error`, which is empty where the rest is right.
+    and `bits` of the source's image, `changed_shape` int64[3] and `pixels_hash` of what
+    becomes of it, `orientation` of the source's, `by_pillow`, `labels` float32[k],
+    `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
+    `mask_crc32c`, and `error`, which is empty where the rest is right.
   """
   lib = ops.lib()
   limits = source.limits.attributes()
+  geometry = encoding.geometry
 
   def scan_one(columns):
     loaded = _load(source, columns, encoding)
     names = ("labels", "crc32c", "orientation", "by_pillow", "error")
     result = {key: loaded[key] for key in names}
-    if source.knows_pixels(encoding.channels, encoding.bits):
+    if _knows_pixels(source, encoding):
       known = ("format", "shape", "bits", "pixels_hash")
       result |= {key: loaded[key] for key in known}
+      result["changed_shape"] = loaded["shape"]
     else:
-      found, shape, bits, pixels_hash, error = lib.liquid_scan_image(
+      found = lib.liquid_scan_image(
         contents=loaded["image"],
+        **geometry.inputs(loaded["orientation"]),
         channels=encoding.channels or 0,
         target_bits=encoding.bits or 0,
         **limits,
       )
-      result |= {
-        "format": found,
-        "shape": shape,
-        "bits": bits,
-        "pixels_hash": pixels_hash,
-        "error": _first_error(loaded["error"], error),
-      }
+      error = _first_error(loaded["error"], found.error)
+      result |= found._asdict() | {"error": error}
     if source.has_masks:
-      _, mask_shape, mask_bits, mask_hash, scan_error = lib.liquid_scan_image(
-        contents=loaded["mask"], channels=0, **limits
+      mask = lib.liquid_scan_image(
+        contents=loaded["mask"],
+        **geometry.inputs(loaded["orientation"], mask=True),
+        **limits,
       )
       result |= {
-        "mask_shape": mask_shape,
-        "mask_bits": mask_bits,
-        "mask_hash": mask_hash,
+        "mask_shape": mask.shape,
+        "mask_bits": mask.bits,
+        "mask_hash": mask.pixels_hash,
         "mask_crc32c": loaded["mask_crc32c"],
-        "error": _first_error(result["error"], scan_error),
+        "error": _first_error(result["error"], mask.error),
       }
     return result
 
@@ -211,6 +232,7 @@ def _stored_as(
       ops.lib().liquid_transcode_image(
         contents=loaded["image"],
         target=target,
+        **encoding.geometry.inputs(loaded["orientation"]),
         channels=encoding.channels or 0,
         target_bits=encoding.bits or 0,
         png_level=encoding.png_level,
@@ -261,12 +283,16 @@ def encode(
     `mask_hash`; and `error`.
   """
   lib = ops.lib()
-  known = source.knows_pixels(encoding.channels, encoding.bits)
+  known = _knows_pixels(source, encoding)
+  geometry = encoding.geometry
 
   def encode_one(columns, target, sample):
     loaded = _load(source, columns, encoding)
     encoded, shape, bits, pixels_hash, error = _stored_as(
       loaded, target, encoding, source.limits, known
+    )
+    example, example_error = geometry.moved(
+      loaded["example"], loaded["orientation"], source.limits
     )
     result = {
       "labels": loaded["labels"],
@@ -274,13 +300,13 @@ def encode(
       "bits": bits,
       "pixels_hash": pixels_hash,
       "crc32c": loaded["crc32c"],
-      "error": _first_error(loaded["error"], error),
+      "error": _first_error(loaded["error"], error, example_error),
     }
-    example = loaded["example"]
     if source.has_masks:
       png, _, _, mask_hash, png_error = lib.liquid_transcode_image(
         contents=loaded["mask"],
         target="png",
+        **geometry.inputs(loaded["orientation"], mask=True),
         png_level=encoding.png_level,
         **source.limits.attributes(),
       )

@@ -42,11 +42,11 @@ def _row(
     row["mask_hash"] = np.int64(element["mask_hash"]).astype(np.uint64)
   row["format"] = FORMATS.index(element["format"].decode())
   row["by_pillow"] = element["by_pillow"]
-  row["height"], row["width"] = height, width
+  row["height"], row["width"], _ = element["changed_shape"]
   row["source_channels"], row["source_bits"] = channels, element["bits"]
   row["channels"] = encoding.channels or channels
   row["bits"] = encoding.bits or element["bits"]
-  row["orientation"] = element["orientation"]
+  row["orientation"] = 1 if encoding.geometry.orient else element["orientation"]
   row["pixels_hash"] = np.int64(element["pixels_hash"]).astype(np.uint64)
   return row, ""
 
@@ -62,7 +62,7 @@ def scan_samples(
   Args:
     source: the samples.
     positions: which.
-    encoding: its channels and bits are those of every image after the scan.
+    encoding: its geometry, channels and bits are those of every image after it.
     workers: samples at a time.
 
   Yields:
@@ -84,7 +84,7 @@ def forget(
   Args:
     scan: shape [samples], SCAN_DTYPE; changed in place.
     errors: why one cannot be a sample, by position; emptied.
-    encoding: its channels and bits are those of every image after the scan.
+    encoding: its geometry, channels and bits are those of every image after it.
   """
   same = np.ones(len(scan), bool)
   for field in ("channels", "bits"):
@@ -113,7 +113,7 @@ def scan_source(
     scan: shape [samples], SCAN_DTYPE; completed in place.
     errors: why one cannot be a sample, by position; completed in place.
     touched: positions of scanned samples whose file's time has changed.
-    encoding: its channels and bits are those of every image after the scan.
+    encoding: its geometry, channels and bits are those of every image after it.
     progress: is told of each.
 
   Raises:

@@ -97,6 +97,7 @@ def convert_image(
   stored = ops.lib().liquid_transcode_image(
     contents=image,
     target="raw" if target == "l3" else target,
+    orientation=1,
     channels=channels or 0,
     png_level=options["png"]["level"],
     jpeg_quality=options["jpeg"]["quality"],
@@ -107,7 +108,9 @@ def convert_image(
   bits = int(stored.bits)
   if target == "l3":
     encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source, limits)
-    found = ops.lib().liquid_scan_image(contents=encoded, **limits.attributes())
+    found = ops.lib().liquid_scan_image(
+      contents=encoded, orientation=1, **limits.attributes()
+    )
     if int(found.pixels_hash) != int(stored.pixels_hash) or found.format != b"l3":
       raise ConvertError(f"{source} does not come back from l3 with the same pixels")
   orientation = _orientation(contents)

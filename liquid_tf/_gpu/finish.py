@@ -17,7 +17,12 @@ def parse(transforms: Iterable[Step], where: str) -> Recipe:
     ValueError: a step is wrong, or none that the kernels do.
   """
   found = by_slot(transforms, (Normalize, Cast, ChannelsFirst), where)
-  cast = found.get(Cast.rank)
+  cast = found.get("cast")
   if cast == Cast("float16"):
     raise ValueError(f"transforms: {cast} must be float32 or bfloat16 on a GPU")
+  normalize = found.get("normalize")
+  if normalize is not None and normalize.mean_image is not None:
+    raise ValueError(
+      f"transforms: {normalize} must have a mean, not an image, on a GPU"
+    )
   return Recipe.parse(found.values())

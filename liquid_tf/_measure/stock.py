@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from liquid_tf._measure import epochs
+from liquid_tf._measure import epochs, stock_steps
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import Step
 
@@ -28,27 +28,23 @@ def stock_dataset(
     batch_size: images in a batch.
     shape: [height, width, channels] of every image; None where they differ.
     threads: of tf.data.
-    transforms: of `liquid_tf.dataset`: a crop and a size.
+    transforms: of `liquid_tf.dataset`.
     repeats: epochs that follow one another.
     ahead: batches that are taken ahead.
 
   Returns:
-    A dataset of [n, height, width, channels] uint8.
+    A dataset of [n, height, width, channels] uint8, or as the transforms say.
   """
   recipe = Recipe.parse(transforms)
 
   def load(file: tf.Tensor) -> tf.Tensor:
     stored = tf.io.read_file(file)
     if extension == "raw":
-      return tf.reshape(tf.io.decode_raw(stored, tf.uint8), shape)
-    image = tf.io.decode_image(stored, expand_animations=False)
-    image = tf.ensure_shape(image, shape)
-    if recipe.window:
-      image = tf.image.random_crop(image, [*recipe.window, image.shape[2]])
-    if recipe.size:
-      image = tf.image.resize(image, recipe.size)
-      image = tf.saturate_cast(tf.round(image), tf.uint8)
-    return image
+      image = tf.reshape(tf.io.decode_raw(stored, tf.uint8), shape)
+    else:
+      image = tf.io.decode_image(stored, expand_animations=False)
+      image = tf.ensure_shape(image, shape)
+    return stock_steps.apply(recipe, image)
 
   dataset = tf.data.Dataset.from_tensor_slices(list(files))
   dataset = dataset.shuffle(len(files), seed=0).repeat(repeats)

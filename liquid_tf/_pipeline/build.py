@@ -15,6 +15,7 @@ from liquid_tf._pipeline import decode as _decode
 from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.counted import CountedDataset
@@ -59,6 +60,7 @@ def build(
   epoch: int | tf.Tensor | None = None,
   steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
   cache_policy: str = "liquid",
+  draws_in_order: bool = False,
 ) -> tf.data.Dataset:
   """As `liquid_tf.dataset`, with what only `epochs` and comparisons need.
 
@@ -69,6 +71,8 @@ def build(
     steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
       default all. Samples of other batches are not read.
     cache_policy: which samples memory keeps; see `interleave`.
+    draws_in_order: whether steps may draw by chance in stored order, as a measurement
+      of their cost has it.
   """
   if batch_size is not None:
     batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
@@ -164,8 +168,13 @@ def build(
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
   )
+  blocks.draws = shuffle or draws_in_order
   recipe = Recipe.parse(transforms)
-  own_size = batch_size is None and recipe.keeps_sizes(_decode.sizes_differ(sources))
+  own_size = (
+    batch_size is None
+    and _sizes.results(recipe, {s.format: s.rows for s in sources}, check=False).one
+    is None
+  )
   if own_size and not recipe.ragged:
     kept = [step for step in recipe.given if not isinstance(step, ChannelsFirst)]
     transforms = [*kept, Ragged()]

@@ -10,12 +10,12 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
-  mean_pixel_bytes,
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
@@ -38,6 +38,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     *,
     batch_size: int,
     recipe: Recipe,
+    image_bits: int,
     seed: int,
     ragged: bool,
     skip_errors: bool,
@@ -51,29 +52,21 @@ class DecodeBatchDataset(tf.data.Dataset):
     self.recipe = recipe
     self._blocks = blocks
     self._spec = tuple(specs)
-    height, width = recipe.window or (0, 0)
-    resize_height, resize_width = recipe.size or (0, 0)
-    random_size = recipe.random_size
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
         batch_size=batch_size,
-        crop_height=height,
-        crop_width=width,
-        resize_height=resize_height,
-        resize_width=resize_width,
         seed=seed,
         **limits.attributes(),
         lookahead=lookahead,
         most_lookahead=most_lookahead,
         parallelism=parallelism,
+        mean_image=recipe.mean_image(),
         features=names,
         masks=masks,
         ragged=ragged,
-        random_crop=recipe.random_place,
-        random_area=random_size.scale if random_size else [],
-        random_aspect=random_size.ratio if random_size else [],
-        mirror=recipe.mirror,
+        recipe=recipe.lines(),
+        image_bits=image_bits,
         skip_errors=skip_errors,
         repeat_to_fill=repeat_to_fill,
         round_batch=round_batch,
@@ -88,30 +81,6 @@ class DecodeBatchDataset(tf.data.Dataset):
   @property
   def element_spec(self):
     return self._spec
-
-
-def sizes_differ(sources: list[_sources.FormatDataset]) -> bool:
-  filled = [source.rows for source in sources if len(source.rows)]
-  return any(
-    bool((rows[side] != filled[0][side][0]).any())
-    for rows in filled
-    for side in ("height", "width")
-  )
-
-
-def _check_crop(
-  sources: list[_sources.FormatDataset], crop: tuple[int, int], skip: bool
-) -> None:
-  for source in sources:
-    rows = source.rows
-    small = (rows["height"] < crop[0]) | (rows["width"] < crop[1])
-    if small.any() and not skip:
-      row = rows[small.argmax()]
-      raise ValueError(
-        f"crop {crop} must fit into every image, but {int(small.sum())} of "
-        f"{source.format} are smaller: sample {row['sample']} has "
-        f"{row['height']}x{row['width']} pixels"
-      )
 
 
 def decode_and_batch(
@@ -174,7 +143,7 @@ def decode_and_batch(
   if on_error not in ("raise", "skip"):
     raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
   recipe = Recipe.parse(transforms)
-  recipe.check_draws(mixed is not None and mixed.shuffle, decode)
+  recipe.check_draws(mixed is not None and mixed.draws, decode)
   check_last_batch(last_batch, ("short", "repeat"))
   round_batch = last_batch == "repeat"
   if round_batch and mixed is None:
@@ -189,57 +158,66 @@ def decode_and_batch(
   if on_gpu:
     gpu.check(manifest, recipe, wanted, on_error == "skip")
   if on_gpu or "image" in pixels:
-    recipe.check_images(known["image"].channels)
+    recipe.check_channels(known["image"].channels)
+    recipe.check_colours(known["image"].dtype, known["image"].channels)
+  recipe.check_fills(pixels)
   keeps_pixels = mixed is not None and mixed.snapshot.cache.form == "pixels"
+  if keeps_pixels and recipe.drafts:
+    raise ValueError(
+      'Cache: form ("pixels") must be "encoded" with draft=True, which decodes less '
+      "than an image's pixels"
+    )
   if keeps_pixels and ("image" not in pixels or "bytes" in names):
     raise ValueError(
       'Cache: form ("pixels") must be "encoded" where features '
       f"({', '.join(names)}) have no decoded image, or the stored bytes"
     )
   skip = on_error == "skip"
-  unequal = recipe.random_size is not None
-  if unequal and recipe.size is None and not recipe.ragged:
-    raise ValueError(
-      f"transforms: {recipe.crop} must have a size, or go with Ragged() for batches of "
-      "unequal images"
-    )
-  if (pixels or on_gpu) and recipe.window:
-    _check_crop(sources, recipe.window, skip)
-  elif (pixels or on_gpu) and sizes_differ(sources):
-    if recipe.size is None and not recipe.ragged:
+  sizes = _sizes.results(
+    recipe,
+    {source.format: source.rows for source in sources},
+    check=bool(pixels or on_gpu) and not skip,
+    most=limits.pixels,
+  )
+  if sizes.one is None and (pixels or on_gpu) and not recipe.ragged:
+    if recipe.random_size is not None and recipe.random_size.size is None:
       raise ValueError(
-        f"images of {manifest.directory} differ in size: transforms must have a crop, "
-        "Resize, or Ragged() for batches of unequal images"
+        f"transforms: {recipe.random_size} must have a size, or go with Ragged() for "
+        "batches of unequal images"
       )
-    unequal = True
-  flat = bool(pixels) and (unequal or recipe.ragged) and recipe.size is None
+    raise ValueError(
+      f"images of {manifest.directory} differ in size: transforms must have a crop, "
+      "Resize((height, width)), Pad, or Ragged() for batches of unequal images"
+    )
+  flat = bool(pixels) and sizes.one is None
   parsed = _features.in_examples(manifest, names)
   # What a flat batch is put together from, and what features are parsed from.
-  needed = (["window"] if flat else []) + (["example"] if parsed else [])
+  needed = (["size"] if flat else []) + (["example"] if parsed else [])
   needed += gpu.STORED if on_gpu else []
   stored = [name for name in names if name not in parsed]
   stored += [name for name in needed if name not in stored]
-  rows = max((source.rows for source in sources), key=len)  # some may have none
-  one_size = (int(rows["height"][0]), int(rows["width"][0])) if len(rows) else (1, 1)
-  height, width = recipe.size or recipe.window or one_size
+  height, width = sizes.one or (0, 0)
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
-  samples = batch_size if round_batch else None
+  whole = round_batch or (mixed is not None and mixed.drops)
+  samples = batch_size if whole else None
   specs = []
+  pixel_bytes = 0.0
   for name in stored:
     if name in pixels:
       channels, dtype = pixels[name].channels, pixels[name].dtype
-      shape = [None, channels] if flat else [samples, height, width, channels]
+      if name == "image":
+        dtype = recipe.dtype or dtype
+      sides = [height, width, channels]
+      if name == "image" and recipe.channels_first:
+        sides = [channels, height, width]
+      shape = [None, channels] if flat else [samples, *sides]
+      pixel_bytes += sizes.pixels * channels * dtype.size
     elif name == "label":
       specs.append(_features.label_spec(manifest, samples))
       continue
     else:
       dtype, shape = _features.PLAIN[name][0], [samples, *_features.PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
-  pixel_bytes = (
-    sum(height * width * p.channels * p.dtype.size for p in pixels.values())
-    if not flat
-    else mean_pixel_bytes(manifest)
-  )
   # A batch on its way has its records beside its pixels.
   batch_bytes = batch_size * (pixel_bytes + mean_stored_bytes(sources))
   memory = mixed.snapshot.memory if mixed is not None else budget.resolve_memory("auto")
@@ -250,10 +228,14 @@ def decode_and_batch(
     [name for name in pixels if name != "image"],
     batch_size=batch_size,
     recipe=recipe,
+    image_bits=8 * known["image"].dtype.size,
     seed=mixed.seed if mixed is not None else 0,
     ragged=flat,
     skip_errors=skip,
-    repeat_to_fill=skip and mixed is not None and mixed.fill_short_batches,
+    # Batches that must be whole repeat a sample where one is left out.
+    repeat_to_fill=skip
+    and mixed is not None
+    and (mixed.fill_short_batches or mixed.drops),
     round_batch=round_batch,
     limits=limits,
     lookahead=tuning.lookahead,
@@ -275,9 +257,6 @@ def decode_and_batch(
     )
   shape = _Shaper(stored, wanted, pixels, parsed, flat, recipe, as_dict)
   shaped = dataset.map(shape)
-  if recipe.finishes:
-    # One is finished while the consumer has the one before.
-    shaped = shaped.prefetch(1)
   # The prefetch that tf.data would put after it takes up to eight batches that no
   # budget counts, and that nobody has asked for: some epoch would be over with them.
   options = tf.data.Options()
@@ -305,11 +284,9 @@ class _Shaper:
       values.setdefault("image", values["bytes"])
     for name in self._pixels:
       if self._flat:
-        values[name] = _to_ragged(values[name], values["window"])
+        values[name] = _to_ragged(values[name], values["size"])
       elif self._recipe.ragged:
         values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
-    if "image" in self._pixels:
-      values["image"] = self._recipe.finish(values["image"])
     if self._parsed:
       values |= tf.io.parse_example(values["example"], self._parsed)
     if self._as_dict:
@@ -318,9 +295,9 @@ class _Shaper:
     return result[0] if len(result) == 1 else result
 
 
-def _to_ragged(flat: tf.Tensor, window: tf.Tensor) -> tf.RaggedTensor:
-  """[pixels, c] of several images to a ragged [n, h, w, c]."""
-  heights, widths = window[:, 2], window[:, 3]
+def _to_ragged(flat: tf.Tensor, sizes: tf.Tensor) -> tf.RaggedTensor:
+  """[pixels, c] of several images of `sizes` [n, 2] to a ragged [n, h, w, c]."""
+  heights, widths = sizes[:, 0], sizes[:, 1]
   rows = tf.repeat(widths, heights)
   return tf.RaggedTensor.from_nested_row_lengths(
     flat, [tf.cast(heights, tf.int64), tf.cast(rows, tf.int64)], validate=False

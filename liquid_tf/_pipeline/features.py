@@ -14,6 +14,8 @@ PLAIN = {
   "orientation": (tf.int64, ()),
   "window": (tf.int32, (4,)),
   "mirrored": (tf.bool, ()),
+  "size": (tf.int32, (2,)),
+  "affine": (tf.float64, (2, 3)),
   "bytes": (tf.string, ()),
   "example": (tf.string, ()),
 }

@@ -17,7 +17,13 @@ from tensorflow.python.data.experimental.ops import prefetching_ops
 from liquid_tf._native import nvrtc, ops
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.transforms import Cast, Mirror, Ragged, RandomResizedCrop, Resize
+from liquid_tf.transforms import (
+  Cast,
+  CenterCrop,
+  ChannelsFirst,
+  Normalize,
+  RandomCrop,
+)
 
 _DEVICE = "GPU:0"
 
@@ -29,7 +35,7 @@ STORED = ("bytes", "window", "id")
 
 FLOATS = (tf.float32, tf.bfloat16)
 _FORMATS = ("l3", "raw")
-_NOT_HERE = (Mirror, Ragged, RandomResizedCrop, Resize)
+_STEPS = (RandomCrop, CenterCrop, Normalize, Cast, ChannelsFirst)
 
 
 def problem() -> str | None:
@@ -153,14 +159,20 @@ def check(
       f'features ("{strings[0]}") must be of {", ".join(sorted(numbers))} with '
       'decode="gpu": others are not kept in a GPU\'s memory'
     )
-  for step in recipe.given:
-    if isinstance(step, _NOT_HERE) or step == Cast("float16"):
-      raise ValueError(f'transforms: {step} must not be given with decode="gpu"')
+  check_steps(recipe)
   if skip:
     raise ValueError(
       'on_error ("skip") must be "raise" with decode="gpu", which finds damage when '
       "the batch is made up"
     )
+
+
+def check_steps(recipe: Recipe) -> None:
+  """Raises ValueError where a step is none that a GPU does."""
+  for step in recipe.given:
+    means = isinstance(step, Normalize) and step.mean_image is not None
+    if not isinstance(step, _STEPS) or step == Cast("float16") or means:
+      raise ValueError(f'transforms: {step} must not be given with decode="gpu"')
 
 
 def decoded(

@@ -51,6 +51,9 @@ class InterleaveDataset(tf.data.Dataset):
     self.part = part
     # Workers in step need equal numbers of batches even where records are skipped.
     self.fill_short_batches = fill_short_batches
+    self.drops = last_batch == "drop"
+    # Whether steps may leave something to chance.
+    self.draws = shuffle
     if policy != "liquid" and any(source.format == "pcr" for source in sources):
       raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
@@ -119,7 +122,7 @@ class InterleaveDataset(tf.data.Dataset):
       spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,
       shuffle=shuffle,
-      drop_remainder=last_batch == "drop",
+      drop_remainder=self.drops,
       policy=policy,
       keep_pixels=keep_pixels,
       mask_bytes=_sources.mask_bytes(sources[0].manifest),

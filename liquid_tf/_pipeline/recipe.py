@@ -1,24 +1,34 @@
 """What the steps of `transforms=` ask of the pipeline."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms as steps
 
-_STEPS = (
+# Of `liquid_tf.dataset`.
+TRAINING_STEPS = (
+  steps.Orient,
   steps.RandomCrop,
   steps.CenterCrop,
   steps.RandomResizedCrop,
   steps.Resize,
+  steps.Pad,
   steps.Mirror,
+  steps.Rotate,
+  steps.ColorJitter,
+  steps.Grayscale,
   steps.Normalize,
   steps.Cast,
   steps.ChannelsFirst,
   steps.Ragged,
 )
+
+# Steps that choose what is decoded, and need no pixels.
+WINDOWS = (steps.RandomCrop, steps.CenterCrop, steps.RandomResizedCrop)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,27 +36,19 @@ class Recipe:
   """A checked list of transforms.
 
   Attributes:
-    crop: the step that chooses a window, or None.
-    size: height and width that images or windows are resized to, or None.
-    mirror: whether half of the images are mirrored.
+    found: the steps by their place, as `transforms.by_slot` gives them.
+    resize: the step that resizes, also where that is a `RandomResizedCrop`; or None.
     mean: subtracted; None where nothing is.
     std: divided by; None where nothing is.
     dtype: that was asked for, or float32 where images are normalised; None for the
       stored one.
-    channels_first: whether channels come before rows.
-    ragged: whether images of unequal size may make a batch.
-    given: the steps, in order.
   """
 
-  crop: steps.RandomCrop | steps.CenterCrop | steps.RandomResizedCrop | None
-  size: tuple[int, int] | None
-  mirror: bool
+  found: dict[str, steps.Step]
+  resize: steps.Resize | None
   mean: tuple[float, ...] | None
   std: tuple[float, ...] | None
   dtype: tf.DType | None
-  channels_first: bool
-  ragged: bool
-  given: tuple[steps.Step, ...]
 
   @classmethod
   def parse(cls, transforms: Iterable[steps.Step]) -> "Recipe":
@@ -55,65 +57,87 @@ class Recipe:
     Raises:
       ValueError: a step is wrong, or does not go with another one.
     """
-    found = steps.by_slot(transforms, _STEPS, "a dataset")
-    crop = found.get(steps.RandomCrop.rank)
-    resize = steps.one_of(found, steps.Resize)
-    normalize = steps.one_of(found, steps.Normalize)
-    cast = steps.one_of(found, steps.Cast)
-    channels_first = steps.ChannelsFirst.rank in found
-    ragged = steps.Ragged.rank in found
-    size = resize.size if resize else None
-    if isinstance(crop, steps.RandomResizedCrop):
-      if crop.size is not None and resize is not None:
+    found = steps.by_slot(transforms, TRAINING_STEPS, "a dataset")
+    crop = found.get("crop")
+    resize = found.get("resize")
+    normalize = found.get("normalize")
+    cast = found.get("cast")
+    if isinstance(crop, steps.RandomResizedCrop) and crop.size is not None:
+      if resize is not None:
         raise ValueError(f"transforms: {crop} and {resize} must not both resize")
-      size = size or crop.size
-    if channels_first and ragged:
+      resize = steps.Resize(
+        crop.size,
+        interpolation=crop.interpolation,
+        antialias=crop.antialias,
+        draft=crop.draft,
+      )
+    if "channels_first" in found and "ragged" in found:
       raise ValueError("transforms: ChannelsFirst() must not go with Ragged()")
     mean, std, dtype = None, None, None
     if normalize is not None:
       mean = normalize.mean if any(normalize.mean) else None
       std = normalize.std if set(normalize.std) != {1.0} else None
       dtype = tf.float32
-    return cls(
-      crop=crop,
-      size=size,
-      mirror=steps.Mirror.rank in found,
-      mean=mean,
-      std=std,
-      dtype=tf.as_dtype(cast.dtype) if cast else dtype,
-      channels_first=channels_first,
-      ragged=ragged,
-      given=tuple(found[rank] for rank in sorted(found)),
-    )
+    dtype = tf.as_dtype(cast.dtype) if cast else dtype
+    return cls(found, resize, mean, std, dtype)
+
+  @property
+  def given(self) -> tuple[steps.Step, ...]:
+    """The steps, in the order in which they take effect."""
+    return tuple(self.found.values())
+
+  @property
+  def crop(self) -> steps.RandomCrop | steps.CenterCrop | None:
+    """The crop before any resizing, if it has one size; or None."""
+    crop = self.found.get("crop")
+    return None if isinstance(crop, steps.RandomResizedCrop) else crop
 
   @property
   def random_size(self) -> steps.RandomResizedCrop | None:
     """The windows of random size, where the crop is one."""
-    return self.crop if isinstance(self.crop, steps.RandomResizedCrop) else None
+    crop = self.found.get("crop")
+    return crop if isinstance(crop, steps.RandomResizedCrop) else None
 
   @property
-  def window(self) -> tuple[int, int] | None:
-    """Height and width of all windows, where these are known."""
-    return None if self.crop is None or self.random_size else self.crop.size
+  def channels_first(self) -> bool:
+    """Whether channels come before rows."""
+    return "channels_first" in self.found
 
   @property
-  def random_place(self) -> bool:
-    """Whether windows lie at random places."""
-    return self.crop is not None and not isinstance(self.crop, steps.CenterCrop)
+  def ragged(self) -> bool:
+    """Whether images of unequal size may make a batch."""
+    return "ragged" in self.found
 
   @property
-  def finishes(self) -> bool:
-    """Whether `finish` changes anything."""
-    return self.dtype is not None or self.channels_first
+  def drafts(self) -> bool:
+    """Whether JPEG may be decoded at a part of its size."""
+    return self.resize is not None and self.resize.draft
 
-  def keeps_sizes(self, sizes_differ: bool) -> bool:
-    """Whether images come out with sizes of their own, from stored ones that differ."""
-    if self.size or self.window:
-      return False
-    return self.random_size is not None or sizes_differ
+  def mean_image(self) -> np.ndarray:
+    """What is subtracted, float32 [height, width, channels]; empty for none.
 
-  def check_images(self, channels: int) -> None:
-    """Raises ValueError where steps do not fit the images of a dataset."""
+    Raises:
+      ValueError: the file is not there, or holds something else.
+    """
+    normalize = self.found.get("normalize")
+    if normalize is None or normalize.mean_image is None:
+      return np.zeros((0, 0, 0), np.float32)
+    path = normalize.mean_image
+    try:
+      mean = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+      raise ValueError(
+        f"Normalize: mean_image ({path}) must be a file of numpy.save: {error}"
+      ) from error
+    if mean.ndim != 3 or mean.dtype != np.float32 or not np.isfinite(mean).all():
+      raise ValueError(
+        f"Normalize: mean_image ({path}) must hold finite float32 numbers [height, "
+        f"width, channels], not {mean.dtype} {list(mean.shape)}"
+      )
+    return mean
+
+  def check_channels(self, channels: int) -> None:
+    """Raises ValueError where there are not as many means as channels."""
     for name in ("mean", "std"):
       values = getattr(self, name)
       if values is not None and len(values) not in (1, channels):
@@ -121,39 +145,125 @@ class Recipe:
           f"Normalize: {name} ({list(values)}) must be one number, or one for each of "
           f"the {channels} channels"
         )
+    mean = self.mean_image()
+    if mean.size and mean.shape[2] != channels:
+      raise ValueError(
+        f"Normalize: mean_image has {mean.shape[2]} channels, the images {channels}"
+      )
+
+  def check_colours(self, dtype: tf.DType, channels: int) -> None:
+    """Raises ValueError where images have no colours to change."""
+    for slot in ("colour", "grayscale"):
+      if slot in self.found and (dtype != tf.uint8 or channels != 3):
+        raise ValueError(
+          f"transforms: {self.found[slot]} needs images of 8 bits and 3 channels, not "
+          f"{8 * dtype.size} and {channels}"
+        )
+
+  def check_fills(self, pixels: Mapping[str, Any]) -> None:
+    """Raises ValueError where what is filled in is no value of an image or a mask.
+
+    Args:
+      pixels: features with a dtype, by name.
+    """
+    for name, feature in pixels.items():
+      attribute = "value" if name == "image" else "mask_value"
+      for slot in ("pad", "rotate"):
+        value = getattr(self.found.get(slot), attribute, 0)
+        if value > feature.dtype.max:
+          raise ValueError(
+            f"transforms: {self.found[slot]}: {attribute} must be at most "
+            f"{feature.dtype.max}, the most that the {name} has"
+          )
 
   def check_draws(self, shuffle: bool, decode: str) -> None:
     """Raises ValueError where there is no chance to leave to, or nothing to change."""
     for step in self.given:
-      random = (steps.RandomCrop, steps.RandomResizedCrop, steps.Mirror)
-      if isinstance(step, random) and not shuffle:
+      if step.random and not shuffle:
         raise ValueError(
           f"transforms: {step} draws by chance, which shuffle=False leaves nothing to: "
           "for validation give CenterCrop or Resize, for training shuffle=True"
         )
-      pixels = (steps.Mirror, steps.Normalize, steps.Cast, steps.ChannelsFirst)
-      if isinstance(step, pixels) and decode == "none":
+      if decode == "none" and not isinstance(step, WINDOWS):
         raise ValueError(f'transforms: {step} needs pixels: give decode="cpu"')
 
-  def finish(self, images: Any) -> Any:
-    """Normalises decoded images.
+  def lines(self) -> list[str]:
+    """The recipe as an attribute of the op; see ops/image/recipe_text.h."""
+    return [" ".join(words) for words in self._words()]
 
-    Args:
-      images: [n, h, w, c] of the stored dtype; a tensor, or ragged.
+  def _words(self) -> Iterator[list[str]]:
+    for slot in ("orient", "crop", "resize", "pad", "second_crop", "mirror", "rotate"):
+      step = self.resize if slot == "resize" else self.found.get(slot)
+      if step is not None:
+        yield _WORDS[type(step)](step)
+    for slot in ("colour", "grayscale", "normalize", "channels_first"):
+      step = self.found.get(slot)
+      if step is not None:
+        yield _WORDS[type(step)](step)
 
-    Returns:
-      (images - mean) / std, computed in float32, as `dtype` and in its layout.
-    """
-    if isinstance(images, tf.RaggedTensor):
-      return tf.ragged.map_flat_values(self._normalise, images)
-    images = self._normalise(images)
-    return tf.transpose(images, [0, 3, 1, 2]) if self.channels_first else images
 
-  def _normalise(self, images: tf.Tensor) -> tf.Tensor:
-    if self.mean is not None or self.std is not None:
-      images = tf.cast(images, tf.float32)
-    if self.mean is not None:
-      images -= tf.constant(self.mean, tf.float32)
-    if self.std is not None:
-      images /= tf.constant(self.std, tf.float32)
-    return images if self.dtype is None else tf.cast(images, self.dtype)
+def _number(value: Any) -> str:
+  # Python's shortest text reads back to the same float64.
+  return repr(float(value))
+
+
+def _size_words(name: str, size: tuple[int, int]) -> list[str]:
+  return [name, f"height={size[0]}", f"width={size[1]}"]
+
+
+def _fill_words(step: Any) -> list[str]:
+  return [f"value={step.value}", f"mask_value={step.mask_value}"]
+
+
+def _numbers(key: str, values: Iterable[float]) -> str:
+  return f"{key}={','.join(map(_number, values))}"
+
+
+def _resize_words(step: steps.Resize) -> list[str]:
+  words = ["Resize"]
+  if step.size is not None:
+    words = _size_words("Resize", step.size)
+  elif step.shorter is not None:
+    words.append(f"shorter={step.shorter}")
+  else:
+    words.append(f"longer={step.longer}")
+  return [
+    *words,
+    f"interpolation={step.interpolation}",
+    f"antialias={int(step.antialias)}",
+    f"draft={int(step.draft)}",
+  ]
+
+
+_WORDS = {
+  steps.Orient: lambda step: ["Orient"],
+  steps.RandomCrop: lambda step: _size_words("RandomCrop", step.size),
+  steps.CenterCrop: lambda step: _size_words("CenterCrop", step.size),
+  steps.RandomResizedCrop: lambda step: [
+    "RandomResizedCrop",
+    _numbers("scale", step.scale),
+    _numbers("ratio", step.ratio),
+  ],
+  steps.Resize: _resize_words,
+  steps.Pad: lambda step: [*_size_words("Pad", step.size), *_fill_words(step)],
+  steps.Mirror: lambda step: ["Mirror", f"p={_number(step.p)}"],
+  steps.Rotate: lambda step: [
+    "Rotate",
+    f"degrees={_number(step.degrees)}",
+    *_fill_words(step),
+  ],
+  steps.ColorJitter: lambda step: [
+    "ColorJitter",
+    *(
+      f"{name}={_number(getattr(step, name))}"
+      for name in ("brightness", "contrast", "saturation", "hue")
+    ),
+  ],
+  steps.Grayscale: lambda step: ["Grayscale", f"p={_number(step.p)}"],
+  steps.Normalize: lambda step: [
+    "Normalize",
+    _numbers("mean", step.mean),
+    _numbers("std", step.std),
+  ],
+  steps.ChannelsFirst: lambda step: ["ChannelsFirst"],
+}

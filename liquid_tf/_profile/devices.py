@@ -10,9 +10,9 @@ from liquid_tf import codecs
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.build import build
 from liquid_tf._profile import noise
-from liquid_tf._profile.probe import Setting, image_spec
+from liquid_tf._profile.probe import Setting, image_spec, windows
 from liquid_tf._store.mix import TARGETS
 
 
@@ -70,7 +70,7 @@ def _doubt(runs: list[float]) -> float:
 
 def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
   """The sample as it is stored."""
-  dataset = open_dataset(
+  dataset = build(
     setting.short,
     setting.batch_size,
     mix={TARGETS[name][0]: 1},
@@ -79,7 +79,8 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
     memory=setting.memory,
     features=list(gpu.STORED),
     decode="none",
-    transforms=setting.transforms,
+    transforms=windows(setting),
+    draws_in_order=True,
   )
   return list(dataset)
 

@@ -11,8 +11,8 @@ from liquid_tf._cost.model import Mix
 from liquid_tf._measure import epochs, process, stages
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.dataset import dataset as open_dataset
-from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.build import build
+from liquid_tf._pipeline.recipe import WINDOWS, Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import manifest as manifests
@@ -100,9 +100,10 @@ class Pipeline:
       "features": list(gpu.STORED) if on_gpu else ["image"],
       "decode": "none" if on_gpu else "cpu",
       "tuning": Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
-      "transforms": setting.transforms,
+      "transforms": windows(setting) if on_gpu else setting.transforms,
+      "draws_in_order": True,
     }
-    dataset = open_dataset(
+    dataset = build(
       setting.short if decode else setting.long,
       setting.batch_size,
       **stages.options(stage, given),
@@ -161,14 +162,20 @@ class Pipeline:
 
 def image_spec(setting: Setting) -> tf.TensorSpec:
   """Shape [None, height, width, channels] and type of batches; unknown where ragged."""
-  dataset = open_dataset(
+  dataset = build(
     setting.short,
     setting.batch_size,
     shuffle=False,
     features=["image"],
     transforms=setting.transforms,
+    draws_in_order=True,
   )
   return dataset.element_spec["image"]
+
+
+def windows(setting: Setting) -> list[Step]:
+  """The steps that choose what a GPU is to decode."""
+  return [step for step in setting.transforms if isinstance(step, WINDOWS)]
 
 
 def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Dataset:
@@ -180,7 +187,7 @@ def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Datas
     gpu.STORED,
     ["image"],
     True,
-    Recipe.parse([]),
+    Recipe.parse(setting.transforms),
     spec.dtype,
     spec.shape.as_list(),
     Limits().pixels,

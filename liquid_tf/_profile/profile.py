@@ -14,19 +14,12 @@ from liquid_tf._cost import model
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
 from liquid_tf._native.encoders import resolve
+from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import choose, devices, run, schema, training
 from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
-from liquid_tf.transforms import (
-  Bits,
-  CenterCrop,
-  Channels,
-  RandomCrop,
-  Resize,
-  Step,
-  by_slot,
-  one_of,
-)
+from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
 __all__ = ["Profile", "profile"]
 
@@ -173,8 +166,9 @@ def profile(
       at least.
     batch_size: of the training; runs take less if images are large.
     transforms: what happens to the images: `Channels` and `Bits`, as `convert` takes
-      them, except `Bits("skip")`; and of the training's steps those that decide what is
-      decoded, RandomCrop or CenterCrop, and Resize.
+      them, except `Bits("skip")`; then the training's own steps, as `dataset` takes
+      them: the mix fits what the steps need of each format, and what they cost. Without
+      any, whole images are decoded.
     cache: memory that lasts between epochs: a share, bytes or "auto", not a `Cache`.
     decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
       are then the default: seconds of TensorFlow's first GPU and of the bus to it are
@@ -224,12 +218,16 @@ def profile(
       space=machine.space,
       resources=machine.resources,
     )
-  steps = by_slot(
-    transforms, (Channels, Bits, RandomCrop, CenterCrop, Resize), "profile"
-  )
-  if one_of(steps, Bits) == Bits("skip"):
+  trained = [step for step in TRAINING_STEPS if step is not Ragged]
+  steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
+  if steps.get("bits") == Bits("skip"):
     raise ValueError('transforms: Bits("skip") is a step of convert alone')
   encoding = pipelines.Encoding.of(steps, resolve(encoders))
+  measured = tuple(
+    step for step in steps.values() if not isinstance(step, (Channels, Bits))
+  )
+  if decode == "gpu":
+    gpu.check_steps(Recipe.parse(measured))
   folder = os.path.abspath(directory or _beside(source.path))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
     raise ValueError(
@@ -252,7 +250,7 @@ def profile(
     reserve=machine.reserve,
     space=machine.space,
     step_ms=step,
-    transforms=_measured(steps, decode),
+    transforms=measured,
     decode=decode,
     resources=_resources(machine.resources, chosen, decode, step, batch_size),
     encoding=encoding,
@@ -304,16 +302,6 @@ def _resources(
     for name in formats:
       gpu[name] = gpu.get(name, 0.0) + step_ms / 1e3 / batch_size
   return {name: model.Resource(seconds) for name, seconds in used.items()}
-
-
-def _measured(found: Mapping[int, Step], decode: str) -> tuple[Step, ...]:
-  """The steps that decide what decoding costs, in stored order as runs have it."""
-  resize = found.get(Resize.rank)
-  if decode == "gpu" and resize is not None:
-    raise ValueError(f'transforms: {resize} must not be given with decode="gpu"')
-  crop = found.get(CenterCrop.rank)
-  windows = () if crop is None else (CenterCrop(crop.size),)
-  return windows if resize is None else (*windows, resize)
 
 
 def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:

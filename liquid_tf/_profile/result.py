@@ -123,7 +123,7 @@ def build(
       "reserve": options.reserve,
       "transforms": [str(step) for step in setting.transforms],
       "decode": setting.decode,
-      "encoding": dataclasses.asdict(options.encoding),
+      "encoding": options.encoding.record,
     },
     "written_bytes": written,
   }

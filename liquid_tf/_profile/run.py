@@ -13,12 +13,14 @@ from liquid_tf._convert import pipelines
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
+from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import choose, disk, measure, result, sample
 from liquid_tf._profile.probe import Setting
+from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.transforms import Ragged, Step
+from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # An epoch of the repeated sample.
 _EPOCH_IMAGES = 4096
@@ -79,8 +81,8 @@ def run(
   begin = time.monotonic()
   order = sample.draw(source, options.seed)
   workers, encoding = options.threads, options.encoding
-  window = Recipe.parse(options.transforms).window
-  own_format = sample.look(source, order, encoding, workers, window)
+  recipe = Recipe.parse(options.transforms)
+  own_format = sample.look(source, order, encoding, workers, recipe)
   say(f"encoding some of {len(source)} images as {', '.join(options.formats)}")
   encoded = sample.encode(source, order, options.formats, encoding, workers)
   count = sample.images_to_write(encoded, len(source))
@@ -110,13 +112,16 @@ def _setting(
   encoded: sample.Encoded, manifest: Manifest, paths: dict[str, str], options: Options
 ) -> Setting:
   transforms = options.transforms
-  sizes_differ = None in manifest["features"]["image"]["shape"]
-  if sizes_differ and not transforms:
+  index = manifests.load_index(manifest)
+  if sizes.results(Recipe.parse(transforms), {"all": index}).one is None:
     if options.decode == "gpu":
       raise ValueError(
         'transforms must have a CenterCrop with decode="gpu": the images differ in size'
       )
-    transforms = (Ragged(),)
+    transforms = (
+      *(step for step in transforms if not isinstance(step, ChannelsFirst)),
+      Ragged(),
+    )
   fits = max(_LEAST_BATCH, int(_BATCH_BYTES / np.mean(encoded.pixel_bytes)))
   return Setting(
     short=paths["short"],

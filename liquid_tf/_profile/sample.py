@@ -12,6 +12,8 @@ import tensorflow as tf
 from liquid_tf._convert import pipelines, run
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SampleSource
+from liquid_tf._pipeline import sizes
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import noise, stock
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
@@ -105,7 +107,7 @@ def look(
   order: np.ndarray,
   encoding: pipelines.Encoding,
   workers: int,
-  window: tuple[int, int] | None,
+  recipe: Recipe,
 ) -> str | None:
   """Looks at some images before any of them is encoded.
 
@@ -114,13 +116,13 @@ def look(
     order: of `draw`.
     encoding: what encoders are given.
     workers: images at a time.
-    window: (height, width) that a crop takes, which must fit into every image.
+    recipe: whose steps must fit every image.
 
   Returns:
     The format that most of them have; None where none can be read.
 
   Raises:
-    ValueError: the window does not fit into one.
+    ValueError: a step does not fit one.
   """
   subset = Subset(source, order[:_LOOKED_AT])
   formats: list[str] = []
@@ -130,12 +132,13 @@ def look(
       continue
     formats.append(element["format"].decode())
     height, width, _ = element["shape"]
-    if window is not None and (height < window[0] or width < window[1]):
+    try:
+      sizes.result(recipe, height, width)
+    except sizes.Misfit as misfit:
       raise ValueError(
-        f"transforms: a window of {window[0]} x {window[1]} pixels must fit into every "
-        f"image, but {subset.path(i)} has {height} x {width}: give a smaller "
-        "crop, or Resize in place of it"
-      )
+        f"{misfit}, but {subset.path(i)} then has {misfit.size}: give a smaller crop, "
+        "or Resize before it"
+      ) from None
   return max(set(formats), key=formats.count) if formats else None
 
 
@@ -254,7 +257,8 @@ def write(
     "shard_size": MOST_BYTES,
     "replicate": True,
     "skip_bits": False,
-    "encoding": dataclasses.asdict(encoding),
+    "encoding": encoding.record,
+    "geometry": encoding.geometry.record,
     "pcr": None,
   }
   run.run(

@@ -25,6 +25,7 @@ _KEYS = (
 )
 _KEPT = ("encoded", "pixels")
 _ENCODING = {field.name for field in dataclasses.fields(pipelines.Encoding)}
+_ENCODING.remove("geometry")
 
 
 def parse(contents: bytes, path: str) -> dict[str, Any]:

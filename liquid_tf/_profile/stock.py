@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from liquid_tf._measure import process, stock
-from liquid_tf._pipeline.dataset import dataset as open_dataset
+from liquid_tf._pipeline.build import build
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.transforms import Step
 
@@ -130,7 +130,7 @@ def why_not(manifest: Manifest) -> str | None:
 
 def _extract(manifest: Manifest, format_name: str, folder: str) -> int:
   """Writes the encoded images as files; returns their bytes."""
-  dataset = open_dataset(
+  dataset = build(
     manifest.directory,
     1,
     mix={format_name: 1},

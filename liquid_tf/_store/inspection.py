@@ -204,7 +204,7 @@ def export_sample(
     reason = ops.reason(error, name)
     raise ManifestError(f"{where} cannot be read: {reason}") from error
   result = ops.lib().liquid_transcode_image(
-    contents=image, target="png", **limits.attributes()
+    contents=image, target="png", orientation=1, **limits.attributes()
   )
   error = result.error.numpy().decode(errors="replace")
   if error:

@@ -108,7 +108,7 @@ def _mask_problem(found: Any, row: np.ndarray, feature: dict[str, Any]) -> str:
   values = found[key].bytes_list.value if key in found else []
   if len(values) != 1:
     return f'its tf.train.Example has {len(values)} values of "{key}"'
-  mask = ops.lib().liquid_scan_image(contents=values[0], channels=0)
+  mask = ops.lib().liquid_scan_image(contents=values[0], orientation=1)
   error = mask.error.numpy().decode(errors="replace")
   if error:
     return f"its mask: {error}"

@@ -27,12 +27,17 @@ _SEED = "a whole number in [0, 2^64)"
 _NUMBER = "a number > 0"
 _PCR_BYTES = "a whole number in [0, 2^31)"
 _CRC = "a number in [0, 2^32)"
+_SIDE = "a whole number in [1, 2^31)"
 _CHECKS = {
   _COUNT: lambda v: type(v) is int and 0 <= v < 2**63,
   _SEED: lambda v: type(v) is int and 0 <= v < 2**64,
   _PCR_BYTES: lambda v: type(v) is int and 0 <= v < 2**31,
   _NUMBER: lambda v: type(v) in (int, float) and 0 < v < float("inf"),
   _CRC: lambda v: type(v) is int and 0 <= v < 2**32,
+  _SIDE: lambda v: type(v) is int and 0 < v < 2**31,
+  "[height, width]": lambda v: (
+    isinstance(v, list) and len(v) == 2 and None not in v and all(map(_is_side, v))
+  ),
   "text": lambda v: isinstance(v, str),
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
@@ -90,6 +95,16 @@ _MANIFEST = {
     "jpeg_quality": _COUNT,
     "png_level": _COUNT,
     "webp_quality": _COUNT,
+  },
+  "geometry": {
+    "orient": "true or false",
+    "resize?": {
+      "size?": "[height, width]",
+      "shorter?": _SIDE,
+      "longer?": _SIDE,
+      "interpolation": "text",
+      "antialias": "true or false",
+    },
   },
   "samples": _COUNT,
   "formats": {

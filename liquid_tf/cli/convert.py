@@ -30,6 +30,11 @@ _FLAGS.string(
   "file that `liquid-tf profile --output` wrote: gives the mix, and what no flag gives "
   "of channels, bits, qualities and PNG level",
 )
+_FLAGS.switch("orient", "turn every image as its EXIF says")
+_FLAGS.integer(
+  "resize_shorter", None, "resize every image to that shorter side, in pixels"
+)
+_FLAGS.integer("resize_longer", None, "likewise, to that longer side")
 _FLAGS.string("splits", None, "splits to draw, as train:.9,val:.1")
 _FLAGS.integer("seed", 0, "seed of formats, splits and order")
 _FLAGS.integer("workers", None, "images at a time; by default one a processor")
@@ -135,6 +140,22 @@ def _profiled() -> tuple[str | dict[str, float], list, dict]:
   return found.mix, source.steps(_FLAGS, found.transforms), options
 
 
+def _geometry() -> list:
+  """The steps that move pixels."""
+  from liquid_tf.transforms import Orient, Resize
+
+  steps: list = [Orient()] if _FLAGS.orient else []
+  shorter, longer = _FLAGS.resize_shorter, _FLAGS.resize_longer
+  if shorter is not None and longer is not None:
+    raise tool.FlagsError("--resize_shorter and --resize_longer exclude each other")
+  for name, side in (("resize_shorter", shorter), ("resize_longer", longer)):
+    if side is not None and side < 1:
+      raise tool.FlagsError(f"--{name} ({side}) must be a number of pixels, at least 1")
+  if shorter is not None or longer is not None:
+    steps.append(Resize(shorter=shorter, longer=longer))
+  return steps
+
+
 def _convert():
   from liquid_tf._convert.convert import convert
 
@@ -145,7 +166,7 @@ def _convert():
     mix,
     seed=_FLAGS.seed,
     splits=_FLAGS.splits,
-    transforms=transforms,
+    transforms=[*_geometry(), *transforms],
     encoders=options,
     replicate=_FLAGS.replicate,
     existing=_FLAGS.existing,

@@ -40,6 +40,7 @@ COMMANDS = {
   "demo": Entry("demo.command", "converts, trains and measures on photographs"),
   "bench pipeline": Entry("bench.pipeline_command", "a dataset, and what limits it"),
   "bench compare": Entry("bench.compare_command", "beside tf.data, DALI and FFCV"),
+  "bench recipe": Entry("bench.recipe_command", "ImageNet's recipes over your photos"),
   "bench efficiency": Entry("bench.efficiency_command", "mixes beside their limits"),
   "bench constancy": Entry("bench.constancy_command", "how even batches are"),
   "bench disk": Entry("bench.disk_command", "our reads beside fio's"),

@@ -299,7 +299,7 @@ def transforms(
   if window is not None:
     steps.append(RandomCrop(window) if shuffle else CenterCrop(window))
   if size is not None:
-    steps.append(Resize(size, antialias=False))
+    steps.append(Resize(size))
   return steps
 
 

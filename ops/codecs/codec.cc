@@ -138,6 +138,21 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
   return codec->decode(bytes, limits, expected, window, out, row_stride);
 }
 
+bool HasDrafts(Format format) {
+  return format == Format::kJpeg || format == Format::kPcr;
+}
+
+Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
+                   const ImageInfo& expected, uint32_t denominator,
+                   const Window& window, uint8_t* out, size_t row_stride) {
+  if (!HasDrafts(format) ||
+      (denominator != 2 && denominator != 4 && denominator != 8)) {
+    return InvalidArgument("only jpeg and pcr are decoded at 1/2, 1/4 or 1/8");
+  }
+  return DecodeJpegDraft(bytes, limits, expected, denominator, window, out,
+                         row_stride);
+}
+
 uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits) {
   L3Info info;
   if (format != Format::kL3 || !PeekL3(bytes, limits, &info).ok() ||

@@ -79,6 +79,18 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
               const ImageInfo& expected, const Window& window, uint8_t* out,
               size_t row_stride);
 
+// Whether DecodeDraft takes a format: jpeg and pcr.
+bool HasDrafts(Format format);
+
+// Decodes the whole image at 1/2, 1/4 or 1/8 of its size, as `denominator`
+// says, each side rounded up; `window` is of that. A JPEG's coefficients make
+// the smaller image by themselves (Pillow's Image.draft), which costs less than
+// decoding and resizing it. Else as Decode. Error: InvalidArgument for a format
+// without drafts, or another denominator.
+Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
+                   const ImageInfo& expected, uint32_t denominator,
+                   const Window& window, uint8_t* out, size_t row_stride);
+
 // Rows of the whole image at whose multiples windows may be cut, so that
 // several threads decode one image at no more work; 0 where they may not.
 uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits);

@@ -32,20 +32,6 @@ absl::Status OrientationShape(InferenceContext* c) {
   return ScalarShape(c);
 }
 
-absl::Status ScanImageShape(InferenceContext* c) {
-  ShapeHandle unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
-  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
-  c->set_output(1, c->Vector(3));
-  return absl::OkStatus();
-}
-
-absl::Status TranscodeImageShape(InferenceContext* c) {
-  ShapeHandle unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
-  return ScanImageShape(c);
-}
-
 }  // namespace
 
 REGISTER_OP("Liquid>DecodeImage")
@@ -127,31 +113,6 @@ found: the format: raw, png, jpeg, webp, bmp or l3.
 format: the format to expect; empty finds it by the first bytes.
 )doc");
 
-REGISTER_OP("Liquid>ScanImage")
-    .Input("contents: string")
-    .Output("format: string")
-    .Output("shape: int64")
-    .Output("bits: int32")
-    .Output("pixels_hash: int64")
-    .Output("error: string")
-    .Attr("channels: int >= 0 = 0")
-    .Attr("target_bits: int >= 0 = 0")
-    .Attr(kMaxPixels)
-    .Attr(kMaxScans)
-    .SetShapeFn(ScanImageShape)
-    .Doc(R"doc(
-Identifies an image file, decodes all of it and hashes the pixels.
-
-Never fails for what the file holds: the reason is in `error`, which is empty
-where there is none, and the other outputs are then empty or zero.
-
-shape: height, width, channels as decoded, and bits likewise.
-pixels_hash: after the change to `channels` and `target_bits`, as the bits of
-  a uint64.
-channels: as in DecodeImage.
-target_bits: 0 as stored; 16 multiplies 8 bits by 257; 8 keeps the upper 8 of 16 bits.
-)doc");
-
 REGISTER_OP("Liquid>WhyUnsupported")
     .Input("contents: string")
     .Output("reason: string")
@@ -179,34 +140,6 @@ contents: Scalar, an image file.
 example: Scalar, a serialized tf.train.Example or empty.
 orientation: Scalar, 1 to 8; 1 where none is stated, or `example` is none.
 example_without: Scalar, `example` without that feature.
-)doc");
-
-REGISTER_OP("Liquid>TranscodeImage")
-    .Input("contents: string")
-    .Input("target: string")
-    .Output("encoded: string")
-    .Output("shape: int64")
-    .Output("bits: int32")
-    .Output("pixels_hash: int64")
-    .Output("error: string")
-    .Attr("channels: int >= 0 = 0")
-    .Attr("target_bits: int >= 0 = 0")
-    .Attr("png_level: int = 6")
-    .Attr("jpeg_quality: int = 95")
-    .Attr("webp_lossless: bool = true")
-    .Attr("webp_quality: int = 90")
-    .Attr(kMaxPixels)
-    .Attr(kMaxScans)
-    .SetShapeFn(TranscodeImageShape)
-    .Doc(R"doc(
-Stores an image file in another format and proves that its pixels are the same.
-
-Never fails for what the file holds, as ScanImage. A file that already has the
-format, channels, bits and losslessness asked for is copied.
-
-target: Scalar: raw, png, jpeg, webp, bmp or l3, or webp-lossy, which is webp with
-  webp_lossless false.
-pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
 )doc");
 
 }  // namespace liquid

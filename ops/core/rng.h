@@ -34,6 +34,10 @@ enum class RngPurpose : uint8_t {
   kWindowDraw = 5,  // per epoch and format: which sample of the open records
   kResizedCrop = 6,  // per epoch: block i is draw i's; "format" is the attempt
   kMirror = 7,       // per epoch: block i says whether draw i is mirrored
+  kSecondCrop = 8,   // per epoch: as kCrop, of a crop after a resize
+  kRotate = 9,       // per epoch: block i turns draw i
+  kColour = 10,      // per epoch: block i is draw i's; "format" is the part
+  kGrayscale = 11,   // per epoch: block i says whether draw i becomes gray
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

@@ -146,24 +146,19 @@ Liquid>InterleaveDataset its fidelity.
 REGISTER_OP("Liquid>DecodeBatchDataset")
     .Input("input_dataset: variant")
     .Input("batch_size: int64")
-    .Input("crop_height: int64")
-    .Input("crop_width: int64")
-    .Input("resize_height: int64")
-    .Input("resize_width: int64")
     .Input("seed: int64")
     .Input("max_pixels: int64")
     .Input("max_scans: int64")
     .Input("lookahead: int64")
     .Input("most_lookahead: int64")
     .Input("parallelism: int64")
+    .Input("mean_image: float")
     .Output("handle: variant")
     .Attr("features: list(string)")
     .Attr("masks: list(string) = []")
     .Attr("ragged: bool = false")
-    .Attr("random_crop: bool = false")
-    .Attr("random_area: list(float) = []")
-    .Attr("random_aspect: list(float) = []")
-    .Attr("mirror: bool = false")
+    .Attr("recipe: list(string) = []")
+    .Attr("image_bits: int = 8")
     .Attr("skip_errors: bool = false")
     .Attr("repeat_to_fill: bool = false")
     .Attr("round_batch: bool = false")
@@ -175,26 +170,21 @@ REGISTER_OP("Liquid>DecodeBatchDataset")
 Decodes blocks of records straight into batch tensors, in parallel.
 
 batch_size: samples in a full batch.
-crop_height: of the window that is decoded, or 0 for whole images.
-crop_width: likewise.
-resize_height: to which windows are resized, images bilinear and rounded, masks
-  to the nearest pixel; 0: not at all.
-resize_width: likewise.
-seed: of the windows' places and sizes, and of what is mirrored.
+seed: of all that the recipe leaves to chance.
 max_pixels: largest image that is decoded, in pixels.
 max_scans: most scans of a JPEG that is decoded.
 lookahead: batches in flight; -1: as many as tf.data's autotuner says.
 most_lookahead: which says no more than these.
 parallelism: threads of tf.data's that decode at once; -1: as many as its
   autotuner says.
+mean_image: float [height, width, channels], subtracted from images of that size
+  instead of the recipe's mean; empty for none.
 features: one per output: image, label, id, format, orientation, window,
-  mirrored, bytes, example, or one of masks.
-masks: PNG images in the record's tf.train.Example that follow the window.
+  mirrored, size, affine, bytes, example, or one of masks.
+masks: PNG images in the record's tf.train.Example that follow the geometry.
 ragged: pixels of a batch as [pixels, channels], one image after another.
-random_crop: windows at random places instead of the centre.
-random_area: windows of random size: least and most share of the image's area.
-random_aspect: then, least and most quotient of width and height.
-mirror: half of all windows are mirrored left to right.
+recipe: the steps, a line each; see ops/image/recipe_text.h.
+image_bits: of the stored image.
 skip_errors: a bad record gives its place to the next draw of its format.
 repeat_to_fill: then a short batch is filled with repeats.
 round_batch: whatever is short in the end repeats its samples in turn.

@@ -45,6 +45,7 @@ also wants Debian's `libopencv-dev libturbojpeg0-dev pkg-config`:
 ```
 python3.11 -m venv dali && dali/bin/pip install nvidia-dali-cuda120==2.4.0
 python3.11 -m venv ffcv && ffcv/bin/pip install torch==2.13.0 pillow ffcv==1.0.2
+python3.11 -m venv torchvision && torchvision/bin/pip install torchvision==0.28.0
 ```"""
 
 

@@ -2,7 +2,7 @@
 
 load("//ops:liquid.bzl", "liquid_py_test")
 
-def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], tags = [], **kwargs):
+def room_tests(name, shard_count = 1, once = [], apart = [], data = [], deps = [], tags = [], **kwargs):
     """Tests of a room: all modules in one process, since importing TensorFlow takes long.
 
     Args:
@@ -10,13 +10,14 @@ def room_tests(name, shard_count = 1, once = [], apart = [], deps = [], tags = [
       shard_count: processes that the tests are dealt out to.
       once: modules that the other TensorFlow need not run: they find the same.
       apart: modules that need a process of their own.
+      data: files that tests read, besides the room's own.
       deps: Python libraries besides what tests share.
       tags: of every test: "once" where the whole room is that.
       **kwargs: passed to each test.
     """
     deps = deps + ["//tests/liquid_tf:shared"]
     sources = native.glob(["*_test.py"])
-    data = native.glob(["*.py"], exclude = ["*_test.py"])
+    data = data + native.glob(["*.py"], exclude = ["*_test.py"])
     together = [source for source in sources if source not in apart + once]
     liquid_py_test(
         name = name,

@@ -10,14 +10,32 @@ from liquid_tf.transforms import (
   Cast,
   CenterCrop,
   Channels,
+  ColorJitter,
+  Grayscale,
   Mirror,
   Normalize,
+  Orient,
+  Pad,
   RandomCrop,
   RandomResizedCrop,
   Resize,
+  Rotate,
 )
 
-_STEPS = [RandomCrop, CenterCrop, RandomResizedCrop, Resize, Mirror, Normalize, Cast]
+_STEPS = [
+  Orient,
+  RandomCrop,
+  CenterCrop,
+  RandomResizedCrop,
+  Resize,
+  Pad,
+  Mirror,
+  Rotate,
+  ColorJitter,
+  Grayscale,
+  Normalize,
+  Cast,
+]
 
 
 class StepsTest(parameterized.TestCase):
@@ -26,8 +44,25 @@ class StepsTest(parameterized.TestCase):
     (lambda: CenterCrop((0, 4)), r"CenterCrop: size \(\(0, 4\)\)"),
     (lambda: CenterCrop("7"), "CenterCrop: size"),
     (lambda: Resize(7), r"Resize: size \(7\) must be \(height, width\)"),
-    (lambda: Resize((7, 7)), r"Resize: antialias \(True\) must be False"),
-    (lambda: RandomResizedCrop(7), r"RandomResizedCrop: antialias \(True\) must be"),
+    (lambda: Resize((7, 7), shorter=7), r"exactly one of .*not \(size, shorter\)"),
+    (lambda: Resize(), r"exactly one of .*not \(none\)"),
+    (lambda: Resize(longer=0), r"Resize: longer \(0\) must be"),
+    (lambda: Resize(shorter=-3), r"Resize: shorter \(-3\) must be"),
+    (lambda: Resize((7, 7), interpolation="cubic"), r"interpolation \(.cubic.\) must"),
+    (
+      lambda: RandomResizedCrop(7, interpolation="bicubic", antialias=False),
+      r'"bicubic"\) needs antialias=True',
+    ),
+    (lambda: Pad(0), r"Pad: size \(0\) must be"),
+    (lambda: Pad(9, value=70000), r"Pad: value \(70000\) must be"),
+    (lambda: Mirror(1.5), r"Mirror: p \(1.5\) must be from 0 to 1"),
+    (lambda: Mirror(flip=[0, 2]), "must be a permutation"),
+    (lambda: Rotate(0), r"Rotate: degrees \(0\) must be above 0"),
+    (lambda: Rotate(200), r"Rotate: degrees \(200\) must be"),
+    (lambda: ColorJitter(hue=0.6), r"ColorJitter: hue \(0.6\) must be from 0 to 0.5"),
+    (lambda: ColorJitter(-1), r"ColorJitter: brightness \(-1\) must be"),
+    (lambda: Grayscale(2), r"Grayscale: p \(2\) must be"),
+    (lambda: Normalize(3, mean_image="x.npy"), "must not both be given"),
     (lambda: RandomResizedCrop(None, (0, 1)), "scale .* two rising numbers, above 0"),
     (lambda: RandomResizedCrop(None, (0.5, 1.5)), "scale .* at most 1"),
     (lambda: RandomResizedCrop(None, 0.5), "scale"),
@@ -80,7 +115,11 @@ class OrderTest(parameterized.TestCase):
       self.assertLen(self._check(*steps, Normalize(9)), 4)
 
   @parameterized.parameters(
-    (Resize((4, 4), antialias=False), RandomCrop(8)),
+    (Resize((4, 4)), Orient()),
+    (Pad(8), Resize((4, 4))),
+    (Grayscale(), ColorJitter(1)),
+    (ColorJitter(1), Rotate(9)),
+    (ColorJitter(1), Mirror()),
     (Normalize(128), Resize((4, 4), antialias=False)),
     (Cast("float16"), Normalize(128)),
     (Normalize(128), Mirror()),
@@ -90,13 +129,25 @@ class OrderTest(parameterized.TestCase):
       self._check(first, second)
     self.assertIn(f"{second} must come before {first}", str(caught.exception))
 
+  def test_a_crop_may_follow_a_size(self):
+    for steps in (
+      [Resize(shorter=9), CenterCrop(8)],
+      [RandomResizedCrop(9), CenterCrop(8)],
+      [CenterCrop(9), Pad(12), RandomCrop(8)],
+    ):
+      self.assertIs(self._check(*steps)["second_crop"], steps[-1])
+
   def test_a_place_is_given_once(self):
+    with self.assertRaisesRegex(ValueError, "RandomCrop.* and RandomCrop.* not both"):
+      self._check(RandomCrop(9), RandomCrop(8))
+    with self.assertRaisesRegex(ValueError, "Mirror.* and Mirror.* not both"):
+      self._check(Mirror(), Mirror())
     with self.assertRaisesRegex(ValueError, "RandomCrop.* and CenterCrop.* not both"):
       self._check(RandomCrop(8), CenterCrop(8))
 
   def test_other_things_are_named(self):
     with self.assertRaisesRegex(
-      ValueError, "Channels.* must be a step of a dataset: R"
+      ValueError, "Channels.* must be a step of a dataset: Orient"
     ):
       self._check(Channels(3))
     with self.assertRaisesRegex(ValueError, "must be a list of steps"):

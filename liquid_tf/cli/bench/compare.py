@@ -3,13 +3,12 @@
 import dataclasses
 import os
 import pathlib
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import evidence
-from liquid_tf.cli.bench import fresh, photographs
+from liquid_tf.cli.bench import fresh, photographs, turns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +130,7 @@ def compare(
         request["extension"] = peer.files
       sides[peer.name] = _theirs(peer.name, pythons[peer.name], request, side)
     others = evidence.Others()
-    rates, answers = _alternate(sides, rounds, f"{name}: ", say)
+    rates, answers = turns.alternate(sides, rounds, f"{name}: ", say)
     result["others"][name] = round(others.busy(), 2)
     for peer in peers:
       result["pairs"].append(_pair(name, peer, rates))
@@ -144,17 +143,14 @@ def compare(
   return result
 
 
-_Measurement = Callable[[], dict[str, Any]]
-
-
-def _ours(dataset: pathlib.Path, common: Mapping[str, Any]) -> _Measurement:
+def _ours(dataset: pathlib.Path, common: Mapping[str, Any]) -> turns.Measurement:
   request = {"path": os.fspath(dataset), "cache": "100%", "features": ["image"]}
   return lambda: fresh.run({**common, **request, "stage": "liquid"})
 
 
 def _theirs(
   name: str, python: str, request: Mapping[str, Any], side: int
-) -> _Measurement:
+) -> turns.Measurement:
   if name == "stock":
     return lambda: fresh.run({**request, "stage": "stock", "shape": [side, side, 3]})
   return lambda: fresh.run_peer(python, _SCRIPTS[name], request)
@@ -177,34 +173,3 @@ def _pair(
     "wanted": peer.wanted,
     "reached": ratio >= peer.wanted,
   }
-
-
-def _alternate(
-  sides: Mapping[str, _Measurement],
-  rounds: int,
-  prefix: str,
-  say: Callable[[str], None],
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, Any]]]:
-  """Runs every side in turn; the rates, and the last answer, of each."""
-  rates: dict[str, list[float]] = {name: [] for name in sides}
-  cpu_rates: dict[str, list[float]] = {name: [] for name in sides}
-  answers = {}
-  for number in range(1, rounds + 1):
-    for name, run in sides.items():
-      answers[name] = run()
-      epochs = answers[name]["epochs"][1:]
-      counted = [epoch["images"] / epoch["seconds"] for epoch in epochs]
-      rates[name] += counted
-      cpu_rates[name] += [epoch["images"] / epoch["cpu_seconds"] for epoch in epochs]
-      median = statistics.median(counted)
-      say(f"{prefix}{name}, {number} of {rounds}: {median:.1f} images/s")
-  spreads = {
-    name: {
-      "median": statistics.median(values),
-      "min": min(values),
-      "max": max(values),
-      "cpu": statistics.median(cpu_rates[name]),
-    }
-    for name, values in rates.items()
-  }
-  return spreads, answers

@@ -103,6 +103,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "seed": 0,
     "mix": {name: 0.5 for name in _NAMES},
     "replicated": False,
+    "geometry": {"orient": False},
     "encoding": {
       "channels": None,
       "bits": None,

@@ -47,6 +47,21 @@ def run_peer(python: str, script: str, request: dict[str, Any]) -> dict[str, Any
   return _run([python, "-I", os.fspath(path)], request)
 
 
+def why_not(python: str, module: str) -> str | None:
+  """Why an interpreter cannot import a module, in its own words; None where it can.
+
+  Raises:
+    OSError: there is no such interpreter.
+  """
+  done = subprocess.run(
+    [python, "-I", "-c", f"import {module}"], capture_output=True, text=True
+  )
+  if done.returncode == 0:
+    return None
+  said = done.stderr.strip() or f"it ended with code {done.returncode}"
+  return said.splitlines()[-1]
+
+
 def _run(command: list[str], request: dict[str, Any]) -> dict[str, Any]:
   path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
   done = subprocess.run(

@@ -1,17 +1,23 @@
 """NVIDIA DALI as its guide advises: run by an interpreter that has it.
 
-Reads one JSON object on stdin, {files, extension, batch_size, threads, epochs}, and
-writes one, {epochs [{images, seconds, cpu_seconds}], versions, settings}, as the last
-line of stdout. Files whose extension is "npy" are arrays of pixels, others are images.
-Imports nothing of this package.
+Reads one JSON object on stdin, {files, batch_size, threads, epochs} with `extension` or
+`recipe`, and writes one, {epochs [{images, seconds, cpu_seconds}], shape, dtype, mean,
+versions, settings}, as the last line of stdout. Files whose extension is "npy" are
+arrays of pixels, others are images. `recipe` is what `recipes.request` gives. Imports
+nothing of this package but `clock`, which lies beside it.
 """
 
 import json
+import os
 import sys
-import time
 
+import numpy as np
 import nvidia.dali
 from nvidia.dali import fn, pipeline_def, types
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+import clock  # noqa: E402
 
 
 @pipeline_def(device_id=None)
@@ -25,36 +31,88 @@ def arrays(files, shuffled):
   return fn.readers.numpy(files=files, random_shuffle=True, initial_fill=shuffled)
 
 
+@pipeline_def(device_id=None)
+def train(files, shuffled, recipe):
+  encoded, _ = fn.readers.file(files=files, random_shuffle=True, initial_fill=shuffled)
+  window = fn.decoders.image_random_crop(
+    encoded,
+    device="cpu",
+    output_type=types.RGB,
+    adjust_orientation=False,
+    random_area=[0.08, 1.0],
+    random_aspect_ratio=[3 / 4, 4 / 3],
+    num_attempts=10,
+  )
+  resized = fn.resize(window, size=[recipe["side"]] * 2)
+  return numbers(resized, recipe, mirror=fn.random.coin_flip(probability=0.5))
+
+
+@pipeline_def(device_id=None)
+def evaluate(files, recipe):
+  encoded, _ = fn.readers.file(files=files)
+  image = fn.decoders.image(
+    encoded, device="cpu", output_type=types.RGB, adjust_orientation=False
+  )
+  resized = fn.resize(image, resize_shorter=recipe["shorter"])
+  return numbers(resized, recipe, crop=[recipe["side"]] * 2)
+
+
+def numbers(image, recipe, **arguments):
+  return fn.crop_mirror_normalize(
+    image,
+    mean=recipe["mean"],
+    std=recipe["std"],
+    dtype=types.FLOAT,
+    output_layout="HWC",
+    **arguments,
+  )
+
+
 def main(request):
   files, batch_size = request["files"], request["batch_size"]
-  of_arrays = request["extension"] == "npy"
-  pipeline = (arrays if of_arrays else images)(
-    files,
-    len(files),
-    batch_size=batch_size,
-    num_threads=request["threads"],
-    prefetch_queue_depth=2,
-    seed=0,
-  )
+  common = {
+    "batch_size": batch_size,
+    "num_threads": request["threads"],
+    "prefetch_queue_depth": 2,
+    "seed": 0,
+  }
+  shuffled = f"random_shuffle=True, initial_fill={len(files)}"
+  recipe = request.get("recipe")
+  if recipe and recipe["name"] == "train":
+    pipeline = train(files, len(files), recipe, **common)
+    settings = (
+      f"readers.file({shuffled}), decoders.image_random_crop, resize, "
+      'crop_mirror_normalize(output_layout="HWC")'
+    )
+  elif recipe:
+    pipeline = evaluate(files, recipe, **common)
+    settings = (
+      "readers.file, decoders.image, resize(resize_shorter), "
+      'crop_mirror_normalize(output_layout="HWC")'
+    )
+  elif request["extension"] == "npy":
+    pipeline = arrays(files, len(files), **common)
+    settings = f"readers.numpy({shuffled})"
+  else:
+    pipeline = images(files, len(files), **common)
+    settings = f'readers.file({shuffled}), decoders.image(device="cpu")'
   pipeline.build()
-  entries = []
-  for _ in range(request["epochs"]):
+
+  def batches():
     count = 0
-    start, cpu_start = time.perf_counter(), time.process_time()
     while count < len(files):
       (batch,) = pipeline.run()
       count += len(batch)
-    seconds = time.perf_counter() - start
-    cpu_seconds = time.process_time() - cpu_start
-    entries.append({"images": count, "seconds": seconds, "cpu_seconds": cpu_seconds})
-  shuffling = f"(random_shuffle=True, initial_fill={len(files)})"
-  decoding = f'readers.file{shuffling}, decoders.image(device="cpu")'
+      yield batch
+
+  answer = clock.run(
+    request["epochs"], batches, lambda batch: np.asarray(batch.as_tensor())
+  )
   return {
-    "epochs": entries,
+    **answer,
     "versions": {"nvidia-dali": nvidia.dali.__version__},
-    "settings": (f"readers.numpy{shuffling}" if of_arrays else decoding)
-    + f", num_threads={request['threads']}, prefetch_queue_depth=2, "
-    "device_id=None; batches are taken, not copied",
+    "settings": f"{settings}, num_threads={request['threads']}, "
+    "prefetch_queue_depth=2, device_id=None; batches are taken, not copied",
   }
 
 

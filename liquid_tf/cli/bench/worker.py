@@ -3,7 +3,9 @@
 The request is one JSON object on stdin. It names a `stage`: "liquid" with the
 arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
 those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
-`scale.measure`, or "stock" with `epochs` and the arguments of `stock.stock_dataset`.
+`scale.measure`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
+and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
+`recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -22,7 +24,7 @@ from liquid_tf import transforms
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, stock
 from liquid_tf._native import ops
-from liquid_tf.cli.bench import constancy, mix, scale, stages
+from liquid_tf.cli.bench import constancy, mix, recipe_stages, scale, stages
 from liquid_tf.errors import ManifestError
 
 
@@ -41,29 +43,34 @@ _STAGES = {
   "constancy": constancy.measure,
   "liquid": runs.measure,
   "mix": mix.measure,
+  "recipe": recipe_stages.liquid,
   "scale": scale.measure,
   "stages": stages.measure,
   "stock": _stock,
+  "stock recipe": recipe_stages.stock,
 }
 
 
-def main(request: str) -> None:
-  arguments = json.loads(request)
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+  """Measures what a request asks for."""
+  arguments = dict(request)
   stage = _STAGES[arguments.pop("stage")]
   if "transforms" in arguments:
     arguments["transforms"] = [
-      getattr(transforms, step.pop("step"))(**step) for step in arguments["transforms"]
+      getattr(transforms, step["step"])(
+        **{k: v for k, v in step.items() if k != "step"}
+      )
+      for step in arguments["transforms"]
     ]
   try:
-    answer = stage(**arguments)
+    return stage(**arguments)
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
     of_dataset = isinstance(error, ManifestError)
-    answer = {
+    return {
       "error": ops.reason(error),
       "argument": isinstance(error, ValueError) and not of_dataset,
     }
-  print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
-  main(sys.stdin.read())
+  print(json.dumps(answer(json.loads(sys.stdin.read()))), flush=True)

@@ -26,6 +26,10 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride);
+// At 1/`denominator` of the size, as DecodeDraft has it.
+Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
+                       const ImageInfo& expected, uint32_t denominator,
+                       const Window& window, uint8_t* out, size_t row_stride);
 Status EncodeJpeg(const EncodeOptions& options, const ImageInfo& info,
                   const uint8_t* pixels, std::string* out);
 

@@ -18,6 +18,8 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 
   Status ReadHeader(ByteSpan bytes, const DecodeLimits& limits);
+  // Before decoding: at a part of the size.
+  Status Scale(uint32_t denominator);
   Status DecodeAll(uint8_t* out, size_t row_stride);
   Status DecodeWindow(const Window& window, uint8_t* out, size_t row_stride);
 
@@ -90,6 +92,16 @@ Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {
   return OkStatus();
 }
 
+Status Reader::Scale(uint32_t denominator) {
+  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
+  library_.scale_num = 1;
+  library_.scale_denom = denominator;
+  jpeg_calc_output_dimensions(&library_);
+  info_.height = library_.output_height;
+  info_.width = library_.output_width;
+  return OkStatus();
+}
+
 Status Reader::DecodeAll(uint8_t* out, size_t row_stride) {
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
   jpeg_start_decompress(&library_);
@@ -115,8 +127,8 @@ Status Reader::StartWindow(const Window& window, JDIMENSION* first_column) {
   if (!IsExactJpeg(library_)) return OkStatus();
   // Fancy upsampling looks at neighbouring samples, which a crop cuts off: one
   // block column more at either side keeps the window's own pixels exact.
-  const JDIMENSION block =
-      static_cast<JDIMENSION>(library_.max_h_samp_factor) * DCTSIZE;
+  const JDIMENSION block = static_cast<JDIMENSION>(library_.max_h_samp_factor) *
+                           library_.min_DCT_scaled_size;
   JDIMENSION left = window.x < block ? 0 : window.x - block;
   const JDIMENSION right = std::min<JDIMENSION>(
       library_.output_width, window.x + window.width + block);
@@ -132,8 +144,8 @@ Status Reader::ReadWindow(const Window& window, JDIMENSION first_column,
                           uint8_t* row_buffer, uint8_t* out,
                           size_t row_stride) {
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
-  const JDIMENSION block =
-      static_cast<JDIMENSION>(library_.max_v_samp_factor) * DCTSIZE;
+  const JDIMENSION block = static_cast<JDIMENSION>(library_.max_v_samp_factor) *
+                           library_.min_DCT_scaled_size;
   const JDIMENSION skipped = window.y < 2 * block || !IsExactJpeg(library_)
                                  ? 0
                                  : (window.y / block - 1) * block;
@@ -181,6 +193,21 @@ Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
   if (CoversImage(window, reader.info())) {
     return reader.DecodeAll(out, row_stride);
   }
+  return reader.DecodeWindow(window, out, row_stride);
+}
+
+Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
+                       const ImageInfo& expected, uint32_t denominator,
+                       const Window& window, uint8_t* out, size_t row_stride) {
+  Reader reader;
+  LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
+  const ImageInfo& info = reader.info();
+  const Window whole = {0, 0, info.height, info.width};
+  LIQUID_RETURN_IF_ERROR(
+      CheckRequest("jpeg", info, expected, whole, info.RowBytes()));
+  LIQUID_RETURN_IF_ERROR(reader.Scale(denominator));
+  LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", info, info, window, row_stride));
+  if (CoversImage(window, info)) return reader.DecodeAll(out, row_stride);
   return reader.DecodeWindow(window, out, row_stride);
 }
 

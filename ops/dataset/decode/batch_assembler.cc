@@ -83,6 +83,46 @@ tstring Copy(ByteSpan bytes) {
   return tstring(reinterpret_cast<const char*>(bytes.data), bytes.size);
 }
 
+Tensor Empty(const OutputFeature& feature, int64_t n) {
+  if (feature.name == "window") return Tensor(feature.dtype, {n, 4});
+  if (feature.name == "size") return Tensor(feature.dtype, {n, 2});
+  if (feature.name == "affine") return Tensor(feature.dtype, {n, 2, 3});
+  return Tensor(feature.dtype, {n});
+}
+
+// The names were checked when the dataset was made.
+void SetValue(const OutputFeature& feature, const Slot& slot, int64_t i,
+              Tensor* out) {
+  const Record& record = slot.record();
+  const std::string& name = feature.name;
+  if (name == "id") {
+    out->vec<int64_t>()(i) = static_cast<int64_t>(record.row.sample);
+  } else if (name == "orientation") {
+    out->vec<int64_t>()(i) = record.row.orientation;
+  } else if (name == "format") {
+    out->vec<tstring>()(i) = FormatName(static_cast<Format>(record.row.format));
+  } else if (name == "bytes") {
+    out->vec<tstring>()(i) = Copy(record.content.image);
+  } else if (name == "example") {
+    out->vec<tstring>()(i) = Copy(record.content.example);
+  } else if (name == "mirrored") {
+    out->vec<bool>()(i) = slot.plan.mirrored;
+  } else if (name == "size") {
+    out->matrix<int32_t>()(i, 0) = static_cast<int32_t>(slot.plan.part.height);
+    out->matrix<int32_t>()(i, 1) = static_cast<int32_t>(slot.plan.part.width);
+  } else if (name == "window") {
+    const Window& w = slot.plan.window;
+    const uint32_t values[] = {w.y, w.x, w.height, w.width};
+    for (int k = 0; k < 4; ++k) {
+      out->matrix<int32_t>()(i, k) = static_cast<int32_t>(values[k]);
+    }
+  } else {  // affine
+    const Affine map = slot.plan.Map(record.row.height, record.row.width);
+    const double values[] = {map.yy, map.yx, map.y0, map.xy, map.xx, map.x0};
+    std::copy_n(values, 6, out->tensor<double, 3>().data() + 6 * i);
+  }
+}
+
 }  // namespace
 
 bool IsBad(const Slot& slot) { return !slot.status.ok(); }
@@ -171,32 +211,8 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
       outputs->push_back(std::move(labels));
       continue;
     }
-    Tensor out = feature.name == "window" ? Tensor(feature.dtype, {n, 4})
-                                          : Tensor(feature.dtype, {n});
-    for (int64_t i = 0; i < n; ++i) {
-      const Slot& slot = batch.slots[i];
-      const Record& record = slot.record();
-      if (feature.name == "id") {
-        out.vec<int64_t>()(i) = static_cast<int64_t>(record.row.sample);
-      } else if (feature.name == "orientation") {
-        out.vec<int64_t>()(i) = record.row.orientation;
-      } else if (feature.name == "format") {
-        out.vec<tstring>()(i) =
-            FormatName(static_cast<Format>(record.row.format));
-      } else if (feature.name == "bytes") {
-        out.vec<tstring>()(i) = Copy(record.content.image);
-      } else if (feature.name == "example") {
-        out.vec<tstring>()(i) = Copy(record.content.example);
-      } else if (feature.name == "mirrored") {
-        out.vec<bool>()(i) = slot.mirrored;
-      } else {  // window; the names were checked when the dataset was made
-        const Window& w = slot.window;
-        const uint32_t values[] = {w.y, w.x, w.height, w.width};
-        for (int k = 0; k < 4; ++k) {
-          out.matrix<int32_t>()(i, k) = static_cast<int32_t>(values[k]);
-        }
-      }
-    }
+    Tensor out = Empty(feature, n);
+    for (int64_t i = 0; i < n; ++i) SetValue(feature, batch.slots[i], i, &out);
     outputs->push_back(std::move(out));
   }
   return absl::OkStatus();

@@ -19,8 +19,11 @@ namespace liquid {
 //   id       int64 [n], sample number in the dataset
 //   format   string [n]
 //   orientation  int64 [n], of the stored image's EXIF, 1 to 8
-//   window   int32 [n, 4]: y, x, height, width of the part that was decoded
+//   window   int32 [n, 4]: y, x, height, width of the crop, in the turned image
 //   mirrored bool [n]: left to right, after that
+//   size     int32 [n, 2]: height and width of what comes out
+//   affine   float64 [n, 2, 3]: gives (y, x) in what comes out for (y, x, 1) in
+//            the stored image, in continuous pixel coordinates
 //   bytes    string [n], the encoded image
 //   example  string [n], serialized tf.train.Example of the other features
 struct OutputFeature {

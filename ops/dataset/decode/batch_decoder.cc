@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ops/dataset/decode/pool_allocator.h"
-#include "ops/dataset/decode/resize.h"
 #include "ops/dataset/source/pixel_record.h"
 #include "ops/reader/replicas.h"
 
@@ -70,16 +69,42 @@ ByteSpan Stored(const Record& record) {
 constexpr size_t kPrefetched = 4;
 constexpr size_t kPrefetchedBytes = 1024;
 
-// Calls f with a zero of the type that holds values of `bits`.
-template <typename F>
-void WithType(uint8_t bits, const F& f) {
-  bits == 16 ? f(uint16_t{0}) : f(uint8_t{0});
-}
+// A thread's memory that is kept from one image to the next: that of a rare
+// huge one is not.
+constexpr size_t kKeptScratch = 64 << 20;
 
 // What a slot costs beside its bytes.
 constexpr uint64_t kSlotCost = 512;
 
 }  // namespace
+
+class BatchDecoder::Source : public StoredImage {
+ public:
+  explicit Source(const DecodeLimits& limits) : limits_(limits) {}
+
+  // Error: DataLoss where the record has no such image, or another kind of it.
+  Status Find(const PixelFeature& feature, const Record& record);
+
+  const ImageInfo& info() const override { return info_; }
+  Status Decode(const Window& window, uint8_t* out,
+                size_t row_stride) override {
+    return ::liquid::Decode(format_, bytes_, limits_, info_, window, out,
+                            row_stride);
+  }
+  bool HasDrafts() const override { return ::liquid::HasDrafts(format_); }
+  Status DecodeDraft(uint32_t denominator, const Window& window, uint8_t* out,
+                     size_t row_stride) override {
+    return ::liquid::DecodeDraft(format_, bytes_, limits_, info_, denominator,
+                                 window, out, row_stride);
+  }
+
+ private:
+  const DecodeLimits& limits_;
+  Format format_ = Format::kRaw;
+  ByteSpan bytes_;
+  ImageInfo info_;
+  tensorflow::Example example_;  // may own the bytes
+};
 
 Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
                              PendingBatch* batch,
@@ -110,26 +135,27 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     }
     if (record.replicas == nullptr) slot.status = record.status;
     if (!slot.status.ok()) continue;
-    const Status placed = PlaceWindow(config_.crop, batch->epoch, slot.draw,
-                                      row.height, row.width, &slot.window);
-    const Status fits = !placed.ok() || config_.pixels.empty()
-                            ? placed
-                            : CheckWindow(slot.window);
+    const Status planned = PlanSample(config_.recipe, batch->epoch, slot.draw,
+                                      row.height, row.width, row.orientation,
+                                      config_.limits.max_pixels, &slot.plan);
+    const Status fits = !planned.ok() || config_.pixels.empty()
+                            ? planned
+                            : CheckWindow(slot.plan.window);
     if (!fits.ok()) Fail(fits, &slot);
-    slot.mirrored = Mirrored(config_.crop, batch->epoch, slot.draw);
     if (!fits.ok() || !config_.ragged) continue;
     for (const PixelFeature& feature : config_.pixels) {
-      batch->pixel_bytes += int64_t{slot.window.height} * slot.window.width *
-                            feature.channels * (feature.bits() / 8);
+      batch->pixel_bytes +=
+          static_cast<int64_t>(feature.maker->finisher().ImageBytes(
+              slot.plan.part.height, slot.plan.part.width));
     }
   }
   if (!config_.ragged) {
     for (const PixelFeature& feature : config_.pixels) {
+      std::vector<int64_t> sides = {static_cast<int64_t>(n)};
+      sides.insert(sides.end(), feature.shape.begin(), feature.shape.end());
       tensorflow::TensorShape shape;
-      const absl::Status made = tensorflow::TensorShape::BuildTensorShape(
-          {static_cast<int64_t>(n), feature.height, feature.width,
-           feature.channels},
-          &shape);
+      const absl::Status made =
+          tensorflow::TensorShape::BuildTensorShape(sides, &shape);
       if (!made.ok()) {
         return InvalidArgument("a batch of " + std::to_string(n) +
                                " images: " + std::string(made.message()));
@@ -137,7 +163,7 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
       batch->pixels.emplace_back();
       LIQUID_RETURN_IF_ERROR(
           PoolTensor(feature.dtype, shape, &batch->pixels.back()));
-      batch->pixel_bytes += shape.num_elements() * (feature.bits() / 8);
+      batch->pixel_bytes += batch->pixels.back().TotalBytes();
     }
   }
   batch->blocks.push_back(std::move(block));
@@ -162,6 +188,7 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
                              PendingBatch* batch) const {
   const auto start = std::chrono::steady_clock::now();
   auto begun = start;
+  std::unique_ptr<MakerScratch> scratch = TakeScratch();
   for (size_t i = 0; i < count; ++i) {
     // Small images would each wait for memory; large ones soon bring their own.
     if (i + kPrefetched < count) {
@@ -172,12 +199,13 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
         __builtin_prefetch(next.data + at);
       }
     }
-    DecodeSlot(slots[i], batch);
+    DecodeSlot(slots[i], batch, scratch.get());
     const auto ended = std::chrono::steady_clock::now();
     batch->slots[slots[i]].decode_seconds =
         std::chrono::duration<double>(ended - begun).count();
     begun = ended;
   }
+  GiveBack(std::move(scratch));
   const int64_t nanos =
       std::chrono::duration_cast<std::chrono::nanoseconds>(begun - start)
           .count();
@@ -185,11 +213,26 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
   return nanos;
 }
 
-void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
+std::unique_ptr<MakerScratch> BatchDecoder::TakeScratch() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (scratch_.empty()) return std::make_unique<MakerScratch>();
+  std::unique_ptr<MakerScratch> scratch = std::move(scratch_.back());
+  scratch_.pop_back();
+  return scratch;
+}
+
+void BatchDecoder::GiveBack(std::unique_ptr<MakerScratch> scratch) const {
+  if (scratch->bytes() > kKeptScratch) return;
+  std::lock_guard<std::mutex> lock(mu_);
+  scratch_.push_back(std::move(scratch));
+}
+
+void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch,
+                              MakerScratch* scratch) const {
   Slot& slot = batch->slots[index];
   if (!slot.status.ok()) return;
   const RecordPtr& planned = slot.item->record;
-  slot.status = DecodeRecord(index, planned, batch);
+  slot.status = DecodeRecord(index, planned, batch, scratch);
   if (slot.status.ok() || planned->replicas == nullptr) return;
   // What is damaged is decoded from another encoding of the same sample.
   Status status = slot.status;
@@ -202,7 +245,7 @@ void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
           slot.status.message() + "; no other encoding of it can be used");
       return;
     }
-    status = DecodeRecord(index, record, batch);
+    status = DecodeRecord(index, record, batch, scratch);
   }
   slot.status = status;
   if (!status.ok()) return;
@@ -211,7 +254,8 @@ void BatchDecoder::DecodeSlot(size_t index, PendingBatch* batch) const {
 }
 
 Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
-                                  PendingBatch* batch) const {
+                                  PendingBatch* batch,
+                                  MakerScratch* scratch) const {
   LIQUID_RETURN_IF_ERROR(record->status);
   if (config_.pixels.empty()) return OkStatus();
   Slot& slot = batch->slots[index];
@@ -227,7 +271,7 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
     }
   }
   for (size_t f = 0; f < config_.pixels.size(); ++f) {
-    const Status status = DecodePixels(f, index, *record, batch);
+    const Status status = DecodePixels(f, index, *record, batch, scratch);
     if (status.ok()) continue;
     return Status(status.code(), record->Where() + ": " + status.message());
   }
@@ -235,129 +279,89 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
 }
 
 Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
-                                  const Record& record,
-                                  PendingBatch* batch) const {
+                                  const Record& record, PendingBatch* batch,
+                                  MakerScratch* scratch) const {
   const PixelFeature& feature = config_.pixels[feature_index];
   Slot& slot = batch->slots[index];
-  const PixelShape window = {slot.window.height, slot.window.width,
-                             static_cast<size_t>(feature.channels)};
-  PixelShape shape = window;
+  const Window& part = slot.plan.part;
+  const size_t bytes =
+      feature.maker->finisher().ImageBytes(part.height, part.width);
   uint8_t* out;
   if (config_.ragged) {
     Tensor& pixels = slot.ragged[feature_index];
     LIQUID_RETURN_IF_ERROR(
         PoolTensor(feature.dtype,
                    tensorflow::TensorShape(
-                       {static_cast<int64_t>(shape.height * shape.width),
-                        feature.channels}),
+                       {int64_t{part.height} * part.width, feature.shape[0]}),
                    &pixels));
     out = static_cast<uint8_t*>(pixels.data());
   } else {
-    shape.height = static_cast<size_t>(feature.height);
-    shape.width = static_cast<size_t>(feature.width);
-    if (!config_.resize && !(window == shape)) {
-      return DataLoss("the image has " + std::to_string(window.height) + "x" +
-                      std::to_string(window.width) +
-                      " pixels, the dataset's features say " +
-                      std::to_string(shape.height) + "x" +
-                      std::to_string(shape.width));
+    if (part.height != feature.height || part.width != feature.width) {
+      return DataLoss(
+          "the image has " + std::to_string(part.height) + "x" +
+          std::to_string(part.width) + " pixels, the dataset's features say " +
+          std::to_string(feature.height) + "x" + std::to_string(feature.width));
     }
     out = static_cast<uint8_t*>(batch->pixels[feature_index].data()) +
-          index * shape.height * shape.width * shape.channels *
-              (feature.bits() / 8);
+          index * bytes;
   }
-  // A mask's values are no quantities: it takes over the nearest ones.
-  const bool mixed = feature.example_key.empty();
-  if (window == shape) {
-    LIQUID_RETURN_IF_ERROR(DecodeWindow(feature, record, slot.window, out));
-  } else {
-    const size_t bytes =
-        window.height * window.width * window.channels * (feature.bits() / 8);
-    const std::unique_ptr<uint8_t[]> pixels(new (std::nothrow) uint8_t[bytes]);
-    if (pixels == nullptr) {
-      return Unavailable("no memory for the " + std::to_string(bytes) +
-                         " bytes of a window that is to be resized");
-    }
-    LIQUID_RETURN_IF_ERROR(
-        DecodeWindow(feature, record, slot.window, pixels.get()));
-    WithType(feature.bits(), [&](auto zero) {
-      using T = decltype(zero);
-      (mixed ? ResizeBilinear<T>
-             : ResizeNearest<T>)(reinterpret_cast<const T*>(pixels.get()),
-                                 window, reinterpret_cast<T*>(out), shape);
-    });
-  }
-  if (slot.mirrored) {
-    WithType(feature.bits(), [&](auto zero) {
-      Mirror(reinterpret_cast<decltype(zero)*>(out), shape);
-    });
-  }
-  return OkStatus();
-}
-
-Status BatchDecoder::DecodeWindow(const PixelFeature& feature,
-                                  const Record& record, const Window& window,
-                                  uint8_t* out) const {
-  Source source;
-  LIQUID_RETURN_IF_ERROR(Find(feature, record, &source));
-  return ::liquid::Decode(source.format, source.bytes, config_.limits,
-                          source.info, window, out,
-                          window.width * source.info.BytesPerPixel());
+  Source source(config_.limits);
+  LIQUID_RETURN_IF_ERROR(source.Find(feature, record));
+  return feature.maker->Make(slot.plan, &source, scratch, out);
 }
 
 Status BatchDecoder::DecodeWhole(const Record& record, RecordPtr* whole) const {
   std::vector<NamedImage> images;
-  std::vector<Source> sources(config_.pixels.size());
-  for (size_t f = 0; f < sources.size(); ++f) {
-    LIQUID_RETURN_IF_ERROR(Find(config_.pixels[f], record, &sources[f]));
-    images.push_back({config_.pixels[f].example_key, sources[f].info});
+  std::vector<std::unique_ptr<Source>> sources;
+  for (const PixelFeature& feature : config_.pixels) {
+    sources.push_back(std::make_unique<Source>(config_.limits));
+    LIQUID_RETURN_IF_ERROR(sources.back()->Find(feature, record));
+    images.push_back({feature.example_key, sources.back()->info()});
   }
   std::shared_ptr<Record> made;
   std::vector<uint8_t*> pixels;
   LIQUID_RETURN_IF_ERROR(MakePixelRecord(record, images, &made, &pixels));
   for (size_t f = 0; f < sources.size(); ++f) {
-    const ImageInfo& info = sources[f].info;
-    LIQUID_RETURN_IF_ERROR(::liquid::Decode(
-        sources[f].format, sources[f].bytes, config_.limits, info,
+    const ImageInfo& info = sources[f]->info();
+    LIQUID_RETURN_IF_ERROR(sources[f]->Decode(
         Window{0, 0, info.height, info.width}, pixels[f], info.RowBytes()));
   }
   *whole = std::move(made);
   return OkStatus();
 }
 
-Status BatchDecoder::Find(const PixelFeature& feature, const Record& record,
-                          Source* source) {
-  ImageInfo& info = source->info;
-  info.height = record.row.height;
-  info.width = record.row.width;
-  info.channels = record.row.channels;
-  info.bits = record.row.bits;
-  source->format = static_cast<Format>(record.row.format);
-  source->bytes = record.content.image;
+Status BatchDecoder::Source::Find(const PixelFeature& feature,
+                                  const Record& record) {
+  const FinishSpec& spec = feature.spec();
+  info_.height = record.row.height;
+  info_.width = record.row.width;
+  info_.channels = record.row.channels;
+  info_.bits = record.row.bits;
+  format_ = static_cast<Format>(record.row.format);
+  bytes_ = record.content.image;
   const auto kept = std::find_if(
       record.pixels.begin(), record.pixels.end(),
       [&feature](const auto& p) { return p.first == feature.example_key; });
   if (!feature.example_key.empty()) {
-    info.channels = static_cast<uint8_t>(feature.channels);
-    info.bits = feature.bits();
+    info_.channels = static_cast<uint8_t>(spec.channels);
+    info_.bits = feature.bits();
   }
   if (kept != record.pixels.end()) {
-    source->format = Format::kRaw;
-    source->bytes = kept->second;
+    format_ = Format::kRaw;
+    bytes_ = kept->second;
   } else if (!feature.example_key.empty()) {
     const ByteSpan serialized = record.content.example;
-    if (!source->example.ParseFromArray(serialized.data,
-                                        static_cast<int>(serialized.size))) {
+    if (!example_.ParseFromArray(serialized.data,
+                                 static_cast<int>(serialized.size))) {
       return DataLoss("the record's Example cannot be parsed");
     }
-    LIQUID_RETURN_IF_ERROR(
-        FindBytes(source->example, feature.example_key, &source->bytes));
-    source->format = Format::kPng;
+    LIQUID_RETURN_IF_ERROR(FindBytes(example_, feature.example_key, &bytes_));
+    format_ = Format::kPng;
   }
-  if (info.channels != feature.channels || info.bits != feature.bits()) {
-    return DataLoss("the index says " + Describe(info) +
+  if (info_.channels != spec.channels || info_.bits != feature.bits()) {
+    return DataLoss("the index says " + Describe(info_) +
                     ", which is not the dataset's " +
-                    std::to_string(feature.channels) + " channels at " +
+                    std::to_string(spec.channels) + " channels at " +
                     std::to_string(feature.bits()) + " bits");
   }
   return OkStatus();

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/dataset/decode/crop.h"
 #include "ops/dataset/source/record_block.h"
+#include "ops/image/image_maker.h"
+#include "ops/image/recipe.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
@@ -20,20 +22,21 @@ namespace liquid {
 
 // An output made of pixels: the image, or a mask kept in the record's Example.
 struct PixelFeature {
-  std::string example_key;  // empty: the image itself
-  tensorflow::DataType dtype = tensorflow::DT_UINT8;
-  int64_t height = 0;  // of every sample; 0 where sizes differ (ragged)
+  std::string example_key;                            // empty: the image itself
+  tensorflow::DataType dtype = tensorflow::DT_UINT8;  // that comes out
+  std::vector<int64_t> shape;  // of every sample; [channels] where ragged
+  int64_t height = 0;          // likewise; 0 where sizes differ (ragged)
   int64_t width = 0;
-  int64_t channels = 0;
+  std::shared_ptr<const ImageMaker> maker;
 
-  uint8_t bits() const { return dtype == tensorflow::DT_UINT16 ? 16 : 8; }
+  const FinishSpec& spec() const { return maker->finisher().spec(); }
+  uint8_t bits() const { return spec().stored == PixelType::kUint16 ? 16 : 8; }
 };
 
 struct DecodeConfig {
   std::vector<PixelFeature> pixels;
   bool ragged = false;
-  CropSpec crop;
-  bool resize = false;  // windows of any size, to that of the features
+  Recipe recipe;
   DecodeLimits limits;
 };
 
@@ -41,8 +44,7 @@ struct DecodeConfig {
 struct Slot {
   const RecordBlock::Item* item = nullptr;  // of one of the batch's blocks
   uint64_t draw = 0;
-  Window window;
-  bool mirrored = false;
+  SamplePlan plan;
   Status status;
   bool taken = false;    // it fills a gap of an earlier batch
   bool decoded = false;  // its pixels were not in memory
@@ -97,29 +99,25 @@ class BatchDecoder {
 
  private:
   // Where the image of a feature is, and how it is to be decoded.
-  struct Source {
-    Format format = Format::kRaw;
-    ByteSpan bytes;
-    ImageInfo info;
-    tensorflow::Example example;  // may own the bytes
-  };
+  class Source;
   // Error: DataLoss for more pixels than are decoded.
   Status CheckWindow(const Window& window) const;
-  void DecodeSlot(size_t index, PendingBatch* batch) const;
+  void DecodeSlot(size_t index, PendingBatch* batch,
+                  MakerScratch* scratch) const;
   // Decodes the slot's sample from `record`.
-  Status DecodeRecord(size_t index, RecordPtr record,
-                      PendingBatch* batch) const;
+  Status DecodeRecord(size_t index, RecordPtr record, PendingBatch* batch,
+                      MakerScratch* scratch) const;
   Status DecodePixels(size_t feature, size_t index, const Record& record,
-                      PendingBatch* batch) const;
-  // Decodes the slot's window of the image, or of a mask, without gaps.
-  Status DecodeWindow(const PixelFeature& feature, const Record& record,
-                      const Window& window, uint8_t* out) const;
+                      PendingBatch* batch, MakerScratch* scratch) const;
   // All pixels of a record, to be kept.
   Status DecodeWhole(const Record& record, RecordPtr* whole) const;
-  static Status Find(const PixelFeature& feature, const Record& record,
-                     Source* source);
+  std::unique_ptr<MakerScratch> TakeScratch() const;
+  void GiveBack(std::unique_ptr<MakerScratch> scratch) const;
 
   const DecodeConfig config_;
+  mutable std::mutex mu_;
+  // One for each thread that has decoded at once; guarded by mu_.
+  mutable std::vector<std::unique_ptr<MakerScratch>> scratch_;
 };
 
 }  // namespace liquid

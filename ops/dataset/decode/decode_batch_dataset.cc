@@ -52,18 +52,18 @@ absl::Status DecodeBatchDataset::CheckExternalState() const {
 absl::Status DecodeBatchDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
     tensorflow::Node** output) const {
-  std::vector<tensorflow::Node*> nodes(12);
+  std::vector<tensorflow::Node*> nodes(9);
   TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &nodes[0]));
   const DecodeInputs& a = inputs_;
-  const int64_t numbers[] = {a.batch_size,     a.crop_height,  a.crop_width,
-                             a.resize_height,  a.resize_width, a.seed,
-                             a.max_pixels,     a.max_scans,    a.lookahead,
-                             a.most_lookahead, a.parallelism};
-  for (int i = 0; i < 11; ++i) {
+  const int64_t numbers[] = {a.batch_size, a.seed,      a.max_pixels,
+                             a.max_scans,  a.lookahead, a.most_lookahead,
+                             a.parallelism};
+  for (int i = 0; i < 7; ++i) {
     TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[1 + i]));
   }
+  TF_RETURN_IF_ERROR(b->AddTensor(a.mean_image, &nodes[8]));
   const DecodeAttributes& t = attributes_;
-  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(10);
+  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(8);
   const auto set = [&](int i, absl::string_view name, const auto& value) {
     attrs[i].first = name;
     b->BuildAttrValue(value, &attrs[i].second);
@@ -71,13 +71,11 @@ absl::Status DecodeBatchDataset::AsGraphDefInternal(
   set(0, "features", t.features);
   set(1, "masks", t.masks);
   set(2, "ragged", t.ragged);
-  set(3, "random_crop", t.random_crop);
-  set(4, "random_area", t.random_area);
-  set(5, "random_aspect", t.random_aspect);
-  set(6, "mirror", t.mirror);
-  set(7, "skip_errors", t.skip_errors);
-  set(8, "repeat_to_fill", t.repeat_to_fill);
-  set(9, "round_batch", t.round_batch);
+  set(3, "recipe", t.recipe);
+  set(4, "image_bits", t.image_bits);
+  set(5, "skip_errors", t.skip_errors);
+  set(6, "repeat_to_fill", t.repeat_to_fill);
+  set(7, "round_batch", t.round_batch);
   return b->AddDataset(this, nodes, attrs, output);
 }
 

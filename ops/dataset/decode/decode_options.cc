@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/image/recipe_text.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/platform/errors.h"
@@ -14,10 +15,12 @@ absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr("features", &features));
   TF_RETURN_IF_ERROR(ctx->GetAttr("masks", &masks));
   TF_RETURN_IF_ERROR(ctx->GetAttr("ragged", &ragged));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("random_crop", &random_crop));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("random_area", &random_area));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("random_aspect", &random_aspect));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("mirror", &mirror));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("recipe", &recipe));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("image_bits", &image_bits));
+  if (image_bits != 8 && image_bits != 16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("image_bits (", image_bits, ") must be 8 or 16"));
+  }
   TF_RETURN_IF_ERROR(ctx->GetAttr("skip_errors", &skip_errors));
   TF_RETURN_IF_ERROR(ctx->GetAttr("repeat_to_fill", &repeat_to_fill));
   TF_RETURN_IF_ERROR(ctx->GetAttr("round_batch", &round_batch));
@@ -32,10 +35,6 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
     int64_t least;
     int64_t most;
   } numbers[] = {{"batch_size", &batch_size, 1, 1 << 30},
-                 {"crop_height", &crop_height, 0, 1 << 30},
-                 {"crop_width", &crop_width, 0, 1 << 30},
-                 {"resize_height", &resize_height, 0, 1 << 20},
-                 {"resize_width", &resize_width, 0, 1 << 20},
                  {"seed", &seed, INT64_MIN, INT64_MAX},
                  {"max_pixels", &max_pixels, 1, INT64_MAX},
                  {"max_scans", &max_scans, 1, INT64_MAX},
@@ -57,45 +56,101 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
           number.name, " (0) must be at least 1, or -1 (AUTOTUNE)"));
     }
   }
-  if ((crop_height == 0) != (crop_width == 0)) {
+  const tensorflow::Tensor* mean;
+  TF_RETURN_IF_ERROR(ctx->input("mean_image", &mean));
+  if (mean->dims() != 3) {
     return absl::InvalidArgumentError(
-        absl::StrCat("crop (", crop_height, ", ", crop_width,
-                     ") must have both sides, or none"));
+        absl::StrCat("mean_image (", mean->shape().DebugString(),
+                     ") must be [height, width, channels]"));
   }
-  if ((resize_height == 0) != (resize_width == 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("resize (", resize_height, ", ", resize_width,
-                     ") must have both sides, or none"));
-  }
+  mean_image = *mean;
   return absl::OkStatus();
 }
 
 namespace {
 
-absl::Status ConfigureCrop(const DecodeAttributes& a,
-                           const DecodeInputs& inputs, DecodeConfig* config) {
-  config->crop.height = static_cast<uint32_t>(inputs.crop_height);
-  config->crop.width = static_cast<uint32_t>(inputs.crop_width);
-  config->crop.random = a.random_crop;
-  config->crop.mirror = a.mirror;
-  config->crop.seed = static_cast<uint64_t>(inputs.seed);
-  config->resize = inputs.resize_height > 0;
-  if (config->resize && a.ragged) {
-    return absl::InvalidArgumentError(
-        "ragged must be false where images are resized: they have one size");
+// What comes out of a mask, or of an image that is neither normalised nor cast.
+PixelType TypeOf(tensorflow::DataType dtype) {
+  switch (dtype) {
+    case tensorflow::DT_UINT16:
+      return PixelType::kUint16;
+    case tensorflow::DT_FLOAT:
+      return PixelType::kFloat32;
+    case tensorflow::DT_HALF:
+      return PixelType::kFloat16;
+    case tensorflow::DT_BFLOAT16:
+      return PixelType::kBfloat16;
+    default:
+      return PixelType::kUint8;
   }
-  if (a.random_area.empty() && a.random_aspect.empty()) {
+}
+
+FinishSpec ImageSpec(const DecodeAttributes& a, const DecodeInputs& inputs,
+                     const RecipeText& text, tensorflow::DataType dtype) {
+  FinishSpec spec;
+  spec.stored = a.image_bits == 16 ? PixelType::kUint16 : PixelType::kUint8;
+  spec.type = TypeOf(dtype);
+  spec.mean = text.mean;
+  spec.std = text.std;
+  spec.channels_first = text.channels_first;
+  const tensorflow::Tensor& mean = inputs.mean_image;
+  const auto values = mean.flat<float>();
+  spec.mean_image.assign(values.data(), values.data() + values.size());
+  if (!spec.mean_image.empty()) {
+    spec.mean_height = static_cast<size_t>(mean.dim_size(0));
+    spec.mean_width = static_cast<size_t>(mean.dim_size(1));
+  }
+  return spec;
+}
+
+absl::Status CheckColour(const Recipe& recipe, const FinishSpec& spec) {
+  if (!recipe.ChangesColour() ||
+      (spec.stored == PixelType::kUint8 && spec.channels == 3)) {
     return absl::OkStatus();
   }
-  if (a.random_area.size() != 2 || a.random_aspect.size() != 2 ||
-      inputs.crop_height > 0) {
+  return absl::InvalidArgumentError(
+      "ColorJitter and Grayscale need images of 8 bits and 3 channels");
+}
+
+// The pixels of the image, or of a mask.
+absl::Status ConfigurePixels(const DecodeAttributes& a,
+                             const DecodeInputs& inputs, const RecipeText& text,
+                             const OutputFeature& feature, bool mask,
+                             const tensorflow::PartialTensorShape& shape,
+                             PixelFeature* pixel) {
+  const bool planar = text.channels_first && !mask;
+  const int rank = a.ragged ? 2 : 4;
+  bool known = shape.dims() == rank && !(a.ragged && planar);
+  for (int d = 1; known && d < rank; ++d) known = shape.dim_size(d) > 0;
+  if (!known) {
     return absl::InvalidArgumentError(
-        "random_area and random_aspect must have two values each, beside no "
-        "crop_height, or none");
+        absl::StrCat("output_shapes of ", feature.name, " (",
+                     shape.DebugString(), ") must be ",
+                     a.ragged ? "[pixels, channels]"
+                     : planar ? "[batch, channels, height, width]"
+                              : "[batch, height, width, channels]",
+                     ", known but for the first"));
   }
-  return ToTf(RandomSize::Create(a.random_area[0], a.random_area[1],
-                                 a.random_aspect[0], a.random_aspect[1],
-                                 &config->crop.size));
+  pixel->example_key = mask ? feature.name : "";
+  pixel->dtype = feature.dtype;
+  for (int d = 1; d < rank; ++d) pixel->shape.push_back(shape.dim_size(d));
+  if (!a.ragged) {
+    pixel->height = shape.dim_size(planar ? 2 : 1);
+    pixel->width = shape.dim_size(planar ? 3 : 2);
+  }
+  FinishSpec spec;
+  if (mask) {
+    spec.stored = spec.type = TypeOf(feature.dtype);
+  } else {
+    spec = ImageSpec(a, inputs, text, feature.dtype);
+  }
+  spec.channels = static_cast<size_t>(shape.dim_size(planar ? 1 : rank - 1));
+  if (!mask) TF_RETURN_IF_ERROR(CheckColour(text.recipe, spec));
+  Finisher finisher;
+  TF_RETURN_IF_ERROR(ToTf(Finisher::Create(spec, &finisher)));
+  pixel->maker = std::make_shared<const ImageMaker>(text.recipe,
+                                                    std::move(finisher), mask);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -110,7 +165,10 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
         "of entries, at least one");
   }
   config->ragged = a.ragged;
-  TF_RETURN_IF_ERROR(ConfigureCrop(a, inputs, config));
+  RecipeText text;
+  TF_RETURN_IF_ERROR(ToTf(ParseRecipe(a.recipe, &text)));
+  text.recipe.seed = static_cast<uint64_t>(inputs.seed);
+  config->recipe = text.recipe;
   config->limits.max_pixels = static_cast<uint64_t>(inputs.max_pixels);
   config->limits.max_scans = static_cast<uint64_t>(inputs.max_scans);
   for (size_t i = 0; i < a.features.size(); ++i) {
@@ -123,30 +181,13 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     tensorflow::DataTypeVector types;
     if (feature.name == "image" || mask) {
       types = {tensorflow::DT_UINT8, tensorflow::DT_UINT16};
-      const int rank = a.ragged ? 2 : 4;
-      bool known = shape.dims() == rank;
-      for (int d = 1; known && d < rank; ++d) known = shape.dim_size(d) > 0;
-      if (!known) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("output_shapes of ", feature.name, " (",
-                         shape.DebugString(), ") must be ",
-                         a.ragged ? "[pixels, channels]"
-                                  : "[batch, height, width, channels]",
-                         ", known but for the first"));
-      }
-      if (config->resize && (shape.dim_size(1) != inputs.resize_height ||
-                             shape.dim_size(2) != inputs.resize_width)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "output_shapes of ", feature.name, " (", shape.DebugString(),
-            ") must have the sides of resize, ", inputs.resize_height, " and ",
-            inputs.resize_width));
+      if (!mask) {
+        types.insert(types.end(), {tensorflow::DT_FLOAT, tensorflow::DT_HALF,
+                                   tensorflow::DT_BFLOAT16});
       }
       PixelFeature pixel;
-      pixel.example_key = mask ? feature.name : "";
-      pixel.dtype = feature.dtype;
-      pixel.height = a.ragged ? 0 : shape.dim_size(1);
-      pixel.width = a.ragged ? 0 : shape.dim_size(2);
-      pixel.channels = shape.dim_size(rank - 1);
+      TF_RETURN_IF_ERROR(
+          ConfigurePixels(a, inputs, text, feature, mask, shape, &pixel));
       feature.pixel = static_cast<int>(config->pixels.size());
       config->pixels.push_back(std::move(pixel));
     } else if (feature.name == "label") {
@@ -160,19 +201,20 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
       }
     } else if (feature.name == "id" || feature.name == "orientation") {
       types = {tensorflow::DT_INT64};
-    } else if (feature.name == "window") {
+    } else if (feature.name == "window" || feature.name == "size") {
       types = {tensorflow::DT_INT32};
+    } else if (feature.name == "affine") {
+      types = {tensorflow::DT_DOUBLE};
     } else if (feature.name == "mirrored") {
       types = {tensorflow::DT_BOOL};
     } else if (feature.name == "format" || feature.name == "bytes" ||
                feature.name == "example") {
       types = {tensorflow::DT_STRING};
     } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat("features (\"", feature.name,
-                       "\") must be image, label, id, format, orientation, "
-                       "window, mirrored, "
-                       "bytes, example, or one of masks"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "features (\"", feature.name,
+          "\") must be image, label, id, format, orientation, window, "
+          "mirrored, size, affine, bytes, example, or one of masks"));
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return absl::InvalidArgumentError(absl::StrCat(

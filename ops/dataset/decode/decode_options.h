@@ -17,10 +17,8 @@ struct DecodeAttributes {
   std::vector<std::string> features;
   std::vector<std::string> masks;
   bool ragged = false;
-  bool random_crop = false;
-  std::vector<float> random_area;  // none, or two
-  std::vector<float> random_aspect;
-  bool mirror = false;
+  std::vector<std::string> recipe;  // see ops/image/recipe_text.h
+  int64_t image_bits = 8;           // as stored
   bool skip_errors = false;
   bool repeat_to_fill = false;
   bool round_batch = false;
@@ -32,17 +30,14 @@ struct DecodeAttributes {
 
 struct DecodeInputs {
   int64_t batch_size = 0;
-  int64_t crop_height = 0;
-  int64_t crop_width = 0;
-  int64_t resize_height = 0;
-  int64_t resize_width = 0;
   int64_t seed = 0;
   int64_t max_pixels = 0;
   int64_t max_scans = 0;
   // -1: tf.data's autotuner says.
   int64_t lookahead = 0;  // batches in flight
   int64_t most_lookahead = 0;
-  int64_t parallelism = 0;  // threads that decode
+  int64_t parallelism = 0;        // threads that decode
+  tensorflow::Tensor mean_image;  // float [height, width, channels]; or empty
 
   absl::Status Read(tensorflow::OpKernelContext* ctx);
 };

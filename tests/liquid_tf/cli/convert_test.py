@@ -41,6 +41,37 @@ class ConvertToolTest(parameterized.TestCase):
     self.root = self.create_tempdir().full_path
     self.output = f"{self.root}/dataset"
 
+  def test_turns_and_resizes(self):
+    source = make_source(self.root)
+    path = pathlib.Path(source, "a", "0000.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.open(path).crop((0, 0, 24, 12)).save(path, exif=exif)
+    arguments = [f"--input={source}", f"--output={self.output}", "--mix=png:1"]
+    done = run("convert", *arguments, "--orient", "--resize_shorter=8", "--verify")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    data = json.loads(pathlib.Path(self.output, "dataset.json").read_text())
+    self.assertEqual(data["features"]["image"]["shape"], [None, 8, 3])
+    self.assertTrue(data["geometry"]["orient"])
+    self.assertEqual(data["geometry"]["resize"]["shorter"], 8)
+    done = run("convert", *arguments, "--resize_longer=8", "--existing=resume")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("already holds a dataset with geometry", done.stderr)
+
+  @parameterized.parameters(
+    (["--resize_shorter=8", "--resize_longer=9"], "exclude each other"),
+    (["--resize_shorter=0"], "--resize_shorter (0) must be a number of pixels"),
+    (["--resize_longer=-1"], "--resize_longer (-1) must be a number of pixels"),
+  )
+  def test_sizes_that_are_refused(self, flags, message):
+    source = make_source(self.root)
+    done = run(
+      "convert", f"--input={source}", f"--output={self.output}", "--mix=png:1", *flags
+    )
+    self.assertEqual(done.returncode, 2, done.stderr)
+    self.assertIn(message, done.stderr)
+    self.assertFalse(os.path.exists(self.output))
+
   def test_makes_a_dataset_and_says_so(self):
     source = make_source(self.root)
     pathlib.Path(source, "a", "bad.png").write_text("no image")

@@ -256,7 +256,9 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
     lib = ops.lib()
     if name == "pcr":
       raw = lib.liquid_encode_image(pixels, format="raw")
-      return lib.liquid_transcode_image(raw, name).encoded.numpy() or None
+      return (
+        lib.liquid_transcode_image(raw, name, orientation=1).encoded.numpy() or None
+      )
     try:
       return lib.liquid_encode_image(pixels, format=name).numpy()
     except tf.errors.InvalidArgumentError:

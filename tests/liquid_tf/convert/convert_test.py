@@ -284,7 +284,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     for options, message in (
       ({"seed": -1}, r"seed \(-1\) must be a whole number in \[0"),
       ({"seed": 1.5}, r"seed \(1.5\)"),
-      ({"transforms": [Mirror()]}, "must be a step of convert: Channels, Bits"),
+      ({"transforms": [Mirror()]}, "must be a step of convert: Orient, Resize"),
       ({"workers": 0}, r"workers \(0\)"),
       ({"shard_size": 1}, r"shard_size \(1\)"),
       ({"encoders": {"jpg": {}}}, "did you mean jpeg"),

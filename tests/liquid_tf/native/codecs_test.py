@@ -270,35 +270,35 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
     pixels = _pixels(3)
     contents = codecs.encode_png(pixels)
     lib = ops.lib()
-    found = lib.liquid_scan_image(contents)
+    found = lib.liquid_scan_image(contents, orientation=1)
     self.assertEqual(found.format, b"png")
     self.assertEqual(found.error, b"")
     self.assertAllEqual(found.shape, [37, 53, 3])
     self.assertEqual(found.bits, 8)
     for target in ("raw", "png", "webp", "bmp"):
-      stored = lib.liquid_transcode_image(contents, target)
+      stored = lib.liquid_transcode_image(contents, target, orientation=1)
       self.assertEqual(stored.error, b"")
       self.assertEqual(stored.pixels_hash, found.pixels_hash)
       self.assertAllEqual(_DECODERS[target](stored.encoded), pixels)
     for target in ("jpeg", "webp-lossy"):
-      stored = lib.liquid_transcode_image(contents, target)
+      stored = lib.liquid_transcode_image(contents, target, orientation=1)
       self.assertNotEqual(int(stored.pixels_hash), int(found.pixels_hash))
-      again = lib.liquid_scan_image(stored.encoded)
+      again = lib.liquid_scan_image(stored.encoded, orientation=1)
       self.assertEqual(stored.pixels_hash, again.pixels_hash)
 
   def test_scan_and_transcode_report_instead_of_failing(self):
     lib = ops.lib()
     cut = codecs.encode_png(_pixels(3)).numpy()[:-30]
     for contents, reason in ((cut, "png: "), (b"text", "no raw, png"), (b"", "begin")):
-      found = lib.liquid_scan_image(contents)
+      found = lib.liquid_scan_image(contents, orientation=1)
       self.assertIn(reason, found.error.numpy().decode())
       self.assertEqual(found.format, b"")
       self.assertAllEqual(found.shape, [0, 0, 0])
-      stored = lib.liquid_transcode_image(contents, "raw")
+      stored = lib.liquid_transcode_image(contents, "raw", orientation=1)
       self.assertIn(reason, stored.error.numpy().decode())
       self.assertEqual(stored.encoded, b"")
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "must be one of"):
-      lib.liquid_transcode_image(cut, "gif")
+      lib.liquid_transcode_image(cut, "gif", orientation=1)
 
 
 if __name__ == "__main__":

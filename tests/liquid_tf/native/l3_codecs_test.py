@@ -200,12 +200,12 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
   def test_transcoding_keeps_the_pixel_hash(self):
     lib = ops.lib()
     contents = codecs.encode_png(photos.photo("astronaut"))
-    found = lib.liquid_scan_image(contents)
-    stored = lib.liquid_transcode_image(contents, "l3")
+    found = lib.liquid_scan_image(contents, orientation=1)
+    stored = lib.liquid_transcode_image(contents, "l3", orientation=1)
     self.assertEqual(stored.error, b"")
     self.assertEqual(stored.pixels_hash, found.pixels_hash)
-    self.assertEqual(lib.liquid_scan_image(stored.encoded).format, b"l3")
-    back = lib.liquid_transcode_image(stored.encoded, "png")
+    self.assertEqual(lib.liquid_scan_image(stored.encoded, orientation=1).format, b"l3")
+    back = lib.liquid_transcode_image(stored.encoded, "png", orientation=1)
     self.assertEqual(back.pixels_hash, found.pixels_hash)
 
   def test_photographs_are_smaller_than_raw(self):

@@ -30,7 +30,8 @@ class UnequalSizesTest(tf.test.TestCase):
 
   def test_one_size_is_asked_for(self):
     with self.assertRaisesRegex(
-      ValueError, r"differ in size: transforms must have a crop, Resize, or Ragged\(\)"
+      ValueError,
+      r"differ in size: transforms must have a crop, .* or Ragged\(\)",
     ):
       self._dataset()
 
@@ -90,12 +91,11 @@ class UnequalSizesTest(tf.test.TestCase):
     for batch in dataset:
       for sample, window in zip(batch["id"].numpy(), batch["window"].numpy()):
         height, width = self.images[sample].shape[:2]
-        self.assertEqual(
-          window.tolist(), [(height - 20) // 2, (width - 24) // 2, 20, 24]
-        )
+        top, left = round((height - 20) / 2), round((width - 24) / 2)
+        self.assertEqual(window.tolist(), [top, left, 20, 24])
 
   def test_windows_larger_than_an_image(self):
-    with self.assertRaisesRegex(ValueError, "crop .* must fit into every image"):
+    with self.assertRaisesRegex(ValueError, "RandomCrop.* must fit every image"):
       self._dataset(transforms=[transforms.RandomCrop(50)])
     fitting = {i for i, image in self.images.items() if min(image.shape[:2]) >= 50}
     dataset = self._dataset(

@@ -1,5 +1,7 @@
 """Random windows, mirroring, resizing, normalising: against NumPy and tf.image."""
 
+import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -10,6 +12,7 @@ import runs
 import stored
 import tensorflow as tf
 from absl.testing import parameterized
+from PIL import Image
 
 import liquid_tf
 from liquid_tf._pipeline.build import build
@@ -17,12 +20,16 @@ from liquid_tf.transforms import (
   Cast,
   CenterCrop,
   ChannelsFirst,
+  ColorJitter,
+  Grayscale,
   Mirror,
   Normalize,
+  Pad,
   Ragged,
   RandomCrop,
   RandomResizedCrop,
   Resize,
+  Rotate,
 )
 
 _SIZED = [RandomResizedCrop((18, 14), scale=(0.1, 0.9), antialias=False), Mirror()]
@@ -68,7 +75,9 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     ):
       if CenterCrop((20, 24)) in steps:
         whole = self.images[sample].shape
-        self.assertEqual((y, x), ((whole[0] - 20) // 2, (whole[1] - 24) // 2))
+        self.assertEqual(
+          (y, x), (round((whole[0] - 20) / 2), round((whole[1] - 24) / 2))
+        )
       wanted = self.images[sample][y : y + height, x : x + width]
       if size:
         wanted = tf.round(tf.image.resize(wanted, size)).numpy()
@@ -107,6 +116,118 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       again = self._dataset(*_SIZED, **options)
       self.assertEqual([runs.digests(again), runs.digests(again)], [first, second])
     self.assertNotEqual(runs.digests(self._dataset(*_SIZED, seed=2)), first)
+
+  def test_every_random_step_repeats_to_the_pixel(self):
+    steps = [
+      RandomCrop((20, 24)),
+      Resize(longer=40),
+      Pad(44, 9),
+      RandomCrop(32),
+      Mirror(0.3),
+      Rotate(40),
+      ColorJitter(0.4, 0.4, 0.4, 0.1),
+      Grayscale(0.2),
+    ]
+    for i, step in enumerate(steps):
+      if not step.random:
+        continue
+      some = [one for one in steps if one is step or not one.random]
+      if i == 0:
+        some.remove(steps[2])
+      found = {
+        runs.digests(self._dataset(*some, **options))[0]
+        for options in (
+          {"tuning": liquid_tf.Tuning(threads=1, parallelism=1)},
+          {"tuning": liquid_tf.Tuning(threads=8, parallelism=4)},
+        )
+      }
+      self.assertLen(found, 1, step)
+      other = runs.digests(self._dataset(*some, seed=2))[0]
+      self.assertNotIn(other, found, step)
+
+  def test_golden_pixels(self):
+    """The same with every TensorFlow, on every machine."""
+    steps = [
+      RandomResizedCrop(24),
+      Mirror(),
+      Rotate(15),
+      ColorJitter(0.4, 0.4, 0.4, 0.1),
+      Grayscale(0.1),
+      Normalize((120, 110, 100), (60, 61, 62)),
+      Cast("bfloat16"),
+      ChannelsFirst(),
+    ]
+    source = self.create_tempdir().full_path
+    for i in range(12):
+      ramp = np.arange(40 * (30 + i) * 3) * (i + 7) // 5 % 256
+      pixels = ramp.astype(np.uint8).reshape(40, 30 + i, 3)
+      photos.save(os.path.join(source, f"{i:02}.png"), pixels)
+    path = os.path.join(self.create_tempdir().full_path, "dataset")
+    liquid_tf.convert(source, path, "l3", progress=False)
+    dataset = liquid_tf.dataset(path, 12, seed=3, transforms=steps, features=["image"])
+    pixels = next(iter(dataset))["image"]
+    digest = hashlib.sha256(tf.bitcast(pixels, tf.uint16).numpy().tobytes())
+    self.assertEqual(digest.hexdigest()[:16], "2887aead16435889")
+
+  def test_colours(self):
+    plain = _all(self._dataset(*_SIZED), "image")
+    gray = _all(self._dataset(*_SIZED, Grayscale(1)), "image")
+    for before, after in zip(plain, gray):
+      wanted = np.asarray(Image.fromarray(before).convert("L"))
+      np.testing.assert_array_equal(after, np.repeat(wanted[..., None], 3, 2))
+    some = _all(self._dataset(*_SIZED, Grayscale(0.3)), "image")
+    turned = [np.array_equal(a, b) for a, b in zip(some, gray)]
+    self.assertBetween(sum(turned), 15, 45)
+    for changed, now, before in zip(turned, some, plain):
+      if not changed:
+        np.testing.assert_array_equal(now, before)
+    compared = 0
+    bright = _all(self._dataset(*_SIZED, ColorJitter(brightness=0.5)), "image")
+    for before, after in zip(plain, bright):
+      # What no factor makes too bright.
+      dark = before < 160
+      if before[dark].sum() < 2000:
+        continue
+      compared += 1
+      factor = after[dark].sum() / before[dark].sum()
+      self.assertBetween(factor, 0.47, 1.5)
+      # Pillow rounds down.
+      np.testing.assert_allclose(after[dark], before[dark] * factor, atol=4)
+    self.assertGreater(compared, 50)
+
+  def test_turning(self):
+    turned = self._dataset(
+      CenterCrop(20), Rotate(90), features=["id", "image", "affine"]
+    )
+    angles = []
+    for batch in turned:
+      for sample, image, affine in zip(*(batch[k].numpy() for k in batch)):
+        height, width = self.images[sample].shape[:2]
+        top, left = round((height - 20) / 2), round((width - 20) / 2)
+        crop = Image.fromarray(self.images[sample][top : top + 20, left : left + 20])
+        # (y, x) to (y', x'): x' has the sine of the angle beside y.
+        angle = math.degrees(math.atan2(affine[1, 0], affine[1, 1]))
+        wanted = crop.rotate(angle, Image.Resampling.BILINEAR)
+        self.assertLess((image != np.asarray(wanted)).mean(), 0.01)
+        angles.append(angle)
+    self.assertBetween(np.std(angles), 45, 59)
+
+  def test_a_mean_image(self):
+    mean = np.random.default_rng(3).uniform(0, 255, (18, 14, 3)).astype(np.float32)
+    path = os.path.join(self.create_tempdir().full_path, "mean.npy")
+    np.save(path, mean)
+    plain = _all(self._dataset(*_SIZED), "image").astype(np.float32)
+    for step in ([], [ChannelsFirst()]):
+      found = _all(
+        self._dataset(*_SIZED, Normalize(std=7, mean_image=path), *step), "image"
+      )
+      wanted = (plain - mean) / np.float32(7)
+      wanted = wanted.transpose(0, 3, 1, 2) if step else wanted
+      np.testing.assert_array_equal(found, wanted)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "mean_image has 18x14"):
+      list(self._dataset(CenterCrop(20), Normalize(mean_image=path)))
+    with self.assertRaisesRegex(ValueError, "must be a file of numpy.save"):
+      self._dataset(*_SIZED, Normalize(mean_image=path + "x"))
 
   @parameterized.parameters(False, True)
   def test_a_restored_iterator_goes_on_with_the_same_pixels(self, symbolic):

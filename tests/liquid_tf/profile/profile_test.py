@@ -113,7 +113,20 @@ class ProfileTest(parameterized.TestCase):
     self.assertEqual(found["mix"], {"raw": 1.0})
     self.assertStartsWith(found["verdict"], "raw alone is best: 2010 images/s")
 
-  def test_windows_of_a_dataset(self):
+  @parameterized.parameters(
+    ([transforms.RandomCrop(32)],),
+    (
+      [
+        transforms.RandomResizedCrop(24),
+        transforms.Mirror(),
+        transforms.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        transforms.Normalize(127.5, 60),
+        transforms.ChannelsFirst(),
+      ],
+    ),
+    ([transforms.Resize(shorter=40), transforms.CenterCrop(32)],),
+  )
+  def test_the_trainings_steps(self, crop):
     folder = photos.class_folders(self.root / "source", per_class=4, sides=(64, 64))
     from liquid_tf._convert.convert import convert
 
@@ -123,7 +136,7 @@ class ProfileTest(parameterized.TestCase):
       found = profile(
         self.root / "dataset",
         ["l3"],
-        transforms=[transforms.RandomCrop(32)],
+        transforms=crop,
         cache=10**9,
         **_FAST,
       ).data
@@ -246,7 +259,7 @@ class ProfileTest(parameterized.TestCase):
   def test_a_crop_that_is_too_large_is_told_before_encoding(self):
     folder = photos.class_folders(self.root / "photos", per_class=1, sides=(40, 50))
     said = []
-    with self.assertRaisesRegex(ValueError, r"96 x 96 pixels must fit .*coffee"):
+    with self.assertRaisesRegex(ValueError, r"\(96, 96\)\) must fit .*coffee"):
       crop = [transforms.RandomCrop(96)]
       profile(folder, ["png", "raw"], transforms=crop, say=said.append)
     self.assertEmpty(said)
@@ -281,7 +294,11 @@ class ProfileTest(parameterized.TestCase):
       r"\(of shape \(0, 4\)\) must have a row",
     ),
     ({"transforms": [transforms.Bits("skip")]}, "a step of convert alone"),
-    ({"transforms": [transforms.Mirror()]}, "must be a step of profile"),
+    ({"transforms": [transforms.Ragged()]}, "must be a step of profile"),
+    (
+      {"transforms": [transforms.Mirror(), transforms.Bits(8)]},
+      r"Bits\(depth=8\) must come before Mirror\(\)",
+    ),
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
   )
   def test_wrong_arguments(self, arguments, message):

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/codecs/transcode.h"
+#include "ops/image/transcode.h"
 #include "tests/ops/codecs/codec_testing.h"
 
 namespace liquid {
@@ -105,7 +105,7 @@ TEST_P(DamageTest, RandomDamageDoesNoHarm) {
     Scan scan;
     DecodeLimits limits;
     limits.max_pixels = 1 << 20;
-    (void)ScanImage(Span(damaged), limits, 0, 0, &scan);
+    (void)ScanImage(Span(damaged), limits, {}, &scan);
   }
 }
 

@@ -10,8 +10,9 @@
 #include "ops/codecs/jpeg/jpeg_progressive.h"
 #include "ops/codecs/jpeg/jpeg_scans.h"
 #include "ops/codecs/pixels.h"
-#include "ops/codecs/transcode.h"
+#include "ops/image/transcode.h"
 #include "tests/ops/codecs/jpeg_testing.h"
+#include "tests/ops/image/changes_testing.h"
 
 namespace liquid {
 namespace {
@@ -91,12 +92,14 @@ TEST(JpegColorTest, TranscodingKeepsThePixels) {
   for (const JpegKind& kind : kGrayKinds) {
     const std::string gray = WriteJpeg(kind, info, MakePixels(info, 3, 90));
     Scan source;
-    ASSERT_TRUE(ScanImage(Span(gray), DecodeLimits(), 3, 0, &source).ok());
+    ASSERT_TRUE(
+        ScanImage(Span(gray), DecodeLimits(), ChangesTo(3), &source).ok());
     for (const Format target : {Format::kJpeg, Format::kPcr}) {
       std::string encoded;
       Scan result;
-      const Status status = Transcode(Span(gray), DecodeLimits(), 3, 0, target,
-                                      EncodeOptions(), &encoded, &result);
+      const Status status =
+          Transcode(Span(gray), DecodeLimits(), ChangesTo(3), target,
+                    EncodeOptions(), &encoded, &result);
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(result.pixels_hash, source.pixels_hash) << kind.name;
       ExpectGray(encoded, gray);

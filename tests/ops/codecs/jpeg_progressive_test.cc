@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "ops/codecs/jpeg/jpeg_scans.h"
-#include "ops/codecs/transcode.h"
+#include "ops/image/transcode.h"
 #include "tests/ops/codecs/jpeg_testing.h"
+#include "tests/ops/image/changes_testing.h"
 
 namespace liquid {
 namespace {
@@ -172,7 +173,7 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
   ImageInfo found;
   Scan scan;
   std::string out;
-  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, 0, 0, &scan).ok());
+  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, {}, &scan).ok());
   many += text(chunks[1]) + "\xff\xd9";
   Bytes pixels(info.PixelBytes());
   const Window whole = {0, 0, 64, 64}, part = {3, 4, 5, 6};
@@ -182,9 +183,9 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
   };
   for (const Status& status :
        {Peek(Format::kJpeg, Span(many), limits, &found), decode(whole),
-        decode(part), ScanImage(Span(many), limits, 0, 0, &scan),
-        Transcode(Span(many), limits, 3, 0, Format::kPcr, EncodeOptions(), &out,
-                  &scan),
+        decode(part), ScanImage(Span(many), limits, {}, &scan),
+        Transcode(Span(many), limits, ChangesTo(3), Format::kPcr,
+                  EncodeOptions(), &out, &scan),
         ToProgressive(Span(many), limits, &out)}) {
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
     EXPECT_EQ(status.message(),

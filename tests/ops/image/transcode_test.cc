@@ -1,4 +1,4 @@
-#include "ops/codecs/transcode.h"
+#include "ops/image/transcode.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "ops/codecs/codec.h"
 #include "ops/codecs/pixels.h"
 #include "tests/ops/codecs/codec_testing.h"
+#include "tests/ops/image/changes_testing.h"
 
 namespace liquid {
 namespace {
@@ -127,7 +128,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
        {Format::kRaw, Format::kPng, Format::kWebp, Format::kBmp, Format::kL3}) {
     Scan scan;
     ASSERT_TRUE(
-        ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), 0, 0, &scan)
+        ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), {}, &scan)
             .ok());
     EXPECT_EQ(scan.format, format);
     EXPECT_EQ(scan.info.width, 13u);
@@ -146,14 +147,14 @@ TEST(TranscodeTest, EveryPairOfLosslessFormats) {
       for (const Format to : formats) {
         std::string encoded = "old";
         Scan result;
-        const Status status = Transcode(Span(file), DecodeLimits(), 0, 0, to,
+        const Status status = Transcode(Span(file), DecodeLimits(), {}, to,
                                         EncodeOptions(), &encoded, &result);
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_EQ(result.format, to);
         EXPECT_EQ(result.pixels_hash, PixelHash(info, pixels.data()));
         EXPECT_EQ(encoded == file, from == to) << FormatName(from);
         Scan scan;
-        ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, 0, &scan).ok());
+        ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), {}, &scan).ok());
         EXPECT_EQ(scan.format, to);
         EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
       }
@@ -170,11 +171,11 @@ TEST(TranscodeTest, LossyTargetsAreDescribedByWhatTheyDecodeTo) {
   for (const Format to : {Format::kJpeg, Format::kWebp}) {
     std::string encoded;
     Scan result, scan;
-    ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 0, to, options,
-                          &encoded, &result)
+    ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), {}, to, options, &encoded,
+                          &result)
                     .ok());
     EXPECT_NE(result.pixels_hash, PixelHash(info, pixels.data()));
-    ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 0, 0, &scan).ok());
+    ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), {}, &scan).ok());
     EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
   }
 }
@@ -183,14 +184,14 @@ TEST(TranscodeTest, JpegIsCopiedAndItsPixelsKeptElsewhere) {
   const ImageInfo info = Info(40, 40, 3);
   const std::string file = Make(Format::kJpeg, info, MakePixels(info, 1, 90));
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), 0, 0, &source).ok());
+  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), {}, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 3, 0, Format::kJpeg,
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(3), Format::kJpeg,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 0, Format::kPng,
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), {}, Format::kPng,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
@@ -204,19 +205,19 @@ TEST(TranscodeTest, WebpIsCopiedOnlyIfAsLossless) {
   const std::string lossy_file = Make(Format::kWebp, info, pixels, lossy);
   const std::string lossless_file = Make(Format::kWebp, info, pixels, lossless);
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(lossy_file), DecodeLimits(), 0, 0, &source).ok());
+  ASSERT_TRUE(ScanImage(Span(lossy_file), DecodeLimits(), {}, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, 0, Format::kWebp,
+  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), {}, Format::kWebp,
                         lossless, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossy_file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), 0, 0, Format::kWebp,
+  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), {}, Format::kWebp,
                         lossy, &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, lossy_file);
-  ASSERT_TRUE(Transcode(Span(lossless_file), DecodeLimits(), 0, 0,
-                        Format::kWebp, lossy, &encoded, &result)
+  ASSERT_TRUE(Transcode(Span(lossless_file), DecodeLimits(), {}, Format::kWebp,
+                        lossy, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossless_file);
 }
@@ -227,15 +228,15 @@ TEST(TranscodeTest, ChannelsThatTheTargetCannotHold) {
   const std::string file = Make(Format::kPng, info, pixels);
   std::string encoded;
   Scan result;
-  EXPECT_EQ(Transcode(Span(file), DecodeLimits(), 0, 0, Format::kWebp,
+  EXPECT_EQ(Transcode(Span(file), DecodeLimits(), {}, Format::kWebp,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Transcode(Span(file), DecodeLimits(), 3, 0, Format::kWebp,
+  EXPECT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(3), Format::kWebp,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.info.channels, 3);
-  EXPECT_EQ(Transcode(Span("no image"), DecodeLimits(), 0, 0, Format::kPng,
+  EXPECT_EQ(Transcode(Span("no image"), DecodeLimits(), {}, Format::kPng,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
@@ -251,24 +252,26 @@ TEST(TranscodeTest, DepthsChangeByTheOneRule) {
   const uint8_t upper[] = {0x00, 0x12, 0xFF};
 
   Scan scan, result;
-  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), 0, 8, &scan).ok());
+  ASSERT_TRUE(
+      ScanImage(Span(file), DecodeLimits(), ChangesTo(0, 8), &scan).ok());
   EXPECT_EQ(scan.info.bits, 16);
   EXPECT_EQ(scan.pixels_hash, PixelHash(flat, upper));
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), 0, 8, Format::kPng,
-                        EncodeOptions(), &encoded, &result)
+  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(0, 8),
+                        Format::kPng, EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, file);
   EXPECT_EQ(result.info.bits, 8);
   EXPECT_EQ(result.pixels_hash, scan.pixels_hash);
 
   // Once more, and back to 16 bits.
-  ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), 3, 16, &scan).ok());
+  ASSERT_TRUE(
+      ScanImage(Span(encoded), DecodeLimits(), ChangesTo(3, 16), &scan).ok());
   EXPECT_EQ(scan.info.bits, 8);
   EXPECT_EQ(scan.info.channels, 1);
   std::string wide;
-  ASSERT_TRUE(Transcode(Span(encoded), DecodeLimits(), 3, 16, Format::kRaw,
-                        EncodeOptions(), &wide, &result)
+  ASSERT_TRUE(Transcode(Span(encoded), DecodeLimits(), ChangesTo(3, 16),
+                        Format::kRaw, EncodeOptions(), &wide, &result)
                   .ok());
   EXPECT_EQ(result.info.bits, 16);
   EXPECT_EQ(result.info.channels, 3);

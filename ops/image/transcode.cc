@@ -1,4 +1,4 @@
-#include "ops/codecs/transcode.h"
+#include "ops/image/transcode.h"
 
 #include <cstring>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "ops/codecs/jpeg/jpeg_color.h"
 #include "ops/codecs/jpeg/jpeg_progressive.h"
 #include "ops/codecs/pixels.h"
+#include "ops/image/changes.h"
 
 namespace liquid {
 namespace {
@@ -61,44 +62,46 @@ Status EncodePixels(Format target, const DecodeLimits& limits,
 
 }  // namespace
 
-Status ScanImage(ByteSpan file, const DecodeLimits& limits, int channels,
-                 int bits, Scan* scan) {
+Status ScanImage(ByteSpan file, const DecodeLimits& limits,
+                 const Changes& changes, Scan* scan) {
   LIQUID_RETURN_IF_ERROR(SniffFormat(file, &scan->format));
   Image image;
   LIQUID_RETURN_IF_ERROR(DecodeWhole(scan->format, file, limits, &image));
   scan->info = image.info;
-  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
-  LIQUID_RETURN_IF_ERROR(ChangeBits(bits, &image));
+  LIQUID_RETURN_IF_ERROR(ApplyChanges(changes, limits, &image));
+  scan->changed = image.info;
   scan->pixels_hash = PixelHash(image.info, image.pixels.get());
   return OkStatus();
 }
 
-Status Transcode(ByteSpan file, const DecodeLimits& limits, int channels,
-                 int bits, Format target, const EncodeOptions& options,
-                 std::string* encoded, Scan* result) {
+Status Transcode(ByteSpan file, const DecodeLimits& limits,
+                 const Changes& changes, Format target,
+                 const EncodeOptions& options, std::string* encoded,
+                 Scan* result) {
   encoded->clear();
   Format source;
   LIQUID_RETURN_IF_ERROR(SniffFormat(file, &source));
   Image image;
   LIQUID_RETURN_IF_ERROR(DecodeWhole(source, file, limits, &image));
+  const int channels = changes.channels;
   const bool keeps_channels = channels == 0 || channels == image.info.channels;
   const bool repeats_gray = image.info.channels == 1 && channels == 3;
-  const bool keeps_bits = bits == 0 || bits == image.info.bits;
-  LIQUID_RETURN_IF_ERROR(ChangeChannels(channels, &image));
-  LIQUID_RETURN_IF_ERROR(ChangeBits(bits, &image));
+  const bool keeps_bits = changes.bits == 0 || changes.bits == image.info.bits;
+  const bool keeps_rest = keeps_bits && KeepsPlaces(changes, image.info);
+  LIQUID_RETURN_IF_ERROR(ApplyChanges(changes, limits, &image));
   result->format = target;
-  result->info = image.info;
+  result->info = result->changed = image.info;
   result->pixels_hash = PixelHash(image.info, image.pixels.get());
 
   const bool same_loss =
       target != Format::kWebp || IsLosslessWebp(file) == options.webp_lossless;
-  if (source == target && keeps_channels && keeps_bits && same_loss) {
+  if (source == target && keeps_channels && keeps_rest && same_loss) {
     encoded->assign(reinterpret_cast<const char*>(file.data), file.size);
     return OkStatus();
   }
   const bool is_jpeg = target == Format::kJpeg || target == Format::kPcr;
   const bool keeps_coefficients = is_jpeg && source == Format::kJpeg &&
-                                  keeps_bits &&
+                                  keeps_rest &&
                                   (keeps_channels || repeats_gray);
   if (keeps_coefficients) {
     LIQUID_RETURN_IF_ERROR(

@@ -1,10 +1,10 @@
-#include "ops/dataset/decode/crop.h"
+#include "ops/image/crop.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "ops/core/rng.h"
+#include "ops/image/draws.h"
 
 namespace liquid {
 namespace {
@@ -12,28 +12,12 @@ namespace {
 constexpr int kAttempts = 10;
 constexpr double kMostAspect = 1000;
 
-// The counter of RandomStream, with the draw as the block.
-PhiloxCounter WordsOf(RngPurpose purpose, uint64_t seed, int64_t epoch,
-                      uint64_t draw, uint8_t attempt = 0) {
-  const uint64_t low = uint64_t{attempt} << 56 |
-                       uint64_t{static_cast<uint8_t>(purpose)} << 48 |
-                       (draw & ((uint64_t{1} << 48) - 1));
-  const auto epoch_bits = static_cast<uint64_t>(epoch);
-  return Philox4x32(
-      {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
-       static_cast<uint32_t>(epoch_bits),
-       static_cast<uint32_t>(epoch_bits >> 32)},
-      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
-}
-
-// A number in [0, n). Requires n <= 2^32.
-uint32_t Below(uint32_t word, uint64_t n) {
-  return static_cast<uint32_t>((word * n) >> 32);
-}
-
 uint64_t Fixed(double share) {
   return static_cast<uint64_t>(share * 4294967296.0);
 }
+
+// n / 2; where that is no whole number, the even one beside it.
+uint32_t HalfToEven(uint32_t n) { return n / 2 + (n & n / 2 & 1); }
 
 // To the nearest whole side of at least a pixel; at most one more than `most`.
 uint32_t Side(double pixels, uint32_t most) {
@@ -81,8 +65,8 @@ Window RandomSize::Place(uint64_t seed, int64_t epoch, uint64_t draw,
                          uint32_t height, uint32_t width) const {
   const uint64_t pixels = uint64_t{height} * width;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const PhiloxCounter words = WordsOf(RngPurpose::kResizedCrop, seed, epoch,
-                                        draw, static_cast<uint8_t>(attempt));
+    const PhiloxCounter words = DrawWords(RngPurpose::kResizedCrop, seed, epoch,
+                                          draw, static_cast<uint8_t>(attempt));
     const uint64_t share =
         least_area_ + (((most_area_ - least_area_) * words[0]) >> 32);
     const double area =
@@ -105,15 +89,19 @@ Window RandomSize::Largest(uint32_t height, uint32_t width) const {
   return {(height - h) / 2, (width - w) / 2, h, w};
 }
 
-Status PlaceWindow(const CropSpec& crop, int64_t epoch, uint64_t draw,
-                   uint32_t height, uint32_t width, Window* window) {
-  if (crop.size.enabled() && height > 0 && width > 0) {
-    *window = crop.size.Place(crop.seed, epoch, draw, height, width);
-    return OkStatus();
-  }
-  if (crop.height == 0) {
-    *window = {0, 0, height, width};
-    return OkStatus();
+Status PlaceCrop(const CropStep& crop, uint64_t seed, int64_t epoch,
+                 uint64_t draw, uint32_t height, uint32_t width,
+                 Window* window) {
+  switch (crop.kind) {
+    case CropStep::Kind::kNone:
+      *window = {0, 0, height, width};
+      return OkStatus();
+    case CropStep::Kind::kRandomSize:
+      *window = crop.size.Place(seed, epoch, draw, height, width);
+      return OkStatus();
+    case CropStep::Kind::kCenter:
+    case CropStep::Kind::kRandom:
+      break;
   }
   if (crop.height > height || crop.width > width) {
     return InvalidArgument(
@@ -121,21 +109,14 @@ Status PlaceWindow(const CropSpec& crop, int64_t epoch, uint64_t draw,
         std::to_string(crop.width) + ") is larger than the image's " +
         std::to_string(height) + "x" + std::to_string(width) + " pixels");
   }
-  const uint64_t rows = height - crop.height;
-  const uint64_t columns = width - crop.width;
-  *window = {static_cast<uint32_t>(rows / 2),
-             static_cast<uint32_t>(columns / 2), crop.height, crop.width};
-  if (!crop.random) return OkStatus();
-  const PhiloxCounter words =
-      WordsOf(RngPurpose::kCrop, crop.seed, epoch, draw);
-  window->y = Below(words[0], rows + 1);
-  window->x = Below(words[1], columns + 1);
+  const uint32_t rows = height - crop.height;
+  const uint32_t columns = width - crop.width;
+  *window = {HalfToEven(rows), HalfToEven(columns), crop.height, crop.width};
+  if (crop.kind == CropStep::Kind::kCenter) return OkStatus();
+  const PhiloxCounter words = DrawWords(crop.purpose, seed, epoch, draw);
+  window->y = Below(words[0], uint64_t{rows} + 1);
+  window->x = Below(words[1], uint64_t{columns} + 1);
   return OkStatus();
-}
-
-bool Mirrored(const CropSpec& crop, int64_t epoch, uint64_t draw) {
-  return crop.mirror &&
-         WordsOf(RngPurpose::kMirror, crop.seed, epoch, draw)[0] >> 31 != 0;
 }
 
 }  // namespace liquid

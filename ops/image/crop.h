@@ -1,15 +1,16 @@
-// Where a crop window lies in an image, and whether it is mirrored.
+// Where a crop window lies in an image.
 //
 // All choices are pure functions of (seed, epoch, number of the draw) and the
 // image's size, by integers and by what IEEE 754 rounds alike on every machine
 // (products, quotients and square roots): never by a library's exp or log.
-#ifndef LIQUID_OPS_DATASET_DECODE_CROP_H_
-#define LIQUID_OPS_DATASET_DECODE_CROP_H_
+#ifndef LIQUID_OPS_IMAGE_CROP_H_
+#define LIQUID_OPS_IMAGE_CROP_H_
 
 #include <array>
 #include <cstdint>
 
 #include "ops/codecs/codec.h"
+#include "ops/core/rng.h"
 #include "ops/core/status.h"
 
 namespace liquid {
@@ -28,7 +29,6 @@ class RandomSize {
   static Status Create(double least_area, double most_area, double least_aspect,
                        double most_aspect, RandomSize* size);
 
-  bool enabled() const { return most_area_ > 0; }
   Window Place(uint64_t seed, int64_t epoch, uint64_t draw, uint32_t height,
                uint32_t width) const;
 
@@ -47,24 +47,24 @@ class RandomSize {
   std::array<double, kDigits> roots_ = {};
 };
 
-struct CropSpec {
-  uint32_t height = 0;  // 0: the whole image, unless `size` is enabled
+// Chooses a window of an image.
+struct CropStep {
+  enum class Kind : uint8_t { kNone, kCenter, kRandom, kRandomSize };
+  Kind kind = Kind::kNone;
+  uint32_t height = 0;  // of kCenter and kRandom
   uint32_t width = 0;
-  bool random = false;  // else centred
-  RandomSize size;      // in place of height and width
-  bool mirror = false;  // every other window, by chance
-  uint64_t seed = 0;
+  RandomSize size;                         // of kRandomSize
+  RngPurpose purpose = RngPurpose::kCrop;  // of kRandom
 };
 
-// The window of the sample drawn as number `draw` of `epoch`, uniform over
-// every position that lies inside the image.
+// The window of the sample drawn as number `draw` of `epoch`: a random one is
+// uniform over every position inside the image; a centred one leaves half of
+// the rest above, rounded half to even as torchvision's CenterCrop does.
 // Error: InvalidArgument where the image is smaller than the window.
-Status PlaceWindow(const CropSpec& crop, int64_t epoch, uint64_t draw,
-                   uint32_t height, uint32_t width, Window* window);
-
-// Whether that window is mirrored left to right: half are.
-bool Mirrored(const CropSpec& crop, int64_t epoch, uint64_t draw);
+Status PlaceCrop(const CropStep& crop, uint64_t seed, int64_t epoch,
+                 uint64_t draw, uint32_t height, uint32_t width,
+                 Window* window);
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_DATASET_DECODE_CROP_H_
+#endif  // LIQUID_OPS_IMAGE_CROP_H_

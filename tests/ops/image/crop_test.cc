@@ -1,4 +1,4 @@
-#include "ops/dataset/decode/crop.h"
+#include "ops/image/crop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,19 +15,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CropSpec Random(uint32_t height, uint32_t width, uint64_t seed = 1) {
-  CropSpec crop;
-  crop.height = height;
-  crop.width = width;
-  crop.random = true;
-  crop.seed = seed;
-  return crop;
+struct Seeded {
+  CropStep crop;
+  uint64_t seed = 0;
+};
+
+Seeded Random(uint32_t height, uint32_t width, uint64_t seed = 1) {
+  Seeded random;
+  random.crop.kind = CropStep::Kind::kRandom;
+  random.crop.height = height;
+  random.crop.width = width;
+  random.seed = seed;
+  return random;
 }
 
-Window Place(const CropSpec& crop, int64_t epoch, uint64_t draw,
-             uint32_t height, uint32_t width) {
+Window Place(const Seeded& of, int64_t epoch, uint64_t draw, uint32_t height,
+             uint32_t width) {
   Window window;
-  const Status status = PlaceWindow(crop, epoch, draw, height, width, &window);
+  const Status status =
+      PlaceCrop(of.crop, of.seed, epoch, draw, height, width, &window);
   EXPECT_TRUE(status.ok()) << status.message();
   return window;
 }
@@ -39,14 +45,16 @@ std::array<uint32_t, 4> Values(const Window& window) {
 using Box = std::array<uint32_t, 4>;
 
 TEST(CropTest, WithoutACropTheWindowIsTheImage) {
-  EXPECT_EQ(Values(Place(CropSpec(), 3, 4, 10, 20)), (Box{0, 0, 10, 20}));
+  EXPECT_EQ(Values(Place(Seeded(), 3, 4, 10, 20)), (Box{0, 0, 10, 20}));
 }
 
 TEST(CropTest, TheCentreWhereNotRandom) {
-  CropSpec crop = Random(4, 6);
-  crop.random = false;
+  Seeded crop = Random(4, 6);
+  crop.crop.kind = CropStep::Kind::kCenter;
   EXPECT_EQ(Values(Place(crop, 3, 4, 10, 20)), (Box{3, 7, 4, 6}));
-  EXPECT_EQ(Values(Place(crop, 3, 4, 11, 21)), (Box{3, 7, 4, 6}));
+  // Halves go to the even number.
+  EXPECT_EQ(Values(Place(crop, 3, 4, 11, 21)), (Box{4, 8, 4, 6}));
+  EXPECT_EQ(Values(Place(crop, 3, 4, 13, 19)), (Box{4, 6, 4, 6}));
   EXPECT_EQ(Values(Place(crop, 9, 9, 4, 6)), (Box{0, 0, 4, 6}));
 }
 
@@ -54,7 +62,7 @@ TEST(CropTest, AWindowLargerThanTheImageIsAnError) {
   Window window;
   for (const auto& [height, width] : {std::pair(3, 20), std::pair(10, 5)}) {
     const Status status =
-        PlaceWindow(Random(4, 6), 0, 0, height, width, &window);
+        PlaceCrop(Random(4, 6).crop, 1, 0, 0, height, width, &window);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(status.message(), HasSubstr("crop (4, 6) is larger than"));
     EXPECT_THAT(status.message(), HasSubstr(std::to_string(height) + "x" +
@@ -64,7 +72,7 @@ TEST(CropTest, AWindowLargerThanTheImageIsAnError) {
 
 // A change of these is a change of what users train on.
 TEST(CropTest, GoldenPlaces) {
-  const CropSpec crop = Random(10, 20, 5);
+  const Seeded crop = Random(10, 20, 5);
   std::vector<Box> places;
   for (const auto& [epoch, draw] :
        {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(7, 123)}) {
@@ -102,12 +110,13 @@ TEST(CropTest, EveryPlaceIsEquallyLikely) {
                                                        ::testing::Lt(1155))));
 }
 
-CropSpec RandomSized(double least_area, double most_area, double least_aspect,
-                     double most_aspect) {
-  CropSpec crop;
+Seeded RandomSized(double least_area, double most_area, double least_aspect,
+                   double most_aspect) {
+  Seeded crop;
   crop.seed = 9;
+  crop.crop.kind = CropStep::Kind::kRandomSize;
   const Status status = RandomSize::Create(least_area, most_area, least_aspect,
-                                           most_aspect, &crop.size);
+                                           most_aspect, &crop.crop.size);
   EXPECT_TRUE(status.ok()) << status.message();
   return crop;
 }
@@ -123,7 +132,7 @@ double Unevenness(const std::vector<int>& counts) {
 
 TEST(RandomSizeTest, AreaAndAspectAreUniformInTheirRanges) {
   // In an image so wide and high that all windows fit: nothing is rejected.
-  const CropSpec crop = RandomSized(.05, .25, 3.0 / 4, 4.0 / 3);
+  const Seeded crop = RandomSized(.05, .25, 3.0 / 4, 4.0 / 3);
   constexpr int kBins = 20;
   constexpr uint32_t kSide = 10000;
   std::vector<int> areas(kBins), aspects(kBins), rows(kBins), columns(kBins);
@@ -153,7 +162,7 @@ TEST(RandomSizeTest, AreaAndAspectAreUniformInTheirRanges) {
 }
 
 TEST(RandomSizeTest, GoldenWindows) {
-  const CropSpec crop = RandomSized(.08f, 1, .75f, 1.3333334f);
+  const Seeded crop = RandomSized(.08f, 1, .75f, 1.3333334f);
   std::vector<Box> windows;
   for (const auto& [epoch, draw] :
        {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(7, 123)}) {
@@ -166,11 +175,11 @@ TEST(RandomSizeTest, GoldenWindows) {
 
 TEST(RandomSizeTest, ShapesThatDoNotFit) {
   // A strip: of a square's aspect no window has a tenth of its area.
-  const CropSpec square = RandomSized(.1, 1, 1, 1);
+  const Seeded square = RandomSized(.1, 1, 1, 1);
   EXPECT_EQ(Values(Place(square, 0, 0, 10, 1000)), (Box{0, 495, 10, 10}));
   EXPECT_EQ(Values(Place(square, 0, 0, 1000, 10)), (Box{495, 0, 10, 10}));
   // A whole image, whatever its shape, where the range has it.
-  const CropSpec whole = RandomSized(1, 1, .5, 2);
+  const Seeded whole = RandomSized(1, 1, .5, 2);
   EXPECT_EQ(Values(Place(whole, 0, 0, 1, 1)), (Box{0, 0, 1, 1}));
   for (uint64_t draw = 0; draw < 1000; ++draw) {
     const Window w = Place(RandomSized(.001, 1, .001, 1000), 0, draw, 3, 2);
@@ -196,22 +205,6 @@ TEST(RandomSizeTest, WrongRanges) {
     const Status status = RandomSize::Create(.1, 1, aspect, more, &size);
     EXPECT_THAT(status.message(), HasSubstr("random_aspect ("));
   }
-  EXPECT_FALSE(size.enabled());
-}
-
-TEST(MirrorTest, HalfAreByChance) {
-  CropSpec crop;
-  EXPECT_FALSE(Mirrored(crop, 0, 0));
-  crop.mirror = true;
-  int mirrored = 0, after_another = 0;
-  for (uint64_t draw = 0; draw < 20000; ++draw) {
-    const bool now = Mirrored(crop, 3, draw);
-    EXPECT_EQ(now, Mirrored(crop, 3, draw));
-    mirrored += now;
-    after_another += now && Mirrored(crop, 3, draw + 1);
-  }
-  EXPECT_NEAR(mirrored, 10000, 290);  // 4.1 sigma
-  EXPECT_NEAR(after_another, 5000, 290);
 }
 
 }  // namespace

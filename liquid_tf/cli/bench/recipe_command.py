@@ -1,0 +1,69 @@
+"""Compares the recipes of ImageNet over your own photographs with other loaders.
+
+  liquid-tf bench recipe --input=photos
+  liquid-tf bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
+    --dali_python=dali/bin/python --ffcv_python=ffcv/bin/python
+
+Training takes a random window resized to 224x224, mirrors half of them and normalises;
+evaluation resizes the shorter side to 256, takes the 224x224 in the centre and
+normalises. Ours runs with every format and stored size, as uint8 (not normalised),
+float32 and bfloat16, beside stock tf.data, DALI, FFCV and torchvision, which give
+float32. All take turns, each time in a fresh process.
+"""
+
+from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
+
+_FLAGS = Flags()
+_FLAGS.string("input", None, "folder of photographs; its RGB JPEGs", required=True)
+_FLAGS.integer(
+  "images", 0, "of an epoch: photographs come again; 0: as many as there are", 0
+)
+_FLAGS.integer("batch_size", 64, "images in a batch", 1)
+_FLAGS.integer("epochs", 6, "epochs of each process; the first one does not count", 2)
+_FLAGS.words("formats", ["jpeg", "l3"], "formats of ours")
+_FLAGS.words(
+  "sizes", ["full", "256"], "as stored: full, or 256 pixels of the shorter side"
+)
+_FLAGS.words("recipes", ["train", "evaluate"], "train, evaluate")
+_FLAGS.string("dali_python", None, "Python that has NVIDIA DALI; else left out")
+_FLAGS.string("ffcv_python", None, "Python that has FFCV; else left out")
+_FLAGS.string("torchvision_python", None, "Python that has torchvision; else left out")
+common.define_rounds(_FLAGS)
+common.define_threads(_FLAGS)
+common.define_workdir(_FLAGS)
+common.define_results(_FLAGS)
+
+
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import recipe, recipe_report
+
+  with common.folder(_FLAGS.workdir) as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: recipe.bench(
+        _FLAGS.input,
+        folder,
+        images=_FLAGS.images,
+        batch_size=_FLAGS.batch_size,
+        epochs=_FLAGS.epochs,
+        rounds=_FLAGS.rounds,
+        threads=common.threads(_FLAGS),
+        formats=_FLAGS.formats,
+        sizes=_FLAGS.sizes,
+        of=_FLAGS.recipes,
+        pythons={
+          name: _FLAGS[f"{name}_python"].value
+          for name in ("dali", "ffcv", "torchvision")
+        },
+        say=tool.say,
+      ),
+    )
+  tool.say(recipe_report.text(result))
+  common.write_section(_FLAGS, recipe_report.TITLE, recipe_report.section(result))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,0 +1,33 @@
+// Random words of one draw of an epoch.
+#ifndef LIQUID_OPS_IMAGE_DRAWS_H_
+#define LIQUID_OPS_IMAGE_DRAWS_H_
+
+#include <cstdint>
+
+#include "ops/core/rng.h"
+
+namespace liquid {
+
+// Four words that depend on nothing else: the counter of RandomStream, with the
+// draw as the block and the attempt in the place of the format.
+inline PhiloxCounter DrawWords(RngPurpose purpose, uint64_t seed, int64_t epoch,
+                               uint64_t draw, uint8_t attempt = 0) {
+  const uint64_t low = uint64_t{attempt} << 56 |
+                       uint64_t{static_cast<uint8_t>(purpose)} << 48 |
+                       (draw & ((uint64_t{1} << 48) - 1));
+  const auto epoch_bits = static_cast<uint64_t>(epoch);
+  return Philox4x32(
+      {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+       static_cast<uint32_t>(epoch_bits),
+       static_cast<uint32_t>(epoch_bits >> 32)},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+}
+
+// A number in [0, n). Requires n <= 2^32.
+inline uint32_t Below(uint32_t word, uint64_t n) {
+  return static_cast<uint32_t>((word * n) >> 32);
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_IMAGE_DRAWS_H_

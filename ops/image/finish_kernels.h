@@ -1,0 +1,54 @@
+// The inner loops of ops/image/finish.h, once for each set of instructions.
+#ifndef LIQUID_OPS_IMAGE_FINISH_KERNELS_H_
+#define LIQUID_OPS_IMAGE_FINISH_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace liquid {
+
+// Means and deviations repeat after so many values: a multiple of 1 to 4
+// channels, and of every vector's length.
+constexpr size_t kFinishPeriod = 48;
+
+// out[i] = (in[i] - mean[i]) / std[i], in float32, then rounded to even.
+// `std` has kFinishPeriod numbers that repeat, and so has `mean` unless
+// `mean_step` is kFinishPeriod: it then has one for each of n. `out` and `in`
+// must not overlap.
+template <typename In, typename Out>
+using FinishLoop = void (*)(const In* in, size_t n, const float* mean,
+                            size_t mean_step, const float* std, Out* out);
+
+// Types of 16 bits are their bits.
+struct Half {
+  uint16_t bits;
+};
+struct Brain {
+  uint16_t bits;
+};
+
+template <typename In>
+struct FinishLoops {
+  FinishLoop<In, float> to_float;
+  FinishLoop<In, Half> to_half;
+  FinishLoop<In, Brain> to_brain;
+  // Channel by channel, each of `pixels` values.
+  void (*split)(const In* in, size_t pixels, size_t channels, In* out);
+};
+
+struct FinishKernels {
+  FinishLoops<uint8_t> bytes;
+  FinishLoops<uint16_t> words;
+};
+
+extern const FinishKernels kFinishPlain;
+#if defined(__x86_64__)
+extern const FinishKernels kFinishAvx2;
+#endif
+
+// The fastest ones that run here.
+const FinishKernels& BestFinishKernels();
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_IMAGE_FINISH_KERNELS_H_

@@ -1,0 +1,10 @@
+// For any processor of the architecture.
+#define LIQUID_FINISH_TARGET
+
+#include "ops/image/finish_loops.h"
+
+namespace liquid {
+
+const FinishKernels kFinishPlain = KernelsOf();
+
+}  // namespace liquid

@@ -1,0 +1,274 @@
+#include "ops/image/recipe_text.h"
+
+#include <charconv>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace liquid {
+namespace {
+
+constexpr double kMostSide = 1 << 24;
+
+// A step's keys and values; Take() reads one, and Finish() finds those left.
+class Line {
+ public:
+  explicit Line(const std::string& text) : text_(text) {
+    size_t at = text.find(' ');
+    name_ = text.substr(0, at);
+    while (at != std::string::npos) {
+      const size_t begin = at + 1;
+      at = text.find(' ', begin);
+      const std::string word = text.substr(begin, at - begin);
+      const size_t equals = word.find('=');
+      if (equals == std::string::npos) {
+        Fail("\"" + word + "\" must be key=value");
+      } else if (!values_
+                      .emplace(word.substr(0, equals), word.substr(equals + 1))
+                      .second) {
+        Fail(word.substr(0, equals) + " is given twice");
+      }
+    }
+  }
+
+  const std::string& name() const { return name_; }
+  bool Has(const std::string& key) const { return values_.count(key) != 0; }
+
+  std::string Word(const std::string& key) {
+    const auto found = values_.find(key);
+    if (found == values_.end()) {
+      Fail(key + " is missing");
+      return "";
+    }
+    std::string word = std::move(found->second);
+    values_.erase(found);
+    return word;
+  }
+
+  // Numbers in [least, most].
+  std::vector<double> Numbers(const std::string& key, double least,
+                              double most) {
+    const std::string word = Word(key);
+    std::vector<double> numbers;
+    const char* at = word.data();
+    const char* const end = at + word.size();
+    for (;;) {
+      double number = 0;
+      const auto [stop, error] = std::from_chars(at, end, number);
+      // Written so that NaN is an error.
+      if (error != std::errc() || !(number >= least && number <= most)) break;
+      numbers.push_back(number);
+      if (stop == end) return numbers;
+      if (*stop != ',') break;
+      at = stop + 1;
+    }
+    Fail(key + " (" + word + ") must be of numbers from " +
+         std::to_string(least) + " to " + std::to_string(most));
+    return {0};
+  }
+
+  std::vector<double> Some(const std::string& key, size_t count, double least,
+                           double most) {
+    std::vector<double> numbers = Numbers(key, least, most);
+    if (numbers.size() != count) {
+      Fail(key + " must have " + std::to_string(count) + " numbers");
+      numbers.resize(count);
+    }
+    return numbers;
+  }
+
+  double Number(const std::string& key, double least, double most) {
+    return Some(key, 1, least, most)[0];
+  }
+
+  uint32_t Whole(const std::string& key, double least, double most) {
+    const double number = Number(key, least, most);
+    const auto whole = static_cast<uint32_t>(number);
+    if (whole != number) Fail(key + " must be a whole number");
+    return whole;
+  }
+
+  Status Finish() {
+    if (!values_.empty()) Fail(values_.begin()->first + " is unknown");
+    return status_;
+  }
+
+  void Fail(const std::string& reason) {
+    if (!status_.ok()) return;
+    status_ = InvalidArgument("recipe: \"" + text_ + "\": " + reason);
+  }
+
+ private:
+  const std::string text_;
+  std::string name_;
+  std::map<std::string, std::string> values_;
+  Status status_;
+};
+
+void ReadSize(Line* line, uint32_t* height, uint32_t* width) {
+  *height = line->Whole("height", 1, kMostSide);
+  *width = line->Whole("width", 1, kMostSide);
+}
+
+void ReadCrop(Line* line, CropStep::Kind kind, RngPurpose purpose,
+              CropStep* crop) {
+  crop->kind = kind;
+  crop->purpose = purpose;
+  ReadSize(line, &crop->height, &crop->width);
+}
+
+void ReadRandomSize(Line* line, CropStep* crop) {
+  const auto scale = line->Some("scale", 2, 0, 1);
+  const auto ratio = line->Some("ratio", 2, 0, kMostSide);
+  crop->kind = CropStep::Kind::kRandomSize;
+  const Status made =
+      RandomSize::Create(scale[0], scale[1], ratio[0], ratio[1], &crop->size);
+  if (!made.ok()) line->Fail(made.message());
+}
+
+void ReadResize(Line* line, ResizeStep* resize) {
+  const std::pair<const char*, ResizeStep::Kind> sides[] = {
+      {"shorter", ResizeStep::Kind::kShorter},
+      {"longer", ResizeStep::Kind::kLonger}};
+  for (const auto& [key, kind] : sides) {
+    if (!line->Has(key)) continue;
+    resize->kind = kind;
+    resize->height = line->Whole(key, 1, kMostSide);
+  }
+  if (resize->kind == ResizeStep::Kind::kNone) {
+    resize->kind = ResizeStep::Kind::kExact;
+    ReadSize(line, &resize->height, &resize->width);
+  }
+  const std::string name = line->Word("interpolation");
+  const std::pair<const char*, Interpolation> interpolations[] = {
+      {"nearest", Interpolation::kNearest},
+      {"bilinear", Interpolation::kBilinear},
+      {"bicubic", Interpolation::kBicubic}};
+  bool known = false;
+  for (const auto& [word, interpolation] : interpolations) {
+    if (name != word) continue;
+    resize->interpolation = interpolation;
+    known = true;
+  }
+  if (!known) line->Fail("interpolation is unknown");
+  resize->antialias = line->Whole("antialias", 0, 1) != 0;
+  resize->draft = line->Whole("draft", 0, 1) != 0;
+  if (!resize->antialias && resize->interpolation == Interpolation::kBicubic) {
+    line->Fail("bicubic needs antialias");
+  }
+}
+
+void ReadFills(Line* line, uint16_t* value, uint16_t* mask_value) {
+  *value = static_cast<uint16_t>(line->Whole("value", 0, UINT16_MAX));
+  *mask_value = static_cast<uint16_t>(line->Whole("mask_value", 0, UINT16_MAX));
+}
+
+Chance ReadChance(Line* line) {
+  return static_cast<Chance>(line->Number("p", 0, 1) * 4294967296.0);
+}
+
+void ReadColour(Line* line, JitterRanges* ranges) {
+  ranges->brightness = line->Number("brightness", 0, 1e6);
+  ranges->contrast = line->Number("contrast", 0, 1e6);
+  ranges->saturation = line->Number("saturation", 0, 1e6);
+  ranges->hue = line->Number("hue", 0, .5);
+}
+
+std::vector<float> ReadFloats(Line* line, const char* key, double least) {
+  std::vector<float> floats;
+  for (const double number : line->Numbers(key, least, 3e38)) {
+    floats.push_back(static_cast<float>(number));
+  }
+  return floats;
+}
+
+}  // namespace
+
+Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
+  *text = RecipeText();
+  Recipe& recipe = text->recipe;
+  // Places in the order of steps; a name may have two.
+  enum Place {
+    kOrient,
+    kCrop,
+    kResize,
+    kPad,
+    kSecondCrop,
+    kMirror,
+    kRotate,
+    kColour,
+    kGrayscale,
+    kNormalize,
+    kChannelsFirst,
+    kEnd
+  };
+  const auto crop = [&recipe](Place place) {
+    return place == kCrop ? &recipe.crop : &recipe.second_crop;
+  };
+  const auto read_crop = [&crop](CropStep::Kind kind) {
+    return [&crop, kind](Place place, Line* line) {
+      ReadCrop(line, kind,
+               place == kCrop ? RngPurpose::kCrop : RngPurpose::kSecondCrop,
+               crop(place));
+    };
+  };
+  using Read = std::function<void(Place, Line*)>;
+  const struct {
+    Place place;
+    const char* name;
+    Read read;
+  } steps[] = {
+      {kOrient, "Orient", [&](Place, Line*) { recipe.orient = true; }},
+      {kCrop, "RandomCrop", read_crop(CropStep::Kind::kRandom)},
+      {kCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
+      {kCrop, "RandomResizedCrop",
+       [&](Place, Line* line) { ReadRandomSize(line, &recipe.crop); }},
+      {kResize, "Resize",
+       [&](Place, Line* line) { ReadResize(line, &recipe.resize); }},
+      {kPad, "Pad",
+       [&](Place, Line* line) {
+         ReadSize(line, &recipe.pad.height, &recipe.pad.width);
+         ReadFills(line, &recipe.pad.value, &recipe.pad.mask_value);
+       }},
+      {kSecondCrop, "RandomCrop", read_crop(CropStep::Kind::kRandom)},
+      {kSecondCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
+      {kMirror, "Mirror",
+       [&](Place, Line* line) { recipe.mirror = ReadChance(line); }},
+      {kRotate, "Rotate",
+       [&](Place, Line* line) {
+         recipe.rotate.degrees = line->Number("degrees", 0, 180);
+         ReadFills(line, &recipe.rotate.value, &recipe.rotate.mask_value);
+       }},
+      {kColour, "ColorJitter",
+       [&](Place, Line* line) { ReadColour(line, &recipe.colour); }},
+      {kGrayscale, "Grayscale",
+       [&](Place, Line* line) { recipe.grayscale = ReadChance(line); }},
+      {kNormalize, "Normalize",
+       [&](Place, Line* line) {
+         text->mean = ReadFloats(line, "mean", -3e38);
+         text->std = ReadFloats(line, "std", 1e-38);
+       }},
+      {kChannelsFirst, "ChannelsFirst",
+       [&](Place, Line*) { text->channels_first = true; }}};
+  size_t next = 0;
+  for (const std::string& line_text : lines) {
+    Line line(line_text);
+    size_t at = next;
+    while (at < std::size(steps) && line.name() != steps[at].name) ++at;
+    if (at == std::size(steps)) {
+      line.Fail("the step is unknown, or out of order");
+      return line.Finish();
+    }
+    steps[at].read(steps[at].place, &line);
+    LIQUID_RETURN_IF_ERROR(line.Finish());
+    // All steps of one place are behind.
+    const Place place = steps[at].place;
+    for (next = at; next < std::size(steps) && steps[next].place == place;) {
+      ++next;
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace liquid
