@@ -16,6 +16,7 @@ from ._export.export import export as export
 from ._keras.resume import Resume as Resume
 from ._keras.tensorboard import TensorBoardStats as TensorBoardStats
 from ._native.limits import Limits as Limits
+from ._pipeline.boxes import Boxes as Boxes
 from ._pipeline.dataset import dataset as dataset
 from ._pipeline.decode import decode_and_batch as decode_and_batch
 from ._pipeline.epochs import epochs as epochs

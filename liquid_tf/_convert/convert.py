@@ -217,6 +217,7 @@ def convert(
     "seed": seed,
     "masks": source.masks is not None,
     "mask_suffix": source.mask_suffix,
+    "annotations": source.annotations is not None,
     "splits": mixes.parse_splits(splits) if splits else None,
     "shard_size": shard_size,
     "replicate": replicate,

@@ -4,11 +4,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.sources import masks
-from liquid_tf._native import ops
+from liquid_tf._convert.sources.annotations import annotations as places
+from liquid_tf._native import image_ops, ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline.sizes import resized
 from liquid_tf.transforms import Resize, Step
 
 
@@ -86,12 +89,13 @@ class Geometry:
     }
 
   def moved(
-    self, example: tf.Tensor, orientation: tf.Tensor, limits: Limits
+    self, example: tf.Tensor, image: tf.Tensor, orientation: tf.Tensor, limits: Limits
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Moves what a record's tf.train.Example says of places, inside a tf.data graph.
 
     Args:
       example: scalar, serialized, or empty.
+      image: scalar, the image's file, as the codecs take it.
       orientation: scalar, of the image.
       limits: of a mask.
 
@@ -104,8 +108,8 @@ class Geometry:
 
     def move():
       found, error = tf.numpy_function(
-        lambda serialized, value: self._moved(serialized, int(value), limits),
-        [example, orientation],
+        lambda *given: self._moved(*given, limits),
+        [example, image, orientation],
         (tf.string, tf.string),
         stateful=False,
       )
@@ -114,21 +118,66 @@ class Geometry:
     return tf.cond(tf.equal(example, b""), lambda: (example, nothing), move)
 
   def _moved(
-    self, serialized: bytes, orientation: int, limits: Limits
+    self, serialized: bytes, image: bytes, orientation: np.int64, limits: Limits
   ) -> tuple[bytes, bytes]:
-    # Here is the place for other features that are places in an image.
     example = tf.train.Example.FromString(serialized)
     features = example.features.feature
-    if masks.FEATURE not in features:
-      return serialized, b""
-    values = features[masks.FEATURE].bytes_list.value
-    if len(values) != 1:
-      return serialized, b"its mask is no single image"
-    made = ops.lib().liquid_transcode_image(
-      contents=values[0],
-      target="png",
-      **self.inputs(orientation, mask=True),
-      **limits.attributes(),
-    )
-    values[0] = made.encoded.numpy()
-    return example.SerializeToString(deterministic=True), made.error.numpy()
+    if places.BOXES in features or places.KEYPOINTS in features:
+      try:
+        found = image_ops.peek_image(image, limits=limits)
+      except tf.errors.OpError as error:
+        return serialized, ops.reason(error).encode()
+      height, width, _ = found.shape.numpy().tolist()
+      turned = int(orientation) if self.orient else 1
+      self._move_places(features, height, width, turned)
+    if masks.FEATURE in features:
+      values = features[masks.FEATURE].bytes_list.value
+      if len(values) != 1:
+        return serialized, b"its mask is no single image"
+      made = ops.lib().liquid_transcode_image(
+        contents=values[0],
+        target="png",
+        **self.inputs(orientation, mask=True),
+        **limits.attributes(),
+      )
+      values[0] = made.encoded.numpy()
+      if made.error.numpy():
+        return serialized, made.error.numpy()
+    return example.SerializeToString(deterministic=True), b""
+
+  def _move_places(
+    self, features: Any, height: int, width: int, orientation: int
+  ) -> None:
+    """Moves boxes and keypoints of an image of that size, in place."""
+    upright = (width, height) if orientation >= _SWAPPED else (height, width)
+    scale = np.ones(2)
+    if self.resize is not None:
+      scale = np.divide(resized(self.resize, *upright), upright)
+    for name, size in ((places.BOXES, 2), (places.KEYPOINTS, 3)):
+      values = features[name].float_list.value if name in features else []
+      # Each place is y and x; a keypoint goes on with whether it is visible.
+      rows = np.array(values, np.float64).reshape(-1, size)
+      y, x = _TURNS[orientation](rows[:, 0], rows[:, 1], height, width)
+      rows[:, 0], rows[:, 1] = y * scale[0], x * scale[1]
+      if name == places.BOXES:
+        corners = rows.reshape(-1, 2, 2)
+        rows = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+      elif len(rows):
+        rows[rows[:, 2] == 0] = 0
+      values[:] = rows.astype(np.float32).reshape(-1)
+
+
+# From this orientation of EXIF on, rows become columns.
+_SWAPPED = 5
+
+# Where a place of the stored image lies in the turned one, by orientation.
+_TURNS = {
+  1: lambda y, x, height, width: (y, x),
+  2: lambda y, x, height, width: (y, width - x),
+  3: lambda y, x, height, width: (height - y, width - x),
+  4: lambda y, x, height, width: (height - y, x),
+  5: lambda y, x, height, width: (x, y),
+  6: lambda y, x, height, width: (x, height - y),
+  7: lambda y, x, height, width: (width - x, height - y),
+  8: lambda y, x, height, width: (width - x, y),
+}

@@ -292,7 +292,7 @@ def encode(
       loaded, target, encoding, source.limits, known
     )
     example, example_error = geometry.moved(
-      loaded["example"], loaded["orientation"], source.limits
+      loaded["example"], loaded["image"], loaded["orientation"], source.limits
     )
     result = {
       "labels": loaded["labels"],

@@ -32,6 +32,9 @@ class Source:
       with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
+    annotations: boxes and other things that belong to the images of a folder: a COCO
+      file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines, Parquet)
+      with a column `file_name`; docs/convert.md tells what becomes of each.
     image_feature: Example feature that holds an encoded image. None: "image/encoded",
       or the one that TFDS names.
     label_feature: Example feature that holds a class number, or numbers; "" for none.
@@ -46,6 +49,7 @@ class Source:
   path: str | os.PathLike
   masks: str | os.PathLike | None = None
   mask_suffix: str | None = None
+  annotations: str | os.PathLike | None = None
   image_feature: str | None = None
   label_feature: str | None = None
   features: Sequence[str] = ()
@@ -53,7 +57,7 @@ class Source:
 
   def __post_init__(self):
     object.__setattr__(self, "path", path_of("source", self.path))
-    for name in ("masks", "tfds_dir"):
+    for name in ("masks", "annotations", "tfds_dir"):
       value = getattr(self, name)
       if value is not None:
         object.__setattr__(self, name, path_of(name, value))

@@ -18,6 +18,7 @@ from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.recipe import Recipe
@@ -48,7 +49,7 @@ def build(
   fidelity: Fidelity = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
   transforms: Sequence[Step] = (),
-  features: Sequence[str] | None = None,
+  features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
   shard: Any = (0, 1),
   shard_policy: str = "pad",

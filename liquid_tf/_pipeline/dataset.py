@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._cost.cache import Cache
 from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.tuning import Tuning
@@ -27,7 +28,7 @@ def dataset(
   fidelity: Fidelity = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
   transforms: Sequence[Step] = (),
-  features: Sequence[str] | None = None,
+  features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
   shard: Any = (0, 1),
   shard_policy: str = "pad",
@@ -78,7 +79,8 @@ def dataset(
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
-      of names gives a dict. `decode_and_batch` lists names, shapes and dtypes.
+      of names gives a dict. `decode_and_batch` lists names, shapes and dtypes. `Boxes`
+      among them gives boxes and keypoints that follow their images.
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
       l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
       of the image.

@@ -13,6 +13,7 @@ from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.boxes import BoxColumns, Boxes
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
@@ -35,6 +36,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     names: list[str],
     specs: list[tf.TensorSpec],
     masks: list[str],
+    boxes: BoxColumns,
     *,
     batch_size: int,
     recipe: Recipe,
@@ -64,6 +66,7 @@ class DecodeBatchDataset(tf.data.Dataset):
         mean_image=recipe.mean_image(),
         features=names,
         masks=masks,
+        **boxes.attributes(),
         ragged=ragged,
         recipe=recipe.lines(),
         image_bits=image_bits,
@@ -86,7 +89,7 @@ class DecodeBatchDataset(tf.data.Dataset):
 def decode_and_batch(
   blocks: tf.data.Dataset,
   *,
-  features: Sequence[str] | None = None,
+  features: Sequence[str | Boxes] | None = None,
   transforms: Sequence[Step] = (),
   last_batch: str = "short",
   decode: str = "cpu",
@@ -107,7 +110,8 @@ def decode_and_batch(
       string [n], the image as stored; "orientation" int64 [n], 1 to 8, as the source's
       EXIF states it: pixels are not turned; "example" string [n], a serialized
       tf.train.Example of the other features; each of these by its own name, a
-      tf.RaggedTensor [n, None].
+      tf.RaggedTensor [n, None], as stored. `Boxes` among the names gives several, which
+      follow the image.
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`. Random ones need shuffled blocks.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
@@ -150,11 +154,14 @@ def decode_and_batch(
     raise ValueError(
       'last_batch ("repeat") must be "short" where blocks are no batches'
     )
-  wanted = _features.check_names(manifest, features)
+  boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
+  wanted = _features.check_names(manifest, features, boxes)
   names = ["bytes" if decode != "cpu" and name == "image" else name for name in wanted]
   known = _features.pixel_features(manifest)
   pixels = {k: v for k, v in known.items() if k in names}
   on_gpu = decode == "gpu"
+  if on_gpu and boxes.given is not None:
+    raise ValueError(f'features ({boxes.given}) must not be given with decode="gpu"')
   if on_gpu:
     gpu.check(manifest, recipe, wanted, on_error == "skip")
   if on_gpu or "image" in pixels:
@@ -190,7 +197,7 @@ def decode_and_batch(
       "Resize((height, width)), Pad, or Ragged() for batches of unequal images"
     )
   flat = bool(pixels) and sizes.one is None
-  parsed = _features.in_examples(manifest, names)
+  parsed = _features.in_examples(manifest, [n for n in names if n not in boxes.names])
   # What a flat batch is put together from, and what features are parsed from.
   needed = (["size"] if flat else []) + (["example"] if parsed else [])
   needed += gpu.STORED if on_gpu else []
@@ -215,6 +222,9 @@ def decode_and_batch(
     elif name == "label":
       specs.append(_features.label_spec(manifest, samples))
       continue
+    elif name in boxes.names:
+      specs.append(boxes.spec(name, samples))
+      continue
     else:
       dtype, shape = _features.PLAIN[name][0], [samples, *_features.PLAIN[name][1]]
     specs.append(tf.TensorSpec(shape, dtype))
@@ -226,6 +236,7 @@ def decode_and_batch(
     stored,
     specs,
     [name for name in pixels if name != "image"],
+    boxes,
     batch_size=batch_size,
     recipe=recipe,
     image_bits=8 * known["image"].dtype.size,
@@ -255,7 +266,9 @@ def decode_and_batch(
       shape,
       limits.pixels,
     )
-  shape = _Shaper(stored, wanted, pixels, parsed, flat, recipe, as_dict)
+  shape = _Shaper(
+    manifest, stored, wanted, pixels, parsed, boxes, flat, recipe, as_dict
+  )
   shaped = dataset.map(shape)
   # The prefetch that tf.data would put after it takes up to eight batches that no
   # budget counts, and that nobody has asked for: some epoch would be over with them.
@@ -269,11 +282,15 @@ def decode_and_batch(
 class _Shaper:
   """Gives a flat tuple of tensors the structure that was asked for."""
 
-  def __init__(self, stored, wanted, pixels, parsed, flat, recipe, as_dict):
+  def __init__(
+    self, manifest, stored, wanted, pixels, parsed, boxes, flat, recipe, as_dict
+  ):
+    self._manifest = manifest
     self._stored = stored
     self._wanted = wanted
     self._pixels = pixels
     self._parsed = parsed
+    self._boxes = boxes
     self._flat = flat
     self._recipe = recipe
     self._as_dict = as_dict
@@ -287,8 +304,11 @@ class _Shaper:
         values[name] = _to_ragged(values[name], values["size"])
       elif self._recipe.ragged:
         values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
+    values |= self._boxes.shaped(values)
     if self._parsed:
-      values |= tf.io.parse_example(values["example"], self._parsed)
+      parsed = tf.io.parse_example(values["example"], self._parsed)
+      for name, value in parsed.items():
+        values[name] = _features.in_shape(self._manifest, name, value)
     if self._as_dict:
       return {name: values[name] for name in self._wanted}
     result = tuple(values[name] for name in self._wanted)

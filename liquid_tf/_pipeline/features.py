@@ -1,10 +1,12 @@
 """The features of a dataset: names, shapes, and how to read them from examples."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import tensorflow as tf
 
+from liquid_tf._pipeline.boxes import BoxColumns, Boxes
 from liquid_tf._store.manifest import Manifest
 
 # Of every dataset.
@@ -40,8 +42,10 @@ def pixel_features(manifest: Manifest) -> dict[str, Pixels]:
   return features
 
 
-def check_names(manifest: Manifest, features: Sequence[str] | None) -> list[str]:
-  """Names of the features to give out.
+def check_names(
+  manifest: Manifest, features: Sequence[str | Boxes] | None, boxes: BoxColumns
+) -> list[str]:
+  """Names of the features to give out, those of `boxes` in the place of `Boxes`.
 
   Raises:
     ValueError: the dataset has no such feature; the message lists its features.
@@ -50,9 +54,13 @@ def check_names(manifest: Manifest, features: Sequence[str] | None) -> list[str]
     raise ValueError(
       f"features ({features!r}) must be a list of names: give features=[{features!r}]"
     )
-  names = list(manifest["supervised"]) if features is None else list(features)
+  names = []
   known = sorted({*PLAIN, *manifest["features"]})
-  for name in names:
+  for name in manifest["supervised"] if features is None else features:
+    if isinstance(name, Boxes):
+      names += boxes.names
+      continue
+    names.append(name)
     if name not in known:
       raise ValueError(
         f'features ("{name}") must be of {", ".join(known)}, the features of '
@@ -80,10 +88,29 @@ def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
 
 def in_examples(
   manifest: Manifest, names: Sequence[str]
-) -> dict[str, tf.io.RaggedFeature]:
+) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
   """How to parse those features that the records' examples hold."""
-  return {
-    name: tf.io.RaggedFeature(tf.as_dtype(manifest["features"][name]["dtype"]))
-    for name in names
-    if name not in (*PLAIN, "image", "label", "mask")
-  }
+  parsed = {}
+  for name in names:
+    if name not in (*PLAIN, "image", "label", "mask"):
+      feature = manifest["features"][name]
+      dtype = tf.as_dtype(feature["dtype"])
+      if feature["shape"]:
+        parsed[name] = tf.io.RaggedFeature(dtype)
+      else:
+        parsed[name] = tf.io.FixedLenFeature([], dtype)
+  return parsed
+
+
+def in_shape(
+  manifest: Manifest, name: str, value: tf.Tensor | tf.RaggedTensor
+) -> tf.Tensor | tf.RaggedTensor:
+  """A parsed feature of a batch: [n], or ragged [n, None, sides...]."""
+  sides = manifest["features"][name]["shape"][1:]
+  if not sides:
+    return value
+  return tf.RaggedTensor.from_row_splits(
+    tf.reshape(value.flat_values, [-1, *sides]),
+    value.row_splits // math.prod(sides),
+    validate=False,
+  )

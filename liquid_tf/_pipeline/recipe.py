@@ -109,6 +109,12 @@ class Recipe:
     return "ragged" in self.found
 
   @property
+  def flip(self) -> tuple[int, ...]:
+    """The keypoints that change places in a mirrored image; () for none."""
+    mirror = self.found.get("mirror")
+    return mirror.flip if mirror is not None else ()
+
+  @property
   def drafts(self) -> bool:
     """Whether JPEG may be decoded at a part of its size."""
     return self.resize is not None and self.resize.draft

@@ -14,6 +14,9 @@ FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
 # Of labels that are classes: above it, float32 does not hold every whole number.
 LARGEST_CLASS = 1 << 24
 
+# Of one box's value, such as its keypoints.
+_MOST_SIDE = 1 << 20
+
 _SHARD_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 
 
@@ -49,7 +52,12 @@ _CHECKS = {
     v == [] or (isinstance(v, list) and len(v) == 1 and _is_side(v[0]))
   ),
   "[]": lambda v: v == [],
-  "[null]": lambda v: v == [None],
+  "[], [null] or [null, sides]": lambda v: (
+    isinstance(v, list)
+    and len(v) <= 3
+    and v[:1] in ([], [None])
+    and all(type(side) is int and 0 < side <= _MOST_SIDE for side in v[1:])
+  ),
   "[height or null, width or null, channels]": lambda v: (
     isinstance(v, list)
     and len(v) == 3
@@ -82,7 +90,12 @@ _MANIFEST = {
       "class_counts?": [_COUNT],
     },
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
-    "*": {"dtype": "int64, float32 or string", "shape": "[null]", "example": "text"},
+    "*": {
+      "dtype": "int64, float32 or string",
+      "shape": "[], [null] or [null, sides]",
+      "example": "text",
+      "classes?": ["text"],
+    },
   },
   "supervised": ["text"],
   "splits": {"*": {"samples": _COUNT, "index": _COUNT}},

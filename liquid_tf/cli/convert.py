@@ -82,7 +82,15 @@ def _print(report) -> None:
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  for name in ("input", "output", "masks", "staging", "tfds_dir", "profile"):
+  for name in (
+    "input",
+    "output",
+    "masks",
+    "annotations",
+    "staging",
+    "tfds_dir",
+    "profile",
+  ):
     if _FLAGS[name].value == "":
       raise tool.FlagsError(f"--{name} must not be empty")
   if os.path.isfile(_FLAGS.input) and _is_image(_FLAGS.input):

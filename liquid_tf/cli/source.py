@@ -6,7 +6,7 @@ from typing import Any
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import Bits, Channels, Step
 
-_MORE = ("masks", "mask_suffix", "label_feature", "features")
+_MORE = ("masks", "mask_suffix", "annotations", "label_feature", "features")
 
 
 def define(values: Flags, *, whole: bool) -> None:
@@ -41,6 +41,12 @@ def define(values: Flags, *, whole: bool) -> None:
     None,
     "end of a mask's name, as _mask; or the image's and the mask's, as "
     "_leftImg8bit:_gtFine_labelIds",
+  )
+  values.string(
+    "annotations",
+    None,
+    "boxes of the images: COCO's .json, a folder of VOC's .xml or YOLO's .txt files, "
+    "or a table, .csv, .jsonl or .parquet",
   )
   values.string(
     "label_feature",

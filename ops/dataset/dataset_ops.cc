@@ -153,6 +153,7 @@ REGISTER_OP("Liquid>DecodeBatchDataset")
     .Input("most_lookahead: int64")
     .Input("parallelism: int64")
     .Input("mean_image: float")
+    .Input("min_visible: double")
     .Output("handle: variant")
     .Attr("features: list(string)")
     .Attr("masks: list(string) = []")
@@ -162,6 +163,9 @@ REGISTER_OP("Liquid>DecodeBatchDataset")
     .Attr("skip_errors: bool = false")
     .Attr("repeat_to_fill: bool = false")
     .Attr("round_batch: bool = false")
+    .Attr("box_columns: list(string) = []")
+    .Attr("box_pad: int >= 0 = 0")
+    .Attr("keypoint_flip: list(int) = []")
     .Attr("output_types: list(type) >= 1")
     .Attr("output_shapes: list(shape) >= 1")
     .SetDoNotOptimize()
@@ -179,8 +183,10 @@ parallelism: threads of tf.data's that decode at once; -1: as many as its
   autotuner says.
 mean_image: float [height, width, channels], subtracted from images of that size
   instead of the recipe's mean; empty for none.
+min_visible: share of a box's area that must be inside the image that comes out.
 features: one per output: image, label, id, format, orientation, window,
-  mirrored, size, affine, bytes, example, or one of masks.
+  mirrored, size, affine, bytes, example, num_boxes, or one of masks or
+  box_columns.
 masks: PNG images in the record's tf.train.Example that follow the geometry.
 ragged: pixels of a batch as [pixels, channels], one image after another.
 recipe: the steps, a line each; see ops/image/recipe_text.h.
@@ -188,6 +194,12 @@ image_bits: of the stored image.
 skip_errors: a bad record gives its place to the next draw of its format.
 repeat_to_fill: then a short batch is filled with repeats.
 round_batch: whatever is short in the end repeats its samples in turn.
+box_columns: features of the record's tf.train.Example that have a value for
+  every box, "boxes" among them: float y0 x0 y1 x1. These and float "keypoints"
+  (y, x, v) follow the geometry; boxes that do not stay drop out of all columns.
+box_pad: boxes of every sample, [batch, box_pad, ...]: the first ones, then
+  zeros, of "box_labels" -1. 0: [boxes, ...], those of one sample after another.
+keypoint_flip: of a mirrored image's keypoints, which one becomes each; or none.
 )doc");
 
 REGISTER_OP("Liquid>CountedDataset")

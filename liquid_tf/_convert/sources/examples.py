@@ -17,7 +17,8 @@ DEFAULT_NAMES = ("image/encoded", "image/class/label")
 _MOST = 1 << 24
 
 # What a dataset calls other things (liquid_tf.decode_and_batch).
-_TAKEN = (
+TAKEN = (
+  "affine",
   "bytes",
   "example",
   "format",
@@ -25,7 +26,10 @@ _TAKEN = (
   "image",
   "label",
   "mask",
+  "mirrored",
+  "num_boxes",
   "orientation",
+  "size",
   "window",
 )
 
@@ -59,10 +63,10 @@ class ExampleNames:
     if self.image == "":
       raise ValueError('image_feature ("") must name a feature')
     for name in self.more:
-      if name in (*_TAKEN, "", self.image, self.label):
+      if name in (*TAKEN, "", self.image, self.label):
         raise ValueError(
           f'features ("{name}") must be other than the image, the label, and '
-          f"{', '.join(_TAKEN)}"
+          f"{', '.join(TAKEN)}"
         )
     if len(set(self.more)) < len(self.more):
       raise ValueError(f"features ({', '.join(self.more)}) must be different names")

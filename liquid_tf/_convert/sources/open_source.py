@@ -5,6 +5,7 @@ import os
 
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecords
+from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
@@ -47,9 +48,12 @@ def _open_folder(
   _only_for_examples(source, names)
   progress.start("list", None, unit="file")
   try:
-    return folders.list_folder(source, masks, given.mask_names, skips, progress.step)
+    folder = folders.list_folder(source, masks, given.mask_names, skips, progress.step)
   finally:
     progress.close()
+  if given.annotations is None:
+    return folder
+  return annotate(folder, os.path.abspath(given.annotations))
 
 
 def find_files(source: str) -> list[str]:
@@ -91,6 +95,12 @@ def open_source(
   output = os.path.abspath(output)
   masks = None if given.masks is None else os.path.abspath(given.masks)
   is_tfds = source.startswith(tfds.PREFIX)
+  plain = not is_tfds and os.path.isdir(source) and not _is_dataset(source)
+  if given.annotations is not None and not plain:
+    raise ConvertError(
+      f'annotations ("{given.annotations}") are of a folder of images, and source '
+      f'("{source}") is none'
+    )
   if is_tfds:
     data_dir = tfds_dir or os.environ.get("TFDS_DATA_DIR") or _TFDS_DIR
     folder = tfds.find_folder(

@@ -64,6 +64,48 @@ absl::Status BuildLabels(const OutputFeature& feature,
   return absl::OkStatus();
 }
 
+int64_t Boxes(const Slot& slot) { return slot.boxes.front().dim_size(0); }
+
+template <typename T>
+absl::Status FillBoxes(const OutputFeature& feature, const PendingBatch& batch,
+                       T padding, Tensor* out) {
+  T* to = out->flat<T>().data();
+  for (const Slot& slot : batch.slots) {
+    const Tensor& values = slot.boxes[feature.box_column];
+    const T* from = values.flat<T>().data();
+    to = std::copy_n(from, values.NumElements(), to);
+    if (feature.box_pad == 0) continue;
+    to = std::fill_n(to, (feature.box_pad - Boxes(slot)) * values.dim_size(1),
+                     padding);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BuildBoxes(const OutputFeature& feature, const PendingBatch& batch,
+                        Tensor* out) {
+  std::vector<int64_t> sides;
+  if (feature.box_pad > 0) {
+    sides = {static_cast<int64_t>(batch.slots.size()), feature.box_pad};
+  } else {
+    sides = {0};
+    for (const Slot& slot : batch.slots) sides[0] += Boxes(slot);
+  }
+  sides.insert(sides.end(), feature.box_shape.begin(), feature.box_shape.end());
+  TensorShape shape;
+  TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(sides, &shape));
+  if (feature.dtype == tensorflow::DT_STRING) {
+    *out = Tensor(feature.dtype, shape);
+    return FillBoxes<tstring>(feature, batch, tstring(), out);
+  }
+  TF_RETURN_IF_ERROR(ToTf(PoolTensor(feature.dtype, shape, out)));
+  if (feature.dtype == tensorflow::DT_FLOAT) {
+    return FillBoxes<float>(feature, batch, 0, out);
+  }
+  // No class has a negative number.
+  return FillBoxes<int64_t>(feature, batch,
+                            feature.name == "box_labels" ? -1 : 0, out);
+}
+
 // With the rows of another number of slots.
 absl::Status MakeLike(const Tensor& pixels, size_t slots, Tensor* made) {
   TensorShape shape = pixels.shape();
@@ -107,6 +149,8 @@ void SetValue(const OutputFeature& feature, const Slot& slot, int64_t i,
     out->vec<tstring>()(i) = Copy(record.content.example);
   } else if (name == "mirrored") {
     out->vec<bool>()(i) = slot.plan.mirrored;
+  } else if (name == "num_boxes") {
+    out->vec<int32_t>()(i) = static_cast<int32_t>(Boxes(slot));
   } else if (name == "size") {
     out->matrix<int32_t>()(i, 0) = static_cast<int32_t>(slot.plan.part.height);
     out->matrix<int32_t>()(i, 1) = static_cast<int32_t>(slot.plan.part.width);
@@ -203,6 +247,12 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
       Tensor all;
       TF_RETURN_IF_ERROR(Concatenate(batch, feature.pixel, &all));
       outputs->push_back(std::move(all));
+      continue;
+    }
+    if (feature.box_column >= 0) {
+      Tensor boxes;
+      TF_RETURN_IF_ERROR(BuildBoxes(feature, batch, &boxes));
+      outputs->push_back(std::move(boxes));
       continue;
     }
     if (feature.name == "label") {

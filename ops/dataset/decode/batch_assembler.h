@@ -26,11 +26,17 @@ namespace liquid {
 //            the stored image, in continuous pixel coordinates
 //   bytes    string [n], the encoded image
 //   example  string [n], serialized tf.train.Example of the other features
+//   num_boxes  int32 [n], boxes that stay, where box columns are asked for
+// and each box column by its own: [n, pad, ...], or [boxes of all samples, ...]
+// where nothing is padded.
 struct OutputFeature {
   std::string name;
   tensorflow::DataType dtype = tensorflow::DT_UINT8;
   int64_t label_size = 0;  // of a float32 label
   int pixel = -1;          // index in DecodeConfig::pixels, or -1
+  int box_column = -1;     // likewise, in BoxConfig::columns
+  int64_t box_pad = 0;     // boxes of every sample; 0: as many as it has
+  std::vector<int64_t> box_shape;  // of one box's value
 };
 
 bool IsBad(const Slot& slot);

@@ -35,9 +35,13 @@ std::string Describe(const ImageInfo& info) {
          " bits";
 }
 
+// An error with the place of its record.
+Status At(const Record& record, const Status& status) {
+  return Status(status.code(), record.Where() + ": " + status.message());
+}
+
 void Fail(const Status& status, Slot* slot) {
-  slot->status = Status(status.code(),
-                        slot->item->record->Where() + ": " + status.message());
+  slot->status = At(*slot->item->record, status);
 }
 
 // How many bytes can be copied while a byte of a format is decoded, about. Only
@@ -257,8 +261,12 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
                                   PendingBatch* batch,
                                   MakerScratch* scratch) const {
   LIQUID_RETURN_IF_ERROR(record->status);
-  if (config_.pixels.empty()) return OkStatus();
   Slot& slot = batch->slots[index];
+  if (!config_.boxes.columns.empty()) {
+    const Status status = DecodeBoxes(*record, &slot);
+    if (!status.ok()) return At(*record, status);
+  }
+  if (config_.pixels.empty()) return OkStatus();
   slot.ragged.resize(config_.ragged ? config_.pixels.size() : 0);
   slot.decoded = record->pixels.empty();
   if (slot.item->promise != nullptr && slot.decoded) {
@@ -272,10 +280,17 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
   }
   for (size_t f = 0; f < config_.pixels.size(); ++f) {
     const Status status = DecodePixels(f, index, *record, batch, scratch);
-    if (status.ok()) continue;
-    return Status(status.code(), record->Where() + ": " + status.message());
+    if (!status.ok()) return At(*record, status);
   }
   return OkStatus();
+}
+
+Status BatchDecoder::DecodeBoxes(const Record& record, Slot* slot) const {
+  const SamplePlan& plan = slot->plan;
+  const Placement placement = {plan.Map(record.row.height, record.row.width),
+                               plan.part.height, plan.part.width};
+  return FindBoxes(config_.boxes, record.content.example, placement,
+                   plan.mirrored, &slot->boxes);
 }
 
 Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/dataset/decode/sample_boxes.h"
 #include "ops/dataset/source/record_block.h"
 #include "ops/image/image_maker.h"
 #include "ops/image/recipe.h"
@@ -35,6 +36,7 @@ struct PixelFeature {
 
 struct DecodeConfig {
   std::vector<PixelFeature> pixels;
+  BoxConfig boxes;
   bool ragged = false;
   Recipe recipe;
   DecodeLimits limits;
@@ -50,6 +52,7 @@ struct Slot {
   bool decoded = false;  // its pixels were not in memory
   double decode_seconds = 0;
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
+  std::vector<tensorflow::Tensor> boxes;   // of each column; see FindBoxes
   RecordPtr substitute;  // decoded in place of the item's; null for most
 
   const Record& record() const {
@@ -107,6 +110,7 @@ class BatchDecoder {
   // Decodes the slot's sample from `record`.
   Status DecodeRecord(size_t index, RecordPtr record, PendingBatch* batch,
                       MakerScratch* scratch) const;
+  Status DecodeBoxes(const Record& record, Slot* slot) const;
   Status DecodePixels(size_t feature, size_t index, const Record& record,
                       PendingBatch* batch, MakerScratch* scratch) const;
   // All pixels of a record, to be kept.

@@ -14,6 +14,13 @@ namespace liquid {
 absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr("features", &features));
   TF_RETURN_IF_ERROR(ctx->GetAttr("masks", &masks));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("box_columns", &box_columns));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("box_pad", &box_pad));
+  if (box_pad > 1 << 20) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("box_pad (", box_pad, ") must be at most 2^20"));
+  }
+  TF_RETURN_IF_ERROR(ctx->GetAttr("keypoint_flip", &keypoint_flip));
   TF_RETURN_IF_ERROR(ctx->GetAttr("ragged", &ragged));
   TF_RETURN_IF_ERROR(ctx->GetAttr("recipe", &recipe));
   TF_RETURN_IF_ERROR(ctx->GetAttr("image_bits", &image_bits));
@@ -55,6 +62,12 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
       return absl::InvalidArgumentError(absl::StrCat(
           number.name, " (0) must be at least 1, or -1 (AUTOTUNE)"));
     }
+  }
+  TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<double>(
+      ctx, "min_visible", &min_visible));
+  if (!(min_visible >= 0 && min_visible <= 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("min_visible (", min_visible, ") must be from 0 to 1"));
   }
   const tensorflow::Tensor* mean;
   TF_RETURN_IF_ERROR(ctx->input("mean_image", &mean));
@@ -153,6 +166,65 @@ absl::Status ConfigurePixels(const DecodeAttributes& a,
   return absl::OkStatus();
 }
 
+// A column whose boxes are padded to box_pad, or lie one after another.
+absl::Status ConfigureColumn(const DecodeAttributes& a,
+                             const tensorflow::PartialTensorShape& shape,
+                             OutputFeature* feature, BoxConfig* boxes) {
+  // Of a box: a product of two of them does not overflow.
+  constexpr int64_t kMostSide = 1 << 20;
+  const int outer = a.box_pad > 0 ? 2 : 1;
+  bool fits = shape.dims() >= outer && shape.dims() <= outer + 2 &&
+              (a.box_pad == 0 || shape.dim_size(1) == a.box_pad);
+  for (int d = outer; fits && d < shape.dims(); ++d) {
+    feature->box_shape.push_back(shape.dim_size(d));
+    fits = shape.dim_size(d) > 0 && shape.dim_size(d) <= kMostSide;
+  }
+  const std::vector<int64_t>& box = feature->box_shape;
+  const bool is_float = feature->dtype == tensorflow::DT_FLOAT;
+  const int number = static_cast<int>(boxes->columns.size());
+  feature->box_column = number;
+  feature->box_pad = a.box_pad;
+  if (feature->name == "boxes") {
+    fits = fits && is_float && box == std::vector<int64_t>{4};
+    boxes->boxes = number;
+  } else if (feature->name == "keypoints") {
+    fits = fits && is_float && box.size() == 2 && box[1] == 3 &&
+           (a.keypoint_flip.empty() ||
+            static_cast<int64_t>(a.keypoint_flip.size()) == box[0]);
+    boxes->keypoints = number;
+  }
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output_shapes of ", feature->name, " (", shape.DebugString(),
+        ") must be [batch, box_pad, ...], or [boxes, ...] where box_pad is 0, "
+        "with float [4] for boxes and float [keypoint_flip, 3] for keypoints"));
+  }
+  boxes->columns.push_back({feature->name, feature->dtype, box});
+  return absl::OkStatus();
+}
+
+// Of all columns together; `config` has them.
+absl::Status ConfigureBoxes(const DecodeAttributes& a,
+                            const DecodeInputs& inputs, BoxConfig* config) {
+  const auto n = static_cast<int64_t>(a.keypoint_flip.size());
+  for (const int64_t from : a.keypoint_flip) {
+    if (from < 0 || from >= n) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "keypoint_flip (", from, ") must be below ", n, ", its length"));
+    }
+    config->flip.push_back(static_cast<size_t>(from));
+  }
+  config->rule.min_visible = inputs.min_visible;
+  if (a.box_pad > 0) config->rule.most = static_cast<size_t>(a.box_pad);
+  if (a.box_columns.empty() ||
+      (config->columns.size() == a.box_columns.size() &&
+       config->columns[config->boxes].name == "boxes")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "box_columns must be different ones of features, with boxes among them");
+}
+
 }  // namespace
 
 absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
@@ -178,8 +250,16 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     const tensorflow::PartialTensorShape& shape = a.output_shapes[i];
     const bool mask = std::find(a.masks.begin(), a.masks.end(), feature.name) !=
                       a.masks.end();
+    const bool column = std::find(a.box_columns.begin(), a.box_columns.end(),
+                                  feature.name) != a.box_columns.end();
     tensorflow::DataTypeVector types;
-    if (feature.name == "image" || mask) {
+    if (column) {
+      types = {tensorflow::DT_FLOAT, tensorflow::DT_INT64,
+               tensorflow::DT_STRING};
+      TF_RETURN_IF_ERROR(ConfigureColumn(a, shape, &feature, &config->boxes));
+    } else if (feature.name == "num_boxes" && !a.box_columns.empty()) {
+      types = {tensorflow::DT_INT32};
+    } else if (feature.name == "image" || mask) {
       types = {tensorflow::DT_UINT8, tensorflow::DT_UINT16};
       if (!mask) {
         types.insert(types.end(), {tensorflow::DT_FLOAT, tensorflow::DT_HALF,
@@ -214,7 +294,8 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
       return absl::InvalidArgumentError(absl::StrCat(
           "features (\"", feature.name,
           "\") must be image, label, id, format, orientation, window, "
-          "mirrored, size, affine, bytes, example, or one of masks"));
+          "mirrored, size, affine, bytes, example, num_boxes, or one of masks "
+          "or box_columns"));
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -223,7 +304,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     }
     features->push_back(std::move(feature));
   }
-  return absl::OkStatus();
+  return ConfigureBoxes(a, inputs, &config->boxes);
 }
 
 }  // namespace liquid

@@ -16,6 +16,9 @@ namespace liquid {
 struct DecodeAttributes {
   std::vector<std::string> features;
   std::vector<std::string> masks;
+  std::vector<std::string> box_columns;
+  int64_t box_pad = 0;
+  std::vector<int64_t> keypoint_flip;
   bool ragged = false;
   std::vector<std::string> recipe;  // see ops/image/recipe_text.h
   int64_t image_bits = 8;           // as stored
@@ -37,6 +40,7 @@ struct DecodeInputs {
   int64_t lookahead = 0;  // batches in flight
   int64_t most_lookahead = 0;
   int64_t parallelism = 0;        // threads that decode
+  double min_visible = 0;         // of a box
   tensorflow::Tensor mean_image;  // float [height, width, channels]; or empty
 
   absl::Status Read(tensorflow::OpKernelContext* ctx);

@@ -29,6 +29,32 @@ def _losses(example: str, **flags) -> list[float]:
 
 
 class ExamplesTest(tf.test.TestCase):
+  def test_detection(self):
+    rng = np.random.default_rng(0)
+    source = self.create_tempdir()
+    rows = ["file_name,ymin,xmin,ymax,xmax,label"]
+    for i in range(48):
+      height, width = rng.integers(60, 90, 2)
+      image = rng.integers(0, 90, (height, width, 3))
+      for number in range(rng.integers(3)):
+        y, x = rng.integers(0, 40, 2)
+        h, w = rng.integers(12, 24, 2)
+        # Bright in one colour or another.
+        image[y : y + h, x : x + w, number] += 150
+        rows.append(f"{i:02}.png,{y},{x},{y + h},{x + w},{'ab'[number]}")
+      photos.save(os.path.join(source, f"{i:02}.png"), image.astype(np.uint8))
+    table = os.path.join(self.create_tempdir(), "boxes.csv")
+    with open(table, "w") as file:
+      file.write("\n".join(rows))
+    path = os.path.join(self.create_tempdir(), "dataset")
+    liquid_tf.convert(
+      liquid_tf.Source(source.full_path, annotations=table), path, "l3", progress=False
+    )
+    losses = _losses(
+      "detection.py", dataset=path, classes=2, side=64, batch_size=8, epochs=6
+    )
+    self.assertLess(losses[-1], 0.5 * losses[0])
+
   def test_segmentation_with_masks_of_16_bits(self):
     rng = np.random.default_rng(0)
     source, masks = self.create_tempdir(), self.create_tempdir()

@@ -1,0 +1,1 @@
+"""Boxes and other things that files beside the images say of them."""

@@ -1,0 +1,154 @@
+"""Boxes and keypoints that follow their images into a batch."""
+
+import dataclasses
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._native import whole
+from liquid_tf._store.manifest import Manifest
+
+_BOX, _POINT = 4, 3
+_MOST_PAD = 1 << 20
+# Stand in a record outside its tf.train.Example, or are images.
+_OTHERS = ("image", "label", "mask")
+
+
+@dataclasses.dataclass(frozen=True)
+class Boxes:
+  """Among the names in `features`: the boxes of a detection set, in the batch's images.
+
+  Boxes follow all steps of geometry and are cut at the sides of the result; a turned
+  box becomes the upright one that encloses it. A box drops out where nothing of it is
+  visible, or too little, and with it all that the dataset says of it. Of n images, it
+  gives:
+
+  - "boxes" [n, pad, 4] float32: y0, x0, y1, x1 in pixels of the result, whose upper
+    left corner is (0, 0). Zeros where there is no box.
+  - "num_boxes" [n] int32: how many of them are boxes.
+  - "box_labels" [n, pad] int64; -1 where there is no box.
+  - every other feature of the dataset that has one value for each box, under its own
+    name, with zeros or empty strings where there is no box: "keypoints"
+    [n, pad, k, 3] float32, y, x and v, which follow as boxes do, those outside the
+    result and those with v = 0 as zeros; all others as they are stored, "area" too.
+
+  Attributes:
+    pad: boxes of each image, the first that stay; at most 2^20. None gives
+      tf.RaggedTensors [n, None, ...] instead.
+    min_visible: least part of a box's area that must be inside the result, 0 to 1; one
+      that has none of it inside drops out in any case.
+
+  Raises:
+    ValueError: an attribute is wrong; the message names it.
+  """
+
+  pad: int | None = None
+  min_visible: float = 0.0
+
+  def __post_init__(self):
+    if self.pad is not None:
+      pad = whole.number(self.pad, "Boxes: pad", 1, " and at most 2^20, or None")
+      if pad > _MOST_PAD:
+        raise ValueError(f"Boxes: pad ({pad}) must be at most 2^20, or None")
+      object.__setattr__(self, "pad", pad)
+    least = self.min_visible
+    number = isinstance(least, numbers.Real) and not isinstance(least, bool)
+    if not number or not 0 <= least <= 1:
+      raise ValueError(f"Boxes: min_visible ({least!r}) must be from 0 to 1")
+
+
+class BoxColumns:
+  """What `Boxes` gives of a dataset.
+
+  Args:
+    manifest: of the dataset.
+    features: as `decode_and_batch` takes them.
+    flip: of `Mirror`.
+    others: names that are no features of boxes.
+
+  Raises:
+    ValueError: the dataset has no boxes, or other ones than `Boxes` takes; there are
+      two `Boxes`; or `flip` is not of as many keypoints.
+  """
+
+  def __init__(
+    self,
+    manifest: Manifest,
+    features: Sequence[Any] | None,
+    flip: Sequence[int],
+    others: Sequence[str],
+  ):
+    found = [one for one in features or () if isinstance(one, Boxes)]
+    if len(found) > 1:
+      raise ValueError(f"features: {found[0]} and {found[1]} must not both be given")
+    self.given = found[0] if found else None
+    self._columns = {}
+    self._flip = []
+    if self.given is None:
+      return
+    if "boxes" not in manifest["features"]:
+      raise ValueError(
+        f"features ({self.given}) must not be given where the dataset has no boxes: "
+        f"{manifest.directory} has {', '.join(manifest['features'])}"
+      )
+    self._columns = {
+      name: (tf.as_dtype(feature["dtype"]), tuple(feature["shape"][1:]))
+      for name, feature in manifest["features"].items()
+      if feature["shape"][:1] == [None] and name not in (*_OTHERS, *others)
+    }
+    self._check("boxes", (_BOX,), manifest)
+    if "keypoints" in self._columns:
+      _, shape = self._columns["keypoints"]
+      count = shape[0] if shape else None
+      self._check("keypoints", (count, _POINT), manifest)
+      if flip and len(flip) != count:
+        raise ValueError(
+          f"Mirror: flip ({list(flip)}) must have a number for each of the {count} "
+          f"keypoints of {manifest.directory}"
+        )
+      self._flip = list(flip)
+
+  def _check(
+    self, name: str, shape: tuple[int | None, ...], manifest: Manifest
+  ) -> None:
+    if None in shape or self._columns.get(name) != (tf.float32, shape):
+      sides = ", ".join("k" if side is None else str(side) for side in shape)
+      raise ValueError(
+        f"features ({self.given}): features.{name} of {manifest.directory} must be "
+        f"float32 of shape [null, {sides}]"
+      )
+
+  @property
+  def names(self) -> list[str]:
+    """The features that it gives."""
+    return [*self._columns, "num_boxes"] if self._columns else []
+
+  def spec(self, name: str, samples: int | None) -> tf.TensorSpec:
+    """What the op gives of one of the names, in a batch of `samples`."""
+    if name == "num_boxes":
+      return tf.TensorSpec([samples], tf.int32)
+    dtype, shape = self._columns[name]
+    outer = [None] if self.given.pad is None else [samples, self.given.pad]
+    return tf.TensorSpec([*outer, *shape], dtype)
+
+  def attributes(self) -> dict[str, Any]:
+    """Arguments of the op."""
+    return {
+      "box_columns": list(self._columns),
+      "box_pad": (self.given and self.given.pad) or 0,
+      "min_visible": self.given.min_visible if self.given else 0.0,
+      "keypoint_flip": self._flip,
+    }
+
+  def shaped(self, values: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
+    """The columns of a batch as they are given out, where that is as ragged tensors."""
+    if self.given is None or self.given.pad is not None:
+      return {}
+    return {
+      name: tf.RaggedTensor.from_row_lengths(
+        values[name], values["num_boxes"], validate=False
+      )
+      for name in self._columns
+    }
