@@ -18,6 +18,11 @@ try:
   from pycocotools import coco as pycoco
 except ImportError:
   pycoco = None
+try:
+  import pyarrow
+  from pyarrow import parquet
+except ImportError:
+  parquet = None
 
 
 def _coco(**changes):
@@ -275,12 +280,17 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     elif kind == "jsonl":
       path.write_text("\n".join(json.dumps(dict(zip(names, row))) for row in rows))
     else:
-      import pyarrow as pa
-      from pyarrow import parquet
-
+      if parquet is None:
+        self.skipTest("needs pyarrow")
       columns = {name: list(values) for name, values in zip(names, zip(*rows))}
-      parquet.write_table(pa.table(columns), path)
+      parquet.write_table(pyarrow.table(columns), path)
     return os.fspath(path)
+
+  def test_parquet_without_its_reader(self):
+    if parquet is not None:
+      self.skipTest("pyarrow is there")
+    with self.assertRaisesRegex(ConvertError, "needs pyarrow: pip install pyarrow"):
+      self._convert(self._write("table.parquet", "x"))
 
   @parameterized.parameters("csv", "jsonl", "parquet")
   def test_tables_of_images(self, kind):
