@@ -17,6 +17,7 @@ from liquid_tf.cli.bench import (
   constancy_report,
   efficiency_report,
   mix_report,
+  recipe_report,
   scale_report,
 )
 
@@ -224,6 +225,10 @@ def render() -> str:
   compare, efficiency, mix = _read("compare"), _read("efficiency"), _read("mix")
   sections = {
     compare_report.TITLE: [compare_report.section(compare), _notes(compare)],
+    recipe_report.TITLE: [
+      recipe_report.section(_read("recipe")),
+      _notes(_read("recipe")),
+    ],
     efficiency_report.TITLE: [
       efficiency_report.section(efficiency),
       _notes(efficiency[0]),
