@@ -409,10 +409,11 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     batches = iter(placed)
     for images in itertools.islice(batches, 10):
       self.assertAllEqual(images, self.image[None])
-    # Once what is ahead is there, one is taken, and the next one has its turn.
+    # Once what is ahead is there, one is taken, and the next one has its turn. On a
+    # busy machine a batch takes a while; memory that none had yet waits for the step.
     decoded = None
     while decoded != (decoded := _DRIVER.count("decoded")):
-      time.sleep(0.5)
+      time.sleep(2)
     with _DRIVER.busy():
       # A step is running.
       images = next(batches)
