@@ -74,12 +74,14 @@ class L3Info(NamedTuple):
     bits: int32 scalar, 8 or 16 per channel.
     version: int32 scalar, 1 or 2.
     patch: int32 scalar, side of a patch in pixels.
+    profile: int32 scalar, 0 (fast) or 1 (compact).
   """
 
   shape: tf.Tensor
   bits: tf.Tensor
   version: tf.Tensor
   patch: tf.Tensor
+  profile: tf.Tensor
 
 
 def _decoder(name: str, title: str, notes: str):
@@ -262,7 +264,14 @@ def encode_bmp(image: tf.Tensor) -> tf.Tensor:
   return encode_image(image, "bmp")
 
 
-def encode_l3(image: tf.Tensor, *, version: int = 2, patch: int = 0) -> tf.Tensor:
+def encode_l3(
+  image: tf.Tensor,
+  *,
+  version: int = 2,
+  patch: int = 0,
+  profile: str = "fast",
+  effort: str = "default",
+) -> tf.Tensor:
   """Encodes an image as L3, without loss; see `encode_image`.
 
   docs/formats/l3.md describes both versions; version 1 is the format of the paper
@@ -274,5 +283,12 @@ def encode_l3(image: tf.Tensor, *, version: int = 2, patch: int = 0) -> tf.Tenso
     version: 1 or 2.
     patch: side of a patch in pixels: 1 to 255, or 0 for the paper's choice by the
       image's size, in version 1; 64, or 0, in version 2.
+    profile: of version 2: `"fast"` decodes at the speed of memory; `"compact"` is
+      about as small as lossless WebP, and decodes more slowly. A device does not decode
+      it yet.
+    effort: `"fast"`, `"default"` or `"best"`: what the compact profile spends on
+      finding the smallest file. Decoding is not slower for it.
   """
-  return ops.lib().liquid_encode_l3(image, version=version, patch=patch)
+  return ops.lib().liquid_encode_l3(
+    image, version=version, patch=patch, profile=profile, effort=effort
+  )

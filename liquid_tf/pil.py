@@ -4,7 +4,7 @@
   from PIL import Image
 
   Image.open("photo.l3").show()
-  image.save("photo.l3", version=2, patch=0)
+  image.save("photo.l3", profile="compact")
 
 Opening reads the header; pixels are decoded when they are first asked for. Gray becomes
 mode L, or I;16 where it has 16 bits; gray and alpha LA, RGB RGB, RGBA RGBA. Pillow has
@@ -24,6 +24,8 @@ from liquid_tf._native import ops
 
 _FORMAT = "L3"
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_OPTIONS = {"version", "patch", "profile", "effort"}
+_PROFILES = ("fast", "compact")
 _CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "I;16": 1}
 # Of version 1 and of version 2.
 _MAGICS = (b"LLL.", b"LLL2")
@@ -59,6 +61,8 @@ class L3ImageFile(ImageFile.ImageFile):
       "patch": int(found.patch),
       "bits": bits,
     }
+    if found.version == 2:
+      self.info["profile"] = _PROFILES[int(found.profile)]
     self.tile = [ImageFile._Tile(_FORMAT, (0, 0, width, height), 0, (mode,))]
 
 
@@ -82,7 +86,7 @@ class _Decoder(ImageFile.PyDecoder):
 
 
 def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
-  """Writes an image; takes `version` and `patch`, as `codecs.encode_l3`."""
+  """Writes an image; takes the options of `codecs.encode_l3`."""
   if image.mode not in _CHANNELS:
     raise OSError(
       f"{os.fsdecode(filename)}: mode ({image.mode}) must be one of "
@@ -93,11 +97,10 @@ def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
   if image.mode == "I;16":
     pixels = pixels.astype(np.uint16)
   try:
-    contents = codecs.encode_l3(
-      pixels,
-      version=image.encoderinfo.get("version", 2),
-      patch=image.encoderinfo.get("patch", 0),
-    )
+    given = {
+      name: image.encoderinfo[name] for name in _OPTIONS & set(image.encoderinfo)
+    }
+    contents = codecs.encode_l3(pixels, **given)
   except tf.errors.InvalidArgumentError as error:
     raise OSError(f"{os.fsdecode(filename)}: {ops.reason(error)}") from error
   file.write(contents.numpy())

@@ -64,6 +64,8 @@ void FuzzL3RoundTrip(const uint8_t* data, size_t size) {
   options.version = data[0] % 2 == 0 ? L3Version::kV2 : L3Version::kV1;
   ImageInfo info = Info(1 + data[3] % 96, 1 + data[4] % 96, 1 + data[2] % 4,
                         data[2] & 0x80 ? 16 : 8);
+  options.profile = data[0] % 4 == 2 ? L3Profile::kCompact : L3Profile::kFast;
+  options.effort = static_cast<L3Effort>(data[1] % 3);
   if (options.version == L3Version::kV1) {
     options.patch = data[1];
     info.channels = 3;
@@ -90,6 +92,8 @@ std::vector<std::string> L3DecodeSeeds() {
         const ImageInfo info = Info(3 + noise % 5, 66, channels, bits);
         const Bytes pixels = MakePixels(info, 1, noise);
         seeds.push_back(EncodeAsL3(L3Version::kV2, 0, info, pixels));
+        seeds.push_back(
+            EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact));
         if (channels == 3 && bits == 8) {
           seeds.push_back(EncodeAsL3(L3Version::kV1, 0, info, pixels));
           seeds.push_back(EncodeAsL3(L3Version::kV1, 4, info, pixels));

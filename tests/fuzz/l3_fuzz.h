@@ -15,8 +15,8 @@ namespace liquid {
 void FuzzL3Decode(const uint8_t* data, size_t size);
 
 // Makes an image of the bytes, encodes it and aborts where it does not come
-// back. Byte 0: version; 1: patch; 2: channels and bits; 3, 4: sides; the rest
-// are samples, repeated as often as needed.
+// back. Byte 0: version and profile; 1: patch or effort; 2: channels and bits;
+// 3, 4: sides; the rest are samples, repeated as often as needed.
 void FuzzL3RoundTrip(const uint8_t* data, size_t size);
 
 // Files of both versions, and inputs of FuzzL3RoundTrip.

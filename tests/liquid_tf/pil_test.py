@@ -72,6 +72,18 @@ class PillowTest(parameterized.TestCase):
       self.assertEqual(image.info, {"version": 1, "patch": 64, "bits": 8})
       np.testing.assert_array_equal(np.asarray(image), pixels)
 
+  def test_saves_the_compact_profile(self):
+    pixels = photos.photo("chelsea")
+    sizes = {}
+    for profile in ("fast", "compact"):
+      file = io.BytesIO()
+      _image(pixels).save(file, "L3", profile=profile, effort="best")
+      with Image.open(file) as image:
+        self.assertEqual(image.info["profile"], profile)
+        np.testing.assert_array_equal(np.asarray(image), pixels)
+      sizes[profile] = len(file.getvalue())
+    self.assertLess(sizes["compact"], 0.95 * sizes["fast"])
+
   def test_sixteen_bits(self):
     gray = _pixels(1, np.uint16)
     with Image.open(self._file(codecs.encode_l3(gray).numpy())) as image:

@@ -28,6 +28,12 @@ class EncodeL3Op : public OpKernel {
                                    ") must be 1 or 2"));
     options_.version = static_cast<L3Version>(version);
     OP_REQUIRES_OK(context, context->GetAttr("patch", &options_.patch));
+    std::string profile, effort;
+    OP_REQUIRES_OK(context, context->GetAttr("profile", &profile));
+    OP_REQUIRES_OK(context, context->GetAttr("effort", &effort));
+    if (profile == "compact") options_.profile = L3Profile::kCompact;
+    if (effort == "fast") options_.effort = L3Effort::kFast;
+    if (effort == "best") options_.effort = L3Effort::kBest;
   }
 
   void Compute(OpKernelContext* context) override {
@@ -62,6 +68,8 @@ class PeekL3Op : public OpKernel {
     OP_REQUIRES_OK(context, SetScalar<int32_t>(context, 2,
                                                static_cast<int>(info.version)));
     OP_REQUIRES_OK(context, SetScalar<int32_t>(context, 3, info.patch));
+    OP_REQUIRES_OK(context, SetScalar<int32_t>(context, 4,
+                                               static_cast<int>(info.profile)));
   }
 
  private:

@@ -25,6 +25,8 @@ REGISTER_OP("Liquid>EncodeL3")
     .Attr("dtype: {uint8, uint16}")
     .Attr("version: int = 2")
     .Attr("patch: int = 0")
+    .Attr("profile: {'fast', 'compact'} = 'fast'")
+    .Attr("effort: {'fast', 'default', 'best'} = 'default'")
     .SetShapeFn(EncodeImageShape)
     .Doc(R"doc(
 Encodes an image as L3, without loss.
@@ -34,6 +36,8 @@ contents: Scalar, the bytes of the file.
 version: 1, the format of the paper, or 2.
 patch: side of a patch in pixels: 1 to 255 in version 1, 64 in version 2, or 0 for
   the choice of the version.
+profile: of version 2: 'compact' is smaller and takes longer to decode.
+effort: what the compact profile spends on finding the smallest file.
 )doc");
 
 REGISTER_OP("Liquid>PeekL3")
@@ -42,6 +46,7 @@ REGISTER_OP("Liquid>PeekL3")
     .Output("bits: int32")
     .Output("version: int32")
     .Output("patch: int32")
+    .Output("profile: int32")
     .Attr(kMaxPixels)
     .SetShapeFn(PeekL3Shape)
     .Doc(R"doc(
@@ -52,6 +57,7 @@ shape: height, width, channels.
 bits: 8 or 16 per channel.
 version: 1 or 2.
 patch: side of a patch in pixels.
+profile: of version 2: 0, fast, or 1, compact; 0 in version 1.
 )doc");
 
 }  // namespace liquid

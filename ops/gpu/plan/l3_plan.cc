@@ -149,8 +149,13 @@ class Planner {
   }
 
   Status AddV2(const L3Info& info) {
+    if (info.profile != L3Profile::kFast) {
+      return Unimplemented(
+          "l3: a device decodes the fast profile, this file has the compact "
+          "one: decode it on the CPU");
+    }
     L3V2Table table;
-    LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes_, info.image, &table));
+    LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes_, info, &table));
     const L3PatchRange range = L3PatchesOf(window_, kL3V2Patch);
     for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
       for (uint32_t px = range.x_begin; px < range.x_end; ++px) {

@@ -135,6 +135,27 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
         codecs.encode_l3(**arguments)
 
+  @parameterized.product(
+    effort=("fast", "default", "best"), dtype=(np.uint8, np.uint16)
+  )
+  def test_the_compact_profile_comes_back(self, effort: str, dtype):
+    pixels = np.tile(_pixels(3, dtype) >> 3, (2, 1, 1))
+    contents = codecs.encode_l3(pixels, profile="compact", effort=effort)
+    self.assertEqual(codecs.peek_l3(contents).profile, 1)
+    self.assertAllEqual(codecs.decode_l3(contents, dtype=dtype), pixels)
+    self.assertAllEqual(
+      codecs.decode_l3(contents, dtype=dtype, window=(70, 3, 100, 90)),
+      pixels[70:170, 3:93],
+    )
+
+  def test_profiles_and_efforts_that_there_are_not(self):
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "profile"):
+      codecs.encode_l3(_pixels(), profile="small")
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "effort"):
+      codecs.encode_l3(_pixels(), effort="9")
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "only version 2 has"):
+      codecs.encode_l3(_pixels(), version=1, profile="compact")
+
   def test_damage_is_an_error(self):
     contents = codecs.encode_l3(_pixels()).numpy()
     for cut in (0, 3, 4, 20, len(contents) // 2, len(contents) - 1):

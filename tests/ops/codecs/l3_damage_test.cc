@@ -13,6 +13,8 @@ struct Case {
   int channels;
   int bits;
   int patch;
+  L3Profile profile = L3Profile::kFast;
+  Content content = Content::kSlope;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -24,9 +26,16 @@ class L3DamageTest : public testing::TestWithParam<Case> {
  protected:
   L3DamageTest()
       : info_(Info(37, 75, GetParam().channels, GetParam().bits)),
-        pixels_(MakePixels(info_, 5, 40)),
-        file_(
-            EncodeAsL3(GetParam().version, GetParam().patch, info_, pixels_)) {}
+        pixels_(MakeTestPixels()),
+        file_(EncodeAsL3(GetParam().version, GetParam().patch, info_, pixels_,
+                         GetParam().profile)) {}
+
+  Bytes MakeTestPixels() const {
+    Noise noise(6);
+    return GetParam().content == Content::kSlope
+               ? MakePixels(info_, 5, 40)
+               : MakeContent(GetParam().content, info_, &noise);
+  }
 
   const ImageInfo info_;
   const Bytes pixels_;
@@ -109,18 +118,24 @@ TEST_P(L3DamageTest, MutationsGiveAnErrorOrAnImage) {
   EXPECT_GT(opened, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, L3DamageTest,
-                         testing::Values(Case{L3Version::kV1, 3, 8, 16},
-                                         Case{L3Version::kV2, 1, 8, 0},
-                                         Case{L3Version::kV2, 3, 8, 0},
-                                         Case{L3Version::kV2, 4, 16, 0}),
-                         [](const auto& info) {
-                           return "v" +
-                                  std::to_string(
-                                      static_cast<int>(info.param.version)) +
-                                  "_" + std::to_string(info.param.channels) +
-                                  "x" + std::to_string(info.param.bits);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, L3DamageTest,
+    testing::Values(
+        Case{L3Version::kV1, 3, 8, 16}, Case{L3Version::kV2, 1, 8, 0},
+        Case{L3Version::kV2, 3, 8, 0}, Case{L3Version::kV2, 4, 16, 0},
+        Case{L3Version::kV2, 1, 8, 0, L3Profile::kCompact},
+        Case{L3Version::kV2, 3, 8, 0, L3Profile::kCompact},
+        Case{L3Version::kV2, 4, 16, 0, L3Profile::kCompact},
+        Case{L3Version::kV2, 3, 8, 0, L3Profile::kCompact, Content::kFlat}),
+    [](const auto& info) {
+      return std::string(info.param.profile == L3Profile::kCompact
+                             ? info.param.content == Content::kFlat ? "flat"
+                                                                    : "compact"
+                             : "v") +
+             std::to_string(static_cast<int>(info.param.version)) + "_" +
+             std::to_string(info.param.channels) + "x" +
+             std::to_string(info.param.bits);
+    });
 
 class L3LiesTest : public testing::Test {
  protected:
@@ -151,10 +166,7 @@ TEST_F(L3LiesTest, Header) {
   EXPECT_EQ(With(14, 32).code(), StatusCode::kUnimplemented);
 }
 
-TEST_F(L3LiesTest, EntropyProfileIsReserved) {
-  const Status status = With(15, 1);
-  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
-  EXPECT_NE(status.message().find("entropy"), std::string::npos);
+TEST_F(L3LiesTest, ProfilesFromTwoOnAreUnknown) {
   EXPECT_EQ(With(15, 2).code(), StatusCode::kUnimplemented);
 }
 

@@ -1,6 +1,7 @@
 // Files written by hand from docs/formats/l3.md, never by the encoder.
 #include <gtest/gtest.h>
 
+#include "ops/codecs/l3/host/l3_compact.h"
 #include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
@@ -86,6 +87,46 @@ TEST_P(L3GoldenTest, V2Colours) {
                    "2c7de58a 460000f6 c3000014 c900000f 0001 0001"
                    "0e00 0e00 0e00 0d00 2e0000 330000"),
                Info(2, 2, 3), {10, 20, 30, 12, 21, 33, 11, 22, 31, 15, 24, 36});
+}
+
+// The examples of docs/formats/l3.md.
+const Bytes kSlopes = {100, 105, 110, 115, 120, 125, 130, 135, 140,
+                       107, 114, 121, 123, 130, 132, 139, 146, 148,
+                       114, 123, 127, 131, 135, 139, 148, 152, 156};
+constexpr char kCompactSlopes[] =
+    "4c4c4c32 03000000 09000000 01084001 5bd0560c 00000000 1e000000"
+    "1db8af76 1400 02802064 499224fffec1bf7ff807 6659b226cb92a8aa0200";
+const Bytes kColours = {50,  50,  50, 100, 100, 50,  50, 100,
+                        100, 100, 50, 50,  100, 100, 150};
+constexpr char kCompactColours[] =
+    "4c4c4c32 03000000 05000000 01084001 ec56706f 00000000 0c000000"
+    "a4a15a19 0280 326496 638219";
+
+TEST_P(L3GoldenTest, CompactResiduals) {
+  ExpectPixels(Hex(kCompactSlopes), Info(3, 9, 1), kSlopes);
+}
+
+TEST_P(L3GoldenTest, CompactColours) {
+  ExpectPixels(Hex(kCompactColours), Info(3, 5, 1), kColours);
+}
+
+TEST(L3CompactTest, EncodesToTheByte) {
+  EXPECT_EQ(EncodeAsL3(L3Version::kV2, 0, Info(3, 9, 1), kSlopes,
+                       L3Profile::kCompact),
+            Hex(kCompactSlopes));
+  EXPECT_EQ(EncodeAsL3(L3Version::kV2, 0, Info(3, 5, 1), kColours,
+                       L3Profile::kCompact),
+            Hex(kCompactColours));
+}
+
+// A decoder of 8 bits looks k up in 128 entries.
+TEST(L3CompactTest, LargeThresholdsAreMultiplesOfSixteenAndAscend) {
+  for (const auto& row : kL3KThresholds) {
+    for (int j = 0; j < 15; ++j) {
+      EXPECT_TRUE(row[j] < 64 || row[j] % 16 == 0) << row[j];
+      EXPECT_TRUE(j == 0 || row[j] >= row[j - 1]) << row[j];
+    }
+  }
 }
 
 // Base 0x12 stands for 0x1200; the row's second pixel needs all 16 bits.

@@ -1,10 +1,12 @@
 """L3 in plain Python, from the words of docs/formats/l3.md and nothing else.
 
-Slow, and for comparison only: version 1 encodes, version 2 decodes.
+Slow, and for comparison only: version 1 encodes, version 2 decodes, its compact profile
+does both (l3_compact_port.py).
 """
 
 import struct
 
+import l3_compact_port
 import numpy as np
 
 
@@ -80,10 +82,9 @@ def _bits(data: bytes, at: int, count: int) -> int:
 
 
 def _decode_patch_v2(
-  data: bytes, number: int, height: int, width: int, channels: int, depth: int
+  data: bytes, height: int, width: int, channels: int, depth: int
 ) -> np.ndarray:
-  stored, *words = struct.unpack_from(f"<{1 + channels}I", data)
-  assert stored == crc32c(struct.pack("<I", number) + data[4:])
+  _, *words = struct.unpack_from(f"<{1 + channels}I", data)
   modulus = 1 << depth
   at = 4 + 4 * channels
   codes, tables, code_bits = [], [], []
@@ -132,11 +133,12 @@ def _decode_patch_v2(
   return pixels
 
 
-def decode_v2(data: bytes) -> np.ndarray:
+def decode_v2(data: bytes, page: str) -> np.ndarray:
   """Decodes version 2.
 
   Args:
     data: the bytes of a valid file.
+    page: text of docs/formats/l3.md.
 
   Returns:
     uint8 or uint16 [height, width, channels].
@@ -144,7 +146,8 @@ def decode_v2(data: bytes) -> np.ndarray:
   magic, height, width, channels, depth, side, profile, crc = struct.unpack_from(
     "<4sIIBBBBI", data
   )
-  assert (magic, side, profile) == (b"LLL2", 64, 0)
+  assert (magic, side) == (b"LLL2", 64) and profile in (0, 1)
+  thresholds = l3_compact_port.thresholds(page)
   assert crc == crc32c(data[:16])
   across = -(-width // 64)
   patches = across * -(-height // 64)
@@ -155,11 +158,12 @@ def decode_v2(data: bytes) -> np.ndarray:
   for i in range(patches):
     y, x = i // across * 64, i % across * 64
     part = pixels[y : y + 64, x : x + 64]
-    part[...] = _decode_patch_v2(
-      data[start + table[i] : start + table[i + 1]],
-      i,
-      *part.shape[:2],
-      channels,
-      depth,
-    )
+    patch = data[start + table[i] : start + table[i + 1]]
+    stored = int.from_bytes(patch[:4], "little")
+    assert stored == crc32c(struct.pack("<I", i) + patch[4:])
+    size = (*part.shape[:2], channels, depth)
+    if profile == 1:
+      part[...] = l3_compact_port.read_patch(patch, *size, thresholds)
+    else:
+      part[...] = _decode_patch_v2(patch, *size)
   return pixels

@@ -12,6 +12,7 @@ struct Case {
   L3Version version;
   int channels;
   int bits;
+  L3Profile profile = L3Profile::kFast;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -24,10 +25,12 @@ class L3RoundTripTest : public testing::TestWithParam<Case> {
   void Check(const ImageInfo& info, const Bytes& pixels, int patch,
              int windows) {
     const std::string file =
-        EncodeAsL3(GetParam().version, patch, info, pixels);
+        EncodeAsL3(GetParam().version, patch, info, pixels, GetParam().profile);
     for (const L3Target target : L3RunnableTargets()) {
       const ScopedL3Target scoped(target);
-      ASSERT_EQ(EncodeAsL3(GetParam().version, patch, info, pixels), file);
+      ASSERT_EQ(EncodeAsL3(GetParam().version, patch, info, pixels,
+                           GetParam().profile),
+                file);
       Bytes decoded;
       Status status =
           DecodeExactly(file, info, {0, 0, info.height, info.width}, &decoded);
@@ -59,7 +62,7 @@ TEST_P(L3RoundTripTest, RandomSizesAndContents) {
     const ImageInfo info =
         MakeInfo(1 + noise_.Below(most), 1 + noise_.Below(most));
     const Bytes pixels =
-        MakeContent(static_cast<Content>(i % 6), info, &noise_);
+        MakeContent(static_cast<Content>(i % kContents), info, &noise_);
     const int patch = GetParam().version == L3Version::kV1
                           ? static_cast<int>(noise_.Below(256))
                           : 0;
@@ -85,7 +88,8 @@ TEST_P(L3RoundTripTest, TwoHundredWindows) {
 TEST_P(L3RoundTripTest, WritesNothingBesideARow) {
   const ImageInfo info = MakeInfo(70, 140);
   const Bytes pixels = MakeContent(Content::kSlope, info, &noise_);
-  const std::string file = EncodeAsL3(GetParam().version, 0, info, pixels);
+  const std::string file =
+      EncodeAsL3(GetParam().version, 0, info, pixels, GetParam().profile);
   for (const L3Target target : L3RunnableTargets()) {
     const ScopedL3Target scoped(target);
     const Window window = {1, 0, 69, 128};
@@ -112,12 +116,61 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{L3Version::kV2, 2, 8}, Case{L3Version::kV2, 3, 8},
                     Case{L3Version::kV2, 4, 8}, Case{L3Version::kV2, 1, 16},
                     Case{L3Version::kV2, 2, 16}, Case{L3Version::kV2, 3, 16},
-                    Case{L3Version::kV2, 4, 16}),
+                    Case{L3Version::kV2, 4, 16},
+                    Case{L3Version::kV2, 1, 8, L3Profile::kCompact},
+                    Case{L3Version::kV2, 2, 8, L3Profile::kCompact},
+                    Case{L3Version::kV2, 3, 8, L3Profile::kCompact},
+                    Case{L3Version::kV2, 4, 8, L3Profile::kCompact},
+                    Case{L3Version::kV2, 1, 16, L3Profile::kCompact},
+                    Case{L3Version::kV2, 2, 16, L3Profile::kCompact},
+                    Case{L3Version::kV2, 3, 16, L3Profile::kCompact},
+                    Case{L3Version::kV2, 4, 16, L3Profile::kCompact}),
     [](const auto& info) {
-      return "v" + std::to_string(static_cast<int>(info.param.version)) + "_" +
+      return std::string(info.param.profile == L3Profile::kCompact ? "compact"
+                                                                   : "v") +
+             std::to_string(static_cast<int>(info.param.version)) + "_" +
              std::to_string(info.param.channels) + "x" +
              std::to_string(info.param.bits);
     });
+
+// Contents that each kind of patch is for take that kind: bit 15 of the first
+// word says which.
+TEST(L3CompactTest, PatchesTakeTheSmallerKind) {
+  Noise noise(5);
+  const ImageInfo info = Info(64, 64, 3);
+  const auto flat = [&](const Bytes& pixels) {
+    const std::string file =
+        EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact);
+    return (file[kL3V2HeaderBytes + 8 + 5] & 0x80) != 0;
+  };
+  EXPECT_TRUE(flat(Bytes(info.PixelBytes(), 7)));
+  Bytes two(info.PixelBytes());
+  for (size_t i = 0; i < two.size(); ++i) two[i] = i / 3 % 7 == 0 ? 9 : 200;
+  EXPECT_TRUE(flat(two));
+  EXPECT_FALSE(flat(MakePixels(info, 5, 40)));
+}
+
+TEST(L3CompactTest, EveryEffortComesBackAndIsNotLargerThanALesserOne) {
+  Noise noise(9);
+  const ImageInfo info = Info(190, 201, 3);
+  size_t sizes[3] = {};
+  for (int i = 0; i < kContents; ++i) {
+    const Bytes pixels = MakeContent(static_cast<Content>(i), info, &noise);
+    for (const L3Effort effort :
+         {L3Effort::kFast, L3Effort::kDefault, L3Effort::kBest}) {
+      const std::string file = EncodeAsL3(L3Version::kV2, 0, info, pixels,
+                                          L3Profile::kCompact, effort);
+      sizes[static_cast<int>(effort)] += file.size();
+      Bytes decoded;
+      ASSERT_TRUE(
+          DecodeExactly(file, info, {0, 0, info.height, info.width}, &decoded)
+              .ok());
+      ASSERT_TRUE(decoded == pixels) << i;
+    }
+  }
+  EXPECT_LE(sizes[1], sizes[0]);
+  EXPECT_LE(sizes[2], sizes[1]);
+}
 
 // The best of all sets of the widths of 8 bits, one by one.
 TEST(L3WidthsTest, FindsTheSmallestCoding) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/host/l3_codec.h"
@@ -32,8 +33,12 @@ inline std::string Hex(const std::string& text) {
 }
 
 inline std::string EncodeAsL3(L3Version version, int patch,
-                              const ImageInfo& info, const Bytes& pixels) {
+                              const ImageInfo& info, const Bytes& pixels,
+                              L3Profile profile = L3Profile::kFast,
+                              L3Effort effort = L3Effort::kDefault) {
   L3Options options;
+  options.profile = profile;
+  options.effort = effort;
   options.version = version;
   options.patch = patch;
   std::string file;
@@ -94,7 +99,16 @@ inline void MendL3(std::string* file) {
 }
 
 // Images of every kind that an encoder may meet.
-enum class Content { kSlope, kNoise, kConstant, kGradient, kExtremes, kMixed };
+enum class Content {
+  kSlope,
+  kNoise,
+  kConstant,
+  kGradient,
+  kExtremes,
+  kMixed,
+  kFlat
+};
+constexpr int kContents = 7;
 
 inline Bytes MakeContent(Content content, const ImageInfo& info, Noise* noise) {
   switch (content) {
@@ -108,6 +122,34 @@ inline Bytes MakeContent(Content content, const ImageInfo& info, Noise* noise) {
       break;
   }
   Bytes pixels(info.PixelBytes());
+  if (content == Content::kFlat) {
+    // Rectangles of 1 to 300 colours.
+    std::vector<Bytes> colours(1 + noise->Below(1u << noise->Below(9)));
+    for (Bytes& colour : colours) {
+      colour.resize(info.BytesPerPixel());
+      for (uint8_t& sample : colour)
+        sample = static_cast<uint8_t>(noise->Next());
+    }
+    for (int i = 0; i < 30; ++i) {
+      const Window area = i == 0 ? Window{0, 0, info.height, info.width}
+                                 : RandomWindow(info, noise);
+      const Bytes& colour =
+          colours[noise->Below(static_cast<uint32_t>(colours.size()))];
+      for (uint32_t y = area.y; y < area.y + area.height; ++y) {
+        for (uint32_t x = area.x; x < area.x + area.width; ++x) {
+          // Some pixels of any colour, so that all kinds of changes occur.
+          const Bytes& own =
+              noise->Below(12) == 0
+                  ? colours[noise->Below(static_cast<uint32_t>(colours.size()))]
+                  : colour;
+          std::copy(
+              own.begin(), own.end(),
+              pixels.begin() + y * info.RowBytes() + x * info.BytesPerPixel());
+        }
+      }
+    }
+    return pixels;
+  }
   uint32_t mask = 0xFF;
   for (uint8_t& sample : pixels) {
     // Extremes make every difference as large as it can be; mixed content puts

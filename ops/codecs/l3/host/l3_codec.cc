@@ -73,6 +73,9 @@ Status EncodeL3(const L3Options& options, const ImageInfo& info,
   switch (options.version) {
     case L3Version::kV1: {
       LIQUID_RETURN_IF_ERROR(CheckEncodable("l3 version 1", info, "3", 8));
+      if (options.profile != L3Profile::kFast) {
+        return InvalidArgument("l3: only version 2 has a compact profile");
+      }
       if (info.height > INT32_MAX || info.width > INT32_MAX) {
         return InvalidArgument("l3: image (" + DescribeImage(info) +
                                ") must have sides below 2^31 in version 1");
@@ -92,7 +95,7 @@ Status EncodeL3(const L3Options& options, const ImageInfo& info,
         return InvalidArgument("l3: patch (" + std::to_string(options.patch) +
                                ") must be 0 or 64 in version 2");
       }
-      return EncodeL3V2(info, pixels, out);
+      return EncodeL3V2(options, info, pixels, out);
   }
   return InvalidArgument("l3: version (" +
                          std::to_string(static_cast<int>(options.version)) +

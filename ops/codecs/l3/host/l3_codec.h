@@ -22,14 +22,26 @@ namespace liquid {
 
 enum class L3Version : uint8_t { kV1 = 1, kV2 = 2 };
 
+// How version 2 codes patches.
+enum class L3Profile : uint8_t {
+  kFast = 0,     // fixed widths
+  kCompact = 1,  // Rice codes, or few colours: smaller, slower to decode
+};
+
+// What an encoder spends on finding the smallest file. All decode equally fast.
+enum class L3Effort : uint8_t { kFast = 0, kDefault = 1, kBest = 2 };
+
 struct L3Options {
   L3Version version = L3Version::kV2;
+  L3Profile profile = L3Profile::kFast;  // of version 2
+  L3Effort effort = L3Effort::kDefault;  // of the compact profile
   int patch = 0;  // side in pixels; 0: by the format's rule
 };
 
 struct L3Info {
   ImageInfo image;
   L3Version version = L3Version::kV2;
+  L3Profile profile = L3Profile::kFast;
   uint32_t patch = 0;
 };
 

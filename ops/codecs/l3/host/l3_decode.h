@@ -49,6 +49,20 @@ enum class L3Colour : uint8_t {
   kLessMean = 2,   // B - (R + G + 1) / 2
 };
 
+// Whether channel `index` of `channels` may have this transform.
+LIQUID_HOST_DEVICE inline bool L3ColourAllowed(L3Colour colour, uint32_t index,
+                                               uint32_t channels) {
+  switch (colour) {
+    case L3Colour::kPlain:
+      return true;
+    case L3Colour::kLessGreen:
+      return channels >= 3 && (index == 0 || index == 2);
+    case L3Colour::kLessMean:
+      return channels >= 3 && index == 2;
+  }
+  return false;
+}
+
 // `count` (0..16) bits from bit `at` on, the least significant first. Reads no
 // byte that holds none of them.
 LIQUID_HOST_DEVICE inline uint32_t L3Bits(const uint8_t* bytes, uint32_t at,

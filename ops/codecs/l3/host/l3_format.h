@@ -15,12 +15,13 @@
 //
 //   0    "LLL2"
 //   4    uint32 height, uint32 width
-//   12   uint8 channels (1..4), bits (8, 16), patch side (64), profile (0)
+//   12   uint8 channels (1..4), bits (8, 16), patch side (64), profile (0, 1)
 //   16   uint32 CRC-32C of the 16 bytes before
 //   20   uint32 offset of each patch and of the end, from the first patch
 //   ...  the patches row-major
 //
-//   patch: uint32 CRC-32C of the patch's number and of the rest of the patch
+//   patch of profile 0 (profile 1 is in l3_compact.h):
+//          uint32 CRC-32C of the patch's number and of the rest of the patch
 //          uint32 per channel (below)
 //          codes    b bytes per channel and row: eight codes of b bits
 //          payload  per row, per channel, per group of 8 pixels: n bytes
@@ -86,8 +87,12 @@ Status DecodeL3V2(ByteSpan bytes, const L3Info& info, const Window& window,
                   uint8_t* out, size_t row_stride);
 Status EncodeL3V1(uint32_t patch, const ImageInfo& info, const uint8_t* pixels,
                   std::string* out);
-Status EncodeL3V2(const ImageInfo& info, const uint8_t* pixels,
-                  std::string* out);
+Status EncodeL3V2(const L3Options& options, const ImageInfo& info,
+                  const uint8_t* pixels, std::string* out);
+
+// Appends a patch of version 2 whose first 4 bytes are for its checksum.
+void AppendL3Patch(uint32_t number, uint8_t* bytes, size_t size,
+                   std::string* out);
 
 }  // namespace liquid
 

@@ -11,8 +11,8 @@ namespace liquid {
 
 // Undoes the colour transform of row `y`, which `rows` includes, and writes
 // what is wanted of it.
-template <typename Sample>
-void L3JoinRow(const L3V2Patch& patch,
+template <typename Sample, typename Patch>
+void L3JoinRow(const Patch& patch,
                const Sample plane[kL3MaxChannels][kL3V2Patch],
                const L3Rows& rows, uint32_t y) {
   uint8_t* out = rows.out + (y - rows.row_begin) * rows.stride;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/host/l3_compact.h"
 
 namespace liquid {
 namespace {
@@ -48,8 +49,8 @@ Status FindL3V1Patches(ByteSpan bytes, const L3Info& info,
   return offset == bytes.size ? OkStatus() : EndsElsewhere(bytes, offset);
 }
 
-Status L3V2Table::Read(ByteSpan bytes, const ImageInfo& image,
-                       L3V2Table* table) {
+Status L3V2Table::Read(ByteSpan bytes, const L3Info& info, L3V2Table* table) {
+  const ImageInfo& image = info.image;
   table->across_ = L3PatchesAcross(image.width, kL3V2Patch);
   const uint64_t patches =
       table->across_ * L3PatchesAcross(image.height, kL3V2Patch);
@@ -59,7 +60,13 @@ Status L3V2Table::Read(ByteSpan bytes, const ImageInfo& image,
   }
   table->entries_ = bytes.data + kL3V2HeaderBytes;
   table->data_size_ = LoadLittle32(table->entries_ + 4 * patches);
-  table->least_ = 4 + 4 * uint32_t{image.channels};
+  if (info.profile == L3Profile::kCompact) {
+    table->least_ = 6;
+    table->most_ = kL3CompactMaxPatchBytes;
+  } else {
+    table->least_ = 4 + 4 * uint32_t{image.channels};
+    table->most_ = kL3V2MaxPatchBytes;
+  }
   const uint64_t end = table->data_at_ + table->data_size_;
   return end == bytes.size ? OkStatus() : EndsElsewhere(bytes, end);
 }
@@ -68,7 +75,7 @@ Status L3V2Table::Find(uint64_t number, L3Place* place) const {
   const uint32_t begin = LoadLittle32(entries_ + 4 * number);
   const uint32_t end = LoadLittle32(entries_ + 4 * number + 4);
   if (end > data_size_ || begin > end || end - begin < least_ ||
-      end - begin > kL3V2MaxPatchBytes) {
+      end - begin > most_) {
     return DataLoss("l3: the table at offset " +
                     std::to_string(kL3V2HeaderBytes + 4 * number) +
                     " puts patch " + std::to_string(number) + " at " +

@@ -25,7 +25,7 @@ class L3V2Table {
  public:
   // Checks that the table is whole and ends where the file does. O(1). Error:
   // DataLoss.
-  static Status Read(ByteSpan bytes, const ImageInfo& image, L3V2Table* table);
+  static Status Read(ByteSpan bytes, const L3Info& info, L3V2Table* table);
 
   uint64_t PatchesAcross() const { return across_; }
   // Finds patch `number`, which the image must have. O(1). Error: DataLoss.
@@ -34,7 +34,8 @@ class L3V2Table {
  private:
   const uint8_t* entries_ = nullptr;
   uint64_t across_ = 0, data_at_ = 0;
-  uint32_t data_size_ = 0, least_ = 0;
+  uint32_t data_size_ = 0;
+  uint32_t least_ = 0, most_ = 0;  // bytes of a patch
 };
 
 }  // namespace liquid

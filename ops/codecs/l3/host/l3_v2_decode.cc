@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/host/l3_compact.h"
 #include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_format.h"
 #include "ops/codecs/l3/host/l3_places.h"
@@ -29,30 +30,53 @@ const char* ParseChannel(uint32_t word, uint32_t index, const ImageInfo& image,
   if (set == 0x1FFFF) {
     return "its set has over 16 widths";
   }
-  const uint32_t colour = L3ColourOf(word);
-  const uint32_t most = image.channels < 3 ? 0
-                        : index == 0       ? 1
-                        : index == 2       ? 2
-                                           : 0;
-  if (colour > most) return "its colour transform is unknown";
+  const auto colour = static_cast<L3Colour>(L3ColourOf(word));
+  if (!L3ColourAllowed(colour, index, image.channels)) {
+    return "its colour transform is unknown";
+  }
   channel->predictor = static_cast<L3Predictor>(L3PredictorOf(word));
-  channel->colour = static_cast<L3Colour>(colour);
+  channel->colour = colour;
   channel->base = L3BaseOf(word) << (image.bits - 8);
   return nullptr;
 }
 
-// Decodes one patch, whose bytes are followed by kL3Padding readable ones.
-Status DecodePatch(const uint8_t* bytes, size_t size, uint64_t number,
-                   uint64_t offset, const ImageInfo& image, uint32_t width,
-                   uint32_t height, const L3Rows& rows,
-                   const L3RowDecoders& decoders) {
-  uint8_t stored_number[4];
-  StoreLittle32(static_cast<uint32_t>(number), stored_number);
-  const uint32_t crc = ExtendCrc32c(Crc32c(ByteSpan(stored_number, 4)),
-                                    ByteSpan(bytes + 4, size - 4));
-  if (crc != LoadLittle32(bytes)) {
-    return BadPatch(number, offset, "its CRC-32C does not match");
+// What became of the rows of a patch, whose bytes `stopped` points into.
+Status RowsStatus(L3RowsResult result, const uint8_t* bytes,
+                  const uint8_t* stopped, size_t size, uint64_t number,
+                  uint64_t offset, const char* is_short) {
+  if (result == L3RowsResult::kOk) return OkStatus();
+  const std::string at =
+      std::to_string(offset + static_cast<size_t>(stopped - bytes));
+  return BadPatch(
+      number, offset,
+      result == L3RowsResult::kShort
+          ? "the row at offset " + at + is_short + std::to_string(offset + size)
+          : "its last row ends at offset " + at + ", the patch at offset " +
+                std::to_string(offset + size));
+}
+
+Status DecodeCompactPatch(const uint8_t* bytes, size_t size, uint64_t number,
+                          uint64_t offset, const ImageInfo& image,
+                          uint32_t width, uint32_t height, const L3Rows& rows) {
+  L3CompactPatch patch;
+  std::string error;
+  size_t at = 0;
+  if (!ParseL3Compact(bytes, size, image, width, height, &patch, &error, &at)) {
+    return BadPatch(number, offset,
+                    "at offset " + std::to_string(offset + at) + ": " + error);
   }
+  const uint8_t* stopped = nullptr;
+  const L3RowsResult result = patch.flat
+                                  ? DecodeL3Flat(patch.colours, rows, &stopped)
+                                  : DecodeL3Rice(patch.rice, rows, &stopped);
+  return RowsStatus(result, bytes, stopped, size, number, offset,
+                    " has a code that is none, or reaches past the end of its "
+                    "channel, in the patch that ends at offset ");
+}
+
+Status DecodePlainPatch(const uint8_t* bytes, size_t size, uint64_t number,
+                        uint64_t offset, const ImageInfo& image, uint32_t width,
+                        uint32_t height, const L3Rows& rows) {
   L3V2Patch patch;
   patch.width = width;
   patch.height = height;
@@ -78,20 +102,29 @@ Status DecodePatch(const uint8_t* bytes, size_t size, uint64_t number,
     patch.channel[c].codes = patch.payload;
     patch.payload += codes;
   }
+  const L3RowDecoders& decoders = CurrentL3Decoders();
   const uint8_t* stopped = nullptr;
   const L3RowsResult result = image.bits == 8
                                   ? decoders.v2_8(patch, rows, &stopped)
                                   : decoders.v2_16(patch, rows, &stopped);
-  if (result == L3RowsResult::kOk) return OkStatus();
-  const uint64_t at = offset + static_cast<size_t>(stopped - bytes);
-  return BadPatch(number, offset,
-                  result == L3RowsResult::kShort
-                      ? "the row at offset " + std::to_string(at) +
-                            " reaches past its end at offset " +
-                            std::to_string(offset + size)
-                      : "its last row ends at offset " + std::to_string(at) +
-                            ", the patch at offset " +
-                            std::to_string(offset + size));
+  return RowsStatus(result, bytes, stopped, size, number, offset,
+                    " reaches past its end at offset ");
+}
+
+// Decodes one patch, whose bytes are followed by kL3Padding readable ones.
+Status DecodePatch(const uint8_t* bytes, size_t size, uint64_t number,
+                   uint64_t offset, const L3Info& info, uint32_t width,
+                   uint32_t height, const L3Rows& rows) {
+  uint8_t stored_number[4];
+  StoreLittle32(static_cast<uint32_t>(number), stored_number);
+  const uint32_t crc = ExtendCrc32c(Crc32c(ByteSpan(stored_number, 4)),
+                                    ByteSpan(bytes + 4, size - 4));
+  if (crc != LoadLittle32(bytes)) {
+    return BadPatch(number, offset, "its CRC-32C does not match");
+  }
+  const auto decode = info.profile == L3Profile::kCompact ? DecodeCompactPatch
+                                                          : DecodePlainPatch;
+  return decode(bytes, size, number, offset, info.image, width, height, rows);
 }
 
 }  // namespace
@@ -118,19 +151,15 @@ Status PeekL3V2(ByteSpan bytes, const DecodeLimits& limits, L3Info* info) {
     return Unimplemented("l3: the patch's side at offset 14 (" +
                          std::to_string(header[14]) + ") must be 64");
   }
-  if (header[15] == 1) {
-    return Unimplemented(
-        "l3: the profile at offset 15 is 1, entropy coding, which is reserved "
-        "and not supported; encode the image again");
-  }
-  if (header[15] != 0) {
+  if (header[15] > 1) {
     return Unimplemented("l3: the profile at offset 15 (" +
-                         std::to_string(header[15]) + ") must be 0");
+                         std::to_string(header[15]) + ") must be 0 or 1");
   }
   const uint32_t height = LoadLittle32(header + 4);
   const uint32_t width = LoadLittle32(header + 8);
   LIQUID_RETURN_IF_ERROR(CheckImageSize("l3", height, width, limits));
   info->version = L3Version::kV2;
+  info->profile = static_cast<L3Profile>(header[15]);
   info->patch = kL3V2Patch;
   info->image.height = height;
   info->image.width = width;
@@ -143,8 +172,7 @@ Status DecodeL3V2(ByteSpan bytes, const L3Info& info, const Window& window,
                   uint8_t* out, size_t row_stride) {
   const ImageInfo& image = info.image;
   L3V2Table table;
-  LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes, image, &table));
-  const L3RowDecoders& decoders = CurrentL3Decoders();
+  LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes, info, &table));
   const L3PatchRange range = L3PatchesOf(window, kL3V2Patch);
   for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
     for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
@@ -161,17 +189,17 @@ Status DecodeL3V2(ByteSpan bytes, const L3Info& info, const Window& window,
       const L3Rows rows =
           L3Intersect(window, kL3V2Patch, px, py, image, out, row_stride);
       if (bytes.size - offset >= size + kL3Padding) {
-        LIQUID_RETURN_IF_ERROR(DecodePatch(patch, size, number, offset, image,
-                                           width, height, rows, decoders));
+        LIQUID_RETURN_IF_ERROR(DecodePatch(patch, size, number, offset, info,
+                                           width, height, rows));
         continue;
       }
       // The decoders read ahead: the file's last patches move to where they
       // may.
-      uint8_t padded[kL3V2MaxPatchBytes + kL3Padding];
+      uint8_t padded[kL3CompactMaxPatchBytes + kL3Padding];
       std::memcpy(padded, patch, size);
       std::memset(padded + size, 0, kL3Padding);
-      LIQUID_RETURN_IF_ERROR(DecodePatch(padded, size, number, offset, image,
-                                         width, height, rows, decoders));
+      LIQUID_RETURN_IF_ERROR(
+          DecodePatch(padded, size, number, offset, info, width, height, rows));
     }
   }
   return OkStatus();

@@ -3,8 +3,12 @@
 #include <type_traits>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/host/l3_bits.h"
+#include "ops/codecs/l3/host/l3_colours.h"
+#include "ops/codecs/l3/host/l3_compact_encode.h"
 #include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_format.h"
+#include "ops/codecs/l3/host/l3_planes.h"
 #include "ops/codecs/l3/host/l3_widths.h"
 #include "ops/core/crc32c.h"
 
@@ -22,60 +26,24 @@ class PatchEncoder {
 
   // Appends patch number `number` to `*out`.
   void Encode(uint32_t number, uint32_t x0, uint32_t y0, std::string* out) {
-    width_ = std::min(kL3V2Patch, info_.width - x0);
-    height_ = std::min(kL3V2Patch, info_.height - y0);
-    groups_ = (width_ + kL3Group - 1) / kL3Group;
-    Load(x0, y0);
-    if (info_.channels >= 3) {
-      ChooseColours();
-    } else {
-      for (uint32_t c = 0; c < info_.channels; ++c) {
-        words_[c] = static_cast<uint32_t>(L3Colour::kPlain) << 2;
-      }
+    planes_.Load(info_, pixels_, x0, y0);
+    height_ = planes_.height;
+    groups_ = planes_.groups;
+    L3Colour colours[kL3MaxChannels];
+    ChooseL3Colours(
+        info_.channels,
+        [this](const Plane& plane) { return ColourCost(plane); }, &planes_,
+        colours);
+    for (uint32_t c = 0; c < info_.channels; ++c) {
+      words_[c] = static_cast<uint32_t>(colours[c]) << 2;
+      ChooseCoding(c);
     }
-    for (uint32_t c = 0; c < info_.channels; ++c) ChooseCoding(c);
     Write(number, out);
   }
 
  private:
   using Signed = std::make_signed_t<Sample>;
-  using Plane = Sample[kL3V2Patch][kL3V2Patch];
-
-  // Reads the channels into planes. What lies right of the image repeats its
-  // last column, which costs a group nothing.
-  void Load(uint32_t x0, uint32_t y0) {
-    for (uint32_t y = 0; y < height_; ++y) {
-      const uint8_t* source = pixels_ + size_t{y0 + y} * info_.RowBytes() +
-                              size_t{x0} * info_.BytesPerPixel();
-      switch (info_.channels) {
-        case 1:
-          Deinterleave<1>(source, y);
-          break;
-        case 2:
-          Deinterleave<2>(source, y);
-          break;
-        case 3:
-          Deinterleave<3>(source, y);
-          break;
-        default:
-          Deinterleave<4>(source, y);
-      }
-      for (uint32_t c = 0; c < info_.channels; ++c) {
-        for (uint32_t x = width_; x < groups_ * kL3Group; ++x) {
-          planes_[c][y][x] = planes_[c][y][width_ - 1];
-        }
-      }
-    }
-  }
-
-  template <uint32_t kChannels>
-  void Deinterleave(const uint8_t* source, uint32_t y) {
-    for (uint32_t x = 0; x < width_; ++x) {
-      Sample pixel[kChannels];
-      std::memcpy(pixel, source + x * sizeof(pixel), sizeof(pixel));
-      for (uint32_t c = 0; c < kChannels; ++c) planes_[c][y][x] = pixel[c];
-    }
-  }
+  using Plane = L3Plane<Sample>;
 
   // What a predictor leaves of row y > 0.
   void Residuals(const Plane& plane, uint32_t y, L3Predictor predictor,
@@ -158,49 +126,9 @@ class PatchEncoder {
     return Cost(plane, L3Predictor::kThreeQuarter, 4);
   }
 
-  // Replaces red and blue by what green, or green and red, leaves of them,
-  // where that is smaller.
-  void ChooseColours() {
-    L3Colour red = L3Colour::kPlain, blue = L3Colour::kPlain;
-    Plane& less_green = trials_[0];
-    Plane& less_mean = trials_[1];
-    for (uint32_t y = 0; y < height_; ++y) {
-      for (uint32_t x = 0; x < kL3V2Patch; ++x) {
-        const Sample r = planes_[0][y][x], g = planes_[1][y][x];
-        less_green[y][x] = static_cast<Sample>(planes_[2][y][x] - g);
-        less_mean[y][x] = static_cast<Sample>(
-            planes_[2][y][x] - ((r >> 1) + (g >> 1) + ((r | g) & 1)));
-      }
-    }
-    uint32_t least = ColourCost(planes_[2]);
-    if (const uint32_t cost = ColourCost(less_green); cost < least) {
-      least = cost;
-      blue = L3Colour::kLessGreen;
-    }
-    if (ColourCost(less_mean) < least) blue = L3Colour::kLessMean;
-    if (blue != L3Colour::kPlain) {
-      std::memcpy(planes_[2],
-                  blue == L3Colour::kLessMean ? less_mean : less_green,
-                  sizeof(Plane));
-    }
-    for (uint32_t y = 0; y < height_; ++y) {
-      for (uint32_t x = 0; x < kL3V2Patch; ++x) {
-        less_green[y][x] =
-            static_cast<Sample>(planes_[0][y][x] - planes_[1][y][x]);
-      }
-    }
-    if (ColourCost(less_green) < ColourCost(planes_[0])) {
-      red = L3Colour::kLessGreen;
-      std::memcpy(planes_[0], less_green, sizeof(Plane));
-    }
-    for (uint32_t c = 0; c < info_.channels; ++c) words_[c] = 0;
-    words_[0] = static_cast<uint32_t>(red) << 2;
-    words_[2] = static_cast<uint32_t>(blue) << 2;
-  }
-
   // Chooses predictor and widths of a channel and completes its word.
   void ChooseCoding(uint32_t c) {
-    const Plane& plane = planes_[c];
+    const Plane& plane = planes_.of[c];
     uint32_t least = UINT32_MAX;
     L3Predictor predictor = L3Predictor::kTop;
     for (uint32_t p = 0; p < kPredictors; ++p) {
@@ -269,53 +197,25 @@ class PatchEncoder {
       for (uint32_t c = 0; c < channels; ++c) {
         const Sample* residuals = first_rows_[c];
         if (y > 0) {
-          Residuals(planes_[c], y,
+          Residuals(planes_.of[c], y,
                     static_cast<L3Predictor>(L3PredictorOf(words_[c])), row);
           residuals = row;
         }
         for (uint32_t g = 0; g < groups_; ++g) {
           const uint32_t width = kept[c][widths_[c][y][g]];
-          PackGroup(residuals + g * kL3Group, width, at);
+          const uint32_t bias = width == 0 ? 0 : 1u << (width - 1);
+          L3PackGroup(residuals + g * kL3Group, bias, width, at);
           at += width;
         }
       }
     }
-    uint8_t stored_number[4];
-    StoreLittle32(number, stored_number);
-    const size_t size = static_cast<size_t>(at - bytes_);
-    StoreLittle32(ExtendCrc32c(Crc32c(ByteSpan(stored_number, 4)),
-                               ByteSpan(bytes_ + 4, size - 4)),
-                  bytes_);
-    out->append(reinterpret_cast<const char*>(bytes_), size);
-  }
-
-  // Writes 16 bytes, of which `width` count.
-  static void PackGroup(const Sample* residuals, uint32_t width, uint8_t* at) {
-    if (width == 0) return;
-    const uint32_t bias = 1u << (width - 1);
-    const uint32_t mask = (1u << width) - 1;
-    uint64_t halves[2] = {0, 0};  // of 4 pixels each
-    for (uint32_t k = 0; k < kL3Group; ++k) {
-      halves[k / 4] |= uint64_t{(residuals[k] + bias) & mask}
-                       << (width * (k % 4));
-    }
-    const uint32_t shift = 4 * width;
-    uint64_t low = halves[0], high = halves[1];
-    if (shift < 64) {
-      low |= halves[1] << shift;
-      high = halves[1] >> (64 - shift);
-    }
-    StoreLittle32(static_cast<uint32_t>(low), at);
-    StoreLittle32(static_cast<uint32_t>(low >> 32), at + 4);
-    StoreLittle32(static_cast<uint32_t>(high), at + 8);
-    StoreLittle32(static_cast<uint32_t>(high >> 32), at + 12);
+    AppendL3Patch(number, bytes_, static_cast<size_t>(at - bytes_), out);
   }
 
   const ImageInfo info_;
   const uint8_t* const pixels_;
-  uint32_t width_ = 0, height_ = 0, groups_ = 0;  // of the patch
-  Plane planes_[kL3MaxChannels] = {};
-  Plane trials_[2] = {};
+  uint32_t height_ = 0, groups_ = 0;  // of the patch
+  L3Planes<Sample> planes_ = {};
   Sample first_rows_[kL3MaxChannels][kL3V2Patch];
   uint8_t widths_[kL3MaxChannels][kL3V2Patch][kL3Groups] = {};
   uint32_t words_[kL3MaxChannels];
@@ -325,17 +225,16 @@ class PatchEncoder {
                  16];
 };
 
-template <typename Sample>
+// Appends all patches by an `Encoder`.
+template <typename Encoder, typename... Options>
 Status EncodePatches(const ImageInfo& info, const uint8_t* pixels,
-                     size_t table_at, std::string* out) {
+                     size_t table_at, std::string* out, Options... options) {
   const uint64_t across = L3PatchesAcross(info.width, kL3V2Patch);
   const uint64_t down = L3PatchesAcross(info.height, kL3V2Patch);
   const size_t data_at = out->size();
-  const std::unique_ptr<PatchEncoder<Sample>> encoder(
-      new (std::nothrow) PatchEncoder<Sample>(info, pixels));
-  if (encoder == nullptr) {
-    return OutOfMemory("l3", sizeof(PatchEncoder<Sample>));
-  }
+  const std::unique_ptr<Encoder> encoder(new (std::nothrow)
+                                             Encoder(info, pixels, options...));
+  if (encoder == nullptr) return OutOfMemory("l3", sizeof(Encoder));
   uint64_t number = 0;
   for (uint64_t py = 0; py < down; ++py) {
     for (uint64_t px = 0; px < across; ++px) {
@@ -357,8 +256,18 @@ Status EncodePatches(const ImageInfo& info, const uint8_t* pixels,
 
 }  // namespace
 
-Status EncodeL3V2(const ImageInfo& info, const uint8_t* pixels,
-                  std::string* out) {
+void AppendL3Patch(uint32_t number, uint8_t* bytes, size_t size,
+                   std::string* out) {
+  uint8_t stored_number[4];
+  StoreLittle32(number, stored_number);
+  StoreLittle32(ExtendCrc32c(Crc32c(ByteSpan(stored_number, 4)),
+                             ByteSpan(bytes + 4, size - 4)),
+                bytes);
+  out->append(reinterpret_cast<const char*>(bytes), size);
+}
+
+Status EncodeL3V2(const L3Options& options, const ImageInfo& info,
+                  const uint8_t* pixels, std::string* out) {
   const uint64_t patches = L3PatchesAcross(info.width, kL3V2Patch) *
                            L3PatchesAcross(info.height, kL3V2Patch);
   const size_t start = out->size();
@@ -370,13 +279,22 @@ Status EncodeL3V2(const ImageInfo& info, const uint8_t* pixels,
   header[12] = info.channels;
   header[13] = info.bits;
   header[14] = kL3V2Patch;
-  header[15] = 0;
+  header[15] = static_cast<uint8_t>(options.profile);
   StoreLittle32(Crc32c(ByteSpan(header, 16)), header + 16);
   StoreLittle32(0, header + kL3V2HeaderBytes);
   const size_t table_at = start + kL3V2HeaderBytes;
-  const Status status =
-      info.bits == 8 ? EncodePatches<uint8_t>(info, pixels, table_at, out)
-                     : EncodePatches<uint16_t>(info, pixels, table_at, out);
+  Status status;
+  if (options.profile == L3Profile::kCompact) {
+    status = info.bits == 8 ? EncodePatches<L3CompactEncoder<uint8_t>>(
+                                  info, pixels, table_at, out, options.effort)
+                            : EncodePatches<L3CompactEncoder<uint16_t>>(
+                                  info, pixels, table_at, out, options.effort);
+  } else {
+    status = info.bits == 8 ? EncodePatches<PatchEncoder<uint8_t>>(
+                                  info, pixels, table_at, out)
+                            : EncodePatches<PatchEncoder<uint16_t>>(
+                                  info, pixels, table_at, out);
+  }
   if (!status.ok()) out->resize(start);
   return status;
 }
