@@ -29,6 +29,26 @@ inline constexpr uint64_t kSpread[9] = {0,          kOnes,       kOnes * 3,
                                         kOnes * 7,  kOnes * 15,  kOnes * 31,
                                         kOnes * 63, kOnes * 127, kOnes * 255};
 
+// What the codes of a channel stand for.
+struct Codes {
+  __m128i widths;
+  uint64_t spread;
+};
+
+LIQUID_L3_AVX2 inline Codes CodesOf(const L3Channel& channel) {
+  return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(channel.widths)),
+          kSpread[channel.code_bits]};
+}
+
+// The widths of a row's groups, a byte each.
+LIQUID_L3_AVX2 inline uint64_t Widths(const Codes& codes,
+                                      const uint8_t* bytes) {
+  const __m128i each = _mm_cvtsi64_si128(
+      static_cast<int64_t>(_pdep_u64(Load64(bytes), codes.spread)));
+  return static_cast<uint64_t>(
+      _mm_cvtsi128_si64(_mm_shuffle_epi8(codes.widths, each)));
+}
+
 // Writes 16 pixels of three planes interleaved, 48 bytes.
 LIQUID_L3_AVX2 inline void Interleave3(__m128i r, __m128i g, __m128i b,
                                        uint8_t* out) {

@@ -13,9 +13,10 @@ namespace liquid {
 class L3BitReader {
  public:
   L3BitReader() = default;
-  L3BitReader(const uint8_t* begin, const uint8_t* end)
-      : bytes_(begin), size_(8 * static_cast<uint32_t>(end - begin)) {}
+  L3BitReader(const uint8_t* begin, const uint8_t* end, uint32_t at = 0)
+      : bytes_(begin), size_(8 * static_cast<uint32_t>(end - begin)), at_(at) {}
 
+  uint32_t At() const { return at_; }
   // Bytes that some bit has been read of.
   const uint8_t* Position() const { return bytes_ + (at_ + 7) / 8; }
 
@@ -43,7 +44,8 @@ class L3BitReader {
 
  private:
   const uint8_t* bytes_ = nullptr;
-  uint32_t size_ = 0, at_ = 0;  // bits
+  uint32_t size_ = 0;  // bits
+  uint32_t at_ = 0;
 };
 
 // Writes into memory that is large enough.

@@ -74,6 +74,27 @@ constexpr uint32_t kL3KThresholds[kL3KMaps][15] = {
     {14, 31, 64, 160, 352, 784, 1744, 3936, 8832, 19888, 44736, 100672, 226496,
      262144, 262144}};
 
+// By min(S, 60 + floor(S / 16)), for 8 bits.
+struct L3KTables {
+  uint8_t k[kL3KMaps][128] = {};
+};
+
+constexpr L3KTables MakeL3KTables() {
+  L3KTables tables;
+  for (uint32_t map = 0; map < kL3KMaps; ++map) {
+    for (uint32_t i = 0; i < 128; ++i) {
+      const uint32_t sum = i < 64 ? i : 16 * (i - 60);
+      for (uint32_t j = 0; j < 7; ++j) {
+        tables.k[map][i] = static_cast<uint8_t>(
+            tables.k[map][i] + (kL3KThresholds[map][j] <= sum));
+      }
+    }
+  }
+  return tables;
+}
+
+inline constexpr L3KTables kL3KTables = MakeL3KTables();
+
 // Groups with an S below this have a flag that says whether they are 0.
 constexpr uint32_t kL3ZeroLimits[4] = {0, 1, 3, 8};
 
@@ -119,7 +140,8 @@ void L3SlopeTerms(L3CompactPredictor predictor, const Sample* above,
 struct L3RiceChannel {
   L3CompactPredictor predictors[kL3Bands];
   L3Colour colour;
-  const uint32_t* thresholds;
+  uint32_t map;
+  const uint32_t* thresholds;  // of the map
   uint32_t zero_limit;
   uint32_t first_k;  // of all groups of row 0
   uint32_t base;     // sample left of the first, in the plane's own values

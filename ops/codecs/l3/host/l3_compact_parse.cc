@@ -19,7 +19,8 @@ const char* ParseWord(uint32_t word, uint32_t index, const ImageInfo& image,
   if (!L3ColourAllowed(channel->colour, index, image.channels)) {
     return "its colour transform is unknown";
   }
-  channel->thresholds = kL3KThresholds[word >> 14 & 15];
+  channel->map = word >> 14 & 15;
+  channel->thresholds = kL3KThresholds[channel->map];
   channel->zero_limit = kL3ZeroLimits[word >> 18 & 3];
   channel->first_k = word >> 20 & 15;
   if (channel->first_k > L3MaxK(image.bits)) {

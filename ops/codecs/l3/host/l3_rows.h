@@ -38,6 +38,9 @@ struct L3V2Patch {
   const uint8_t* end;
 };
 
+struct L3RicePatch;
+struct L3FlatPatch;
+
 enum class L3RowsResult : uint8_t {
   kOk,
   kShort,    // a row reaches past the patch's end
@@ -54,6 +57,12 @@ struct L3RowDecoders {
                        const uint8_t** stopped);
   L3RowsResult (*v2_16)(const L3V2Patch& patch, const L3Rows& rows,
                         const uint8_t** stopped);
+  // Profile 1, of 8 or 16 bits. kShort is also a code of too many zeros, and a
+  // colour that there is not.
+  L3RowsResult (*rice)(const L3RicePatch& patch, const L3Rows& rows,
+                       const uint8_t** stopped);
+  L3RowsResult (*flat)(const L3FlatPatch& patch, const L3Rows& rows,
+                       const uint8_t** stopped);
   // Version 1's predictions of a row, for the encoder. above[0] and
   // above[width + 1] are 0; up to 32 bytes after `width` are read and written.
   void (*predict_v1)(const uint8_t* above, uint32_t width, uint8_t* predicted);

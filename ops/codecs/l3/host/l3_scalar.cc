@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ops/codecs/l3/host/l3_compact.h"
 #include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_join.h"
 #include "ops/codecs/l3/host/l3_rows.h"
@@ -117,7 +118,8 @@ L3RowsResult DecodeV2(const L3V2Patch& patch, const L3Rows& rows,
 
 }  // namespace
 
-const L3RowDecoders kL3ScalarDecoders = {DecodeV1, DecodeV2<uint8_t>,
-                                         DecodeV2<uint16_t>, PredictV1};
+const L3RowDecoders kL3ScalarDecoders = {DecodeV1,           DecodeV2<uint8_t>,
+                                         DecodeV2<uint16_t>, DecodeL3Rice,
+                                         DecodeL3Flat,       PredictV1};
 
 }  // namespace liquid

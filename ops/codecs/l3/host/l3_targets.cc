@@ -16,7 +16,8 @@ bool Runs(L3Target target) {
       return Runs(L3Target::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512vbmi");
+             __builtin_cpu_supports("avx512vbmi") &&
+             __builtin_cpu_supports("avx512vbmi2");
 #elif defined(__aarch64__)
     case L3Target::kNeon:
       return true;

@@ -13,7 +13,7 @@ namespace liquid {
 enum class L3Target : uint8_t {
   kScalar = 0,
   kAvx2 = 1,    // and BMI2
-  kAvx512 = 2,  // and VBMI: Ice Lake, Zen 4 and later
+  kAvx512 = 2,  // and VBMI2: Ice Lake, Zen 4 and later
   kNeon = 3,    // every AArch64
 };
 

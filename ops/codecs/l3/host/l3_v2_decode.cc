@@ -66,9 +66,10 @@ Status DecodeCompactPatch(const uint8_t* bytes, size_t size, uint64_t number,
                     "at offset " + std::to_string(offset + at) + ": " + error);
   }
   const uint8_t* stopped = nullptr;
+  const L3RowDecoders& decoders = CurrentL3Decoders();
   const L3RowsResult result = patch.flat
-                                  ? DecodeL3Flat(patch.colours, rows, &stopped)
-                                  : DecodeL3Rice(patch.rice, rows, &stopped);
+                                  ? decoders.flat(patch.colours, rows, &stopped)
+                                  : decoders.rice(patch.rice, rows, &stopped);
   return RowsStatus(result, bytes, stopped, size, number, offset,
                     " has a code that is none, or reaches past the end of its "
                     "channel, in the patch that ends at offset ");
