@@ -158,10 +158,10 @@ def convert(
     source: the images: a path, or a `Source`, which lists what a path may be.
     output: the dataset directory; made if it does not exist. One of another file
       system, as "s3://bucket/photos.liquid", needs `staging`.
-    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr, as "png:6,raw:4" or
-      a mapping. A lossy format is used only if it is named here. A pcr of JPEG files
-      keeps their pixels. From a dataset directory, samples that are in a format of the
-      mix already are copied, not decoded.
+    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, l3-compact, pcr, as
+      "png:6,raw:4" or a mapping. A lossy format is used only if it is named here. A
+      pcr of JPEG files keeps their pixels. From a dataset directory, samples that are
+      in a format of the mix already are copied, not decoded.
     seed: of formats, splits and order, in [0, 2^63).
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
     transforms: steps of `liquid_tf.transforms` that happen once, before images are
@@ -170,6 +170,7 @@ def convert(
       of a dataset have the same.
     encoders: options by format: {"jpeg": {"quality": 95}} from 1 to 100; {"png":
       {"level": 6}}, zlib's, from 0 to 9; {"webp-lossy": {"quality": 90}} from 0 to 100;
+      {"l3-compact": {"effort": "default"}}, "fast" or "best";
       {"pcr": {"images": 64, "groups": None}}, the images of a record, and the last scan
       of each scan group, as (1, 2, 5, 10); None: every scan is a group.
     replicate: stores every sample in every format of the mix.

@@ -55,6 +55,7 @@ HOLDS = {
   "raw": _Holds((1, 2, 3, 4), (8, 16), file_bytes=_raw_bytes),
   "bmp": _Holds((1, 3, 4), (8,), file_bytes=_bmp_bytes),
   "l3": _Holds((1, 2, 3, 4), (8, 16)),
+  "l3-compact": _Holds((1, 2, 3, 4), (8, 16)),
   "pcr": _Holds((1, 3), (8,), side=65_500),
 }
 

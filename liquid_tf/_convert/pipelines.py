@@ -29,6 +29,7 @@ class Encoding:
     jpeg_quality: 1 to 100.
     png_level: zlib's, 0 to 9.
     webp_quality: 0 to 100, of lossy WebP.
+    l3_effort: "fast", "default" or "best", of L3's compact profile.
     geometry: where pixels are moved to before that.
   """
 
@@ -37,6 +38,7 @@ class Encoding:
   jpeg_quality: int
   png_level: int
   webp_quality: int
+  l3_effort: str
   geometry: Geometry = Geometry()
 
   @classmethod
@@ -54,11 +56,12 @@ class Encoding:
       jpeg_quality=options["jpeg"]["quality"],
       png_level=options["png"]["level"],
       webp_quality=options["webp-lossy"]["quality"],
+      l3_effort=options["l3-compact"]["effort"],
       geometry=geometry or Geometry(),
     )
 
   @property
-  def record(self) -> dict[str, int | None]:
+  def record(self) -> dict[str, int | str | None]:
     """All but the geometry, as manifests and profiles say it."""
     result = dataclasses.asdict(self)
     del result["geometry"]
@@ -75,12 +78,13 @@ class Encoding:
     return steps
 
   @property
-  def encoders(self) -> dict[str, dict[str, int]]:
+  def encoders(self) -> dict[str, dict[str, int | str]]:
     """As `convert` takes them."""
     return {
       "jpeg": {"quality": self.jpeg_quality},
       "png": {"level": self.png_level},
       "webp-lossy": {"quality": self.webp_quality},
+      "l3-compact": {"effort": self.l3_effort},
     }
 
 
@@ -238,6 +242,7 @@ def _stored_as(
         png_level=encoding.png_level,
         jpeg_quality=encoding.jpeg_quality,
         webp_quality=encoding.webp_quality,
+        l3_effort=encoding.l3_effort,
         **limits.attributes(),
       )
     )

@@ -40,6 +40,7 @@ def convert_image(
   encoders: Mapping[str, Mapping[str, Any]] | None = None,
   l3_version: int = 2,
   l3_patch: int = 0,
+  l3_profile: str = "fast",
   limits: Limits = Limits(),
 ) -> dict[str, Any]:
   """Stores an image file in the format that the output's extension names.
@@ -56,9 +57,10 @@ def convert_image(
     channels: 1 to 4, of the output; None keeps them. Only changes without loss are
       made.
     existing: "refuse" an output that is there, or "replace" it.
-    encoders: of "png" and "jpeg", as `convert` takes them.
+    encoders: of "png", "jpeg" and "l3-compact", as `convert` takes them.
     l3_version: 1 or 2.
     l3_patch: side of L3's patches in pixels, as in `codecs.encode_l3`.
+    l3_profile: "fast" or "compact", likewise.
     limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Returns:
@@ -107,11 +109,23 @@ def convert_image(
   encoded = stored.encoded.numpy()
   bits = int(stored.bits)
   if target == "l3":
-    encoded = _encode_l3(encoded, bits, l3_version, l3_patch, source, limits)
+    encoded = _encode_l3(
+      encoded,
+      bits,
+      source,
+      limits,
+      version=l3_version,
+      patch=l3_patch,
+      profile=l3_profile,
+      **options["l3-compact"],
+    )
     found = ops.lib().liquid_scan_image(
       contents=encoded, orientation=1, **limits.attributes()
     )
-    if int(found.pixels_hash) != int(stored.pixels_hash) or found.format != b"l3":
+    if int(found.pixels_hash) != int(stored.pixels_hash) or found.format not in (
+      b"l3",
+      b"l3-compact",
+    ):
       raise ConvertError(f"{source} does not come back from l3 with the same pixels")
   orientation = _orientation(contents)
   if target in exif.FORMATS and _orientation(encoded) != orientation:
@@ -145,7 +159,7 @@ def _orientation(file: bytes) -> int:
 
 
 def _encode_l3(
-  raw: bytes, bits: int, version: int, patch: int, source: str, limits: Limits
+  raw: bytes, bits: int, source: str, limits: Limits, **options: Any
 ) -> bytes:
   import tensorflow as tf
 
@@ -154,7 +168,7 @@ def _encode_l3(
   dtype = tf.uint16 if bits == 16 else tf.uint8
   pixels = codecs.decode_raw(raw, dtype=dtype, limits=limits)
   try:
-    return codecs.encode_l3(pixels, version=version, patch=patch).numpy()
+    return codecs.encode_l3(pixels, **options).numpy()
   except tf.errors.InvalidArgumentError as error:
     raise ConvertError(
       f"{source} cannot be stored as l3: {ops.reason(error)}"

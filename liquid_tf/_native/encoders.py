@@ -6,11 +6,12 @@ from typing import Any
 
 from liquid_tf._native import whole
 
-# Format, option: its default, least and most.
+# Format, option: its default, least and most; or its default and all that it may be.
 _OPTIONS = {
   "jpeg": {"quality": (95, 1, 100)},
   "png": {"level": (6, 0, 9)},
   "webp-lossy": {"quality": (90, 0, 100)},
+  "l3-compact": {"effort": ("default", ("fast", "default", "best"))},
   "pcr": {"images": (64, 1, 1 << 16), "groups": (None, 1, 1 << 16)},
 }
 
@@ -21,8 +22,10 @@ def resolve(encoders: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict]
   Args:
     encoders: options by format, as {"jpeg": {"quality": 90}}; of "jpeg" the "quality"
       from 1 to 100, of "png" zlib's "level" from 0 to 9, of "webp-lossy" the "quality"
-      from 0 to 100, of "pcr" the "images" of a record, and "groups", the last scan of
-      each of its scan groups, as (1, 2, 5, 10), or None for a group for each scan.
+      from 0 to 100, of "l3-compact" the "effort", "fast", "default" or "best", which
+      the encoder spends on finding the smallest file, of "pcr" the "images" of a
+      record, and "groups", the last scan of each of its scan groups, as (1, 2, 5, 10),
+      or None for a group for each scan.
 
   Returns:
     Every option of every format.
@@ -46,8 +49,13 @@ def resolve(encoders: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict]
     if not isinstance(options, Mapping):
       raise ValueError(f'encoders["{name}"] ({options!r}) must be a mapping of options')
     for option, value in options.items():
-      _, least, most = _known(option, known, f'encoders["{name}"]')
+      _, *allowed = _known(option, known, f'encoders["{name}"]')
       where = f'encoders["{name}"]["{option}"]'
+      if len(allowed) == 1:
+        _known(value, dict.fromkeys(allowed[0]), where)
+        result[name][option] = value
+        continue
+      least, most = allowed
       if option == "groups":
         result[name][option] = _groups(value, where, most)
         continue
@@ -59,7 +67,7 @@ def resolve(encoders: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict]
 
 
 def _known(name: Any, table: Mapping[str, Any], where: str) -> Any:
-  if name in table:
+  if isinstance(name, str) and name in table:
     return table[name]
   near = difflib.get_close_matches(str(name), table, 1)
   hint = f"; did you mean {near[0]}?" if near else ""

@@ -49,7 +49,8 @@ def decode_image(
     window: (y, x, height, width) in pixels, the part to decode; None for all. What
       lies outside is decoded only as far as the format needs it.
     limits: the largest whole image, and most scans of a JPEG, that are decoded.
-    format: "raw", "png", "jpeg", "webp", "bmp" or "l3"; "" goes by the first bytes.
+    format: "raw", "png", "jpeg", "webp", "bmp", "l3" or "l3-compact"; "" goes by
+      the first bytes.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -149,16 +150,18 @@ def encode_image(
   jpeg_quality: int = 95,
   webp_lossless: bool = True,
   webp_quality: int = 90,
+  l3_effort: str = "default",
 ) -> tf.Tensor:
   """Encodes an image in the format of that name.
 
   Args:
     image: uint8 or uint16 [height, width, channels].
-    format: "raw", "png", "jpeg", "webp", "bmp" or "l3".
+    format: "raw", "png", "jpeg", "webp", "bmp", "l3" or "l3-compact".
     png_level: effort of PNG's compression, 0 (store) to 12.
     jpeg_quality: 1 to 100, as libjpeg scales it; chroma is never subsampled.
     webp_lossless: whether WebP keeps every pixel.
     webp_quality: 0 to 100, for lossy WebP.
+    l3_effort: "fast", "default" or "best", of "l3-compact".
 
   Returns:
     A string scalar, the bytes of the file.
@@ -173,4 +176,5 @@ def encode_image(
     jpeg_quality=jpeg_quality,
     webp_lossless=webp_lossless,
     webp_quality=webp_quality,
+    l3_effort=l3_effort,
   )

@@ -12,7 +12,7 @@ from liquid_tf._store.mix import apportion
 from liquid_tf.errors import ManifestError
 
 # Formats that keep pixels, those that decode fastest first; the others hold less.
-_BY_SPEED = ("raw", "bmp", "l3", "png", "webp", "jpeg", "pcr")
+_BY_SPEED = ("raw", "bmp", "l3", "l3-compact", "png", "webp", "jpeg", "pcr")
 
 
 def by_preference(manifest: Manifest) -> list[str]:

@@ -24,7 +24,7 @@ from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 __all__ = ["Profile", "profile"]
 
 # What is compared where nothing is named: of sources without loss, and of JPEG files.
-_LOSSLESS = ("png", "l3", "raw")
+_LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
 # What a GPU decodes.
 _ON_GPU = ("l3", "raw")
@@ -153,9 +153,10 @@ def profile(
 
   Args:
     source: images, as `convert` takes them; without masks.
-    formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3.
-      By default png, l3 and raw, or if all files are JPEG, jpeg, l3 and raw. So a
-      source without loss gets a lossy format only if it is named.
+    formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
+      l3-compact. By default png, l3-compact, l3 and raw, or if all files are JPEG,
+      jpeg, l3 and raw. So a source without loss gets a lossy format only if it is
+      named.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
       given. What is written there, 1 GB at most, is removed.

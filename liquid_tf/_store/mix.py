@@ -17,6 +17,7 @@ TARGETS = {
   "raw": ("raw", True),
   "bmp": ("bmp", True),
   "l3": ("l3", True),
+  "l3-compact": ("l3-compact", True),
   "pcr": ("pcr", False),
 }
 

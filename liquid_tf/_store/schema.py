@@ -9,7 +9,7 @@ from liquid_tf.errors import ManifestError
 SCHEMA = 2
 
 # Names of formats; the position is the number in the index.
-FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr")
+FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr", "l3-compact")
 
 # Of labels that are classes: above it, float32 does not hold every whole number.
 LARGEST_CLASS = 1 << 24
@@ -44,6 +44,7 @@ _CHECKS = {
   "text": lambda v: isinstance(v, str),
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
+  "fast, default or best": lambda v: v in ("fast", "default", "best"),
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
   "int64": lambda v: v == "int64",
   "int64 or float32": lambda v: v in ("int64", "float32"),
@@ -108,6 +109,7 @@ _MANIFEST = {
     "jpeg_quality": _COUNT,
     "png_level": _COUNT,
     "webp_quality": _COUNT,
+    "l3_effort": "fast, default or best",
   },
   "geometry": {
     "orient": "true or false",

@@ -22,13 +22,14 @@ _FLAGS.string("output", None, "dataset directory to make", required=True)
 _FLAGS.string(
   "mix",
   None,
-  "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, pcr",
+  "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, "
+  "l3-compact, pcr",
 )
 _FLAGS.string(
   "profile",
   None,
   "file that `liquid-tf profile --output` wrote: gives the mix, and what no flag gives "
-  "of channels, bits, qualities and PNG level",
+  "of channels, bits, qualities, PNG level and effort",
 )
 _FLAGS.switch("orient", "turn every image as its EXIF says")
 _FLAGS.integer(
@@ -54,7 +55,7 @@ _FLAGS.switch("verify", "read and check everything at the end")
 _FLAGS.switch("replicate", "store every sample in every format")
 _FLAGS.switch("json", "one JSON object on stdout")
 source.define(_FLAGS, whole=True)
-encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "pcr"))
+encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 tool.define_existing(_FLAGS, "a dataset", can_resume=True)
 tool.define_on_error(_FLAGS, "an image that cannot be stored")
 limits.define(_FLAGS)

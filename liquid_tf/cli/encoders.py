@@ -6,11 +6,19 @@ from typing import Any
 from liquid_tf.cli import tool
 from liquid_tf.cli.flag_values import Flags
 
+_EFFORT = "l3_effort"
+
 # Flag: format, option, default, what it is.
 _FLAGS = {
   "jpeg_quality": ("jpeg", "quality", 95, "JPEG quality, 1 to 100"),
   "png_level": ("png", "level", 6, "zlib level of PNG, 0 to 9"),
   "webp_quality": ("webp-lossy", "quality", 90, "quality of webp-lossy, 0 to 100"),
+  _EFFORT: (
+    "l3-compact",
+    "effort",
+    "default",
+    "what the encoder of l3-compact spends on finding the smallest file",
+  ),
   "pcr_images": ("pcr", "images", 64, "images of a record of the format pcr"),
 }
 _GROUPS = "pcr_groups"
@@ -19,7 +27,11 @@ _GROUPS = "pcr_groups"
 def define(values: Flags, formats: Sequence[str]) -> None:
   """Defines the flags of some formats."""
   for name, (target, _, default, about) in _FLAGS.items():
-    if target in formats:
+    if target not in formats:
+      continue
+    if name == _EFFORT:
+      values.choice(name, default, ["fast", "default", "best"], about)
+    else:
       values.integer(name, default, about)
   if "pcr" in formats:
     values.words(

@@ -17,8 +17,14 @@ _FLAGS.string("output", None, "file to make", required=True)
 _FLAGS.integer("channels", None, "1 to 4; by default the image's own")
 _FLAGS.integer("l3_version", 2, "version of L3, 1 or 2")
 _FLAGS.integer("l3_patch", 0, "side of L3's patches; 0: as the version has it")
+_FLAGS.choice(
+  "l3_profile",
+  "fast",
+  ["fast", "compact"],
+  "of L3 version 2: compact is smaller, and decodes more slowly",
+)
 _FLAGS.switch("json", "one JSON object on stdout")
-encoders.define(_FLAGS, ("jpeg", "png"))
+encoders.define(_FLAGS, ("jpeg", "png", "l3-compact"))
 tool.define_existing(_FLAGS, "a file", can_resume=False)
 limits.define(_FLAGS)
 
@@ -46,6 +52,7 @@ def _main(arguments: list[str]) -> int:
     encoders=encoders.read(_FLAGS),
     l3_version=_FLAGS.l3_version,
     l3_patch=_FLAGS.l3_patch,
+    l3_profile=_FLAGS.l3_profile,
     limits=limits.read(_FLAGS),
   )
   if _FLAGS.json:

@@ -17,8 +17,8 @@ _FLAGS = Flags()
 _FLAGS.words(
   "formats",
   None,
-  "formats to choose from, as png,webp,raw; by default png,l3,raw, and jpeg,l3,raw for "
-  "JPEG files",
+  "formats to choose from, as png,webp,raw; by default png,l3-compact,l3,raw, and "
+  "jpeg,l3,raw for JPEG files",
 )
 _FLAGS.string(
   "directory",
@@ -60,7 +60,7 @@ _FLAGS.integer("seed", 0, "seed of the sample of images", 0)
 _FLAGS.string("output", None, "write the profile here, for convert")
 _FLAGS.string("report", None, "write a page of HTML here")
 source.define(_FLAGS, whole=False)
-encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy"))
+encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact"))
 _FLAGS.switch("json", "one JSON object on stdout")
 
 

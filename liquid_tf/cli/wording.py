@@ -11,6 +11,7 @@ _FLAG_OF = {
   "limits: scans": "max_scans",
   "source": "input",
   'encoders["jpeg"]["quality"]': "jpeg_quality",
+  'encoders["l3-compact"]["effort"]': "l3_effort",
   'encoders["pcr"]["groups"]': "pcr_groups",
   'encoders["pcr"]["images"]': "pcr_images",
   'encoders["png"]["level"]': "png_level",

@@ -27,10 +27,17 @@ Status PeekL3Image(ByteSpan bytes, const DecodeLimits& limits,
   return OkStatus();
 }
 
-Status EncodeL3Image(const EncodeOptions& options, const ImageInfo& info,
-                     const uint8_t* pixels, std::string* out) {
-  (void)options;
+Status EncodeL3Fast(const EncodeOptions& /*options*/, const ImageInfo& info,
+                    const uint8_t* pixels, std::string* out) {
   return EncodeL3(L3Options(), info, pixels, out);
+}
+
+Status EncodeL3Compact(const EncodeOptions& options, const ImageInfo& info,
+                       const uint8_t* pixels, std::string* out) {
+  L3Options compact;
+  compact.profile = L3Profile::kCompact;
+  compact.effort = options.l3_effort;
+  return EncodeL3(compact, info, pixels, out);
 }
 
 // Fewer rows than this are not worth a thread's start.
@@ -53,8 +60,9 @@ constexpr Codec kCodecs[] = {
     {Format::kJpeg, "jpeg", PeekJpeg, DecodeJpeg, EncodeJpeg},
     {Format::kWebp, "webp", PeekWebp, DecodeWebp, EncodeWebp},
     {Format::kBmp, "bmp", PeekBmp, DecodeBmp, EncodeBmp},
-    {Format::kL3, "l3", PeekL3Image, DecodeL3, EncodeL3Image},
+    {Format::kL3, "l3", PeekL3Image, DecodeL3, EncodeL3Fast},
     {Format::kPcr, "pcr", PeekJpeg, DecodeJpeg, nullptr},
+    {Format::kL3Compact, "l3-compact", PeekL3Image, DecodeL3, EncodeL3Compact},
 };
 
 Status FindCodec(Format format, const Codec** found) {
@@ -107,7 +115,7 @@ Status SniffFormat(ByteSpan bytes, Format* format) {
   } else if (StartsWith(bytes, "BM", 2)) {
     *format = Format::kBmp;
   } else if (IsL3(bytes)) {
-    *format = Format::kL3;
+    *format = IsL3Compact(bytes) ? Format::kL3Compact : Format::kL3;
   } else {
     static const char kDigits[] = "0123456789abcdef";
     std::string start;
@@ -155,8 +163,8 @@ Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
 
 uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits) {
   L3Info info;
-  if (format != Format::kL3 || !PeekL3(bytes, limits, &info).ok() ||
-      info.patch == 0) {
+  const bool is_l3 = format == Format::kL3 || format == Format::kL3Compact;
+  if (!is_l3 || !PeekL3(bytes, limits, &info).ok() || info.patch == 0) {
     return 0;
   }
   return (kMinBandRows + info.patch - 1) / info.patch * info.patch;

@@ -25,7 +25,12 @@ enum class Format : uint8_t {
   kBmp = 4,
   kL3 = 5,
   kPcr = 6,
+  kL3Compact = 7,  // L3 of the compact profile
 };
+constexpr Format kLastFormat = Format::kL3Compact;
+
+// What an encoder spends on finding the smallest file.
+enum class Effort : uint8_t { kFast = 0, kDefault = 1, kBest = 2 };
 
 struct ImageInfo {
   uint32_t height = 0;
@@ -56,7 +61,8 @@ struct EncodeOptions {
   int png_level = 6;      // zlib level
   int jpeg_quality = 95;  // 1..100, 4:4:4
   bool webp_lossless = true;
-  int webp_quality = 90;  // lossy only
+  int webp_quality = 90;                // lossy only
+  Effort l3_effort = Effort::kDefault;  // of the compact profile
 };
 
 // Name of a format ("png"), or nullptr for an unknown value.

@@ -85,13 +85,14 @@ REGISTER_OP("Liquid>EncodeImage")
     .Attr("jpeg_quality: int = 95")
     .Attr("webp_lossless: bool = true")
     .Attr("webp_quality: int = 90")
+    .Attr("l3_effort: {'fast', 'default', 'best'} = 'default'")
     .SetShapeFn(EncodeImageShape)
     .Doc(R"doc(
 Encodes an image.
 
 image: [height, width, channels].
 contents: Scalar, the bytes of the file.
-format: raw, png, jpeg, webp, bmp or l3.
+format: raw, png, jpeg, webp, bmp, l3 or l3-compact.
 )doc");
 
 REGISTER_OP("Liquid>PeekImage")
@@ -109,7 +110,7 @@ Reads an image's header without decoding pixels.
 contents: Scalar, the bytes of the file.
 shape: height, width, channels.
 bits: 8 or 16 per channel.
-found: the format: raw, png, jpeg, webp, bmp or l3.
+found: the format: raw, png, jpeg, webp, bmp, l3 or l3-compact.
 format: the format to expect; empty finds it by the first bytes.
 )doc");
 

@@ -15,6 +15,7 @@ namespace {
 bool IsLosslessTarget(Format format, const EncodeOptions& options) {
   return format == Format::kPng || format == Format::kRaw ||
          format == Format::kBmp || format == Format::kL3 ||
+         format == Format::kL3Compact ||
          (format == Format::kWebp && options.webp_lossless);
 }
 

@@ -96,6 +96,7 @@ REGISTER_OP("Liquid>TranscodeImage")
     .Attr("jpeg_quality: int = 95")
     .Attr("webp_lossless: bool = true")
     .Attr("webp_quality: int = 90")
+    .Attr("l3_effort: {'fast', 'default', 'best'} = 'default'")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
     .SetShapeFn(TranscodeImageShape)
@@ -106,7 +107,7 @@ pixels are the same.
 Never fails for what the file holds, as ScanImage. A file that already has the
 format and losslessness asked for, and of which nothing changes, is copied.
 
-target: Scalar: raw, png, jpeg, webp, bmp or l3, or webp-lossy, which is webp with
+target: Scalar: raw, png, jpeg, webp, bmp, l3 or l3-compact, or webp-lossy, which is webp with
   webp_lossless false.
 pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
 )doc");

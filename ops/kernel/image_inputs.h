@@ -44,13 +44,25 @@ inline absl::Status GetLimits(tensorflow::OpKernelConstruction* context,
   return absl::OkStatus();
 }
 
+// Reads an attribute that is "fast", "default" or "best".
+inline absl::Status GetEffort(tensorflow::OpKernelConstruction* context,
+                              const char* name, Effort* effort) {
+  std::string word;
+  TF_RETURN_IF_ERROR(context->GetAttr(name, &word));
+  *effort = word == "fast"   ? Effort::kFast
+            : word == "best" ? Effort::kBest
+                             : Effort::kDefault;
+  return absl::OkStatus();
+}
+
 inline absl::Status GetEncodeOptions(tensorflow::OpKernelConstruction* context,
                                      EncodeOptions* options) {
   TF_RETURN_IF_ERROR(context->GetAttr("png_level", &options->png_level));
   TF_RETURN_IF_ERROR(context->GetAttr("jpeg_quality", &options->jpeg_quality));
   TF_RETURN_IF_ERROR(
       context->GetAttr("webp_lossless", &options->webp_lossless));
-  return context->GetAttr("webp_quality", &options->webp_quality);
+  TF_RETURN_IF_ERROR(context->GetAttr("webp_quality", &options->webp_quality));
+  return GetEffort(context, "l3_effort", &options->l3_effort);
 }
 
 // Reads y, x, height, width.

@@ -65,7 +65,7 @@ void FuzzL3RoundTrip(const uint8_t* data, size_t size) {
   ImageInfo info = Info(1 + data[3] % 96, 1 + data[4] % 96, 1 + data[2] % 4,
                         data[2] & 0x80 ? 16 : 8);
   options.profile = data[0] % 4 == 2 ? L3Profile::kCompact : L3Profile::kFast;
-  options.effort = static_cast<L3Effort>(data[1] % 3);
+  options.effort = static_cast<Effort>(data[1] % 3);
   if (options.version == L3Version::kV1) {
     options.patch = data[1];
     info.channels = 3;

@@ -1,6 +1,7 @@
 """The codecs that `liquid-tf bench codecs` puts beside each other."""
 
 import dataclasses
+import functools
 import io
 from collections.abc import Callable
 
@@ -10,7 +11,9 @@ from PIL import Image
 
 from liquid_tf import codecs
 
-_JXL_EFFORT = 3  # Higher ones take seconds an image, for a few percent.
+_EFFORTS = ("fast", "default", "best")
+_JXL_EFFORTS = (1, 3, 7)
+_WEBP_METHODS = (0, 6)
 _JPEG_QUALITY = 95
 
 
@@ -109,7 +112,18 @@ def _own_cases() -> list[Case]:
     ),
     _ours("l3 v1", l3, lambda pixels: codecs.encode_l3(pixels, version=1), "liquid_tf"),
     _ours("l3 v2", l3, lambda pixels: codecs.encode_l3(pixels, version=2), "liquid_tf"),
+    *(_l3_compact(effort) for effort in _EFFORTS),
   ]
+
+
+def _l3_compact(effort: str) -> Case:
+  name = "l3-compact" if effort == "default" else f"l3-compact {effort}"
+  return _ours(
+    name,
+    codecs.decode_l3,
+    lambda pixels: codecs.encode_l3(pixels, profile="compact", effort=effort),
+    f"effort {effort}, liquid_tf",
+  )
 
 
 def _foreign_cases() -> list[Case]:
@@ -145,13 +159,23 @@ def _foreign_cases() -> list[Case]:
       lambda pixels: ic.jpeg2k_encode(pixels, level=0, reversible=True, numthreads=1),
       _into(lambda contents, out: ic.jpeg2k_decode(contents, numthreads=1, out=out)),
     ),
-    Case(
-      "jxl",
-      f"lossless, effort {_JXL_EFFORT}, one thread, {version}",
-      lambda pixels: ic.jpegxl_encode(
-        pixels, lossless=True, effort=_JXL_EFFORT, numthreads=1
-      ),
-      _into(lambda contents, out: ic.jpegxl_decode(contents, numthreads=1, out=out)),
+    *(
+      Case(
+        f"webp m{method}",
+        f"lossless, method {method}, {version}",
+        functools.partial(ic.webp_encode, lossless=True, method=method),
+        _into(lambda contents, out: ic.webp_decode(contents, out=out)),
+      )
+      for method in _WEBP_METHODS
+    ),
+    *(
+      Case(
+        f"jxl e{effort}",
+        f"lossless, effort {effort}, one thread, {version}",
+        functools.partial(ic.jpegxl_encode, lossless=True, effort=effort, numthreads=1),
+        _into(lambda contents, out: ic.jpegxl_decode(contents, numthreads=1, out=out)),
+      )
+      for effort in _JXL_EFFORTS
     ),
   ]
 

@@ -110,6 +110,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
       "jpeg_quality": 95,
       "png_level": 6,
       "webp_quality": 90,
+      "l3_effort": "default",
     },
     "samples": 2 * samples,
     "formats": {name: entry for name in _NAMES},

@@ -28,12 +28,10 @@ class EncodeL3Op : public OpKernel {
                                    ") must be 1 or 2"));
     options_.version = static_cast<L3Version>(version);
     OP_REQUIRES_OK(context, context->GetAttr("patch", &options_.patch));
-    std::string profile, effort;
+    std::string profile;
     OP_REQUIRES_OK(context, context->GetAttr("profile", &profile));
-    OP_REQUIRES_OK(context, context->GetAttr("effort", &effort));
+    OP_REQUIRES_OK(context, GetEffort(context, "effort", &options_.effort));
     if (profile == "compact") options_.profile = L3Profile::kCompact;
-    if (effort == "fast") options_.effort = L3Effort::kFast;
-    if (effort == "best") options_.effort = L3Effort::kBest;
   }
 
   void Compute(OpKernelContext* context) override {

@@ -51,7 +51,7 @@ void LoadRow(const uint8_t* bytes, IndexRow* row) {
 // Reads a row at `offset` of the file and checks it.
 Status ParseRow(const uint8_t* bytes, size_t offset, IndexRow* row) {
   LoadRow(bytes, row);
-  if (row->format > static_cast<uint8_t>(Format::kPcr)) {
+  if (row->format > static_cast<uint8_t>(kLastFormat)) {
     return Damaged("format (" + std::to_string(row->format) + ") is unknown",
                    offset + 9);
   }

@@ -53,6 +53,8 @@ uint64_t CostPerByte(uint8_t format) {
       return 1;
     case Format::kL3:
       return 4;
+    case Format::kL3Compact:
+      return 12;
     case Format::kPng:
       return 40;
     case Format::kJpeg:

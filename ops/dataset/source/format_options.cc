@@ -42,7 +42,7 @@ absl::Status FormatInputs::Read(tensorflow::OpKernelContext* ctx) {
       tfd::ParseVectorArgument<tstring>(ctx, "replica_paths", &replica_paths));
   TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, "replica_formats",
                                                        &replica_formats));
-  constexpr auto kMost = static_cast<int64_t>(Format::kPcr);
+  constexpr auto kMost = static_cast<int64_t>(kLastFormat);
   for (const int64_t other : replica_formats) {
     if (other >= 0 && other <= kMost) continue;
     return absl::InvalidArgumentError(

@@ -28,7 +28,8 @@ class Planner {
              const DecodeLimits& limits) {
     Format format;
     LIQUID_RETURN_IF_ERROR(SniffFormat(file.bytes, &format));
-    if (format != Format::kL3 && format != Format::kRaw) {
+    if (format != Format::kL3 && format != Format::kL3Compact &&
+        format != Format::kRaw) {
       return InvalidArgument(
           "l3: a batch for a device takes l3 and raw files, this is " +
           std::string(FormatName(format)));

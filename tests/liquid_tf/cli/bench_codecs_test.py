@@ -12,7 +12,17 @@ from PIL import Image
 from liquid_tf.cli import wheel_images
 from liquid_tf.cli.bench import codec_report, codecs
 
-_OURS = ("raw", "bmp", "png", "png tf.io", "webp", "jpeg", "l3 v1", "l3 v2")
+_OURS = (
+  "raw",
+  "bmp",
+  "png",
+  "png tf.io",
+  "webp",
+  "jpeg",
+  "l3 v1",
+  "l3 v2",
+  "l3-compact",
+)
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
@@ -69,9 +79,11 @@ class BenchCodecsTest(absltest.TestCase):
     both = [entry["codecs"]["l3 v2"]["bytes"] for entry in result["sets"].values()]
     self.assertEqual(result["all"]["codecs"]["l3 v2"]["bytes"], sum(both))
     self.assertEqual(result["all"]["images"], 2)
-    self.assertContainsSubset(("l3 v1", "l3 v2", "png"), result["windows"])
+    self.assertContainsSubset(
+      ("l3 v1", "l3 v2", "l3-compact", "png"), result["windows"]
+    )
     self.assertIn("revision", result["evidence"])
-    self.assertLen(codec_report.verdicts(result), 6 + ("qoi" in result["codecs"]))
+    self.assertLen(codec_report.verdicts(result), 11 + ("qoi" in result["codecs"]))
 
   def test_wrong_sets(self):
     with self.assertRaisesRegex(ValueError, 'name "a" twice'):

@@ -82,7 +82,12 @@ class ProfileToolTest(absltest.TestCase):
   def test_convert_takes_the_mix(self):
     data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
     encoding = dict.fromkeys(("channels", "bits"))
-    encoding |= {"jpeg_quality": 95, "png_level": 6, "webp_quality": 90}
+    encoding |= {
+      "jpeg_quality": 95,
+      "png_level": 6,
+      "webp_quality": 90,
+      "l3_effort": "default",
+    }
     data |= {"setting": {"encoding": encoding}}
     data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
     data["cache_form"] = "encoded"
@@ -102,6 +107,7 @@ class ProfileToolTest(absltest.TestCase):
       "jpeg_quality": 30,
       "png_level": 1,
       "webp_quality": 9,
+      "l3_effort": "best",
       "channels": 3,
       "bits": 8,
     }

@@ -18,7 +18,7 @@ from liquid_tf._store import inspection, manifest
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels, Mirror, Orient, Resize
 
-_LOSSLESS = ("png", "webp", "raw", "bmp", "l3")
+_LOSSLESS = ("png", "webp", "raw", "bmp", "l3", "l3-compact")
 _FILTERS = {
   "bilinear": Image.Resampling.BILINEAR,
   "bicubic": Image.Resampling.BICUBIC,

@@ -17,7 +17,7 @@ from liquid_tf._convert.single import convert_image
 from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
 
-_FORMATS = ("png", "raw", "l3", "bmp", "webp", "jpeg", "pcr")
+_FORMATS = ("png", "raw", "l3", "l3-compact", "bmp", "webp", "jpeg", "pcr")
 _ORIENTATIONS = {"0.png": 1, "1.jpg": 6, "2.png": 3, "3.webp": 8, "4.jpg": 1}
 
 

@@ -14,6 +14,7 @@ class EncodersTest(parameterized.TestCase):
         "jpeg": {"quality": 90},
         "png": {"level": 6},
         "webp-lossy": {"quality": 90},
+        "l3-compact": {"effort": "default"},
         "pcr": {"images": 64, "groups": [1, 5]},
       },
     )
@@ -25,6 +26,8 @@ class EncodersTest(parameterized.TestCase):
     ({"jpeg": 90}, "must be a mapping"),
     ({"jpeg": {"quality": 101}}, "from 1 to 100"),
     ({"png": {"level": -1}}, "at least 0"),
+    ({"l3-compact": {"effort": "bets"}}, r"one of fast, default, best; did you mean"),
+    ({"l3-compact": {"effort": 1}}, "one of fast, default, best"),
     ({"pcr": {"groups": (2, 2)}}, "rising numbers"),
   )
   def test_refuses(self, given, message):

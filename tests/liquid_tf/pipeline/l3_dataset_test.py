@@ -46,6 +46,49 @@ class L3DatasetTest(tf.test.TestCase):
         seen.add(int(sample))
     self.assertLen(seen, len(sources))
 
+  def test_both_profiles_are_formats_of_their_own(self):
+    path = runs.make(self.root, "l3:1,l3-compact:1", sides=(80, 80))
+    found = inspection.inspect(path)["formats"]
+    self.assertEqual(found["l3"]["samples"], found["l3-compact"]["samples"])
+    self.assertEqual(self._profiles(path), {"l3": {0}, "l3-compact": {1}})
+    self.assertEqual(inspection.verify(path)["problems"], [])
+    sources = self._sources()
+    for batch in liquid_tf.dataset(
+      path, batch_size=8, seed=1, features=["id", "image"]
+    ):
+      for sample, image in zip(batch["id"].numpy(), batch["image"].numpy()):
+        self.assertTrue(np.array_equal(image, sources[sample]), f"sample {sample}")
+    # A file of one profile is coded again for the other one.
+    for name, profile in (("l3", 0), ("l3-compact", 1)):
+      other = f"{self.root}/only-{name}"
+      liquid_tf.convert(path, other, name, progress=False)
+      self.assertEqual(self._profiles(other), {name: {profile}})
+      self.assertEqual(inspection.verify(other)["problems"], [])
+
+  def _profiles(self, path: str) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for record in stored.records(path):
+      profile = int(codecs.peek_l3(record["contents"]).profile)
+      found.setdefault(record["shard"].format, set()).add(profile)
+    return found
+
+  def test_more_effort_makes_no_larger_files(self):
+    runs.make(self.root, "png:1", sides=(80, 80))
+    sizes = []
+    for effort in ("fast", "default", "best"):
+      path = f"{self.root}/{effort}"
+      liquid_tf.convert(
+        f"{self.root}/source",
+        path,
+        "l3-compact",
+        encoders={"l3-compact": {"effort": effort}},
+        progress=False,
+      )
+      records = list(stored.records(path))
+      sizes.append(sum(len(record["contents"]) for record in records))
+    self.assertGreaterEqual(sizes[0], sizes[1])
+    self.assertGreater(sizes[1], sizes[2])
+
   def test_crops_are_windows_of_the_samples(self):
     path = runs.make(self.root, "l3:1", sides=(150, 150), per_class=4)
     sources = self._sources()

@@ -230,7 +230,7 @@ class PillowTest(tf.test.TestCase, parameterized.TestCase):
       self.assertAllEqual(drafted["window"], plain["window"])
       self.assertAllClose(drafted["image"], plain["image"], atol=6)
 
-  @parameterized.parameters("l3", "png", "raw", "jpeg")
+  @parameterized.parameters("l3", "l3-compact", "png", "raw", "jpeg")
   def test_images_are_turned_as_their_exif_says(self, mix):
     rng = np.random.default_rng(60)
     source = self.create_tempdir()

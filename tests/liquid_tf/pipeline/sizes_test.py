@@ -55,7 +55,7 @@ class SizesTest(tf.test.TestCase, parameterized.TestCase):
     [turned] = self._images(path, Rotate(180), ColorJitter(0.4, 0.4, 0.4, 0.1))
     self.assertEqual(turned.shape, (1, 1, 3))
 
-  @parameterized.parameters("l3", "png", "raw")
+  @parameterized.parameters("l3", "l3-compact", "png", "raw")
   def test_a_line_of_ten_thousand_pixels(self, mix):
     line = np.random.default_rng(0).integers(0, 256, (1, 10_000, 3)).astype(np.uint8)
     path = self._convert(line, mix=mix)
@@ -107,7 +107,7 @@ class SizesTest(tf.test.TestCase, parameterized.TestCase):
     [image] = self._images(path, CenterCrop((31, 20)), on_error="skip")
     self.assertEqual(image.shape, (31, 20, 3))
 
-  @parameterized.parameters("l3", "png", "raw", "jpeg")
+  @parameterized.parameters("l3", "l3-compact", "png", "raw", "jpeg")
   def test_damage_under_a_resize(self, mix):
     images = np.random.default_rng(1).integers(0, 256, (4, 64, 48, 3)).astype(np.uint8)
     path = self._convert(*images, mix=mix)

@@ -100,7 +100,7 @@ def fabricated(
       transforms=(),
       decode="cpu",
       resources={},
-      encoding=pipelines.Encoding(3, None, 60, 6, 90),
+      encoding=pipelines.Encoding(3, None, 60, 6, 90, "best"),
       seed=0,
     ),
     own_format=own_format,

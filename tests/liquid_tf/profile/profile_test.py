@@ -148,7 +148,10 @@ class ProfileTest(parameterized.TestCase):
 
   def test_lossy_formats_come_by_name_only(self):
     with mock.patch("liquid_tf._profile.run.run", return_value={}) as run:
-      for extension, formats in (("png", "raw png l3"), ("jpg", "raw jpeg l3")):
+      for extension, formats in (
+        ("png", "raw png l3 l3-compact"),
+        ("jpg", "raw jpeg l3"),
+      ):
         folder = photos.class_folders(
           self.root / extension, per_class=1, extension=extension
         )

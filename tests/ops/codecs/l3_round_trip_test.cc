@@ -156,8 +156,8 @@ TEST(L3CompactTest, EveryEffortComesBackAndIsNotLargerThanALesserOne) {
   size_t sizes[3] = {};
   for (int i = 0; i < kContents; ++i) {
     const Bytes pixels = MakeContent(static_cast<Content>(i), info, &noise);
-    for (const L3Effort effort :
-         {L3Effort::kFast, L3Effort::kDefault, L3Effort::kBest}) {
+    for (const Effort effort :
+         {Effort::kFast, Effort::kDefault, Effort::kBest}) {
       const std::string file = EncodeAsL3(L3Version::kV2, 0, info, pixels,
                                           L3Profile::kCompact, effort);
       sizes[static_cast<int>(effort)] += file.size();

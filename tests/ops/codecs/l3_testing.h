@@ -35,7 +35,7 @@ inline std::string Hex(const std::string& text) {
 inline std::string EncodeAsL3(L3Version version, int patch,
                               const ImageInfo& info, const Bytes& pixels,
                               L3Profile profile = L3Profile::kFast,
-                              L3Effort effort = L3Effort::kDefault) {
+                              Effort effort = Effort::kDefault) {
   L3Options options;
   options.profile = profile;
   options.effort = effort;

@@ -152,7 +152,10 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"L3Gray16", Format::kL3, 1, 16},
         Kind{"L3GrayAlpha16", Format::kL3, 2, 16},
         Kind{"L3Rgb16", Format::kL3, 3, 16},
-        Kind{"L3Rgba16", Format::kL3, 4, 16}),
+        Kind{"L3Rgba16", Format::kL3, 4, 16},
+        Kind{"L3CompactGray", Format::kL3Compact, 1, 8},
+        Kind{"L3CompactRgb", Format::kL3Compact, 3, 8},
+        Kind{"L3CompactRgba16", Format::kL3Compact, 4, 16}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(EncodeTest, RefusesWhatAFormatCannotHold) {
@@ -191,20 +194,20 @@ TEST(EncodeTest, RefusesWhatAFormatCannotHold) {
 TEST(FormatTest, NamesNumbersAndFirstBytes) {
   // The numbers are stored in datasets.
   const char* const names[] = {"raw", "png", "jpeg", "webp",
-                               "bmp", "l3",  "pcr"};
-  for (int i = 0; i < 7; ++i) {
+                               "bmp", "l3",  "pcr",  "l3-compact"};
+  for (int i = 0; i < 8; ++i) {
     EXPECT_STREQ(FormatName(static_cast<Format>(i)), names[i]);
     Format format;
     ASSERT_TRUE(ParseFormat(names[i], &format).ok());
     EXPECT_EQ(static_cast<int>(format), i);
   }
-  EXPECT_EQ(FormatName(static_cast<Format>(7)), nullptr);
+  EXPECT_EQ(FormatName(static_cast<Format>(8)), nullptr);
   Format format;
   const Status unknown = ParseFormat("gif", &format);
   EXPECT_EQ(unknown.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(unknown.message(),
             "format (\"gif\") must be one of raw, png, jpeg, webp, bmp, "
-            "l3");
+            "l3, l3-compact");
   EXPECT_EQ(SniffFormat(Span("GIF89a"), &format).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(SniffFormat(Span(""), &format).code(),

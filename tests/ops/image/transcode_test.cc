@@ -124,8 +124,8 @@ TEST(DecodeAsTest, WindowChannelsAndBitsTogether) {
 TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
   const ImageInfo info = Info(12, 13, 3);
   const Bytes pixels = MakePixels(info, 1);
-  for (const Format format :
-       {Format::kRaw, Format::kPng, Format::kWebp, Format::kBmp, Format::kL3}) {
+  for (const Format format : {Format::kRaw, Format::kPng, Format::kWebp,
+                              Format::kBmp, Format::kL3, Format::kL3Compact}) {
     Scan scan;
     ASSERT_TRUE(
         ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), {}, &scan)
@@ -138,7 +138,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
 
 TEST(TranscodeTest, EveryPairOfLosslessFormats) {
   const Format formats[] = {Format::kRaw, Format::kPng, Format::kWebp,
-                            Format::kBmp, Format::kL3};
+                            Format::kBmp, Format::kL3,  Format::kL3Compact};
   for (const int channels : {3, 4}) {
     const ImageInfo info = Info(12, 13, channels);
     const Bytes pixels = MakePixels(info, 1);

@@ -44,6 +44,11 @@ bool IsL3(ByteSpan bytes) {
   return BeginsWith(bytes, kL3V1Magic) || BeginsWith(bytes, kL3V2Magic);
 }
 
+bool IsL3Compact(ByteSpan bytes) {
+  return BeginsWith(bytes, kL3V2Magic) && bytes.size >= kL3V2HeaderBytes &&
+         bytes.data[15] == static_cast<uint8_t>(L3Profile::kCompact);
+}
+
 Status PeekL3(ByteSpan bytes, const DecodeLimits& limits, L3Info* info) {
   if (BeginsWith(bytes, kL3V1Magic)) return PeekL3V1(bytes, limits, info);
   if (BeginsWith(bytes, kL3V2Magic)) return PeekL3V2(bytes, limits, info);

@@ -28,13 +28,11 @@ enum class L3Profile : uint8_t {
   kCompact = 1,  // Rice codes, or few colours: smaller, slower to decode
 };
 
-// What an encoder spends on finding the smallest file. All decode equally fast.
-enum class L3Effort : uint8_t { kFast = 0, kDefault = 1, kBest = 2 };
-
 struct L3Options {
   L3Version version = L3Version::kV2;
   L3Profile profile = L3Profile::kFast;  // of version 2
-  L3Effort effort = L3Effort::kDefault;  // of the compact profile
+  // Of the compact profile. All files decode equally fast.
+  Effort effort = Effort::kDefault;
   int patch = 0;  // side in pixels; 0: by the format's rule
 };
 
@@ -47,6 +45,8 @@ struct L3Info {
 
 // Whether the bytes begin as a file of either version does.
 bool IsL3(ByteSpan bytes);
+// Whether its patches are those of the compact profile.
+bool IsL3Compact(ByteSpan bytes);
 
 // Reads the header without decoding pixels; O(1). Errors: DataLoss,
 // ResourceExhausted over the limits, Unimplemented for a reserved feature.

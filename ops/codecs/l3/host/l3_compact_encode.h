@@ -15,8 +15,7 @@ namespace liquid {
 template <typename Sample>
 class L3CompactEncoder {
  public:
-  L3CompactEncoder(const ImageInfo& info, const uint8_t* pixels,
-                   L3Effort effort)
+  L3CompactEncoder(const ImageInfo& info, const uint8_t* pixels, Effort effort)
       : info_(info), pixels_(pixels), rice_(effort) {}
 
   // Appends patch number `number` to `*out`.

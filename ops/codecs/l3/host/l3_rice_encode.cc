@@ -116,9 +116,9 @@ template <typename Sample>
 L3CompactPredictor L3RiceEncoder<Sample>::Choose(const L3Plane<Sample>& plane,
                                                  uint32_t begin, uint32_t end,
                                                  uint32_t* cost) const {
-  const uint32_t step = effort_ == L3Effort::kFast      ? 4
-                        : effort_ == L3Effort::kDefault ? 2
-                                                        : 1;
+  const uint32_t step = effort_ == Effort::kFast      ? 4
+                        : effort_ == Effort::kDefault ? 2
+                                                      : 1;
   uint32_t best = 0;
   *cost = UINT32_MAX;
   Row residuals;
@@ -142,7 +142,7 @@ uint32_t L3RiceEncoder<Sample>::Cost(const L3Plane<Sample>& plane,
   height_ = height;
   groups_ = groups;
   uint32_t bits = 0;
-  if (effort_ == L3Effort::kBest) {
+  if (effort_ == Effort::kBest) {
     for (uint32_t y = 1; y < height; y += kL3BandRows) {
       uint32_t cost;
       Choose(plane, y, std::min(height, y + kL3BandRows), &cost);

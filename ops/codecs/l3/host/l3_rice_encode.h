@@ -12,7 +12,7 @@ namespace liquid {
 template <typename Sample>
 class L3RiceEncoder {
  public:
-  explicit L3RiceEncoder(L3Effort effort) : effort_(effort) {}
+  explicit L3RiceEncoder(Effort effort) : effort_(effort) {}
 
   // Roughly the bits that a plane takes: enough to choose between planes.
   uint32_t Cost(const L3Plane<Sample>& plane, uint32_t height, uint32_t groups);
@@ -35,7 +35,7 @@ class L3RiceEncoder {
   uint32_t ChooseFirstK() const;
   uint32_t ChooseMap() const;
 
-  const L3Effort effort_;
+  const Effort effort_;
   uint32_t height_ = 0, groups_ = 0;
   Row residuals_[kL3V2Patch];
   Row folded_[kL3V2Patch];  // 0, -1, 1, -2, ... as 0, 1, 2, 3, ...

@@ -130,7 +130,7 @@ TEST(DatasetIndexTest, EveryImpossibleValueIsFoundAtItsOffset) {
     size_t offset;
   };
   const Case cases[] = {
-      {[](IndexRow* row) { row->format = 7; }, 9},
+      {[](IndexRow* row) { row->format = 8; }, 9},
       {[](IndexRow* row) { row->offset = 6; }, 16},
       {[](IndexRow* row) { row->offset = ~uint64_t{3}; }, 16},
       {[](IndexRow* row) { row->length = 66; }, 24},
