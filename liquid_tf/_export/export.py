@@ -19,6 +19,7 @@ from liquid_tf._convert.arguments import (
   resumes_replaces,
 )
 from liquid_tf._convert.pipelines import Encoding
+from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.datasets import DatasetSource
 from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
 from liquid_tf._convert.sources.folders import check_places
@@ -84,10 +85,23 @@ def _read(
   image_format: str | None,
   encoding: Encoding,
   workers: int,
+  mask: str | None,
 ) -> Iterator[tuple[items.Item, str]]:
-  """Yields each sample, and why it cannot be read ("" if it can)."""
+  """Yields each sample, and why it cannot be read ("" if it can).
+
+  Args:
+    source: the dataset.
+    positions: of the samples.
+    image_format: of the images; None keeps each one's.
+    encoding: what encoders are given.
+    workers: images at a time.
+    mask: name of the feature that is one, or None.
+  """
   data = pipelines.export(source, positions, image_format, encoding, workers)
   for position, element in zip(positions.tolist(), data.as_numpy_iterator()):
+    example, error = element["example"], element["error"].decode(errors="replace")
+    if mask is not None and not error:
+      example, error = masks.example_with_png(example, mask, source.limits)
     item = items.Item(
       sample=position,
       split=source.splits[source.split_of[position]],
@@ -96,10 +110,10 @@ def _read(
       height=int(element["shape"][0]),
       width=int(element["shape"][1]),
       labels=element["labels"],
-      example=element["example"] + _stated(int(element["orientation"])),
+      example=example + _stated(int(element["orientation"])),
       orientation=int(element["orientation"]),
     )
-    yield item, element["error"].decode(errors="replace")
+    yield item, error
 
 
 @functools.cache
@@ -224,7 +238,10 @@ def export(
         writer = TFRecordWriter(folder, manifest, counts, files, names)
       bar.start("export", len(positions))
       workers = workers or os.cpu_count()
-      for item, error in _read(source, positions, image_format, encoding, workers):
+      mask = manifest["features"].get("mask", {}).get("example")
+      for item, error in _read(
+        source, positions, image_format, encoding, workers, mask
+      ):
         if error:
           place = source.path(item.sample)
           report.skipped.append({"path": place, "reason": error})

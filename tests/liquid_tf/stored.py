@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
+from liquid_tf import codecs
 from liquid_tf._native import ops
 from liquid_tf._store import inspection, manifest
 
@@ -49,15 +50,22 @@ def records(dataset: str, only: str | None = None) -> list[dict]:
   return result
 
 
+def mask_of(stored: bytes) -> np.ndarray:
+  """A stored mask; one that is PNG as a stranger would read it."""
+  if stored.startswith(b"LLL2"):
+    dtype = tf.uint16 if int(codecs.peek_image(stored).bits) == 16 else tf.uint8
+    return codecs.decode_image(stored, dtype=dtype).numpy()[..., 0]
+  return np.asarray(Image.open(io.BytesIO(stored)))
+
+
 def masks(dataset: str) -> dict[int, np.ndarray]:
-  """Masks by sample number, read as a stranger would."""
+  """Masks by sample number."""
   result = {}
   for record in records(dataset):
     parsed = tf.io.parse_single_example(
       record["example"], {"mask": tf.io.FixedLenFeature([], tf.string)}
     )
-    image = Image.open(io.BytesIO(parsed["mask"].numpy()))
-    result[record["id"]] = np.asarray(image)
+    result[record["id"]] = mask_of(parsed["mask"].numpy())
   return result
 
 

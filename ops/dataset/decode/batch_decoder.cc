@@ -373,7 +373,7 @@ Status BatchDecoder::Source::Find(const PixelFeature& feature,
       return DataLoss("the record's Example cannot be parsed");
     }
     LIQUID_RETURN_IF_ERROR(FindBytes(example_, feature.example_key, &bytes_));
-    format_ = Format::kPng;
+    LIQUID_RETURN_IF_ERROR(SniffFormat(bytes_, &format_));
   }
   if (info_.channels != spec.channels || info_.bits != feature.bits()) {
     return DataLoss("the index says " + Describe(info_) +

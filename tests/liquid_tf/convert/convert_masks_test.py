@@ -11,6 +11,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
+from liquid_tf import codecs
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import masks
@@ -135,6 +136,26 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
         }
       ],
     )
+
+  def test_a_mask_takes_the_smaller_form(self):
+    steps = np.repeat(np.arange(4), 8).astype(np.uint8)
+    flat = np.add.outer(np.repeat(np.arange(4), 6), steps).astype(np.uint8)
+    noise = np.random.default_rng(0).integers(0, 256, (24, 32), np.uint8)
+    # What comes again further away costs PNG a few bytes.
+    repeated = np.tile(noise[:6, :8], (4, 4))
+    for name, numbers in (("0", flat), ("1", noise), ("2", repeated)):
+      self._pair(name, lambda _, numbers=numbers: Image.fromarray(numbers))
+    self._convert()
+    found = {}
+    for record in stored.records(self.output):
+      example = tf.train.Example.FromString(record["example"])
+      (mask,) = example.features.feature["mask"].bytes_list.value
+      pixels = codecs.decode_image(mask).numpy()
+      forms = [codecs.encode_l3(pixels, profile="compact"), codecs.encode_png(pixels)]
+      self.assertEqual(len(mask), min(len(form.numpy()) for form in forms))
+      found[record["id"]] = mask[:4]
+    self.assertEqual(found[0], b"LLL2")
+    self.assertEqual(found[2], b"\x89PNG")
 
   def test_one_bit_masks_are_zero_and_one(self):
     image = Image.fromarray(np.eye(5, dtype=np.uint8) * 255).convert("1")

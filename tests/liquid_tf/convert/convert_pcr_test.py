@@ -230,8 +230,8 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
     features = tf.train.Example.FromString(record.examples[0]).features.feature
     self.assertEqual(list(features), ["mask"])
     self.assertAllEqual(self._rows()["orientation"], [6])
-    mask = Image.open(io.BytesIO(features["mask"].bytes_list.value[0]))
-    self.assertAllEqual(np.asarray(mask), image[..., 0])
+    mask = stored.mask_of(features["mask"].bytes_list.value[0])
+    self.assertAllEqual(mask, image[..., 0])
     self.assertAllEqual(record.labels, [-1])
     self.assertEqual(inspection.verify(self.output)["problems"], [])
 
