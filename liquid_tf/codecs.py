@@ -285,7 +285,7 @@ def encode_l3(
       image's size, in version 1; 64, or 0, in version 2.
     profile: of version 2: `"fast"` decodes at the speed of memory; `"compact"` is
       about as small as lossless WebP, and decodes more slowly. In a dataset it is
-      the format `l3-compact`. A device does not decode it yet.
+      the format `l3-compact`.
     effort: `"fast"`, `"default"` or `"best"`: what the compact profile spends on
       finding the smallest file. Decoding is not slower for it.
   """

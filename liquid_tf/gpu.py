@@ -92,8 +92,8 @@ def decode(
   only the patches that it meets over the bus.
 
   Args:
-    contents: string [n], the bytes of n files of L3, of either version, or raw. All
-      have the same channels and bits, and windows of one size.
+    contents: string [n], the bytes of n files of L3, of either version and profile, or
+      raw. All have the same channels and bits, and windows of one size.
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None for
       all of each.
     transforms: `Normalize`, `Cast` to float32 or bfloat16, and `ChannelsFirst`, of

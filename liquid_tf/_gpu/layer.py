@@ -68,8 +68,9 @@ class Decode(tf.keras.layers.Layer):
     """Decodes a batch.
 
     Args:
-      inputs: string [n], files of L3 or raw; or a dict with these as "bytes", and where
-        it has them "window", int32 [n, 4], and "id", int64 [n]. Others are ignored.
+      inputs: string [n], files of L3, of either profile, or raw; or a dict with these
+        as "bytes", and where it has them "window", int32 [n, 4], and "id", int64 [n].
+        Others are ignored.
 
     Returns:
       [n, height, width, channels] or [n, channels, height, width], on the GPU.

@@ -82,8 +82,8 @@ def dataset(
       of names gives a dict. `decode_and_batch` lists names, shapes and dtypes. `Boxes`
       among them gives boxes and keypoints that follow their images.
     decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
-      l3 and raw decoded there, see docs/gpu.md; or "none" for the stored bytes in place
-      of the image.
+      l3, l3-compact and raw decoded there, see docs/gpu.md; or "none" for the stored
+      bytes in place of the image.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
     shard_policy: how all shards get the same number of batches: "pad" repeats a sample

@@ -34,7 +34,7 @@ _AT_ONCE = 2
 STORED = ("bytes", "window", "id")
 
 FLOATS = (tf.float32, tf.bfloat16)
-_FORMATS = ("l3", "raw")
+FORMATS = ("l3", "l3-compact", "raw")
 _STEPS = (RandomCrop, CenterCrop, Normalize, Cast, ChannelsFirst)
 
 
@@ -84,7 +84,7 @@ def start(
   """Decodes a batch into the GPU's memory; a scalar variant for `images`.
 
   Args:
-    contents: string [n], files of L3 or raw.
+    contents: string [n], files of L3, of either profile, or raw.
     windows: int32 [n, 4], y, x, height, width; a height of 0 is the whole image.
     samples: int64 [n], numbers that errors give, or [0].
     dtype: of the pixels.
@@ -142,10 +142,10 @@ def check(
       f'decode ("gpu") must be "cpu" or "none" here: {found}; or give decode="none" '
       'and the batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy'
     )
-  others = sorted(set(manifest["formats"]) - set(_FORMATS))
+  others = sorted(set(manifest["formats"]) - set(FORMATS))
   if others:
     raise ValueError(
-      f'decode ("gpu") must be "cpu" where formats are not l3 and raw alone: '
+      f'decode ("gpu") must be "cpu" where formats are not {", ".join(FORMATS)} alone: '
       f"{manifest.directory} has {', '.join(others)}"
     )
   if "image" not in features:

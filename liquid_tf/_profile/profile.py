@@ -26,8 +26,6 @@ __all__ = ["Profile", "profile"]
 # What is compared where nothing is named: of sources without loss, and of JPEG files.
 _LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
-# What a GPU decodes.
-_ON_GPU = ("l3", "raw")
 _JPEG = (".jpg", ".jpeg")
 
 
@@ -171,9 +169,10 @@ def profile(
       them: the mix fits what the steps need of each format, and what they cost. Without
       any, whole images are decoded.
     cache: memory that lasts between epochs: a share, bytes or "auto", not a `Cache`.
-    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3 and raw, which
-      are then the default: seconds of TensorFlow's first GPU and of the bus to it are
-      measured. A training's step is taken to use all of the GPU while it lasts.
+    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3, l3-compact and
+      raw, which are then the default: seconds of TensorFlow's first GPU and of the bus
+      to it are measured. A training's step is taken to use all of the GPU while it
+      lasts.
     encoders: options by format, as `convert` takes them.
     step: milliseconds that the training takes for a batch by itself; with it, the
       verdict says whether the data limits the training at all. Or (model, batch), which
@@ -311,15 +310,15 @@ def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
   if found is not None:
     raise ValueError(f'decode ("gpu") must be "cpu" here: {found}')
   for name in formats or ():
-    if name not in _ON_GPU:
+    if name not in gpu.FORMATS:
       raise ValueError(
-        f'formats ("{name}") must be of {", ".join(_ON_GPU)} with decode="gpu"'
+        f'formats ("{name}") must be of {", ".join(gpu.FORMATS)} with decode="gpu"'
       )
   if strategy == "search":
     raise ValueError(
       'strategy ("search") must be "lp" with decode="gpu": the search knows no GPU'
     )
-  return _ON_GPU if formats is None else formats
+  return gpu.FORMATS if formats is None else formats
 
 
 def _refuse(**given: Any) -> None:

@@ -140,7 +140,7 @@ def with_tensorflow(
       return
     width, height = timing.SIZES[_BATCH_SIZE]
     images = timing.scaled(photographs, width, height)
-    for version in ("l3 v1", "l3 v2"):
+    for version in timing.L3:
       stored = []
       for kind in (images, [255 - image for image in images]):
         encoded = [timing.encode(image, version) for image in kind]

@@ -48,7 +48,7 @@ class CheckTest(parameterized.TestCase):
     tensorflow = found["tensorflow"]
     self.assertGreater(tensorflow["checks"]["ran"], 20)
     self.assertEmpty(tensorflow["checks"]["failed"])
-    for version in ("l3 v1", "l3 v2"):
+    for version in timing.L3:
       timed = tensorflow[version]
       self.assertGreater(timed["decode_milliseconds"], 0)
       self.assertEqual((timed["fed_steps"], timed["wrong_steps"]), (40, 0))
@@ -79,7 +79,7 @@ class CheckTest(parameterized.TestCase):
     for entry in found["kernels"]:
       self.assertGreater(entry["milliseconds"]["min"], 0)
       self.assertGreater(entry["share_of_copy"], 0)
-    self.assertEqual([entry["format"] for entry in found["whole"]], ["l3 v1", "l3 v2"])
+    self.assertEqual([entry["format"] for entry in found["whole"]], [*timing.L3])
 
   def test_a_failure_is_told_and_nothing_is_timed(self):
     def wrong(self, kernel, pixels, blocks=None):
@@ -132,7 +132,7 @@ class CheckTest(parameterized.TestCase):
 
     without = mock.patch.object(tf_timing, "_sum", first)
     with fake_cupy.install(count=0), without:
-      with self.assertRaisesRegex(SystemExit, "^2 checks failed"):
+      with self.assertRaisesRegex(SystemExit, "^3 checks failed"):
         check.main(["check"])
     failed = self._found()["tensorflow"]["checks"]["failed"]
     self.assertEqual(

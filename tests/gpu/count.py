@@ -10,10 +10,10 @@ import fake_cupy
 import interpreted
 import numpy as np
 import skimage.data
+import timing
 from absl import app, flags
 from PIL import Image
 
-from liquid_tf import codecs
 from liquid_tf._gpu import batch as _gpu_batch
 
 _INPUT = flags.DEFINE_string(
@@ -23,16 +23,17 @@ _SIDE = flags.DEFINE_integer("side", 128, "of the part from its middle, in pixel
 
 _PATCH = 64 * 64
 _MAX_PIXELS = 1 << 28
-# Version, kernel, element of the result, and elements that it is misplaced by.
+# Format, kernel, element of the result, and elements that it is misplaced by.
 _CASES = (
-  (2, "u8_u8", np.uint8, 0),
-  (2, "u8_u8", np.uint8, 5),
-  (2, "u8_f32", np.float32, 0),
-  (2, "u8_bf16", np.uint16, 0),
-  (1, "u8_u8", np.uint8, 0),
-  (1, "u8_u8_unpack", np.uint8, 0),
-  (1, "u8_u8_predict", np.uint8, 0),
-  (1, "u8_u8_sequential", np.uint8, 0),
+  ("l3 v2", "u8_u8", np.uint8, 0),
+  ("l3 v2", "u8_u8", np.uint8, 5),
+  ("l3 v2", "u8_f32", np.float32, 0),
+  ("l3 v2", "u8_bf16", np.uint16, 0),
+  ("l3-compact", "u8_u8", np.uint8, 0),
+  ("l3 v1", "u8_u8", np.uint8, 0),
+  ("l3 v1", "u8_u8_unpack", np.uint8, 0),
+  ("l3 v1", "u8_u8_predict", np.uint8, 0),
+  ("l3 v1", "u8_u8_sequential", np.uint8, 0),
 )
 
 
@@ -53,11 +54,11 @@ def main(argv):
   if len(argv) > 1:
     raise app.UsageError(f"{argv[1]}: flags are all that is taken")
   image = _image()
-  for version, kernel, element, misplaced in _CASES:
+  for stored, kernel, element, misplaced in _CASES:
     kernels = interpreted.Kernels(misplaced)
     with fake_cupy.install(run=kernels) as modules:
       _gpu_batch._module.cache_clear()
-      file = codecs.encode_l3(image, version=version).numpy()
+      file = timing.encode(image, stored)
       plan = _gpu_batch.plan([file], None, _MAX_PIXELS)
       batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
       pixels = modules["cupy"].empty(plan.shape, element)
@@ -68,7 +69,7 @@ def main(argv):
       np.testing.assert_array_equal(pixels[0], image)
     count = kernels.issued * _PATCH / image[..., 0].size
     print(
-      f"v{version} {kernel} {count:,.0f}"
+      f"{stored} {kernel} {count:,.0f}"
       + (f", {misplaced} elements off a multiple of 16 bytes" if misplaced else "")
     )
 

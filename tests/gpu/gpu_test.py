@@ -15,7 +15,7 @@ import numpy as np
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
-from patches import encode, make_image
+from patches import encode, make_flat, make_image
 
 import liquid_tf
 from liquid_tf import codecs, transforms
@@ -40,7 +40,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       self.enter_context(fake_cupy.install())
 
   def test_mixed_batch_comes_in_its_order(self):
-    kinds = ["v2", "raw", "v1", "raw", "v2"]
+    kinds = ["v2", "raw", "v1", "compact", "raw", "v2"]
     images = [make_image(i, 70, 130) for i in range(len(kinds))]
     files = [encode(image, kind) for image, kind in zip(images, kinds)]
     decoded = liquid_tf.gpu.decode(files)
@@ -48,17 +48,20 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(decoded.get(), np.stack(images))
 
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
-  def test_every_kind_ofmake_image(self, channels, dtype):
-    image = make_image(channels, 65, 67, channels, dtype)
-    decoded = liquid_tf.gpu.decode([encode(image, "v2"), encode(image, "raw")])
-    self.assertEqual(decoded.dtype, dtype)
-    self.assertAllEqual(decoded.get(), np.stack([image, image]))
+  def test_every_kind_of_image(self, channels, dtype):
+    for make in (make_image, make_flat):
+      image = make(channels, 65, 67, channels, dtype)
+      files = [encode(image, kind) for kind in ("v2", "compact", "raw")]
+      decoded = liquid_tf.gpu.decode(files)
+      self.assertEqual(decoded.dtype, dtype)
+      self.assertAllEqual(decoded.get(), np.stack([image] * 3))
 
   @parameterized.product(layout=("NHWC", "NCHW"), dtype=("float32", "bfloat16"))
   def test_windows_normalised_as_the_dataset_does(self, layout, dtype):
-    images = [make_image(i, 150, 140) for i in range(3)]
-    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90)]
-    files = [encode(image, kind) for image, kind in zip(images, ("v1", "v2", "raw"))]
+    images = [make_image(i, 150, 140) for i in range(4)]
+    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90), (9, 1, 100, 90)]
+    kinds = ("v1", "v2", "raw", "compact")
+    files = [encode(image, kind) for image, kind in zip(images, kinds)]
     decoded = liquid_tf.gpu.decode(
       tf.constant(files),
       windows=windows,
@@ -85,15 +88,16 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     decoded = liquid_tf.gpu.decode([encode(image, "v2")], transforms=steps)
     self.assertAllEqual(decoded.get(), image[None].astype(np.float32) - 10)
 
-  def test_damage_names_the_image_and_the_offset(self):
-    files = [encode(make_image(i, 70, 130), "v2") for i in range(3)]
+  @parameterized.parameters("v2", "compact")
+  def test_damage_names_the_image_and_the_offset(self, kind):
+    files = [encode(make_image(i, 70, 130), kind) for i in range(3)]
     files[1] = files[1][:-1] + bytes([files[1][-1] ^ 1])
     with self.assertRaisesRegex(
       tf.errors.DataLossError, r"image 1: l3: patch 5 at offset \d+.*CRC-32C"
     ):
       liquid_tf.gpu.decode(files)
 
-  @parameterized.parameters("v1", "v2")
+  @parameterized.parameters("v1", "v2", "compact")
   def test_damaged_files_fare_as_on_the_cpu(self, kind):
     random = np.random.default_rng(8)
     image = make_image(8, 70, 130)
@@ -118,7 +122,10 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters("float32", "bfloat16")
   def test_batches_of_a_dataset_are_those_of_the_cpu(self, dtype):
     path = runs.make(
-      self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=6
+      self.create_tempdir().full_path,
+      "l3:2,l3-compact:1,raw:1",
+      sides=(150, 150),
+      per_class=6,
     )
     common = {"seed": 3, "cache": "50%"}
     crop = transforms.RandomCrop((64, 80))

@@ -15,8 +15,23 @@ def make_image(seed: int, height: int, width: int, channels: int = 3, dtype=np.u
   )
 
 
+def make_flat(seed: int, height: int, width: int, channels: int = 3, dtype=np.uint8):
+  """Blocks of a few colours, as a drawing has."""
+  random = np.random.default_rng(seed)
+  count = (2, 5, 20, 60)[seed % 4]
+  colours = random.integers(0, np.iinfo(dtype).max, (count, channels), endpoint=True)
+  blocks = random.integers(0, count, (-(-height // 5), -(-width // 7)))
+  places = np.kron(blocks, np.ones((5, 7), int))[:height, :width]
+  return colours[places].astype(dtype)
+
+
 def encode(image: np.ndarray, kind: str) -> bytes:
-  """The bytes of a file: "v1" and "v2" are versions of L3, the other one is "raw"."""
+  """The bytes of a file.
+
+  "v1" and "v2" are versions of L3, "compact" is version 2's other profile; and "raw".
+  """
   if kind == "raw":
     return codecs.encode_raw(image).numpy()
+  if kind == "compact":
+    return codecs.encode_l3(image, profile="compact").numpy()
   return codecs.encode_l3(image, version=int(kind[1])).numpy()

@@ -41,7 +41,7 @@ class ProfileGpuTest(parameterized.TestCase):
     with _DRIVER.setting("kernel_milliseconds", 80):
       steps = [] if crop is None else [CenterCrop(crop)]
       found = self._profile(sides=sides, transforms=steps, cache=0, say=lines.append)
-    self.assertEqual(sorted(found.data["formats"]), ["l3", "raw"])
+    self.assertEqual(sorted(found.data["formats"]), ["l3", "l3-compact", "raw"])
     self.assertEqual(found.data["setting"]["decode"], "gpu")
     for name, entry in found.data["formats"].items():
       self.assertContainsSubset({"gpu", "bus"}, entry["devices"])
@@ -106,7 +106,10 @@ class ProfileGpuTest(parameterized.TestCase):
     self.assertEqual([path.name for path in self.root.iterdir()], ["photos"])
 
   @parameterized.parameters(
-    ({"formats": ["l3", "png"]}, r'formats \("png"\) must be of l3, raw with'),
+    (
+      {"formats": ["l3", "png"]},
+      r'formats \("png"\) must be of l3, l3-compact, raw with',
+    ),
     (
       {"transforms": [Resize((8, 8), antialias=False)]},
       r"Resize.* must not be given with",

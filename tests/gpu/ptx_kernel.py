@@ -31,7 +31,7 @@ _KNOWN = re.compile(
   r"|mad\.lo\.[su](16|32|64)|mad\.wide\.[su](16|32)"
   r"|div\.(u(16|32|64)|rn\.f32)|rem\.u(16|32|64)"
   r"|(and|or|xor|not)\.(pred|b(16|32|64))|shl\.b(16|32|64)|shr\.[su](16|32|64)"
-  r"|shf\.r\.(wrap|clamp)\.b32|prmt\.b32|bfi\.b(32|64)|popc\.b32"
+  r"|shf\.r\.(wrap|clamp)\.b32|prmt\.b32|bfi\.b(32|64)|popc\.b32|clz\.b32"
   r"|dp4a\.u32\.u32|dp2a\.lo\.u32\.u32"
   r"|setp\.(eq|ne|lt|le|gt|ge)\.[bsu](16|32|64)|selp\.[bsu](16|32|64)"
   r"|cvt\.[su](8|16|32|64)\.[su](8|16|32|64)|cvt\.rn\.f32\.u(8|16|32)"
@@ -324,6 +324,16 @@ class Kernel:
     def step(warp):
       bits = np.unpackbits(source(warp).view(np.uint8).reshape(LANES, 4), axis=1)
       warp.set(operands[0], bits.sum(1).astype(np.uint32))
+
+    return step
+
+  def _clz(self, parts, operands):
+    source = self._read(operands[1], "u32")
+
+    def step(warp):
+      bits = np.unpackbits(source(warp).byteswap().view(np.uint8).reshape(LANES, 4), 1)
+      zeros = np.where(bits.any(1), bits.argmax(1), 32)
+      warp.set(operands[0], zeros.astype(np.uint32))
 
     return step
 

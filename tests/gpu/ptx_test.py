@@ -12,7 +12,7 @@ import numpy as np
 import ptx
 import tensorflow as tf
 from absl.testing import parameterized
-from patches import encode, make_image
+from patches import encode, make_flat, make_image
 
 import liquid_tf
 from liquid_tf import codecs, transforms
@@ -175,6 +175,11 @@ def _with_word(patch: bytes, channel: int, ones: int, zeros: int) -> bytes:
   return patch[:at] + struct.pack("<I", word & ~zeros | ones) + patch[at + 4 :]
 
 
+def _with_byte(patch: bytes, at: int, bits: int) -> bytes:
+  """The patch with some bits of a byte set."""
+  return patch[:at] + bytes([patch[at] | bits]) + patch[at + 1 :]
+
+
 def _crc32c(data: bytes) -> int:
   value = 0xFFFFFFFF
   for byte in data:
@@ -200,7 +205,7 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(None, 1)
   def test_mixed_batch(self, blocks):
     self._install(misplaced=1, blocks=blocks)
-    kinds = ["v2", "raw", "v1", "v2"]
+    kinds = ["v2", "raw", "compact", "v1", "v2"]
     images = [make_image(i, 20, 70) for i in range(len(kinds))]
     decoded = liquid_tf.gpu.decode(
       [encode(image, kind) for image, kind in zip(images, kinds)]
@@ -210,15 +215,18 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
   def test_every_kind_of_image(self, channels, dtype):
     image = make_image(channels, 30, 67, channels, dtype)
-    decoded = liquid_tf.gpu.decode([encode(image, "v2")])
-    self.assertAllEqual(decoded.get()[0], image)
+    decoded = liquid_tf.gpu.decode([encode(image, kind) for kind in ("v2", "compact")])
+    self.assertAllEqual(decoded.get(), [image, image])
+    flat = make_flat(channels, 30, 67, channels, dtype)
+    decoded = liquid_tf.gpu.decode([encode(flat, "compact")])
+    self.assertAllEqual(decoded.get()[0], flat)
 
   @parameterized.product(layout=("NHWC", "NCHW"), dtype=("float32", "bfloat16"))
   def test_windows_normalised(self, layout, dtype):
     images = [make_image(i, 90, 80) for i in range(2)]
     windows = [(3, 5, 40, 50), (50, 21, 40, 50)]
     decoded = liquid_tf.gpu.decode(
-      [encode(image, kind) for image, kind in zip(images, ("v2", "raw"))],
+      [encode(image, kind) for image, kind in zip(images, ("compact", "raw"))],
       windows=windows,
       transforms=[
         transforms.Normalize((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)),
@@ -275,10 +283,12 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     ("words", lambda patch: patch[:16], "codes reach past"),
   )
   def test_damage(self, damage, reason, mended=True):
+    self._check_damage(encode(make_image(8, 40, 60), "v2"), damage, reason, mended)
+
+  def _check_damage(self, whole, damage, reason, mended):
+    """Decodes a file of one patch beside what `damage` makes of that."""
     # One block does what is whole, too, in the same memory.
     self._install(misplaced=1, blocks=1)
-    image = make_image(8, 40, 60)
-    whole = encode(image, "v2")
     (begin,) = struct.unpack_from("<I", whole, 20)
     patch = damage(whole[28 + begin :])
     if mended:
@@ -290,12 +300,36 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaises(tf.errors.DataLossError):
       codecs.decode_l3(damaged)
 
-  def test_instructions_of_version_2_are_few(self):
+  @parameterized.named_parameters(
+    ("checksum", lambda patch: patch[:-1] + bytes([patch[-1] ^ 1]), "CRC-32C", False),
+    ("predictor", lambda patch: _with_byte(patch, 6, 7), "predictor"),
+    ("colour", lambda patch: _with_byte(patch, 7, 0x30), "colour"),
+    ("k", lambda patch: _with_byte(patch, 8, 0xF0), "first row"),
+    ("rest", lambda patch: patch + b"\0", "ends before"),
+    ("segment", lambda patch: patch[:-1], "more bytes than"),
+    ("codes", lambda patch: patch[:-40] + bytes(40), "code that"),
+    ("headers", lambda patch: patch[:12], "ends inside"),
+  )
+  def test_damage_of_the_compact_profile(self, damage, reason, mended=True):
+    image = make_image(8, 40, 60)
+    self._check_damage(encode(image, "compact"), damage, reason, mended)
+
+  @parameterized.named_parameters(
+    ("word", lambda patch: _with_byte(patch, 5, 0x01), "bits 8 to 14"),
+    ("palette", lambda patch: patch[:9], "palette"),
+    ("codes", lambda patch: patch[:-9], "code that"),
+    ("long", lambda patch: patch + b"\0", "longer than its rows"),
+  )
+  def test_damage_of_few_colours(self, damage, reason):
+    self._check_damage(encode(make_flat(8, 40, 60), "compact"), damage, reason, True)
+
+  @parameterized.parameters(("v2", 20, 42), ("compact", 60, 400))
+  def test_instructions_are_few(self, kind, least, most):
     image = make_image(1, 64, 64)
     kernels = self._install(misplaced=0)
-    liquid_tf.gpu.decode([encode(image, "v2")])
+    liquid_tf.gpu.decode([encode(image, kind)])
     # Of a thread, for each sample; docs/gpu.md has what this means for the time.
-    self.assertBetween(kernels.issued / image.size * 32, 20, 42)
+    self.assertBetween(kernels.issued / image.size * 32, least, most)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
-from patches import encode, make_image
+from patches import encode, make_flat, make_image
 
 import liquid_tf
 from liquid_tf._pipeline import gpu
@@ -59,7 +59,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(found.numpy().view(np.uint8), expected.numpy().view(np.uint8))
 
   def test_mixed_batch_comes_in_its_order(self):
-    kinds = ["v2", "raw", "v1", "raw", "v2"]
+    kinds = ["v2", "raw", "v1", "compact", "raw", "v2"]
     images = [make_image(i, 70, 130) for i in range(len(kinds))]
     decoded = _decode([encode(image, kind) for image, kind in zip(images, kinds)])
     self.assertEndsWith(decoded.device, "GPU:0")
@@ -67,16 +67,18 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
   def test_every_kind_of_image(self, channels, dtype):
-    image = make_image(channels, 65, 67, channels, dtype)
-    files = [encode(image, "v2"), encode(image, "raw")]
-    self.assertAllEqual(_decode(files, dtype=tf.as_dtype(dtype)), [image, image])
-    self.assertAllEqual(_decode(files, dtype=tf.float32), [image, image])
+    for make in (make_image, make_flat):
+      image = make(channels, 65, 67, channels, dtype)
+      files = [encode(image, kind) for kind in ("v2", "compact", "raw")]
+      self.assertAllEqual(_decode(files, dtype=tf.as_dtype(dtype)), [image] * 3)
+      self.assertAllEqual(_decode(files, dtype=tf.float32), [image] * 3)
 
   @parameterized.product(planar=(False, True), dtype=(tf.float32, tf.bfloat16))
   def test_windows_normalised_in_a_function(self, planar, dtype):
-    images = [make_image(i, 150, 140) for i in range(3)]
-    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90)]
-    files = [encode(image, kind) for image, kind in zip(images, ("v1", "v2", "raw"))]
+    images = [make_image(i, 150, 140) for i in range(4)]
+    windows = [(3, 5, 100, 90), (50, 50, 100, 90), (0, 41, 100, 90), (9, 1, 100, 90)]
+    kinds = ("v1", "v2", "raw", "compact")
+    files = [encode(image, kind) for image, kind in zip(images, kinds)]
 
     # Its inputs are constants, from which no constant must be made.
     @tf.function
@@ -95,13 +97,13 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(3):
       self.assert_same_bits(decode(), tf.cast(expected, dtype))
 
-  @parameterized.parameters("v1", "v2")
+  @parameterized.parameters("v1", "v2", "compact")
   def test_damage_names_the_sample_and_spoils_no_other_batch(self, kind):
     images = [make_image(i, 70, 130) for i in range(3)]
     files = [encode(image, kind) for image in images]
     # A width of version 1, a byte of a patch of version 2.
     spoilt = bytearray(files[1])
-    spoilt[-1 if kind == "v2" else 4 * 4 + 3 + 3 * 6] ^= 0xFF
+    spoilt[-1 if kind != "v1" else 4 * 4 + 3 + 3 * 6] ^= 0xFF
     damaged = [files[0], bytes(spoilt), files[2]]
     message = r"image 1 \(sample 907\): l3: "
     for _ in range(2):
@@ -155,7 +157,10 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters("float32", "bfloat16")
   def test_batches_of_a_dataset_are_those_of_the_cpu(self, dtype):
     path = runs.make(
-      self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=7
+      self.create_tempdir().full_path,
+      "l3:2,l3-compact:1,raw:1",
+      sides=(150, 150),
+      per_class=7,
     )
     steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), Cast(dtype), ChannelsFirst()]
     options = {"seed": 3, "cache": "50%", "transforms": steps, "shard": (1, 2)}
@@ -206,7 +211,9 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_other_formats_are_named(self):
     path = runs.make(self.create_tempdir().full_path, "l3:1,png:1", per_class=2)
-    with self.assertRaisesRegex(ValueError, "not l3 and raw alone: .* has png"):
+    with self.assertRaisesRegex(
+      ValueError, "not l3, l3-compact, raw alone: .* has png"
+    ):
       liquid_tf.dataset(path, 4, decode="gpu")
 
   def test_layer(self):

@@ -16,6 +16,9 @@ from liquid_tf._gpu import batch as _gpu_batch
 # Width and height as the paper has them (L3, figures 7 and 10).
 SIZES = {"HD": (1280, 720), "FHD": (1920, 1080), "UHD": (3840, 2160)}
 
+# What is decoded, beside raw.
+L3 = ("l3 v1", "l3 v2", "l3-compact")
+
 # More than a GPU's caches hold.
 PIXEL_BYTES = 300 << 20
 
@@ -32,7 +35,7 @@ _FEW = 3
 _LONG_SECONDS = 5
 
 # Format, kernel, layout, and whether every image has one block for all its patches:
-# the steps of the paper's figure 10, then what version 2 and raw take, and the types.
+# the steps of the paper's figure 10, then what the others take, and the types.
 _CASES = (
   ("l3 v1", "u8_u8_sequential", "NHWC", True),
   ("l3 v1", "u8_u8_sequential", "NHWC", False),
@@ -43,6 +46,7 @@ _CASES = (
   ("l3 v2", "u8_f32", "NHWC", False),
   ("l3 v2", "u8_f32", "NCHW", False),
   ("l3 v2", "u8_bf16", "NCHW", False),
+  ("l3-compact", "u8_u8", "NHWC", False),
   ("raw", "u8_u8", "NHWC", False),
 )
 _OUT = {"u8": np.uint8, "f32": np.float32, "bf16": np.uint16}
@@ -115,9 +119,11 @@ def pinned_gb_per_s(size: int, repeats: int) -> float:
 
 
 def encode(image: np.ndarray, format: str) -> bytes:  # noqa: A002
-  """The bytes of a file of "l3 v1", "l3 v2" or "raw"."""
+  """The bytes of a file of "l3 v1", "l3 v2", "l3-compact" or "raw"."""
   if format == "raw":
     return codecs.encode_raw(image).numpy()
+  if format == "l3-compact":
+    return codecs.encode_l3(image, profile="compact").numpy()
   return codecs.encode_l3(image, version=int(format[-1])).numpy()
 
 
@@ -193,14 +199,14 @@ def measure(
     images = scaled(photographs, width, height)
     count = max(len(images), pixel_bytes // (3 * width * height))
     files = {}
-    for format in ("l3 v1", "l3 v2", "raw"):  # noqa: A001
+    for format in (*L3, "raw"):  # noqa: A001
       encoded = [encode(image, format) for image in images]
       files[format] = [encoded[i % len(encoded)] for i in range(count)]
     for case in _CASES:
       entry = _kernel(files[case[0]], case, found["copy_gb_per_s"], repeats)
       kernels.append({"size": name, **entry})
       save()
-    for format in ("l3 v1", "l3 v2"):  # noqa: A001
+    for format in L3:  # noqa: A001
       batch = tf.constant(files[format])
       whole.append(
         {

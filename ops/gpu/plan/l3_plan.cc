@@ -63,12 +63,13 @@ class Planner {
     uint32_t v1 = 0, v2 = 0;
     for (const L3DeviceTask& task : batch_->tasks) {
       if (task.kind == L3TaskKind::kV1) v1 = sizeof(L3SharedV1);
-      if (task.kind != L3TaskKind::kV2) continue;
+      const bool compact = task.kind == L3TaskKind::kCompact;
+      if (task.kind != L3TaskKind::kV2 && !compact) continue;
       const uint32_t skew =
           static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
-      v2 = std::max(v2,
-                    L3SharedBytesV2(batch_->image.channels, batch_->image.bits,
-                                    L3RoundUp(skew + task.size[0])));
+      const auto shared = compact ? L3SharedBytesCompact : L3SharedBytesV2;
+      v2 = std::max(v2, shared(batch_->image.channels, batch_->image.bits,
+                               L3RoundUp(skew + task.size[0])));
     }
     batch_->shared_bytes = std::max(v1, v2);
     batch_->threads = kL3Warp * batch_->image.channels;
@@ -150,20 +151,24 @@ class Planner {
   }
 
   Status AddV2(const L3Info& info) {
-    if (info.profile != L3Profile::kFast) {
-      return Unimplemented(
-          "l3: a device decodes the fast profile, this file has the compact "
-          "one: decode it on the CPU");
-    }
+    const L3TaskKind kind = info.profile == L3Profile::kCompact
+                                ? L3TaskKind::kCompact
+                                : L3TaskKind::kV2;
     L3V2Table table;
     LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes_, info, &table));
     const L3PatchRange range = L3PatchesOf(window_, kL3V2Patch);
     for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
       for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
-        L3DeviceTask task =
-            PatchTask(L3TaskKind::kV2, info.image, kL3V2Patch, px, py);
+        L3DeviceTask task = PatchTask(kind, info.image, kL3V2Patch, px, py);
         L3Place place;
         LIQUID_RETURN_IF_ERROR(table.Find(task.number, &place));
+        if (place.size > kL3CompactMostStaged) {
+          return Unimplemented(
+              "l3: patch " + std::to_string(task.number) + " has " +
+              std::to_string(place.size) + " bytes, a device decodes up to " +
+              std::to_string(kL3CompactMostStaged) +
+              ", as encoders make: decode the image on the CPU");
+        }
         task.begin[0] = Send(place.offset, place.size);
         task.size[0] = place.size;
         batch_->tasks.push_back(task);
@@ -230,6 +235,23 @@ const char* Describe(L3DeviceError error) {
       return "the patch is longer than its rows";
     case L3DeviceError::kBadWidth:
       return "a row has a width over 8 bits";
+    case L3DeviceError::kPredictor:
+      return "a predictor is unknown";
+    case L3DeviceError::kFirstK:
+      return "the first row stores more bits than the sample has";
+    case L3DeviceError::kHeaders:
+      return "the patch ends inside its channels' headers";
+    case L3DeviceError::kSegment:
+      return "it has more bytes than the patch, or than any channel needs";
+    case L3DeviceError::kRest:
+      return "the last channel ends before the patch does";
+    case L3DeviceError::kFlatWord:
+      return "bits 8 to 14 of the patch's word must be 0";
+    case L3DeviceError::kPalette:
+      return "its palette reaches past its end";
+    case L3DeviceError::kCode:
+      return "a row has a code that is none, or reaches past the end of its "
+             "channel";
     default:
       return "the device reports what no decoder does";
   }

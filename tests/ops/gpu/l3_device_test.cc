@@ -87,7 +87,7 @@ struct RandomBatch {
 };
 
 RandomBatch MakeBatch(L3Version version, int channels, int bits, int content,
-                      Noise* noise) {
+                      Noise* noise, L3Profile profile = L3Profile::kFast) {
   RandomBatch batch;
   batch.image =
       Info(1 + noise->Below(150), 1 + noise->Below(150), channels, bits);
@@ -97,7 +97,7 @@ RandomBatch MakeBatch(L3Version version, int channels, int bits, int content,
         Info(batch.image.height + noise->Below(80),
              batch.image.width + noise->Below(80), channels, bits);
     const Bytes pixels =
-        MakeContent(static_cast<Content>(content % 6), info, noise);
+        MakeContent(static_cast<Content>(content % kContents), info, noise);
     const Window window = {noise->Below(info.height - batch.image.height + 1),
                            noise->Below(info.width - batch.image.width + 1),
                            batch.image.height, batch.image.width};
@@ -111,7 +111,7 @@ RandomBatch MakeBatch(L3Version version, int channels, int bits, int content,
       const int side =
           static_cast<int>(1 + noise->Below(noise->Below(3) == 0 ? 255 : 40));
       file = EncodeAsL3(version, version == L3Version::kV1 ? side : 0, info,
-                        pixels);
+                        pixels, profile);
     }
     Bytes decoded;
     const Status status = DecodeWindow(i == 1 ? Format::kRaw : Format::kL3,
@@ -161,7 +161,8 @@ void DecodeAndCheck(const RandomBatch& random, bool planar, HostOrder order,
 }
 
 template <typename Sample>
-void CheckRandomPatches(L3Version version, int fewest_channels) {
+void CheckRandomPatches(L3Version version, int fewest_channels,
+                        L3Profile profile = L3Profile::kFast) {
   Noise noise(static_cast<uint64_t>(version) * 100 + sizeof(Sample));
   int patches = 0;
   for (int i = 0; patches < kPatches; ++i) {
@@ -169,8 +170,8 @@ void CheckRandomPatches(L3Version version, int fewest_channels) {
         version == L3Version::kV1
             ? 3
             : fewest_channels + static_cast<int>(noise.Below(3));
-    const RandomBatch random =
-        MakeBatch(version, channels, 8 * sizeof(Sample), i / 4, &noise);
+    const RandomBatch random = MakeBatch(version, channels, 8 * sizeof(Sample),
+                                         i / 4, &noise, profile);
     const HostOrder order = static_cast<HostOrder>(noise.Below(3));
     const bool planar = noise.Below(2) == 0;
     const uint32_t misplaced = noise.Below(16);
@@ -201,6 +202,14 @@ TEST(L3DeviceTest, RandomPatchesOfVersion2) {
 
 TEST(L3DeviceTest, RandomPatchesOfVersion2With16Bits) {
   CheckRandomPatches<uint16_t>(L3Version::kV2, 2);
+}
+
+TEST(L3DeviceTest, RandomPatchesOfTheCompactProfile) {
+  CheckRandomPatches<uint8_t>(L3Version::kV2, 1, L3Profile::kCompact);
+}
+
+TEST(L3DeviceTest, RandomPatchesOfTheCompactProfileWith16Bits) {
+  CheckRandomPatches<uint16_t>(L3Version::kV2, 1, L3Profile::kCompact);
 }
 
 TEST(L3DeviceTest, EveryStepOfTheAblationGivesTheSamePixels) {

@@ -6,6 +6,7 @@
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_CUH_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_CUH_
 
+#include "ops/codecs/l3/device/l3_device_compact.cuh"
 #include "ops/codecs/l3/device/l3_device_v1.cuh"
 #include "ops/codecs/l3/device/l3_device_v2.cuh"
 
@@ -23,6 +24,9 @@ LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
   uint32_t found = 0;
   if (task.kind == L3TaskKind::kV2) {
     found = L3DecodeTaskV2<Sample>(block, task, bytes, output, lines, memory);
+  } else if (task.kind == L3TaskKind::kCompact) {
+    found =
+        L3DecodeTaskCompact<Sample>(block, task, bytes, output, lines, memory);
   } else if (task.kind == L3TaskKind::kV1) {
     if constexpr (sizeof(Sample) == 1) {
       found =

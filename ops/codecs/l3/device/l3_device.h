@@ -16,7 +16,7 @@ constexpr uint32_t kL3V1BandRows = 8;
 // multiple of it. The batch begins and ends at one.
 constexpr uint32_t kL3PieceBytes = 16;
 
-enum class L3TaskKind : uint32_t { kRaw = 0, kV1 = 1, kV2 = 2 };
+enum class L3TaskKind : uint32_t { kRaw = 0, kV1 = 1, kV2 = 2, kCompact = 3 };
 
 // A patch, or a rectangle of a raw image: what one block of threads does at
 // once.
@@ -56,6 +56,14 @@ enum class L3DeviceError : uint32_t {
   kShort = 8,
   kLong = 9,
   kBadWidth = 10,
+  kPredictor = 11,
+  kFirstK = 12,
+  kHeaders = 13,
+  kSegment = 14,
+  kRest = 15,
+  kFlatWord = 16,
+  kPalette = 17,
+  kCode = 18,
 };
 
 LIQUID_HOST_DEVICE inline uint32_t L3DeviceResult(L3DeviceError error,

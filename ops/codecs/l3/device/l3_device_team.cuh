@@ -17,7 +17,7 @@
 //           FromBelow(lanes, n)       what the lane n places before has;
 //                                     unspecified for the first n
 //           FromLane(lanes, which)    what lane which[lane] % kL3Warp has
-//           Xor(lanes)                of all lanes, in lane 0
+//           Xor(lanes)                of all lanes, to all of them
 //
 // Whether a warp calls one of these must be the same for all of its threads,
 // also where some are ahead of others: it must not depend on memory that a
@@ -81,6 +81,15 @@ LIQUID_DEVICE inline uint32_t L3CountBits(uint32_t value) {
   return static_cast<uint32_t>(__popc(value));
 #else
   return static_cast<uint32_t>(__builtin_popcount(value));
+#endif
+}
+
+// The number of the highest bit that is set; one is.
+LIQUID_DEVICE inline uint32_t L3HighestBit(uint32_t value) {
+#if defined(__CUDACC__)
+  return 31 - static_cast<uint32_t>(__clz(static_cast<int>(value)));
+#else
+  return 31 - static_cast<uint32_t>(__builtin_clz(value));
 #endif
 }
 

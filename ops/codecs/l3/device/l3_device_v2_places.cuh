@@ -13,6 +13,12 @@ namespace liquid {
 
 constexpr uint32_t kL3MaxRowsV2 = kL3MaxChannels * kL3V2Patch;
 
+// Of a staged patch's checksum, in a block's shared memory.
+struct L3SharedCrc {
+  uint32_t stored, parts[kL3MaxChannels * kL3Warp];
+  uint32_t differs;
+};
+
 // In a block's shared memory; the band [kL3V2BandRows][channels][kL3V2Patch]
 // follows, then the patch's bytes.
 struct alignas(16) L3SharedV2 {
@@ -23,8 +29,7 @@ struct alignas(16) L3SharedV2 {
   alignas(8) uint8_t group_end[kL3MaxRowsV2][kL3Groups];
   uint32_t row_at[kL3MaxRowsV2 + 1];
   uint32_t found[kL3MaxChannels];  // results
-  uint32_t stored_crc, crcs[kL3MaxChannels * kL3Warp];
-  uint32_t crc_differs;
+  L3SharedCrc checksum;
   uint32_t words[kL3MaxChannels];
   uint32_t codes_at[kL3MaxChannels], code_bits[kL3MaxChannels];
   uint32_t payload_at;  // in the staged bytes, as the codes
@@ -68,14 +73,14 @@ struct L3StagedPatch {
   }
 };
 
-// Brings the task's patch to `patch.bytes`, and leaves in `crc_differs` whether
+// Brings the task's patch to `patch.bytes`, and leaves in `differs` whether
 // its checksum is wrong. A patch has at least a checksum and its words: the
 // host sends no shorter one.
 template <typename Block>
 LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
                                 const uint8_t* bytes, uint32_t channels,
                                 const L3StagedPatch& patch,
-                                L3SharedV2* shared) {
+                                L3SharedCrc* shared) {
   block.EachThread([&](uint32_t thread) {
     const uint8_t* from = bytes + (task.begin[0] - patch.skew);
     for (uint32_t i = thread * kL3PieceBytes; i < patch.end;
@@ -100,7 +105,7 @@ LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
     LIQUID_SELDOM
     for (uint32_t i = 8 * patch.end; i % 32 != 0; ++i)
       stored = L3CrcTimesX(stored);
-    shared->stored_crc = stored;
+    shared->stored = stored;
   });
   using Warp = typename Block::Warp;
   block.EachWarp(channels, [&](Warp& warp, uint32_t index) {
@@ -108,13 +113,13 @@ LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
                            reinterpret_cast<const uint32_t*>(patch.bytes),
                            (patch.end + 3) / 4);
     warp.Each([&](uint32_t lane) {
-      shared->crcs[index * kL3Warp + lane] = crc[lane];
+      shared->parts[index * kL3Warp + lane] = crc[lane];
     });
   });
   block.EachWarp(1, [&](Warp& warp, uint32_t) {
-    const uint32_t crc = L3CrcOfWarps(warp, channels, shared->crcs);
+    const uint32_t crc = L3CrcOfWarps(warp, channels, shared->parts);
     warp.Each([&](uint32_t lane) {
-      if (lane == 0) shared->crc_differs = crc ^ shared->stored_crc;
+      if (lane == 0) shared->differs = crc ^ shared->stored;
     });
   });
 }
@@ -138,7 +143,7 @@ LIQUID_DEVICE void L3ReadWord(Warp& warp, const L3DeviceTask& task,
   // Where an earlier channel has too many codes, that one is reported.
   const uint32_t most = channels < 3 ? 0 : c == 0 ? 1 : c == 2 ? 2 : 0;
   L3DeviceError error = L3DeviceError::kNone;
-  if (shared->crc_differs != 0) {
+  if (shared->checksum.differs != 0) {
     error = L3DeviceError::kCrc;
   } else if (set == 0) {
     error = L3DeviceError::kNoWidths;
