@@ -39,7 +39,8 @@ _KNOWN = re.compile(
   r"|ld\.param\.[bu](32|64)"
   r"|(ld\.global\.nc|(ld|st)\.(global|shared|local))(\.v[24])?"
   r"\.([bsu](8|16|32|64)|f32)"
-  r"|shfl\.sync\.(up|bfly|idx)\.b32|bar\.sync|bar\.warp\.sync|bra(\.uni)?|ret"
+  r"|shfl\.sync\.(up|bfly|idx)\.b32|vote\.sync\.ballot\.b32"
+  r"|bar\.sync|bar\.warp\.sync|bra(\.uni)?|ret"
 )
 
 # What an instruction does to a warp (ptx.py).
@@ -418,6 +419,18 @@ class Kernel:
       warp.set(to, value[np.where(valid, lane, _LANE)])
       if told:
         warp.set(told, valid)
+
+    return step
+
+  def _vote(self, parts, operands):
+    says, members = self._read(operands[1], "pred"), self._read(operands[2], "u32")
+
+    def step(warp):
+      warp.need_all("vote.sync")
+      if np.any(~members(warp)):
+        raise Fault("this device asks all lanes only")
+      bits = np.uint32(np.sum(says(warp).astype(np.uint32) << _LANE.astype(np.uint32)))
+      warp.set(operands[0], np.full(LANES, bits, np.uint32))
 
     return step
 

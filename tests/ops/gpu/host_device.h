@@ -71,6 +71,13 @@ class HostWarp {
     for (uint32_t i = 0; i < kL3Warp; ++i) moved[i] = lanes[which[i] % kL3Warp];
     return moved;
   }
+  uint32_t FromOne(const Lanes& lanes, uint32_t lane) { return lanes[lane]; }
+  template <typename F>
+  uint32_t Ballot(F f) {
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < kL3Warp; ++i) bits |= (f(i) ? 1u : 0u) << i;
+    return bits;
+  }
   uint32_t Xor(const Lanes& lanes) {
     uint32_t all = 0;
     for (uint32_t value : lanes.values) all ^= value;

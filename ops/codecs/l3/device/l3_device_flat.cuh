@@ -29,7 +29,7 @@ struct L3Pixels {
 
 template <typename Warp, typename Even, typename Odd>
 LIQUID_DEVICE L3Pixels L3PixelsThat(Warp& warp, Even even, Odd odd) {
-  return {L3Ballot(warp, even), L3Ballot(warp, odd)};
+  return {warp.Ballot(even), warp.Ballot(odd)};
 }
 
 // Reads the header. Leaves a result.
@@ -183,7 +183,7 @@ LIQUID_DEVICE bool L3NextFlatRow(Warp& warp, uint32_t width, uint32_t colours,
     scratch[2 * lane] = static_cast<uint8_t>(row[lane].first);
     scratch[2 * lane + 1] = static_cast<uint8_t>(row[lane].second);
   });
-  if (L3Ballot(warp, [&](uint32_t lane) {
+  if (warp.Ballot([&](uint32_t lane) {
         return row[lane].first >= colours || row[lane].second >= colours;
       }) != 0) {
     return false;

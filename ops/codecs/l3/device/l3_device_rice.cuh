@@ -2,7 +2,7 @@
 // two pixels side by side, four lanes a group.
 //
 // What decides how often a warp's steps run is the same in all of its threads:
-// it comes from Xor, never from memory that the warp writes.
+// it comes from Ballot and FromOne, or from memory between two barriers.
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_RICE_CUH_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_RICE_CUH_
 
@@ -35,12 +35,19 @@ struct L3RiceState {
   uint32_t bits;              // that are read, from `begin` on
   uint32_t back;              // where the bytes read so far begin
   uint32_t ks;                // of the next row's groups, 4 bits each
-  uint32_t calm;              // its groups that have flags
+  uint32_t calm;              // likewise: 1, those that have flags
 };
 
 // What a lane has of its pixels.
 struct L3Pair {
   uint32_t first, second;
+};
+
+// What a lane compares its group's sum with: every fourth threshold of a map.
+template <typename Sample>
+struct L3Thresholds {
+  static constexpr uint32_t kOfLane = 2 * sizeof(Sample);
+  uint32_t of[kOfLane];
 };
 
 struct L3SignedPair {
@@ -62,19 +69,32 @@ struct alignas(16) L3SharedCompact {
   uint32_t flat_bits;                     // that are read, from flat_at on
 };
 
-// The sum of a lane's values in the group's last lane; others have less.
+// Of each group, the sum of its lanes' values, in all of them.
 template <typename Warp>
 LIQUID_DEVICE void L3GroupSums(Warp& warp, typename Warp::Lanes& lanes) {
-  L3Sums<kL3Warp / kL3Groups>(warp, lanes);
+  constexpr uint32_t kOfGroup = kL3Warp / kL3Groups;
+  typename Warp::Lanes last;
+  L3Sums<kOfGroup>(warp, lanes);
+  warp.Compute([&](uint32_t lane) { last[lane] = lane | (kOfGroup - 1); });
+  lanes = warp.FromLane(lanes, last);
 }
 
-// Bit l: what lane l says. The same to all threads.
-template <typename Warp, typename F>
-LIQUID_DEVICE uint32_t L3Ballot(Warp& warp, F says) {
-  typename Warp::Lanes bits;
-  warp.Compute(
-      [&](uint32_t lane) { bits[lane] = (says(lane) ? 1u : 0u) << lane; });
-  return warp.Xor(bits);
+// Of a group, in 4 bits of a word: the first one's place, and all of them.
+constexpr uint32_t kL3OfGroups = 0x11111111;
+LIQUID_DEVICE constexpr uint32_t L3BelowGroup(uint32_t group) {
+  return group < kL3Groups ? (1u << 4 * group) - 1 : 0xFFFFFFFF;
+}
+
+// The sum of a word's digits of 4 bits, of which no two add up to over 30.
+LIQUID_DEVICE constexpr uint32_t L3SumDigits(uint32_t digits) {
+  return ((digits & 0x0F0F0F0F) + (digits >> 4 & 0x0F0F0F0F)) * 0x01010101 >>
+         24;
+}
+
+// How many of each 4 bits are 1, in their place.
+LIQUID_DEVICE constexpr uint32_t L3CountInDigits(uint32_t bits) {
+  bits -= bits >> 1 & 0x55555555;
+  return (bits & 0x33333333) + (bits >> 2 & 0x33333333);
 }
 
 // What a block needs for patches that take `pieces` bytes of pieces.
@@ -90,15 +110,15 @@ LIQUID_HOST_DEVICE constexpr uint32_t L3SharedBytesCompact(uint32_t channels,
 constexpr uint32_t kL3CompactMostStaged =
     48 * 1024 - L3SharedBytesCompact(kL3MaxChannels, 16, 0) - kL3PieceBytes;
 
-// Reads the flags of a row's groups: bit g of the result, where it has one and
-// that is 0.
+// Reads the flags of a row's groups: 1 in the digit of a group that has one
+// which is 0.
 LIQUID_DEVICE inline uint32_t L3ReadZeroFlags(const L3StagedPatch& patch,
                                               L3RiceState* state) {
   uint32_t zero = 0;
   uint32_t flags = patch.Word(8 * state->begin + state->bits);
   for (uint32_t g = 0; g < kL3Groups; ++g) {
-    if ((state->calm >> g & 1) == 0) continue;
-    zero |= (~flags & 1) << g;
+    if ((state->calm >> 4 * g & 1) == 0) continue;
+    zero |= (~flags & 1) << 4 * g;
     flags >>= 1;
     ++state->bits;
   }
@@ -114,7 +134,7 @@ LIQUID_DEVICE bool L3FindRuns(Warp& warp, const L3StagedPatch& patch,
   const uint32_t first = 8 * state.begin + state.bits;
   uint32_t found = 0;
   for (uint32_t from = 0; found < count; from += kL3RunBitsOfWarp) {
-    typename Warp::Lanes bytes, sums, last;
+    typename Warp::Lanes bytes, sums;
     warp.Compute([&](uint32_t lane) {
       const uint32_t at = first + from + kL3RunBits * lane;
       bytes[lane] = at < 8 * patch.end ? patch.Word(at) & 0xFF : 0;
@@ -122,17 +142,15 @@ LIQUID_DEVICE bool L3FindRuns(Warp& warp, const L3StagedPatch& patch,
     });
     L3Sums<kL3Warp>(warp, sums);
     warp.Each([&](uint32_t lane) {
-      uint32_t place = found + sums[lane] - L3CountBits(bytes[lane]);
+      uint16_t* end = ends + found + sums[lane] - L3CountBits(bytes[lane]);
+      const uint32_t at = from + kL3RunBits * lane;
+      LIQUID_UNROLL
       for (uint32_t bit = 0; bit < kL3RunBits; ++bit) {
-        if ((bytes[lane] >> bit & 1) == 0) continue;
-        ends[++place] =
-            static_cast<uint16_t>(from + kL3RunBits * lane + bit + 1);
+        if ((bytes[lane] & 1u << bit) == 0) continue;
+        *++end = static_cast<uint16_t>(at + bit + 1);
       }
     });
-    warp.Compute([&](uint32_t lane) {
-      last[lane] = lane == kL3Warp - 1 ? sums[lane] : 0;
-    });
-    const uint32_t ones = warp.Xor(last);
+    const uint32_t ones = warp.FromOne(sums, kL3Warp - 1);
     if (ones == 0) return false;
     found += ones;
   }
@@ -149,10 +167,9 @@ LIQUID_DEVICE void L3Terms(Warp& warp, L3CompactPredictor predictor,
   warp.Compute([&](uint32_t lane) { edge[lane] = above[lane].second; });
   typename Warp::Lanes before = warp.FromBelow(edge, 1);
   const auto slope = [](uint32_t a, uint32_t b) {
-    const auto d = static_cast<Sample>(a - b);
     // As a signed number.
-    return static_cast<int>(d) -
-           (d >> (8 * sizeof(Sample) - 1) != 0 ? 1 << 8 * sizeof(Sample) : 0);
+    constexpr int kSign = 1 << (8 * sizeof(Sample) - 1);
+    return (static_cast<Sample>(a - b) ^ kSign) - kSign;
   };
   typename Warp::template LanesOf<L3SignedPair> slopes;
   warp.Compute([&](uint32_t lane) {
@@ -214,15 +231,15 @@ LIQUID_DEVICE void L3PredictPairs(
       residuals[lane].second += terms[lane].second;
     });
   }
-  typename Warp::Lanes sums, left, zero = warp.Zeros();
+  typename Warp::Lanes sums, left;
   warp.Compute([&](uint32_t lane) {
     sums[lane] = residuals[lane].first + residuals[lane].second;
     left[lane] = row[lane].first;
   });
   L3Sums<kL3Warp>(warp, sums);
-  left = warp.FromLane(left, zero);
+  const uint32_t edge = warp.FromOne(left, 0);
   warp.Compute([&](uint32_t lane) {
-    row[lane].second = left[lane] + sums[lane];
+    row[lane].second = edge + sums[lane];
     row[lane].first = row[lane].second - residuals[lane].second;
   });
 }
@@ -231,51 +248,48 @@ LIQUID_DEVICE void L3PredictPairs(
 // goes by. False: the streams cross, or a code has too many zeros.
 template <typename Sample, typename Warp>
 LIQUID_DEVICE bool L3ReadRiceRow(
-    Warp& warp, const L3StagedPatch& patch, uint32_t groups, L3RiceState* state,
-    uint16_t* ends, typename Warp::template LanesOf<L3Pair>& residuals) {
+    Warp& warp, const L3StagedPatch& patch, uint32_t groups,
+    typename Warp::template LanesOf<L3Thresholds<Sample>>& thresholds,
+    L3RiceState* state, uint16_t* ends,
+    typename Warp::template LanesOf<L3Pair>& residuals) {
   constexpr uint32_t kBytes = sizeof(Sample);
-  uint32_t coded = (1u << groups) - 1;
+  const uint32_t all = kL3OfGroups & L3BelowGroup(groups);
+  uint32_t coded = all;
   if (state->calm != 0) coded &= ~L3ReadZeroFlags(patch, state);
   const uint32_t count = kL3Group * L3CountBits(coded);
   if (!L3FindRuns(warp, patch, *state, count, ends)) return false;
+  if (count > 0) state->bits += ends[count];
 
   typename Warp::template LanesOf<L3Pair> runs;
-  typename Warp::Lanes used;
   // The next row's ends are written where these are read.
   warp.Each([&](uint32_t lane) {
     const uint32_t group = lane / 4;
     const uint32_t order =
-        kL3Group * L3CountBits(coded & ((1u << group) - 1)) + lane % 4 * 2;
+        kL3Group * L3CountBits(coded & L3BelowGroup(group)) + lane % 4 * 2;
     runs[lane] = {0, 0};
-    used[lane] = 0;
-    if ((coded >> group & 1) == 0) return;
+    if ((coded >> 4 * group & 1) == 0) return;
     const uint32_t middle = ends[order + 1], end = ends[order + 2];
     runs[lane].first = middle - (order == 0 ? 0 : ends[order]) - 1;
     runs[lane].second = end - middle - 1;
-    if (order + 2 == count) used[lane] = end;
   });
-  state->bits += warp.Xor(used);
   uint32_t first_escapes = 0, second_escapes = 0;
-  const uint32_t long_runs = L3Ballot(warp, [&](uint32_t lane) {
+  const uint32_t long_runs = warp.Ballot([&](uint32_t lane) {
     return runs[lane].first >= kL3LongestRun ||
            runs[lane].second >= kL3LongestRun;
   });
   if (long_runs != 0) {
-    const uint32_t bad = L3Ballot(warp, [&](uint32_t lane) {
+    const uint32_t bad = warp.Ballot([&](uint32_t lane) {
       return runs[lane].first > kL3LongestRun ||
              runs[lane].second > kL3LongestRun;
     });
     if (bad != 0) return false;
-    first_escapes = L3Ballot(
-        warp, [&](uint32_t lane) { return runs[lane].first == kL3LongestRun; });
-    second_escapes = L3Ballot(warp, [&](uint32_t lane) {
-      return runs[lane].second == kL3LongestRun;
-    });
+    first_escapes = warp.Ballot(
+        [&](uint32_t lane) { return runs[lane].first == kL3LongestRun; });
+    second_escapes = warp.Ballot(
+        [&](uint32_t lane) { return runs[lane].second == kL3LongestRun; });
   }
-  uint32_t lows = 0;
-  for (uint32_t g = 0; g < kL3Groups; ++g) {
-    if ((coded >> g & 1) != 0) lows += state->ks >> 4 * g & 15;
-  }
+  const uint32_t coded_ks = state->ks & 15 * coded;
+  const uint32_t lows = L3SumDigits(coded_ks);
   const uint32_t escapes =
       kBytes * (L3CountBits(first_escapes) + L3CountBits(second_escapes));
   const uint32_t bits_end = state->begin + (state->bits + 7) / 8;
@@ -287,11 +301,9 @@ LIQUID_DEVICE bool L3ReadRiceRow(
   typename Warp::Lanes sums;
   warp.Compute([&](uint32_t lane) {
     const uint32_t group = lane / 4;
-    uint32_t at = state->back, k = 0;
-    for (uint32_t g = 0; g <= group; ++g) {
-      at += k;
-      k = (coded >> g & 1) != 0 ? state->ks >> 4 * g & 15 : 0;
-    }
+    const uint32_t k = coded_ks >> 4 * group & 15;
+    const uint32_t at =
+        state->back + L3SumDigits(coded_ks & L3BelowGroup(group));
     const uint32_t fields = patch.Word(8 * at + lane % 4 * 2 * k);
     const uint32_t mask = (1u << k) - 1;
     uint32_t folded[2] = {runs[lane].first << k | (fields & mask),
@@ -315,29 +327,18 @@ LIQUID_DEVICE bool L3ReadRiceRow(
 
   // What the next row goes by.
   L3GroupSums(warp, sums);
-  const uint32_t map = state->word >> 14 & 15;
+  state->ks = 0;
+  LIQUID_UNROLL
+  for (uint32_t i = 0; i < L3Thresholds<Sample>::kOfLane; ++i) {
+    state->ks += L3CountInDigits(warp.Ballot(
+        [&](uint32_t lane) { return thresholds[lane].of[i] <= sums[lane]; }));
+  }
   const uint32_t limits = 0x08030100;  // by bits 18 and 19, a byte each
   const uint32_t limit = limits >> 8 * (state->word >> 18 & 3) & 0xFF;
-  typename Warp::Lanes ks;
-  warp.Compute([&](uint32_t lane) {
-    ks[lane] = 0;
-    if (lane % 4 != 3) return;
-    uint32_t k = 0;
-    LIQUID_UNROLL
-    for (uint32_t i = 0; i < L3MaxK(8 * kBytes); ++i) {
-      k += kL3ThresholdTable.of[map][i] <= sums[lane] ? 1 : 0;
-    }
-    ks[lane] = k << lane / 4 * 4;
-  });
-  state->ks = warp.Xor(ks);
   state->calm = 0;
   if (limit != 0) {
-    warp.Compute([&](uint32_t lane) {
-      const uint32_t group = lane / 4;
-      const bool calm = lane % 4 == 3 && group < groups && sums[lane] < limit;
-      ks[lane] = calm ? 1u << group : 0;
-    });
-    state->calm = warp.Xor(ks);
+    state->calm =
+        all & warp.Ballot([&](uint32_t lane) { return sums[lane] < limit; });
   }
   return true;
 }
@@ -353,15 +354,23 @@ LIQUID_DEVICE void L3DecodeRiceRows(Warp& warp, const L3DeviceTask& task,
   const uint32_t groups = (task.width + kL3Group - 1) / kL3Group;
   L3RiceState state = shared->rice[c];
   const uint32_t base = (state.word >> 24) << 8 * (sizeof(Sample) - 1);
+  const uint32_t* of_map = kL3ThresholdTable.of[state.word >> 14 & 15];
+  typename Warp::template LanesOf<L3Thresholds<Sample>> thresholds;
   typename Warp::template LanesOf<L3Pair> row, residuals;
   warp.Compute([&](uint32_t lane) {
+    LIQUID_UNROLL
+    for (uint32_t i = 0; i < L3Thresholds<Sample>::kOfLane; ++i) {
+      const uint32_t k = 4 * i + lane % 4;
+      thresholds[lane].of[i] =
+          k < L3MaxK(8 * sizeof(Sample)) ? of_map[k] : 0xFFFFFFFF;
+    }
     const uint16_t* above = shared->above[c] + 2 * lane;
     row[lane] = y == 0 ? L3Pair{base, base} : L3Pair{above[0], above[1]};
   });
   L3DeviceError error = L3DeviceError::kNone;
   for (uint32_t i = 0; i < rows; ++i) {
-    if (!L3ReadRiceRow<Sample>(warp, patch, groups, &state, shared->run_ends[c],
-                               residuals)) {
+    if (!L3ReadRiceRow<Sample>(warp, patch, groups, thresholds, &state,
+                               shared->run_ends[c], residuals)) {
       error = L3DeviceError::kCode;
       break;
     }

@@ -17,6 +17,8 @@
 //           FromBelow(lanes, n)       what the lane n places before has;
 //                                     unspecified for the first n
 //           FromLane(lanes, which)    what lane which[lane] % kL3Warp has
+//           FromOne(lanes, lane)      what that lane has, to all of them
+//           Ballot(f(lane))           bit l: what f says of lane l; to all
 //           Xor(lanes)                of all lanes, to all of them
 //
 // Whether a warp calls one of these must be the same for all of its threads,
@@ -175,6 +177,13 @@ class L3DeviceWarp {
   }
   __device__ Lanes FromLane(const Lanes& lanes, const Lanes& which) {
     return {__shfl_sync(kAll, lanes.value, static_cast<int>(which.value))};
+  }
+  __device__ uint32_t FromOne(const Lanes& lanes, uint32_t lane) {
+    return __shfl_sync(kAll, lanes.value, static_cast<int>(lane));
+  }
+  template <typename F>
+  __device__ uint32_t Ballot(F f) {
+    return __ballot_sync(kAll, f(threadIdx.x % kL3Warp));
   }
   __device__ uint32_t Xor(const Lanes& lanes) {
     uint32_t value = lanes.value;
