@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
@@ -235,14 +236,18 @@ TEST(L3DeviceTest, EveryStepOfTheAblationGivesTheSamePixels) {
 // 255 pixels.
 TEST(L3DeviceTest, LargestPatches) {
   Noise noise(9);
-  for (const L3Version version : {L3Version::kV1, L3Version::kV2}) {
+  const std::pair<L3Version, L3Profile> kinds[] = {
+      {L3Version::kV1, L3Profile::kFast},
+      {L3Version::kV2, L3Profile::kFast},
+      {L3Version::kV2, L3Profile::kCompact}};
+  for (const auto& [version, profile] : kinds) {
     const bool first = version == L3Version::kV1;
     const ImageInfo info = Info(300, 257, first ? 3 : 4, first ? 8 : 16);
     RandomBatch random;
     random.image = info;
     random.expected = {MakeContent(Content::kNoise, info, &noise)};
-    random.files = {
-        EncodeAsL3(version, first ? 255 : 0, info, random.expected[0])};
+    random.files = {EncodeAsL3(version, first ? 255 : 0, info,
+                               random.expected[0], profile)};
     random.windows = {{}};
     int patches = 0;
     if (first) {
