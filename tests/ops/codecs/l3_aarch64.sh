@@ -42,7 +42,7 @@ fi
 compile_into "$folder/objects" "$cxx" -O2
 "$cxx" -std=c++17 -O1 -I"$gtest" -I"$gtest/include" -c "$gtest/src/gtest-all.cc" \
   -o "$folder/gtest.o"
-for test in ops/core/crc32c_test ops/codecs/l3_{golden,round_trip,damage}_test \
+for test in ops/core/crc32c_test ops/codecs/l3_{golden,round_trip,compact,damage}_test \
   fuzz/l3_fuzz_smoke_test; do
   program=$folder/$(basename "$test")
   "$cxx" "${flags[@]}" -O1 -isystem "$gtest/include" "tests/$test.cc" \

@@ -133,45 +133,6 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(info.param.bits);
     });
 
-// Contents that each kind of patch is for take that kind: bit 15 of the first
-// word says which.
-TEST(L3CompactTest, PatchesTakeTheSmallerKind) {
-  Noise noise(5);
-  const ImageInfo info = Info(64, 64, 3);
-  const auto flat = [&](const Bytes& pixels) {
-    const std::string file =
-        EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact);
-    return (file[kL3V2HeaderBytes + 8 + 5] & 0x80) != 0;
-  };
-  EXPECT_TRUE(flat(Bytes(info.PixelBytes(), 7)));
-  Bytes two(info.PixelBytes());
-  for (size_t i = 0; i < two.size(); ++i) two[i] = i / 3 % 7 == 0 ? 9 : 200;
-  EXPECT_TRUE(flat(two));
-  EXPECT_FALSE(flat(MakePixels(info, 5, 40)));
-}
-
-TEST(L3CompactTest, EveryEffortComesBackAndIsNotLargerThanALesserOne) {
-  Noise noise(9);
-  const ImageInfo info = Info(190, 201, 3);
-  size_t sizes[3] = {};
-  for (int i = 0; i < kContents; ++i) {
-    const Bytes pixels = MakeContent(static_cast<Content>(i), info, &noise);
-    for (const Effort effort :
-         {Effort::kFast, Effort::kDefault, Effort::kBest}) {
-      const std::string file = EncodeAsL3(L3Version::kV2, 0, info, pixels,
-                                          L3Profile::kCompact, effort);
-      sizes[static_cast<int>(effort)] += file.size();
-      Bytes decoded;
-      ASSERT_TRUE(
-          DecodeExactly(file, info, {0, 0, info.height, info.width}, &decoded)
-              .ok());
-      ASSERT_TRUE(decoded == pixels) << i;
-    }
-  }
-  EXPECT_LE(sizes[1], sizes[0]);
-  EXPECT_LE(sizes[2], sizes[1]);
-}
-
 // The best of all sets of the widths of 8 bits, one by one.
 TEST(L3WidthsTest, FindsTheSmallestCoding) {
   Noise noise(3);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ops/codecs/l3/host/l3_flat.h"
 #include "ops/codecs/l3/host/l3_rows.h"
 
 #define LIQUID_L3_AVX2 __attribute__((target("avx2,bmi2")))
@@ -82,6 +83,8 @@ LIQUID_L3_AVX2 inline void Interleave3(__m128i r, __m128i g, __m128i b,
                                         _mm_shuffle_epi8(b, b2)));
 }
 
+// As DecodeAnyPlanes of l3_flat_planes.h.
+bool Planes(const L3FlatPatch& patch, uint32_t row_end, L3FlatSink* sink);
 L3RowsResult DecodeV1(const L3V1Patch& patch, const L3Rows& rows,
                       const uint8_t** stopped);
 void PredictRowV1(const uint8_t* above, uint32_t width, uint8_t* predicted);

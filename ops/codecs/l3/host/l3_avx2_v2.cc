@@ -180,12 +180,14 @@ LIQUID_L3_TARGET inline Row Bias(uint64_t widths) {
 
 LIQUID_L3_TARGET inline Row Fields(const uint8_t* bytes, uint64_t widths,
                                    uint64_t begins) {
-  alignas(32) uint64_t groups[kL3Groups];
-  for (uint32_t g = 0; g < kL3Groups; ++g) {
-    groups[g] = _pdep_u64(Load64(bytes + (begins >> 8 * g & 0xFF)),
-                          kSpread[widths >> 8 * g & 0xFF]);
-  }
-  return Load(groups);
+  const auto group = [=](uint32_t g) LIQUID_L3_TARGET {
+    return static_cast<int64_t>(
+        _pdep_u64(Load64(bytes + (begins >> 8 * g & 0xFF)),
+                  kSpread[widths >> 8 * g & 0xFF]));
+  };
+  // Not by way of memory: what was just stored in parts loads slowly.
+  return {_mm256_setr_epi64x(group(0), group(1), group(2), group(3)),
+          _mm256_setr_epi64x(group(4), group(5), group(6), group(7))};
 }
 
 // Verbs of l3_rice_loops.h.
@@ -243,6 +245,7 @@ LIQUID_L3_TARGET inline bool Runs(const uint8_t* bytes, uint32_t first,
 }
 
 LIQUID_L3_TARGET inline Row Expand(const Row& row, uint32_t groups) {
+  if (groups == 0xFF) return row;
   uint8_t bytes[kL3V2Patch];
   uint64_t expanded[kL3Groups];
   Store(row, bytes);
@@ -283,20 +286,13 @@ LIQUID_L3_TARGET inline bool AnyFrom(const Row& row, uint8_t least) {
 LIQUID_L3_TARGET inline uint64_t Deposit(uint64_t bits, uint64_t mask) {
   return _pdep_u64(bits, mask);
 }
-
-// Verbs of l3_flat_loops.h.
-
-LIQUID_L3_TARGET inline uint64_t NonZero(const Row& row) {
-  const __m256i zero = _mm256_setzero_si256();
-  const uint32_t low = static_cast<uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(row.low, zero)));
-  const uint32_t high = static_cast<uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(row.high, zero)));
-  return ~(low | uint64_t{high} << 32);
-}
-
-LIQUID_L3_TARGET inline Row After(const Row& row) {
-  return After(row, row.high);
+LIQUID_L3_TARGET inline uint64_t From(const Row& row, uint8_t least) {
+  const __m256i all = _mm256_set1_epi8(static_cast<char>(least));
+  const uint32_t low = static_cast<uint32_t>(_mm256_movemask_epi8(
+      _mm256_cmpeq_epi8(row.low, _mm256_max_epu8(row.low, all))));
+  const uint32_t high = static_cast<uint32_t>(_mm256_movemask_epi8(
+      _mm256_cmpeq_epi8(row.high, _mm256_max_epu8(row.high, all))));
+  return low | uint64_t{high} << 32;
 }
 
 LIQUID_L3_TARGET inline Row Mask(uint64_t mask) {
@@ -313,35 +309,15 @@ LIQUID_L3_TARGET inline Row Select(uint64_t mask, const Row& a, const Row& b) {
           _mm256_blendv_epi8(b.high, a.high, bytes.high)};
 }
 
-LIQUID_L3_TARGET inline Row Pick(const Row& row, const Row& other) {
-  const __m256i one = _mm256_set1_epi8(1);
-  return {
-      _mm256_and_si256(
-          one, _mm256_cmpeq_epi8(_mm256_max_epu8(row.low, other.low), row.low)),
-      _mm256_and_si256(
-          one,
-          _mm256_cmpeq_epi8(_mm256_max_epu8(row.high, other.high), row.high))};
-}
-
-LIQUID_L3_TARGET inline uint64_t Eight(uint64_t word, uint32_t bits) {
-  return _pdep_u64(word, kSpread[bits]);
-}
-
 LIQUID_L3_TARGET inline Row Place(const uint8_t* bytes, uint64_t mask) {
   uint8_t placed[kL3V2Patch] = {};
   for (; mask != 0; mask &= mask - 1) placed[__builtin_ctzll(mask)] = *bytes++;
   return Load(placed);
 }
 
-LIQUID_L3_TARGET inline Row Carry(const Row& row, uint64_t mask) {
-  uint8_t bytes[kL3V2Patch];
-  Store(row, bytes);
-  for (; mask != 0; mask &= mask - 1) {
-    const int at = __builtin_ctzll(mask);
-    bytes[at] = bytes[at - 1];
-  }
-  return Load(bytes);
-}
+// Verbs of l3_flat_loops.h.
+
+using l3_avx2::Planes;
 
 LIQUID_L3_TARGET inline Row Look(const uint8_t* palette, uint32_t colours,
                                  const Row& row) {

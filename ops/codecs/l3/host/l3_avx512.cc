@@ -31,7 +31,7 @@ constexpr uint64_t kOnes = 0x0101010101010101;
 
 // By width: the bit where each pixel begins, the bits that are its own, and
 // what was added to it.
-struct WidthTables {
+struct alignas(64) WidthTables {
   uint64_t shifts[16] = {}, masks[16] = {}, biases[16] = {};
 };
 
@@ -51,7 +51,7 @@ constexpr WidthTables kWidthTables = MakeWidthTables();
 // channel j % channels. Planes 0 and 1 come from one permutation, 2 and 3 from
 // another.
 template <uint32_t kChannels>
-struct JoinTables {
+struct alignas(64) JoinTables {
   uint8_t first[kChannels][64] = {}, second[kChannels][64] = {};
   uint64_t from_second[kChannels] = {};
 };
@@ -72,7 +72,7 @@ constexpr JoinTables<kChannels> MakeJoinTables() {
   return tables;
 }
 
-struct Indices {
+struct alignas(64) Indices {
   uint8_t count[64] = {};                   // 0, 1, 2 ...
   uint8_t before[64] = {}, after[64] = {};  // the neighbours of each byte
   uint8_t in_group[64] = {};                // 0 to 7, again and again
@@ -290,45 +290,28 @@ LIQUID_L3_TARGET inline Row Unfold(Row folded) {
   return _mm512_xor_si512(And(_mm512_srli_epi16(folded, 1), Fill(0x7F)), sign);
 }
 
-LIQUID_L3_TARGET inline bool AnyFrom(Row row, uint8_t least) {
-  return _mm512_cmpge_epu8_mask(row, Fill(least)) != 0;
-}
-
 LIQUID_L3_TARGET inline uint64_t Deposit(uint64_t bits, uint64_t mask) {
   return _pdep_u64(bits, mask);
 }
-
-// Verbs of l3_flat_loops.h.
-
-LIQUID_L3_TARGET inline uint64_t NonZero(Row row) {
-  return _mm512_test_epi8_mask(row, row);
+LIQUID_L3_TARGET inline uint64_t From(Row row, uint8_t least) {
+  return _mm512_cmpge_epu8_mask(row, Fill(least));
 }
 
-LIQUID_L3_TARGET inline Row After(Row row) {
-  return _mm512_permutexvar_epi8(Load(kIndices.after), row);
+LIQUID_L3_TARGET inline bool AnyFrom(Row row, uint8_t least) {
+  return From(row, least) != 0;
 }
 
 LIQUID_L3_TARGET inline Row Select(uint64_t mask, Row a, Row b) {
   return _mm512_mask_blend_epi8(mask, b, a);
 }
 
-LIQUID_L3_TARGET inline Row Pick(Row row, Row other) {
-  return _mm512_maskz_mov_epi8(_mm512_cmpge_epu8_mask(row, other), Fill(1));
-}
-
-LIQUID_L3_TARGET inline uint64_t Eight(uint64_t word, uint32_t bits) {
-  return _pdep_u64(word, l3_avx2::kSpread[bits]);
-}
-
 LIQUID_L3_TARGET inline Row Place(const uint8_t* bytes, uint64_t mask) {
   return _mm512_maskz_expand_epi8(mask, Load(bytes));
 }
 
-LIQUID_L3_TARGET inline Row Carry(Row row, uint64_t mask) {
-  // How many bytes up to each are at none.
-  const Row order = Sums(_mm512_maskz_mov_epi8(~mask, Fill(1)), Fill(0xFF));
-  return _mm512_permutexvar_epi8(order, _mm512_maskz_compress_epi8(~mask, row));
-}
+// Verbs of l3_flat_loops.h.
+
+using l3_avx2::Planes;
 
 LIQUID_L3_TARGET inline Row Look(const uint8_t* palette, uint32_t colours,
                                  Row row) {

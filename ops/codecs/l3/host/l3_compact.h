@@ -14,7 +14,7 @@
 namespace liquid {
 
 // By min(S, 60 + floor(S / 16)), for 8 bits.
-struct L3KTables {
+struct alignas(64) L3KTables {
   uint8_t k[kL3KMaps][128] = {};
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "ops/codecs/l3/host/l3_compact.h"
 #include "ops/codecs/l3/host/l3_decode.h"
 
 namespace liquid {
@@ -12,6 +13,24 @@ namespace liquid {
 inline uint64_t L3GroupOf(uint32_t group) {
   return uint64_t{0xFF} << (kL3Group * group);
 }
+
+// Bits of an index into a palette of 1 to 256 colours.
+inline uint32_t L3IndexBits(uint32_t colours) {
+  uint32_t bits = 0;
+  while (1u << bits < colours) ++bits;
+  return bits;
+}
+
+// What takes the rows of a patch, as indices into its palette: bit x of number
+// j of `planes` is bit j of the index of pixel x.
+class L3FlatSink {
+ public:
+  // Rows [begin, end), which are equal.
+  virtual void Take(const uint64_t* planes, uint32_t begin, uint32_t end) = 0;
+
+ protected:
+  ~L3FlatSink() = default;
+};
 
 struct L3Edges {
   uint64_t all;     // pixels of the patch

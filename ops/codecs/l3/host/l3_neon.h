@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "ops/codecs/l3/host/l3_flat.h"
 #include "ops/codecs/l3/host/l3_rows.h"
 
 namespace liquid {
@@ -48,6 +49,17 @@ inline uint8x8_t Fields(const uint8_t* bytes, const FieldTable& table) {
       vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(table.shift)));
 }
 
+// The next bit at each place of `mask`.
+inline uint64_t Deposit(uint64_t bits, uint64_t mask) {
+  uint64_t deposited = 0;
+  for (; mask != 0; mask &= mask - 1, bits >>= 1) {
+    deposited |= (mask & -mask) & (0 - (bits & 1));
+  }
+  return deposited;
+}
+
+// As DecodeAnyPlanes of l3_flat_planes.h.
+bool Planes(const L3FlatPatch& patch, uint32_t row_end, L3FlatSink* sink);
 L3RowsResult DecodeV1(const L3V1Patch& patch, const L3Rows& rows,
                       const uint8_t** stopped);
 void PredictRowV1(const uint8_t* above, uint32_t width, uint8_t* predicted);

@@ -236,6 +236,7 @@ inline bool Runs(const uint8_t* bytes, uint32_t first, uint32_t count,
 }
 
 inline Row Expand(const Row& row, uint32_t groups) {
+  if (groups == 0xFF) return row;
   uint8_t bytes[kL3V2Patch], expanded[kL3V2Patch] = {};
   Store(row, bytes);
   const uint8_t* from = bytes;
@@ -272,30 +273,21 @@ inline bool AnyFrom(const Row& row, uint8_t least) {
   return vmaxvq_u8(vmaxq_u8(low, high)) >= least;
 }
 
-inline uint64_t Deposit(uint64_t bits, uint64_t mask) {
-  uint64_t deposited = 0;
-  for (; mask != 0; mask &= mask - 1, bits >>= 1) {
-    deposited |= (mask & -mask) & (0 - (bits & 1));
-  }
-  return deposited;
-}
+using l3_neon::Deposit;
 
-// Verbs of l3_flat_loops.h.
-
-inline uint64_t NonZero(const Row& row) {
+inline uint64_t From(const Row& row, uint8_t least) {
   static constexpr uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128,
                                         1, 2, 4, 8, 16, 32, 64, 128};
   const uint8x16_t bits = vld1q_u8(kBits);
+  const uint8x16_t all = vdupq_n_u8(least);
   uint8x16_t set[kQuarters];
   for (uint32_t q = 0; q < kQuarters; ++q) {
-    set[q] = vandq_u8(vtstq_u8(row.quarter[q], row.quarter[q]), bits);
+    set[q] = vandq_u8(vcgeq_u8(row.quarter[q], all), bits);
   }
   const uint8x16_t pairs =
       vpaddq_u8(vpaddq_u8(set[0], set[1]), vpaddq_u8(set[2], set[3]));
   return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(pairs, pairs)), 0);
 }
-
-inline Row After(const Row& row) { return After(row, row.quarter[3]); }
 
 inline Row Select(uint64_t mask, Row a, const Row& b) {
   static constexpr uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128,
@@ -310,33 +302,15 @@ inline Row Select(uint64_t mask, Row a, const Row& b) {
   return a;
 }
 
-inline Row Pick(const Row& row, const Row& other) {
-  return And(Each<vcgeq_u8>(row, other), Fill(1));
-}
-
-inline uint64_t Eight(uint64_t word, uint32_t bits) {
-  uint64_t eight = 0;
-  for (uint32_t i = 0; i < 8; ++i) {
-    eight |= (word >> bits * i & ((1u << bits) - 1)) << 8 * i;
-  }
-  return eight;
-}
-
 inline Row Place(const uint8_t* bytes, uint64_t mask) {
   uint8_t placed[kL3V2Patch] = {};
   for (; mask != 0; mask &= mask - 1) placed[__builtin_ctzll(mask)] = *bytes++;
   return Load(placed);
 }
 
-inline Row Carry(const Row& row, uint64_t mask) {
-  uint8_t bytes[kL3V2Patch];
-  Store(row, bytes);
-  for (; mask != 0; mask &= mask - 1) {
-    const int at = __builtin_ctzll(mask);
-    bytes[at] = bytes[at - 1];
-  }
-  return Load(bytes);
-}
+// Verbs of l3_flat_loops.h.
+
+using l3_neon::Planes;
 
 inline Row Look(const uint8_t* palette, uint32_t colours, Row row) {
   for (uint8x16_t& quarter : row.quarter) {

@@ -45,7 +45,7 @@ inline bool FindL3Ones(const uint8_t* bytes, uint32_t first, uint32_t count,
   };
   // Nearly every row needs as many.
   uint32_t i = 0;
-  for (; i < 16; ++i) next(i);
+  for (; i < 24; ++i) next(i);
   for (; i < kL3OnesBytes && at < places + count; ++i) next(i);
   return at >= places + count;
 }

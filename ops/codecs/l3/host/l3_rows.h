@@ -10,6 +10,9 @@
 
 #include "ops/codecs/l3/host/l3_format.h"
 
+// How fast a loop is may depend on where it lies.
+#define LIQUID_L3_ALIGNED __attribute__((aligned(64)))
+
 namespace liquid {
 
 // Bytes after a patch that may be read, never interpreted.

@@ -4,8 +4,7 @@
 //   Codes, CodesOf(channel)      what a channel's codes stand for
 //   Widths(codes, bytes)         of the row's 8 groups, a byte each
 //   Fields(bytes, widths, begins)  the pixels of 8 groups of these widths,
-//   group
-//                                g from byte g of `begins` on
+//                                group g from byte g of `begins` on
 //   Bias(widths)                 2^(width - 1), or 0 for 0, for each pixel
 //   Sub(a, b)                    modulo 256
 #ifndef LIQUID_OPS_CODECS_L3_HOST_L3_V2_LOOPS_H_
@@ -17,9 +16,8 @@ namespace liquid {
 namespace {
 
 template <uint32_t kChannels>
-LIQUID_L3_TARGET L3RowsResult DecodeV2(const L3V2Patch& patch,
-                                       const L3Rows& rows,
-                                       const uint8_t** stopped) {
+LIQUID_L3_TARGET LIQUID_L3_ALIGNED L3RowsResult
+DecodeV2(const L3V2Patch& patch, const L3Rows& rows, const uint8_t** stopped) {
   Row above[kChannels];
   Codes codes[kChannels];
   const uint8_t* at[kChannels];  // the row's codes
