@@ -10,8 +10,9 @@
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/host/l3_codec.h"
 #include "ops/codecs/l3/host/l3_format.h"
-#include "ops/core/crc32c.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/codec_testing.h"
+#include "tests/ops/codecs/l3_mutations.h"
 
 namespace liquid {
 
@@ -73,29 +74,42 @@ inline Status DecodeWhole(const std::string& file, ImageInfo* info,
   return DecodeExactly(file, *info, {0, 0, info->height, info->width}, pixels);
 }
 
-// Makes the checksums of a file of version 2 right again, wherever the table
-// leaves a patch in the file.
-inline void MendL3(std::string* file) {
-  uint8_t* bytes = reinterpret_cast<uint8_t*>(&(*file)[0]);
-  const size_t size = file->size();
-  if (size < kL3V2HeaderBytes + 8) return;
-  StoreLittle32(Crc32c(ByteSpan(bytes, 16)), bytes + 16);
-  const uint64_t patches =
-      L3PatchesAcross(LoadLittle32(bytes + 4), kL3V2Patch) *
-      L3PatchesAcross(LoadLittle32(bytes + 8), kL3V2Patch);
-  const uint64_t data_at = kL3V2HeaderBytes + 4 * (patches + 1);
-  if (patches > size || data_at > size) return;
-  for (uint64_t i = 0; i < patches; ++i) {
-    const uint8_t* entry = bytes + kL3V2HeaderBytes + 4 * i;
-    const uint64_t begin = data_at + LoadLittle32(entry);
-    const uint64_t end = data_at + LoadLittle32(entry + 4);
-    if (begin + 4 > end || end > size) continue;
-    uint8_t number[4];
-    StoreLittle32(static_cast<uint32_t>(i), number);
-    StoreLittle32(ExtendCrc32c(Crc32c(ByteSpan(number, 4)),
-                               ByteSpan(bytes + begin + 4, end - begin - 4)),
-                  bytes + begin);
+// Decodes a window as every target does. Returns in what they differ: empty
+// where each has the scalar one's pixels, or refuses the file as that does.
+// `*status` and `*pixels` are the scalar one's.
+inline std::string DecodeByTargets(const std::string& file,
+                                   const ImageInfo& info, const Window& window,
+                                   Status* status, Bytes* pixels) {
+  for (const L3Target target : L3RunnableTargets()) {
+    const ScopedL3Target scoped(target);
+    Bytes decoded;
+    const Status found = DecodeExactly(file, info, window, &decoded);
+    if (target == L3Target::kScalar) {
+      *status = found;
+      *pixels = decoded;
+    } else if (found.code() != status->code()) {
+      return std::string(L3TargetName(target)) + " says \"" + found.message() +
+             "\", scalar \"" + status->message() + "\"";
+    } else if (found.ok() && decoded != *pixels) {
+      // Before an error a target may have written more than another.
+      return std::string(L3TargetName(target)) + " gives other pixels";
+    }
   }
+  return "";
+}
+
+// As DecodeByTargets, of a whole file whose header may be bad as well.
+inline std::string DecodeWholeByTargets(const std::string& file,
+                                        ImageInfo* info, Status* status,
+                                        Bytes* pixels) {
+  DecodeLimits limits;
+  limits.max_pixels = 1 << 16;
+  L3Info found;
+  *status = PeekL3(Span(file), limits, &found);
+  *info = found.image;
+  if (!status->ok()) return "";
+  return DecodeByTargets(file, *info, {0, 0, info->height, info->width}, status,
+                         pixels);
 }
 
 // Images of every kind that an encoder may meet.
