@@ -183,6 +183,40 @@ TEST_F(L3LiesTest, Words) {
   EXPECT_EQ(DecodeWhole(empty, &info, &pixels).code(), StatusCode::kDataLoss);
 }
 
+// One pixel, whose bits are 1 (some pixel changes), 1 (in its group), 1 (it
+// does) and a literal of 8 bits. Index 255 would be the literal 254.
+TEST(L3FlatTest, LiteralsPastThePaletteAreRefused) {
+  const auto file = [](uint32_t colours, uint32_t literal) {
+    std::string patch = Hex("00000000 0080");
+    patch[4] = static_cast<char>(colours - 1);
+    for (uint32_t i = 0; i < colours; ++i) patch += static_cast<char>(i ^ 0x55);
+    patch += static_cast<char>(7 | literal << 3);
+    patch += static_cast<char>(literal >> 5);
+    std::string all = Hex(
+        "4c4c4c32 01000000 01000000 01 08 40 01 00000000 00000000 00000000");
+    StoreLittle32(static_cast<uint32_t>(patch.size()),
+                  reinterpret_cast<uint8_t*>(&all[24]));
+    all += patch;
+    MendL3(&all);
+    return all;
+  };
+  for (const uint32_t colours : {256, 200, 131}) {
+    for (uint32_t literal = colours - 3; literal < 256; ++literal) {
+      ImageInfo info;
+      Status status;
+      Bytes pixels;
+      ASSERT_EQ(
+          DecodeWholeByTargets(file(colours, literal), &info, &status, &pixels),
+          "")
+          << colours << " colours, literal " << literal;
+      ASSERT_EQ(status.ok(), literal < colours - 1) << status.message();
+      if (status.ok()) {
+        EXPECT_EQ(pixels[0], (literal + 1) ^ 0x55);
+      }
+    }
+  }
+}
+
 TEST(L3TableTest, PatchesInEachOthersPlaceAreFound) {
   const ImageInfo info = Info(64, 128, 1);
   std::string file =
