@@ -51,10 +51,10 @@ void FuzzL3Decode(const uint8_t* data, size_t size) {
 void FuzzL3RoundTrip(const uint8_t* data, size_t size) {
   if (size < 6) return;
   L3Options options;
-  options.version = data[0] % 2 == 0 ? L3Version::kV2 : L3Version::kV1;
+  options.version = data[0] % 4 == 1 ? L3Version::kV1 : L3Version::kV2;
   ImageInfo info = Info(1 + data[3] % 96, 1 + data[4] % 96, 1 + data[2] % 4,
                         data[2] & 0x80 ? 16 : 8);
-  options.profile = data[0] % 4 == 2 ? L3Profile::kCompact : L3Profile::kFast;
+  options.profile = data[0] % 4 > 1 ? L3Profile::kCompact : L3Profile::kFast;
   options.effort = static_cast<Effort>(data[1] % 3);
   if (options.version == L3Version::kV1) {
     options.patch = data[1];
@@ -76,14 +76,17 @@ void FuzzL3RoundTrip(const uint8_t* data, size_t size) {
 
 std::vector<std::string> L3DecodeSeeds() {
   std::vector<std::string> seeds;
-  for (const uint32_t noise : {0, 7, 300}) {
+  Noise noise(3);
+  for (const Content content :
+       {Content::kSlope, Content::kMixed, Content::kFlat, Content::kNoise}) {
     for (int channels = 1; channels <= 4; ++channels) {
       for (const int bits : {8, 16}) {
-        const ImageInfo info = Info(3 + noise % 5, 66, channels, bits);
-        const Bytes pixels = MakePixels(info, 1, noise);
-        seeds.push_back(EncodeAsL3(L3Version::kV2, 0, info, pixels));
-        seeds.push_back(
-            EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact));
+        const ImageInfo info = Info(3 + noise.Below(9), 66, channels, bits);
+        const Bytes pixels = MakeContent(content, info, &noise);
+        for (const L3Profile profile :
+             {L3Profile::kFast, L3Profile::kCompact}) {
+          seeds.push_back(EncodeAsL3(L3Version::kV2, 0, info, pixels, profile));
+        }
         if (channels == 3 && bits == 8) {
           seeds.push_back(EncodeAsL3(L3Version::kV1, 0, info, pixels));
           seeds.push_back(EncodeAsL3(L3Version::kV1, 4, info, pixels));

@@ -19,7 +19,7 @@ void FuzzL3Decode(const uint8_t* data, size_t size);
 // 3, 4: sides; the rest are samples, repeated as often as needed.
 void FuzzL3RoundTrip(const uint8_t* data, size_t size);
 
-// Files of both versions, and inputs of FuzzL3RoundTrip.
+// Files of both versions and profiles, and inputs of FuzzL3RoundTrip.
 std::vector<std::string> L3DecodeSeeds();
 std::vector<std::string> L3RoundTripSeeds();
 

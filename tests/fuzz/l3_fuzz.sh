@@ -13,7 +13,7 @@ cxx=${CXX:-clang++}
 flags=(-std=c++17 -O1 -g -I. -fsanitize=address,undefined
        -fno-sanitize-recover=all)
 sources=(ops/codecs/codec_util.cc ops/core/crc32c.cc tests/fuzz/l3_fuzz.cc
-         ops/codecs/l3/host/*.cc)
+         tests/ops/codecs/l3_mutations.cc ops/codecs/l3/host/*.cc)
 mkdir -p "$folder"/{decode,round_trip}
 "$cxx" "${flags[@]}" "${sources[@]}" tests/fuzz/l3_seeds.cc -o "$folder/l3_seeds"
 "$folder/l3_seeds" "$folder"

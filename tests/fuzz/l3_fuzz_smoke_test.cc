@@ -39,7 +39,9 @@ TEST(L3FuzzSmokeTest, Decode) {
     Bytes pixels;
     ASSERT_TRUE(DecodeWhole(seed, &info, &pixels).ok());
     for (int i = 0; i < 200; ++i) {
-      std::string file = Mutate(seed, &noise);
+      std::string file =
+          i % 2 == 0 ? MutateL3(seed, seed, &noise) : Mutate(seed, &noise);
+      if (i % 8 > 1) MendL3Sizes(&file);
       if (i % 8 != 0) MendL3(&file);
       FuzzL3Decode(Data(file), file.size());
     }

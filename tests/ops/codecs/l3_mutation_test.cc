@@ -5,10 +5,10 @@
 // LIQUID_TEST_MUTATIONS=100000 takes that many, and all truncations.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "tests/ops/codecs/l3_testing.h"
 
