@@ -1,7 +1,11 @@
+#include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "ops/codecs/codec.h"
 #include "ops/codecs/l3/host/l3_codec.h"
+#include "ops/codecs/l3/host/l3_targets.h"
 #include "ops/kernel/image_inputs.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -74,6 +78,47 @@ class PeekL3Op : public OpKernel {
   DecodeLimits limits_;
 };
 
+// Lets this process decode with `target` from now on.
+void UseL3Target(L3Target target) {
+  static std::mutex mu;
+  static auto* const chosen = new std::unique_ptr<ScopedL3Target>;
+  std::lock_guard<std::mutex> lock(mu);
+  *chosen = nullptr;  // gives back what the process began with
+  *chosen = std::make_unique<ScopedL3Target>(target);
+}
+
+class L3InstructionsOp : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    ByteSpan use;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &use));
+    const std::string wanted(reinterpret_cast<const char*>(use.data), use.size);
+    const std::vector<L3Target> targets = L3RunnableTargets();
+    std::string names;
+    Tensor* runnable = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(
+                       0, {static_cast<int64_t>(targets.size())}, &runnable));
+    const L3Target* chosen = nullptr;
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const std::string name = L3TargetName(targets[i]);
+      runnable->vec<tstring>()(static_cast<int64_t>(i)) = name;
+      names += (i == 0 ? "" : ", ") + name;
+      if (name == wanted) chosen = &targets[i];
+    }
+    if (wanted.empty()) return;
+    OP_REQUIRES(context, chosen != nullptr,
+                absl::InvalidArgumentError("use (\"" + wanted +
+                                           "\") must be one of " + names));
+    UseL3Target(*chosen);
+  }
+};
+
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>L3Instructions").Device(tensorflow::DEVICE_CPU),
+    L3InstructionsOp);
 REGISTER_KERNEL_BUILDER(Name("Liquid>EncodeL3").Device(tensorflow::DEVICE_CPU),
                         EncodeL3Op);
 REGISTER_KERNEL_BUILDER(Name("Liquid>PeekL3").Device(tensorflow::DEVICE_CPU),

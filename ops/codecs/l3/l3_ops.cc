@@ -60,4 +60,23 @@ patch: side of a patch in pixels.
 profile: of version 2: 0, fast, or 1, compact; 0 in version 1.
 )doc");
 
+REGISTER_OP("Liquid>L3Instructions")
+    .Input("use: string")
+    .Output("runnable: string")
+    .SetIsStateful()
+    .SetShapeFn([](InferenceContext* c) {
+      ShapeHandle unused;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+      c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Chooses the instructions that L3 is decoded with in this process, for measurements.
+All give the same pixels. Nothing may be decoded at the same time.
+
+use: Scalar, one of `runnable`, or '' to leave them as they are.
+runnable: [n], the instruction sets that this machine has, 'scalar' first, the one that
+  is used by default last.
+)doc");
+
 }  // namespace liquid

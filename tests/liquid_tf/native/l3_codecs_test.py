@@ -6,7 +6,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf import Limits, codecs
-from liquid_tf._native import ops
+from liquid_tf._native import instructions, ops
 
 # Patches of 32 and of 64 are cut at both edges.
 _SIZE = (150, 211)
@@ -54,6 +54,22 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(info.shape, pixels.shape)
       self.assertEqual(info.bits, 8 * pixels.itemsize)
     self.assertEqual(codecs.peek_image(contents).format, b"l3")
+
+  def test_every_instruction_set_gives_the_same_pixels(self):
+    found = instructions.runnable()
+    self.assertEqual(found[0], "scalar")
+    try:
+      for profile in ("fast", "compact"):
+        contents = codecs.encode_l3(_pixels(), profile=profile)
+        for name in found:
+          instructions.use(name)
+          self.assertAllEqual(codecs.decode_l3(contents), _pixels())
+      with self.assertRaisesRegex(
+        tf.errors.InvalidArgumentError, r'use \("mmx"\) must be one of scalar'
+      ):
+        instructions.use("mmx")
+    finally:
+      instructions.use(found[-1])
 
   def test_peek_tells_version_and_patch(self):
     for version, patch in ((1, 32), (1, 255), (2, 64)):
