@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md from the results in docs/benchmarks/*.json.
+"""Writes docs/benchmarks.md and docs/codecs.md from docs/benchmarks/*.json.
 
   python tests/benchmarks/render.py
 
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from liquid_tf.cli.bench import (
+  codec_report,
   compare_report,
   constancy_report,
   efficiency_report,
@@ -220,8 +221,13 @@ def _recordio() -> str:
   )
 
 
+def codecs() -> str:
+  """The page of the codecs."""
+  return codec_report.markdown(_read("codecs"), "codecs.png")
+
+
 def render() -> str:
-  """The page."""
+  """The page of all other benchmarks."""
   compare, efficiency, mix = _read("compare"), _read("efficiency"), _read("mix")
   sections = {
     compare_report.TITLE: [compare_report.section(compare), _notes(compare)],
@@ -246,5 +252,9 @@ def render() -> str:
   return "\n\n".join(parts) + "\n"
 
 
+PAGES = {"benchmarks.md": render, "codecs.md": codecs}
+
+
 if __name__ == "__main__":
-  (DOCS / "benchmarks.md").write_text(render())
+  for name, page in PAGES.items():
+    (DOCS / name).write_text(page())

@@ -1,14 +1,15 @@
-"""docs/benchmarks.md is what its results say."""
+"""docs/benchmarks.md and docs/codecs.md are what their results say."""
 
 import render
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 
-class RenderTest(absltest.TestCase):
-  def test_the_page_is_generated(self):
+class RenderTest(parameterized.TestCase):
+  @parameterized.parameters(*render.PAGES)
+  def test_the_page_is_generated(self, name):
     self.assertEqual(
-      (render.DOCS / "benchmarks.md").read_text(),
-      render.render(),
+      (render.DOCS / name).read_text(),
+      render.PAGES[name](),
       "run python tests/benchmarks/render.py",
     )
 

@@ -5,7 +5,7 @@
 FOLDER holds sets of PNG files (see _SETS; a set that is not there is left out). The
 first table varies one choice of the format at a time and estimates sizes with NumPy,
 on every Nth image of a set, cut to whole patches; the second encodes every image, and
-the drawings of clip_art.py. Sizes are relative to PNG as Pillow writes it by default.
+drawings. Sizes are relative to PNG as Pillow writes it by default.
 docs/formats/l3.md quotes both.
 """
 
@@ -15,10 +15,11 @@ import io
 import pathlib
 from collections.abc import Iterator, Sequence
 
-import clip_art
 import numpy as np
 from absl import app, flags
 from PIL import Image
+
+from liquid_tf.cli.bench import drawings
 
 _DATA = flags.DEFINE_string("data", None, "folder of the sets", required=True)
 _EVERY = flags.DEFINE_integer("every", 3, "estimate on every nth image of a set", 1)
@@ -294,7 +295,7 @@ def _images(data: pathlib.Path, name: str) -> Iterator[tuple[str, np.ndarray]]:
   """Label and pixels of each image of a set."""
   if name == _DRAWN:
     for i in range(_DRAWINGS):
-      yield f"number {i}", np.asarray(clip_art.draw(i))
+      yield f"number {i}", np.asarray(drawings.draw(i))
     return
   for file in _files(data, name):
     yield file.name, _pixels(file)

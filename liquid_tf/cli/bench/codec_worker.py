@@ -1,8 +1,9 @@
 """Codecs on one processor: `python -m liquid_tf.cli.bench.codec_worker`.
 
-The request is one JSON object on stdin, with a `stage` and the arguments of the
-function of that name; the answer is the last line of stdout, or {"error": sentence}.
-Whoever starts this pins it to a processor.
+The request is one JSON object on stdin, with a `stage`, the `set` as
+`codec_sets.request` gives it, and the other arguments of the function of that name; the
+answer is the last line of stdout, or {"error": sentence}. Whoever starts this pins it
+to a processor.
 """
 
 import functools
@@ -10,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -18,15 +19,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from liquid_tf._native import ops
+from liquid_tf._native import instructions, ops
 from liquid_tf.cli import wheel_images
-from liquid_tf.cli.bench import codec_cases
+from liquid_tf.cli.bench import codec_cases, codec_sets
 
-
-def _load(paths: list[str]) -> list[np.ndarray]:
-  if not paths:
-    return list(wheel_images.wheel_photographs().values())
-  return [np.asarray(wheel_images.open_rgb(path)) for path in paths]
+_AVX2 = "avx2"
 
 
 def _check(case: codec_cases.Case, decoded: Any, pixels: np.ndarray) -> None:
@@ -34,30 +31,31 @@ def _check(case: codec_cases.Case, decoded: Any, pixels: np.ndarray) -> None:
     raise ValueError(f"{case.name} does not give back the pixels it was given")
 
 
-def sizes(paths: list[str]) -> dict[str, Any]:
-  """Encodes whole photographs.
+def sizes(images: codec_sets.ImageSet) -> dict[str, Any]:
+  """Encodes whole images.
 
   Args:
-    paths: image files; none for scikit-image's photographs.
+    images: a set.
 
   Returns:
-    `images`, `pixel_bytes`; per codec `bytes`, `encode_gb_per_s` of pixels, and
+    `images`, `pixel_bytes`, `stored_png_bytes` (of the files, if they are PNG, or
+    None); per codec that holds all of them `bytes`, `encode_gb_per_s` of pixels, and
     `to_png`, of each image its size relative to PNG.
   """
-  photographs = _load(paths)
-  raw = sum(pixels.nbytes for pixels in photographs)
+  arrays = codec_sets.load(images)
+  raw = sum(pixels.nbytes for pixels in arrays)
   result = {}
   png = None
-  for case in codec_cases.cases():
+  for case in codec_cases.cases(arrays):
     if case.name == "png tf.io":
       continue
-    case.encode(photographs[0])  # Whatever is set up at the first call is not counted.
+    case.encode(arrays[0])  # Whatever is set up at the first call is not counted.
     counts, seconds = [], 0.0
-    for pixels in photographs:
+    for pixels in arrays:
       begin = time.process_time()
       contents = case.encode(pixels)
       seconds += time.process_time() - begin
-      _check(case, case.prepare(contents, pixels.shape)(), pixels)
+      _check(case, case.prepare(contents, pixels)(), pixels)
       counts.append(len(contents))
     if case.name == "png":
       png = counts
@@ -68,7 +66,12 @@ def sizes(paths: list[str]) -> dict[str, Any]:
     }
   for entry in result.values():
     entry["to_png"] = [a / b for a, b in zip(entry.pop("each"), png)]
-  return {"images": len(photographs), "pixel_bytes": raw, "codecs": result}
+  return {
+    "images": len(arrays),
+    "pixel_bytes": raw,
+    "stored_png_bytes": codec_sets.stored_png_bytes(images),
+    "codecs": result,
+  }
 
 
 def _seconds(run: Callable[[], Any]) -> float:
@@ -78,60 +81,105 @@ def _seconds(run: Callable[[], Any]) -> float:
   return time.process_time() - begin
 
 
-def speeds(paths: list[str], side: int, images: int, passes: int) -> dict[str, Any]:
-  """Decodes squares of photographs, every codec in turn.
+def _mosaic(
+  arrays: Sequence[np.ndarray], side: int, random: np.random.Generator
+) -> np.ndarray:
+  """A square of small images, turned and mirrored by chance.
+
+  Mirror images of one of them would repeat within what LZ77 remembers.
+  """
+  same = [pixels for pixels in arrays if pixels.shape[2] == arrays[0].shape[2]]
+  tile = min(min(pixels.shape[:2]) for pixels in same)
+  count = -(-side // tile)
+
+  def one() -> np.ndarray:
+    pixels = same[random.integers(len(same))][:tile, :tile]
+    turned = np.rot90(pixels, random.integers(4))
+    return turned[::-1] if random.integers(2) else turned
+
+  rows = [np.concatenate([one() for _ in range(count)], axis=1) for _ in range(count)]
+  return np.ascontiguousarray(np.concatenate(rows)[:side, :side])
+
+
+def _squares(
+  images: codec_sets.ImageSet, arrays: Sequence[np.ndarray], side: int, squares: int
+) -> list[np.ndarray]:
+  """What speeds are measured on: [side, side, channels] each."""
+  if images.kind == codec_sets.DEEP:
+    random = np.random.default_rng(0)
+    return [_mosaic(arrays, side, random) for _ in range(squares)]
+  return list(wheel_images.large_crops(arrays, squares, side))
+
+
+def speeds(
+  images: codec_sets.ImageSet, side: int, squares: int, passes: int
+) -> dict[str, Any]:
+  """Decodes images, every codec in turn.
 
   Args:
-    paths: as in `sizes`.
+    images: a set.
     side: of a square, in pixels.
-    images: squares.
+    squares: cut from the images.
     passes: times that each square is decoded by each codec.
 
   Returns:
-    Per codec the GB/s of pixels of each pass.
+    `best`: per codec the GB/s of pixels of each pass; `avx2`: the same of L3, held to
+    AVX2, where the machine has that.
   """
-  squares = list(wheel_images.large_crops(_load(paths), images, side))
+  arrays = codec_sets.load(images)
+  every = codec_cases.cases(arrays)
+  squared = _squares(images, arrays, side, squares)
   runs = {}
-  for case in codec_cases.cases():
+  for case in every:
     runs[case.name] = []
-    for pixels in squares:
-      run = case.prepare(case.encode(pixels), pixels.shape)
+    for pixels in squared:
+      run = case.prepare(case.encode(pixels), pixels)
       _check(case, run(), pixels)
       runs[case.name].append(run)
-  raw = sum(pixels.nbytes for pixels in squares)
+  raw = sum(pixels.nbytes for pixels in squared)
   # Once more, now that every codec has its memory.
   for run in [run for decodes in runs.values() for run in decodes]:
     run()
-  rates = {name: [] for name in runs}
+
+  def rate(name: str) -> float:
+    return raw / sum(_seconds(run) for run in runs[name]) / 1e9
+
+  found = instructions.runnable()
+  avx2 = [case.name for case in every if case.l3 and _AVX2 in found]
+  rates = {"best": {name: [] for name in runs}, "avx2": {name: [] for name in avx2}}
   for _ in range(passes):
-    for name, decodes in runs.items():
-      rates[name].append(raw / sum(_seconds(run) for run in decodes) / 1e9)
+    for name in runs:
+      rates["best"][name].append(rate(name))
+      if name in avx2:
+        instructions.use(_AVX2)
+        rates["avx2"][name].append(rate(name))
+        instructions.use(found[-1])
   return rates
 
 
-def windows(paths: list[str], count: int) -> dict[str, Any]:
+def windows(images: codec_sets.ImageSet, count: int) -> dict[str, Any]:
   """Decodes random windows of 224x224 of an image of 2048x1024.
 
   Args:
-    paths: as in `sizes`.
+    images: a set of photographs.
     count: windows.
 
   Returns:
     Per codec that has windows, the median time of one relative to the whole image.
   """
   size = 224
-  pixels = next(wheel_images.large_crops(_load(paths), 1, 2048))[:1024]
+  pixels = next(wheel_images.large_crops(codec_sets.load(images), 1, 2048))[:1024]
   random = np.random.default_rng(0)
   places = [
     (int(random.integers(0, 1025 - size)), int(random.integers(0, 2049 - size)))
     for _ in range(count)
   ]
   result = {}
-  for case in codec_cases.cases():
+  for case in codec_cases.cases([pixels]):
     if case.window is None:
       continue
     contents = case.encode(pixels)
-    whole, part = case.prepare(contents, pixels.shape), case.window(contents)
+    whole, part = case.prepare(contents, pixels), case.window(contents)
     whole()
     wholes, parts = [], []
     for y, x in places:
@@ -149,8 +197,9 @@ def main(request: str) -> None:
   tf.config.threading.set_intra_op_parallelism_threads(1)
   tf.config.threading.set_inter_op_parallelism_threads(1)
   stage = {"sizes": sizes, "speeds": speeds, "windows": windows}[arguments.pop("stage")]
+  images = codec_sets.ImageSet(**arguments.pop("set"))
   try:
-    answer = stage(**arguments)
+    answer = stage(images, **arguments)
   except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
     answer = {"error": ops.reason(error)}
   print(json.dumps(answer), flush=True)

@@ -5,11 +5,12 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from liquid_tf._measure import evidence
-from liquid_tf.cli import wheel_images
+from liquid_tf._native import instructions
+from liquid_tf.cli.bench import codec_sets
 
 # malloc keeps the memory of a freed image instead of giving it back, so that no codec
 # is measured by the page faults of its output. The same for all.
@@ -17,15 +18,16 @@ _MALLOC = {
   "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
   "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
 }
+_WINDOWS = 60
 
 
-def _run(stage: str, **arguments: Any) -> dict[str, Any]:
+def _run(stage: str, images: codec_sets.ImageSet, **arguments: Any) -> dict[str, Any]:
   """Runs a stage of `codec_worker` in a fresh process on one processor."""
   path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
   cpu = max(os.sched_getaffinity(0))
   done = subprocess.run(
     [sys.executable, "-m", "liquid_tf.cli.bench.codec_worker"],
-    input=json.dumps({"stage": stage, **arguments}),
+    input=json.dumps({"stage": stage, "set": codec_sets.request(images), **arguments}),
     env={**os.environ, **_MALLOC, "PYTHONPATH": path},
     capture_output=True,
     text=True,
@@ -42,67 +44,42 @@ def _run(stage: str, **arguments: Any) -> dict[str, Any]:
   return answer
 
 
-def parse_sets(folders: list[str]) -> dict[str, list[str]]:
-  """Finds the files of each set.
-
-  Args:
-    folders: "FOLDER", named by its last part, or "NAME=FOLDER"; none for the
-      photographs of scikit-image.
-
-  Returns:
-    Paths by name of set; no paths mean scikit-image's.
-
-  Raises:
-    ValueError: a folder without images, or a name twice.
-  """
-  if not folders:
-    return {"skimage": []}
-  sets = {}
-  for text in folders:
-    name, equals, folder = text.partition("=")
-    if not equals:
-      name, folder = os.path.basename(os.path.normpath(text)), text
-    if name in sets:
-      raise ValueError(f'sets name "{name}" twice; "NAME=FOLDER" gives another name')
-    sets[name] = [os.fspath(path) for path in wheel_images.image_files(folder)]
-  return sets
-
-
 def _spread(rates: list[float]) -> dict[str, float]:
   low, _, high = statistics.quantiles(rates, n=4, method="inclusive")
   return {"median": statistics.median(rates), "q1": low, "q3": high}
 
 
 def bench(
-  sets: Mapping[str, list[str]],
+  sets: Sequence[codec_sets.ImageSet],
   *,
   side: int,
-  images: int,
+  squares: int,
   passes: int,
   rounds: int,
   say: Callable[[str], None],
 ) -> dict[str, Any]:
-  """Measures every codec on every set.
+  """Measures every codec on every set that it can hold.
 
-  Sizes are of whole photographs. Speeds are of squares, decoded by every codec in turn,
+  Sizes are of whole images. Speeds are of squares, decoded by every codec in turn,
   `passes` times in each of `rounds` fresh processes that are pinned to one processor;
   time is processor time, of all threads.
 
   Args:
-    sets: paths by name; see `parse_sets`.
+    sets: at least one of photographs.
     side: of a square, in pixels.
-    images: squares of each set.
+    squares: cut from each set.
     passes: at least 2.
     rounds: processes for each set.
     say: takes a line of progress.
 
   Returns:
-    `sets`, per name `images`, `pixel_bytes` and per codec `ratio` (bytes of files to
-    bytes of pixels), `to_png` and `worst_to_png` (bytes to those of PNG),
-    `encode_gb_per_s` and `decode_gb_per_s` (median and quartiles; pixels, one
-    processor); `all`, the sets together; `windows`, per codec the time of a 224x224
-    window relative to its 2048x1024 image; `codecs`, what each name stands for;
-    `evidence`.
+    `sets`, per name `kind`, `images`, `pixel_bytes`, `stored_png_bytes` and per codec
+    `bytes`, `ratio` (to the pixels), `to_png` and `worst_to_png` (to PNG),
+    `encode_gb_per_s`, `decode_gb_per_s` and for L3, where the machine has AVX2,
+    `avx2_gb_per_s` (median and quartiles; pixels, one processor); `all`, the sets of
+    photographs together; `windows`, per codec the time of a 224x224 window relative to
+    its 2048x1024 image; `codecs`, what each name stands for; `instructions`, the best
+    that L3 has here; `evidence`.
 
   Raises:
     ChildProcessError: a measurement failed; the message says why.
@@ -110,33 +87,57 @@ def bench(
   from liquid_tf.cli.bench import codec_cases
 
   before = {**evidence.evidence(), "load_before": evidence.load()}
-  result = {"side": side, "squares": images, "passes": passes, "rounds": rounds}
+  result = {"side": side, "squares": squares, "passes": passes, "rounds": rounds}
+  result["instructions"] = instructions.runnable()[-1]
   result["codecs"] = {case.name: case.what for case in codec_cases.cases()}
   result["sets"] = {}
-  pooled: dict[str, list[float]] = {}
-  for name, paths in sets.items():
-    say(f"{name}: sizes")
-    measured = _run("sizes", paths=paths)
-    rates: dict[str, list[float]] = {}
+  pooled: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
+  for images in sets:
+    say(f"{images.name}: sizes")
+    measured = _run("sizes", images)
+    rates: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
     for number in range(rounds):
-      say(f"{name}: speeds, process {number + 1} of {rounds}")
-      found = _run("speeds", paths=paths, side=side, images=images, passes=passes)
-      for codec, values in found.items():
-        rates.setdefault(codec, []).extend(values)
-        pooled.setdefault(codec, []).extend(values)
-    result["sets"][name] = _entry(measured, rates)
-  result["all"] = _together(list(result["sets"].values()), pooled)
+      say(f"{images.name}: speeds, process {number + 1} of {rounds}")
+      found = _run("speeds", images, side=side, squares=squares, passes=passes)
+      _extend(rates, found)
+      if images.kind == codec_sets.PHOTOGRAPHS:
+        _extend(pooled, found)
+    result["sets"][images.name] = {"kind": images.kind, **_entry(measured, rates)}
+  photographs = [
+    entry
+    for entry in result["sets"].values()
+    if entry["kind"] == codec_sets.PHOTOGRAPHS
+  ]
+  result["all"] = _together(photographs, pooled)
   say("windows")
-  result["windows"] = _run("windows", paths=next(iter(sets.values())), count=60)
+  first = next(images for images in sets if images.kind == codec_sets.PHOTOGRAPHS)
+  result["windows"] = _run("windows", first, count=_WINDOWS)
   result["evidence"] = before
   return result
 
 
-def _entry(measured: dict[str, Any], rates: dict[str, list[float]]) -> dict[str, Any]:
+def _extend(
+  rates: dict[str, dict[str, list[float]]], found: dict[str, dict[str, list[float]]]
+) -> None:
+  for way, values in found.items():
+    for codec, each in values.items():
+      rates[way].setdefault(codec, []).extend(each)
+
+
+def _speeds(name: str, rates: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+  speeds = {"decode_gb_per_s": _spread(rates["best"][name])}
+  if name in rates["avx2"]:
+    speeds["avx2_gb_per_s"] = _spread(rates["avx2"][name])
+  return speeds
+
+
+def _entry(
+  measured: dict[str, Any], rates: dict[str, dict[str, list[float]]]
+) -> dict[str, Any]:
   codecs = {}
   raw = measured["pixel_bytes"]
   png = measured["codecs"]["png"]["bytes"]
-  for name, values in rates.items():
+  for name in rates["best"]:
     # Two decoders of one file.
     size = measured["codecs"]["png" if name == "png tf.io" else name]
     codecs[name] = {
@@ -145,20 +146,22 @@ def _entry(measured: dict[str, Any], rates: dict[str, list[float]]) -> dict[str,
       "to_png": size["bytes"] / png,
       "worst_to_png": max(size["to_png"]),
       "encode_gb_per_s": size["encode_gb_per_s"],
-      "decode_gb_per_s": _spread(values),
+      **_speeds(name, rates),
     }
-  return {"images": measured["images"], "pixel_bytes": raw, "codecs": codecs}
+  kept = ("images", "pixel_bytes", "stored_png_bytes")
+  return {**{key: measured[key] for key in kept}, "codecs": codecs}
 
 
 def _together(
-  entries: list[dict[str, Any]], pooled: dict[str, list[float]]
+  entries: list[dict[str, Any]], rates: dict[str, dict[str, list[float]]]
 ) -> dict[str, Any]:
   raw = sum(entry["pixel_bytes"] for entry in entries)
+  png = sum(entry["codecs"]["png"]["bytes"] for entry in entries)
+  stored = [entry["stored_png_bytes"] for entry in entries]
   codecs = {}
-  for name, values in pooled.items():
+  for name in rates["best"]:
     parts = [entry["codecs"][name] for entry in entries]
     size = sum(part["bytes"] for part in parts)
-    png = sum(entry["codecs"]["png"]["bytes"] for entry in entries)
     seconds = sum(
       entry["pixel_bytes"] / part["encode_gb_per_s"]
       for entry, part in zip(entries, parts)
@@ -169,7 +172,11 @@ def _together(
       "to_png": size / png,
       "worst_to_png": max(part["worst_to_png"] for part in parts),
       "encode_gb_per_s": raw / seconds,
-      "decode_gb_per_s": _spread(values),
+      **_speeds(name, rates),
     }
-  images = sum(entry["images"] for entry in entries)
-  return {"images": images, "pixel_bytes": raw, "codecs": codecs}
+  return {
+    "images": sum(entry["images"] for entry in entries),
+    "pixel_bytes": raw,
+    "stored_png_bytes": None if None in stored else sum(stored),
+    "codecs": codecs,
+  }

@@ -2,6 +2,7 @@
 
 liquid-tf bench codecs
 liquid-tf bench codecs --sets=photos,textures=more/textures --plot=codecs.png
+liquid-tf bench codecs --sets=photos --screens=screens --masks=masks --deep=scans
 """
 
 import os
@@ -20,6 +21,10 @@ _FLAGS.words(
   [],
   "folders of photographs, as FOLDER or NAME=FOLDER; by default scikit-image's",
 )
+_FLAGS.string("screens", None, "folder of screenshots")
+_FLAGS.string("masks", None, "folder of masks: images of one channel")
+_FLAGS.string("deep", None, "folder of images, of which PNG files of 16 bits count")
+_FLAGS.integer("drawings", 12, "drawings of clip-art to make; 0 for none", 0)
 _FLAGS.integer("squares", 4, "squares decoded of each set", 1)
 _FLAGS.integer("passes", 7, "decodes of each square in a process", 2)
 _FLAGS.string("plot", None, "draw sizes and speeds here, as x.png")
@@ -27,23 +32,27 @@ _FLAGS.string("plot", None, "draw sizes and speeds here, as x.png")
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  from liquid_tf.cli.bench import codec_report, codecs
+  from liquid_tf.cli.bench import codec_report, codec_sets, codecs
 
+  folders = {
+    codec_sets.SCREENS: _FLAGS.screens,
+    codec_sets.MASKS: _FLAGS.masks,
+    codec_sets.DEEP: _FLAGS.deep,
+  }
   try:
-    sets = codecs.parse_sets(_FLAGS.sets)
+    sets = codec_sets.photographs(_FLAGS.sets)
+    sets += codec_sets.others(folders, _FLAGS.drawings)
   except ValueError as error:
     raise tool.FlagsError(str(error)) from error
   result = codecs.bench(
     sets,
     side=_FLAGS.side,
-    images=_FLAGS.squares,
+    squares=_FLAGS.squares,
     passes=_FLAGS.passes,
     rounds=_FLAGS.rounds,
     say=tool.say,
   )
-  tool.say(codec_report.table(result))
-  for line in codec_report.verdicts(result):
-    tool.say(line)
+  tool.say(codec_report.tables(result))
   if _FLAGS.plot:
     codec_report.plot(result, os.path.abspath(_FLAGS.plot))
   if _FLAGS.report:

@@ -1,4 +1,4 @@
-"""Drawings for studies of codecs: flat colours, outlines and smooth edges."""
+"""Drawings to compare codecs with: flat colours, outlines and smooth edges."""
 
 import colorsys
 import math
