@@ -46,6 +46,7 @@ COMMANDS = {
   "bench disk": Entry("bench.disk_command", "our reads beside fio's"),
   "bench recordio": Entry("bench.recordio_command", "RecordIO beside fio and dd"),
   "bench mix": Entry("bench.mix_command", "loading and decoding along mixes"),
+  "bench formats": Entry("bench.formats_command", "formats and a mix on slow disks"),
   "bench codecs": Entry("bench.codecs_command", "size and speed of image codecs"),
   "bench scale": Entry("bench.scale_command", "planning for very many samples"),
 }

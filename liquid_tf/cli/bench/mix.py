@@ -78,8 +78,18 @@ def make(
   formats: Sequence[str],
   data: str | None,
   workers: int,
+  epoch_images: int = _EPOCH_IMAGES,
 ) -> tuple[pathlib.Path, dict[str, str]]:
   """Makes photographs and their datasets, unless they are there.
+
+  Args:
+    workdir: gets them.
+    images: photographs.
+    side: of each, in pixels.
+    formats: of the datasets.
+    data: folder of images to cut photographs from; None for scikit-image's.
+    workers: images at a time.
+    epoch_images: in the long one, at least.
 
   Returns:
     The folder of the PNG files, and the paths of the datasets: `short`, with every
@@ -88,7 +98,10 @@ def make(
   root = pathlib.Path(workdir, f"{images}x{side}")
   photographs.make(root, images, side, data, workers, (_ENCODED,))
   name = "-".join(sorted(formats))
-  paths = {key: os.fspath(root / f"{name}.{key}") for key in ("short", "long")}
+  paths = {
+    "short": os.fspath(root / f"{name}.short"),
+    "long": os.fspath(root / f"{name}.long-{epoch_images}"),
+  }
   if not os.path.exists(os.path.join(paths["short"], manifests.MANIFEST)):
     source = open_source(Source(root / _ENCODED), paths["short"], skips=False)
     order = sample.draw(source, 0)
@@ -96,7 +109,7 @@ def make(
   if not os.path.exists(os.path.join(paths["long"], manifests.MANIFEST)):
     os.makedirs(paths["long"], exist_ok=True)
     manifest = manifests.load(paths["short"])
-    repeated.repeat(manifest, -(-_EPOCH_IMAGES // images), paths["long"])
+    repeated.repeat(manifest, -(-epoch_images // images), paths["long"])
   return root / _ENCODED, paths
 
 

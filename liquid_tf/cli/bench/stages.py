@@ -69,7 +69,7 @@ def measure(
       with contextlib.ExitStack() as stack:
         if read_bytes_per_s is not None and name != "decode":
           stack.enter_context(throttle.Throttle(path, read_bytes_per_s))
-        entry[name] = _epoch(dataset)
+        entry[name] = epoch(dataset)
     measured.append(entry)
   result = {
     name: {key: statistics.median(r[name][key] for r in measured) for key in _KEYS}
@@ -78,7 +78,13 @@ def measure(
   return {**result, "rounds": measured}
 
 
-def _epoch(dataset: tf.data.Dataset) -> dict[str, float]:
+def epoch(dataset: tf.data.Dataset) -> dict[str, float]:
+  """Runs an epoch.
+
+  Returns:
+    `images_per_s`, `disk_bytes_per_s` by the kernel's count and `busy`, the share of
+    all processors that the process used.
+  """
   disk, busy = process.disk_bytes() or 0, time.process_time()
   images, seconds = epochs.consume(dataset)
   busy = time.process_time() - busy

@@ -3,7 +3,8 @@
 The request is one JSON object on stdin. It names a `stage`: "liquid" with the
 arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
 those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
-`scale.measure`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
+`scale.measure`, "formats" with those of `formats.measure`, "advise" with those of
+`formats.advise`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
 and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
 `recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
@@ -24,8 +25,8 @@ from liquid_tf import transforms
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, stock
 from liquid_tf._native import ops
-from liquid_tf.cli.bench import constancy, mix, recipe_stages, scale, stages
-from liquid_tf.errors import ManifestError
+from liquid_tf.cli.bench import constancy, formats, mix, recipe_stages, scale, stages
+from liquid_tf.errors import ManifestError, TooNoisyError
 
 
 def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
@@ -40,7 +41,9 @@ def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
 
 
 _STAGES = {
+  "advise": formats.advise,
   "constancy": constancy.measure,
+  "formats": formats.measure,
   "liquid": runs.measure,
   "mix": mix.measure,
   "recipe": recipe_stages.liquid,
@@ -64,7 +67,13 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     ]
   try:
     return stage(**arguments)
-  except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
+  except (
+    ValueError,
+    ImportError,
+    OSError,
+    TooNoisyError,
+    tf.errors.OpError,
+  ) as error:
     of_dataset = isinstance(error, ManifestError)
     return {
       "error": ops.reason(error),
