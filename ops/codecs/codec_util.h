@@ -20,6 +20,9 @@ inline uint32_t LoadLittle32(const uint8_t* p) {
   return uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 |
          uint32_t{p[3]} << 24;
 }
+inline uint64_t LoadLittle64(const uint8_t* p) {
+  return LoadLittle32(p) | uint64_t{LoadLittle32(p + 4)} << 32;
+}
 inline uint32_t LoadBig32(const uint8_t* p) {
   return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 |
          uint32_t{p[3]};

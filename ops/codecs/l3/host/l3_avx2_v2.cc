@@ -238,7 +238,7 @@ LIQUID_L3_TARGET inline bool Runs(const uint8_t* bytes, uint32_t first,
                                   uint32_t count, Row* runs, uint32_t* end) {
   uint8_t ends[1 + kL3OnesRoom];  // of the codes, after that of the one before
   ends[0] = static_cast<uint8_t>(first - 1);
-  if (!FindL3Ones(bytes, first, count, ends + 1)) return false;
+  if (!FindL3Ones<kL3RowBytes>(bytes, first, count, ends + 1)) return false;
   *runs = Sub(Load(ends + 1), Add(Load(ends), Fill(1)));
   *end = ends[count] + 1u;
   return true;

@@ -27,11 +27,14 @@ constexpr L3OnesTable MakeL3OnesTable() {
 inline constexpr L3OnesTable kL3OnesTable = MakeL3OnesTable();
 
 constexpr uint32_t kL3OnesBytes = 32;  // that are searched at most
+constexpr uint32_t kL3RowBytes = 24;   // that hold nearly every row
 constexpr uint32_t kL3OnesRoom = 8 * kL3OnesBytes + 8;
 
 // Finds at least `count` ones from bit `first` (0 to 7) on and writes where
 // they are, then where some others are or nothing of sense, up to kL3OnesRoom
-// bytes. False: there are not as many in kL3OnesBytes.
+// bytes. False: there are not as many in kL3OnesBytes. kUsual bytes are
+// searched in any case: how many are needed cannot be foreseen.
+template <uint32_t kUsual>
 inline bool FindL3Ones(const uint8_t* bytes, uint32_t first, uint32_t count,
                        uint8_t* places) {
   uint8_t* at = places;
@@ -43,9 +46,8 @@ inline bool FindL3Ones(const uint8_t* bytes, uint32_t first, uint32_t count,
     at += kL3OnesTable.count[byte];
     byte = bytes[i + 1];
   };
-  // Nearly every row needs as many.
   uint32_t i = 0;
-  for (; i < 24; ++i) next(i);
+  for (; i < kUsual; ++i) next(i);
   for (; i < kL3OnesBytes && at < places + count; ++i) next(i);
   return at >= places + count;
 }

@@ -32,6 +32,7 @@
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/host/l3_compact.h"
 #include "ops/codecs/l3/host/l3_row_loops.h"
+#include "ops/codecs/l3/host/l3_wide.h"
 
 namespace liquid {
 namespace {
@@ -200,7 +201,7 @@ LIQUID_L3_TARGET LIQUID_L3_ALIGNED L3RowsResult DecodeRice(
 
 L3RowsResult DecodeAnyRice(const L3RicePatch& patch, const L3Rows& rows,
                            const uint8_t** stopped) {
-  if (patch.bits != 8) return DecodeL3Rice(patch, rows, stopped);
+  if (patch.bits != 8) return DecodeL3WideRice(patch, rows, stopped);
   switch (patch.channels) {
     case 1:
       return DecodeRice<1>(patch, rows, stopped);

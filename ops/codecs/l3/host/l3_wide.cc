@@ -4,31 +4,11 @@
 
 #include <cstring>
 
-#include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_join.h"
 
 namespace liquid {
 namespace {
-
-uint64_t Load64(const uint8_t* bytes) {
-  return LoadLittle32(bytes) | uint64_t{LoadLittle32(bytes + 4)} << 32;
-}
-
-// Unpacks 8 pixels of `bits` each. Reads up to 16 bytes.
-void UnpackGroup(const uint8_t* group, uint32_t bits, uint16_t* residuals) {
-  const uint32_t mask = (1u << bits) - 1;
-  const uint32_t bias = bits == 0 ? 0 : 1u << (bits - 1);
-  // Four pixels are at most 64 bits; the other four begin in the middle of a
-  // byte where `bits` is odd, and then are at most 60.
-  const uint64_t low = Load64(group);
-  const uint64_t high = Load64(group + bits / 2) >> (bits % 2 * 4);
-  for (uint32_t k = 0; k < 4; ++k) {
-    residuals[k] = static_cast<uint16_t>((low >> (bits * k) & mask) - bias);
-    residuals[4 + k] =
-        static_cast<uint16_t>((high >> (bits * k) & mask) - bias);
-  }
-}
 
 // Turns residuals into the row, in place of the row above.
 void Predict(L3Predictor predictor, uint16_t* residuals, uint16_t* row) {
@@ -87,7 +67,8 @@ L3RowsResult DecodeL3Wide(const L3V2Patch& patch, const L3Rows& rows,
           *stopped = payload;
           return L3RowsResult::kShort;
         }
-        UnpackGroup(payload, bits, residuals + kL3Group * g);
+        UnpackL3Wide(payload, bits, bits == 0 ? 0 : 1u << (bits - 1),
+                     residuals + kL3Group * g);
         payload += bits;
       }
       Predict(y == 0 ? L3Predictor::kLeft : channel.predictor, residuals,
