@@ -146,7 +146,7 @@ class BeamEngine:
     for number in numbers:
       path = os.path.join(self._folder, task.name(number) + journal.SHARD)
       result = journal.read_shard(path)
-      for _ in result[2]:
+      for _ in result.rows:
         step()
       yield number, result
 

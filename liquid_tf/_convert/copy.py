@@ -1,11 +1,12 @@
 """Dataset directories between file systems: to object storage, and from it."""
 
+import itertools
 import os
 
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.arguments import path_of, resumes_replaces
 from liquid_tf._native import ops
-from liquid_tf._store import manifest, schemes, storage
+from liquid_tf._store import contents, manifest, schemes, storage
 from liquid_tf._store.files import TEMPORARY
 from liquid_tf._store.manifest import JOURNAL, MANIFEST
 from liquid_tf._store.progress import Progress
@@ -149,16 +150,8 @@ def _copy_files(
 
 def _files(data: manifest.Manifest) -> dict[str, int | None]:
   """Every file of a dataset, the manifest last; its CRC-32C where that is known."""
-  files: dict[str, int | None] = {}
-  for shard, entry in zip(data.shards, data["shards"]):
-    files[shard.path] = entry["crc32c"]
-    if shard.format != "pcr":
-      files[shard.path.removesuffix(".rec") + ".idx"] = None
-  if "pcr" in data.data:
-    files[manifest.PCR_INDEX] = data["pcr"]["index_crc32c"]
-  files[manifest.INDEX] = data["index"]["crc32c"]
-  files[MANIFEST] = None
-  return files
+  every = itertools.chain(contents.shards(data.data), contents.beside(data.data))
+  return {file.name: file.crc32c for file in every} | {MANIFEST: None}
 
 
 def _is_same(data: manifest.Manifest, destination: str) -> bool:

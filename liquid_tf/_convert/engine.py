@@ -7,7 +7,7 @@ own, so the bytes of a dataset do not depend on the engine.
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,9 +15,24 @@ from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.sources.source import SampleSource
 
-# Of a shard: size of the file, its CRC-32C, its index rows, and of a pcr the lengths
-# and checksums of its parts, shape [2, parts].
-ShardResult = tuple[int, int, np.ndarray, np.ndarray]
+
+class ShardResult(NamedTuple):
+  """What is to be known of a shard that is in its place.
+
+  Attributes:
+    bytes: size of the file.
+    crc32c: of the whole file.
+    rows: shape [records], INDEX_DTYPE.
+    labels: shape [records, k], float32; k is 0 where samples have none, or unequal
+      numbers of them.
+    parts: shape [2, parts], int64, lengths and checksums of the parts of a pcr.
+  """
+
+  bytes: int
+  crc32c: int
+  rows: np.ndarray
+  labels: np.ndarray
+  parts: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +47,7 @@ class WriteJob:
     plans: every shard of the dataset.
     encoding: what the encoders are given.
     pcr_groups: the last scan of each scan group of a pcr, or None.
+    labels: of each sample; 0 where samples have unequal numbers of them.
   """
 
   directory: str
@@ -41,6 +57,7 @@ class WriteJob:
   plans: Sequence[ShardPlan]
   encoding: Encoding
   pcr_groups: Sequence[int] | None
+  labels: int
 
 
 class Engine(Protocol):

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity
+from liquid_tf._convert.engine import ShardResult
 from liquid_tf._convert.plan import ShardPlan
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import manifest, schema
+from liquid_tf._store import contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
+from liquid_tf._store.pcr_index import INDEX as PCR_INDEX
 from liquid_tf._store.pcr_index import PcrEntry, encode_index
 from liquid_tf.errors import ConvertError
 
@@ -45,25 +47,46 @@ def _common(values: np.ndarray) -> int | None:
 def _write_pcr_index(
   directory: str,
   plans: Sequence[ShardPlan],
-  shards: Sequence[tuple[int, int, np.ndarray, np.ndarray]],
+  shards: Sequence[ShardResult],
   arguments: dict[str, Any],
 ) -> dict[str, Any]:
   """Writes the index of the records; returns what the manifest says of them."""
   entries, images = [], []
-  for plan, (_, _, rows, parts) in zip(plans, shards):
+  for plan, shard in zip(plans, shards):
     if plan.target == "pcr":
-      entries.append(PcrEntry(plan.name, *parts))
-      images.append(len(rows))
-  contents = encode_index(entries)
-  write_file(os.path.join(directory, manifest.PCR_INDEX), contents)
+      entries.append(PcrEntry(plan.name, *shard.parts))
+      images.append(len(shard.rows))
+  written = encode_index(entries)
+  write_file(os.path.join(directory, PCR_INDEX), written)
   measured = fidelity.measure(
     directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
   )
   return arguments["pcr"] | {
-    "index_bytes": len(contents),
-    "index_crc32c": manifest.crc32c(contents),
+    "path": PCR_INDEX,
+    "index_bytes": len(written),
+    "index_crc32c": manifest.crc32c(written),
     "fidelity": measured,
   }
+
+
+def _write_names(
+  directory: str, source: SampleSource, good: np.ndarray
+) -> dict[str, Any]:
+  """Writes the source's names of the samples; returns the manifest's entry of them."""
+  found = (texts.encode(source.name(position)) for position in good.tolist())
+  return texts.write(directory, manifest.NAMES, found, len(good))
+
+
+def _labels(
+  label: dict[str, Any] | None, shards: Sequence[ShardResult], count: int
+) -> np.ndarray | None:
+  """The labels by sample number, where each sample has equally many."""
+  values = labels.empty(label, count)
+  if values is not None:
+    for shard in shards:
+      found = shard.labels.reshape(len(shard.rows), *values.shape[1:])
+      values[shard.rows["sample"]] = found
+  return values
 
 
 def finish(
@@ -75,24 +98,24 @@ def finish(
   splits: Sequence[str],
   split_of: np.ndarray,
   plans: Sequence[ShardPlan],
-  shards: Sequence[tuple[int, int, np.ndarray, np.ndarray]],
+  shards: Sequence[ShardResult],
   label: dict[str, Any] | None,
   arguments: dict[str, Any],
 ) -> None:
-  """Writes the `.idx` files, the indices and at last the manifest.
+  """Writes the `.idx` files, the indices, labels, names and at last the manifest.
 
   Raises:
     OSError: a file cannot be written; there is then no manifest.
     ConvertError: the manifest would be longer than one that is read.
   """
-  for plan, (_, _, rows, _) in zip(plans, shards):
+  for plan, shard in zip(plans, shards):
     if plan.target == "pcr":
       continue
-    lines = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
-    name = plan.name.removesuffix(".rec") + ".idx"
-    write_file(os.path.join(directory, name), lines.encode())
+    lines = "".join(f"{row['sample']}\t{row['offset']}\n" for row in shard.rows)
+    path = os.path.join(directory, contents.idx_name(plan.name))
+    write_file(path, lines.encode())
 
-  index = np.concatenate([rows for _, _, rows, _ in shards])
+  index = np.concatenate([shard.rows for shard in shards])
   index_bytes = manifest.encode_index(index)
   write_file(os.path.join(directory, manifest.INDEX), index_bytes)
 
@@ -123,17 +146,13 @@ def finish(
 
   formats = {}
   for target in arguments["mix"]:
-    mine = [
-      (size, rows)
-      for plan, (size, _, rows, _) in zip(plans, shards)
-      if plan.target == target
-    ]
-    rows = np.concatenate([np.empty(0, INDEX_DTYPE), *(rows for _, rows in mine)])
+    mine = [shard for plan, shard in zip(plans, shards) if plan.target == target]
+    rows = np.concatenate([np.empty(0, INDEX_DTYPE), *(shard.rows for shard in mine)])
     sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
     pixel_bytes = functools.reduce(np.multiply, sides) // 8
     formats[TARGETS[target][0]] = {
       "samples": len(rows),
-      "bytes": sum(size for size, _ in mine),
+      "bytes": sum(shard.bytes for shard in mine),
       "pixel_bytes": int(pixel_bytes.sum()),
       "lossless": bool(
         (rows["pixels_hash"] == table["pixels_hash"][rows["sample"].astype(int)]).all()
@@ -143,6 +162,8 @@ def finish(
   data = {
     "schema": schema.SCHEMA,
     "created_by": arguments["created_by"],
+    "version": 1,
+    "made_by": "convert",
     "features": features,
     "supervised": supervised,
     "splits": {
@@ -155,17 +176,18 @@ def finish(
     "encoding": arguments["encoding"],
     "geometry": arguments["geometry"],
     "samples": len(good),
+    "next_sample": len(good),
     "formats": formats,
     "shards": [
       {
         "path": plan.name,
         "format": TARGETS[plan.target][0],
         "split": splits[plan.split],
-        "records": len(rows),
-        "bytes": size,
-        "crc32c": crc,
+        "records": len(shard.rows),
+        "bytes": shard.bytes,
+        "crc32c": shard.crc32c,
       }
-      for plan, (size, crc, rows, _) in zip(plans, shards)
+      for plan, shard in zip(plans, shards)
     ],
     "source": {
       "kind": source.kind,
@@ -173,8 +195,17 @@ def finish(
       "by_pillow": int(table["by_pillow"].sum()),
     },
     "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
-    "index": {"rows": len(index), "crc32c": manifest.crc32c(index_bytes)},
+    "index": {
+      "path": manifest.INDEX,
+      "rows": len(index),
+      "crc32c": manifest.crc32c(index_bytes),
+    },
+    "names": _write_names(directory, source, good),
+    "columns": {},
   }
+  values = _labels(label, shards, len(good))
+  if values is not None:
+    data["labels"] = labels.write(directory, manifest.LABELS, values)
   if arguments["pcr"] is not None:
     data["pcr"] = _write_pcr_index(directory, plans, shards, arguments)
   text = (json.dumps(data, indent=1) + "\n").encode()

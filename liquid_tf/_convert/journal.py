@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf._convert.engine import ShardResult
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
@@ -61,7 +62,8 @@ CREATE TABLE files (
   mask BLOB, mask_size INTEGER, mask_mtime INTEGER);
 CREATE TABLE samples (position INTEGER PRIMARY KEY, row BLOB, error TEXT);
 CREATE TABLE shards (
-  name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB, parts BLOB);
+  name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB, labels BLOB,
+  parts BLOB);
 """
 
 
@@ -169,7 +171,7 @@ class Journal:
         table = dict(zip(positions, rows))
         self.add_scanned(positions, table, errors)
       elif name.endswith(SHARD):
-        self.add_shard(name.removesuffix(SHARD), *read_shard(path))
+        self.add_shard(name.removesuffix(SHARD), read_shard(path))
       else:
         continue
       # A later scan may find something else.
@@ -218,25 +220,22 @@ class Journal:
     )
     self._db.execute("COMMIT")
 
-  def shards(self) -> dict[str, tuple[int, int, np.ndarray, np.ndarray]]:
-    """Size, CRC-32C, index rows and parts of every finished shard, by name."""
-    return {
-      name: (
-        size,
-        crc,
-        np.frombuffer(rows, INDEX_DTYPE),
-        np.frombuffer(parts, np.int64).reshape(2, -1),
-      )
-      for name, size, crc, rows, parts in self._db.execute("SELECT * FROM shards")
-    }
+  def shards(self) -> dict[str, ShardResult]:
+    """Every finished shard, by name."""
+    result = {}
+    for name, size, crc, *arrays in self._db.execute("SELECT * FROM shards"):
+      rows = np.frombuffer(arrays[0], INDEX_DTYPE)
+      labels = np.frombuffer(arrays[1], np.float32).reshape(len(rows), -1)
+      parts = np.frombuffer(arrays[2], np.int64).reshape(2, -1)
+      result[name] = ShardResult(size, crc, rows, labels, parts)
+    return result
 
-  def add_shard(
-    self, name: str, size: int, crc32c: int, rows: np.ndarray, parts: np.ndarray
-  ) -> None:
+  def add_shard(self, name: str, result: ShardResult) -> None:
     """Journals a shard that is on the disk under its name."""
+    size, crc, *arrays = result
     self._db.execute(
-      "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?)",
-      (name, size, crc32c, rows.tobytes(), parts.tobytes()),
+      "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?, ?)",
+      (name, size, crc, *(array.tobytes() for array in arrays)),
     )
 
 
@@ -270,24 +269,22 @@ def read_scanned(path: str) -> tuple[list[int], np.ndarray, dict[int, str]]:
     return positions, part["rows"], {int(p): why for p, why in errors.items()}
 
 
-def write_shard(
-  folder: str, name: str, result: tuple[int, int, np.ndarray, np.ndarray]
-) -> None:
+def write_shard(folder: str, name: str, result: ShardResult) -> None:
   """Leaves what is to be known of a shard that is in its place."""
-  size, crc32c, rows, parts = result
   _write_arrays(
     os.path.join(folder, name + SHARD),
-    totals=np.array([size, crc32c], np.int64),
-    rows=rows,
-    parts=parts,
+    totals=np.array([result.bytes, result.crc32c], np.int64),
+    rows=result.rows,
+    labels=result.labels,
+    parts=result.parts,
   )
 
 
-def read_shard(path: str) -> tuple[int, int, np.ndarray, np.ndarray]:
+def read_shard(path: str) -> ShardResult:
   """What `write_shard` left."""
   with np.load(path) as part:
-    size, crc32c = part["totals"].tolist()
-    return size, crc32c, part["rows"], part["parts"]
+    totals = part["totals"].tolist()
+    return ShardResult(*totals, part["rows"], part["labels"], part["parts"])
 
 
 def _write_arrays(path: str, **arrays: np.ndarray) -> None:

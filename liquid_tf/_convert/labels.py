@@ -59,6 +59,13 @@ def _classes(source: SampleSource, values: np.ndarray) -> dict[str, Any]:
   return result | {"classes": source.classes, "class_counts": counts}
 
 
+def count(label: dict[str, Any] | None) -> int:
+  """Labels of each sample; 0 where there are none, or unequal numbers of them."""
+  if label is None:
+    return 0
+  return (label["shape"] or [1])[0] or 0
+
+
 def strata(samples: np.ndarray, label: dict[str, Any] | None) -> np.ndarray:
   """What a plan takes as classes, shape [samples], int64: 0 where there are none."""
   if label is None or label["dtype"] != "int64":

@@ -17,8 +17,9 @@ import os
 import shutil
 from collections.abc import Iterator
 
+from liquid_tf._store import versions
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory
-from liquid_tf._store.manifest import INDEX, JOURNAL, MANIFEST, PCR_INDEX, PROBLEMS
+from liquid_tf._store.manifest import JOURNAL, MANIFEST, PROBLEMS
 from liquid_tf.errors import ConvertError
 
 # Files that are exchanged to see whether folders can be.
@@ -29,8 +30,9 @@ def is_ours(name: str) -> bool:
   """Whether a file of this name may be a dataset's, or a conversion's."""
   return (
     name.startswith(JOURNAL)
-    or name in (MANIFEST, INDEX, PCR_INDEX, PROBLEMS)
-    or name.endswith((".rec", ".idx", ".pcr", TEMPORARY))
+    or name == PROBLEMS
+    or name.endswith(TEMPORARY)
+    or versions.is_file(name)
   )
 
 

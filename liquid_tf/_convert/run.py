@@ -137,7 +137,16 @@ def run(
       arguments["seed"],
       pcr["images"],
     )
-    job = WriteJob(output, source, table, good, plans, encoding, pcr["groups"])
+    job = WriteJob(
+      output,
+      source,
+      table,
+      good,
+      plans,
+      encoding,
+      pcr["groups"],
+      labels.count(label),
+    )
     shards = write.write_shards(job, engine, journal, progress)
     finish.finish(
       output,

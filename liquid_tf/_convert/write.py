@@ -78,10 +78,10 @@ def write_some(
     with AtomicFile(os.path.join(job.directory, plan.name)) as file:
       is_pcr = plan.target == "pcr"
       sink = PcrFile(file, job.pcr_groups) if is_pcr else RecordFile(file)
-      rows = _add_samples(job, number, sink, elements, step)
+      rows, labels = _add_samples(job, number, sink, elements, step)
       size, crc, parts = sink.close()
       file.commit()
-    yield number, (size, crc, rows, parts)
+    yield number, ShardResult(size, crc, rows, labels, parts)
 
 
 def write_shards(
@@ -110,7 +110,7 @@ def write_shards(
   if todo:
     for number, result in engine.write(job, todo, progress.step):
       name = job.plans[number].name
-      journal.add_shard(name, *result)
+      journal.add_shard(name, result)
       done[name] = result
   return [done[plan.name] for plan in job.plans]
 
@@ -122,8 +122,9 @@ def _right_shards(
   progress.start("check", len(journaled), unit="file")
   right = {}
   for name, result in journaled.items():
-    path, (size, crc, _, _) = os.path.join(directory, name), result
-    if storage.file_size(path) == size and storage.checksum(path) == crc:
+    path = os.path.join(directory, name)
+    size = storage.file_size(path)
+    if size == result.bytes and storage.checksum(path) == result.crc32c:
       right[name] = result
     progress.step()
   return right
@@ -135,11 +136,12 @@ def _add_samples(
   sink: RecordFile | PcrFile,
   elements: Iterator[dict],
   step: Callable[[], None],
-) -> np.ndarray:
-  """Adds the samples of a shard to its file; returns their index rows."""
+) -> tuple[np.ndarray, np.ndarray]:
+  """Adds the samples of a shard to its file; returns their index rows and labels."""
   plan = job.plans[number]
   rows = np.zeros(len(plan.samples), INDEX_DTYPE)
-  for row, sample in zip(rows, plan.samples):
+  labels = np.zeros((len(rows), job.labels), np.float32)
+  for row, label, sample in zip(rows, labels, plan.samples):
     position = job.good[sample]
     path = job.source.path(position)
     try:
@@ -171,5 +173,7 @@ def _add_samples(
     }
     for name, value in values.items():
       row[name] = value
+    if job.labels:
+      label[:] = element["labels"]
     step()
-  return rows
+  return rows, labels

@@ -2,9 +2,11 @@
 
 import json
 import os
+from typing import Any
 
 import numpy as np
 
+from liquid_tf._store import labels, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 
@@ -39,25 +41,47 @@ def repeat(manifest: Manifest, times: int, path: str) -> None:
   contents = manifests.encode_index(index[order])
   with open(os.path.join(path, manifests.INDEX), "wb") as file:
     file.write(contents)
+  beside = _beside(manifest, manifest["next_sample"] * times, path)
   features = dict(manifest["features"])
   if manifest.classes is not None:
     counts = [count * times for count in features["label"]["class_counts"]]
     features["label"] = features["label"] | {"class_counts": counts}
   # A record knows its sample's number, so the copies have the same ones.
-  data = manifest.data | {
-    "features": features,
-    "samples": manifest["samples"] * times,
-    "shards": shards,
-    "splits": {
-      name: split | {"samples": split["samples"] * times}
-      for name, split in manifest["splits"].items()
-    },
-    "formats": {
-      name: entry
-      | {key: entry[key] * times for key in ("samples", "bytes", "pixel_bytes")}
-      for name, entry in manifest["formats"].items()
-    },
-    "index": {"rows": len(index), "crc32c": manifests.crc32c(contents)},
-  }
+  data = (
+    manifest.data
+    | beside
+    | {
+      "features": features,
+      "samples": manifest["samples"] * times,
+      "shards": shards,
+      "splits": {
+        name: split | {"samples": split["samples"] * times}
+        for name, split in manifest["splits"].items()
+      },
+      "formats": {
+        name: entry
+        | {key: entry[key] * times for key in ("samples", "bytes", "pixel_bytes")}
+        for name, entry in manifest["formats"].items()
+      },
+      "next_sample": manifest["next_sample"] * times,
+      "index": {
+        "path": manifests.INDEX,
+        "rows": len(index),
+        "crc32c": manifests.crc32c(contents),
+      },
+      "columns": {},
+    }
+  )
   with open(os.path.join(path, manifests.MANIFEST), "w") as file:
     json.dump(data, file)
+
+
+def _beside(manifest: Manifest, count: int, path: str) -> dict[str, Any]:
+  """Writes labels and empty names of the sample numbers; returns their entries."""
+  result = {"names": texts.write(path, manifests.NAMES, [b""] * count, count)}
+  values = labels.load(manifest)
+  if values is not None:
+    more = labels.empty(manifest["features"]["label"], count)
+    more[: len(values)] = values
+    result["labels"] = labels.write(path, manifests.LABELS, more)
+  return result

@@ -78,7 +78,7 @@ def common_samples(
   for name, other in zip(names, rows):
     if not np.array_equal(other["sample"], rows[0]["sample"]):
       raise ManifestError(
-        f"{manifest.path(manifests.INDEX)}: {name} does not hold the samples of "
+        f"{manifest.index_path}: {name} does not hold the samples of "
         f"{names[0]} in their order, although the dataset is replicated"
       )
   return len(rows[0])

@@ -276,7 +276,7 @@ def _check_features(manifest: Manifest, rows: np.ndarray) -> None:
   )
   if problem:
     raise ManifestError(
-      f"{manifest.path(manifests.MANIFEST)} does not fit {path}: of sample "
+      f"{manifest.path(manifest.file)} does not fit {path}: of sample "
       f"{row['sample']}, {problem}"
     )
 

@@ -7,6 +7,24 @@ import numpy as np
 
 from liquid_tf._store.schema import FORMATS
 
+INDEX_DTYPE = np.dtype(
+  [
+    ("sample", "<u8"),
+    ("split", "u1"),
+    ("format", "u1"),
+    ("channels", "u1"),
+    ("bits", "u1"),
+    ("shard", "<u4"),
+    ("offset", "<u8"),
+    ("length", "<u8"),
+    ("crc32c", "<u4"),
+    ("height", "<u4"),
+    ("width", "<u4"),
+    ("orientation", "<u4"),
+    ("pixels_hash", "<u8"),
+  ]
+)
+
 # An index of millions of rows is checked in parts, each small beside it.
 _CHUNK_ROWS = 1 << 18
 
@@ -60,16 +78,16 @@ def _checks(
   yield (
     rows["shard"] >= len(shards),
     "shard",
-    f"be below {len(shards)}, the number of shards of dataset.json",
+    f"be below {len(shards)}, the number of shards of the manifest",
   )
   yield (
-    rows["sample"] >= data["samples"],
+    rows["sample"] >= data["next_sample"],
     "sample",
-    f"be below {data['samples']}, the samples of dataset.json",
+    f"be below {data['next_sample']}, next_sample of the manifest",
   )
   of = shards[rows["shard"]]
   for column, field in enumerate(("split", "format")):
-    yield rows[field] != of[:, column], field, "be that of its shard in dataset.json"
+    yield rows[field] != of[:, column], field, "be that of its shard in the manifest"
   stored = rows["format"] != _PCR
   offset, length = rows["offset"], rows["length"]
   yield (
@@ -95,7 +113,7 @@ def _checks(
       yield (
         rows[field] != wanted,
         field,
-        f"be {wanted}, as features.image of dataset.json says",
+        f"be {wanted}, as features.image of the manifest says",
       )
   orientation = rows["orientation"]
   yield (orientation < 1) | (orientation > 8), "orientation", "be 1 to 8"

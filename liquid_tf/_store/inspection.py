@@ -1,14 +1,15 @@
 """What is in a dataset, and whether it is right."""
 
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import contents, labels, names, storage
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store import storage
 from liquid_tf._store.manifest import FORMATS, Manifest, Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.records import RecordCheck
@@ -18,7 +19,12 @@ from liquid_tf.errors import ManifestError
 _CHUNK = 64
 
 
-def _summary(path: str, manifest: Manifest | None, problems: list[str]) -> dict:
+def _summary(
+  path: str,
+  manifest: Manifest | None,
+  problems: list[str],
+  labelled: int = 0,
+) -> dict:
   if manifest is None:
     return {
       "path": path,
@@ -43,6 +49,7 @@ def _summary(path: str, manifest: Manifest | None, problems: list[str]) -> dict:
     "shards": len(manifest.shards),
     "skipped": manifest["skipped"],
     "pcr": manifest.data.get("pcr"),
+    "labels": labelled,
     "problems": problems,
   }
 
@@ -58,29 +65,91 @@ def _open(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
     index = manifests.load_index(manifest)
   except ManifestError as error:
     # A wrong size was already said.
-    if not any(manifest.path(manifests.INDEX) in problem for problem in problems):
+    if not any(manifest.index_path in problem for problem in problems):
       problems.append(str(error))
     return manifest, None, problems
   return manifest, index, problems + _index_problems(manifest, index)
 
 
+def _beside(
+  load: Callable[[Manifest], Any],
+  manifest: Manifest,
+  files: Sequence[str],
+  problems: list[str],
+) -> Any:
+  """What lies beside the index in some files; None, and a problem, if it is wrong."""
+  try:
+    return load(manifest)
+  except ManifestError as error:
+    # A file that is missing, or a wrong size, was already said.
+    paths = [manifest.path(name) for name in files]
+    if not any(problem.startswith(path) for problem in problems for path in paths):
+      problems.append(str(error))
+    return None
+
+
+def _labels(manifest: Manifest, problems: list[str]) -> np.ndarray | None:
+  files = [manifest["labels"]["path"]] if "labels" in manifest.data else []
+  return _beside(labels.load, manifest, files, problems)
+
+
+def _names(manifest: Manifest, problems: list[str]) -> names.Names | None:
+  files = [manifest["names"][part]["path"] for part in ("ends", "text")]
+  return _beside(names.load, manifest, files, problems)
+
+
+def _label_counts(
+  manifest: Manifest, index: np.ndarray, values: np.ndarray | None, problems: list[str]
+) -> int:
+  """How many samples have a label beside the index; compares the classes' counts."""
+  if values is None:
+    return 0
+  found = values[np.unique(index["sample"])]
+  if found.dtype.kind == "f":
+    return int((~np.isnan(found).any(axis=1)).sum())
+  found = found[found >= 0]
+  counts = manifest["features"]["label"].get("class_counts")
+  if counts is not None:
+    path = manifest.path(manifest["labels"]["path"])
+    if (found >= len(counts)).any():
+      problems.append(
+        f"{path} has a label ({found.max()}) that must be below {len(counts)}, the "
+        f"number of features.label.classes of {manifest.file}"
+      )
+      return len(found)
+    have = np.bincount(found, minlength=len(counts))
+    for i in np.flatnonzero(have != counts)[:1].tolist():
+      problems.append(
+        f"features.label.class_counts[{i}] of {manifest.path(manifest.file)} is "
+        f"{counts[i]}, but {have[i]} samples have this label in {path}"
+      )
+  return len(found)
+
+
 def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
   """What contradicts itself between the rows of the index."""
   problems = []
-  path = manifest.path(manifests.INDEX)
+  path = manifest.index_path
   records = np.bincount(index["shard"], minlength=len(manifest.shards))
   for i, shard in enumerate(manifest.shards):
-    if records[i] != shard.records:
+    if records[i] > shard.records:
       problems.append(
         f"{path} has {records[i]} rows of {shard.path}, but shards[{i}].records of "
-        f"{manifests.MANIFEST} says {shard.records}"
+        f"{manifest.file} says {shard.records}"
+      )
+  for name, entry in manifest["formats"].items():
+    rows = int((index["format"] == FORMATS.index(name)).sum())
+    if rows != entry["samples"]:
+      problems.append(
+        f"{path} has {rows} rows of {name}, but formats.{name}.samples of "
+        f"{manifest.file} says {entry['samples']}"
       )
   copies = len(manifest["formats"]) if manifest["replicated"] else 1
-  stored = np.bincount(index["sample"].astype(np.int64), minlength=manifest["samples"])
+  samples, stored = np.unique(index["sample"], return_counts=True)
   wrong = np.flatnonzero(stored != copies)
   if len(wrong):
     problems.append(
-      f"{path} has {stored[wrong[0]]} rows of sample {wrong[0]}, not {copies} "
+      f"{path} has {stored[wrong[0]]} rows of sample {samples[wrong[0]]}, not {copies} "
       f"({len(wrong)} such samples)"
     )
   lossless = [
@@ -101,7 +170,7 @@ def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
     found = len(np.unique(index["sample"][index["split"] == split["index"]]))
     if found != split["samples"]:
       problems.append(
-        f'{path} has {found} samples of split "{name}", but {manifests.MANIFEST} says '
+        f'{path} has {found} samples of split "{name}", but {manifest.file} says '
         f"{split['samples']}"
       )
   return problems
@@ -119,110 +188,18 @@ def inspect(path: str | os.PathLike) -> dict[str, Any]:
     A dict of plain values: `path`, `samples`, `bytes` on disk, `features`,
     `supervised`, `splits` (samples by name), `formats` (`samples`, `bytes`,
     `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
-    `skipped`, `pcr` (its key of the manifest, or None), and `problems`: one sentence
-    for each thing that is wrong, empty for a sound dataset. Of a directory that is no
-    dataset, only `problems` says anything.
+    `skipped`, `pcr` (its key of the manifest, or None), `labels` (how many samples have
+    one beside the index), and `problems`: one sentence for each thing that is wrong,
+    empty for a sound dataset. Of a directory that is no dataset, only `problems` says
+    anything.
   """
   path = os.fspath(path)
-  manifest, _, problems = _open(path)
-  return _summary(path, manifest, problems)
-
-
-def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
-  """Finds where a sample is stored.
-
-  Args:
-    path: a dataset directory.
-    sample: its number.
-
-  Returns:
-    A dict for each of its encodings: `shard`, `record` (position in the shard; of a
-    pcr, which is one record, the position of the image), `format`, `split`, and the
-    fields of its index row.
-
-  Raises:
-    ManifestError: the dataset cannot be read.
-    ValueError: there is no such sample.
-  """
-  manifest = manifests.load(path, check_files=False)
-  index = manifests.load_index(manifest)
-  if not 0 <= sample < manifest["samples"]:
-    raise ValueError(
-      f"sample ({sample}) must be in [0, {manifest['samples'] - 1}] of {path}"
-    )
-  result = []
-  for row in np.flatnonzero(index["sample"] == sample):
-    fields = {name: index[row][name].item() for name in index.dtype.names}
-    shard = manifest.shards[fields["shard"]]
-    record = int((index["shard"][:row] == fields["shard"]).sum())
-    result.append(
-      fields
-      | {
-        "shard": shard.path,
-        "record": record,
-        "format": shard.format,
-        "split": shard.split,
-      }
-    )
-  return result
-
-
-def export_sample(
-  path: str | os.PathLike, sample: int, output: str, *, limits: Limits = Limits()
-) -> None:
-  """Writes the image of a sample to a PNG file.
-
-  Args:
-    path: a dataset directory.
-    sample: its number.
-    output: the file to write.
-    limits: the largest image, and most scans of a JPEG, that are decoded.
-
-  Raises:
-    ManifestError: the dataset, or the sample's record, cannot be read.
-    ValueError: there is no such sample.
-    OSError: `output` cannot be written.
-  """
-  import tensorflow as tf
-
-  place = find_sample(path, sample)[0]
-  name = storage.join(os.fspath(path), place["shard"])
-  where = (
-    f"{name}, record {place['record']} (sample {sample}, offset {place['offset']})"
-  )
-  try:
-    if place["format"] == "pcr":
-      image = stored = _read_pcr_image(path, place)
-    else:
-      with open(name, "rb", opener=storage.regular) as file:
-        file.seek(place["offset"])
-        stored = file.read(place["length"])
-      image = ops.lib().liquid_unpack_record(framed=stored).image
-    if manifests.crc32c(stored) != place["crc32c"]:
-      raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
-  except (OSError, tf.errors.OpError) as error:
-    reason = ops.reason(error, name)
-    raise ManifestError(f"{where} cannot be read: {reason}") from error
-  result = ops.lib().liquid_transcode_image(
-    contents=image, target="png", orientation=1, **limits.attributes()
-  )
-  error = result.error.numpy().decode(errors="replace")
-  if error:
-    raise ManifestError(f"{where} cannot be decoded: {error}")
-  with open(output, "wb") as file:
-    file.write(result.encoded.numpy())
-
-
-def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
-  """The JPEG file of a sample of a pcr, at full fidelity."""
-  manifest = manifests.load(path, check_files=False)
-  numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
-  entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
-  record = storage.read_file(manifest.path(place["shard"]))
-  read = ops.lib().liquid_read_pcr(
-    prefix=record, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=entry.groups
-  )
-  return read.images[place["offset"]].numpy()
+  manifest, index, problems = _open(path)
+  labelled = 0
+  if index is not None:
+    values = _labels(manifest, problems)
+    labelled = _label_counts(manifest, index, values, problems)
+  return _summary(path, manifest, problems, labelled)
 
 
 def _verify_pcr(
@@ -310,9 +287,7 @@ def _file_problem(path: str, shard: Shard) -> list[str]:
     return [f"{path} cannot be read: {ops.reason(error, path)}"]
   if crc == shard.crc32c:
     return []
-  return [
-    f"{path} has CRC-32C 0x{crc:08x}, {manifests.MANIFEST} says 0x{shard.crc32c:08x}"
-  ]
+  return [f"{path} has CRC-32C 0x{crc:08x}, the manifest says 0x{shard.crc32c:08x}"]
 
 
 def _is_there(path: str) -> bool:
@@ -324,13 +299,18 @@ def _is_there(path: str) -> bool:
 
 
 def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
-  path = manifest.path(manifest.shards[number].path.removesuffix(".rec") + ".idx")
-  wanted = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
+  shard = manifest.shards[number]
+  path = manifest.path(contents.idx_name(shard.path))
+  wanted = [b"%d\t%d" % (row["sample"], row["offset"]) for row in rows]
   try:
     found = storage.read_file(path)
   except OSError as error:
     return f"{path} cannot be read: {ops.reason(error, path)}"
-  return "" if found == wanted.encode() else f"{path} does not list its shard's records"
+  # The shard has records of samples that were removed, too.
+  listed = found.splitlines()
+  if len(listed) != shard.records or not set(wanted) <= set(listed):
+    return f"{path} does not list its shard's records"
+  return ""
 
 
 def verify(
@@ -352,15 +332,18 @@ def verify(
 
   path = os.fspath(path)
   manifest, index, problems = _open(path)
-  verified = 0
+  verified = labelled = 0
   if index is not None:
+    values = _labels(manifest, problems)
+    labelled = _label_counts(manifest, index, values, problems)
+    _names(manifest, problems)
     try:
       entries = manifests.load_pcr_index(manifest)
     except ManifestError as error:
       entries = {}
-      if not any(manifests.PCR_INDEX in problem for problem in problems):
+      if not any(manifest["pcr"]["path"] in problem for problem in problems):
         problems.append(str(error))
-    check = RecordCheck(manifest["features"])
+    check = RecordCheck(manifest["features"], values)
     bar = Progress(progress)
     bar.start("verify", len(index))
     for number, shard in enumerate(manifest.shards):
@@ -385,5 +368,6 @@ def verify(
     wrong = check.counts_problem(copies)
     # A record that could not be read was not counted.
     if wrong and not problems:
-      problems.append(f"{manifest.path(manifests.MANIFEST)}: {wrong}")
-  return _summary(path, manifest, problems) | {"verified": verified}
+      problems.append(f"{manifest.path(manifest.file)}: {wrong}")
+  summary = _summary(path, manifest, problems, labelled)
+  return summary | {"verified": verified}

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native import ops
-from liquid_tf._store import index_rows, schema, schemes
-from liquid_tf._store.pcr_index import INDEX as PCR_INDEX
+from liquid_tf._store import arrays, contents, index_rows, schema, schemes
+from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.schema import FORMATS as FORMATS
 from liquid_tf._store.storage import (
@@ -22,40 +22,21 @@ from liquid_tf._store.storage import (
   file_size,
   is_json,
   join,
-  map_right,
   read_right,
 )
 from liquid_tf.errors import ManifestError
 
 MANIFEST = "dataset.json"
 INDEX = "index.npy"
+LABELS = "labels.npy"
+# With .npy and .bin.
+NAMES = "names"
 JOURNAL = "_journal.db"
 # Of an unfinished conversion: what its source has that cannot make a dataset.
 PROBLEMS = "_problems.jsonl"
 
 # Largest manifest that is read, in bytes.
 MOST_MANIFEST = 256 << 20
-
-# An index of millions of rows is checked in parts, each small beside it.
-_CHUNK = 16 << 20
-
-INDEX_DTYPE = np.dtype(
-  [
-    ("sample", "<u8"),
-    ("split", "u1"),
-    ("format", "u1"),
-    ("channels", "u1"),
-    ("bits", "u1"),
-    ("shard", "<u4"),
-    ("offset", "<u8"),
-    ("length", "<u8"),
-    ("crc32c", "<u4"),
-    ("height", "<u4"),
-    ("width", "<u4"),
-    ("orientation", "<u4"),
-    ("pixels_hash", "<u8"),
-  ]
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,11 +68,13 @@ class Manifest:
     directory: path or URL of the dataset.
     data: the JSON object as it was read; every key of the specification is there.
     shards: the files, in the order that the index's `shard` counts.
+    file: name of the manifest's own file.
   """
 
   directory: str
   data: dict[str, Any]
   shards: tuple[Shard, ...]
+  file: str = MANIFEST
 
   def __getitem__(self, key: str) -> Any:
     return self.data[key]
@@ -101,9 +84,18 @@ class Manifest:
     """Names of the classes, or None where the labels have none, or are none."""
     return self.data["features"].get("label", {}).get("classes")
 
+  @property
+  def index_path(self) -> str:
+    """Path or URL of the index."""
+    return self.path(self.data["index"]["path"])
+
   def path(self, name: str) -> str:
     """Path or URL of a file of the dataset."""
     return join(self.directory, name)
+
+  def says(self, *keys: str) -> tuple[str, ...]:
+    """Keys, each with the file that has it, for errors."""
+    return tuple(f"{key} of {self.file}" for key in keys)
 
   def split_index(self, split: str) -> int:
     """Number of a split in the index.
@@ -202,25 +194,18 @@ def file_problems(manifest: Manifest) -> list[str]:
     One sentence for each missing or irregular file or wrong size; empty where all is
     right.
   """
-  rows = manifest["index"]["rows"]
   found = [
     _file_problem(
       manifest.path(shard.path),
       shard.bytes,
-      f"shards[{i}].bytes of {MANIFEST} says",
-      f": it is shards[{i}] of {MANIFEST}, {shard.records} records",
+      f"shards[{i}].bytes of {manifest.file} says",
+      f": it is shards[{i}] of {manifest.file}, {shard.records} records",
     )
     for i, shard in enumerate(manifest.shards)
   ]
-  if "pcr" in manifest.data:
-    found.append(_pcr_index_problem(manifest))
-  found.append(
-    _file_problem(
-      manifest.path(INDEX),
-      index_size(rows),
-      f"index.rows of {MANIFEST} ({rows}) makes",
-    )
-  )
+  for file in contents.beside(manifest.data):
+    says = f"{file.key} of {manifest.file} says"
+    found.append(_file_problem(manifest.path(file.name), file.bytes, says))
   return [problem for problem in found if problem]
 
 
@@ -235,23 +220,14 @@ def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:
   return "" if size == wanted else f"{path} has {size} bytes, but {says} {wanted}"
 
 
-def _pcr_index_problem(manifest: Manifest) -> str:
-  wanted = manifest["pcr"]["index_bytes"]
-  says = f"pcr.index_bytes of {MANIFEST} says"
-  return _file_problem(manifest.path(PCR_INDEX), wanted, says)
-
-
 def index_header(rows: int) -> bytes:
   """What stands before `rows` rows in an `index.npy`."""
-  descr = INDEX_DTYPE.descr
-  text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': ({rows},), }}"
-  text += " " * (63 - (10 + len(text)) % 64) + "\n"
-  return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+  return arrays.header(INDEX_DTYPE, (rows,))
 
 
 def index_size(rows: int) -> int:
   """Size in bytes of an `index.npy` of `rows` rows."""
-  return len(index_header(rows)) + rows * INDEX_DTYPE.itemsize
+  return arrays.size(INDEX_DTYPE, (rows,))
 
 
 def encode_index(rows: np.ndarray) -> bytes:
@@ -265,7 +241,7 @@ def encode_index(rows: np.ndarray) -> bytes:
 
 
 def load_index(manifest: Manifest) -> np.ndarray:
-  """Reads `index.npy` and checks it against the manifest.
+  """Reads the index and checks it against the manifest.
 
   Args:
     manifest: of the dataset.
@@ -277,27 +253,9 @@ def load_index(manifest: Manifest) -> np.ndarray:
   Raises:
     ManifestError: the index is missing, damaged, or of another dataset.
   """
-  path = manifest.path(INDEX)
-  rows = manifest["index"]["rows"]
-  try:
-    data = map_right(path, manifest["index"]["crc32c"])
-  except OSError as error:
-    raise _unreadable(path, error) from error
-  header = index_header(rows)
-  if len(data) != index_size(rows) or bytes(data[: len(header)]) != header:
-    raise ManifestError(
-      f"{path} is damaged: it does not hold the {rows} rows that index.rows "
-      f"of {MANIFEST} says"
-    )
-  crc = 0
-  for start in range(0, len(data), _CHUNK):
-    crc = crc32c(bytes(data[start : start + _CHUNK]), crc)
-  if crc != manifest["index"]["crc32c"]:
-    raise ManifestError(
-      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, index.crc32c of {MANIFEST} says "
-      f"0x{manifest['index']['crc32c']:08x}"
-    )
-  index = np.frombuffer(data, INDEX_DTYPE, offset=len(header))
+  path, entry = manifest.index_path, manifest["index"]
+  says = manifest.says("index.rows", "index.crc32c")
+  index = arrays.load(path, INDEX_DTYPE, (entry["rows"],), entry["crc32c"], says)
   problem = index_rows.find_problem(index, manifest.data)
   if problem:
     raise ManifestError(f"{path}: {problem}")
@@ -330,26 +288,27 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   """
   if "pcr" not in manifest.data:
     return {}
-  path = manifest.path(PCR_INDEX)
+  path = manifest.path(manifest["pcr"]["path"])
   wanted = manifest["pcr"]["index_crc32c"]
   # Before it is read, since it is read whole.
-  problem = _pcr_index_problem(manifest)
+  [says] = manifest.says("pcr.index_bytes")
+  problem = _file_problem(path, manifest["pcr"]["index_bytes"], f"{says} says")
   if problem:
     raise ManifestError(problem)
   try:
-    contents = read_right(path, lambda contents: crc32c(contents) == wanted)
+    found = read_right(path, lambda found: crc32c(found) == wanted)
   except OSError as error:
     raise _unreadable(path, error) from error
-  crc = crc32c(contents)
+  crc = crc32c(found)
   if crc != wanted:
     raise ManifestError(
-      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, pcr.index_crc32c of {MANIFEST} "
-      f"says 0x{wanted:08x}"
+      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, pcr.index_crc32c of "
+      f"{manifest.file} says 0x{wanted:08x}"
     )
   import tensorflow as tf
 
   try:
-    entries = decode_index(contents)
+    entries = decode_index(found)
   except tf.errors.OpError as error:
     raise ManifestError(f"{path} is damaged: {ops.reason(error)}") from error
   numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "pcr"]
@@ -360,5 +319,5 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
     (shard.path, shard.bytes, len(entry.lengths))
     for shard, entry in zip(shards, entries)
   ] or len(entries) != len(shards):
-    raise ManifestError(f"{path} does not list the records of {MANIFEST}")
+    raise ManifestError(f"{path} does not list the records of {manifest.file}")
   return dict(zip(numbers, entries))

@@ -18,10 +18,12 @@ class RecordCheck:
 
   Args:
     features: `features` of a checked manifest.
+    labels: those beside the index, by sample number; None: not to be compared.
   """
 
-  def __init__(self, features: dict[str, Any]):
+  def __init__(self, features: dict[str, Any], labels: np.ndarray | None = None):
     self._features = features
+    self._beside = labels
     self._label = features.get("label")
     classes = (self._label or {}).get("classes")
     self._counts = None if classes is None else np.zeros(len(classes), np.int64)
@@ -37,7 +39,11 @@ class RecordCheck:
     Returns:
       A sentence about the record, or "".
     """
-    return self._label_problem(labels) or self._example_problem(row, example)
+    return (
+      self._label_problem(labels)
+      or self._other_label(row, labels)
+      or self._example_problem(row, example)
+    )
 
   def counts_problem(self, copies: int) -> str:
     """Says whether the records checked were not all records of the manifest's classes.
@@ -73,6 +79,15 @@ class RecordCheck:
     if self._counts is not None:
       self._counts[int(value)] += 1
     return ""
+
+  def _other_label(self, row: np.ndarray, labels: np.ndarray) -> str:
+    if self._beside is None:
+      return ""
+    beside = self._beside[row["sample"]].reshape(-1)
+    if np.array_equal(beside, labels, equal_nan=beside.dtype.kind == "f"):
+      return ""
+    found, wanted = (", ".join(f"{x:g}" for x in some) for some in (labels, beside))
+    return f"its label ({found}) is {wanted} beside the index"
 
   def _example_problem(self, row: np.ndarray, serialized: bytes) -> str:
     import tensorflow as tf

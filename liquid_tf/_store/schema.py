@@ -6,7 +6,7 @@ from typing import Any
 
 from liquid_tf.errors import ManifestError
 
-SCHEMA = 2
+SCHEMA = 3
 
 # Names of formats; the position is the number in the index.
 FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr", "l3-compact")
@@ -17,7 +17,7 @@ LARGEST_CLASS = 1 << 24
 # Of one box's value, such as its keypoints.
 _MOST_SIDE = 1 << 20
 
-_SHARD_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 
 
 def _is_side(value: Any) -> bool:
@@ -31,6 +31,8 @@ _NUMBER = "a number > 0"
 _PCR_BYTES = "a whole number in [0, 2^31)"
 _CRC = "a number in [0, 2^32)"
 _SIDE = "a whole number in [1, 2^31)"
+_VERSION = _SIDE
+_FILE = "a plain file name"
 _CHECKS = {
   _COUNT: lambda v: type(v) is int and 0 <= v < 2**63,
   _SEED: lambda v: type(v) is int and 0 <= v < 2**64,
@@ -48,6 +50,9 @@ _CHECKS = {
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
   "int64": lambda v: v == "int64",
   "int64 or float32": lambda v: v in ("int64", "float32"),
+  "int64, float64, bool or string": lambda v: (
+    v in ("int64", "float64", "bool", "string")
+  ),
   "int64, float32 or string": lambda v: v in ("int64", "float32", "string"),
   "[] or [a number or null]": lambda v: (
     v == [] or (isinstance(v, list) and len(v) == 1 and _is_side(v[0]))
@@ -73,15 +78,19 @@ _CHECKS = {
   "a number in [-1, 1] or null": lambda v: (
     v is None or (type(v) in (int, float) and -1 <= v <= 1)
   ),
-  "a plain file name": lambda v: isinstance(v, str) and bool(_SHARD_NAME.match(v)),
+  _FILE: lambda v: isinstance(v, str) and bool(_FILE_NAME.match(v)),
 }
 _FORMAT = "one of " + ", ".join(FORMATS)
 _SHAPE = "[height or null, width or null, channels]"
+_ARRAY = {"path": _FILE, "crc32c": _CRC}
+_TEXT = {"path": _FILE, "bytes": _COUNT, "crc32c": _CRC}
 # A text is a key of _CHECKS, [x] a list of x, a dict an object of these keys; "?" ends
 # an optional one, and "*" is any other one.
 _MANIFEST = {
   "schema": _COUNT,
   "created_by": "text",
+  "version": _VERSION,
+  "made_by": "text",
   "features": {
     "image": {"dtype": "uint8 or uint16", "shape": _SHAPE},
     "label?": {
@@ -122,6 +131,7 @@ _MANIFEST = {
     },
   },
   "samples": _COUNT,
+  "next_sample": _COUNT,
   "formats": {
     "*": {
       "samples": _COUNT,
@@ -132,7 +142,7 @@ _MANIFEST = {
   },
   "shards": [
     {
-      "path": "a plain file name",
+      "path": _FILE,
       "format": _FORMAT,
       "split": "text",
       "records": _COUNT,
@@ -142,8 +152,19 @@ _MANIFEST = {
   ],
   "source": {"kind": "text", "fingerprint": "text", "by_pillow": _COUNT},
   "skipped": [{"path": "text", "reason": "text"}],
-  "index": {"rows": _COUNT, "crc32c": _CRC},
+  "index": {"path": _FILE, "rows": _COUNT, "crc32c": _CRC},
+  "labels?": _ARRAY,
+  "names": {"ends": _ARRAY, "text": _TEXT},
+  "columns": {
+    "*": {
+      "dtype": "int64, float64, bool or string",
+      "values?": _ARRAY,
+      "ends?": _ARRAY,
+      "text?": _TEXT,
+    }
+  },
   "pcr?": {
+    "path": _FILE,
     "images": _COUNT,
     "groups": "a list of numbers or null",
     "index_bytes": _PCR_BYTES,
@@ -199,7 +220,13 @@ def _check_consistency(data: dict[str, Any]) -> None:
       f"samples ({data['samples']}) must be the sum over splits, {total}"
     )
   _check_features(data)
-  sums = {name: [0, 0] for name in data["formats"]}
+  if data["next_sample"] < data["samples"]:
+    raise ManifestError(
+      f"next_sample ({data['next_sample']}) must be at least samples "
+      f"({data['samples']}), since each has a number of its own"
+    )
+  _check_beside(data)
+  most = {name: [0, 0] for name in data["formats"]}
   names = set()
   for i, shard in enumerate(data["shards"]):
     if shard["path"] in names:
@@ -207,24 +234,40 @@ def _check_consistency(data: dict[str, Any]) -> None:
     names.add(shard["path"])
     if shard["split"] not in data["splits"]:
       raise ManifestError(f'shards[{i}].split ("{shard["split"]}") is not in splits')
-    if shard["format"] not in sums:
+    if shard["format"] not in most:
       raise ManifestError(f'shards[{i}].format ("{shard["format"]}") is not in formats')
-    sums[shard["format"]][0] += shard["records"]
-    sums[shard["format"]][1] += shard["bytes"]
-  for name, (records, size) in sums.items():
+    most[shard["format"]][0] += shard["records"]
+    most[shard["format"]][1] += shard["bytes"]
+  for name, (records, size) in most.items():
     entry = data["formats"][name]
-    if (entry["samples"], entry["bytes"]) != (records, size):
+    # Shards keep the records of samples that were removed.
+    if entry["samples"] > records or entry["bytes"] > size:
       raise ManifestError(
         f"formats.{name} ({entry['samples']} samples, {entry['bytes']} bytes) must be "
-        f"the sum over its shards, {records} and {size}"
+        f"at most the sum over its shards, {records} and {size}"
       )
   if ("pcr" in data["formats"]) != ("pcr" in data):
     raise ManifestError("pcr must be there where, and only where, formats has it")
-  rows = sum(shard["records"] for shard in data["shards"])
+  rows = sum(entry["samples"] for entry in data["formats"].values())
   if data["index"]["rows"] != rows:
     raise ManifestError(
-      f"index.rows ({data['index']['rows']}) must be the sum over shards, {rows}"
+      f"index.rows ({data['index']['rows']}) must be the sum over formats, {rows}"
     )
+
+
+def _check_beside(data: dict[str, Any]) -> None:
+  """Raises ManifestError where labels or columns lack a file, or have one too many."""
+  label = data["features"].get("label")
+  if (label is not None and None not in label["shape"]) != ("labels" in data):
+    raise ManifestError(
+      "labels must be there where, and only where, every sample has equally many"
+    )
+  for name, column in data["columns"].items():
+    wanted = {"ends", "text"} if column["dtype"] == "string" else {"values"}
+    if {"ends", "text", "values"} & column.keys() != wanted:
+      raise ManifestError(
+        f'columns["{name}"] of {column["dtype"]} must have {", ".join(sorted(wanted))}'
+      )
 
 
 def _check_features(data: dict[str, Any]) -> None:

@@ -89,7 +89,7 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
   if _FLAGS.export and _FLAGS.sample is None:
     raise tool.FlagsError("--export needs --sample")
-  from liquid_tf._store import inspection
+  from liquid_tf._store import inspection, stored_sample
   from liquid_tf.cli.bench import fidelity_plot
 
   path = arguments[0]
@@ -99,13 +99,12 @@ def _main(arguments: list[str]) -> int:
   else:
     result = inspection.inspect(path)
   if _FLAGS.sample is not None and result["formats"]:
-    if not 0 <= _FLAGS.sample < result["samples"]:
-      raise tool.FlagsError(
-        f"--sample ({_FLAGS.sample}) must be in [0, {result['samples'] - 1}]"
-      )
-    result["encodings"] = inspection.find_sample(path, _FLAGS.sample)
+    try:
+      result["encodings"] = stored_sample.find_sample(path, _FLAGS.sample)
+    except ValueError as error:
+      raise tool.FlagsError(f"--{error}") from None
   if _FLAGS.export and result["formats"]:
-    inspection.export_sample(path, _FLAGS.sample, _FLAGS.export, limits=allowed)
+    stored_sample.export_sample(path, _FLAGS.sample, _FLAGS.export, limits=allowed)
     result["exported"] = _FLAGS.export
   if _FLAGS.plot and result["formats"]:
     if not result["pcr"]:

@@ -17,6 +17,7 @@ from liquid_tf._convert.sources.source import (
 from liquid_tf._native import ops
 from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
+from liquid_tf._store import names
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.errors import ManifestError
@@ -26,7 +27,7 @@ _PCR = FORMATS.index("pcr")
 
 
 class DatasetSource(SampleSource):
-  """The samples of a dataset directory, by their numbers.
+  """The samples of a dataset directory, ascending by their numbers.
 
   Of a replicated one, the encoding that is read is the one that is wanted, or else the
   fastest of those without loss; where that is damaged, the next one.
@@ -36,6 +37,9 @@ class DatasetSource(SampleSource):
 
   Raises:
     ManifestError: its indices are damaged.
+
+  Attributes:
+    numbers: shape [samples], sample numbers in the dataset.
   """
 
   def __init__(self, manifest: Manifest):
@@ -51,20 +55,21 @@ class DatasetSource(SampleSource):
     rank[preferred] = np.arange(len(preferred))
     # Rows of each sample, the best one first.
     self._order = np.lexsort((rank[index["format"]], index["sample"]))
-    samples = index["sample"][self._order]
-    self._first = np.searchsorted(samples, np.arange(manifest["samples"] + 1))
-    if (np.diff(self._first) == 0).any():
+    # Of each position, the first of its rows; and their end.
+    self.numbers, first = np.unique(index["sample"][self._order], return_index=True)
+    self._first = np.append(first, len(index))
+    if len(self.numbers) != manifest["samples"]:
       raise ManifestError(
-        f"{manifest.path(manifests.INDEX)} lists no encoding of sample "
-        f"{int(np.argmin(np.diff(self._first)))}"
+        f"{manifest.index_path} lists {len(self.numbers)} samples, not the "
+        f"{manifest['samples']} that samples of {manifest.file} says"
       )
     best = self._order[self._first[:-1]]
     splits = sorted(manifest["splits"], key=lambda name: manifest.split_index(name))
-    names = [*(shard.path for shard in manifest.shards), manifests.MANIFEST]
+    files = [*(shard.path for shard in manifest.shards), manifest.file]
     super().__init__(
       manifest.directory,
       "liquid",
-      [_stat(manifest, name) for name in names],
+      [_stat(manifest, name) for name in files],
       index["shard"][best].astype(np.int64),
       index["split"][best],
       index["length"][best].astype(np.int64),
@@ -79,9 +84,16 @@ class DatasetSource(SampleSource):
     self.channels = manifest["features"]["image"]["shape"][2]
     self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
     self._pcr = PcrPlaces(manifest)
+    # Read when one is asked for; most readers ask for none.
+    self._names: names.Names | None = None
 
   def path(self, position: int) -> str:
     return self._where(self._index[self._order[self._first[position]]])
+
+  def name(self, position: int) -> str:
+    if self._names is None:
+      self._names = names.load(self._manifest)
+    return self._names[int(self.numbers[position])]
 
   def _where(self, row: np.void) -> str:
     place = "image" if row["format"] == _PCR else "offset"
@@ -141,7 +153,7 @@ class DatasetSource(SampleSource):
 
   def load(self, row: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
     paths = [os.fsencode(self._manifest.path(s.path)) for s in self._manifest.shards]
-    names = ("format", "shape", "bits", "pixels_hash")
+    fields = ("format", "shape", "bits", "pixels_hash")
 
     def by_hand():
       return self._load_by_hand(row["position"], row["wanted"])
@@ -152,7 +164,7 @@ class DatasetSource(SampleSource):
         offset=row["offset"],
         length=row["length"],
       )
-      known = {name: row[name] for name in names}
+      known = {name: row[name] for name in fields}
       known["format"] = tf.gather(tf.constant(FORMATS), row["format"])
       found = {"image": read.image, "labels": read.labels, "example": read.example}
       # What is wrong is told, or another encoding is found, by hand.

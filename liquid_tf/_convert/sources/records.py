@@ -12,6 +12,7 @@ from liquid_tf._convert.sources.source import (
   SampleSource,
   SourceFile,
   class_list,
+  numbered_name,
   splits_of_files,
   stat_files,
 )
@@ -30,7 +31,8 @@ class RecordIOSource(SampleSource):
   Args:
     root: folder of the files.
     files: their paths below it.
-    places: shape [samples, 3], int64: position of the file, offset, length.
+    places: shape [samples, 4], int64: position of the file, offset, length, and the
+      record's key in the file's index, or its number in the file.
     split_of_file: the split of each file.
     **options: of `SampleSource`.
   """
@@ -50,8 +52,12 @@ class RecordIOSource(SampleSource):
     self._places = places
 
   def path(self, position: int) -> str:
-    file, offset, _ = self._places[position]
+    file, offset, _, _ = self._places[position]
     return f"{self.files[file].path}, offset {offset}"
+
+  def name(self, position: int) -> str:
+    file, _, _, key = self._places[position].tolist()
+    return numbered_name(self.files, file, key)
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
@@ -72,8 +78,8 @@ class RecordIOSource(SampleSource):
     return read._asdict()
 
 
-def _indexed(path: str) -> np.ndarray | None:
-  """Offsets of all records by the index beside a file, and at last the file's size.
+def _indexed(path: str) -> tuple[np.ndarray, np.ndarray] | None:
+  """Offsets of all records by the index beside a file, at last its size; and keys.
 
   Where there is no index, or it does not fit the file record for record: None. Reads
   the parts' headers only.
@@ -82,10 +88,12 @@ def _indexed(path: str) -> np.ndarray | None:
   if not os.path.isfile(name):
     return None
   size = os.path.getsize(path)
-  offsets = np.unique(record_files.read_index(name).offsets)
+  index = record_files.read_index(name)
+  offsets, first = np.unique(index.offsets, return_index=True)
+  keys = index.keys[first]
   ends = np.append(offsets, size)
   if not size and not len(offsets):
-    return ends
+    return ends, keys
   if size % 4 or not size or offsets[:1].tolist() != [0] or ends[-1] <= ends[-2]:
     return None
   words = np.memmap(path, "<u4", mode="r")
@@ -104,16 +112,17 @@ def _indexed(path: str) -> np.ndarray | None:
     begin[open_record] = at + _HEADER + (length + 3) // 4 * 4
     open_record[open_record] = (flag == 1) | (flag == 2)
     first = False
-  return ends if (begin == ends[1:]).all() else None
+  return (ends, keys) if (begin == ends[1:]).all() else None
 
 
 def _find(
   path: str, name: str, skipped: list[tuple[str, str]] | None
-) -> tuple[np.ndarray, np.ndarray]:
-  """Offsets and lengths of a file's records; see `_find_places`."""
-  ends = _indexed(path)
-  if ends is not None:
-    return ends[:-1], np.diff(ends)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Offsets, lengths and keys of a file's records; see `list_records`."""
+  indexed = _indexed(path)
+  if indexed is not None:
+    ends, keys = indexed
+    return ends[:-1], np.diff(ends), keys
   reader = recordio.Reader(path, repair=skipped is not None)
   offsets = array.array("q")
   for record in reader.records():
@@ -131,7 +140,8 @@ def _find(
   # What a record is followed by is another one, a loss, or the end.
   stops = [loss.offset for loss in reader.losses] + [os.path.getsize(path)]
   ends = np.sort(np.concatenate([found, stops]))
-  return found, ends[np.searchsorted(ends, found, side="right")] - found
+  lengths = ends[np.searchsorted(ends, found, side="right")] - found
+  return found, lengths, np.arange(len(found))
 
 
 def _class_names(paths: Sequence[str]) -> list[str] | None:
@@ -168,13 +178,13 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   root, files = stat_files(paths)
   splits, split_of_file = splits_of_files(paths)
   skipped: list[tuple[str, str]] = []
-  parts = [np.zeros((0, 3), np.int64)]
+  parts = [np.zeros((0, 4), np.int64)]
   try:
     for number, (path, file) in enumerate(zip(paths, files)):
       lost = skipped if skips else None
-      offsets, lengths = _find(path, file.path, lost)
+      offsets, lengths, keys = _find(path, file.path, lost)
       numbers = np.full(len(offsets), number, np.int64)
-      parts.append(np.stack([numbers, offsets, lengths], axis=1))
+      parts.append(np.stack([numbers, offsets, lengths, keys], axis=1))
     classes = _class_names(paths)
   except RecordIOError as error:
     raise ConvertError(

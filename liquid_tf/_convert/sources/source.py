@@ -118,6 +118,10 @@ class SampleSource:
     """Where a sample is, for people."""
     return self.files[self.file_of[position]].path
 
+  def name(self, position: int) -> str:
+    """What the source calls a sample: its path, or that of its file and its number."""
+    return self.path(position)
+
   def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
     """Whether `load` says what images decode to, at these channels and bits.
 
@@ -190,6 +194,11 @@ class RecordSource(SampleSource):
       "crc32c": ops.lib().liquid_crc32c(tf.ensure_shape(example, []), crc),
       "error": tf.ensure_shape(error, []),
     }
+
+
+def numbered_name(files: Sequence[SourceFile], file: int, number: int) -> str:
+  """What a source calls a record of a file."""
+  return f"{files[file].path}/{number}"
 
 
 def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:

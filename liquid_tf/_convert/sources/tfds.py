@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
-from liquid_tf._convert.sources.source import SourceFile, stat_files
+from liquid_tf._convert.sources.source import (
+  SourceFile,
+  numbered_name,
+  stat_files,
+)
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import storage
@@ -179,6 +183,9 @@ class ArrayRecordSource(ExampleSource):
   def path(self, position: int) -> str:
     file, record = self._place(position)
     return f"{self.files[file].path}, record {record}"
+
+  def name(self, position: int) -> str:
+    return numbered_name(self.files, *self._place(position))
 
   def serialized(self, position: int) -> bytes:
     file, record = self._place(position)

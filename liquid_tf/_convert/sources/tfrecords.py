@@ -20,6 +20,7 @@ from liquid_tf._convert.sources.examples import (
 from liquid_tf._convert.sources.source import (
   SampleError,
   class_list,
+  numbered_name,
   read_range,
   splits_of_files,
   stat_files,
@@ -92,11 +93,17 @@ class TFRecordSource(ExampleSource):
 
   def __init__(self, names: ExampleNames, root: str, kind: str, places, *args, **more):
     self._places = places
+    # Of each file, the position of its first record.
+    self._first = np.searchsorted(places[:, 0], np.arange(len(args[0])))
     super().__init__(names, root, kind, *args, **more)
 
   def path(self, position: int) -> str:
     file, offset, _ = self._places[position]
     return f"{self.files[file].path}, offset {offset}"
+
+  def name(self, position: int) -> str:
+    file = int(self._places[position, 0])
+    return numbered_name(self.files, file, position - int(self._first[file]))
 
   def serialized(self, position: int) -> bytes:
     file, offset, length = self._places[position].tolist()

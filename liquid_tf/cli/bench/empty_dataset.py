@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from liquid_tf._store import manifest, schema
+from liquid_tf._store import labels, manifest, schema, texts
 
 # Framing and headers of a record, and a pixel or two.
 RECORD_BYTES = 64
@@ -59,7 +59,11 @@ def write(directory: str, samples: int, files: int) -> None:
           "crc32c": 0,
         }
       )
-  data = _manifest(samples, shards) | {"index": {"rows": 2 * samples, "crc32c": crc}}
+  data = _manifest(samples, shards)
+  data["index"] = {"path": manifest.INDEX, "rows": 2 * samples, "crc32c": crc}
+  data["names"] = texts.write(directory, manifest.NAMES, [], 2 * samples)
+  values = np.zeros(2 * samples, np.int64)
+  data["labels"] = labels.write(directory, manifest.LABELS, values)
   with open(os.path.join(directory, manifest.MANIFEST), "w") as file:
     json.dump(data, file)
 
@@ -89,6 +93,8 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
   return {
     "schema": schema.SCHEMA,
     "created_by": "liquid_tf",
+    "version": 1,
+    "made_by": "bench",
     "features": {
       "image": {"dtype": "uint8", "shape": [4, 4, 1]},
       "label": {
@@ -113,8 +119,10 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
       "l3_effort": "default",
     },
     "samples": 2 * samples,
+    "next_sample": 2 * samples,
     "formats": {name: entry for name in _NAMES},
     "shards": shards,
     "source": {"kind": "folder", "fingerprint": "0" * 64, "by_pillow": 0},
     "skipped": [],
+    "columns": {},
   }

@@ -13,7 +13,7 @@ from absl.testing import parameterized
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest, stored_sample
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
@@ -21,7 +21,7 @@ from liquid_tf.transforms import Channels
 
 def framed(dataset: str, sample: int) -> bytes:
   """The bytes of a sample's record."""
-  found = inspection.find_sample(dataset, sample)[0]
+  found = stored_sample.find_sample(dataset, sample)[0]
   data = pathlib.Path(dataset, found["shard"]).read_bytes()
   return data[found["offset"] :][: found["length"]]
 
@@ -31,7 +31,7 @@ def rewrite(dataset: str, sample: int, change) -> None:
 
   `change` gets and returns the record as a bytearray of the same length.
   """
-  found = inspection.find_sample(dataset, sample)[0]
+  found = stored_sample.find_sample(dataset, sample)[0]
   path = pathlib.Path(dataset, found["shard"])
   data = bytearray(path.read_bytes())
   part = slice(found["offset"], found["offset"] + found["length"])

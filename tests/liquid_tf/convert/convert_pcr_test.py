@@ -17,7 +17,7 @@ from liquid_tf import pcr
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
 from liquid_tf._native import image_ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import inspection, manifest, stored_sample
 from liquid_tf.errors import ConvertError, ManifestError
 from liquid_tf.transforms import Channels
 
@@ -280,7 +280,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
   def test_export(self):
     photos.class_folders(self.source, per_class=2, classes=1, extension="jpg")
     self._convert()
-    inspection.export_sample(self.output, 1, f"{self.root}/one.png")
+    stored_sample.export_sample(self.output, 1, f"{self.root}/one.png")
     with Image.open(f"{self.root}/one.png") as image:
       self.assertAllEqual(np.asarray(image), _pixels(self._sources()[1].read_bytes()))
 

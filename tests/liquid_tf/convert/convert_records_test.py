@@ -16,7 +16,7 @@ import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._store import manifest
+from liquid_tf._store import manifest, names
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
 
@@ -57,12 +57,23 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(loaded["features"]["label"], {"dtype": "int64", "shape": []})
     self.assertEqual(loaded["source"]["kind"], "recordio")
 
-  def test_an_index_does_not_change_the_bytes(self):
+  def test_an_index_changes_nothing_but_the_names(self):
     self._write([0, 1, 2, 3])
     self._convert()
     os.unlink(f"{self.root}/train.idx")
-    self._convert(output=f"{self.root}/other", workers=1)
-    self.assertEqual(photos.files(self.output), photos.files(f"{self.root}/other"))
+    other = f"{self.root}/other"
+    self._convert(output=other, workers=1)
+    found = []
+    for path in (self.output, other):
+      files = photos.files(path)
+      for name in ("dataset.json", "names.npy", "names.bin"):
+        del files[name]
+      found.append(files)
+    self.assertEqual(*found)
+    for path, first in ((self.output, 100), (other, 0)):
+      loaded = names.load(manifest.load(path))
+      wanted = [f"train.rec/{first + i}" for i in range(4)]
+      self.assertEqual([loaded[i] for i in range(4)], wanted)
 
   def test_lists_name_classes_and_files_are_splits(self):
     self._write([0, 1, 2, 1])

@@ -21,7 +21,7 @@ from liquid_tf import codecs, pcr, recordio
 from liquid_tf._convert import single
 from liquid_tf._convert.convert import convert
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import inspection, manifest, pcr_index, stored_sample
 from liquid_tf.errors import ConvertError, ManifestError, RecordIOError
 
 _INDEX = manifest.INDEX
@@ -97,9 +97,9 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     problems = inspection.verify(self.path)["problems"]
     self.assertEqual([p for p in problems if name in p], [wanted])
 
-  @parameterized.parameters(_SHARD.replace(".rec", ".idx"), manifest.PCR_INDEX)
+  @parameterized.parameters(_SHARD.replace(".rec", ".idx"), pcr_index.INDEX)
   def test_other_files_of_a_dataset_that_are_none(self, name):
-    path = self._copy("pcr") if name == manifest.PCR_INDEX else self.path
+    path = self._copy("pcr") if name == pcr_index.INDEX else self.path
     _put(os.path.join(path, name), "a pipe")
     problems = inspection.verify(path)["problems"]
     self.assertLen(problems, 1)
@@ -250,7 +250,9 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     def edit(data):
       data["supervised"] = ["image"]
       data["features"].pop("label")
-      if label is not None:
+      if label is None:
+        data.pop("labels")
+      else:
         data["features"]["label"] = label
 
     damaged.edit_manifest(self.path, edit)
@@ -265,15 +267,19 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
         open_it(self.path)
     result = inspection.verify(self.path)
     self.assertEqual(result["verified"], 0)
-    self.assertLen(result["problems"], 12)
-    self.assertRegex(result["problems"][0], f"record 0 .*: {pattern}")
+    found = [p for p in result["problems"] if "labels.npy" not in p]
+    self.assertLen(found, 12)
+    self.assertRegex(found[0], f"record 0 .*: {pattern}")
+    # It holds other labels than the manifest says, where this has any.
+    self.assertLen(result["problems"], 12 + (label is not None))
 
-  def test_classes_that_only_reading_everything_shows(self):
+  def test_classes_that_opening_does_not_show(self):
     def edit(data):
       data["features"]["label"].update(classes=["a", "b"], class_counts=[4, 8])
 
     damaged.edit_manifest(self.path, edit)
-    problems = inspection.verify(self.path)["problems"]
+    [beside, *problems] = inspection.verify(self.path)["problems"]
+    self.assertRegex(beside, r"labels.npy has a label \(2\) that must be below 2")
     self.assertLen(problems, 4)
     self.assertRegex(problems[0], r"its label \(2\) must be a whole number in \[0, 1\]")
 
@@ -281,8 +287,11 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     damaged.edit_manifest(
       self.path, lambda data: data["features"]["label"].update(counts)
     )
-    [problem] = inspection.verify(self.path)["problems"]
-    self.assertRegex(problem, r"class_counts\[0\] is 5, but 4 samples have this label")
+    for look in (inspection.inspect, inspection.verify):
+      [problem] = look(self.path)["problems"]
+      self.assertRegex(
+        problem, r"class_counts\[0\] of .*json is 5, but 4 samples have this label"
+      )
 
   def test_labels_of_pcr(self):
     path = self._copy("pcr")
@@ -293,7 +302,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
         classes=["a", "b"], class_counts=[4, 8]
       ),
     )
-    problems = inspection.verify(path)["problems"]
+    [_, *problems] = inspection.verify(path)["problems"]
     self.assertLen(problems, 4)
     self.assertRegex(
       problems[0], r"image [0-9]+ \(sample .*\): its label \(2\) must be"
@@ -360,7 +369,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       "no window": lambda: codecs.decode_raw(b"", window=(0, 0, -1, 0)),
       "no version": lambda: codecs.encode_l3(np.zeros([8, 8, 3], np.uint8), version=7),
       "pillow": lambda: rgba.save(os.path.join(folder, "x.l3")),
-      "a damaged sample": lambda: inspection.export_sample(
+      "a damaged sample": lambda: stored_sample.export_sample(
         bad, sample, os.path.join(folder, "x.png")
       ),
       "a record of pcr": lambda: list(pcr.Reader(other)),

@@ -11,7 +11,7 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import inspection, manifest, stored_sample
 
 
 class InspectTest(tf.test.TestCase):
@@ -94,7 +94,7 @@ class InspectTest(tf.test.TestCase):
     self._rewrite_index(change)
     problems = inspection.inspect(self.dataset)["problems"]
     self.assertRegex(
-      problems[0], r"has \d rows of sample \d+, not 1 \(2 such samples\)"
+      problems[0], r"has \d rows of sample \d+, not 1 \(1 such samples\)"
     )
     self.assertRegex("\n".join(problems), r'19 samples of split "train"')
 
@@ -109,18 +109,18 @@ class InspectTest(tf.test.TestCase):
   def test_find_and_export_a_sample(self):
     sources = sorted(pathlib.Path(self.source).rglob("*.png"))
     for sample in (0, 7, 19):
-      [place] = inspection.find_sample(self.dataset, sample)
+      [place] = stored_sample.find_sample(self.dataset, sample)
       self.assertEqual(place["sample"], sample)
       shard = pathlib.Path(self.dataset, place["shard"])
       idx = shard.with_suffix(".idx").read_text().splitlines()
       self.assertEqual(idx[place["record"]], f"{sample}\t{place['offset']}")
       exported = f"{self.root}/{sample}.png"
-      inspection.export_sample(self.dataset, sample, exported)
+      stored_sample.export_sample(self.dataset, sample, exported)
       self.assertAllEqual(
         np.asarray(Image.open(exported)), np.asarray(Image.open(sources[sample]))
       )
     with self.assertRaisesRegex(ValueError, r"sample \(20\) must be in \[0, 19\]"):
-      inspection.find_sample(self.dataset, 20)
+      stored_sample.find_sample(self.dataset, 20)
 
 
 if __name__ == "__main__":

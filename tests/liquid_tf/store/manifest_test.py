@@ -68,9 +68,9 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
       loaded.split_index("test")
 
   @parameterized.parameters(
-    (["schema"], 1, r"schema \(1\) must be 2: .* an older version .*: convert again"),
-    (["schema"], 3, r"schema \(3\) must be 2: .* another version"),
-    (["schema"], _MISSING, r"schema \(null\) must be 2"),
+    (["schema"], 1, r"schema \(1\) must be 3: .* an older version .*: convert again"),
+    (["schema"], 4, r"schema \(4\) must be 3: .* another version"),
+    (["schema"], _MISSING, r"schema \(null\) must be 3"),
     (["samples"], _MISSING, "samples is missing"),
     (["samples"], "8", r'samples \("8"\) must be a whole number in \[0, 2\^63\)'),
     (["samples"], True, r"samples \(true\) must be a whole number"),
@@ -93,11 +93,23 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     (["shards", 0, "format"], "gif", r"shards\[0\].format"),
     (["shards", 0, "format"], "bmp", r"shards\[0\].format .* not in formats"),
     (["shards", 0, "split"], "val", r"shards\[0\].split .* not in splits"),
-    (["shards", 0, "records"], 5, "formats.raw .* sum over its shards, 5"),
+    (["shards", 0, "records"], 3, "formats.raw .* at most the sum over its shards, 3"),
     (["shards", 0, "crc32c"], 2**32, r"shards\[0\].crc32c"),
     (["shards", 1], 5, r"shards\[1\] must be an object"),
     (["formats", "png", "lossless"], 1, r'formats\["png"\].lossless'),
-    (["index", "rows"], 7, r"index.rows \(7\) must be the sum over shards, 8"),
+    (["index", "rows"], 7, r"index.rows \(7\) must be the sum over formats, 8"),
+    (["next_sample"], 7, r"next_sample \(7\) must be at least samples \(8\)"),
+    (["version"], 0, r"version \(0\) must be a whole number in \[1"),
+    (["labels"], _MISSING, "labels must be there where"),
+    (["labels", "path"], "../x", "labels.path .* plain file name"),
+    (["names", "text", "bytes"], -1, r"names.text.bytes \(-1\)"),
+    (["columns", "a"], {"dtype": "int8"}, r'columns\["a"\].dtype'),
+    (["columns", "a"], {"dtype": "bool"}, r'columns\["a"\] of bool must have values'),
+    (
+      ["columns", "a"],
+      {"dtype": "string", "values": {"path": "a", "crc32c": 1}},
+      r'columns\["a"\] of string must have ends, text',
+    ),
     (["skipped"], [{"path": "x"}], r"skipped\[0\].reason is missing"),
   )
   def test_wrong_values_are_named(self, keys, value, message):
