@@ -40,7 +40,7 @@ _ORDER = (
   ("_version", "errors", "transforms"),
   ("_native",),
   ("codecs", "_store"),
-  ("pcr", "pil", "_cost"),
+  ("pcr", "pil", "_view", "_cost"),
   ("_pipeline",),
   ("_measure", "_recordio"),
   ("recordio",),

@@ -13,7 +13,8 @@ REGISTER_OP("Liquid>FormatDataset")
     .Input("directory: string")
     .Input("index_crc32c: int64")
     .Input("paths: string")
-    .Input("split: int64")
+    .Input("splits: int64")
+    .Input("chosen: uint8")
     .Input("format: int64")
     .Input("start: int64")
     .Input("length: int64")
@@ -37,9 +38,11 @@ cannot be read or fails its checks is passed on with its error.
 directory: of the dataset; holds index.npy.
 index_crc32c: of index.npy; checked where that is not local.
 paths: [shards], file of each shard of the manifest, empty for other formats.
-split: number of the split.
+splits: [n], numbers of the splits, ascending; read one after the other.
+chosen: a bit for each sample number, the first in the lowest bit of byte 0; only
+  samples that have one are read. [0] for all.
 format: number of the format in the index.
-start: first sample of the part to read, in stored order.
+start: first sample of the part to read, in stored order of those that are read.
 length: samples of the part, which wraps at the end; -1 for all.
 threads: most reads under way at once.
 lookahead_bytes: of what is read and not yet used, and of memory to read into.

@@ -86,7 +86,8 @@ const Replicas::Source& Replicas::SourceOf(uint8_t split,
   Source& source = found->second;
   if (!is_new) return source;
   std::unique_ptr<ShardSet> samples;
-  if (!ShardSet::Create(index_, split, format, paths_, opener_, &samples)
+  if (!ShardSet::Create(SelectedRows(index_, {split}, format, {}), paths_,
+                        opener_, &samples)
            .ok()) {
     return source;
   }

@@ -15,22 +15,24 @@ constexpr size_t kMostOpenFiles = 32;
 
 }  // namespace
 
-Status ShardSet::Create(const IndexView& index, uint8_t split, uint8_t format,
-                        std::vector<std::string> paths, FileOpener opener,
-                        std::unique_ptr<ShardSet>* set) {
+Status ShardSet::Create(SelectedRows rows, std::vector<std::string> paths,
+                        FileOpener opener, std::unique_ptr<ShardSet>* set) {
   auto result = std::make_unique<ShardSet>();
-  result->rows_ = index.Of(split, format);
-  const bool pcr = format == static_cast<uint8_t>(Format::kPcr);
   IndexRow last;
-  for (uint64_t i = 0; i < result->rows_.size(); ++i) {
-    const IndexRow row = result->rows_[i];
+  uint64_t rank = 0;
+  uint64_t file = 0;    // place of the first row of the file of this one
+  bool listed = false;  // whether files_ has that file
+  for (uint64_t i = 0; i < rows.places(); ++i) {
+    const IndexRow row = rows.At(i);
     if (row.shard >= paths.size() || paths[row.shard].empty()) {
       return DataLoss("index.npy: sample " + std::to_string(row.sample) +
                       " lies in shard " + std::to_string(row.shard) +
                       ", which dataset.json does not list for this format");
     }
+    const bool pcr = row.format == static_cast<uint8_t>(Format::kPcr);
     if (i == 0 || row.shard != last.shard) {
-      result->first_rows_.push_back(i);
+      file = i;
+      listed = false;
     } else if (pcr ? row.offset <= last.offset
                    : row.offset < last.offset + last.length) {
       return DataLoss("index.npy: sample " + std::to_string(row.sample) +
@@ -38,8 +40,13 @@ Status ShardSet::Create(const IndexView& index, uint8_t split, uint8_t format,
                       " overlaps the record before it");
     }
     last = row;
+    if (!rows.IsChosen(i)) continue;
+    if (!listed) result->files_.push_back({rank, file});
+    listed = true;
+    ++rank;
   }
-  result->range_ = {0, result->rows_.size()};
+  result->range_ = {0, rows.size()};
+  result->rows_ = std::move(rows);
   result->paths_ = std::move(paths);
   result->opener_ = std::move(opener);
   *set = std::move(result);
@@ -60,22 +67,29 @@ Status ShardSet::Restrict(const ShardRange& range) {
   return OkStatus();
 }
 
+const ShardSet::File& ShardSet::FileOf(uint64_t rank) const {
+  return *(std::upper_bound(files_.begin(), files_.end(), rank,
+                            [](uint64_t wanted, const File& file) {
+                              return wanted < file.rank;
+                            }) -
+           1);
+}
+
 uint64_t ShardSet::record_number(uint64_t position) const {
-  const uint64_t row = (range_.start + position) % rows_.size();
-  return row -
-         *(std::upper_bound(first_rows_.begin(), first_rows_.end(), row) - 1);
+  const uint64_t rank = RankOf(position);
+  return rows_.PlaceOf(rank) - FileOf(rank).place;
 }
 
 std::vector<uint64_t> ShardSet::FileCounts() const {
   std::vector<uint64_t> counts;
-  uint64_t row = range_.start;
+  uint64_t rank = range_.start;
   for (uint64_t left = range_.length; left > 0; left -= counts.back()) {
-    row %= rows_.size();
-    const auto next =
-        std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
-    const uint64_t end = next == first_rows_.end() ? rows_.size() : *next;
-    counts.push_back(std::min(left, end - row));
-    row = end;
+    rank %= rows_.size();
+    const File* const next = &FileOf(rank) + 1;
+    const uint64_t end =
+        next == files_.data() + files_.size() ? rows_.size() : next->rank;
+    counts.push_back(std::min(left, end - rank));
+    rank = end;
   }
   return counts;
 }

@@ -1,4 +1,4 @@
-// The records of one format in one split of a dataset, in stored order, and
+// The records of one format of a dataset that are read, in stored order, and
 // the files that hold them.
 #ifndef LIQUID_OPS_READER_SHARD_SET_H_
 #define LIQUID_OPS_READER_SHARD_SET_H_
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/status.h"
 #include "ops/reader/record_source.h"
+#include "ops/reader/selected_rows.h"
 #include "ops/sampler/shards.h"
 
 namespace liquid {
@@ -25,15 +25,13 @@ using FileOpener =
 // Thread-safe after Create.
 class ShardSet : public RecordSource {
  public:
-  // `index`: of the whole dataset; it is shared, not copied. `paths[i]`: the
-  // file of manifest shard i, empty for those of other formats. Error:
-  // InvalidArgument or DataLoss.
-  static Status Create(const IndexView& index, uint8_t split, uint8_t format,
-                       std::vector<std::string> paths, FileOpener opener,
-                       std::unique_ptr<ShardSet>* set);
+  // `rows`: of one format. `paths[i]`: the file of manifest shard i, empty for
+  // those of other formats. Error: InvalidArgument or DataLoss.
+  static Status Create(SelectedRows rows, std::vector<std::string> paths,
+                       FileOpener opener, std::unique_ptr<ShardSet>* set);
 
-  // Restricts the set to a part: position i of it is sample (start + i) mod
-  // the format's size. Call once, before use.
+  // Restricts the set to a part: position i of it is row (start + i) mod the
+  // number of rows. Call once, before use.
   Status Restrict(const ShardRange& range);
 
   // Where else the samples are stored; records know it. Call once, before use.
@@ -44,10 +42,10 @@ class ShardSet : public RecordSource {
   // Positions: the samples of the part, 0..size()-1.
   uint64_t size() const { return range_.length; }
   IndexRow row(uint64_t position) const override {
-    return rows_[(range_.start + position) % rows_.size()];
+    return rows_[RankOf(position)];
   }
-  // Which record of its file the sample at `position` is.
-  // O(log(files)).
+  // Which record of its file the sample at `position` is, among those of the
+  // index. O(log(rows)).
   uint64_t record_number(uint64_t position) const;
   const std::string& path(uint64_t position) const {
     return paths_[row(position).shard];
@@ -64,8 +62,18 @@ class ShardSet : public RecordSource {
   }
 
  private:
-  IndexView rows_;
-  std::vector<uint64_t> first_rows_;  // of each file that has some
+  // A file that has some of the rows.
+  struct File {
+    uint64_t rank;   // of the first of them
+    uint64_t place;  // of the first row of the file
+  };
+  const File& FileOf(uint64_t rank) const;
+  uint64_t RankOf(uint64_t position) const {
+    return (range_.start + position) % rows_.size();
+  }
+
+  SelectedRows rows_;
+  std::vector<File> files_;  // ascending
   std::vector<std::string> paths_;
   ShardRange range_;
   FileOpener opener_;

@@ -62,18 +62,20 @@ class FormatDatasetOp::Dataset : public SourceDataset {
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     const FormatInputs& in = inputs_;
-    std::vector<tensorflow::Node*> nodes(12);
+    std::vector<tensorflow::Node*> nodes(13);
     TF_RETURN_IF_ERROR(b->AddScalar(in.directory, &nodes[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(in.index_crc32c, &nodes[1]));
     TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[2]));
-    const int64_t numbers[] = {in.split,  in.format,  in.start,
-                               in.length, in.threads, in.lookahead_bytes};
-    for (int i = 0; i < 6; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[3 + i]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.splits, &nodes[3]));
+    TF_RETURN_IF_ERROR(b->AddTensor(in.chosen, &nodes[4]));
+    const int64_t numbers[] = {in.format, in.start, in.length, in.threads,
+                               in.lookahead_bytes};
+    for (int i = 0; i < 5; ++i) {
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[5 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[9]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[10]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[11]));
+    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[10]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[11]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[12]));
     tensorflow::AttrValue page_cache;
     b->BuildAttrValue(page_cache_, &page_cache);
     return b->AddDataset(this, nodes, {{"page_cache", page_cache}}, output);
@@ -310,12 +312,15 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   const ReplicaFiles replicas = {
       {inputs.replica_paths.begin(), inputs.replica_paths.end()},
       {inputs.replica_formats.begin(), inputs.replica_formats.end()}};
+  const auto chosen = inputs.chosen.vec<uint8_t>();
+  const Selection selection = {
+      {inputs.splits.begin(), inputs.splits.end()},
+      ByteSpan(chosen.data(), static_cast<size_t>(chosen.size()))};
   std::unique_ptr<ShardSet> shards;
-  const Status opened = OpenShards(ctx->env(), inputs.directory,
-                                   static_cast<uint32_t>(inputs.index_crc32c),
-                                   paths, static_cast<uint8_t>(inputs.split),
-                                   static_cast<uint8_t>(inputs.format),
-                                   replicas, mode, page_cache_, &shards);
+  const Status opened = OpenShards(
+      ctx->env(), inputs.directory, static_cast<uint32_t>(inputs.index_crc32c),
+      paths, selection, static_cast<uint8_t>(inputs.format), replicas, mode,
+      page_cache_, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
   if (inputs.length >= 0) {
     const Status restricted =

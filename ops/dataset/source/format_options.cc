@@ -17,13 +17,26 @@ absl::Status FormatInputs::Read(tensorflow::OpKernelContext* ctx) {
       tfd::ParseScalarArgument<tstring>(ctx, "directory", &directory));
   TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<tstring>(ctx, "paths", &paths));
   TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<tstring>(ctx, "reader", &reader));
+  TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, "splits", &splits));
+  for (size_t i = 0; i < splits.size(); ++i) {
+    const bool ascends = i == 0 || splits[i] > splits[i - 1];
+    if (splits[i] >= 0 && splits[i] <= 255 && ascends) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("splits (", splits[i], ") must be in 0..255, and ascend"));
+  }
+  const tensorflow::Tensor* bits;
+  TF_RETURN_IF_ERROR(ctx->input("chosen", &bits));
+  if (bits->dims() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "chosen (", bits->shape().DebugString(), ") must have one dimension"));
+  }
+  chosen = *bits;
   const struct {
     const char* name;
     int64_t* value;
     int64_t least;
     int64_t most;
   } scalars[] = {{"index_crc32c", &index_crc32c, 0, UINT32_MAX},
-                 {"split", &split, 0, 255},
                  {"format", &format, 0, 255},
                  {"start", &start, 0, INT64_MAX},
                  {"length", &length, -1, INT64_MAX},

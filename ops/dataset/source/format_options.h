@@ -15,7 +15,8 @@ struct FormatInputs {
   tensorflow::tstring directory;
   int64_t index_crc32c = 0;
   std::vector<tensorflow::tstring> paths;
-  int64_t split = 0;
+  std::vector<int64_t> splits;
+  tensorflow::Tensor chosen;  // uint8, a bit for each sample number
   int64_t format = 0;
   int64_t start = 0;
   int64_t length = -1;  // -1: all

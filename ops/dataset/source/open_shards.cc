@@ -59,16 +59,17 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
 
 Status OpenShards(tensorflow::Env* env, const std::string& directory,
                   uint32_t index_crc32c, std::vector<std::string> paths,
-                  uint8_t split, uint8_t format, const ReplicaFiles& replicas,
-                  ReadMode mode, bool page_cache,
+                  const Selection& selection, uint8_t format,
+                  const ReplicaFiles& replicas, ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards) {
   IndexView index;
   LIQUID_RETURN_IF_ERROR(
       OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"),
                 index_crc32c, &index));
   const FileOpener opener = MakeFileOpener(env, mode, page_cache);
-  LIQUID_RETURN_IF_ERROR(
-      ShardSet::Create(index, split, format, std::move(paths), opener, shards));
+  LIQUID_RETURN_IF_ERROR(ShardSet::Create(
+      SelectedRows(index, selection.splits, format, selection.chosen),
+      std::move(paths), opener, shards));
   if (replicas.paths.empty()) return OkStatus();
   const auto open_pcr = [env, directory, paths = replicas.paths](
                             std::shared_ptr<ShardSet> samples,

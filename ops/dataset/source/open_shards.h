@@ -21,14 +21,20 @@ struct ReplicaFiles {
   std::vector<uint8_t> formats;    // the first to be read in front
 };
 
+// Which samples of a dataset are read.
+struct Selection {
+  std::vector<uint8_t> splits;
+  ByteSpan chosen;  // see SelectedRows
+};
+
 // `directory`: holds index.npy, of checksum `index_crc32c`. `paths`: see
 // ShardSet::Create. `replicas`: without paths where there are none. `mode`: how
 // local files are read. `page_cache`: whether reads go through the kernel's
 // page cache, which only local files can, and leave their pages in it.
 Status OpenShards(tensorflow::Env* env, const std::string& directory,
                   uint32_t index_crc32c, std::vector<std::string> paths,
-                  uint8_t split, uint8_t format, const ReplicaFiles& replicas,
-                  ReadMode mode, bool page_cache,
+                  const Selection& selection, uint8_t format,
+                  const ReplicaFiles& replicas, ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards);
 
 // The records of `samples`, which are images of PCR; `paths` as above. Reads

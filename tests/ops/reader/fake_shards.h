@@ -113,8 +113,8 @@ class FakeShards {
   }
   std::shared_ptr<ShardSet> Open(FileOpener opener) {
     std::unique_ptr<ShardSet> set;
-    const Status status =
-        ShardSet::Create(Pack(rows_), 0, 1, paths_, std::move(opener), &set);
+    const Status status = ShardSet::Create(
+        SelectedRows(Pack(rows_), {0}, 1, {}), paths_, std::move(opener), &set);
     EXPECT_TRUE(status.ok()) << status.message();
     return set;
   }

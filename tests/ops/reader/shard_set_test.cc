@@ -47,7 +47,9 @@ class ShardSetTest : public ::testing::Test {
   // another format, and another split.
   Status Make(std::vector<std::string> paths = {"", "b", "c", ""}) {
     return ShardSet::Create(
-        Pack(rows_), 0, 1, std::move(paths),
+        SelectedRows(Pack(rows_), splits_, 1,
+                     ByteSpan(chosen_.data(), chosen_.size())),
+        std::move(paths),
         [this](const std::string& path, std::unique_ptr<RandomFile>* file) {
           opened_.push_back(path);
           if (fail_) return NotFound(path + ": cannot open");
@@ -68,6 +70,8 @@ class ShardSetTest : public ::testing::Test {
                                  Row(11, 0, 1, 1, 8), Row(12, 0, 1, 1, 24),
                                  Row(13, 0, 1, 2, 0), Row(14, 0, 1, 2, 8),
                                  Row(91, 1, 1, 3, 0)};
+  std::vector<uint8_t> splits_ = {0};
+  std::vector<uint8_t> chosen_;
   bool fail_ = false;
   std::vector<std::string> opened_;
   std::unique_ptr<ShardSet> set_;

@@ -1,0 +1,1 @@
+"""Views: which samples of a dataset are meant, before anything is read."""

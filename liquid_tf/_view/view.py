@@ -1,0 +1,270 @@
+"""`liquid_tf.open`: a dataset of which samples can be chosen."""
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._view import slices
+from liquid_tf._view.rows import Rows
+from liquid_tf._view.table import Table
+from liquid_tf.errors import ManifestError
+
+_ONES = np.array([bin(byte).count("1") for byte in range(256)], np.int64)
+
+
+class View:
+  """Samples of a dataset; made by `liquid_tf.open`.
+
+  A view knows its rows and reads no images. It never changes: each method gives another
+  view. `dataset`, `epochs`, `profile`, `export`, `inspect` and `verify` take one
+  wherever they take a path. It can be pickled: what is pickled are the dataset's path,
+  and one bit a sample.
+
+  Attributes:
+    manifest: of the dataset.
+    index: rows of the dataset, shape [rows], INDEX_DTYPE, read-only.
+    splits: names of the splits that samples are of, in the order of the dataset.
+    chosen: shape [bound / 8], uint8, a bit for each sample number, the first in the
+      lowest bit of byte 0; None where all samples of the splits are chosen.
+  """
+
+  def __init__(
+    self,
+    manifest: Manifest,
+    index: np.ndarray,
+    splits: Sequence[str],
+    chosen: np.ndarray | None = None,
+  ):
+    self.manifest = manifest
+    self.index = index
+    self.splits = tuple(name for name in manifest["splits"] if name in splits)
+    self.chosen = chosen
+
+  @property
+  def path(self) -> str:
+    """Path or URL of the dataset."""
+    return self.manifest.directory
+
+  @property
+  def bound(self) -> int:
+    """A number above every sample number of the dataset."""
+    return self.manifest["samples"]
+
+  @property
+  def formats(self) -> list[str]:
+    """Names of the dataset's formats."""
+    return list(self.manifest["formats"])
+
+  def __len__(self) -> int:
+    if self.chosen is not None:
+      return int(_ONES[self.chosen].sum())
+    return sum(self.manifest["splits"][name]["samples"] for name in self.splits)
+
+  def __repr__(self) -> str:
+    of = "+".join(self.splits)
+    return f"<View of {self.path}: {len(self)} samples of {of}>"
+
+  @functools.cached_property
+  def numbers(self) -> np.ndarray:
+    """The sample numbers, shape [samples], int64, ascending."""
+    if self.chosen is not None:
+      bits = np.unpackbits(self.chosen, count=self.bound, bitorder="little")
+      return np.flatnonzero(bits)
+    found = np.zeros(self.bound, bool)
+    for name in self.formats:
+      found[self.rows(name)["sample"]] = True
+    return np.flatnonzero(found)
+
+  @functools.cached_property
+  def fingerprint(self) -> str:
+    """SHA-256, in hexadecimal, of the dataset's index and of which samples these are.
+
+    Equal for two copies of a dataset.
+    """
+    entry = self.manifest["index"]
+    text = f"{entry['rows']} {entry['crc32c']} {sorted(self.splits)} "
+    digest = hashlib.sha256(text.encode())
+    digest.update(b"" if self.chosen is None else self.chosen.tobytes())
+    return digest.hexdigest()
+
+  def rows(self, format_name: str) -> Rows:
+    """The rows of one format, in stored order: split after split."""
+    return Rows(
+      [(rows, self._mask(rows)) for _, rows in self._stored(self.splits, format_name)]
+    )
+
+  def counts(self) -> dict[str, int]:
+    """Samples of each format of the dataset."""
+    return {name: len(self.rows(name)) for name in self.formats}
+
+  def _stored(
+    self, splits: Sequence[str], format_name: str
+  ) -> list[tuple[str, np.ndarray]]:
+    """Name and rows of each split, in the order of the index."""
+    number = FORMATS.index(format_name)
+    ordered = sorted(splits, key=self.manifest.split_index)
+    return [
+      (name, manifests.rows_of(self.index, self.manifest.split_index(name), number))
+      for name in ordered
+    ]
+
+  def _mask(self, rows: np.ndarray) -> np.ndarray | None:
+    """Which rows are of chosen samples; None for all."""
+    if self.chosen is None:
+      return None
+    samples = rows["sample"]
+    return (self.chosen[samples >> 3] >> (samples & 7).astype(np.uint8) & 1) != 0
+
+  def _choose(self, numbers: np.ndarray, by: str) -> "View":
+    """A view of those samples of this one.
+
+    Raises:
+      ValueError: there are none.
+    """
+    if not len(numbers):
+      raise ValueError(f"{by} must choose a sample of {self.path}; it chooses none")
+    flags = np.zeros(self.bound, bool)
+    flags[numbers] = True
+    chosen = np.packbits(flags, bitorder="little")
+    return View(self.manifest, self.index, self.splits, chosen)
+
+  def split(self, split: str) -> "View":
+    """The samples of some splits, or of parts of them.
+
+    A part is cut out of each format's stored order, so it has the mix of the whole, to
+    a sample, and two parts that meet share no sample. Places are those of this view's
+    samples: of a view of 50 samples, "train[:10%]" has 5.
+
+    Args:
+      split: names, and places in brackets: "train", "train+val", "train[:10%]",
+        "train[100:-100]", "train[12.5%:25%]+val". Percent are rounded to the nearest
+        sample.
+
+    Raises:
+      ValueError: a name or a place is none, or no sample is chosen.
+    """
+    known = [name for name in self.manifest["splits"] if name in self.splits]
+    parts = slices.parse(split, known)
+    if self.chosen is None and all(part.bounds is None for part in parts):
+      return View(self.manifest, self.index, [part.split for part in parts])
+    numbers = [self._numbers_of(part) for part in parts]
+    chosen = self._choose(np.concatenate(numbers), f'split ("{split}")')
+    names = {part.split for part in parts}
+    return View(chosen.manifest, chosen.index, names, chosen.chosen)
+
+  def _numbers_of(self, part: slices.Slice) -> np.ndarray:
+    """Sample numbers of a part of a split."""
+    formats = self.formats[:1] if self.manifest["replicated"] else self.formats
+    view = View(self.manifest, self.index, [part.split], self.chosen)
+    rows = [view.rows(name) for name in formats]
+    counts = [len(some) for some in rows]
+    begin, end = (slices.cut(counts, place) for place in part.places(sum(counts)))
+    samples = [some[a:b]["sample"] for some, a, b in zip(rows, begin, end)]
+    return np.concatenate([np.zeros(0, np.int64), *samples]).astype(np.int64)
+
+  def take(self, numbers: Sequence[int] | np.ndarray) -> "View":
+    """The samples of these numbers.
+
+    Args:
+      numbers: of samples, in any order.
+
+    Raises:
+      ValueError: a number is that of no sample of this view, or is there twice.
+    """
+    given = np.asarray(numbers)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+      raise ValueError(
+        f"take: numbers ({type(numbers).__name__} of {given.dtype}, shape "
+        f"{list(given.shape)}) must be a list of sample numbers"
+      )
+    known = np.zeros(self.bound, bool)
+    known[self.numbers] = True
+    inside = (given >= 0) & (given < self.bound)
+    inside[inside] = known[given[inside]]
+    if not inside.all():
+      wrong = int(given[~inside][0])
+      raise ValueError(f"take: number ({wrong}) must be of a sample of {self!r}")
+    ordered = np.sort(given)
+    twice = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if len(twice):
+      raise ValueError(f"take: number ({ordered[twice[0]]}) must be there once")
+    return self._choose(given, "take: numbers ([])")
+
+  def where(self, function: Callable[[Table], np.ndarray]) -> "View":
+    """The samples for which a function says so.
+
+    Args:
+      function: called once, now, with a `Table` of this view's samples; gives a mask,
+        [samples] of bool. `view.where(lambda t: t["height"] >= 256)`.
+
+    Raises:
+      ValueError: the function gives something else, or chooses no sample.
+    """
+    mask = np.asarray(function(Table(self)))
+    if mask.dtype != bool or mask.shape != self.numbers.shape:
+      raise ValueError(
+        f"where: function (gave {mask.dtype} of shape {list(mask.shape)}) must give "
+        f"bool of shape [{len(self.numbers)}], one for each sample"
+      )
+    return self._choose(self.numbers[mask], "where")
+
+  def __reduce__(self):
+    chosen = None if self.chosen is None else self.chosen.tobytes()
+    return _reopen, (self.path, self.splits, chosen, self.fingerprint)
+
+
+def _reopen(
+  path: str, splits: tuple[str, ...], chosen: bytes | None, fingerprint: str
+) -> View:
+  """Opens what was pickled."""
+  view = open(path)
+  bits = None if chosen is None else np.frombuffer(chosen, np.uint8)
+  view = View(view.manifest, view.index, splits, bits)
+  if view.fingerprint != fingerprint:
+    raise ManifestError(f"{path} is another dataset than when its view was pickled")
+  return view
+
+
+def open(path: str | os.PathLike) -> View:  # noqa: A001 - the name that users read.
+  """Opens a dataset to choose from its samples.
+
+  Args:
+    path: a dataset directory, local or of a registered file system.
+
+  Returns:
+    A `View` of all samples of all splits.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+  """
+  manifest = manifests.load(path)
+  return View(manifest, manifests.load_index(manifest), list(manifest["splits"]))
+
+
+def default_split(manifest: Manifest) -> str:
+  """The split that is meant when none is named: "train", or the first one."""
+  splits = list(manifest["splits"])
+  return "train" if "train" in splits else splits[0]
+
+
+def as_view(source: str | os.PathLike | View, split: str | None = None) -> View:
+  """The samples that an argument `path` and an argument `split` mean.
+
+  Args:
+    source: a dataset directory, or a view.
+    split: as `View.split` takes it; None for the default split of a directory, and for
+      all of a view.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: there is no such split.
+  """
+  if isinstance(source, View):
+    return source if split is None else source.split(split)
+  view = open(source)
+  return view.split(default_split(view.manifest) if split is None else split)
