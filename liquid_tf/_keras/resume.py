@@ -220,10 +220,11 @@ class Resume(tf.keras.callbacks.Callback):
 
 def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
   """What must be the same for a run to go on, by name."""
-  first = blocks.sources[0]
+  view = blocks.sources[0].view
   found = {
-    "dataset": f"index 0x{first.manifest['index']['crc32c']:08x}",
-    "split": first.split,
+    "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
+    "split": "+".join(view.splits),
+    "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
     "shard": {
       name: list(map(int, found)) for name, found in blocks.part.ranges.items()
     },

@@ -25,6 +25,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import storage
+from liquid_tf._view.view import View
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 _POLICIES = ("liquid", "minio", "page")
@@ -38,7 +39,7 @@ _UNBATCHED = 32
 
 @tf.autograph.experimental.do_not_convert
 def build(
-  path: str | os.PathLike,
+  path: str | os.PathLike | View,
   batch_size: int | None = 32,
   *,
   split: str | None = None,
@@ -111,14 +112,15 @@ def build(
       "kernel keeps what is stored"
     )
   with tf.init_scope():  # read now, inside a flat_map as well
-    manifest, index, split, counts = _sources.open_split(os.fspath(path), split)
+    view = _sources.open_source(path, split)
+  manifest, counts = view.manifest, view.counts()
   first = dict.fromkeys(counts, 0)
   changing = _mixes.is_changing(mix)
   if manifest["replicated"] and changing:
     _check_changing(mix, shuffle, cache_policy, epoch, list(counts))
-    samples = replicas.common_samples(manifest, index, split, list(counts))
+    samples = replicas.common_samples(view, list(counts))
   elif manifest["replicated"]:
-    first, counts = replicas.choose(manifest, index, split, mix)
+    first, counts = replicas.choose(view, mix)
   elif mix is not None:
     raise ValueError(
       f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
@@ -142,10 +144,8 @@ def build(
   threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
   sources = [
     _sources.FormatDataset(
-      manifest,
+      view,
       name,
-      split,
-      index,
       part.ranges[name],
       threads,
       budget.lookahead_bytes(snapshot.memory, len(counts), remote),

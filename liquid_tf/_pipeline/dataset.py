@@ -12,12 +12,13 @@ from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._view.view import View
 from liquid_tf.transforms import Step
 
 
 @tf.autograph.experimental.do_not_convert
 def dataset(
-  path: str | os.PathLike,
+  path: str | os.PathLike | View,
   batch_size: int | None = 32,
   *,
   split: str | None = None,
@@ -50,10 +51,12 @@ def dataset(
   batches were all delivered. So looking at a few batches first uses up no epoch.
 
   Args:
-    path: a dataset directory, local or of a registered file system.
+    path: a dataset directory, local or of a registered file system; or a view, that is
+      samples which were chosen from one (`liquid_tf.open`).
     batch_size: samples in a batch; None gives one sample at a time, each image and
       mask as a dense tensor of its own size.
-    split: name of a split; by default "train", or the first one.
+    split: a split, or parts of some: "train[:10%]", "train+val"; see `View.split`. By
+      default "train", or the first one, and all of a view.
     shuffle: False gives the stored order, the same in every epoch.
     seed: of the order, of random windows and of mirroring; any 64-bit number.
     memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch

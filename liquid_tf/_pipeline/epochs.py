@@ -9,12 +9,13 @@ from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave, sources
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.counted import CountedDataset
+from liquid_tf._view.view import View, as_view
 
 _OURS = ("epoch", "steps", "start")
 
 
 def epochs(
-  path: str | os.PathLike,
+  path: str | os.PathLike | View,
   count: int,
   *,
   first: int = 0,
@@ -35,7 +36,7 @@ def epochs(
   drawn in two parts is read in both.
 
   Args:
-    path: a dataset directory.
+    path: a dataset directory, or a view of one.
     count: how many epochs.
     first: number of the first one.
     parts: ranges of batches that an epoch is divided into, of equal length to one.
@@ -57,6 +58,8 @@ def epochs(
       raise ValueError(
         f"{name} ({options[name]!r}) is no option of epochs(): use first"
       )
+  # Opened once: a version that comes later belongs to later epochs()
+  path = as_view(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)
   blocks = sources.find_part(whole, interleave.InterleaveDataset)
   steps, each = blocks.batches, int(whole.cardinality())

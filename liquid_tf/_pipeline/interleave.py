@@ -1,5 +1,6 @@
 """The interleave: batches of one composition from several formats."""
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -111,6 +112,7 @@ class InterleaveDataset(tf.data.Dataset):
       kept=division.kept,
       parts=tf.constant(parts or [], tf.int64),
       formats=[source.format for source in sources],
+      view=_view_hash(sources),
       seed=seed,
       batch_size=batch_size,
       epoch=-1 if epoch is None else epoch,
@@ -136,6 +138,13 @@ class InterleaveDataset(tf.data.Dataset):
   @property
   def element_spec(self):
     return tf.TensorSpec([], tf.variant)
+
+
+def _view_hash(sources: Sequence[_sources.FormatDataset]) -> int:
+  """An int64 that differs where other samples are read."""
+  fingerprints = " ".join(source.view.fingerprint for source in sources)
+  digest = hashlib.sha256(fingerprints.encode()).digest()
+  return int.from_bytes(digest[:8], "little", signed=True)
 
 
 def mean_pixel_bytes(manifest: Manifest) -> float:

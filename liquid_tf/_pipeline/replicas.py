@@ -7,8 +7,9 @@ import numpy as np
 
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
-from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.manifest import Manifest
 from liquid_tf._store.mix import apportion
+from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
 
 # Formats that keep pixels, those that decode fastest first; the others hold less.
@@ -25,19 +26,14 @@ def by_preference(manifest: Manifest) -> list[str]:
 
 
 def choose(
-  manifest: Manifest,
-  index: np.ndarray,
-  split: str,
-  mix: str | Mapping[str, float] | None,
+  view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
   """Cuts the stored order, which all formats share, into a part for each format.
 
   Parts, and not single samples, so that each format is still read in order.
 
   Args:
-    manifest: of a replicated dataset.
-    index: of the dataset.
-    split: name of the split.
+    view: samples of a replicated dataset.
     mix: weights of formats, or None for those of the manifest.
 
   Returns:
@@ -48,6 +44,7 @@ def choose(
     ManifestError: the formats do not hold the same samples in the same order.
     ValueError: `mix` is none of this dataset's formats.
   """
+  manifest = view.manifest
   shares = mixes.parse_shares(manifest["mix"] if mix is None else mix, "mix")
   known = list(manifest["formats"])
   for name in shares:
@@ -57,7 +54,7 @@ def choose(
         f"{manifest.directory}"
       )
   names = [name for name in known if name in shares]
-  samples = common_samples(manifest, index, split, names)
+  samples = common_samples(view, names)
   weights = [Fraction(str(shares[name])) for name in names]
   counts = apportion(samples, weights)
   first = np.cumsum([0, *counts]).tolist()
@@ -65,20 +62,17 @@ def choose(
   return {name: at for name, at, _ in parts}, {name: n for name, _, n in parts}
 
 
-def common_samples(
-  manifest: Manifest, index: np.ndarray, split: str, names: list[str]
-) -> int:
-  """How many samples each of some formats of a split holds: the same ones.
+def common_samples(view: View, names: list[str]) -> int:
+  """How many samples each of some formats of a view holds: the same ones.
 
   Raises:
     ManifestError: they do not hold the same in one order.
   """
-  number = manifest.split_index(split)
-  rows = [manifests.rows_of(index, number, FORMATS.index(name)) for name in names]
-  for name, other in zip(names, rows):
-    if not np.array_equal(other["sample"], rows[0]["sample"]):
+  samples = [view.rows(name)["sample"] for name in names]
+  for name, other in zip(names, samples):
+    if not np.array_equal(other, samples[0]):
       raise ManifestError(
-        f"{manifest.index_path}: {name} does not hold the samples of "
+        f"{view.manifest.index_path}: {name} does not hold the samples of "
         f"{names[0]} in their order, although the dataset is replicated"
       )
-  return len(rows[0])
+  return len(samples[0])

@@ -1,6 +1,7 @@
-"""Sources: one format of one split and shard, as a tf.data dataset."""
+"""Sources: one format of a view and shard, as a tf.data dataset."""
 
 import dataclasses
+import os
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
+from liquid_tf._view.rows import Rows
+from liquid_tf._view.view import View, as_view
 from liquid_tf.errors import ManifestError
 
 _POLICIES = ("pad", "drop", "uneven")
@@ -20,23 +23,31 @@ _READERS = ("auto", "io_uring", "threads", "buffered")
 class FormatDataset(tf.data.Dataset):
   """Records of one format; made by `format_dataset`.
 
+  Args:
+    view: the samples that may be read.
+    format_name: their format.
+    part: (start, length) of the rows to read, in stored order; None for all. It wraps
+      at the end.
+    threads: most reads under way at once.
+    lookahead_bytes: most bytes read and not yet used, or read into.
+    reader: how they are read.
+    page_cache: whether through the kernel's page cache.
+
   Attributes:
+    view: as given.
     manifest: of the dataset.
     format: name of the format.
-    split: name of the split.
-    rows: the index's rows of this part, in stored order.
+    rows: the index's `Rows` of this part, in stored order.
     file_counts: records in each shard file, in stored order.
     record_samples: samples of each record, in stored order, of the format pcr; None
       where a record is a sample.
-    lookahead_bytes: most bytes read and not yet used, or read into.
+    lookahead_bytes: as given.
   """
 
   def __init__(
     self,
-    manifest: Manifest,
+    view: View,
     format_name: str,
-    split: str,
-    index: np.ndarray,
     part: tuple[int, int] | None,
     threads: int,
     lookahead_bytes: int,
@@ -44,18 +55,16 @@ class FormatDataset(tf.data.Dataset):
     page_cache: bool = False,
   ):
     check_reader(reader)
-    self.manifest = manifest
+    self.view = view
+    self.manifest = manifest = view.manifest
     self.format = format_name
-    self.split = split
     self.lookahead_bytes = lookahead_bytes
-    number = FORMATS.index(format_name)
-    split_number = manifest.split_index(split)
-    stored = manifests.rows_of(index, split_number, number)
+    stored = view.rows(format_name)
     start, length = part if part is not None else (0, len(stored))
     wrap = len(stored) - start
     self.rows = stored[start : start + length]
     if length > wrap:
-      self.rows = np.concatenate([self.rows, stored[: length - wrap]])
+      self.rows += stored[: length - wrap]
     self.file_counts = _file_counts(self.rows["shard"], wrap)
     self.record_samples = None
     if format_name == "pcr":
@@ -69,13 +78,15 @@ class FormatDataset(tf.data.Dataset):
     if manifest["replicated"]:
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
       replica_formats = replicas.by_preference(manifest)
+    chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
     super().__init__(
       ops.lib().liquid_format_dataset(
         directory=manifest.directory,
         index_crc32c=manifest["index"]["crc32c"],
         paths=tf.constant(paths, tf.string, [len(paths)]),
-        split=split_number,
-        format=number,
+        splits=np.array(sorted(map(manifest.split_index, view.splits)), np.int64),
+        chosen=chosen,
+        format=FORMATS.index(format_name),
         start=start,
         length=length,
         threads=threads,
@@ -231,40 +242,32 @@ def split_common(
   return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
 
-def open_split(
-  path: str, split: str | None
-) -> tuple[Manifest, np.ndarray, str, dict[str, int]]:
-  """Opens a dataset to read a split of it.
+def open_source(source: str | os.PathLike | View, split: str | None) -> View:
+  """Opens a dataset to read samples of it.
 
   Args:
-    path: of the dataset.
-    split: its name, or None for the default.
-
-  Returns:
-    (manifest, index, name of the split, samples of each format in it).
+    source: a dataset directory, or a view.
+    split: of it; None for the default split of a directory, and all of a view.
 
   Raises:
     ManifestError: the directory is no sound dataset.
     ValueError: there is no such split.
   """
-  manifest = manifests.load(path)
-  index = manifests.load_index(manifest)
-  split = split or default_split(manifest)
-  counts = split_counts(manifest, index, split)
-  for name in counts:
-    _check_features(manifest, rows_of(manifest, index, split, name))
-  return manifest, index, split, counts
+  view = as_view(source, split)
+  for name in view.formats:
+    _check_features(view.manifest, view.rows(name))
+  return view
 
 
-def _check_features(manifest: Manifest, rows: np.ndarray) -> None:
+def _check_features(manifest: Manifest, rows: Rows) -> None:
   """Raises ManifestError where a record does not hold what the features say.
 
   The features are those of all records, so one of each format shows whether the
   manifest belongs to them; the smallest, since it is read whole.
   """
-  if not len(rows) or rows["format"][0] == FORMATS.index("pcr"):
+  if not len(rows) or rows[0]["format"] == FORMATS.index("pcr"):
     return  # Of a pcr, all images are one record.
-  row = rows[rows["length"].argmin()]
+  row = rows[int(rows["length"].argmin())]
   path = manifest.path(manifest.shards[row["shard"]].path)
   read = ops.lib().liquid_read_sample(
     path=path, offset=int(row["offset"]), length=int(row["length"])
@@ -281,29 +284,8 @@ def _check_features(manifest: Manifest, rows: np.ndarray) -> None:
     )
 
 
-def rows_of(
-  manifest: Manifest, index: np.ndarray, split: str, format_name: str
-) -> np.ndarray:
-  """The index's rows of one format of a split."""
-  number = manifest.split_index(split)
-  return manifests.rows_of(index, number, FORMATS.index(format_name))
-
-
-def split_counts(manifest: Manifest, index: np.ndarray, split: str) -> dict[str, int]:
-  """Samples of each format in a split, in the formats' order."""
-  return {
-    name: len(rows_of(manifest, index, split, name)) for name in manifest["formats"]
-  }
-
-
-def default_split(manifest: Manifest) -> str:
-  """The split that is meant when none is named: "train", or the only one."""
-  splits = list(manifest["splits"])
-  return "train" if "train" in splits else splits[0]
-
-
 def format_dataset(
-  path: str,
+  path: str | os.PathLike | View,
   format: str,  # noqa: A002 - the field's name for it.
   *,
   split: str | None = None,
@@ -319,9 +301,10 @@ def format_dataset(
   reads in stored order.
 
   Args:
-    path: a dataset directory.
+    path: a dataset directory, or a view of one.
     format: name of one of its formats, such as "png".
-    split: name of a split; by default "train", or the first one.
+    split: a split, as `View.split` takes it; by default "train", or the first one, and
+      of a view all.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`.
     shard_policy: how shards come to equal numbers of batches: "pad" repeats a
@@ -341,21 +324,16 @@ def format_dataset(
     ManifestError: the directory is no sound dataset.
     ValueError: an argument is wrong; the message names it.
   """
-  manifest, index, split, counts = open_split(path, split)
+  view = open_source(path, split)
+  counts = view.counts()
   if format not in counts:
     raise ValueError(
-      f'format ("{format}") must be one of {", ".join(counts)}, the formats of {path}'
+      f'format ("{format}") must be one of {", ".join(counts)}, the formats of '
+      f"{view.path}"
     )
   part = split_part(counts, resolve_shard(shard), shard_policy)
   return FormatDataset(
-    manifest,
-    format,
-    split,
-    index,
-    part.ranges[format],
-    threads,
-    lookahead_bytes,
-    reader,
+    view, format, part.ranges[format], threads, lookahead_bytes, reader
   )
 
 

@@ -182,6 +182,7 @@ class View:
         f"take: numbers ({type(numbers).__name__} of {given.dtype}, shape "
         f"{list(given.shape)}) must be a list of sample numbers"
       )
+    given = given.astype(np.int64)
     known = np.zeros(self.bound, bool)
     known[self.numbers] = True
     inside = (given >= 0) & (given < self.bound)

@@ -68,6 +68,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("kept: int64")
     .Input("parts: int64")
     .Input("formats: string")
+    .Input("view: int64")
     .Input("seed: int64")
     .Input("batch_size: int64")
     .Input("epoch: int64")
@@ -118,6 +119,7 @@ kept: [N], most of them that were drawn and are kept.
 parts: [0], or with `mixes`, [N]: all samples that formats share, cut into a
   part of each.
 formats: [N], names for errors and statistics.
+view: a hash of which samples are read: a checkpoint of others does not fit.
 seed: of the order of samples.
 batch_size: samples in a batch.
 epoch: which epoch an iterator runs; -1: the snapshot counts.

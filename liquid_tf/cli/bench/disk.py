@@ -14,6 +14,7 @@ import tensorflow as tf
 from liquid_tf._measure import process
 from liquid_tf._pipeline import sources
 from liquid_tf._store import manifest as manifests
+from liquid_tf._view import view
 
 # Of fio's speed, what the reader is to reach.
 PROMISED = 0.95
@@ -56,7 +57,7 @@ def bench(
   """
   check(block, depth)
   manifest = manifests.load(path)
-  split = sources.default_split(manifest)
+  split = view.default_split(manifest)
   files = {name: [] for name in manifest["formats"]}
   for shard in manifest.shards:
     if shard.split == split:

@@ -14,11 +14,12 @@ namespace tfd = ::tensorflow::data;
 
 namespace {
 
-// What is cached may differ (Snapshot::Restore).
-int64_t Fingerprint(const PlanSpec& spec) {
-  std::string text =
-      absl::StrCat(kPlanVersion, "/", spec.seed, "/", spec.batch_size, "/",
-                   spec.shuffle, "/", static_cast<int>(spec.policy));
+// What is cached may differ (Snapshot::Restore). `view`: which samples are
+// read.
+int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
+  std::string text = absl::StrCat(kPlanVersion, "/", view, "/", spec.seed, "/",
+                                  spec.batch_size, "/", spec.shuffle, "/",
+                                  static_cast<int>(spec.policy));
   for (const FormatSpec& format : spec.formats) {
     // The fill of a part is as the mix is.
     absl::StrAppend(&text, ";",
@@ -46,7 +47,7 @@ InterleaveDataset::InterleaveDataset(
       fidelity_(fidelity),
       mixes_(mixes),
       spec_(std::move(spec)),
-      fingerprint_(Fingerprint(*spec_)),
+      fingerprint_(Fingerprint(*spec_, inputs_.view)),
       snapshot_(std::move(snapshot)) {
   for (tfd::DatasetBase* input : datasets_) input->Ref();
   for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
@@ -144,9 +145,9 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   }
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
-  const int64_t numbers[] = {a.seed,         a.batch_size,  a.epoch,
-                             a.first_step,   a.steps,       a.initial_epoch,
-                             a.initial_step, a.cache_bytes, a.spare_bytes};
+  const int64_t numbers[] = {
+      a.view,  a.seed,          a.batch_size,   a.epoch,       a.first_step,
+      a.steps, a.initial_epoch, a.initial_step, a.cache_bytes, a.spare_bytes};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));

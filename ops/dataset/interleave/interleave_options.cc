@@ -48,15 +48,12 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
     const char* name;
     int64_t* value;
     int64_t least;
-  } scalars[] = {{"seed", &seed, INT64_MIN},
-                 {"batch_size", &batch_size, 1},
-                 {"epoch", &epoch, -1},
-                 {"first_step", &first_step, 0},
-                 {"steps", &steps, -1},
-                 {"initial_epoch", &initial_epoch, 0},
-                 {"initial_step", &initial_step, 0},
-                 {"cache_bytes", &cache_bytes, 0},
-                 {"spare_bytes", &spare_bytes, 0}};
+  } scalars[] = {
+      {"view", &view, INT64_MIN},           {"seed", &seed, INT64_MIN},
+      {"batch_size", &batch_size, 1},       {"epoch", &epoch, -1},
+      {"first_step", &first_step, 0},       {"steps", &steps, -1},
+      {"initial_epoch", &initial_epoch, 0}, {"initial_step", &initial_step, 0},
+      {"cache_bytes", &cache_bytes, 0},     {"spare_bytes", &spare_bytes, 0}};
   for (const auto& scalar : scalars) {
     TF_RETURN_IF_ERROR(
         tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));

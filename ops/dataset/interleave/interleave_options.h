@@ -34,6 +34,7 @@ struct InterleaveInputs {
   std::vector<int64_t> kept;
   std::vector<int64_t> parts;
   std::vector<tensorflow::tstring> formats;
+  int64_t view = 0;  // a hash of which samples are read
   int64_t seed = 0;
   int64_t batch_size = 0;
   int64_t epoch = -1;      // -1: the snapshot counts

@@ -106,6 +106,40 @@ TEST_F(ShardSetTest, APartBeginsAnywhereAndWraps) {
   EXPECT_THAT(set_->FileCounts(), ElementsAre());
 }
 
+TEST_F(ShardSetTest, HoldsSeveralSplitsOneAfterTheOther) {
+  splits_ = {0, 1};
+  ASSERT_TRUE(Make({"", "b", "c", "d"}).ok());
+  EXPECT_THAT(Samples(), ElementsAre(10, 11, 12, 13, 14, 91));
+  EXPECT_THAT(set_->FileCounts(), ElementsAre(3, 2, 1));
+  ASSERT_TRUE(set_->Restrict({5, 2}).ok());
+  EXPECT_THAT(Samples(), ElementsAre(91, 10));
+}
+
+TEST_F(ShardSetTest, HoldsChosenSamplesAlone) {
+  splits_ = {0, 1};
+  chosen_.assign(12, 0);
+  for (const int sample : {11, 12, 14, 91}) {
+    chosen_[sample / 8] |= 1 << sample % 8;
+  }
+  ASSERT_TRUE(Make({"", "b", "c", "d"}).ok());
+  EXPECT_THAT(Samples(), ElementsAre(11, 12, 14, 91));
+  EXPECT_THAT(set_->FileCounts(), ElementsAre(2, 1, 1));
+  EXPECT_EQ(set_->record_number(0), 1u);
+  EXPECT_EQ(set_->record_number(2), 1u);
+  EXPECT_EQ(set_->record_number(3), 0u);
+  ASSERT_TRUE(set_->Restrict({1, 4}).ok());
+  EXPECT_THAT(Samples(), ElementsAre(12, 14, 91, 11));
+  EXPECT_THAT(set_->FileCounts(), ElementsAre(1, 1, 1, 1));
+}
+
+TEST_F(ShardSetTest, AFileWithoutAChosenSampleIsNone) {
+  chosen_ = {0, 1 << 5};  // sample 13
+  ASSERT_TRUE(Make().ok());
+  EXPECT_THAT(Samples(), ElementsAre(13));
+  EXPECT_THAT(set_->FileCounts(), ElementsAre(1));
+  EXPECT_EQ(set_->path(0), "c");
+}
+
 TEST_F(ShardSetTest, APartThatDoesNotFitIsRefused) {
   ASSERT_TRUE(Make().ok());
   const ShardRange wrong[] = {{5, 1}, {0, 7}, {~uint64_t{0}, 1}};
