@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._store.mix import apportion

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from liquid_tf._store import labels, names
+
 if TYPE_CHECKING:
   from liquid_tf._view.view import View
 
@@ -17,8 +19,9 @@ class Table(Mapping):
   `table["height"]` is a NumPy array of one value a sample. A column is made when it is
   first asked for, so that many millions of samples cost what is used.
 
-  Columns: `number`, int64; `height`, `width` (before any turning), `channels` and
-  `bits`; `split`, the name.
+  Columns: `number`, int64; `name`, that of the source; `height`, `width` (before any
+  turning), `channels` and `bits`; `split`, the name; and where each sample has equally
+  many of them, `label`, int64 or [samples, k] of float32.
   """
 
   def __init__(self, view: "View"):
@@ -27,7 +30,8 @@ class Table(Mapping):
 
   @property
   def names(self) -> tuple[str, ...]:
-    return ("number", *_OF_IMAGE, "split")
+    label = ("label",) if "labels" in self._view.manifest.data else ()
+    return ("number", "name", *_OF_IMAGE, "split", *label)
 
   def __len__(self) -> int:
     return len(self.names)
@@ -48,10 +52,15 @@ class Table(Mapping):
     view = self._view
     if name == "number":
       return view.numbers
+    if name == "name":
+      texts = names.load(view.manifest)
+      return np.array([texts[i] for i in view.numbers.tolist()])
+    if name == "label":
+      return labels.load(view.manifest)[view.numbers]
     if name == "split":
       by_index = {entry["index"]: s for s, entry in view.manifest["splits"].items()}
-      names = np.array([by_index[i] for i in range(len(by_index))])
-      return names[self._of_rows("split")]
+      splits = np.array([by_index[i] for i in range(len(by_index))])
+      return splits[self._of_rows("split")]
     return self._of_rows(name)
 
   def _of_rows(self, field: str) -> np.ndarray:

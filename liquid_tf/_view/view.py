@@ -53,7 +53,7 @@ class View:
   @property
   def bound(self) -> int:
     """A number above every sample number of the dataset."""
-    return self.manifest["samples"]
+    return self.manifest["next_sample"]
 
   @property
   def formats(self) -> list[str]:

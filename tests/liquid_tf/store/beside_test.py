@@ -84,7 +84,11 @@ class BesideTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ("classes", [[3.0], [0.0], [1.0]], np.array([3, 0, 1])),
     ("numbers", [[0.5], [-1.0], [2.0]], np.array([[0.5], [-1], [2]], np.float32)),
-    ("vectors", [[1.0, 2.0], [3.0, 4.5], [5.0, 6.0]], np.array([[1, 2], [3, 4.5], [5, 6]], "f4")),
+    (
+      "vectors",
+      [[1.0, 2.0], [3.0, 4.5], [5.0, 6.0]],
+      np.array([[1, 2], [3, 4.5], [5, 6]], "f4"),
+    ),
     ("unequal", [[1], [2, 3], [4, 5]], None),
     ("none", [[], [], []], None),
   )

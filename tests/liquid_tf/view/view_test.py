@@ -79,6 +79,11 @@ class ViewTest(parameterized.TestCase, tf.test.TestCase):
       wanted = [by_sample[i][name] for i in range(100)]
       self.assertEqual(seen[name].tolist(), wanted)
     self.assertEqual(seen["number"].tolist(), list(range(100)))
+    # Sorted by path: 25 of each class.
+    self.assertEqual(seen["label"].tolist(), [i // 25 for i in range(100)])
+    classes = self.view.manifest.classes
+    for name, label in zip(seen["name"].tolist(), seen["label"].tolist()):
+      self.assertStartsWith(name, classes[label] + "/")
     wanted = [i for i, row in by_sample.items() if row["height"] > 25 and row["split"]]
     self.assertEqual(view.numbers.tolist(), sorted(wanted))
 
