@@ -128,8 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{L3Version::kV2, 3, 8, 0, L3Profile::kCompact},
         Case{L3Version::kV2, 4, 16, 0, L3Profile::kCompact},
         Case{L3Version::kV2, 1, 8, 0, L3Profile::kCompact, Content::kFlat},
-        Case{L3Version::kV2, 3, 8, 0, L3Profile::kCompact, Content::kFlat},
-        Case{L3Version::kV2, 3, 16, 0, L3Profile::kCompact}),
+        Case{L3Version::kV2, 3, 8, 0, L3Profile::kCompact, Content::kFlat}),
     CaseName);
 
 class L3LiesTest : public testing::Test {
