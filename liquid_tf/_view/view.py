@@ -21,9 +21,8 @@ class View:
   """Samples of a dataset; made by `liquid_tf.open`.
 
   A view knows its rows and reads no images. It never changes: each method gives another
-  view. `dataset`, `epochs`, `profile`, `export`, `inspect` and `verify` take one
-  wherever they take a path. It can be pickled: what is pickled are the dataset's path,
-  and one bit a sample.
+  view. `dataset`, `epochs` and `format_dataset` take one in place of a path. It can be
+  pickled: what is pickled are the dataset's path, and one bit a sample.
 
   Attributes:
     manifest: of the dataset.
