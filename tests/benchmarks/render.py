@@ -17,6 +17,7 @@ from liquid_tf.cli.bench import (
   compare_report,
   constancy_report,
   efficiency_report,
+  formats_report,
   mix_report,
   recipe_report,
   scale_report,
@@ -245,6 +246,10 @@ def render() -> str:
     "RecordIO beside fio and dd": [_recordio()],
     scale_report.TITLE: [scale_report.section(_read("scale"))],
     mix_report.TITLE: [mix_report.section(mix, "mix.png"), _notes(mix)],
+    formats_report.TITLE: [
+      formats_report.section([_read("formats")]),
+      _notes(_read("formats")),
+    ],
   }
   parts = [_INTRODUCTION]
   for title, bodies in sections.items():
