@@ -58,7 +58,7 @@ def epochs(
       raise ValueError(
         f"{name} ({options[name]!r}) is no option of epochs(): use first"
       )
-  # Opened once: a version that comes later belongs to later epochs()
+  # Opened once, not again for each part of each epoch.
   path = as_view(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)
   blocks = sources.find_part(whole, interleave.InterleaveDataset)

@@ -224,7 +224,8 @@ def _recordio() -> str:
 
 def codecs() -> str:
   """The page of the codecs."""
-  return codec_report.markdown(_read("codecs"), "codecs.png")
+  result = _read("codecs")
+  return f"{codec_report.markdown(result, 'codecs.png').rstrip()}\n\n{_notes(result)}\n"
 
 
 def render() -> str:
