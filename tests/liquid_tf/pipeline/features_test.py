@@ -239,7 +239,7 @@ class ArgumentsTest(tf.test.TestCase):
       ({"batch_size": 0}, r"batch_size \(0\) must be a number of at least 1, or None"),
       ({"batch_size": True}, "batch_size .*must be a number"),
       ({"cache": "0.3"}, "cache .*must be a share"),
-      ({"split": "test"}, r'split \("test"\) must be one of "train"'),
+      ({"split": "test"}, r'split \("test"\): "test" must be one of "train"'),
       ({"features": ["box"]}, r'features \("box"\) must be of .*image'),
       ({"features": []}, "must be one or more"),
       ({"transforms": "crop"}, "transforms: 'c' must be a step of a dataset"),
