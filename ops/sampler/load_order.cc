@@ -8,13 +8,24 @@
 
 #include <algorithm>
 
-#include "ops/core/rng.h"
-
 namespace liquid {
 
 LoadOrder::LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
                      const SampleSet* held)
     : held_(held) {
+  RandomStream files(spec.seed, static_cast<uint64_t>(epoch),
+                     RngPurpose::kFileOrder, static_cast<uint8_t>(format));
+  OpenFiles(spec, format, &files);
+}
+
+LoadOrder::LoadOrder(RandomStream* files, const PlanSpec& spec, uint32_t format,
+                     const SampleSet* held)
+    : held_(held) {
+  OpenFiles(spec, format, files);
+}
+
+void LoadOrder::OpenFiles(const PlanSpec& spec, uint32_t format,
+                          RandomStream* files) {
   const FormatSpec& f = spec.formats[format];
   const uint64_t end = f.first + RecordCount(f);
   uint64_t first = 0;
@@ -24,11 +35,7 @@ LoadOrder::LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
     if (file.next < file.end) files_.push_back(file);
     first += records;
   }
-  if (spec.shuffle) {
-    RandomStream(spec.seed, static_cast<uint64_t>(epoch),
-                 RngPurpose::kFileOrder, static_cast<uint8_t>(format))
-        .Shuffle(&files_);
-  }
+  if (spec.shuffle) files->Shuffle(&files_);
   const size_t open = spec.shuffle ? kOpenFiles : 1;
   while (open_.size() < open && next_file_ < files_.size()) {
     open_.push_back(files_[next_file_++]);

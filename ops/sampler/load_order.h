@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/core/rng.h"
 #include "ops/sampler/plan_spec.h"
 
 namespace liquid {
@@ -24,6 +25,9 @@ class LoadOrder {
   // `held` may be null: nothing is held. It must outlive the order.
   LoadOrder(const PlanSpec& spec, uint32_t format, int64_t epoch,
             const SampleSet* held);
+  // Likewise, with files permuted by the numbers that are next in `files`.
+  LoadOrder(RandomStream* files, const PlanSpec& spec, uint32_t format,
+            const SampleSet* held);
   // False at the end.
   bool Next(uint64_t* record);
 
@@ -31,6 +35,7 @@ class LoadOrder {
   struct Cursor {
     uint64_t next, end;
   };
+  void OpenFiles(const PlanSpec& spec, uint32_t format, RandomStream* files);
   void EndTurn();
 
   const SampleSet* held_;      // not owned

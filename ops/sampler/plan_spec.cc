@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ops/sampler/mixture.h"
+#include "ops/sampler/weighted_source.h"
 
 namespace liquid {
 namespace {
@@ -84,6 +85,38 @@ Status ValidateRecords(const FormatSpec& format, size_t f) {
   return OkStatus();
 }
 
+// Error: weights of other samples, or beside what goes with none.
+Status ValidateWeights(const PlanSpec& spec) {
+  if (spec.weights == nullptr) return OkStatus();
+  if (!spec.shuffle || spec.policy != CachePolicy::kLiquid) {
+    return InvalidArgument(
+        "weights must not be given where shuffle is off, or the policy is not "
+        "Liquid's");
+  }
+  if (spec.weights->sources() != spec.formats.size()) {
+    return InvalidArgument("weights (" +
+                           std::to_string(spec.weights->sources()) +
+                           " sources) must have one for each of the " +
+                           std::to_string(spec.formats.size()) + " formats");
+  }
+  for (size_t f = 0; f < spec.formats.size(); ++f) {
+    const FormatSpec& format = spec.formats[f];
+    if (IsPart(format) || !format.record_samples.empty()) {
+      return InvalidArgument(
+          "weights must not be given of parts, or of records of many samples, "
+          "as format " +
+          std::to_string(f) + " has them");
+    }
+    if (spec.weights->samples(f) != StoredCount(format)) {
+      return InvalidArgument(
+          "weights (" + std::to_string(spec.weights->samples(f)) +
+          " samples of format " + std::to_string(f) +
+          ") must be of its samples, " + std::to_string(StoredCount(format)));
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 uint64_t SampleSet::count() const {
@@ -106,6 +139,13 @@ uint64_t SampleCount(const FormatSpec& format) {
   if (format.record_samples.empty()) return RecordCount(format);
   uint64_t samples = 0;
   for (uint32_t in_record : format.record_samples) samples += in_record;
+  return samples;
+}
+
+uint64_t EpochSize(const PlanSpec& spec) {
+  if (spec.weights != nullptr) return spec.weights->epoch_size();
+  uint64_t samples = 0;
+  for (const FormatSpec& format : spec.formats) samples += SampleCount(format);
   return samples;
 }
 
@@ -172,7 +212,7 @@ Status Validate(const PlanSpec& spec) {
                              "is not Liquid's: it knows records of one sample");
     }
   }
-  return OkStatus();
+  return ValidateWeights(spec);
 }
 
 Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
@@ -199,6 +239,17 @@ Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
                                " samples) must be of the format's part, and " +
                                "no more than are cached of it, " +
                                std::to_string(cached));
+      }
+      continue;
+    }
+    if (spec.weights != nullptr) {
+      if (count == 0) continue;
+      const SampleSet pinned = PinnedSamples(spec, f, cached);
+      for (size_t i = 0; i < words.size(); ++i) {
+        if ((words[i] & ~pinned.words()[i]) == 0) continue;
+        return InvalidArgument(
+            name + " (" + std::to_string(count) + " samples) must be of the " +
+            std::to_string(pinned.count()) + " that are pinned in its format");
       }
       continue;
     }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/sampler/weights.h"
 
 namespace liquid {
 
@@ -55,6 +57,9 @@ struct PlanSpec {
   // kept are the same for all.
   CachePolicy policy = CachePolicy::kLiquid;
   std::vector<FormatSpec> formats;  // at most kMaxFormats
+  // Null: each sample once an epoch. Else how often each is drawn, of sources
+  // that are these formats; `cached` are then pinned: see pass_region.h.
+  std::shared_ptr<const Weights> weights = nullptr;
 };
 
 // One bit per record of a format.
@@ -84,6 +89,8 @@ uint64_t SampleCount(const FormatSpec& format);
 uint64_t RecordCount(const FormatSpec& format);
 // Records of its files, drawn or not: what a SampleSet of it has room for.
 uint64_t StoredCount(const FormatSpec& format);
+// Samples that an epoch draws of all formats.
+uint64_t EpochSize(const PlanSpec& spec);
 // Empty regions.
 HeldSets NothingHeld(const PlanSpec& spec);
 

@@ -9,6 +9,7 @@
 #include "ops/sampler/random_draws.h"
 #include "ops/sampler/record_window.h"
 #include "ops/sampler/region.h"
+#include "ops/sampler/weighted_source.h"
 
 namespace liquid {
 namespace {
@@ -35,12 +36,6 @@ std::vector<uint64_t> CachedCounts(const PlanSpec& spec) {
   return counts;
 }
 
-uint64_t TotalSamples(const PlanSpec& spec) {
-  uint64_t total = 0;
-  for (const FormatSpec& f : spec.formats) total += SampleCount(f);
-  return total;
-}
-
 }  // namespace
 
 struct EpochPlan::State {
@@ -50,17 +45,23 @@ struct EpochPlan::State {
         epoch(the_epoch),
         held(std::move(the_held)),
         kept(NothingHeld(*spec)),
-        size(TotalSamples(*spec)),
+        size(EpochSize(*spec)),
         // A batch larger than the epoch is the epoch: bounding it here keeps
         // every product of sizes small.
         batch_size(std::clamp<uint64_t>(spec->batch_size, 1,
                                         std::max<uint64_t>(size, 1))),
-        table(SampleCounts(*spec), CachedCounts(*spec), batch_size),
+        table({}, {}, 1),
         batch_order(spec->seed, static_cast<uint64_t>(epoch),
                     RngPurpose::kBatchOrder) {
     regions.resize(spec->formats.size());
     windows.resize(spec->formats.size());
     random.resize(spec->formats.size());
+    if (spec->weights != nullptr) {
+      BeginWeighted();
+      NextBatch();
+      return;
+    }
+    table = BatchTable(SampleCounts(*spec), CachedCounts(*spec), batch_size);
     for (uint32_t f = 0; f < spec->formats.size(); ++f) {
       const FormatSpec& format = spec->formats[f];
       if (!format.record_samples.empty()) {
@@ -84,6 +85,20 @@ struct EpochPlan::State {
   // All of these point into `held` and `kept`.
   State(const State&) = delete;
   State& operator=(const State&) = delete;
+
+  void BeginWeighted() {
+    kept = held;
+    const auto windows = spec->weights->Windows(epoch);
+    std::vector<uint64_t> draws, resident;
+    for (uint32_t f = 0; f < spec->formats.size(); ++f) {
+      weighted.push_back(std::make_unique<WeightedSource>(
+          *spec, f, epoch, windows[f], held[f], &kept[f]));
+      draws.push_back(weighted[f]->draws());
+      resident.push_back(weighted[f]->resident_draws());
+      weighted[f]->Begin(batch_size, size);
+    }
+    table = BatchTable(draws, resident, batch_size);
+  }
 
   // A draw of a batch: its format, and whether it is kept.
   struct Token {
@@ -117,6 +132,7 @@ struct EpochPlan::State {
 
   Draw DrawFor(const Token& token) {
     const uint32_t f = token.format;
+    if (!weighted.empty()) return weighted[f]->Next(token.keep);
     if (windows[f] != nullptr) return windows[f]->Next();
     if (random[f] != nullptr) return random[f]->Next(f);
     return NextSample(token);
@@ -148,10 +164,11 @@ struct EpochPlan::State {
   const uint64_t batch_size;
   BatchTable table;
   RandomStream batch_order;
-  // Of each format one of the three.
+  // Of each format one of the four.
   std::vector<std::unique_ptr<Region>> regions;
   std::vector<std::unique_ptr<RecordWindow>> windows;
   std::vector<std::unique_ptr<RandomDraws>> random;
+  std::vector<std::unique_ptr<WeightedSource>> weighted;
   std::vector<BatchPart> batch;
   std::vector<Token> tokens;  // of the batch that is being drawn
   size_t next_token = 0;
@@ -183,6 +200,7 @@ uint32_t EpochPlan::PeekFormat() const {
 }
 
 uint64_t EpochPlan::loads(uint32_t format) const {
+  if (!state_->weighted.empty()) return state_->weighted[format]->loads();
   if (state_->random[format] != nullptr) return 0;
   const auto& window = state_->windows[format];
   return window != nullptr ? window->loads() : state_->regions[format]->loads();
@@ -190,6 +208,14 @@ uint64_t EpochPlan::loads(uint32_t format) const {
 
 BatchPart EpochPlan::turns(uint32_t format) const {
   return state_->windows[format]->turns();
+}
+
+void EpochPlan::TellLoads(uint32_t format) {
+  state_->weighted[format]->TellLoads();
+}
+
+bool EpochPlan::TakeLoad(uint32_t format, uint64_t* record) {
+  return state_->weighted[format]->TakeLoad(record);
 }
 
 Draw EpochPlan::Next() { return state_->Next(); }
@@ -208,6 +234,10 @@ Status HeldAt(std::shared_ptr<const PlanSpec> spec, int64_t first_epoch,
     return InvalidArgument("epoch (" + std::to_string(epoch) +
                            ") must be at least first_epoch, " +
                            std::to_string(first_epoch));
+  }
+  if (spec->weights != nullptr) {
+    *result = PinnedAt(*spec, first_epoch, std::move(held), epoch);
+    return OkStatus();
   }
   // Nothing, everything, or the first samples: known without drawing.
   bool fixed = true;

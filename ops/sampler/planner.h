@@ -37,6 +37,14 @@
 // formats follow one another; the first C_f samples of each format are kept.
 // How many samples of a batch are kept is then not constant.
 //
+// Where samples have weights, an epoch draws some of them several times, and
+// others not at all; pass_region.h says in which order. Those that are cached
+// are then *pinned*: the same in all epochs, kept from their first draw on. A
+// batch has a constant number of draws of samples that were held when the epoch
+// began, and of others, each of which is a load; in an epoch that held none, of
+// pinned samples and of others. A sample that is not pinned may be loaded again
+// before its last draw.
+//
 // That is the policy of Liquid. Two others are there to be compared with it,
 // in batches of the same composition; see CachePolicy.
 //
@@ -61,7 +69,7 @@ struct Draw {
       kHeld;          // which load of its format brought its record, or kHeld
   bool keep = false;  // its record stays for the next epoch
   uint64_t record = sample;
-  bool last = true;  // of its record in this epoch
+  bool last = true;  // of its record in this epoch; a pinned one has none
 
   bool operator==(const Draw& other) const {
     return format == other.format && sample == other.sample &&
@@ -74,14 +82,15 @@ class EpochPlan {
  public:
   // `held` must hold, per format, either nothing or exactly `cached` samples;
   // with shuffle off, these are the first ones. Of a part it may hold any
-  // number of its samples up to `cached`. O(samples) bits of memory and 8
+  // number of its samples up to `cached`, and with weights any that are pinned.
+  // O(samples) bits of memory and 8
   // bytes for each sample of a region, not of its content.
   // Error: InvalidArgument that names argument, value and constraint.
   static Status Create(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
                        HeldSets held, std::unique_ptr<EpochPlan>* plan);
   ~EpochPlan();
 
-  // Draws in the epoch: the sum of all sample counts.
+  // Draws in the epoch: EpochSize of the spec.
   uint64_t size() const;
   // Draws made so far.
   uint64_t position() const;
@@ -100,6 +109,12 @@ class EpochPlan {
   Draw Next();
   // Makes `draws` draws, or all that are left if these are fewer.
   void Skip(uint64_t draws);
+  // From now on TakeLoad tells of the loads of `format`: all where no draw was
+  // made before, else those that come with later draws. With weights only.
+  void TellLoads(uint32_t format);
+  // The record of the next load of `format` that comes before the next draw and
+  // was not told; false where there is none.
+  bool TakeLoad(uint32_t format, uint64_t* record);
   // The sets kept so far; after the last draw, the next epoch's `held`.
   const HeldSets& kept() const;
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "ops/core/rng.h"
 #include "ops/sampler/plan_spec.h"
+#include "ops/sampler/weights.h"
 
 namespace liquid {
 
@@ -49,6 +52,52 @@ inline PlanSpec RandomSpec(RandomStream* random, uint64_t most) {
   spec.batch_size =
       1 + random->Below(random->Below(4) == 0 ? 2 * total + 2 : total / 8 + 1);
   return spec;
+}
+
+// Gives the samples of a spec weights, as those of one dataset or of several,
+// each with groups that its formats share, or with one. Shares of nothing, of
+// less than a sample and of many draws are likely. False where there is nothing
+// to draw.
+inline bool Weigh(RandomStream* random, PlanSpec* spec,
+                  Weights::Options* made) {
+  Weights::Options& options = *made;
+  uint64_t total = 0;
+  std::vector<uint64_t> sizes;
+  uint32_t first = 0;
+  uint32_t groups = 0;
+  for (size_t f = 0; f < spec->formats.size(); ++f) {
+    if (f == 0 || random->Below(2) == 0) {  // another dataset's
+      first += groups;
+      const uint64_t kinds[] = {1, 1 + random->Below(4), 1 + random->Below(30)};
+      groups = static_cast<uint32_t>(kinds[random->Below(3)]);
+      sizes.resize(first + groups);
+    }
+    SourceGroups source;
+    source.first = first;
+    source.samples = SampleCount(spec->formats[f]);
+    for (uint64_t i = 0; groups > 1 && i < source.samples; ++i) {
+      // Early groups are larger.
+      const uint64_t below = 1 + random->Below(groups);
+      source.entries.push_back(static_cast<uint16_t>(random->Below(below)));
+      ++sizes[first + source.entries.back()];
+    }
+    if (groups == 1) sizes[first] += source.samples;
+    total += source.samples;
+    options.sources.push_back(std::move(source));
+  }
+  bool any = false;
+  for (const uint64_t size : sizes) {
+    const uint64_t shares[] = {size, size * (1 + random->Below(9)), 7,
+                               random->Below(50), random->Next() >> 16};
+    const uint64_t share = size == 0 ? 0 : shares[random->Below(5)];
+    options.shares.push_back(share);
+    any |= share > 0;
+  }
+  if (!any) return false;
+  const uint64_t draws[] = {total, 1 + random->Below(3 * total + 1),
+                            1 + random->Below(20)};
+  options.samples_per_epoch = draws[random->Below(3)];
+  return Weights::Create(options, &spec->weights).ok();
 }
 
 // Makes the samples of a format records of many: of one size with a shorter one
