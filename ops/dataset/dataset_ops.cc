@@ -67,6 +67,10 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("resident: int64")
     .Input("kept: int64")
     .Input("parts: int64")
+    .Input("shares: int64")
+    .Input("first_groups: int64")
+    .Input("grouped_samples: int64")
+    .Input("groups: uint16")
     .Input("formats: string")
     .Input("view: int64")
     .Input("seed: int64")
@@ -78,6 +82,9 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("initial_step: int64")
     .Input("cache_bytes: int64")
     .Input("spare_bytes: int64")
+    .Input("samples_per_epoch: int64")
+    .Input("worker: int64")
+    .Input("workers: int64")
     .Input("snapshot: string")
     .Output("handle: variant")
     .Attr("N: int >= 1")
@@ -86,6 +93,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Attr("shuffle: bool = true")
     .Attr("drop_remainder: bool = false")
     .Attr("policy: {'liquid', 'minio', 'page'} = 'liquid'")
+    .Attr("shard_policy: {'pad', 'drop', 'uneven'} = 'pad'")
     .Attr("keep_pixels: bool = false")
     .Attr("mask_bytes: int >= 0 = 0")
     .SetDoNotOptimize()
@@ -118,6 +126,12 @@ resident: [N], most records of each format in memory; the rest is read later,
 kept: [N], most of them that were drawn and are kept.
 parts: [0], or with `mixes`, [N]: all samples that formats share, cut into a
   part of each.
+shares: [groups], of an epoch, in proportion; [0] where each sample is drawn
+  once. `cached` are then the samples of greatest share, which stay.
+first_groups: [N], the first group of each input; [0] without shares.
+grouped_samples: [N], how many of `groups` are whose; 0 where all samples are of
+  the first group. [0] without shares.
+groups: of each sample its group, counted from the first one of its input.
 formats: [N], names for errors and statistics.
 view: a hash of which samples are read: a checkpoint of others does not fit.
 seed: of the order of samples.
@@ -130,7 +144,11 @@ initial_epoch: first epoch that a new snapshot gives out.
 initial_step: batches of it to leave out.
 cache_bytes: most bytes kept between epochs.
 spare_bytes: most bytes of free memory that a new snapshot keeps for later use.
+samples_per_epoch: of all workers, where there are shares.
+worker: this one, where there are shares; else the inputs are its part.
+workers: how many there are.
 snapshot: name of the resource that iterators share; made where there is none.
+shard_policy: how workers have epochs of equal length; see Liquid>ShardRanges.
 policy: what stays in memory between epochs. "liquid": a constant part of every
   batch. "minio": what was drawn first, for ever. "page": nothing of ours; the
   inputs read through the page cache.

@@ -6,11 +6,18 @@
 // epoch, or dropped for the budget), a load for which there was no room, and a
 // record of which memory has fewer scan groups than its draw needs. Once read,
 // a record of many samples is in memory until the last of them is drawn.
+//
+// Where samples have weights, a record may be loaded again before its last
+// draw. Its content is the same, so memory has it once, and how many of its
+// loads are still to be drawn. A pinned record stays in memory from its first
+// draw on, where there is room for it between epochs; else it is read at each
+// draw.
 #ifndef LIQUID_OPS_READER_READ_ORDER_H_
 #define LIQUID_OPS_READER_READ_ORDER_H_
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "ops/sampler/fidelity.h"
@@ -34,6 +41,11 @@ struct AtHand {
   std::vector<uint32_t> groups = {};
 };
 
+// The pinned records of a format that memory has room for; none without
+// weights. O(records).
+SampleSet Retained(const PlanSpec& spec, uint32_t format,
+                   const MemoryLimits& limits);
+
 struct PlannedRead {
   uint64_t record = 0;
   uint32_t groups = 0;  // scan groups, at most those it has; 0 without any
@@ -43,6 +55,8 @@ struct PlannedRead {
 struct ReadRange {
   uint64_t end = UINT64_MAX;  // the draw before which reading ends
   SampleSet drawn = {};       // records that are drawn until then
+  // Of records that are drawn several times, how often beside once.
+  std::unordered_map<uint64_t, uint64_t> again = {};
 };
 
 // The range from where `plan` stands to `end`, to which it is moved.
@@ -63,17 +77,26 @@ class ReadOrder {
  private:
   PlannedRead ReadOf(uint64_t record, uint32_t fidelity) const;
   void Arrive(const PlannedRead& read);
+  bool IsThere(uint64_t record) const;
+  bool HasRoom(uint64_t record) const;
   bool Serves(const PlannedRead& wanted) const;
   uint32_t FidelityNow() const;
-  bool IsDrawn(uint64_t record) const;
+  bool NextLoad(uint64_t* record);
+  bool ClaimDraw(uint64_t record);
+  void Leave(const Draw& draw);
 
   const std::unique_ptr<EpochPlan> plan_;
-  const ReadRange range_;
+  ReadRange range_;  // less what was read
   const uint32_t format_;
   const MemoryLimits limits_;
   const Fidelity fidelity_;
   const std::vector<uint32_t> groups_;
   AtHand at_hand_;  // in memory by now
+  const bool weighted_;
+  const SampleSet retained_;
+  uint64_t retained_left_ = 0;  // of them, those that are not at hand
+  // Loads of a record at hand that are to be drawn, beside one.
+  std::unordered_map<uint64_t, uint64_t> more_loads_;
   LoadOrder loads_;
   uint64_t loaded_ = 0;  // loads that the plan has made available
   uint64_t resident_;    // records in memory

@@ -7,16 +7,11 @@
 #include "ops/core/clock.h"
 #include "ops/dataset/source/pixel_record.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/sampler/weighted_source.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace liquid {
 namespace {
-
-// With regions an evicted sample gives its place to a load, wherever it came
-// from itself; else a sample is read where memory has not got it.
-bool NeedsRead(const Draw& draw, CachePolicy policy) {
-  return policy == CachePolicy::kLiquid ? !draw.keep : draw.load != Draw::kHeld;
-}
 
 // Whether the scan groups that were read of a record are enough.
 bool Serves(const Record& record, uint32_t fidelity) {
@@ -53,10 +48,19 @@ EpochDraws::EpochDraws(Snapshot* snapshot, Snapshot::Lease lease,
       region_(std::move(lease.memory)),
       fresh_(region_.size()),
       next_(region_.size()),
+      more_loads_(region_.size()),
       ledgers_(region_.size()) {
   for (size_t f = 0; f < region_.size(); ++f) {
     at_hand_.emplace_back(StoredCount(spec_->formats[f]));
     for (const auto& entry : region_[f]) at_hand_[f].insert(entry.first);
+    if (spec_->weights == nullptr) continue;
+    const auto format = static_cast<uint32_t>(f);
+    filling_.emplace_back(StoredCount(spec_->formats[f]));
+    if (plan_->held()[f].count() == 0) {
+      filling_[f] = PinnedSamples(*spec_, f, spec_->formats[f].cached);
+    }
+    retained_.push_back(
+        Retained(*spec_, format, {UINT64_MAX, options_.kept[f]}));
   }
 }
 
@@ -101,7 +105,7 @@ absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
     RecordBlock::Item item;
     item.format = draw.format;
     item.whole = !HasSamples(draw.format);
-    item.load = item.whole && NeedsRead(draw, spec_->policy);
+    item.load = item.whole && NeedsRead(draw);
     if (item.load) ledgers_[draw.format].Need(block->cost);
     TF_RETURN_IF_ERROR(Obtain(draw, fidelity, owner, read, &item, block));
     if (spec_->policy == CachePolicy::kPage) {
@@ -113,6 +117,16 @@ absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
   block->part = options_.end < plan_->size();
   if (block->last) Finish();
   return absl::OkStatus();
+}
+
+// With regions an evicted sample gives its place to a load, wherever it came
+// from itself; else a sample is read where memory has not got it.
+bool EpochDraws::NeedsRead(const Draw& draw) const {
+  if (spec_->weights == nullptr && spec_->policy == CachePolicy::kLiquid) {
+    return !draw.keep;
+  }
+  if (draw.load == Draw::kHeld) return false;
+  return filling_.empty() || !filling_[draw.format].contains(draw.record);
 }
 
 // Draws are random, so each would wait for memory a few times: for its place in
@@ -168,13 +182,35 @@ absl::Status EpochDraws::Obtain(const Draw& draw, uint32_t fidelity, bool owner,
       fresh_[draw.format].erase(fresh);
     }
   }
-  if (draw.last) {
-    if (draw.keep && owner) {
-      Keep(draw, std::move(found->second), item);
-    }
-    region.erase(found);
-  }
+  Leave(draw, owner, found, item);
   return absl::OkStatus();
+}
+
+// What a draw leaves of its record in memory; as ReadOrder::Leave.
+void EpochDraws::Leave(const Draw& draw, bool owner, RecordMap::iterator found,
+                       RecordBlock::Item* item) {
+  if (spec_->weights != nullptr) {
+    if (draw.keep && retained_[draw.format].contains(draw.record)) {
+      // It is drawn again, so it stays where it is: as its next epoch has it,
+      // it is there twice.
+      const bool first = !next_[draw.format].contains(draw.record);
+      if (owner && first) Keep(draw, found->second, item);
+      return;
+    }
+    auto& more_loads = more_loads_[draw.format];
+    const auto more = more_loads.find(draw.record);
+    if (more != more_loads.end()) {
+      if (--more->second == 0) more_loads.erase(more);
+      return;
+    }
+    region_[draw.format].erase(found);
+    return;
+  }
+  if (!draw.last) return;
+  if (draw.keep && owner && HasRoom(draw, *found->second)) {
+    Keep(draw, std::move(found->second), item);
+  }
+  region_[draw.format].erase(found);
 }
 
 absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
@@ -190,38 +226,51 @@ absl::Status EpochDraws::ReadOn(const Draw& draw, const ReadMore& read,
         ": its elements must be those of format_dataset(), in order"));
   }
   for (RecordPtr& record : records) {
-    const uint64_t position = record->position;
-    if (plan_->held()[draw.format].contains(position)) {
-      block->cost->disk_bytes += record->disk_bytes;  // memory should have it
-    } else {
-      ledgers_[draw.format].Read(record->disk_bytes);
-    }
-    if (HasSamples(draw.format)) {
-      fresh_[draw.format][position] += record->disk_bytes;
-      at_hand_[draw.format].erase(position);
-      run_->ReadGroups(record->groups, record->disk_bytes);
-    }
-    region_[draw.format][position] = std::move(record);
+    Arrive(draw.format, std::move(record), block);
   }
   return absl::OkStatus();
 }
 
-// Holds a record for the next epoch, unless it is bad or over the budget: then
-// it is read again, and the plan stays. In the place of a bad one whose sample
-// is stored in other formats too, whoever decodes it puts one of those.
-void EpochDraws::Keep(const Draw& draw, RecordPtr record,
-                      RecordBlock::Item* item) {
-  if (!record->status.ok() && record->replicas == nullptr) return;
+void EpochDraws::Arrive(uint32_t format, RecordPtr record, RecordBlock* block) {
+  const uint64_t position = record->position;
+  if (plan_->held()[format].contains(position)) {
+    block->cost->disk_bytes += record->disk_bytes;  // memory should have it
+  } else if (spec_->weights == nullptr ||
+             !filling_[format].contains(position)) {
+    ledgers_[format].Read(record->disk_bytes);
+  }
+  if (HasSamples(format)) {
+    fresh_[format][position] += record->disk_bytes;
+    at_hand_[format].erase(position);
+    run_->ReadGroups(record->groups, record->disk_bytes);
+  }
+  RecordPtr& place = region_[format][position];
+  if (spec_->weights != nullptr && place != nullptr) {
+    ++more_loads_[format][position];
+  }
+  place = std::move(record);
+}
+
+// Whether the budget has room for one more record between epochs: else it is
+// read again, and the plan stays.
+bool EpochDraws::HasRoom(const Draw& draw, const Record& record) const {
   const size_t kept = next_[draw.format].size();
-  if (kept >= options_.kept[draw.format]) return;
+  if (kept >= options_.kept[draw.format]) return false;
   // Where the budget is short, a draw may be read and kept while the loads take
   // all of it. What the last element brought ahead of its use is no part of it.
   const size_t resident = region_[draw.format].size() - 1 + kept;
-  if (resident >= options_.resident[draw.format] + kBlockRecords) return;
-  const uint64_t bytes = KeptBytes(*record);
-  if (bytes > options_.cache_bytes - kept_bytes_) return;
-  kept_bytes_ += bytes;
-  if (kept == 0) {
+  if (resident >= options_.resident[draw.format] + kBlockRecords) return false;
+  return KeptBytes(record) <= options_.cache_bytes - kept_bytes_;
+}
+
+// Holds a record for the next epoch, unless it is bad. In the place of a bad
+// one whose sample is stored in other formats too, whoever decodes it puts one
+// of those.
+void EpochDraws::Keep(const Draw& draw, RecordPtr record,
+                      RecordBlock::Item* item) {
+  if (!record->status.ok() && record->replicas == nullptr) return;
+  kept_bytes_ += KeptBytes(*record);
+  if (next_[draw.format].empty()) {
     next_[draw.format].reserve(std::min(options_.kept[draw.format],
                                         spec_->formats[draw.format].cached));
   }

@@ -62,6 +62,7 @@ class EpochDraws {
   EpochDraws(Snapshot* snapshot, Snapshot::Lease lease, const Options& options,
              std::unique_ptr<EpochPlan> plan);
 
+  bool NeedsRead(const Draw& draw) const;
   void Prefetch(const std::vector<Draw>& draws, size_t i) const;
   bool HasSamples(uint32_t format) const {
     return !spec_->formats[format].record_samples.empty();
@@ -72,7 +73,11 @@ class EpochDraws {
                       RecordBlock* block);
   absl::Status ReadOn(const Draw& draw, const ReadMore& read,
                       RecordBlock* block);
+  void Leave(const Draw& draw, bool owner, RecordMap::iterator found,
+             RecordBlock::Item* item);
+  void Arrive(uint32_t format, RecordPtr record, RecordBlock* block);
   void Keep(const Draw& draw, RecordPtr record, RecordBlock::Item* item);
+  bool HasRoom(const Draw& draw, const Record& record) const;
   uint64_t KeptBytes(const Record& record) const;
   void Finish();
   void Release(const HeldSets* next);
@@ -87,6 +92,10 @@ class EpochDraws {
   // Disk bytes of records that were read and of which no sample is drawn yet.
   std::vector<absl::flat_hash_map<uint64_t, uint64_t>> fresh_;
   std::vector<RecordMap> next_;
+  // With weights, of each format: pinned records, where the epoch fills memory
+  // with them; those that it has room for; and see ReadOrder.
+  std::vector<SampleSet> filling_, retained_;
+  std::vector<absl::flat_hash_map<uint64_t, uint64_t>> more_loads_;
   std::vector<LoadLedger> ledgers_;
   uint64_t kept_bytes_ = 0;
   bool released_ = false;

@@ -29,6 +29,9 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
       absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
     }
   }
+  if (spec.weights != nullptr) {
+    absl::StrAppend(&text, ";weights:", spec.weights->fingerprint());
+  }
   return int64_t{Crc32c(ByteSpan(text.data(), text.size()))};
 }
 
@@ -112,13 +115,7 @@ absl::Status InterleaveDataset::CheckExternalState() const {
   return absl::OkStatus();
 }
 
-uint64_t InterleaveDataset::samples() const {
-  uint64_t samples = 0;
-  for (const FormatSpec& format : spec_->formats) {
-    samples += SampleCount(format);
-  }
-  return samples;
-}
+uint64_t InterleaveDataset::samples() const { return EpochSize(*spec_); }
 
 absl::Status InterleaveDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
@@ -139,15 +136,20 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   std::vector<tensorflow::Node*> nodes;
   for (const auto* vector :
        {&a.file_counts, &a.files_per_format, &a.record_samples,
-        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts}) {
+        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts,
+        &a.shares, &a.first_groups, &a.grouped_samples}) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddVector(*vector, &nodes.back()));
   }
   nodes.emplace_back();
+  TF_RETURN_IF_ERROR(b->AddTensor(a.groups, &nodes.back()));
+  nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
   const int64_t numbers[] = {
-      a.view,  a.seed,          a.batch_size,   a.epoch,       a.first_step,
-      a.steps, a.initial_epoch, a.initial_step, a.cache_bytes, a.spare_bytes};
+      a.view,        a.seed,        a.batch_size,        a.epoch,
+      a.first_step,  a.steps,       a.initial_epoch,     a.initial_step,
+      a.cache_bytes, a.spare_bytes, a.samples_per_epoch, a.worker,
+      a.workers};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));
@@ -155,12 +157,13 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes.back()));
   tensorflow::AttrValue shuffle, drop_remainder, policy, keep_pixels,
-      mask_bytes;
+      mask_bytes, shard_policy;
   b->BuildAttrValue(attributes_.shuffle, &shuffle);
   b->BuildAttrValue(attributes_.drop_remainder, &drop_remainder);
   b->BuildAttrValue(attributes_.policy, &policy);
   b->BuildAttrValue(attributes_.keep_pixels, &keep_pixels);
   b->BuildAttrValue(attributes_.mask_bytes, &mask_bytes);
+  b->BuildAttrValue(attributes_.shard_policy, &shard_policy);
   std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
   for (size_t i = 0; i < nodes.size(); ++i) {
     inputs.emplace_back(i + 3, nodes[i]);
@@ -169,6 +172,7 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
                        {{"shuffle", shuffle},
                         {"drop_remainder", drop_remainder},
                         {"policy", policy},
+                        {"shard_policy", shard_policy},
                         {"keep_pixels", keep_pixels},
                         {"mask_bytes", mask_bytes}},
                        output);

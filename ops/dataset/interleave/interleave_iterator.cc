@@ -287,9 +287,15 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     cached.push_back(format.cached);
   }
   cached_ = AsVector(cached);
+  // A pinned record stays in memory over the epoch, so only that of the owner.
+  std::vector<MemoryLimits> of_run = limits_;
+  const bool owner = dataset()->snapshot()->Own(lease.run.get());
+  for (MemoryLimits& limits : of_run) {
+    if (lease.spec->weights != nullptr && !owner) limits.kept = 0;
+  }
   EpochDraws::Options options;
   options.cache_bytes = static_cast<uint64_t>(dataset()->inputs().cache_bytes);
-  for (const MemoryLimits& limits : limits_) {
+  for (const MemoryLimits& limits : of_run) {
     options.kept.push_back(limits.kept);
     options.resident.push_back(limits.resident);
   }
@@ -307,7 +313,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   for (size_t f = 0; f < plans_.size(); ++f) {
     const EpochPlan& plan = draws_->plan();
     plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
-                   draws_->at_hand(static_cast<uint32_t>(f)), limits_[f],
+                   draws_->at_hand(static_cast<uint32_t>(f)), of_run[f],
                    fidelity, options.end);
   }
   return absl::OkStatus();

@@ -18,6 +18,7 @@ absl::Status InterleaveAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
   TF_RETURN_IF_ERROR(ctx->GetAttr("shuffle", &shuffle));
   TF_RETURN_IF_ERROR(ctx->GetAttr("drop_remainder", &drop_remainder));
   TF_RETURN_IF_ERROR(ctx->GetAttr("policy", &policy));
+  TF_RETURN_IF_ERROR(ctx->GetAttr("shard_policy", &shard_policy));
   TF_RETURN_IF_ERROR(ctx->GetAttr("keep_pixels", &keep_pixels));
   return ctx->GetAttr("mask_bytes", &mask_bytes);
 }
@@ -32,7 +33,10 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
       {"fill", &fill},
       {"resident", &resident},
       {"kept", &kept},
-      {"parts", &parts}};
+      {"parts", &parts},
+      {"shares", &shares},
+      {"first_groups", &first_groups},
+      {"grouped_samples", &grouped_samples}};
   for (const auto& [name, value] : vectors) {
     TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, name, value));
     for (const int64_t number : *value) {
@@ -48,12 +52,19 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
     const char* name;
     int64_t* value;
     int64_t least;
-  } scalars[] = {
-      {"view", &view, INT64_MIN},           {"seed", &seed, INT64_MIN},
-      {"batch_size", &batch_size, 1},       {"epoch", &epoch, -1},
-      {"first_step", &first_step, 0},       {"steps", &steps, -1},
-      {"initial_epoch", &initial_epoch, 0}, {"initial_step", &initial_step, 0},
-      {"cache_bytes", &cache_bytes, 0},     {"spare_bytes", &spare_bytes, 0}};
+  } scalars[] = {{"view", &view, INT64_MIN},
+                 {"seed", &seed, INT64_MIN},
+                 {"batch_size", &batch_size, 1},
+                 {"epoch", &epoch, -1},
+                 {"first_step", &first_step, 0},
+                 {"steps", &steps, -1},
+                 {"initial_epoch", &initial_epoch, 0},
+                 {"initial_step", &initial_step, 0},
+                 {"cache_bytes", &cache_bytes, 0},
+                 {"spare_bytes", &spare_bytes, 0},
+                 {"samples_per_epoch", &samples_per_epoch, 0},
+                 {"worker", &worker, 0},
+                 {"workers", &workers, 1}};
   for (const auto& scalar : scalars) {
     TF_RETURN_IF_ERROR(
         tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));
@@ -67,6 +78,12 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
     return absl::InvalidArgumentError(
         "first_step and steps need an epoch: give one, or 0 and -1");
   }
+  const tensorflow::Tensor* of_samples;
+  TF_RETURN_IF_ERROR(ctx->input("groups", &of_samples));
+  if (of_samples->dims() != 1) {
+    return absl::InvalidArgumentError("groups must be a vector");
+  }
+  groups = *of_samples;
   TF_RETURN_IF_ERROR(
       tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
   if (snapshot.empty()) {
@@ -82,6 +99,45 @@ uint64_t InterleaveInputs::EndDraw(uint64_t samples) const {
   const uint64_t left = batches - std::min(batches, first);
   if (steps < 0 || static_cast<uint64_t>(steps) >= left) return samples;
   return std::min(samples, (first + static_cast<uint64_t>(steps)) * batch);
+}
+
+absl::Status InterleaveInputs::MakeWeights(
+    const InterleaveAttributes& attributes, PlanSpec* spec) const {
+  if (shares.empty()) return absl::OkStatus();
+  const size_t sources = spec->formats.size();
+  if (first_groups.size() != sources || grouped_samples.size() != sources) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("first_groups and grouped_samples must have one number "
+                     "for each of the ",
+                     sources, " input datasets where there are shares"));
+  }
+  Weights::Options options;
+  options.samples_per_epoch = static_cast<uint64_t>(samples_per_epoch);
+  options.shares.assign(shares.begin(), shares.end());
+  options.worker = static_cast<uint64_t>(worker);
+  options.workers = static_cast<uint64_t>(workers);
+  if (attributes.shard_policy == "drop") options.policy = ShardPolicy::kDrop;
+  if (attributes.shard_policy == "uneven") {
+    options.policy = ShardPolicy::kUneven;
+  }
+  const auto of_samples = groups.vec<uint16_t>();
+  int64_t next = 0;
+  for (size_t s = 0; s < sources; ++s) {
+    SourceGroups source;
+    // What is too much is none: its samples say so.
+    source.first =
+        static_cast<uint32_t>(std::min<int64_t>(first_groups[s], UINT32_MAX));
+    source.samples = StoredCount(spec->formats[s]);
+    if (grouped_samples[s] > of_samples.size() - next) {
+      return absl::InvalidArgumentError(
+          "grouped_samples names more samples than groups has");
+    }
+    const uint16_t* const begin = of_samples.data() + next;
+    source.entries.assign(begin, begin + grouped_samples[s]);
+    next += grouped_samples[s];
+    options.sources.push_back(std::move(source));
+  }
+  return ToTf(Weights::Create(std::move(options), &spec->weights));
 }
 
 absl::Status InterleaveInputs::MakeSpec(
@@ -142,6 +198,7 @@ absl::Status InterleaveInputs::MakeSpec(
     }
     made->formats.push_back(std::move(format));
   }
+  TF_RETURN_IF_ERROR(MakeWeights(attributes, made.get()));
   // Names every wrong number now rather than at the first batch.
   std::unique_ptr<EpochPlan> probe;
   const Status valid = EpochPlan::Create(made, 0, NothingHeld(*made), &probe);

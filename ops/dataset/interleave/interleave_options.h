@@ -9,6 +9,7 @@
 
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
 
 namespace liquid {
 
@@ -16,6 +17,7 @@ struct InterleaveAttributes {
   bool shuffle = true;
   bool drop_remainder = false;
   std::string policy;
+  std::string shard_policy;
   bool keep_pixels = false;
   int64_t mask_bytes = 0;
 
@@ -33,6 +35,10 @@ struct InterleaveInputs {
   std::vector<int64_t> resident;
   std::vector<int64_t> kept;
   std::vector<int64_t> parts;
+  std::vector<int64_t> shares;
+  std::vector<int64_t> first_groups;
+  std::vector<int64_t> grouped_samples;
+  tensorflow::Tensor groups;
   std::vector<tensorflow::tstring> formats;
   int64_t view = 0;  // a hash of which samples are read
   int64_t seed = 0;
@@ -44,6 +50,9 @@ struct InterleaveInputs {
   int64_t initial_step = 0;
   int64_t cache_bytes = 0;
   int64_t spare_bytes = 0;
+  int64_t samples_per_epoch = 0;
+  int64_t worker = 0;
+  int64_t workers = 1;
   tensorflow::tstring snapshot;
 
   // Error: InvalidArgument that names input, value and constraint.
@@ -53,6 +62,10 @@ struct InterleaveInputs {
   // The plan of `datasets` formats. Error: likewise.
   absl::Status MakeSpec(size_t datasets, const InterleaveAttributes& attributes,
                         std::shared_ptr<const PlanSpec>* spec) const;
+
+ private:
+  absl::Status MakeWeights(const InterleaveAttributes& attributes,
+                           PlanSpec* spec) const;
 };
 
 }  // namespace liquid

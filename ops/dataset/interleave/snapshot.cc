@@ -10,10 +10,17 @@
 namespace liquid {
 namespace {
 
+bool SameWeights(const PlanSpec& a, const PlanSpec& b) {
+  if (a.weights == nullptr || b.weights == nullptr) {
+    return a.weights == b.weights;
+  }
+  return a.weights->fingerprint() == b.weights->fingerprint();
+}
+
 bool SamePlan(const PlanSpec& a, const PlanSpec& b) {
   return a.seed == b.seed && a.batch_size == b.batch_size &&
          a.shuffle == b.shuffle && a.policy == b.policy &&
-         a.formats == b.formats;
+         a.formats == b.formats && SameWeights(a, b);
 }
 
 }  // namespace

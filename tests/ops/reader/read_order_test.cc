@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +14,8 @@
 #include "ops/sampler/load_order.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
+#include "ops/sampler/weights.h"
+#include "tests/ops/sampler/random_spec.h"
 
 namespace liquid {
 namespace {
@@ -314,6 +317,109 @@ TEST_P(RecordsTest, GoesOnInTheMiddle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Room, RecordsTest, ::testing::Values(0, 5, 1000));
+
+// Samples of weights, drawn as the interleave draws them: memory has a record
+// once, and counts its loads. `lag`: records that are read before they must be.
+struct Weighted {
+  std::map<uint64_t, uint64_t> reads;
+  uint64_t most_in_memory = 0;
+};
+
+Weighted DrawWeighted(const std::shared_ptr<const PlanSpec>& spec,
+                      uint32_t format, int64_t epoch, uint64_t position,
+                      const SampleSet& in_memory, const MemoryLimits& limits,
+                      uint64_t lag, uint64_t end = UINT64_MAX) {
+  const HeldSets held = Held(spec, epoch);
+  ReadRange range;
+  if (end != UINT64_MAX) {
+    range = FindRange(Plan(spec, epoch, held, position).get(), format, end);
+  }
+  ReadOrder order(Plan(spec, epoch, held, position), format, {in_memory},
+                  limits, {}, {}, range);
+  const SampleSet retained = Retained(*spec, format, limits);
+  const std::unique_ptr<EpochPlan> plan = Plan(spec, epoch, held, position);
+  std::map<uint64_t, uint64_t> memory;  // loads of each
+  for (uint64_t i = 0; i < SampleCount(spec->formats[format]); ++i) {
+    if (in_memory.contains(i)) memory[i] = 1;
+  }
+  Weighted outcome;
+  const auto read_on = [&]() {
+    PlannedRead read;
+    if (!order.Next(&read)) return false;
+    ++outcome.reads[read.record];
+    ++memory[read.record];
+    return true;
+  };
+  while (plan->position() < std::min(end, plan->size())) {
+    const Draw draw = plan->Next();
+    if (draw.format != format) continue;
+    for (uint64_t i = 0; i < lag; ++i) read_on();
+    while (memory.count(draw.record) == 0) {
+      if (read_on()) continue;
+      ADD_FAILURE() << "the order ended before sample " << draw.sample;
+      return outcome;
+    }
+    outcome.most_in_memory =
+        std::max<uint64_t>(outcome.most_in_memory, memory.size());
+    if (draw.keep && retained.contains(draw.record)) continue;
+    if (--memory[draw.record] == 0) memory.erase(draw.record);
+  }
+  EXPECT_FALSE(read_on()) << "a read of no use";
+  for (const auto& [record, loads] : memory) {
+    EXPECT_TRUE(retained.contains(record)) << record << " was not drawn";
+    EXPECT_EQ(loads, 1u);
+  }
+  return outcome;
+}
+
+TEST(WeightedReadOrderTest, ReadsEachDrawOfWhatIsNotPinnedAndPinnedOnesOnce) {
+  RandomStream random = TestStream(1);
+  for (int i = 0; i < 120; ++i) {
+    auto made = std::make_shared<PlanSpec>(RandomSpec(&random, 90));
+    Weights::Options options;
+    if (!Weigh(&random, made.get(), &options)) continue;
+    const std::shared_ptr<const PlanSpec> spec = made;
+    const auto epoch = static_cast<int64_t>(random.Below(3));
+    const uint64_t size = EpochSize(*spec);
+    const bool begun = random.Below(3) == 0;
+    const uint64_t position = begun ? random.Below(size + 1) : 0;
+    const uint64_t end = random.Below(3) == 0
+                             ? position + random.Below(size - position + 1)
+                             : UINT64_MAX;
+    const HeldSets held = Held(spec, epoch);
+    for (uint32_t f = 0; f < spec->formats.size(); ++f) {
+      const uint64_t cached = spec->formats[f].cached;
+      MemoryLimits limits;
+      if (random.Below(2) == 0) {
+        limits.kept = random.Below(cached + 1);
+        limits.resident = limits.kept + random.Below(20);
+      }
+      const SampleSet retained = Retained(*spec, f, limits);
+      SampleSet in_memory(SampleCount(spec->formats[f]));
+      std::map<uint64_t, uint64_t> expected;
+      for (uint64_t k = 0; k < SampleCount(spec->formats[f]); ++k) {
+        const bool there = held[f].contains(k) && retained.contains(k);
+        if (there && !begun && random.Below(4) > 0) in_memory.insert(k);
+      }
+      const auto plan = Plan(spec, epoch, held, position);
+      while (plan->position() < std::min(end, size)) {
+        const Draw draw = plan->Next();
+        if (draw.format != f || in_memory.contains(draw.record)) continue;
+        uint64_t& reads = expected[draw.record];
+        if (reads == 0 || !retained.contains(draw.record)) ++reads;
+      }
+      for (const uint64_t lag : {0, 3}) {
+        const Weighted outcome =
+            DrawWeighted(spec, f, epoch, position, in_memory, limits, lag, end);
+        EXPECT_EQ(outcome.reads, expected);
+        if (lag == 0 && limits.resident < UINT64_MAX) {
+          EXPECT_LE(outcome.most_in_memory, limits.resident + 1);
+        }
+      }
+      if (HasFailure()) FAIL() << "case " << i << ", format " << f;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace liquid
