@@ -32,6 +32,8 @@ from ._profile.profile import profile as profile
 from ._store.inspection import inspect as inspect
 from ._store.inspection import verify as verify
 from ._version import __version__ as __version__
+from ._view.mixture import Mixture as Mixture
+from ._view.mixture import mixture as mixture
 from ._view.view import View as View
 from ._view.view import open as open
 from .fidelity import FidelityScheduler as FidelityScheduler

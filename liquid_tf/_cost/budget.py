@@ -4,6 +4,8 @@ import dataclasses
 import math
 import re
 
+import numpy as np
+
 from liquid_tf._cost import free_memory
 
 _UNITS = {
@@ -119,6 +121,11 @@ def spare_bytes(memory: int) -> int:
 def resident_bytes(size: float, records: int) -> int:
   """Bytes that records of `size` bytes together take in memory."""
   return int(size * _ROUNDING) + records * _DESCRIPTION
+
+
+def resident_bytes_each(size: np.ndarray) -> np.ndarray:
+  """Likewise, of records of these bytes each."""
+  return size * _ROUNDING + _DESCRIPTION
 
 
 def lookahead_bytes(memory: int, formats: int, remote: bool = False) -> int:

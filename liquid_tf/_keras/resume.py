@@ -233,6 +233,9 @@ def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
     "shuffle": blocks.shuffle,
     "seed": blocks.seed,
   }
+  if blocks.weighing is not None:
+    found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
+    found["shard"]["worker"] = list(blocks.weighing.worker)
   decoded = find_part(dataset, DecodeBatchDataset)
   if decoded is not None:
     found["transforms"] = [str(step) for step in decoded.recipe.given]

@@ -18,6 +18,7 @@ from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.fidelity import Fidelity
@@ -25,6 +26,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import storage
+from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
@@ -39,7 +41,7 @@ _UNBATCHED = 32
 
 @tf.autograph.experimental.do_not_convert
 def build(
-  path: str | os.PathLike | View,
+  path: str | os.PathLike | View | Mixture,
   batch_size: int | None = 32,
   *,
   split: str | None = None,
@@ -113,47 +115,49 @@ def build(
     )
   with tf.init_scope():  # read now, inside a flat_map as well
     view = _sources.open_source(path, split)
-  manifest, counts = view.manifest, view.counts()
-  first = dict.fromkeys(counts, 0)
-  changing = _mixes.is_changing(mix)
-  if manifest["replicated"] and changing:
-    _check_changing(mix, shuffle, cache_policy, epoch, list(counts))
-    samples = replicas.common_samples(view, list(counts))
-  elif manifest["replicated"]:
-    first, counts = replicas.choose(view, mix)
-  elif mix is not None:
-    raise ValueError(
-      f"mix ({mix!r}) must be None: {manifest.directory} has one encoding of each "
-      "sample; convert with replicate=True to choose while loading"
-    )
   shard = _sources.resolve_shard(shard)
+  _sources.check_policy(shard_policy)
   mixes = None
-  if changing:
+  weighing = _weighing.of(view, shard, shard_policy)
+  if weighing is not None:
+    _weighing.check(weighing, shuffle, mix, cache_policy)
+    reads = _weighing.reads(weighing, mix)
+    part = _weighing.part(weighing, reads)
+  elif view.manifest["replicated"] and _mixes.is_changing(mix):
+    formats = view.formats
+    _check_changing(mix, shuffle, cache_policy, epoch, formats)
+    samples = replicas.common_samples(view, formats)
     # All formats have one range of samples, whatever mix a worker chooses of them.
-    part = _sources.split_common(list(counts), samples, shard, shard_policy)
+    part = _sources.split_common(formats, samples, shard, shard_policy)
     _, length = next(iter(part.ranges.values()))
-    mixes = _mixes.make(mix, list(counts), manifest["mix"], length, tuning.parallelism)
+    default = view.manifest["mix"]
+    mixes = _mixes.make(mix, formats, default, length, tuning.parallelism)
   else:
+    first, counts = replicas.parts(view, mix)
     part = _sources.split_part(counts, shard, shard_policy, first)
+  if weighing is None:
+    reads = [_weighing.Read(view, name, name) for name in part.ranges]
   snapshot = Snapshot(
     Cache(0 if page_cache else cache, form),
     memory,
     start=start,
   )
-  remote = storage.is_remote(manifest.directory)
+  remote = any(storage.is_remote(read.view.path) for read in reads)
   threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
   sources = [
     _sources.FormatDataset(
-      view,
-      name,
-      part.ranges[name],
+      read.view,
+      read.format,
+      part.ranges[read.name],
       threads,
-      budget.lookahead_bytes(snapshot.memory, len(counts), remote),
+      budget.lookahead_bytes(snapshot.memory, len(reads), remote),
       tuning.reader,
       page_cache,
     )
-    for name in counts
+    for read in reads
   ]
+  if weighing is not None:
+    _weighing.tell(weighing, reads, sources)
   blocks = interleave.InterleaveDataset(
     sources,
     snapshot,
@@ -168,12 +172,13 @@ def build(
     part=part,
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
+    weighing=weighing,
   )
   blocks.draws = shuffle or draws_in_order
   recipe = Recipe.parse(transforms)
   own_size = (
     batch_size is None
-    and _sizes.results(recipe, {s.format: s.rows for s in sources}, check=False).one
+    and _sizes.results(recipe, {s.name: s.rows for s in sources}, check=False).one
     is None
   )
   if own_size and not recipe.ragged:

@@ -12,13 +12,14 @@ from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.transforms import Step
 
 
 @tf.autograph.experimental.do_not_convert
 def dataset(
-  path: str | os.PathLike | View,
+  path: str | os.PathLike | View | Mixture,
   batch_size: int | None = 32,
   *,
   split: str | None = None,
@@ -39,7 +40,7 @@ def dataset(
   tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
 ) -> tf.data.Dataset:
-  """Batches of a Liquid dataset, each sample once per epoch.
+  """Batches of a Liquid dataset, each sample once per epoch, or by weight.
 
   Every batch has the same mix of formats and, from the second epoch on, keeps and
   loads the same number of samples, so the disk and the processors are loaded evenly
@@ -52,7 +53,7 @@ def dataset(
 
   Args:
     path: a dataset directory, local or of a registered file system; or a view, that is
-      samples which were chosen from one (`liquid_tf.open`).
+      samples which were chosen from one (`liquid_tf.open`); or a mixture of views.
     batch_size: samples in a batch; None gives one sample at a time, each image and
       mask as a dense tensor of its own size.
     split: a split, or parts of some: "train[:10%]", "train+val"; see `View.split`. By

@@ -17,6 +17,7 @@ from liquid_tf._pipeline.boxes import BoxColumns, Boxes
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
+  manifests_of,
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
@@ -163,7 +164,8 @@ def decode_and_batch(
   if on_gpu and boxes.given is not None:
     raise ValueError(f'features ({boxes.given}) must not be given with decode="gpu"')
   if on_gpu:
-    gpu.check(manifest, recipe, wanted, on_error == "skip")
+    for one in manifests_of(sources):
+      gpu.check(one, recipe, wanted, on_error == "skip")
   if on_gpu or "image" in pixels:
     recipe.check_channels(known["image"].channels)
     recipe.check_colours(known["image"].dtype, known["image"].channels)
@@ -182,7 +184,7 @@ def decode_and_batch(
   skip = on_error == "skip"
   sizes = _sizes.results(
     recipe,
-    {source.format: source.rows for source in sources},
+    {source.name: source.rows for source in sources},
     check=bool(pixels or on_gpu) and not skip,
     most=limits.pixels,
   )

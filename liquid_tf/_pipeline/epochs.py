@@ -9,13 +9,14 @@ from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave, sources
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.counted import CountedDataset
-from liquid_tf._view.view import View, as_view
+from liquid_tf._view.mixture import Mixture, as_source
+from liquid_tf._view.view import View
 
 _OURS = ("epoch", "steps", "start")
 
 
 def epochs(
-  path: str | os.PathLike | View,
+  path: str | os.PathLike | View | Mixture,
   count: int,
   *,
   first: int = 0,
@@ -36,7 +37,7 @@ def epochs(
   drawn in two parts is read in both.
 
   Args:
-    path: a dataset directory, or a view of one.
+    path: a dataset directory, a view of one, or a mixture of some.
     count: how many epochs.
     first: number of the first one.
     parts: ranges of batches that an epoch is divided into, of equal length to one.
@@ -59,7 +60,7 @@ def epochs(
         f"{name} ({options[name]!r}) is no option of epochs(): use first"
       )
   # Opened once, not again for each part of each epoch.
-  path = as_view(path, options.pop("split", None))
+  path = as_source(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)
   blocks = sources.find_part(whole, interleave.InterleaveDataset)
   steps, each = blocks.batches, int(whole.cardinality())

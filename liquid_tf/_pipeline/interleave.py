@@ -1,7 +1,8 @@
 """The interleave: batches of one composition from several formats."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,6 +15,7 @@ from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
 
 _NO_PART = _sources.Part({})
@@ -43,6 +45,7 @@ class InterleaveDataset(tf.data.Dataset):
     part: _sources.Part = _NO_PART,
     fill_short_batches: bool = False,
     mixes: _mixes.Mixes | None = None,
+    weighing: Weighing | None = None,
   ):
     self.sources = list(sources)
     self.snapshot = snapshot
@@ -50,6 +53,7 @@ class InterleaveDataset(tf.data.Dataset):
     self.seed = seed = check_seed(seed)
     self.shuffle = shuffle
     self.part = part
+    self.weighing = weighing
     # Workers in step need equal numbers of batches even where records are skipped.
     self.fill_short_batches = fill_short_batches
     self.drops = last_batch == "drop"
@@ -63,6 +67,8 @@ class InterleaveDataset(tf.data.Dataset):
       raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
     parts = None if mixes is None else mixes.given[0]
     samples = sum(parts or [len(source.rows) for source in sources])
+    if weighing is not None:
+      samples = weighing.samples
     self.samples = samples
     self.batches = batches = (
       samples // batch_size if last_batch == "drop" else -(-samples // batch_size)
@@ -74,7 +80,7 @@ class InterleaveDataset(tf.data.Dataset):
         "an epoch"
       )
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
-    pixel_bytes = mean_pixel_bytes(sources[0].manifest)
+    pixel_bytes = mean_pixel_bytes(manifests_of(sources))
     lookahead += budget.decoded_bytes(
       snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
     )
@@ -85,6 +91,7 @@ class InterleaveDataset(tf.data.Dataset):
       shuffle,
       lookahead,
       _fidelity.constant(fidelity),
+      weighing,
     )
     fill, division = room.divide(parts)
     most = list(map(max, fill, division.resident))
@@ -111,7 +118,8 @@ class InterleaveDataset(tf.data.Dataset):
       resident=division.resident,
       kept=division.kept,
       parts=tf.constant(parts or [], tf.int64),
-      formats=[source.format for source in sources],
+      **_weights(sources, weighing),
+      formats=[source.name for source in sources],
       view=_view_hash(sources),
       seed=seed,
       batch_size=batch_size,
@@ -147,9 +155,44 @@ def _view_hash(sources: Sequence[_sources.FormatDataset]) -> int:
   return int.from_bytes(digest[:8], "little", signed=True)
 
 
-def mean_pixel_bytes(manifest: Manifest) -> float:
+def _weights(
+  sources: Sequence[_sources.FormatDataset], weighing: Weighing | None
+) -> dict[str, Any]:
+  """The op's inputs that say how often samples are drawn."""
+  nothing = np.zeros(0, np.int64)
+  if weighing is None:
+    return dict(
+      shares=nothing,
+      first_groups=nothing,
+      grouped_samples=nothing,
+      groups=np.zeros(0, np.uint16),
+      samples_per_epoch=0,
+      worker=0,
+      workers=1,
+    )
+  groups = [source.groups for source in sources]
+  return dict(
+    shares=weighing.shares,
+    first_groups=[source.first_group for source in sources],
+    grouped_samples=list(map(len, groups)),
+    groups=np.concatenate(groups),
+    samples_per_epoch=weighing.samples_per_epoch,
+    worker=weighing.worker[0],
+    workers=weighing.worker[1],
+    shard_policy=weighing.policy,
+  )
+
+
+def manifests_of(sources: Sequence[_sources.FormatDataset]) -> list[Manifest]:
+  """Of the datasets of sources, each once."""
+  return list(
+    {source.manifest.directory: source.manifest for source in sources}.values()
+  )
+
+
+def mean_pixel_bytes(manifests: Iterable[Manifest]) -> float:
   """Bytes of a decoded image, on average."""
-  formats = manifest["formats"].values()
+  formats = [entry for one in manifests for entry in one["formats"].values()]
   samples = sum(entry["samples"] for entry in formats)
   return sum(entry["pixel_bytes"] for entry in formats) / max(1, samples)
 

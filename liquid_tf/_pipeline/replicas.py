@@ -24,6 +24,26 @@ def by_preference(manifest: Manifest) -> list[str]:
   )
 
 
+def parts(
+  view: View, mix: str | Mapping[str, float] | None
+) -> tuple[dict[str, int], dict[str, int]]:
+  """Which samples are read in which format: as `choose`, of any dataset.
+
+  Raises:
+    ManifestError: as `choose`.
+    ValueError: as `choose`; or the dataset has one encoding of each sample.
+  """
+  if view.manifest["replicated"]:
+    return choose(view, mix)
+  if mix is not None:
+    raise ValueError(
+      f"mix ({mix!r}) must be None: {view.path} has one encoding of each sample; "
+      "convert with replicate=True to choose while loading"
+    )
+  counts = view.counts()
+  return dict.fromkeys(counts, 0), counts
+
+
 def choose(
   view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:

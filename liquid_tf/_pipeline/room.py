@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from liquid_tf._cost import budget
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.weighing import Weighing
 
 # Samples to shuffle among before the first batch: ten batches, of at least this
 # many samples, as far as they fit these bytes.
@@ -27,6 +28,7 @@ class Room:
     lookahead: bytes for what is read, or decoded, ahead of its use.
     fidelity: scan groups that are read of every record, where that is known and not
       all.
+    weighing: how often samples are drawn; None for once.
   """
 
   sources: Sequence[_sources.FormatDataset]
@@ -35,6 +37,7 @@ class Room:
   shuffle: bool
   lookahead: int
   fidelity: int | None
+  weighing: Weighing | None = None
 
   def divide(
     self, counts: Sequence[int] | None = None
@@ -53,12 +56,18 @@ class Room:
       records = list(counts)
     of_part = list(zip(self.sources, parts))
     samples = [len(source.rows[part]) for source, part in of_part]
+    if self.weighing is not None:
+      samples = [self.weighing.draws(source) for source in self.sources]
     # The order is the same at every fidelity.
     full_size = [source.stored_bytes(None, part) for source, part in of_part]
     # In stored order there is nothing to shuffle among.
     fill = [0] * len(samples)
     if self.shuffle:
-      fill = _fill(samples, full_size, self.batch_size)
+      drawn_size = full_size
+      if self.weighing is not None:
+        drawn = zip(full_size, samples, records)
+        drawn_size = [size * n // max(1, count) for size, n, count in drawn]
+      fill = _fill(samples, drawn_size, self.batch_size)
     size = full_size
     if self.fidelity is not None:
       size = [source.stored_bytes(self.fidelity, part) for source, part in of_part]
@@ -74,7 +83,28 @@ class Room:
       [budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],
       self._slack(samples, records, fill),
     )
+    if self.weighing is not None:
+      division = self._most_frequent(division)
     return fill, division
+
+  def _most_frequent(self, division: budget.Division) -> budget.Division:
+    """What is kept where that is what is drawn most often, which may be larger."""
+    kept = []
+    for source, most in zip(self.sources, division.kept):
+      size = source.rows["length"]
+      if self.snapshot.cache.form == "pixels":
+        size = source.pixel_bytes_each()
+      kept.append(self.weighing.fitting(source, most, budget.resident_bytes_each(size)))
+    fewer = [before - now for before, now in zip(division.kept, kept)]
+    cached = division.cached
+    if self.snapshot.cache.size == "auto":  # no more than fits
+      cached = [min(c, k) for c, k in zip(cached, kept)]
+    return dataclasses.replace(
+      division,
+      cached=cached,
+      kept=kept,
+      resident=[r - f for r, f in zip(division.resident, fewer)],
+    )
 
   def most_bytes(self, samples: Sequence[int]) -> int:
     """What the pipeline may take of its memory at most: often the dataset is less.
@@ -102,7 +132,7 @@ class Room:
     total = max(1, sum(samples))
     slack = []
     for source, drawn, count, least in zip(self.sources, samples, records, fill):
-      share = -(-self.batch_size * count // total)
+      share = -(-self.batch_size * (count if self.weighing is None else drawn) // total)
       if source.record_samples is None or count == 0:
         most = max(least, share)
       else:

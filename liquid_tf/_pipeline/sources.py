@@ -12,8 +12,9 @@ from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
+from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.rows import Rows
-from liquid_tf._view.view import View, as_view
+from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
 
 _POLICIES = ("pad", "drop", "uneven")
@@ -37,6 +38,9 @@ class FormatDataset(tf.data.Dataset):
     view: as given.
     manifest: of the dataset.
     format: name of the format.
+    name: in statistics: of the format, or of a mixture "member/format".
+    first_group: number of the first group of its samples, where these have weights.
+    groups: of each sample its group, counted from the first, uint16; empty for one.
     rows: the index's `Rows` of this part, in stored order.
     file_counts: records in each shard file, in stored order.
     record_samples: samples of each record, in stored order, of the format pcr; None
@@ -58,6 +62,9 @@ class FormatDataset(tf.data.Dataset):
     self.view = view
     self.manifest = manifest = view.manifest
     self.format = format_name
+    self.name = format_name
+    self.first_group = 0
+    self.groups = np.zeros(0, np.uint16)
     self.lookahead_bytes = lookahead_bytes
     stored = view.rows(format_name)
     start, length = part if part is not None else (0, len(stored))
@@ -98,6 +105,10 @@ class FormatDataset(tf.data.Dataset):
       )
     )
 
+  def weigh(self, name: str, first_group: int, groups: np.ndarray) -> None:
+    """Says whose groups its samples are of; see the attributes."""
+    self.name, self.first_group, self.groups = name, first_group, groups
+
   @property
   def records(self) -> int:
     """What the planner loads and keeps: samples, or records that hold many."""
@@ -120,10 +131,14 @@ class FormatDataset(tf.data.Dataset):
 
   def pixel_bytes(self, part: slice = slice(None)) -> int:
     """What the pixels of all records take, or of a part, masks included."""
+    return int(self.pixel_bytes_each(part).sum())
+
+  def pixel_bytes_each(self, part: slice = slice(None)) -> np.ndarray:
+    """Likewise, of each record."""
     rows = self.rows[part]
     of_image = rows["channels"].astype(np.int64) * (rows["bits"] // 8)
     pixels = rows["height"].astype(np.int64) * rows["width"]
-    return int((pixels * (of_image + mask_bytes(self.manifest))).sum())
+    return pixels * (of_image + mask_bytes(self.manifest))
 
   def _inputs(self):
     return []
@@ -177,6 +192,12 @@ def resolve_shard(shard: Any) -> tuple[int, int]:
   return index, count
 
 
+def check_policy(policy: str) -> None:
+  """Raises ValueError where `shard_policy=` is none."""
+  if policy not in _POLICIES:
+    raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Part:
   """One shard of a split.
@@ -206,8 +227,7 @@ def split_part(
     policy: how shards come to equal numbers of batches.
     first: where the samples of each format begin in its stored order; None for 0.
   """
-  if policy not in _POLICIES:
-    raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+  check_policy(policy)
   first = first or dict.fromkeys(counts, 0)
   if shard == (0, 1):
     return Part({name: (first[name], count) for name, count in counts.items()})
@@ -242,21 +262,24 @@ def split_common(
   return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
 
-def open_source(source: str | os.PathLike | View, split: str | None) -> View:
+def open_source(
+  source: str | os.PathLike | View | Mixture, split: str | None
+) -> View | Mixture:
   """Opens a dataset to read samples of it.
 
   Args:
-    source: a dataset directory, or a view.
-    split: of it; None for the default split of a directory, and all of a view.
+    source: a dataset directory, a view, or a mixture.
+    split: of it; None for the default split of a directory, and all of the others.
 
   Raises:
     ManifestError: the directory is no sound dataset.
     ValueError: there is no such split.
   """
-  view = as_view(source, split)
-  for name in view.formats:
-    _check_features(view.manifest, view.rows(name))
-  return view
+  opened = as_source(source, split)
+  for view in opened.members if isinstance(opened, Mixture) else [opened]:
+    for name in view.formats:
+      _check_features(view.manifest, view.rows(name))
+  return opened
 
 
 def _check_features(manifest: Manifest, rows: Rows) -> None:
@@ -325,6 +348,11 @@ def format_dataset(
     ValueError: an argument is wrong; the message names it.
   """
   view = open_source(path, split)
+  if isinstance(view, Mixture) or view.weights is not None:
+    raise ValueError(
+      f"path ({view!r}) must be without weights here, where each sample is read once: "
+      "give it to dataset()"
+    )
   counts = view.counts()
   if format not in counts:
     raise ValueError(

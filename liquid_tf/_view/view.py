@@ -3,13 +3,15 @@
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from liquid_tf._store import labels as _labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view import slices
+from liquid_tf._view import weights as _weights
 from liquid_tf._view.rows import Rows
 from liquid_tf._view.table import Table
 from liquid_tf.errors import ManifestError
@@ -30,6 +32,7 @@ class View:
     splits: names of the splits that samples are of, in the order of the dataset.
     chosen: shape [bound / 8], uint8, a bit for each sample number, the first in the
       lowest bit of byte 0; None where all samples of the splits are chosen.
+    weights: how often each is drawn; None for once an epoch.
   """
 
   def __init__(
@@ -38,11 +41,13 @@ class View:
     index: np.ndarray,
     splits: Sequence[str],
     chosen: np.ndarray | None = None,
+    weights: _weights.Weights | None = None,
   ):
     self.manifest = manifest
     self.index = index
     self.splits = tuple(name for name in manifest["splits"] if name in splits)
     self.chosen = chosen
+    self.weights = weights
 
   @property
   def path(self) -> str:
@@ -66,7 +71,12 @@ class View:
 
   def __repr__(self) -> str:
     of = "+".join(self.splits)
-    return f"<View of {self.path}: {len(self)} samples of {of}>"
+    drawn = ""
+    if self.weights is not None:
+      drawn = f", {self.weights.samples_per_epoch} an epoch by weight"
+      if self.weights.unlabelled:
+        drawn += f", {self.weights.unlabelled} without a label left out"
+    return f"<View of {self.path}: {len(self)} samples of {of}{drawn}>"
 
   @functools.cached_property
   def numbers(self) -> np.ndarray:
@@ -81,7 +91,8 @@ class View:
 
   @functools.cached_property
   def fingerprint(self) -> str:
-    """SHA-256, in hexadecimal, of the dataset's index and of which samples these are.
+    """SHA-256, in hexadecimal, of the dataset's index, which samples these are, and
+    their weights.
 
     Equal for two copies of a dataset.
     """
@@ -89,6 +100,8 @@ class View:
     text = f"{entry['rows']} {entry['crc32c']} {sorted(self.splits)} "
     digest = hashlib.sha256(text.encode())
     digest.update(b"" if self.chosen is None else self.chosen.tobytes())
+    if self.weights is not None:
+      digest.update(self.weights.digest(self.numbers).encode())
     return digest.hexdigest()
 
   def rows(self, format_name: str) -> Rows:
@@ -147,6 +160,7 @@ class View:
     Raises:
       ValueError: a name or a place is none, or no sample is chosen.
     """
+    self._check_no_weights("split")
     known = [name for name in self.manifest["splits"] if name in self.splits]
     parts = slices.parse(split, known)
     if self.chosen is None and all(part.bounds is None for part in parts):
@@ -175,6 +189,7 @@ class View:
     Raises:
       ValueError: a number is that of no sample of this view, or is there twice.
     """
+    self._check_no_weights("take")
     given = np.asarray(numbers)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
       raise ValueError(
@@ -205,6 +220,7 @@ class View:
     Raises:
       ValueError: the function gives something else, or chooses no sample.
     """
+    self._check_no_weights("where")
     mask = np.asarray(function(Table(self)))
     if mask.dtype != bool or mask.shape != self.numbers.shape:
       raise ValueError(
@@ -213,18 +229,88 @@ class View:
       )
     return self._choose(self.numbers[mask], "where")
 
+  def weighted(
+    self,
+    weights: Sequence[float] | np.ndarray | Mapping[str | int, float],
+    samples_per_epoch: int | None = None,
+  ) -> "View":
+    """The same samples, drawn as often as their weights say.
+
+    A sample is drawn the floor or the ceiling of its share of an epoch, and so it is of
+    all epochs so far (docs/selection.md). Samples of weight 0 are left out.
+
+    Args:
+      weights: of each sample, shape [samples], in the order of `numbers`; or a dict of
+        classes, by name or number, with the weight of each of their samples, which is 1
+        for those of other classes.
+      samples_per_epoch: how many draws an epoch has, of all workers; by default as many
+        as there are samples of a weight above 0.
+
+    Raises:
+      ValueError: these are no weights, or this view has some.
+    """
+    self._check_no_weights("weighted")
+    if isinstance(weights, Mapping):
+      labels = _labels.load(self.manifest)
+      found = _weights.of_classes(
+        self.manifest, labels, self.numbers, weights, samples_per_epoch
+      )
+    else:
+      found = _weights.of_samples(self.bound, self.numbers, weights, samples_per_epoch)
+    return self._weigh(*found)
+
+  def balanced(self, samples_per_epoch: int | None = None) -> "View":
+    """The same samples, drawn so that each class has an equal share of an epoch.
+
+    Samples without a label are left out; `repr` says how many.
+
+    Args:
+      samples_per_epoch: as `weighted` takes it.
+
+    Raises:
+      ValueError: samples do not have one class each, or this view has weights.
+    """
+    self._check_no_weights("balanced")
+    labels = _labels.load(self.manifest)
+    return self._weigh(
+      *_weights.balanced(self.manifest, labels, self.numbers, samples_per_epoch)
+    )
+
+  def _weigh(self, numbers: np.ndarray, weights: _weights.Weights | None) -> "View":
+    view = self
+    if len(numbers) < len(self.numbers):
+      view = self._choose(numbers, "weights")
+    return View(view.manifest, view.index, view.splits, view.chosen, weights)
+
+  def _check_no_weights(self, method: str) -> None:
+    if self.weights is not None:
+      raise ValueError(
+        f"{method}() must come before weights: choose samples first, then say how "
+        "often each is drawn"
+      )
+
   def __reduce__(self):
     chosen = None if self.chosen is None else self.chosen.tobytes()
-    return _reopen, (self.path, self.splits, chosen, self.fingerprint)
+    return _reopen, (
+      self.path,
+      self.splits,
+      chosen,
+      self.fingerprint,
+      self.weights,
+    )
 
 
 def _reopen(
-  path: str, splits: tuple[str, ...], chosen: bytes | None, fingerprint: str
+  path: str,
+  splits: tuple[str, ...],
+  chosen: bytes | None,
+  fingerprint: str,
+  weights: _weights.Weights | None,
 ) -> View:
   """Opens what was pickled."""
   view = open(path)
   bits = None if chosen is None else np.frombuffer(chosen, np.uint8)
-  view = View(view.manifest, view.index, splits, bits)
+  view = View(view.manifest, view.index, splits, bits, weights)
   if view.fingerprint != fingerprint:
     raise ManifestError(f"{path} is another dataset than when its view was pickled")
   return view
