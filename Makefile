@@ -45,10 +45,11 @@ STAMP := $(VENV)/.installed
 TEST_REPORT := build/tests-$(TF_VERSION).json
 STAGE := build/wheel-$(TF_VERSION)
 WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
+LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
 WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers gpu reader sampler
+WITHOUT_TF := core codecs containers direct gpu reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
 TAGS := --test_tag_filters=-once
 endif
@@ -56,7 +57,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test format wheel stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheel stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -64,6 +65,7 @@ help:
 	@echo 'make test     set up, check the style, run every test, list the skipped'
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
+	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
 	@echo 'make format   format C++ and Python'
 	@echo 'make wheel    put a wheel into dist/'
 	@echo 'make stop     end the Bazel server'
@@ -141,6 +143,16 @@ wheel-test: wheel
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(WHEEL_VENV))/bin/python \
 	  -I -c 'import numpy, liquid_tf.codecs as c; \
 	    assert c.encode_png(numpy.zeros((1, 1, 1), "u1")).numpy()[1:4] == b"PNG"'
+
+# A view in the loaders of others, beside the TensorFlow of $(VENV).
+loaders-test: setup
+	$(PY) -m venv --clear $(LOADERS_VENV)
+	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > $$(echo $(LOADERS_VENV)/lib/python*/site-packages)/tensorflow.pth
+	$(LOADERS_VENV)/bin/pip install --disable-pip-version-check --quiet \
+	  -c requirements/$(LANE).txt -r requirements/loaders.txt
+	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests/liquid_tf \
+	  $(LOADERS_VENV)/bin/python tests/liquid_tf/view/loaders_test.py
 
 # Ends the Bazel server, which would otherwise wait for the next command.
 stop:

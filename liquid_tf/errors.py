@@ -13,6 +13,10 @@ class PcrError(ValueError):
   """Progressive compressed records that cannot be read; says what is wrong where."""
 
 
+class RecordError(ValueError):
+  """A sample of a dataset that cannot be read; says file, record, offset and why."""
+
+
 class RecordIOError(ValueError):
   """A RecordIO file, index or list cannot be read or written; says what and where."""
 

@@ -1,6 +1,6 @@
 """Macros that give every target of the project the same flags.
 
-Layers: core <- codecs, containers, image, sampler, reader <- kernels <- liquid_tf <- tools.
+Layers: core <- codecs, containers, image, sampler, reader, direct <- kernels <- liquid_tf <- tools.
 Only liquid_kernel_library sees TensorFlow's headers.
 """
 
@@ -46,7 +46,7 @@ def liquid_kernel_library(name, copts = [], deps = [], **kwargs):
     )
 
 def liquid_op_library(name, deps = [], **kwargs):
-    """The shared object that tf.load_op_library loads; it exports nothing."""
+    """The shared object that tf.load_op_library loads; exports.lds says what it exports."""
     native.cc_binary(
         name = name,
         additional_linker_inputs = ["//ops:exports.lds"],

@@ -22,7 +22,7 @@ _OPS_ORDER = (
   ("codecs", "sampler"),
   ("codecs/l3/device", "containers/recordio", "image"),
   ("containers/pcr",),
-  ("reader",),
+  ("reader", "direct"),
   ("kernel", "gpu/plan"),
   ("gpu/driver", "dataset/stats"),
   ("dataset/source",),

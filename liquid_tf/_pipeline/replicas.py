@@ -6,22 +6,9 @@ from fractions import Fraction
 import numpy as np
 
 from liquid_tf._store import mix as mixes
-from liquid_tf._store.manifest import Manifest
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
-
-# Formats that keep pixels, those that decode fastest first; the others hold less.
-_BY_SPEED = ("raw", "bmp", "l3", "l3-compact", "png", "webp", "jpeg", "pcr")
-
-
-def by_preference(manifest: Manifest) -> list[str]:
-  """The formats of a dataset in the order in which another encoding is looked for:
-  those without loss first, and of these the ones that decode fastest."""
-  formats = manifest["formats"]
-  return sorted(
-    formats, key=lambda name: (not formats[name]["lossless"], _BY_SPEED.index(name))
-  )
 
 
 def parts(

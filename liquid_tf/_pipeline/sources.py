@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
+from liquid_tf._store import preference
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
@@ -84,7 +84,7 @@ class FormatDataset(tf.data.Dataset):
     replica_paths, replica_formats = [], []
     if manifest["replicated"]:
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
-      replica_formats = replicas.by_preference(manifest)
+      replica_formats = preference.by_preference(manifest)
     chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
     super().__init__(
       ops.lib().liquid_format_dataset(

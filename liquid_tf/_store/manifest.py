@@ -262,15 +262,20 @@ def load_index(manifest: Manifest) -> np.ndarray:
   return index
 
 
-def rows_of(index: np.ndarray, split: int, format_number: int) -> np.ndarray:
-  """The rows of one format of one split: a view, for they lie together."""
+def run_of(index: np.ndarray, split: int, format_number: int) -> slice:
+  """Where the rows of one format of one split are: they lie together."""
   key = (split, format_number)
 
   def at(i: int) -> tuple[int, int]:
     return int(index["split"][i]), int(index["format"][i])
 
   begin = bisect.bisect_left(range(len(index)), key, key=at)
-  return index[begin : bisect.bisect_right(range(len(index)), key, key=at)]
+  return slice(begin, bisect.bisect_right(range(len(index)), key, key=at))
+
+
+def rows_of(index: np.ndarray, split: int, format_number: int) -> np.ndarray:
+  """The rows of one format of one split: a view of the index."""
+  return index[run_of(index, split, format_number)]
 
 
 def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:

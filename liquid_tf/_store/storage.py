@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from liquid_tf._native import ops
+from liquid_tf._native import direct, ops
 
 # How often a remote file is read until it is right.
 REMOTE_ATTEMPTS = 4
@@ -154,5 +154,4 @@ def checksum(path: str, consume: Callable[[bytes], object] = lambda data: None) 
 
 def crc32c(data: bytes, crc: int = 0) -> int:
   """CRC-32C of `data`, extending `crc`."""
-  # Of a number of Python's TensorFlow would keep a tensor for ever.
-  return int(ops.lib().liquid_crc32c(data, np.int64(crc)))
+  return direct.crc32c(np.frombuffer(data, np.uint8), crc)

@@ -2,17 +2,21 @@
 
 import functools
 import hashlib
+import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from liquid_tf._store import labels as _labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.preference import by_preference
 from liquid_tf._view import slices
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.rows import Rows
+from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.table import Table
 from liquid_tf.errors import ManifestError
 
@@ -22,8 +26,9 @@ _ONES = np.array([bin(byte).count("1") for byte in range(256)], np.int64)
 class View:
   """Samples of a dataset; made by `liquid_tf.open`.
 
-  A view knows its rows and reads no images. It never changes: each method gives another
-  view. `dataset`, `epochs` and `format_dataset` take one in place of a path. It can be
+  A view knows its rows, and reads an image when it is asked for one: `view[i]`. It
+  never changes: each method gives another view. `dataset`, `epochs`, `profile`,
+  `export`, `inspect` and `verify` take one wherever they take a path. It can be
   pickled: what is pickled are the dataset's path, and one bit a sample.
 
   Attributes:
@@ -48,6 +53,9 @@ class View:
     self.splits = tuple(name for name in manifest["splits"] if name in splits)
     self.chosen = chosen
     self.weights = weights
+    # Made where the first sample is read.
+    self._places: np.ndarray | None = None
+    self._reader: SampleReader | None = None
 
   @property
   def path(self) -> str:
@@ -68,6 +76,86 @@ class View:
     if self.chosen is not None:
       return int(_ONES[self.chosen].sum())
     return sum(self.manifest["splits"][name]["samples"] for name in self.splits)
+
+  def __getitem__(self, key: int | slice) -> "dict[str, Any] | View":
+    """Reads one sample, or gives the view of some.
+
+    The calling thread alone reads and decodes. Threads may call it at once, and so may
+    a forked child. Orders and weights of training do not count here.
+
+    Args:
+      key: position in the ascending order of sample numbers, as in `numbers`; negative
+        ones count from the end. A slice gives a view, in the same order.
+
+    Returns:
+      A dict of NumPy values, named as in `dataset(features=…)`, for one sample:
+      "image" [height, width, channels], uint8 or uint16, not turned; "label", where the
+      dataset has one, int64, or float32 [k]; "mask" [height, width, 1]; every other
+      feature of the dataset, such as "boxes", [n, 4]; "id", int64, the sample's number;
+      "orientation", int64, 1 to 8, as EXIF numbers them. The arrays are the caller's
+      own.
+
+    Raises:
+      IndexError: there is no such sample.
+      TypeError: the key is neither a whole number nor a slice.
+      ValueError: a slice goes backwards, or chooses no sample.
+      RecordError: the sample is damaged, in every format that it is stored in.
+    """
+    if isinstance(key, slice):
+      return self._slice(key)
+    if self._reader is None:
+      self._places = self.places
+      self._reader = SampleReader.of(self.manifest, self.index)
+    try:
+      position = operator.index(key)
+    except TypeError:
+      raise TypeError(
+        f"index ({key!r:.80}) must be a whole number or a slice"
+      ) from None
+    count = len(self._places)
+    if not -count <= position < count:
+      raise IndexError(f"index ({position}) must be in [{-count}, {count}) of {self!r}")
+    return self._reader.sample(self._places.item(position))
+
+  def _slice(self, key: slice) -> "View":
+    self._check_no_weights("view[a:b]")
+    if key.step is not None and operator.index(key.step) < 1:
+      raise ValueError(f"the step of a slice ({key.step}) must be at least 1")
+    bounds = ":".join("" if bound is None else str(bound) for bound in _bounds(key))
+    return self._choose(self.numbers[key], f"[{bounds}]")
+
+  def __iter__(self) -> Iterator[dict[str, Any]]:
+    """Reads every sample, in ascending order of their numbers."""
+    for position in range(len(self)):
+      yield self[position]
+
+  @property
+  def places(self) -> np.ndarray:
+    """Where in the index each sample is read, in ascending order of sample numbers.
+
+    Shape [samples]. Of several encodings of a sample it is the one without loss that
+    decodes fastest.
+    """
+    # No cached_property: its lock might be taken where a process forks.
+    if self._places is None:
+      self._places = self._find_places()
+    return self._places
+
+  def _find_places(self) -> np.ndarray:
+    dtype = np.uint32 if len(self.index) < 1 << 32 else np.uint64
+    found = np.zeros(self.bound, dtype)
+    # The preferred one comes last, and stays.
+    for name in reversed(by_preference(self.manifest)):
+      for split in self.splits:
+        run = manifests.run_of(
+          self.index, self.manifest.split_index(split), FORMATS.index(name)
+        )
+        places, rows = np.arange(run.start, run.stop, dtype=dtype), self.index[run]
+        mask, samples = self._mask(rows), rows["sample"]
+        if mask is not None:
+          places, samples = places[mask], samples[mask]
+        found[samples] = places
+    return found[self.numbers]
 
   def __repr__(self) -> str:
     of = "+".join(self.splits)
@@ -160,7 +248,7 @@ class View:
     Raises:
       ValueError: a name or a place is none, or no sample is chosen.
     """
-    self._check_no_weights("split")
+    self._check_no_weights("split()")
     known = [name for name in self.manifest["splits"] if name in self.splits]
     parts = slices.parse(split, known)
     if self.chosen is None and all(part.bounds is None for part in parts):
@@ -189,7 +277,7 @@ class View:
     Raises:
       ValueError: a number is that of no sample of this view, or is there twice.
     """
-    self._check_no_weights("take")
+    self._check_no_weights("take()")
     given = np.asarray(numbers)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
       raise ValueError(
@@ -220,7 +308,7 @@ class View:
     Raises:
       ValueError: the function gives something else, or chooses no sample.
     """
-    self._check_no_weights("where")
+    self._check_no_weights("where()")
     mask = np.asarray(function(Table(self)))
     if mask.dtype != bool or mask.shape != self.numbers.shape:
       raise ValueError(
@@ -249,7 +337,7 @@ class View:
     Raises:
       ValueError: these are no weights, or this view has some.
     """
-    self._check_no_weights("weighted")
+    self._check_no_weights("weighted()")
     if isinstance(weights, Mapping):
       labels = _labels.load(self.manifest)
       found = _weights.of_classes(
@@ -270,7 +358,7 @@ class View:
     Raises:
       ValueError: samples do not have one class each, or this view has weights.
     """
-    self._check_no_weights("balanced")
+    self._check_no_weights("balanced()")
     labels = _labels.load(self.manifest)
     return self._weigh(
       *_weights.balanced(self.manifest, labels, self.numbers, samples_per_epoch)
@@ -285,7 +373,7 @@ class View:
   def _check_no_weights(self, method: str) -> None:
     if self.weights is not None:
       raise ValueError(
-        f"{method}() must come before weights: choose samples first, then say how "
+        f"{method} must come before weights: choose samples first, then say how "
         "often each is drawn"
       )
 
@@ -298,6 +386,12 @@ class View:
       self.fingerprint,
       self.weights,
     )
+
+
+def _bounds(key: slice) -> tuple:
+  """What a slice was written as."""
+  bounds = (key.start, key.stop)
+  return bounds if key.step is None else (*bounds, key.step)
 
 
 def _reopen(

@@ -44,6 +44,7 @@ COMMANDS = {
   "bench efficiency": Entry("bench.efficiency_command", "mixes beside their limits"),
   "bench constancy": Entry("bench.constancy_command", "how even batches are"),
   "bench disk": Entry("bench.disk_command", "our reads beside fio's"),
+  "bench access": Entry("bench.access_command", "single samples, beside fio"),
   "bench recordio": Entry("bench.recordio_command", "RecordIO beside fio and dd"),
   "bench mix": Entry("bench.mix_command", "loading and decoding along mixes"),
   "bench formats": Entry("bench.formats_command", "formats and a mix on slow disks"),

@@ -15,9 +15,8 @@ from liquid_tf._convert.sources.source import (
   read_range,
 )
 from liquid_tf._native import ops
-from liquid_tf._pipeline import replicas
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store import names
+from liquid_tf._store import names, preference
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.errors import ManifestError
@@ -50,7 +49,7 @@ class DatasetSource(SampleSource):
       name for name, entry in manifest["formats"].items() if entry["lossless"]
     ]
     self._lossless = [FORMATS.index(name) for name in lossless]
-    preferred = [FORMATS.index(name) for name in replicas.by_preference(manifest)]
+    preferred = [FORMATS.index(name) for name in preference.by_preference(manifest)]
     rank = np.full(len(FORMATS), len(FORMATS))
     rank[preferred] = np.arange(len(preferred))
     # Rows of each sample, the best one first.

@@ -1,0 +1,183 @@
+"""Native functions that are called without an op (ops/direct/direct.h).
+
+A call costs a microsecond or two, runs on the calling thread alone, and lets other
+threads of Python run meanwhile.
+"""
+
+import ctypes
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+
+# Bytes of a sentence about what is wrong; a longer one is cut off.
+_PROBLEM = 1024
+# The format of a file that goes by its first bytes.
+ANY = -1
+
+
+class _Image(ctypes.Structure):
+  _fields_ = [
+    ("format", ctypes.c_int32),
+    ("height", ctypes.c_uint32),
+    ("width", ctypes.c_uint32),
+    ("channels", ctypes.c_uint32),
+    ("bits", ctypes.c_uint32),
+    ("max_pixels", ctypes.c_uint64),
+    ("max_scans", ctypes.c_uint64),
+  ]
+
+
+class _Bytes(ctypes.Structure):
+  _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
+
+
+class _Problem(ctypes.Structure):
+  _fields_ = [("text", ctypes.c_void_p), ("size", ctypes.c_uint64)]
+
+
+class _Pcr(ctypes.Structure):
+  _fields_ = [
+    ("record", _Bytes),
+    ("lengths", ctypes.c_void_p),
+    ("crc32cs", ctypes.c_void_p),
+    ("parts", ctypes.c_uint64),
+    ("images", ctypes.c_uint64),
+  ]
+
+
+class _PcrPlaces(ctypes.Structure):
+  _fields_ = [
+    ("chunks", ctypes.c_void_p),
+    ("examples", ctypes.c_void_p),
+    ("labels", ctypes.c_void_p),
+  ]
+
+
+class PcrPlaces(NamedTuple):
+  """Where the parts of a progressive compressed record's images stand in its file.
+
+  Attributes:
+    chunks: shape [groups, images, 2], uint64, offset and bytes.
+    examples: shape [images, 2], uint64, likewise; 0 bytes for none.
+    labels: shape [images], int32; -1 for none.
+  """
+
+  chunks: np.ndarray
+  examples: np.ndarray
+  labels: np.ndarray
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+  import tensorflow as tf
+
+  ops.lib()  # The library needs what this loads.
+  library = ctypes.CDLL(ops.find(tf.__version__))
+  pointer = ctypes.c_void_p
+  library.liquid_direct_crc32c.argtypes = [_Bytes, ctypes.c_uint32]
+  library.liquid_direct_crc32c.restype = ctypes.c_uint32
+  library.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, _Problem]
+  library.liquid_direct_decode.restype = ctypes.c_bool
+  library.liquid_direct_pcr.argtypes = [pointer, pointer, _Problem]
+  library.liquid_direct_pcr.restype = ctypes.c_bool
+  return library
+
+
+def crc32c(data: np.ndarray, crc: int = 0) -> int:
+  """CRC-32C of an array of uint8, extending `crc`."""
+  return _library().liquid_direct_crc32c(_Bytes(data.ctypes.data, data.size), crc)
+
+
+def decode(
+  file: np.ndarray,
+  shape: tuple[int, int, int],
+  dtype: np.dtype,
+  limits: Limits,
+  format_number: int = ANY,
+) -> np.ndarray:
+  """Decodes a whole image.
+
+  Args:
+    file: shape [bytes], uint8.
+    shape: height, width and channels that the image must have.
+    dtype: uint8 or uint16, that it must have.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+    format_number: position in the store's FORMATS, or ANY.
+
+  Returns:
+    The pixels, of that shape and dtype.
+
+  Raises:
+    ValueError: the file is damaged or holds something else; one sentence.
+  """
+  height, width, channels = shape
+  if height * width > limits.pixels:
+    raise ValueError(
+      f"an image of {height} x {width} pixels has more than the limit of "
+      f"{limits.pixels}"
+    )
+  pixels = np.empty(shape, dtype)
+  image = _Image(
+    format_number,
+    height,
+    width,
+    channels,
+    8 * pixels.itemsize,
+    limits.pixels,
+    limits.scans,
+  )
+  text = ctypes.create_string_buffer(_PROBLEM)
+  done = _library().liquid_direct_decode(
+    _Bytes(file.ctypes.data, file.size),
+    ctypes.addressof(image),
+    pixels.ctypes.data,
+    _Problem(ctypes.addressof(text), _PROBLEM),
+  )
+  if not done:
+    raise ValueError(text.value.decode(errors="replace"))
+  return pixels
+
+
+def pcr_places(
+  record: np.ndarray, lengths: np.ndarray, crc32cs: np.ndarray, images: int
+) -> PcrPlaces:
+  """Checks a progressive compressed record and finds its parts.
+
+  Args:
+    record: shape [bytes], uint8, the whole file.
+    lengths: shape [1 + groups], bytes of the metadata and of each scan group.
+    crc32cs: shape [1 + groups], CRC-32C of each of these.
+    images: that it must have.
+
+  Raises:
+    ValueError: it is damaged; one sentence with the offset.
+  """
+  parts = len(lengths)
+  places = PcrPlaces(
+    np.empty([parts - 1, images, 2], np.uint64),
+    np.empty([images, 2], np.uint64),
+    np.empty([images], np.int32),
+  )
+  words = [np.ascontiguousarray(values, np.uint32) for values in (lengths, crc32cs)]
+  if len(words[1]) != parts:
+    raise ValueError(f"crc32cs ({len(words[1])} of them) must be as many as lengths")
+  pcr = _Pcr(
+    _Bytes(record.ctypes.data, record.size),
+    *(values.ctypes.data for values in words),
+    parts,
+    images,
+  )
+  found = _PcrPlaces(*(array.ctypes.data for array in places))
+  text = ctypes.create_string_buffer(_PROBLEM)
+  done = _library().liquid_direct_pcr(
+    ctypes.addressof(pcr),
+    ctypes.addressof(found),
+    _Problem(ctypes.addressof(text), _PROBLEM),
+  )
+  if not done:
+    raise ValueError(text.value.decode(errors="replace"))
+  return places
