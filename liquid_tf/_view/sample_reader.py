@@ -3,7 +3,6 @@
 import errno
 import logging
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ class SampleReader:
     try:
       return self.read(self._settled.get(number, number))
     except RecordError as error:
-      for other in self._others(number):
+      for other in self.encodings(number)[1:]:
         try:
           result = self.read(other)
         except RecordError:
@@ -120,10 +119,11 @@ class SampleReader:
     record = int(np.count_nonzero(before))
     return f"{path}, record {record} (sample {row.sample}, offset {row.offset})"
 
-  def _others(self, number: int) -> Iterator[int]:
-    """Rows of the same sample in other formats, the preferred ones first."""
+  def encodings(self, number: int) -> list[int]:
+    """The row, and those of the same sample in other formats, preferred ones first."""
+    found = [number]
     if not self._manifest["replicated"]:
-      return
+      return found
     row = self.row(number)
     # Of a replicated dataset, all formats have their samples in one order.
     rank = number - manifests.run_of(self._index, row.split, row.format).start
@@ -132,4 +132,5 @@ class SampleReader:
       other = run.start + rank
       if other != number and other < run.stop:
         if self.row(other).sample == row.sample:
-          yield other
+          found.append(other)
+    return found

@@ -157,9 +157,7 @@ class StoredRecords:
 
 def _check(crc: int, row: Row) -> None:
   if crc != row.crc32c:
-    raise ValueError(
-      f"damaged: its CRC-32C is 0x{crc:08x}, the index says 0x{row.crc32c:08x}"
-    )
+    raise ValueError(f"its CRC-32C is 0x{crc:08x}, the index says 0x{row.crc32c:08x}")
 
 
 def parse(framed: np.ndarray, sample: int) -> Stored:

@@ -4,6 +4,7 @@ liquid-tf inspect photos.liquid
 liquid-tf inspect photos.liquid --verify
 liquid-tf inspect photos.liquid --sample=7 --export=seven.png
 liquid-tf inspect photos.liquid --plot=fidelity.png
+liquid-tf inspect photos.liquid --html=photos.html
 """
 
 import sys
@@ -16,6 +17,8 @@ _FLAGS.switch("verify", "read every record, decode every image")
 _FLAGS.integer("sample", None, "say where this sample is stored")
 _FLAGS.string("export", None, "write the sample's image to this PNG")
 _FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
+_FLAGS.string("html", None, "write a page of pictures by class, one file")
+_FLAGS.integer("thumbnails", 24, "pictures of a class on that page, at most", 1)
 _FLAGS.switch("json", "one JSON object on stdout")
 limits.define(_FLAGS)
 
@@ -91,6 +94,7 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError("--export needs --sample")
   from liquid_tf._store import inspection, stored_sample
   from liquid_tf.cli.bench import fidelity_plot
+  from liquid_tf.cli.gallery import write
 
   path = arguments[0]
   allowed = limits.read(_FLAGS)
@@ -111,6 +115,9 @@ def _main(arguments: list[str]) -> int:
       raise tool.FlagsError("--plot needs a dataset with the format pcr")
     fidelity_plot.plot(result["pcr"]["fidelity"], _FLAGS.plot)
     result["plot"] = _FLAGS.plot
+  if _FLAGS.html and result["formats"]:
+    write.write(result, _FLAGS.html, _FLAGS.thumbnails, allowed, progress=True)
+    result["html"] = _FLAGS.html
   if _FLAGS.json:
     tool.print_json(result)
   _print(result)

@@ -1,0 +1,1 @@
+"""A dataset as a page of pictures; `inspect --html` calls it."""

@@ -1,0 +1,213 @@
+"""The page of a gallery: one file that needs nothing else."""
+
+from typing import Any, NamedTuple
+
+from liquid_tf.cli import tool
+from liquid_tf.cli.gallery.figure import text
+
+# Classes that the list at the top names, and problems there.
+_MOST_LINKS = 200
+_MOST_PROBLEMS = 50
+
+# Whatever a dataset holds, a page with this loads nothing and runs nothing.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1a202c; --faint: #566070; --paper: #fff;
+  --card: #f4f6f8; --line: #d9dfe6; --accent: #0b6e5f; --bad: #b3261e;
+  --bad-card: #fdecea; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6eaf0; --faint: #9aa5b4; --paper: #14181e; --card: #1e242c;
+    --line: #333c48; --accent: #62c9b5; --bad: #ff8a80; --bad-card: #3a1d1b; } }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink);
+  background: var(--paper); margin: 0 auto; max-width: 90rem;
+  padding: 1.5rem 1rem 3rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .7rem; overflow-wrap: anywhere; }
+h2 small { font-weight: 400; color: var(--faint); font-size: .85rem;
+  white-space: nowrap; }
+a { color: var(--accent); }
+.path { color: var(--faint); margin: .15rem 0 1rem; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem 1.2rem .25rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { text-align: left; }
+th { font-weight: 600; }
+@media (max-width: 30rem) { th, td { font-size: .8rem; padding-right: .6rem; } }
+.problems { background: var(--bad-card); border-left: .3rem solid var(--bad);
+  margin: 1rem 0; padding: .6rem 1rem; overflow-wrap: anywhere; }
+.problems p { margin: 0; font-weight: 600; }
+.problems ul { margin: .3rem 0 0; padding-left: 1.2rem; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin-top: 1.2rem; }
+nav a { background: var(--card); border: 1px solid var(--line); border-radius: 1rem;
+  color: var(--ink); padding: .1rem .7rem; text-decoration: none; max-width: 100%;
+  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+nav small { color: var(--faint); }
+.show { display: flex; gap: 1.2rem; margin-top: 1rem; }
+.grid { display: grid; gap: .8rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(11rem, 45%), 1fr)); }
+figure { background: var(--card); border: 1px solid var(--line); border-radius: .4rem;
+  margin: 0; min-width: 0; overflow: hidden; }
+figure:target { outline: 3px solid var(--accent); }
+figure svg { display: block; width: 100%; height: 10rem; overflow: hidden;
+  background: var(--paper); }
+figcaption { display: grid; font-size: .8rem; line-height: 1.4; padding: .4rem .6rem;
+  overflow-wrap: anywhere; }
+figcaption span { color: var(--faint); }
+figcaption .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.damaged { border-color: var(--bad); border-width: 2px; }
+figcaption .why { color: var(--bad); }
+.pixels { image-rendering: pixelated; }
+.boxes * { fill: none; vector-effect: non-scaling-stroke; stroke-width: 2; }
+.boxes .edge { stroke: #000; stroke-opacity: .55; stroke-width: 4; }
+.boxes .point { stroke: #fff; stroke-width: 4; stroke-linecap: round; }
+.empty { fill: var(--bad-card); }
+.cross { fill: none; stroke: var(--bad); stroke-width: 4; }
+body:has(#show-boxes:not(:checked)) .boxes,
+body:has(#show-masks:not(:checked)) .mask { display: none; }
+footer { color: var(--faint); font-size: .85rem; margin-top: 2.5rem; }
+"""
+
+
+class Section(NamedTuple):
+  """A heading and the figures below.
+
+  Attributes:
+    name: the heading.
+    count: samples that there are.
+    figures: HTML of those that are shown.
+  """
+
+  name: str
+  count: int
+  figures: list[str]
+
+
+def render(
+  result: dict[str, Any], sections: list[Section], damaged: list[int], read: int
+) -> str:
+  """The page.
+
+  Args:
+    result: of `inspect` or `verify`.
+    sections: what to show.
+    damaged: numbers of samples on the page that are damaged.
+    read: samples on the page.
+
+  Returns:
+    HTML with its style and pictures inside; no script, and nothing that is fetched.
+  """
+  title = result["path"].rstrip("/").rsplit("/", 1)[-1]
+  parts = [
+    f"<h1>{text(title)}</h1>",
+    f'<p class="path">{text(result["path"])} · {text(result["created_by"])}</p>',
+    _formats(result),
+    _summary(result),
+    _problems(result["problems"], damaged),
+    _links(sections),
+    _switches(result["features"]),
+    *(_section(i, section) for i, section in enumerate(sections)),
+    f"<footer>{read} of {result['samples']} samples were read for this page, each in "
+    "every format that it is stored in."
+    + ("" if "verified" in result else " Others may be damaged: --verify reads all.")
+    + "</footer>",
+  ]
+  body = "\n".join(part for part in parts if part)
+  return (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f"<title>{text(title)}</title>\n<style>{_STYLE}</style>\n"
+    f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+  )
+
+
+def _formats(result: dict[str, Any]) -> str:
+  shares = sum(result["mix"].values())
+  rows = [
+    [
+      name,
+      f"{entry['samples']:,}",
+      tool.size(entry["bytes"]),
+      tool.size(entry["pixel_bytes"]),
+      "yes" if entry["lossless"] else "no",
+      f"{result['mix'].get(name, 0) / shares:.1%}",
+    ]
+    for name, entry in result["formats"].items()
+  ]
+  head = ["format", "samples", "on disk", "pixels", "lossless", "share"]
+  return (
+    f'<div class="wide"><table>\n{_row(head, "th")}\n'
+    + "\n".join(_row(cells, "td") for cells in rows)
+    + "\n</table></div>"
+  )
+
+
+def _row(cells: list[str], tag: str) -> str:
+  return "<tr>" + "".join(f"<{tag}>{text(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _summary(result: dict[str, Any]) -> str:
+  splits = ", ".join(f"{name} {count:,}" for name, count in result["splits"].items())
+  features = ", ".join(result["features"])
+  return (
+    f"<p>{result['samples']:,} samples ({text(splits)}), "
+    f"{tool.size(result['bytes'])} on disk. "
+    f"Features: {text(features)}.</p>"
+  )
+
+
+def _problems(problems: list[str], damaged: list[int]) -> str:
+  """What is wrong, with links to the damaged samples of this page."""
+  lines = [text(problem) for problem in problems[:_MOST_PROBLEMS]]
+  if len(problems) > _MOST_PROBLEMS:
+    lines.append(f"and {len(problems) - _MOST_PROBLEMS} more")
+  if damaged:
+    links = [
+      f'<a href="#sample-{number}">#{number}</a>' for number in damaged[:_MOST_PROBLEMS]
+    ]
+    if len(damaged) > _MOST_PROBLEMS:
+      links.append(f"and {len(damaged) - _MOST_PROBLEMS} more")
+    lines.append(f"Damaged on this page: {', '.join(links)}")
+  if not lines:
+    return ""
+  items = "\n".join(f"<li>{line}</li>" for line in lines)
+  return f'<div class="problems"><p>Problems</p>\n<ul>\n{items}\n</ul></div>'
+
+
+def _links(sections: list[Section]) -> str:
+  if len(sections) < 2:
+    return ""
+  links = [
+    f'<a href="#group-{i}"><bdi>{text(section.name)}</bdi> '
+    f"<small>{section.count:,}</small></a>"
+    for i, section in enumerate(sections[:_MOST_LINKS])
+  ]
+  if len(sections) > _MOST_LINKS:
+    links.append(f"and {len(sections) - _MOST_LINKS} more classes")
+  return "<nav>\n" + "\n".join(links) + "\n</nav>"
+
+
+def _switches(features: dict[str, Any]) -> str:
+  """What hides boxes and masks, where there are some."""
+  names = {"boxes": "boxes", "masks": "mask"}
+  switches = [
+    f'<label><input type="checkbox" id="show-{name}" checked> {name}</label>'
+    for name, feature in names.items()
+    if feature in features
+  ]
+  return f'<div class="show">{"".join(switches)}</div>' if switches else ""
+
+
+def _section(number: int, section: Section) -> str:
+  shown = len(section.figures)
+  count = f"{section.count:,} samples"
+  if shown < section.count:
+    count += f", {shown:,} shown"
+  figures = "\n".join(section.figures)
+  return (
+    f'<section id="group-{number}">\n<h2><bdi>{text(section.name)}</bdi> '
+    f'<small>{count}</small></h2>\n<div class="grid">\n{figures}\n</div>\n</section>'
+  )

@@ -1,0 +1,55 @@
+"""Writes the gallery of a dataset."""
+
+import os
+from typing import Any
+
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import files, names
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.progress import Progress
+from liquid_tf._view.sample_reader import SampleReader
+from liquid_tf._view.view import View
+from liquid_tf.cli.gallery import page
+from liquid_tf.cli.gallery.figure import Figures
+from liquid_tf.cli.gallery.groups import groups
+
+
+def write(
+  result: dict[str, Any], output: str, each: int, limits: Limits, progress: bool = False
+) -> None:
+  """Writes a page of pictures of a dataset, by class.
+
+  Files that are missing or damaged do not stop it: their samples say so.
+
+  Args:
+    result: of `inspect` or `verify` of a dataset that has formats.
+    output: the page.
+    each: pictures of a class at most.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+    progress: whether a progress bar appears on stderr.
+
+  Raises:
+    ManifestError: the index, or what lies beside it, cannot be read.
+    OSError: the page cannot be written.
+  """
+  manifest = manifests.load(result["path"], check_files=False)
+  view = View(manifest, manifests.load_index(manifest), list(manifest["splits"]))
+  reader = SampleReader(manifest, view.index, limits)
+  figures = Figures(manifest, reader, names.load(manifest))
+  chosen = groups(view, each)
+  bar = Progress(progress)
+  bar.start("gallery", sum(len(group.positions) for group in chosen))
+  sections, damaged = [], []
+  for group in chosen:
+    shown = []
+    for position in group.positions:
+      figure = figures.make(view.places.item(position))
+      shown.append(figure.html)
+      if figure.damaged:
+        damaged.append(int(view.numbers[position]))
+      bar.step()
+    sections.append(page.Section(group.name, group.count, shown))
+  bar.close()
+  read = sum(len(section.figures) for section in sections)
+  text = page.render(result, sections, damaged, read)
+  files.write_file(os.path.abspath(output), text.encode("utf-8"))
