@@ -88,8 +88,11 @@ class FormatDataset(tf.data.Dataset):
     chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
     super().__init__(
       ops.lib().liquid_format_dataset(
-        directory=manifest.directory,
+        index=manifest.index_path,
         index_crc32c=manifest["index"]["crc32c"],
+        pcr_index=manifest.path(manifest["pcr"]["path"])
+        if "pcr" in manifest.data
+        else "",
         paths=tf.constant(paths, tf.string, [len(paths)]),
         splits=np.array(sorted(map(manifest.split_index, view.splits)), np.int64),
         chosen=chosen,

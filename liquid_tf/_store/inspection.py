@@ -222,6 +222,7 @@ def _verify_pcr(
       lengths=entry.lengths,
       crc32cs=entry.crc32cs,
       rows=packed,
+      images=np.int64(shard.records),
       **limits.attributes(),
     )
   except (OSError, tf.errors.OpError) as error:

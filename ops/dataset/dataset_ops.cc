@@ -10,8 +10,9 @@ using ::tensorflow::shape_inference::NoOutputs;
 using ::tensorflow::shape_inference::ScalarShape;
 
 REGISTER_OP("Liquid>FormatDataset")
-    .Input("directory: string")
+    .Input("index: string")
     .Input("index_crc32c: int64")
+    .Input("pcr_index: string")
     .Input("paths: string")
     .Input("splits: int64")
     .Input("chosen: uint8")
@@ -35,8 +36,9 @@ Elements are blocks of records: scalar variants that only
 Liquid>InterleaveDataset and Liquid>DecodeBatchDataset understand. A record that
 cannot be read or fails its checks is passed on with its error.
 
-directory: of the dataset; holds index.npy.
-index_crc32c: of index.npy; checked where that is not local.
+index: file of the dataset's index.
+index_crc32c: of that file; checked where it is not local.
+pcr_index: file of the index of its pcr; empty where it has none.
 paths: [shards], file of each shard of the manifest, empty for other formats.
 splits: [n], numbers of the splits, ascending; read one after the other.
 chosen: a bit for each sample number, the first in the lowest bit of byte 0; only

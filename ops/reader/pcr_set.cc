@@ -68,7 +68,7 @@ Status PcrSet::Create(std::shared_ptr<ShardSet> samples,
     const uint64_t first = made->first_.back();
     const uint32_t shard = samples->row(first).shard;
     if (shard >= entries.size() || entries[shard].lengths.size() < 2) {
-      return DataLoss(std::string(kPcrIndexName) + " has no entry for " +
+      return DataLoss("the index of the pcr has no entry for " +
                       samples->path(first));
     }
     made->first_.push_back(first + count);

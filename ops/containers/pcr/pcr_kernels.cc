@@ -257,6 +257,11 @@ class VerifyPcrOp : public OpKernel {
                    ToTf(ParseIndexRows(ByteSpan(packed.flat<uint8_t>().data(),
                                                 packed.NumElements()),
                                        &rows)));
+    const Tensor& wanted = context->input(4);
+    OP_REQUIRES(context, wanted.dims() == 0,
+                Wrong("images (shape " + wanted.shape().DebugString() +
+                      ") must be a scalar"));
+    const int64_t images = wanted.scalar<int64_t>()();
     const int64_t count = packed.dim_size(0);
     Tensor *problems, *examples, *labels;
     OP_REQUIRES_OK(context, SetVector(context, 1, count, &problems));
@@ -265,10 +270,9 @@ class VerifyPcrOp : public OpKernel {
     labels->vec<int32_t>().setConstant(kPcrNoLabel);
     PcrView view;
     Status status = PcrView::Parse(record, entry, entry.groups(), &view);
-    if (status.ok() && view.images() != rows.size()) {
+    if (status.ok() && static_cast<int64_t>(view.images()) != images) {
       status = DataLoss("has " + std::to_string(view.images()) +
-                        " images, the index " + std::to_string(rows.size()) +
-                        " rows");
+                        " images, the manifest says " + std::to_string(images));
     }
     OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, status.message()));
     if (!status.ok()) return;

@@ -21,8 +21,6 @@ namespace liquid {
 constexpr int32_t kPcrVersion = 1;
 // The label of an image without one.
 constexpr int32_t kPcrNoLabel = -1;
-// Name of the index file beside the records.
-constexpr char kPcrIndexName[] = "PCR_index.pb";
 
 struct PcrMetadata {
   std::vector<int32_t> labels;     // one an image

@@ -115,21 +115,23 @@ REGISTER_OP("Liquid>VerifyPcr")
     .Input("lengths: int64")
     .Input("crc32cs: int64")
     .Input("rows: uint8")
+    .Input("images: int64")
     .Output("problem: string")
     .Output("problems: string")
     .Output("examples: string")
     .Output("labels: int32")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
-    .SetShapeFn(HasRanks({{0, 1, 1, 2}, {0, 1, 1, 1}}))
+    .SetShapeFn(HasRanks({{0, 1, 1, 2, 0}, {0, 1, 1, 1}}))
     .Doc(R"doc(
-Checks a record of a dataset and, in parallel, every image of it: its length,
+Checks a record of a dataset and, in parallel, images of it: their length,
 CRC-32C, size and pixels against the rows of the index.
 
 record: Scalar, the whole record.
 lengths: Shape [1 + L].
 crc32cs: Shape [1 + L].
-rows: Shape [n, 56], rows of index.npy as bytes, one for each image.
+rows: Shape [n, 56], rows of index.npy as bytes, one for each image to check.
+images: Scalar, how many images the record must have.
 problem: Scalar, what is wrong with the record; empty where nothing is.
 problems: Shape [n], what is wrong with each image; all empty where `problem` is not.
 examples: Shape [n], each image's serialized tf.train.Example or empty.

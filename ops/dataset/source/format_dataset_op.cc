@@ -62,20 +62,21 @@ class FormatDatasetOp::Dataset : public SourceDataset {
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     const FormatInputs& in = inputs_;
-    std::vector<tensorflow::Node*> nodes(13);
-    TF_RETURN_IF_ERROR(b->AddScalar(in.directory, &nodes[0]));
+    std::vector<tensorflow::Node*> nodes(14);
+    TF_RETURN_IF_ERROR(b->AddScalar(in.index, &nodes[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(in.index_crc32c, &nodes[1]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[2]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.splits, &nodes[3]));
-    TF_RETURN_IF_ERROR(b->AddTensor(in.chosen, &nodes[4]));
+    TF_RETURN_IF_ERROR(b->AddScalar(in.pcr_index, &nodes[2]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[3]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.splits, &nodes[4]));
+    TF_RETURN_IF_ERROR(b->AddTensor(in.chosen, &nodes[5]));
     const int64_t numbers[] = {in.format, in.start, in.length, in.threads,
                                in.lookahead_bytes};
     for (int i = 0; i < 5; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[5 + i]));
+      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[6 + i]));
     }
-    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[10]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[11]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[12]));
+    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[11]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[12]));
+    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[13]));
     tensorflow::AttrValue page_cache;
     b->BuildAttrValue(page_cache_, &page_cache);
     return b->AddDataset(this, nodes, {{"page_cache", page_cache}}, output);
@@ -253,7 +254,7 @@ class FormatDatasetOp::Dataset::Iterator
     if (!same) {
       return absl::InvalidArgumentError(absl::StrCat(
           "interleave: the plan's file_counts are not those of ",
-          std::string(dataset()->inputs_.directory),
+          std::string(dataset()->inputs_.index),
           ": pass the datasets that format_dataset() made, in one order"));
     }
     std::unique_ptr<ReadOrder> order;
@@ -318,9 +319,9 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
       ByteSpan(chosen.data(), static_cast<size_t>(chosen.size()))};
   std::unique_ptr<ShardSet> shards;
   const Status opened = OpenShards(
-      ctx->env(), inputs.directory, static_cast<uint32_t>(inputs.index_crc32c),
-      paths, selection, static_cast<uint8_t>(inputs.format), replicas, mode,
-      page_cache_, &shards);
+      ctx->env(), inputs.index, static_cast<uint32_t>(inputs.index_crc32c),
+      paths, selection, static_cast<uint8_t>(inputs.format), replicas,
+      inputs.pcr_index, mode, page_cache_, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
   if (inputs.length >= 0) {
     const Status restricted =
@@ -332,7 +333,7 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   std::unique_ptr<PcrSet> pcr;
   if (inputs.format == static_cast<int64_t>(Format::kPcr)) {
     OP_REQUIRES_OK(
-        ctx, ToTf(OpenPcr(ctx->env(), inputs.directory, paths, samples, &pcr)));
+        ctx, ToTf(OpenPcr(ctx->env(), inputs.pcr_index, paths, samples, &pcr)));
   }
   *output = new Dataset(ctx, page_cache_, std::move(inputs), mode,
                         std::move(samples), std::move(pcr));

@@ -13,8 +13,9 @@ namespace tfd = ::tensorflow::data;
 using ::tensorflow::tstring;
 
 absl::Status FormatInputs::Read(tensorflow::OpKernelContext* ctx) {
+  TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<tstring>(ctx, "index", &index));
   TF_RETURN_IF_ERROR(
-      tfd::ParseScalarArgument<tstring>(ctx, "directory", &directory));
+      tfd::ParseScalarArgument<tstring>(ctx, "pcr_index", &pcr_index));
   TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<tstring>(ctx, "paths", &paths));
   TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<tstring>(ctx, "reader", &reader));
   TF_RETURN_IF_ERROR(tfd::ParseVectorArgument<int64_t>(ctx, "splits", &splits));

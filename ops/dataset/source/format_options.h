@@ -12,7 +12,8 @@ namespace liquid {
 
 // As given, so that the dataset can be serialized again.
 struct FormatInputs {
-  tensorflow::tstring directory;
+  tensorflow::tstring index;
+  tensorflow::tstring pcr_index;
   int64_t index_crc32c = 0;
   std::vector<tensorflow::tstring> paths;
   std::vector<int64_t> splits;

@@ -57,44 +57,42 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
 
 }  // namespace
 
-Status OpenShards(tensorflow::Env* env, const std::string& directory,
+Status OpenShards(tensorflow::Env* env, const std::string& index_path,
                   uint32_t index_crc32c, std::vector<std::string> paths,
                   const Selection& selection, uint8_t format,
-                  const ReplicaFiles& replicas, ReadMode mode, bool page_cache,
+                  const ReplicaFiles& replicas, const std::string& pcr_index,
+                  ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards) {
   IndexView index;
-  LIQUID_RETURN_IF_ERROR(
-      OpenIndex(env, tensorflow::io::JoinPath(directory, "index.npy"),
-                index_crc32c, &index));
+  LIQUID_RETURN_IF_ERROR(OpenIndex(env, index_path, index_crc32c, &index));
   const FileOpener opener = MakeFileOpener(env, mode, page_cache);
   LIQUID_RETURN_IF_ERROR(ShardSet::Create(
       SelectedRows(index, selection.splits, format, selection.chosen),
       std::move(paths), opener, shards));
   if (replicas.paths.empty()) return OkStatus();
-  const auto open_pcr = [env, directory, paths = replicas.paths](
+  const auto open_pcr = [env, pcr_index, paths = replicas.paths](
                             std::shared_ptr<ShardSet> samples,
                             std::unique_ptr<PcrSet>* pcr) {
-    return OpenPcr(env, directory, paths, std::move(samples), pcr);
+    return OpenPcr(env, pcr_index, paths, std::move(samples), pcr);
   };
   (*shards)->set_replicas(std::make_shared<Replicas>(
       index, replicas.paths, replicas.formats, opener, open_pcr));
   return OkStatus();
 }
 
-Status OpenPcr(tensorflow::Env* env, const std::string& directory,
+Status OpenPcr(tensorflow::Env* env, const std::string& pcr_index,
                const std::vector<std::string>& paths,
                std::shared_ptr<ShardSet> samples,
                std::unique_ptr<PcrSet>* pcr) {
-  const std::string index = tensorflow::io::JoinPath(directory, kPcrIndexName);
   std::string bytes;
-  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(index), index));
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(pcr_index), pcr_index));
   LIQUID_RETURN_IF_ERROR(
-      FromTf(tensorflow::ReadFileToString(env, index, &bytes), index));
+      FromTf(tensorflow::ReadFileToString(env, pcr_index, &bytes), pcr_index));
   std::vector<PcrEntry> listed;
   const Status parsed =
       ParsePcrIndex(ByteSpan(bytes.data(), bytes.size()), &listed);
   if (!parsed.ok()) {
-    return Status(parsed.code(), index + ": " + parsed.message());
+    return Status(parsed.code(), pcr_index + ": " + parsed.message());
   }
   std::map<std::string, PcrEntry> by_name;
   for (PcrEntry& entry : listed) {

@@ -27,19 +27,21 @@ struct Selection {
   ByteSpan chosen;  // see SelectedRows
 };
 
-// `directory`: holds index.npy, of checksum `index_crc32c`. `paths`: see
-// ShardSet::Create. `replicas`: without paths where there are none. `mode`: how
-// local files are read. `page_cache`: whether reads go through the kernel's
-// page cache, which only local files can, and leave their pages in it.
-Status OpenShards(tensorflow::Env* env, const std::string& directory,
+// `index_path`: the dataset's, of checksum `index_crc32c`. `paths`: see
+// ShardSet::Create. `replicas`: without paths where there are none.
+// `pcr_index`: see OpenPcr. `mode`: how local files are read. `page_cache`:
+// whether reads go through the kernel's page cache, which only local files can,
+// and leave their pages in it.
+Status OpenShards(tensorflow::Env* env, const std::string& index_path,
                   uint32_t index_crc32c, std::vector<std::string> paths,
                   const Selection& selection, uint8_t format,
-                  const ReplicaFiles& replicas, ReadMode mode, bool page_cache,
+                  const ReplicaFiles& replicas, const std::string& pcr_index,
+                  ReadMode mode, bool page_cache,
                   std::unique_ptr<ShardSet>* shards);
 
 // The records of `samples`, which are images of PCR; `paths` as above. Reads
-// PCR_index.pb in `directory`.
-Status OpenPcr(tensorflow::Env* env, const std::string& directory,
+// the index of the records.
+Status OpenPcr(tensorflow::Env* env, const std::string& pcr_index,
                const std::vector<std::string>& paths,
                std::shared_ptr<ShardSet> samples, std::unique_ptr<PcrSet>* pcr);
 
