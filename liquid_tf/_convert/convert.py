@@ -10,8 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._convert import finish, pipelines
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert import pipelines
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import (
   in_range,
@@ -255,7 +255,7 @@ def convert(
     if place.is_finished:
       runs.check_same(output, arguments)
     else:
-      runs.run(
+      made = runs.run(
         samples,
         place.folder,
         arguments,
@@ -266,6 +266,7 @@ def convert(
         most,
         Progress(progress),
       )
+      finish.finish(place.folder, made, arguments)
     report = _report(place.folder, output, time.monotonic() - begin)
     if not staged:
       if not place.is_finished:

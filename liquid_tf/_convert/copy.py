@@ -2,13 +2,14 @@
 
 import itertools
 import os
+from collections.abc import Iterable
 
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.arguments import path_of, resumes_replaces
 from liquid_tf._native import ops
-from liquid_tf._store import contents, manifest, schemes, storage
+from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store.files import TEMPORARY
-from liquid_tf._store.manifest import JOURNAL, MANIFEST
+from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf.errors import ConvertError, ManifestError
 
@@ -23,12 +24,13 @@ def copy(
   existing: str = "refuse",
   progress: bool = True,
 ) -> None:
-  """Copies a dataset directory, checking every byte by the manifest's checksums.
+  """Copies the newest version of a dataset, checking every byte by its checksums.
 
-  The manifest is copied last, so that what was interrupted is no dataset. A shard that
-  is already there with "resume" is read again and kept if it is right. A local dataset
-  is replaced in one step when the copy is whole. Object storage knows no such step:
-  there the source is checked first, and the old dataset goes before the new one comes.
+  The copy keeps the version's number; older versions stay behind. The manifest is
+  copied last, so that what was interrupted is no dataset. A shard that is already there
+  with "resume" is read again and kept if it is right. A local dataset is replaced in
+  one step when the copy is whole. Object storage knows no such step: there the source
+  is checked first, and the old dataset goes before the new one comes.
 
   Args:
     source: a dataset directory; local, or of a file system that TensorFlow has, as
@@ -151,12 +153,14 @@ def _copy_files(
 def _files(data: manifest.Manifest) -> dict[str, int | None]:
   """Every file of a dataset, the manifest last; its CRC-32C where that is known."""
   every = itertools.chain(contents.shards(data.data), contents.beside(data.data))
-  return {file.name: file.crc32c for file in every} | {MANIFEST: None}
+  return {file.name: file.crc32c for file in every} | {data.file: None}
 
 
 def _is_same(data: manifest.Manifest, destination: str) -> bool:
-  """Whether the finished dataset there is this one."""
-  paths = (data.path(MANIFEST), storage.join(destination, MANIFEST))
+  """Whether the finished dataset there is this version."""
+  if versions.in_directory(destination) != [data["version"]]:
+    return False
+  paths = (data.path(data.file), storage.join(destination, data.file))
   here, there = (storage.read_right(path, storage.is_json) for path in paths)
   return here == there
 
@@ -177,8 +181,8 @@ def check_destination(directory: str, resume: bool, overwrite: bool) -> bool:
   Raises:
     ConvertError: it holds something that must not be touched.
   """
-  names = _names(directory)
-  finished, marked = MANIFEST in names, JOURNAL in names
+  names = storage.names_in(directory)
+  finished, marked = bool(_manifests(names)), JOURNAL in names
   if names and not (resume or overwrite):
     if finished:
       raise ConvertError(
@@ -196,13 +200,10 @@ def check_destination(directory: str, resume: bool, overwrite: bool) -> bool:
   return finished and resume
 
 
-def _names(directory: str) -> set[str]:
-  import tensorflow as tf
-
-  # Object storage has no folders, so one that is missing is empty.
-  if not tf.io.gfile.exists(directory):
-    return set()
-  return {name.rstrip("/") for name in tf.io.gfile.listdir(directory)} - {""}
+def _manifests(names: Iterable[str]) -> list[str]:
+  """Manifests among names, the newest last."""
+  found = filter(None, map(versions.of_manifest, names))
+  return [versions.manifest_file(version) for version in sorted(found)]
 
 
 def _prepare_remotely(
@@ -215,16 +216,18 @@ def _prepare_remotely(
   """Makes a destination that was checked ready to be written."""
   import tensorflow as tf
 
-  names, files = _names(directory), _files(data)
+  names, files = storage.names_in(directory), _files(data)
   mark = storage.join(directory, JOURNAL)
-  if MANIFEST in names:
+  old = _manifests(names)
+  if old:
     # Nothing goes for a source that turns out to be damaged.
     _check_source(data, bar)
     with tf.io.gfile.GFile(mark, "wb") as file:
       file.write(_MARK)
-    # The manifest first, so that no part of a dataset is ever one.
-    tf.io.gfile.remove(storage.join(directory, MANIFEST))
-    names.remove(MANIFEST)
+    # The manifests first, so that no part of a dataset is ever one.
+    for name in old:
+      tf.io.gfile.remove(storage.join(directory, name))
+      names.remove(name)
   elif JOURNAL not in names:
     foreign = {name for name in names if name.removesuffix(TEMPORARY) not in files}
     if foreign:
@@ -251,7 +254,7 @@ def _check_source(data: manifest.Manifest, bar: Progress) -> None:
 
 def _damaged(path: str, found: int, crc: int) -> ManifestError:
   return ManifestError(
-    f"{path} is damaged: its CRC-32C is 0x{found:08x}, {MANIFEST} says 0x{crc:08x}"
+    f"{path} is damaged: its CRC-32C is 0x{found:08x}, the manifest says 0x{crc:08x}"
   )
 
 

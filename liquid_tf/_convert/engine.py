@@ -48,6 +48,7 @@ class WriteJob:
     encoding: what the encoders are given.
     pcr_groups: the last scan of each scan group of a pcr, or None.
     labels: of each sample; 0 where samples have unequal numbers of them.
+    first: number of the first sample.
   """
 
   directory: str
@@ -58,6 +59,7 @@ class WriteJob:
   encoding: Encoding
   pcr_groups: Sequence[int] | None
   labels: int
+  first: int = 0
 
 
 class Engine(Protocol):

@@ -4,18 +4,16 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from liquid_tf._convert import fidelity
-from liquid_tf._convert.engine import ShardResult
-from liquid_tf._convert.plan import ShardPlan
+from liquid_tf._convert.made import Made
 from liquid_tf._convert.sources import masks
-from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import contents, labels, manifest, schema, texts
+from liquid_tf._store import arrays, contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
@@ -27,9 +25,11 @@ from liquid_tf.errors import ConvertError
 _PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 
-def _fingerprint(source: SampleSource, scan: np.ndarray) -> str:
+def fingerprint(made: Made) -> str:
+  """What tells a source from another: SHA-256 of places, sizes and checksums."""
+  source = made.source
   digest = hashlib.sha256()
-  for position, row in enumerate(scan):
+  for position, row in enumerate(made.scan):
     parts = [(source.path(position), source.sizes[position], row["crc32c"])]
     if source.has_masks:
       file = source.files[source.file_of[position]]
@@ -44,82 +44,60 @@ def _common(values: np.ndarray) -> int | None:
   return int(values[0]) if (values == values[0]).all() else None
 
 
-def _write_pcr_index(
-  directory: str,
-  plans: Sequence[ShardPlan],
-  shards: Sequence[ShardResult],
-  arguments: dict[str, Any],
+def write_idx(path: str, rows: np.ndarray) -> None:
+  """Writes the index that MXNet reads, of a shard of these rows.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  lines = "".join(f"{row['sample']}\t{row['offset']}\n" for row in rows)
+  write_file(path, lines.encode())
+
+
+def write_pcr_index(
+  directory: str, name: str, entries: Sequence[PcrEntry]
 ) -> dict[str, Any]:
-  """Writes the index of the records; returns what the manifest says of them."""
-  entries, images = [], []
-  for plan, shard in zip(plans, shards):
-    if plan.target == "pcr":
-      entries.append(PcrEntry(plan.name, *shard.parts))
-      images.append(len(shard.rows))
+  """Writes the index of the records; returns what the manifest says of the file."""
   written = encode_index(entries)
-  write_file(os.path.join(directory, PCR_INDEX), written)
-  measured = fidelity.measure(
-    directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
-  )
-  return arguments["pcr"] | {
-    "path": PCR_INDEX,
+  write_file(os.path.join(directory, name), written)
+  return {
+    "path": name,
     "index_bytes": len(written),
     "index_crc32c": manifest.crc32c(written),
-    "fidelity": measured,
   }
 
 
-def _write_names(
-  directory: str, source: SampleSource, good: np.ndarray
-) -> dict[str, Any]:
-  """Writes the source's names of the samples; returns the manifest's entry of them."""
-  found = (texts.encode(source.name(position)) for position in good.tolist())
-  return texts.write(directory, manifest.NAMES, found, len(good))
+def _pcr(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
+  """Writes the index of the records; returns what the manifest says of them."""
+  entries = [
+    PcrEntry(plan.name, *shard.parts)
+    for plan, shard in zip(made.plans, made.shards)
+    if plan.target == "pcr"
+  ]
+  images = [len(s.rows) for p, s in zip(made.plans, made.shards) if p.target == "pcr"]
+  file = write_pcr_index(directory, PCR_INDEX, entries)
+  measured = fidelity.measure(
+    directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
+  )
+  return arguments["pcr"] | file | {"fidelity": measured}
 
 
-def _labels(
-  label: dict[str, Any] | None, shards: Sequence[ShardResult], count: int
-) -> np.ndarray | None:
-  """The labels by sample number, where each sample has equally many."""
-  values = labels.empty(label, count)
-  if values is not None:
-    for shard in shards:
-      found = shard.labels.reshape(len(shard.rows), *values.shape[1:])
-      values[shard.rows["sample"]] = found
-  return values
+def names_of(made: Made) -> Iterator[bytes]:
+  """Yields the source's names of the samples, as they are stored."""
+  for position in made.good.tolist():
+    yield texts.encode(made.source.name(position))
 
 
-def finish(
-  directory: str,
-  source: SampleSource,
-  scan: np.ndarray,
-  good: np.ndarray,
-  skipped: Sequence[tuple[str, str]],
-  splits: Sequence[str],
-  split_of: np.ndarray,
-  plans: Sequence[ShardPlan],
-  shards: Sequence[ShardResult],
-  label: dict[str, Any] | None,
-  arguments: dict[str, Any],
-) -> None:
-  """Writes the `.idx` files, the indices, labels, names and at last the manifest.
+def put_labels(values: np.ndarray, made: Made) -> None:
+  """Puts the labels of the samples where their numbers are."""
+  for shard in made.shards:
+    found = shard.labels.reshape(len(shard.rows), *values.shape[1:])
+    values[shard.rows["sample"]] = found
 
-  Raises:
-    OSError: a file cannot be written; there is then no manifest.
-    ConvertError: the manifest would be longer than one that is read.
-  """
-  for plan, shard in zip(plans, shards):
-    if plan.target == "pcr":
-      continue
-    lines = "".join(f"{row['sample']}\t{row['offset']}\n" for row in shard.rows)
-    path = os.path.join(directory, contents.idx_name(plan.name))
-    write_file(path, lines.encode())
 
-  index = np.concatenate([shard.rows for shard in shards])
-  index_bytes = manifest.encode_index(index)
-  write_file(os.path.join(directory, manifest.INDEX), index_bytes)
-
-  table = scan[good]
+def features_of(made: Made) -> tuple[dict[str, Any], list[str]]:
+  """The features of the samples, and which of them a training step takes."""
+  table, label = made.samples, made.label
   height, width = _common(table["height"]), _common(table["width"])
   features = {
     "image": {
@@ -133,32 +111,88 @@ def finish(
     # Batches have no room for labels of unequal number.
     if None not in label["shape"]:
       supervised.append("label")
-  if source.has_masks:
+  if made.source.has_masks:
     features["mask"] = {
       "dtype": f"uint{table['mask_bits'][0]}",
       "shape": [height, width, 1],
       "example": masks.FEATURE,
     }
-  features |= source.features
+  features |= made.source.features
   if "mask" in features:
     features["mask"] = features["mask"] | {"shape": [height, width, 1]}
     supervised.append("mask")
+  return features, supervised
 
-  formats = {}
-  for target in arguments["mix"]:
-    mine = [shard for plan, shard in zip(plans, shards) if plan.target == target]
+
+def formats_of(made: Made, mix: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+  """What each format of the mix holds, by its name."""
+  hashes, formats = made.samples["pixels_hash"], {}
+  for target in mix:
+    mine = [s for p, s in zip(made.plans, made.shards) if p.target == target]
     rows = np.concatenate([np.empty(0, INDEX_DTYPE), *(shard.rows for shard in mine)])
-    sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
-    pixel_bytes = functools.reduce(np.multiply, sides) // 8
+    same = rows["pixels_hash"] == hashes[rows["sample"].astype(np.int64) - made.first]
     formats[TARGETS[target][0]] = {
       "samples": len(rows),
       "bytes": sum(shard.bytes for shard in mine),
-      "pixel_bytes": int(pixel_bytes.sum()),
-      "lossless": bool(
-        (rows["pixels_hash"] == table["pixels_hash"][rows["sample"].astype(int)]).all()
-      ),
+      "pixel_bytes": pixel_bytes(rows),
+      "lossless": bool(same.all()),
     }
+  return formats
 
+
+def pixel_bytes(rows: np.ndarray) -> int:
+  """What the images of some rows take decoded."""
+  sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
+  return int((functools.reduce(np.multiply, sides) // 8).sum())
+
+
+def shards_of(made: Made) -> list[dict[str, Any]]:
+  """The manifest's entries of the shards."""
+  return [
+    {
+      "path": plan.name,
+      "format": TARGETS[plan.target][0],
+      "split": made.splits[plan.split],
+      "records": len(shard.rows),
+      "bytes": shard.bytes,
+      "crc32c": shard.crc32c,
+    }
+    for plan, shard in zip(made.plans, made.shards)
+  ]
+
+
+def encode_manifest(data: dict[str, Any]) -> bytes:
+  """The text of a manifest.
+
+  Raises:
+    ConvertError: it would be longer than one that is read.
+  """
+  text = (json.dumps(data, indent=1) + "\n").encode()
+  if len(text) > manifest.MOST_MANIFEST:
+    raise ConvertError(
+      f"{manifest.MANIFEST} would have {len(text)} bytes, and must have at most "
+      f"{manifest.MOST_MANIFEST}: leave the {len(data['skipped'])} files that were "
+      f"skipped out of the source, or make the {len(data['shards'])} shards larger"
+    )
+  return text
+
+
+def finish(directory: str, made: Made, arguments: dict[str, Any]) -> None:
+  """Writes the `.idx` files, the indices, labels, names and at last the manifest.
+
+  Raises:
+    OSError: a file cannot be written; there is then no manifest.
+    ConvertError: the manifest would be longer than one that is read.
+  """
+  for plan, shard in zip(made.plans, made.shards):
+    if plan.target != "pcr":
+      path = os.path.join(directory, contents.idx_name(plan.name))
+      write_idx(path, shard.rows)
+  index = np.concatenate([shard.rows for shard in made.shards])
+  crc = arrays.write(os.path.join(directory, manifest.INDEX), index)
+  count = len(made.good)
+  features, supervised = features_of(made)
+  mix = arguments["mix"]
   data = {
     "schema": schema.SCHEMA,
     "created_by": arguments["created_by"],
@@ -167,52 +201,33 @@ def finish(
     "features": features,
     "supervised": supervised,
     "splits": {
-      name: {"samples": int((split_of == i).sum()), "index": i}
-      for i, name in enumerate(splits)
+      name: {"samples": int((made.split_of == i).sum()), "index": i}
+      for i, name in enumerate(made.splits)
     },
     "seed": arguments["seed"],
-    "mix": {TARGETS[name][0]: share for name, share in arguments["mix"].items()},
+    "mix": {TARGETS[name][0]: share for name, share in mix.items()},
+    "targets": list(mix),
     "replicated": arguments["replicate"],
     "encoding": arguments["encoding"],
     "geometry": arguments["geometry"],
-    "samples": len(good),
-    "next_sample": len(good),
-    "formats": formats,
-    "shards": [
-      {
-        "path": plan.name,
-        "format": TARGETS[plan.target][0],
-        "split": splits[plan.split],
-        "records": len(shard.rows),
-        "bytes": shard.bytes,
-        "crc32c": shard.crc32c,
-      }
-      for plan, shard in zip(plans, shards)
-    ],
+    "samples": count,
+    "next_sample": count,
+    "formats": formats_of(made, mix),
+    "shards": shards_of(made),
     "source": {
-      "kind": source.kind,
-      "fingerprint": _fingerprint(source, scan),
-      "by_pillow": int(table["by_pillow"].sum()),
+      "kind": made.source.kind,
+      "fingerprint": fingerprint(made),
+      "by_pillow": int(made.samples["by_pillow"].sum()),
     },
-    "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
-    "index": {
-      "path": manifest.INDEX,
-      "rows": len(index),
-      "crc32c": manifest.crc32c(index_bytes),
-    },
-    "names": _write_names(directory, source, good),
+    "skipped": [{"path": path, "reason": reason} for path, reason in made.skipped],
+    "index": {"path": manifest.INDEX, "rows": len(index), "crc32c": crc},
+    "names": texts.write(directory, manifest.NAMES, names_of(made), count),
     "columns": {},
   }
-  values = _labels(label, shards, len(good))
+  values = labels.empty(made.label, count)
   if values is not None:
+    put_labels(values, made)
     data["labels"] = labels.write(directory, manifest.LABELS, values)
   if arguments["pcr"] is not None:
-    data["pcr"] = _write_pcr_index(directory, plans, shards, arguments)
-  text = (json.dumps(data, indent=1) + "\n").encode()
-  if len(text) > manifest.MOST_MANIFEST:
-    raise ConvertError(
-      f"{manifest.MANIFEST} would have {len(text)} bytes, and must have at most "
-      f"{manifest.MOST_MANIFEST}: {len(skipped)} files were skipped, leave them out of "
-      "the source"
-    )
-  write_file(os.path.join(directory, manifest.MANIFEST), text)
+    data["pcr"] = _pcr(directory, made, arguments)
+  write_file(os.path.join(directory, manifest.MANIFEST), encode_manifest(data))

@@ -15,11 +15,11 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from liquid_tf._store import versions
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory
-from liquid_tf._store.manifest import JOURNAL, MANIFEST, PROBLEMS
+from liquid_tf._store.manifest import JOURNAL, PROBLEMS
 from liquid_tf.errors import ConvertError
 
 # Files that are exchanged to see whether folders can be.
@@ -102,7 +102,7 @@ def _check_ours(path: str) -> list[str]:
   """The names in an output; raises ConvertError if one must not be touched."""
   names = os.listdir(path)
   foreign = sorted(name for name in names if not is_ours(name))
-  if names and (foreign or not {MANIFEST, JOURNAL} & set(names)):
+  if names and (foreign or not (JOURNAL in names or _has_manifest(names))):
     raise ConvertError(
       f'output ("{path}") must not exist, be empty or be a dataset, but holds '
       f"{(foreign or sorted(names))[0]}: choose another folder"
@@ -110,14 +110,26 @@ def _check_ours(path: str) -> list[str]:
   return names
 
 
+def _has_manifest(names: Iterable[str]) -> bool:
+  return any(versions.of_manifest(name) is not None for name in names)
+
+
 def _clear(folder: str) -> None:
-  """Removes a dataset, its manifest first, so that no part of it is ever a dataset."""
+  """Removes a dataset, its manifests first, so that no part of it is ever a dataset."""
   mark(folder)
   names = [name for name in os.listdir(folder) if not name.startswith(JOURNAL)]
-  for name in sorted(names, key=lambda name: (name != MANIFEST, name)):
-    os.unlink(os.path.join(folder, name))
-    if name == MANIFEST:
-      sync_directory(folder)
+  # The newest last, which opens until then.
+  for version in sorted(filter(None, map(versions.of_manifest, names))):
+    os.unlink(os.path.join(folder, versions.manifest_file(version)))
+    sync_directory(folder)
+  for name in names:
+    path = os.path.join(folder, name)
+    if versions.of_manifest(name) is not None:
+      continue
+    if os.path.isdir(path):
+      shutil.rmtree(path)
+    else:
+      os.unlink(path)
   _remove_journal(folder)
 
 
@@ -211,7 +223,7 @@ def _replacement(path: str, apart: bool) -> Output:
 
 def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
   names, work = _check_ours(path), beside(path)
-  if {MANIFEST, JOURNAL} <= set(names):
+  if JOURNAL in names and _has_manifest(names):
     # Killed after the last step that counts.
     _settle(path)
     names = os.listdir(path)
@@ -228,7 +240,7 @@ def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
       f'output ("{path}") has an unfinished replacement, {work}: existing="resume" '
       'finishes it, existing="replace" starts over'
     )
-  finished = MANIFEST in names
+  finished = _has_manifest(names)
   if names and not resume:
     state = "already holds a dataset" if finished else "holds an unfinished conversion"
     advice = "" if finished else 'existing="resume" finishes it, '
@@ -298,9 +310,7 @@ def locked(folder: str) -> Iterator[None]:
         raise
       held = False
     if not held:
-      raise ConvertError(
-        f'output ("{folder}") is being written by another process: wait for it'
-      )
+      raise ConvertError(f"{folder} is being written by another process: wait for it")
     yield
   finally:
     os.close(descriptor)

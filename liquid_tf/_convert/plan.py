@@ -7,6 +7,7 @@ and the only order is a stable sort of such words.
 
 import dataclasses
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -83,8 +84,49 @@ def _fractions(shares: Mapping[str, float]) -> list[Fraction]:
   return [Fraction(str(weight)) for weight in shares.values()]
 
 
+def go_on(weights: Sequence[Fraction], dealt: Sequence[int], count: int) -> list[int]:
+  """How many more each of some targets gets, so that all that each got is its share.
+
+  Each step gives to a target that is due, the one whose time runs out first (Tijdeman's
+  chairman assignment): so however often a dataset grows, each total stays within one of
+  its share, where it was before.
+
+  Args:
+    weights: positive.
+    dealt: what each got so far.
+    count: what there is to give.
+  """
+  total = sum(weights)
+  shares = [weight / total for weight in weights]
+  scale = math.lcm(*(share.denominator for share in shares))
+  steps = [int(share * scale) for share in shares]
+  # Of a whole `scale`: how far a target is behind, and what makes it due.
+  done = sum(dealt)
+  behind = [step * done - got * scale for step, got in zip(steps, dealt)]
+  ways = max(1, 2 * len(steps) - 2)
+  result = [0] * len(steps)
+
+  def time_left(k: int) -> tuple[Fraction, int]:
+    return Fraction(scale * (ways - 1) - ways * behind[k], steps[k]), k
+
+  for _ in range(count):
+    for k, step in enumerate(steps):
+      behind[k] += step
+    due = [k for k, late in enumerate(behind) if late * ways >= scale]
+    if due:
+      best = min(due, key=time_left)
+    else:
+      best = max(range(len(steps)), key=lambda k: (behind[k], -k))
+    behind[best] -= scale
+    result[best] += 1
+  return result
+
+
 def draw_splits(
-  labels: np.ndarray, shares: Mapping[str, float], seed: int
+  labels: np.ndarray,
+  shares: Mapping[str, float],
+  seed: int,
+  dealt: Sequence[int] | None = None,
 ) -> np.ndarray:
   """Draws a split for each sample, stratified by class.
 
@@ -92,13 +134,19 @@ def draw_splits(
     labels: shape [n].
     shares: weight of each split.
     seed: of the dataset.
+    dealt: samples that each split has already; None for none.
 
   Returns:
     Shape [n], positions in `shares`.
   """
   order = np.lexsort((words(seed, Purpose.SPLIT, len(labels)), labels))
   splits = np.empty(len(labels), np.int64)
-  splits[order] = deal(apportion(len(labels), _fractions(shares)))
+  weights = _fractions(shares)
+  if dealt is None:
+    counts = apportion(len(labels), weights)
+  else:
+    counts = go_on(weights, dealt, len(labels))
+  splits[order] = deal(counts)
   return splits
 
 
@@ -109,6 +157,7 @@ def assign_formats(
   sizes: np.ndarray,
   mix: Mapping[str, float],
   seed: int,
+  dealt: Mapping[int, Sequence[int]] | None = None,
 ) -> np.ndarray:
   """Chooses a format for each sample, stratified by split, class and size.
 
@@ -119,6 +168,8 @@ def assign_formats(
     sizes: shape [n], bytes of the source's file.
     mix: weight of each format.
     seed: of the dataset.
+    dealt: of a dataset that grows, the samples that each split has in each format
+      already; splits that are not there have none.
 
   Returns:
     Shape [n], positions in `mix`. Of each split, every format gets the floor or the
@@ -142,9 +193,13 @@ def assign_formats(
   formats = np.empty(count, np.int64)
   for split in np.unique(splits):
     members = order[splits[order] == split]
-    counts = apportion(len(members), weights, owed)
-    for k, weight in enumerate(weights):
-      owed[k] += weight * len(members) / whole - counts[k]
+    if dealt is None:
+      counts = apportion(len(members), weights, owed)
+      for k, weight in enumerate(weights):
+        owed[k] += weight * len(members) / whole - counts[k]
+    else:
+      had = dealt.get(int(split), [0] * len(weights))
+      counts = go_on(weights, had, len(members))
     formats[members] = deal(counts)
   return formats
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from liquid_tf._convert import (
   choose,
-  finish,
   holds,
   labels,
   pipelines,
@@ -19,6 +18,7 @@ from liquid_tf._convert import (
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
+from liquid_tf._convert.made import Base, Made
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
@@ -59,17 +59,19 @@ def run(
   engine: Engine,
   most_skipped: Fraction | None,
   progress: Progress,
-) -> None:
-  """Makes a dataset of a source, or goes on with it.
+  base: Base | None = None,
+) -> Made:
+  """Writes the shards of a source, or goes on with that.
 
   Args:
     source: the samples.
-    output: the dataset's directory, which is there and locked.
+    output: the folder of shards and journal, which is there and locked.
     arguments: all that the dataset's bytes depend on.
     encoding: what encoders are given.
     engine: that does the work.
     most_skipped: the share of samples that may be left out; None where none may.
     progress: is told of each sample.
+    base: of the dataset that the samples are added to; None for a new one.
 
   Raises:
     ConvertError: the conversion cannot go on; what is done so far is journaled.
@@ -90,77 +92,102 @@ def run(
     scan.scan_source(
       source, engine, journal, table, errors, touched, encoding, progress
     )
-    mix = arguments["mix"]
     good, left_out = choose.choose(
       source,
       table,
       errors,
-      mix,
+      arguments["mix"],
       skip_bits=arguments["skip_bits"],
       most_skipped=most_skipped,
       output=output,
     )
-    skipped = sorted(source.skipped + left_out, key=lambda pair: os.fsencode(pair[0]))
-    samples = table[good]
-    holds.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
-
-    label = labels.describe(source, samples, mix)
-    strata = labels.strata(samples, label)
-    sizes = source.sizes[good]
-    pixels = samples["height"].astype(np.int64) * samples["width"]
-    if arguments["splits"]:
-      splits = list(arguments["splits"])
-      split_of = plan.draw_splits(strata, arguments["splits"], arguments["seed"])
-    else:
-      splits = source.splits
-      split_of = source.split_of[good].astype(np.int64)
-    formats = None
-    if not arguments["replicate"]:
-      formats = plan.assign_formats(
-        split_of, strata, pixels, sizes, mix, arguments["seed"]
-      )
-    names = np.array(manifest.FORMATS)[samples["format"]]
-    if encoding.geometry.moves:
-      # The files' sizes say little of what becomes of them.
-      names[:] = ""
-    pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
-    estimates = {
-      target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
-    }
-    pcr = arguments["pcr"] or {"images": 1, "groups": None}
-    plans = plan.plan_shards(
-      split_of,
-      formats,
-      estimates,
-      splits,
-      arguments["shard_size"],
-      arguments["seed"],
-      pcr["images"],
+    job, splits, split_of, label = _plan(
+      source, output, table, good, arguments, encoding, base
     )
-    job = WriteJob(
-      output,
-      source,
-      table,
-      good,
-      plans,
-      encoding,
-      pcr["groups"],
-      labels.count(label),
-    )
-    shards = write.write_shards(job, engine, journal, progress)
-    finish.finish(
-      output,
-      source,
-      table,
-      good,
-      skipped,
-      splits,
-      split_of,
-      plans,
-      shards,
-      label,
-      arguments,
+    return Made(
+      source=source,
+      scan=table,
+      good=good,
+      skipped=sorted(source.skipped + left_out, key=lambda pair: os.fsencode(pair[0])),
+      splits=splits,
+      split_of=split_of,
+      plans=job.plans,
+      shards=write.write_shards(job, engine, journal, progress),
+      label=label,
+      first=job.first,
     )
   finally:
     journal.close()
     progress.close()
+
+
+def _plan(
+  source: SampleSource,
+  output: str,
+  table: np.ndarray,
+  good: np.ndarray,
+  arguments: dict[str, Any],
+  encoding: pipelines.Encoding,
+  base: Base | None,
+) -> tuple[WriteJob, list[str], np.ndarray, dict[str, Any] | None]:
+  """What is to be written, the splits, the split of each sample, and the label."""
+  mix, seed = arguments["mix"], arguments["seed"]
+  samples = table[good]
+  holds.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
+  label = labels.describe(source, samples, mix)
+  if base is not None:
+    label = base.check(source, samples, label)
+  strata = labels.strata(samples, label)
+  sizes = source.sizes[good]
+  pixels = samples["height"].astype(np.int64) * samples["width"]
+  splits, split_of = _splits(source, good, strata, arguments, base)
+  formats = None
+  if not arguments["replicate"]:
+    dealt = None if base is None else base.dealt
+    formats = plan.assign_formats(split_of, strata, pixels, sizes, mix, seed, dealt)
+  names = np.array(manifest.FORMATS)[samples["format"]]
+  if encoding.geometry.moves:
+    # The files' sizes say little of what becomes of them.
+    names[:] = ""
+  pixel_bytes = pixels * samples["channels"] * samples["bits"] // 8
+  estimates = {
+    target: plan.estimate_bytes(target, names, sizes, pixel_bytes) for target in mix
+  }
+  pcr = arguments["pcr"] or {"images": 1, "groups": None}
+  plans = plan.plan_shards(
+    split_of, formats, estimates, splits, arguments["shard_size"], seed, pcr["images"]
+  )
+  job = WriteJob(
+    output,
+    source,
+    table,
+    good,
+    plans,
+    encoding,
+    pcr["groups"],
+    labels.count(label),
+    0 if base is None else base.first,
+  )
+  return job, splits, split_of, label
+
+
+def _splits(
+  source: SampleSource,
+  good: np.ndarray,
+  strata: np.ndarray,
+  arguments: dict[str, Any],
+  base: Base | None,
+) -> tuple[list[str], np.ndarray]:
+  """Names of all splits, and the position of each sample's."""
+  shares = arguments["splits"]
+  given = list(shares) if shares else source.splits
+  splits = list(dict.fromkeys([*(base.splits if base else ()), *given]))
+  dealt = None
+  if base is not None:
+    had = dict(zip(base.splits, base.samples))
+    dealt = [had.get(name, 0) for name in given]
+  if shares:
+    split_of = plan.draw_splits(strata, shares, arguments["seed"], dealt)
+  else:
+    split_of = source.split_of[good].astype(np.int64)
+  return splits, np.array([splits.index(name) for name in given])[split_of]

@@ -69,7 +69,7 @@ def write_some(
     job.source,
     job.good[samples],
     targets,
-    samples.astype(np.int64),
+    job.first + samples.astype(np.int64),
     job.encoding,
     workers,
   )
@@ -157,7 +157,7 @@ def _add_samples(
     _check_element(element, scanned, plan.target, path)
     height, width, channels = element["shape"]
     values = {
-      "sample": sample,
+      "sample": job.first + sample,
       "split": plan.split,
       "format": FORMATS.index(TARGETS[plan.target][0]),
       "shard": number,

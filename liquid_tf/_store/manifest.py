@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native import ops
-from liquid_tf._store import arrays, contents, index_rows, schema, schemes
+from liquid_tf._store import arrays, contents, index_rows, schema, schemes, versions
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.schema import FORMATS as FORMATS
@@ -24,9 +24,9 @@ from liquid_tf._store.storage import (
   join,
   read_right,
 )
+from liquid_tf._store.versions import MANIFEST as MANIFEST
 from liquid_tf.errors import ManifestError
 
-MANIFEST = "dataset.json"
 INDEX = "index.npy"
 LABELS = "labels.npy"
 # With .npy and .bin.
@@ -110,11 +110,17 @@ class Manifest:
     return splits[split]["index"]
 
 
-def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
+def load(
+  directory: str | os.PathLike,
+  version: int | None = None,
+  *,
+  check_files: bool = True,
+) -> Manifest:
   """Reads and checks the manifest of a dataset.
 
   Args:
     directory: path of the dataset, or a URL of a registered file system.
+    version: of the dataset; None for the newest.
     check_files: whether every file must be there with the size that the manifest
       says; one `stat` a file.
 
@@ -127,19 +133,12 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
   """
   directory = os.fspath(directory)
   schemes.require(directory)
-  path = join(directory, MANIFEST)
+  file = versions.manifest_file(_choose(directory, version))
+  path = join(directory, file)
   size = _size(path)
   if size is None:
-    if _size(join(directory, JOURNAL)) is not None:
-      problems = join(directory, PROBLEMS)
-      advice = 'convert or copy again with existing="resume" to finish it'
-      if _size(problems) is not None:
-        advice = f"{problems} lists samples that do not fit: see them first"
-      raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")
-    raise ManifestError(
-      f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
-      'liquid_tf.convert, or finish an interrupted one with existing="resume"'
-    )
+    # Since it was listed.
+    raise ManifestError(f"{path} is missing")
   if size > MOST_MANIFEST:
     raise ManifestError(
       f"{path} has {size} bytes, and must have at most {MOST_MANIFEST}"
@@ -154,11 +153,16 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
     raise ManifestError(f"{path} is not JSON: {error}") from error
   try:
     schema.check(data)
+    if versions.manifest_file(data["version"]) != file:
+      raise ManifestError(
+        f"version ({data['version']}) must be that of the file's name"
+      )
   except ManifestError as error:
     raise ManifestError(f"{path}: {error}") from None
   manifest = Manifest(
     directory=directory,
     data=data,
+    file=file,
     shards=tuple(
       Shard(**{field.name: shard[field.name] for field in dataclasses.fields(Shard)})
       for shard in data["shards"]
@@ -169,6 +173,38 @@ def load(directory: str | os.PathLike, *, check_files: bool = True) -> Manifest:
     if problems:
       raise ManifestError(problems[0])
   return manifest
+
+
+def _choose(directory: str, version: int | None) -> int:
+  """The version that is asked for, or the newest.
+
+  Raises:
+    ManifestError: there is none.
+  """
+  try:
+    found = versions.in_directory(directory)
+  except OSError as error:
+    raise _unreadable(directory, error) from error
+  if version in found:
+    return version
+  if found and version is None:
+    return found[-1]
+  if found:
+    raise ManifestError(
+      f"version ({version}) of {directory} is not there: it was forgotten, or never "
+      f"made; there {'are versions' if len(found) > 1 else 'is version'} "
+      f"{versions.said(found)}"
+    )
+  if _size(join(directory, JOURNAL)) is not None:
+    problems = join(directory, PROBLEMS)
+    advice = 'convert or copy again with existing="resume" to finish it'
+    if _size(problems) is not None:
+      advice = f"{problems} lists samples that do not fit: see them first"
+    raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")
+  raise ManifestError(
+    f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
+    'liquid_tf.convert, or finish an interrupted one with existing="resume"'
+  )
 
 
 def _unreadable(path: str, error: OSError) -> ManifestError:

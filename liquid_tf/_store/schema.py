@@ -111,6 +111,7 @@ _MANIFEST = {
   "splits": {"*": {"samples": _COUNT, "index": _COUNT}},
   "seed": _SEED,
   "mix": {"*": _NUMBER},
+  "targets": ["text"],
   "replicated": "true or false",
   "encoding": {
     "channels": "a number or null",
@@ -211,6 +212,11 @@ def _check_consistency(data: dict[str, Any]) -> None:
   for key in ("mix", "formats"):
     for name in data[key]:
       _check(name, _FORMAT, key)
+  if len(data["targets"]) != len(data["mix"]):
+    raise ManifestError(
+      f"targets ({len(data['targets'])}) must have a name for each format of mix "
+      f"({len(data['mix'])})"
+    )
   indices = sorted(split["index"] for split in data["splits"].values())
   if indices != list(range(len(indices))) or len(indices) > 256:
     raise ManifestError(f"splits[*].index ({indices}) must count from 0, at most 256")

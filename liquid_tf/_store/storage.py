@@ -87,6 +87,28 @@ def file_size(path: str) -> int | None:
   return found.st_size
 
 
+def names_in(directory: str) -> set[str]:
+  """Names of what is in a directory, or at a URL; none where there is nothing.
+
+  Raises:
+    OSError: it cannot be listed.
+  """
+  if not is_remote(directory):
+    try:
+      return set(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+      return set()
+  import tensorflow as tf
+
+  try:
+    # Object storage has no folders, so one that is missing is empty.
+    if not tf.io.gfile.exists(directory):
+      return set()
+    return {name.rstrip("/") for name in tf.io.gfile.listdir(directory)} - {""}
+  except tf.errors.OpError as error:
+    raise OSError(ops.reason(error, directory)) from error
+
+
 def read_file(path: str) -> bytes:
   """Bytes of a file at a path or URL."""
   return b"".join(read_chunks(path))

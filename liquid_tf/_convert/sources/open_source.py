@@ -8,7 +8,7 @@ from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecor
 from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.source import SampleSource
-from liquid_tf._store import manifest
+from liquid_tf._store import manifest, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf.errors import ConvertError, ManifestError
 
@@ -25,8 +25,8 @@ def _only_for_examples(source: str, names: ExampleNames) -> None:
 
 def _is_dataset(folder: str) -> bool:
   """Whether a folder is a dataset directory, finished or not."""
-  names = (manifest.MANIFEST, manifest.JOURNAL)
-  return any(os.path.lexists(os.path.join(folder, name)) for name in names)
+  begun = os.path.lexists(os.path.join(folder, manifest.JOURNAL))
+  return begun or bool(versions.in_directory(folder))
 
 
 def _open_folder(

@@ -108,6 +108,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
     "splits": {"train": {"samples": 2 * samples, "index": 0}},
     "seed": 0,
     "mix": {name: 0.5 for name in _NAMES},
+    "targets": list(_NAMES),
     "replicated": False,
     "geometry": {"orient": False},
     "encoding": {

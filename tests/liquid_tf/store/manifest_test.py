@@ -99,6 +99,8 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
     (["formats", "png", "lossless"], 1, r'formats\["png"\].lossless'),
     (["index", "rows"], 7, r"index.rows \(7\) must be the sum over formats, 8"),
     (["next_sample"], 7, r"next_sample \(7\) must be at least samples \(8\)"),
+    (["targets"], ["png"], r"targets \(1\) must have a name for each format of mix"),
+    (["version"], 2, r"version \(2\) must be that of the file.s name"),
     (["version"], 0, r"version \(0\) must be a whole number in \[1"),
     (["labels"], _MISSING, "labels must be there where"),
     (["labels", "path"], "../x", "labels.path .* plain file name"),
