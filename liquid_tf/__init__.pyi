@@ -11,6 +11,11 @@ from ._convert.convert import convert as convert
 from ._convert.copy import copy as copy
 from ._convert.source import Source as Source
 from ._cost.cache import Cache as Cache
+from ._edit.annotate import annotate as annotate
+from ._edit.append import append as append
+from ._edit.compact import compact as compact
+from ._edit.edit import EditReport as EditReport
+from ._edit.remove import remove as remove
 from ._export.export import ExportReport as ExportReport
 from ._export.export import export as export
 from ._keras.resume import Resume as Resume

@@ -45,7 +45,7 @@ _ORDER = (
   ("_measure", "_recordio"),
   ("recordio",),
   ("_convert",),
-  ("_export", "_gpu", "_keras", "_profile"),
+  ("_edit", "_export", "_gpu", "_keras", "_profile"),
   ("fidelity", "gpu"),
   ("cli",),
 )

@@ -39,7 +39,7 @@ from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
 __all__ = ["ConvertReport", "convert"]
 
-_MIN_SHARD = 4096
+MIN_SHARD = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +202,7 @@ def convert(
   source, target = source_of(source), path_of("output", output)
   output = _local_output(target, staging)
   in_range("seed", seed, 0, 2**63 - 1)
-  in_range("shard_size", shard_size, _MIN_SHARD, 2**62)
+  in_range("shard_size", shard_size, MIN_SHARD, 2**62)
   resume, overwrite = resumes_replaces(existing)
   most = most_skipped(on_error)
   _limits.check(limits)

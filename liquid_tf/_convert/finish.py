@@ -13,7 +13,7 @@ from liquid_tf._convert import fidelity
 from liquid_tf._convert.made import Made
 from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, contents, labels, manifest, schema, texts
+from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
@@ -25,18 +25,23 @@ from liquid_tf.errors import ConvertError
 _PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 
+def digest(data: bytes) -> str:
+  """SHA-256 of bytes, as the manifest has it."""
+  return hashlib.sha256(data).hexdigest()
+
+
 def fingerprint(made: Made) -> str:
   """What tells a source from another: SHA-256 of places, sizes and checksums."""
   source = made.source
-  digest = hashlib.sha256()
+  digested = hashlib.sha256()
   for position, row in enumerate(made.scan):
     parts = [(source.path(position), source.sizes[position], row["crc32c"])]
     if source.has_masks:
       file = source.files[source.file_of[position]]
       parts.append((file.mask, file.mask_size, row["mask_crc32c"]))
     for path, size, crc in parts:
-      digest.update(os.fsencode(path) + b"\0%d %d\n" % (size, crc))
-  return digest.hexdigest()
+      digested.update(os.fsencode(path) + b"\0%d %d\n" % (size, crc))
+  return digested.hexdigest()
 
 
 def _common(values: np.ndarray) -> int | None:
@@ -222,7 +227,10 @@ def finish(directory: str, made: Made, arguments: dict[str, Any]) -> None:
     "skipped": [{"path": path, "reason": reason} for path, reason in made.skipped],
     "index": {"path": manifest.INDEX, "rows": len(index), "crc32c": crc},
     "names": texts.write(directory, manifest.NAMES, names_of(made), count),
-    "columns": {},
+    "columns": {
+      name: columns.write(directory, f"column-{i}-1", column, count)
+      for i, (name, column) in enumerate(made.source.metadata(made.good).items())
+    },
   }
   values = labels.empty(made.label, count)
   if values is not None:

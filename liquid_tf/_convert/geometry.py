@@ -42,6 +42,17 @@ class Geometry:
       )
     return cls("orient" in steps, resize)
 
+  @classmethod
+  def recorded(cls, record: Mapping[str, Any]) -> "Geometry":
+    """The geometry of which a manifest has the `record`."""
+    resize = record.get("resize")
+    if resize is None:
+      return cls(record["orient"])
+    given = dict(resize)
+    if "size" in given:
+      given["size"] = tuple(given["size"])
+    return cls(record["orient"], Resize(**given))
+
   @property
   def moves(self) -> bool:
     """Whether an image may be stored other than as it lies in its file."""

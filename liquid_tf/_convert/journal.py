@@ -119,6 +119,13 @@ class Journal:
     )
     self._db.execute("COMMIT")
 
+  def arguments(self) -> dict[str, Any]:
+    """What the conversion was started with; empty for a new one."""
+    if self.is_new():
+      return {}
+    rows = self._db.execute("SELECT name, value FROM arguments")
+    return {name: json.loads(value) for name, value in rows}
+
   def _keep_arguments(self, arguments: dict[str, Any]) -> None:
     self._db.executemany(
       "INSERT OR REPLACE INTO arguments VALUES (?, ?)",

@@ -89,7 +89,7 @@ class Output:
       _check_ours(self.path)
       exchange(self.folder, self.path)
       sync_directory(os.path.dirname(self.path))
-    _settle(self.path)
+    settle(self.path)
 
   def discard(self) -> None:
     """Removes what was written."""
@@ -145,7 +145,7 @@ def _remove_journal(folder: str) -> None:
   sync_directory(folder)
 
 
-def _settle(path: str) -> None:
+def settle(path: str) -> None:
   """Ends the writing of an output that has its manifest."""
   work = beside(path)
   if os.path.lexists(work):
@@ -225,7 +225,7 @@ def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
   names, work = _check_ours(path), beside(path)
   if JOURNAL in names and _has_manifest(names):
     # Killed after the last step that counts.
-    _settle(path)
+    settle(path)
     names = os.listdir(path)
   begun = _begun(work)
   if overwrite:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert import pipelines, run
+from liquid_tf._convert import finish, pipelines, run
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SampleSource
 from liquid_tf._pipeline import sizes
@@ -261,7 +261,7 @@ def write(
     "geometry": encoding.geometry.record,
     "pcr": None,
   }
-  run.run(
+  made = run.run(
     Subset(source, order),
     path,
     arguments,
@@ -270,4 +270,5 @@ def write(
     Fraction(1),
     Progress(False),
   )
+  finish.finish(path, made, arguments)
   return manifests.load(path)

@@ -155,6 +155,29 @@ class AtomicFile:
     os.unlink(self._temporary)
 
 
+def create_file(path: str, data: bytes) -> None:
+  """Writes a whole file that is not there yet.
+
+  Raises:
+    FileExistsError: it is there; it was not touched.
+    OSError: it cannot be written; nothing is left under `path`.
+  """
+  temporary = f"{path}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
+  try:
+    file = SteadyFile(temporary)
+    try:
+      file.write(data)
+      file.sync()
+    finally:
+      file.close()
+    # Unlike a rename, it replaces nothing.
+    os.link(temporary, path)
+  finally:
+    if os.path.lexists(temporary):
+      os.unlink(temporary)
+  sync_directory(os.path.dirname(path))
+
+
 def write_file(path: str, data: bytes) -> None:
   """Writes a whole file: temporary name, sync, rename.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import contents, labels, names, storage
+from liquid_tf._store import columns, contents, labels, names, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest, Shard
 from liquid_tf._store.pcr_index import PcrEntry
@@ -50,6 +50,9 @@ def _summary(
     "skipped": manifest["skipped"],
     "pcr": manifest.data.get("pcr"),
     "labels": labelled,
+    "columns": {name: column["dtype"] for name, column in manifest["columns"].items()},
+    "version": manifest["version"],
+    "made_by": manifest["made_by"],
     "problems": problems,
   }
 
@@ -96,6 +99,12 @@ def _labels(manifest: Manifest, problems: list[str]) -> np.ndarray | None:
 def _names(manifest: Manifest, problems: list[str]) -> names.Names | None:
   files = [manifest["names"][part]["path"] for part in ("ends", "text")]
   return _beside(names.load, manifest, files, problems)
+
+
+def _column(manifest: Manifest, name: str, problems: list[str]) -> Any:
+  entry = manifest["columns"][name]
+  files = [entry[part]["path"] for part in ("values", "ends", "text") if part in entry]
+  return _beside(lambda m: columns.load(m, name), manifest, files, problems)
 
 
 def _label_counts(
@@ -189,7 +198,8 @@ def inspect(path: str | os.PathLike) -> dict[str, Any]:
     `supervised`, `splits` (samples by name), `formats` (`samples`, `bytes`,
     `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
     `skipped`, `pcr` (its key of the manifest, or None), `labels` (how many samples have
-    one beside the index), and `problems`: one sentence for each thing that is wrong,
+    one beside the index), `columns` (type of each metadata column), `version` and
+    `made_by` (what made it), and `problems`: one sentence for each thing that is wrong,
     empty for a sound dataset. Of a directory that is no dataset, only `problems` says
     anything.
   """
@@ -338,6 +348,8 @@ def verify(
     values = _labels(manifest, problems)
     labelled = _label_counts(manifest, index, values, problems)
     _names(manifest, problems)
+    for name in manifest["columns"]:
+      _column(manifest, name, problems)
     try:
       entries = manifests.load_pcr_index(manifest)
     except ManifestError as error:

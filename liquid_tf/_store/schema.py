@@ -32,6 +32,7 @@ _PCR_BYTES = "a whole number in [0, 2^31)"
 _CRC = "a number in [0, 2^32)"
 _SIDE = "a whole number in [1, 2^31)"
 _VERSION = _SIDE
+_VALUE = "a finite number, true, false or text"
 _FILE = "a plain file name"
 _CHECKS = {
   _COUNT: lambda v: type(v) is int and 0 <= v < 2**63,
@@ -44,6 +45,9 @@ _CHECKS = {
     isinstance(v, list) and len(v) == 2 and None not in v and all(map(_is_side, v))
   ),
   "text": lambda v: isinstance(v, str),
+  _VALUE: lambda v: (
+    isinstance(v, (bool, str)) or (type(v) in (int, float) and abs(v) < 2**63)
+  ),
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "fast, default or best": lambda v: v in ("fast", "default", "best"),
@@ -159,6 +163,7 @@ _MANIFEST = {
   "columns": {
     "*": {
       "dtype": "int64, float64, bool or string",
+      "default?": _VALUE,
       "values?": _ARRAY,
       "ends?": _ARRAY,
       "text?": _TEXT,
@@ -268,7 +273,18 @@ def _check_beside(data: dict[str, Any]) -> None:
     raise ManifestError(
       "labels must be there where, and only where, every sample has equally many"
     )
+  kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
   for name, column in data["columns"].items():
+    default = column.get("default")
+    is_bool = isinstance(default, bool)
+    if default is not None and (
+      not isinstance(default, kinds[column["dtype"]])
+      or is_bool != (column["dtype"] == "bool")
+    ):
+      raise ManifestError(
+        f'columns["{name}"].default ({json.dumps(default)[:80]}) must be of '
+        f"{column['dtype']}"
+      )
     wanted = {"ends", "text"} if column["dtype"] == "string" else {"values"}
     if {"ends", "text", "values"} & column.keys() != wanted:
       raise ManifestError(

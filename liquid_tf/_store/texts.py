@@ -1,7 +1,7 @@
 """A text for every sample number: all in one file, and where each ends in another."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,12 @@ class Texts:
     begin, end = self._ends[number : number + 2].tolist()
     return self._text[begin:end].tobytes()
 
+  def put(self, put: Callable[[bytes], object]) -> np.ndarray:
+    """Gives all texts to a writer; returns where each begins and ends."""
+    for begin in range(0, len(self._text), _GATHERED):
+      put(self._text[begin : begin + _GATHERED].tobytes())
+    return self._ends
+
   def __getitem__(self, number: int) -> str:
     """A text; bytes that are no UTF-8 are Python's surrogate escapes.
 
@@ -56,7 +62,13 @@ def encode(text: str) -> bytes:
   return text.encode(errors="surrogateescape")
 
 
-def write(directory: str, stem: str, texts: Iterable[bytes], count: int) -> dict:
+def write(
+  directory: str,
+  stem: str,
+  texts: Iterable[bytes],
+  count: int,
+  first: Texts | None = None,
+) -> dict[str, Any]:
   """Writes STEM.npy and STEM.bin.
 
   Args:
@@ -64,6 +76,7 @@ def write(directory: str, stem: str, texts: Iterable[bytes], count: int) -> dict
     stem: of the files' names.
     texts: as they are stored.
     count: how many there are.
+    first: those that stand in front of them; None for none.
 
   Returns:
     The manifest's entry of them.
@@ -71,12 +84,15 @@ def write(directory: str, stem: str, texts: Iterable[bytes], count: int) -> dict
   Raises:
     OSError: a file cannot be written.
   """
-  ends = np.zeros(count + 1, ENDS)
+  begin = 0 if first is None else len(first)
+  ends = np.zeros(begin + count + 1, ENDS)
   gathered: list[bytes] = []
-  end = written = 0
   with AtomicFile(os.path.join(directory, f"{stem}.bin")) as file:
     checked = arrays.Checked(file.write)
-    for number, text in enumerate(texts):
+    if first is not None:
+      ends[: begin + 1] = first.put(checked.write)
+    end = written = checked.size
+    for number, text in enumerate(texts, begin):
       gathered.append(text)
       end += len(text)
       ends[number + 1] = end

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from liquid_tf._store import labels, names
+from liquid_tf._store import columns, labels, names
 
 if TYPE_CHECKING:
   from liquid_tf._view.view import View
@@ -21,7 +21,8 @@ class Table(Mapping):
 
   Columns: `number`, int64; `name`, that of the source; `height`, `width` (before any
   turning), `channels` and `bits`; `split`, the name; and where each sample has equally
-  many of them, `label`, int64 or [samples, k] of float32.
+  many of them, `label`, int64 or [samples, k] of float32. Then those that `annotate`
+  added: int64, float64, bool or text.
   """
 
   def __init__(self, view: "View"):
@@ -31,7 +32,8 @@ class Table(Mapping):
   @property
   def names(self) -> tuple[str, ...]:
     label = ("label",) if "labels" in self._view.manifest.data else ()
-    return ("number", "name", *_OF_IMAGE, "split", *label)
+    more = self._view.manifest["columns"]
+    return ("number", "name", *_OF_IMAGE, "split", *label, *more)
 
   def __len__(self) -> int:
     return len(self.names)
@@ -61,6 +63,11 @@ class Table(Mapping):
       by_index = {entry["index"]: s for s, entry in view.manifest["splits"].items()}
       splits = np.array([by_index[i] for i in range(len(by_index))])
       return splits[self._of_rows("split")]
+    if name in view.manifest["columns"]:
+      values = columns.load(view.manifest, name)
+      if isinstance(values, np.ndarray):
+        return values[view.numbers]
+      return np.array([values[i] for i in view.numbers.tolist()])
     return self._of_rows(name)
 
   def _of_rows(self, field: str) -> np.ndarray:

@@ -63,6 +63,11 @@ class View:
     return self.manifest.directory
 
   @property
+  def version(self) -> int:
+    """Of the dataset, that these samples are of."""
+    return self.manifest["version"]
+
+  @property
   def bound(self) -> int:
     """A number above every sample number of the dataset."""
     return self.manifest["next_sample"]
@@ -381,6 +386,7 @@ class View:
     chosen = None if self.chosen is None else self.chosen.tobytes()
     return _reopen, (
       self.path,
+      self.version,
       self.splits,
       chosen,
       self.fingerprint,
@@ -396,13 +402,14 @@ def _bounds(key: slice) -> tuple:
 
 def _reopen(
   path: str,
+  version: int,
   splits: tuple[str, ...],
   chosen: bytes | None,
   fingerprint: str,
   weights: _weights.Weights | None,
 ) -> View:
   """Opens what was pickled."""
-  view = open(path)
+  view = open(path, version)
   bits = None if chosen is None else np.frombuffer(chosen, np.uint8)
   view = View(view.manifest, view.index, splits, bits, weights)
   if view.fingerprint != fingerprint:
@@ -410,19 +417,23 @@ def _reopen(
   return view
 
 
-def open(path: str | os.PathLike) -> View:  # noqa: A001 - the name that users read.
+def open(  # noqa: A001 - the name that users read.
+  path: str | os.PathLike, version: int | None = None
+) -> View:
   """Opens a dataset to choose from its samples.
 
   Args:
     path: a dataset directory, local or of a registered file system.
+    version: of the dataset; None for the newest.
 
   Returns:
-    A `View` of all samples of all splits.
+    A `View` of all samples of all splits. It stays of this version, whatever is
+    appended or removed.
 
   Raises:
-    ManifestError: the directory is no sound dataset.
+    ManifestError: the directory is no sound dataset, or has no such version.
   """
-  manifest = manifests.load(path)
+  manifest = manifests.load(path, version)
   return View(manifest, manifests.load_index(manifest), list(manifest["splits"]))
 
 

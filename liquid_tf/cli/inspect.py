@@ -2,6 +2,7 @@
 
 liquid-tf inspect photos.liquid
 liquid-tf inspect photos.liquid --verify
+liquid-tf inspect photos.liquid --versions
 liquid-tf inspect photos.liquid --sample=7 --export=seven.png
 liquid-tf inspect photos.liquid --plot=fidelity.png
 liquid-tf inspect photos.liquid --html=photos.html
@@ -14,6 +15,7 @@ from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
 _FLAGS.switch("verify", "read every record, decode every image")
+_FLAGS.switch("versions", "list the versions of the dataset")
 _FLAGS.integer("sample", None, "say where this sample is stored")
 _FLAGS.string("export", None, "write the sample's image to this PNG")
 _FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
@@ -81,6 +83,19 @@ def _print(result: dict) -> None:
       f"offset {encoding['offset']}, {encoding['length']} bytes",
       file=sys.stderr,
     )
+  if "versions" in result:
+    rows = [["version", "made by", "samples", "on disk", "of it alone"]]
+    rows += [
+      [
+        str(entry["version"]),
+        entry["made_by"],
+        str(entry["samples"]),
+        tool.size(entry["bytes"]),
+        tool.size(entry["own_bytes"]),
+      ]
+      for entry in result["versions"]
+    ]
+    print(tool.table(rows), file=sys.stderr)
   if "verified" in result:
     print(f"{result['verified']} records verified", file=sys.stderr)
   for problem in result["problems"]:
@@ -92,7 +107,7 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
   if _FLAGS.export and _FLAGS.sample is None:
     raise tool.FlagsError("--export needs --sample")
-  from liquid_tf._store import inspection, stored_sample
+  from liquid_tf._store import history, inspection, stored_sample
   from liquid_tf.cli.bench import fidelity_plot
   from liquid_tf.cli.gallery import write
 
@@ -102,6 +117,8 @@ def _main(arguments: list[str]) -> int:
     result = inspection.verify(path, limits=allowed, progress=True)
   else:
     result = inspection.inspect(path)
+  if _FLAGS.versions and result["formats"]:
+    result["versions"] = history.history(path)
   if _FLAGS.sample is not None and result["formats"]:
     try:
       result["encodings"] = stored_sample.find_sample(path, _FLAGS.sample)

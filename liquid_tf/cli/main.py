@@ -32,6 +32,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
   "convert": Entry("convert", "makes a dataset of images, or a new mix of a dataset"),
+  "edit": Entry("edit", "appends to a dataset, removes, annotates or compacts"),
   "export": Entry("export", "makes RecordIO, class folders or TFRecords of a dataset"),
   "image": Entry("image", "turns one image file into another, such as .png into .l3"),
   "inspect": Entry("inspect", "says what is in a dataset, and whether it is right"),

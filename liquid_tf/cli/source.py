@@ -17,14 +17,6 @@ def define(values: Flags, *, whole: bool) -> None:
     "folder of images, files of records as data/*.rec, tfds:NAME, or a dataset",
     required=True,
   )
-  values.string(
-    "image_feature",
-    None,
-    "Example feature that holds the image (default: image/encoded)",
-  )
-  values.string(
-    "tfds_dir", None, "folder of TFDS datasets (default: ~/tensorflow_datasets)"
-  )
   values.integer("channels", None, "1 to 4, of every image, if the images differ")
   values.choice(
     "bits",
@@ -33,8 +25,30 @@ def define(values: Flags, *, whole: bool) -> None:
     "bits of every image, if the images differ"
     + ("; skip leaves out the less common depth" if whole else ""),
   )
-  if not whole:
-    return
+  _define_places(values)
+  if whole:
+    _define_more(values)
+
+
+def _define_places(values: Flags) -> None:
+  values.string(
+    "image_feature",
+    None,
+    "Example feature that holds the image (default: image/encoded)",
+  )
+  values.string(
+    "tfds_dir", None, "folder of TFDS datasets (default: ~/tensorflow_datasets)"
+  )
+
+
+def define_added(values: Flags) -> None:
+  """Defines the flags of a source whose path another flag has."""
+  _define_places(values)
+  _define_more(values)
+
+
+def _define_more(values: Flags) -> None:
+  """Defines what belongs to images: masks, labels and features."""
   values.string("masks", None, "folder with a mask for each image")
   values.string(
     "mask_suffix",
@@ -56,8 +70,12 @@ def define(values: Flags, *, whole: bool) -> None:
   values.words("features", [], "other Example features to keep")
 
 
-def read(values: Flags) -> Any:
+def read(values: Flags, path: str | None = None) -> Any:
   """The `Source` that the flags say.
+
+  Args:
+    values: the flags.
+    path: of the source; None for --input.
 
   Raises:
     ValueError: one is wrong.
@@ -66,7 +84,7 @@ def read(values: Flags) -> Any:
 
   more = {name: values[name].value for name in _MORE if name in values}
   return Source(
-    values.input,
+    values.input if path is None else path,
     image_feature=values.image_feature,
     tfds_dir=values.tfds_dir,
     **more,

@@ -15,8 +15,9 @@ from liquid_tf._convert.sources.source import (
   read_range,
 )
 from liquid_tf._native import ops
+from liquid_tf._store import columns, names, preference
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store import names, preference
+from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.errors import ManifestError
@@ -93,6 +94,18 @@ class DatasetSource(SampleSource):
     if self._names is None:
       self._names = names.load(self._manifest)
     return self._names[int(self.numbers[position])]
+
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    numbers = self.numbers[np.asarray(positions, np.int64)].astype(np.int64)
+    result = {}
+    for name, entry in self._manifest["columns"].items():
+      values = columns.load(self._manifest, name)
+      if isinstance(values, np.ndarray):
+        some = values[numbers]
+      else:
+        some = [values.encoded(number) for number in numbers.tolist()]
+      result[name] = Column(entry["dtype"], some, entry.get("default"))
+    return result
 
   def _where(self, row: np.void) -> str:
     place = "image" if row["format"] == _PCR else "offset"

@@ -12,6 +12,7 @@ import tensorflow as tf
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
+from liquid_tf._store.columns import Column
 from liquid_tf.errors import ConvertError
 
 # Top folders of these names, and no others, are splits; and so are files of records
@@ -121,6 +122,11 @@ class SampleSource:
   def name(self, position: int) -> str:
     """What the source calls a sample: its path, or that of its file and its number."""
     return self.path(position)
+
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    """The metadata columns of samples, by name."""
+    del positions
+    return {}
 
   def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
     """Whether `load` says what images decode to, at these channels and bits.

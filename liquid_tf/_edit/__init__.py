@@ -1,0 +1,1 @@
+"""New versions of datasets; see docs/versions.md."""

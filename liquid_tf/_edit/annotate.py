@@ -1,0 +1,187 @@
+"""Metadata columns for a dataset that is there."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._edit.edit import Edit, EditReport, editing, report
+from liquid_tf._edit.table import Table, read
+from liquid_tf._store import columns, names, texts
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.columns import TEXT, Column
+from liquid_tf._store.contents import COLUMN_DTYPES
+from liquid_tf.errors import ConvertError
+
+__all__ = ["annotate"]
+
+
+def annotate(
+  path: str | os.PathLike,
+  table: str | os.PathLike | Mapping[str, Any],
+  *,
+  defaults: Mapping[str, Any] | None = None,
+) -> EditReport:
+  """Adds metadata columns to a dataset, in a new version; no shard is written.
+
+  A row of the table is of the sample that its column `number` (or `sample`) or `name`
+  (or `path`) says; a name is what the source called the sample, such as its path. All
+  other columns become metadata, whose type is that of all their values: int64,
+  float64, bool or text. Where a column is there already, the rows change it.
+
+  Args:
+    path: a local dataset directory.
+    table: a CSV, JSON Lines or Parquet file; or columns by name.
+    defaults: by column, the value of samples that have none, now or when they are
+      appended. Else that is NaN or "" where a column has such values, and an error for
+      whole numbers and bools.
+
+  Returns:
+    What the new version is.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ConvertError: the table cannot be read, or does not fit the samples; or the dataset
+      cannot be written.
+    ValueError: an argument is wrong.
+  """
+  given = dict(defaults or {})
+  rows = read(table)
+  for name in given:
+    if name not in rows.columns:
+      raise ValueError(f'defaults ("{name}") must be of a column of the table')
+  with editing(path) as edit:
+    index = manifests.load_index(edit.manifest)
+    numbers = _numbers(edit, rows, np.unique(index["sample"]).astype(np.int64))
+    living = np.zeros(edit.manifest["next_sample"], bool)
+    living[index["sample"]] = True
+    entries = {}
+    for i, (name, (dtype, values)) in enumerate(rows.columns.items()):
+      column = _merged(edit, name, dtype, given.get(name), numbers, values, living)
+      stem = f"column-{i}-{edit.version}"
+      entries[name] = columns.write(edit.directory, stem, column, len(living))
+    data = edit.manifest.data
+    made = edit.publish("annotate", data | {"columns": data["columns"] | entries})
+  return report(made, len(numbers))
+
+
+def _numbers(edit: Edit, table: Table, living: np.ndarray) -> np.ndarray:
+  """The sample number of each row.
+
+  Args:
+    edit: of the dataset.
+    table: the rows.
+    living: the dataset's sample numbers, ascending.
+  """
+  if table.by_name:
+    try:
+      found = names.load(edit.manifest).numbers(table.keys, living)
+    except ValueError as error:
+      raise ConvertError(f"{table.what}: {error}") from error
+  else:
+    keys = [
+      key if 0 <= key < edit.manifest["next_sample"] else -1 for key in table.keys
+    ]
+    found = np.array(keys, np.int64)
+    unknown = ~np.isin(found, living)
+    found[unknown] = -1
+    values, counts = np.unique(found[~unknown], return_counts=True)
+    if (counts > 1).any():
+      raise ConvertError(f"{table.what} has two rows of sample {values[counts > 1][0]}")
+  lost = np.flatnonzero(found < 0)
+  if len(lost):
+    raise ConvertError(
+      f"{table.what}: {len(lost)} rows are of no sample of {edit.directory}, as "
+      f"row {lost[0] + 1} ({table.keys[lost[0]]!r})"
+    )
+  return found
+
+
+def _merged(
+  edit: Edit,
+  name: str,
+  dtype: str,
+  default: Any,
+  numbers: np.ndarray,
+  values: list[Any],
+  living: np.ndarray,
+) -> Column:
+  """A column of all samples: the rows' values, those that were there, and defaults.
+
+  Args:
+    edit: of the dataset.
+    name: of the column.
+    dtype: of the rows' values.
+    default: that is given, or None.
+    numbers: shape [rows], sample numbers.
+    values: of the rows, or None.
+    living: shape [next_sample], whether a sample has the number.
+  """
+  entry = edit.manifest["columns"].get(name)
+  old = None
+  if entry is not None:
+    if entry["dtype"] == "float64" and dtype == "int64":
+      dtype = "float64"
+    if entry["dtype"] != dtype:
+      raise ConvertError(
+        f'column ("{name}") is {entry["dtype"]}, but the table has {dtype}'
+      )
+    old = columns.load(edit.manifest, name)
+    default = entry.get("default") if default is None else default
+  default = _checked_default(name, dtype, default)
+  filler = columns.missing(dtype, default)
+  there = np.array([value is not None for value in values], bool)
+  has = np.zeros(len(living), bool) if old is None else np.ones(len(living), bool)
+  has[numbers[there]] = True
+  lacking = np.flatnonzero(living & ~has)
+  if filler is None and len(lacking):
+    raise ConvertError(
+      f'column ("{name}", {dtype}) has no value for {len(lacking)} samples, as '
+      f'{lacking[0]}: give defaults={{"{name}": …}}'
+    )
+  new = [value for value in values if value is not None]
+  if dtype == TEXT:
+    return Column(dtype, _texts(name, filler, old, numbers[there], new, has), default)
+  result = np.zeros(len(living), COLUMN_DTYPES[dtype])
+  if old is not None:
+    result[:] = old
+  elif filler is not None:
+    result[:] = filler
+  result[numbers[there]] = new
+  return Column(dtype, result, default)
+
+
+def _texts(
+  name: str,
+  filler: bytes,
+  old: texts.Texts | None,
+  numbers: np.ndarray,
+  values: list[str],
+  has: np.ndarray,
+) -> Iterator[bytes]:
+  """Yields the text of each sample number, as it is stored."""
+  try:
+    changed = {n: text.encode() for n, text in zip(numbers.tolist(), values)}
+  except UnicodeEncodeError as error:
+    raise ConvertError(f'column ("{name}") must be valid Unicode: {error}') from error
+  for number in range(len(has)):
+    text = changed.get(number)
+    if text is None:
+      text = filler if old is None else old.encoded(number)
+    yield text
+
+
+def _checked_default(name: str, dtype: str, default: Any) -> Any:
+  """A default as JSON has it; raises ValueError unless it is of the column's type."""
+  if default is None:
+    return None
+  if isinstance(default, np.generic):
+    default = default.item()
+  kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
+  right = isinstance(default, kinds[dtype]) and (
+    isinstance(default, bool) == (dtype == "bool")
+  )
+  if not right or (dtype in ("int64", "float64") and not abs(default) < 2**63):
+    raise ValueError(f'defaults ("{name}": {default!r}) must be of {dtype}')
+  return default

@@ -1,0 +1,165 @@
+"""Samples that a new version of a dataset has more."""
+
+import dataclasses
+import os
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from liquid_tf._convert import run as runs
+from liquid_tf._convert.arguments import in_range, most_skipped, resumes_replaces
+from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
+from liquid_tf._convert.convert import MIN_SHARD
+from liquid_tf._convert.geometry import Geometry
+from liquid_tf._convert.local import LocalEngine
+from liquid_tf._convert.pipelines import Encoding
+from liquid_tf._convert.source import Source, source_of
+from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._edit.edit import (
+  WORK,
+  EditReport,
+  begun_append,
+  editing,
+  remove_work,
+  report,
+)
+from liquid_tf._edit.fit import Growing, with_classes
+from liquid_tf._edit.grown import grown
+from liquid_tf._native import limits as _limits
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store import mix as mixes
+from liquid_tf._store.files import sync_directory
+from liquid_tf._store.manifest import JOURNAL
+from liquid_tf._store.progress import Progress
+from liquid_tf._version import __version__
+from liquid_tf.errors import ConvertError
+
+__all__ = ["append"]
+
+
+def append(
+  path: str | os.PathLike,
+  source: str | os.PathLike | Source,
+  *,
+  splits: str | Mapping[str, float] | None = None,
+  existing: str = "resume",
+  on_error: str = "raise",
+  workers: int | Beam | None = None,
+  shard_size: int = 64 << 20,
+  limits: Limits = Limits(),
+  progress: bool = True,
+) -> EditReport:
+  """Adds the images of a source to a dataset, in a new version with shards of its own.
+
+  They are stored as the dataset was converted: in its mix, of which each split keeps
+  its shares, with its seed, encoders, and transforms. Channels, bits and features must
+  be the same; classes that the dataset does not have come after those that it has.
+  Numbers of new samples go on from all that were ever given. Whoever has the dataset
+  open keeps the version that was opened.
+
+  Args:
+    path: a local dataset directory.
+    source: the images, as `convert` takes them.
+    splits: weights of splits to draw, as "train:.9,val:.1"; "val:1" puts all there.
+      None: those of the source, or "train".
+    existing: what happens to an unfinished append: "resume" it, if it is of the same
+      source; "replace" it by this one; or "refuse" to append.
+    on_error: as `convert` takes it.
+    workers: images at a time; None for one a processor; or `Beam(options)`.
+    shard_size: bytes of a shard, at most roughly.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+    progress: whether a progress bar with rate and time left appears on stderr.
+
+  Returns:
+    What the new version is, and what was skipped.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ConvertError: the images cannot be added, or another process writes the dataset.
+      What is done so far is kept for the same call.
+    ValueError: an argument is wrong.
+  """
+  given = source_of(source)
+  resume, replace = resumes_replaces(existing)
+  most = most_skipped(on_error)
+  in_range("shard_size", shard_size, MIN_SHARD, 2**62)
+  _limits.check(limits)
+  if isinstance(workers, Beam):
+    require_beam()
+  elif workers is not None:
+    in_range("workers", workers, 1, 1024)
+  shares = mixes.parse_splits(splits) if splits else None
+  with editing(path) as edit:
+    manifest = edit.manifest
+    base = Growing.of(manifest, manifests.load_index(manifest))
+    begun = begun_append(manifest)
+    if begun and not (resume or replace):
+      raise ConvertError(
+        f'{edit.path(WORK)} is an unfinished append: existing="resume" finishes it, '
+        'existing="replace" starts over'
+      )
+    if replace:
+      remove_work(edit.directory)
+      begun = {}
+    bar = Progress(progress)
+    samples = open_source(given, edit.directory, skips=most is not None, progress=bar)
+    samples.limits = limits
+    samples = with_classes(samples, manifest)
+    if shares and len(samples.splits) > 1:
+      raise ConvertError(
+        f'splits ("{splits}") must not be given: source ("{given.path}") has splits of '
+        f"its own, {', '.join(samples.splits)}"
+      )
+    # As when it was begun, whatever was removed meanwhile.
+    dealt = {int(split): n for split, n in begun.get("dealt", base.dealt).items()}
+    base = dataclasses.replace(base, dealt=dealt)
+    encoding = _encoding(manifest)
+    arguments = {
+      "created_by": f"liquid_tf {__version__}",
+      "mix": dict(zip(manifest["targets"], manifest["mix"].values())),
+      "seed": manifest["seed"],
+      "masks": given.masks is not None,
+      "mask_suffix": given.mask_suffix,
+      "annotations": given.annotations is not None,
+      "splits": shares,
+      "shard_size": shard_size,
+      "replicate": manifest["replicated"],
+      "encoding": encoding.record,
+      "geometry": encoding.geometry.record,
+      "skip_bits": False,
+      "examples": dataclasses.asdict(given.names),
+      "pcr": _pcr(manifest),
+      "limits": dataclasses.asdict(limits),
+      "next_sample": base.first,
+      "dealt": {str(split): counts for split, counts in dealt.items()},
+    }
+    work = edit.path(WORK)
+    os.makedirs(work, exist_ok=True)
+    sync_directory(edit.directory)
+    engine = LocalEngine(workers or os.cpu_count())
+    if isinstance(workers, Beam):
+      engine = BeamEngine(work, workers)
+    try:
+      made = runs.run(samples, work, arguments, encoding, engine, most, bar, base)
+    except sqlite3.Error as error:
+      raise ConvertError(
+        f"cannot use {os.path.join(work, JOURNAL)}: {error}; start over with "
+        'existing="replace"'
+      ) from error
+    published = edit.publish("append", grown(edit, made, arguments))
+    remove_work(edit.directory)
+  return report(published, len(made.good), made.skipped)
+
+
+def _encoding(manifest: manifests.Manifest) -> Encoding:
+  """What the encoders of a dataset were given."""
+  fields = {field.name for field in dataclasses.fields(Encoding)} - {"geometry"}
+  given = {name: manifest["encoding"][name] for name in fields}
+  return Encoding(**given, geometry=Geometry.recorded(manifest["geometry"]))
+
+
+def _pcr(manifest: manifests.Manifest) -> dict[str, Any] | None:
+  if "pcr" not in manifest.data:
+    return None
+  return {key: manifest["pcr"][key] for key in ("images", "groups")}

@@ -1,0 +1,284 @@
+"""Shards without the records of removed samples, and versions that are forgotten."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert import fidelity, finish
+from liquid_tf._edit.edit import Edit, EditReport, editing, report
+from liquid_tf._edit.edit import forget as _forget_versions
+from liquid_tf._native import ops
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import arrays, contents, storage, versions
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.files import AtomicFile
+from liquid_tf._store.manifest import Shard
+from liquid_tf._store.pcr_index import PcrEntry
+from liquid_tf._store.progress import Progress
+from liquid_tf.errors import ConvertError
+
+__all__ = ["compact"]
+
+OLDER = "older"
+
+
+def compact(
+  path: str | os.PathLike,
+  *,
+  forget: str | Sequence[int] | None = None,
+  progress: bool = True,
+) -> EditReport:
+  """Writes shards anew that hold records of removed samples, in a new version.
+
+  Records of other samples are copied byte for byte. Sample numbers stay, and so do
+  older versions with their files until they are forgotten. Where nothing was removed
+  there is no new version.
+
+  Args:
+    path: a local dataset directory.
+    forget: versions to remove then, with the files that no other one has: "older", all
+      but the newest; or their numbers. Whoever opens one later is told which there are.
+    progress: whether a progress bar of shards appears on stderr.
+
+  Returns:
+    What the newest version is.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ConvertError: a shard is damaged; or a version is not there; or the dataset cannot
+      be written.
+    ValueError: an argument is wrong.
+  """
+  bar = Progress(progress)
+  with editing(path) as edit:
+    found = versions.in_directory(edit.directory)
+    _check_forget(edit, forget, found)
+    index = manifests.load_index(edit.manifest)
+    made, dropped = edit.manifest, 0
+    kept = np.bincount(index["shard"], minlength=len(made.shards))
+    records = np.array([shard.records for shard in made.shards])
+    if (kept < records).any():
+      try:
+        made = edit.publish("compact", _Compaction(edit, index, kept, bar).write())
+      finally:
+        bar.close()
+      dropped = int((records - kept).sum())
+    _forget(edit, forget, found)
+    return report(made, dropped)
+
+
+def _check_forget(edit: Edit, given: Any, found: list[int]) -> None:
+  """Checks `forget` before anything is written."""
+  if given is None or given == OLDER:
+    return
+  if isinstance(given, str) or not all(type(version) is int for version in given):
+    raise ValueError(f'forget ({given!r}) must be "{OLDER}", version numbers, or None')
+  for version in given:
+    if version not in found:
+      raise ConvertError(
+        f"forget ({version}) must be one of the versions of {edit.directory}: "
+        f"{versions.said(found)}"
+      )
+    if version == edit.manifest["version"]:
+      raise ConvertError(
+        f"forget ({version}) must not be the newest version of {edit.directory}"
+      )
+
+
+def _forget(edit: Edit, given: Any, found: list[int]) -> None:
+  if given is None:
+    return
+  newest = versions.in_directory(edit.directory)[-1]
+  chosen = found if given == OLDER else sorted(set(given))
+  chosen = [version for version in chosen if version != newest]
+  if chosen:
+    _forget_versions(edit.directory, chosen)
+
+
+class _Compaction:
+  """Writes the files of a compacted version.
+
+  Args:
+    edit: of the dataset.
+    index: of its newest version.
+    kept: shape [shards], records of each shard that samples have.
+    progress: is told of each shard.
+  """
+
+  def __init__(
+    self, edit: Edit, index: np.ndarray, kept: np.ndarray, progress: Progress
+  ):
+    self._edit = edit
+    self._manifest = edit.manifest
+    self._index = index
+    self._kept = kept
+    self._progress = progress
+    self._entries = manifests.load_pcr_index(edit.manifest)
+
+  def write(self) -> dict[str, Any]:
+    """Writes shards, their indexes and the dataset's; returns the manifest."""
+    manifest, kept = self._manifest, self._kept
+    data = dict(manifest.data)
+    stay = [i for i in range(len(manifest.shards)) if kept[i]]
+    changed = [i for i in stay if kept[i] < manifest.shards[i].records]
+    names = self._names(changed)
+    rows = np.array(self._index)
+    data["shards"], entries = [], []
+    self._progress.start("compact", len(changed), unit="file")
+    # Rows of a shard lie together.
+    begins = np.flatnonzero(np.diff(self._index["shard"], prepend=-1, append=-1))
+    place = {
+      int(self._index["shard"][b]): slice(b, e) for b, e in zip(begins, begins[1:])
+    }
+    for position, number in enumerate(stay):
+      mine = place[number]
+      entry = self._entries.get(number)
+      described = manifest["shards"][number]
+      if number in names:
+        described, entry = self._rewrite(number, names[number], rows, mine)
+        self._progress.step()
+      rows["shard"][mine] = position
+      data["shards"].append(described)
+      if entry is not None:
+        entries.append(entry)
+    name = self._edit.name(manifests.INDEX)
+    crc = arrays.write(self._edit.path(name), rows)
+    data["index"] = {"path": name, "rows": len(rows), "crc32c": crc}
+    sizes = {}
+    for shard in data["shards"]:
+      sizes[shard["format"]] = sizes.get(shard["format"], 0) + shard["bytes"]
+    data["formats"] = {
+      name: entry | {"bytes": sizes.get(name, 0)}
+      for name, entry in data["formats"].items()
+    }
+    if "pcr" in data:
+      data["pcr"] = data["pcr"] | self._pcr(entries, data["shards"])
+    return data
+
+  def _names(self, changed: list[int]) -> dict[int, str]:
+    """The name of each new shard, by the number of the old one."""
+    manifest = self._manifest
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number in changed:
+      shard = manifest.shards[number]
+      groups.setdefault((shard.split, shard.format), []).append(number)
+    result = {}
+    for (split, name), numbers in groups.items():
+      prefix = f"{split}-" if len(manifest["splits"]) > 1 else ""
+      extension = "pcr" if name == "pcr" else "rec"
+      for i, number in enumerate(numbers):
+        of = f"{i:05}-of-{len(numbers):05}.{extension}"
+        result[number] = f"v{self._edit.version}-{prefix}{name}-{of}"
+    return result
+
+  def _rewrite(
+    self, number: int, name: str, rows: np.ndarray, mine: slice
+  ) -> tuple[dict[str, Any], PcrEntry | None]:
+    """Writes a shard of the records that stay, and their places into `rows`.
+
+    Returns:
+      What the manifest says of it, and what the index of the pcr does.
+    """
+    shard = self._manifest.shards[number]
+    old = self._index[mine]
+    entry = None
+    with AtomicFile(self._edit.path(name)) as file:
+      out = arrays.Checked(file.write)
+      if shard.format == "pcr":
+        entry = self._write_pcr(out, number, name, old)
+        rows["offset"][mine] = np.arange(len(old))
+      else:
+        for data in self._records(shard, old):
+          out.write(data)
+        ends = np.cumsum(old["length"])
+        rows["offset"][mine] = ends - old["length"]
+      file.commit()
+    if shard.format != "pcr":
+      finish.write_idx(self._edit.path(contents.idx_name(name)), rows[mine])
+    described = self._manifest["shards"][number] | {
+      "path": name,
+      "records": len(old),
+      "bytes": out.size,
+      "crc32c": out.crc32c,
+    }
+    return described, entry
+
+  def _records(self, shard: Shard, rows: np.ndarray) -> Iterator[bytes]:
+    """Yields the bytes of the records of some rows, runs of them together."""
+    path = self._manifest.path(shard.path)
+    # Of a file that has its checksum, so does each record.
+    is_whole = storage.checksum(path) == shard.crc32c
+    ends = rows["offset"] + rows["length"]
+    cuts = np.flatnonzero(rows["offset"][1:] != ends[:-1]) + 1
+    if not is_whole:
+      cuts = np.arange(1, len(rows))
+    with open(path, "rb", opener=storage.regular) as file:
+      for run in np.split(np.arange(len(rows)), cuts):
+        at, left = int(rows["offset"][run[0]]), int(rows["length"][run].sum())
+        file.seek(at)
+        crc = 0
+        while left:
+          data = file.read(min(left, 16 << 20))
+          if not data:
+            raise ConvertError(f"{path} ends {left} bytes too early")
+          left -= len(data)
+          if not is_whole:
+            crc = storage.crc32c(data, crc)
+          yield data
+        row = rows[run[0]]
+        if not is_whole and crc != row["crc32c"]:
+          raise ConvertError(
+            f"{path} (sample {row['sample']}, offset {at}) is damaged: its CRC-32C is "
+            f"0x{crc:08x}, the index says 0x{row['crc32c']:08x}; remove this sample, "
+            "and then compact"
+          )
+
+  def _write_pcr(
+    self, out: arrays.Checked, number: int, name: str, rows: np.ndarray
+  ) -> PcrEntry:
+    """Writes the images of some rows as a record."""
+    import tensorflow as tf
+
+    entry, path = (
+      self._entries[number],
+      self._manifest.path(self._manifest.shards[number].path),
+    )
+    try:
+      read = ops.lib().liquid_read_pcr(
+        prefix=storage.read_file(path),
+        lengths=entry.lengths,
+        crc32cs=entry.crc32cs,
+        fidelity=entry.groups,
+      )
+    except tf.errors.OpError as error:
+      raise ConvertError(f"{path} is damaged: {ops.reason(error)}") from error
+    chosen = rows["offset"].astype(np.int64)
+    images = read.images.numpy()[chosen]
+    for row, image in zip(rows, images):
+      if storage.crc32c(image) != row["crc32c"]:
+        raise ConvertError(
+          f"{path}, image {row['offset']} (sample {row['sample']}) is damaged: its "
+          "CRC-32C is not the index's"
+        )
+    written = ops.lib().liquid_write_pcr(
+      images=images,
+      labels=read.labels.numpy()[chosen],
+      examples=read.examples.numpy()[chosen],
+      groups=self._manifest["pcr"]["groups"] or [],
+    )
+    out.write(written.record.numpy())
+    return PcrEntry(name, written.lengths.numpy(), written.crc32cs.numpy())
+
+  def _pcr(
+    self, entries: Sequence[PcrEntry], shards: list[dict[str, Any]]
+  ) -> dict[str, Any]:
+    """Writes the index of the pcr; returns what the manifest says of it."""
+    images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
+    name = self._edit.name(finish.PCR_INDEX)
+    file = finish.write_pcr_index(self._edit.directory, name, entries)
+    measured = fidelity.measure(
+      self._edit.directory, entries, images, self._manifest["seed"], Limits()
+    )
+    return file | {"fidelity": measured}

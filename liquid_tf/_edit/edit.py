@@ -1,0 +1,265 @@
+"""A new version of a dataset: who may write it, and how it appears.
+
+A version is there when its manifest is. All its other files come before, under names
+that no other version has, so whatever ends a writer leaves the last whole version and
+files that the next writer removes.
+"""
+
+import contextlib
+import dataclasses
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._convert import finish
+from liquid_tf._convert import output as outputs
+from liquid_tf._convert.journal import Journal
+from liquid_tf._native import ops
+from liquid_tf._store import contents, schema, storage, versions
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.files import TEMPORARY, create_file, sync_directory
+from liquid_tf._store.manifest import JOURNAL, Manifest
+from liquid_tf._version import __version__
+from liquid_tf.errors import ConvertError
+
+# Where samples that are to be added are converted, until they are a version.
+WORK = "_append" + TEMPORARY
+# Is there while versions are forgotten.
+_FORGETTING = "_forget" + TEMPORARY
+
+_NUMBER = re.compile(r"v(\d+)-|.*-(\d+)\.(?:npy|bin|pb)\Z")
+
+
+@dataclasses.dataclass(frozen=True)
+class EditReport:
+  """What a new version of a dataset is.
+
+  Attributes:
+    path: the dataset directory.
+    version: its number; that of the last one where nothing was to be done.
+    samples: how many it has.
+    changed: samples that were added, removed or annotated; of `compact`, removed
+      samples whose records are gone from its shards.
+    bytes: of its shards.
+    skipped: `path` and `reason` of every source file that is in no sample.
+  """
+
+  path: str
+  version: int
+  samples: int
+  changed: int
+  bytes: int
+  skipped: list[dict[str, str]] = dataclasses.field(default_factory=list)
+
+  def to_dict(self) -> dict[str, Any]:
+    """The report as plain values, for JSON."""
+    return dataclasses.asdict(self)
+
+
+def report(
+  manifest: Manifest, changed: int, skipped: Sequence[tuple[str, str]] = ()
+) -> EditReport:
+  """What a version is; see `EditReport`."""
+  return EditReport(
+    manifest.directory,
+    manifest["version"],
+    manifest["samples"],
+    changed,
+    sum(shard.bytes for shard in manifest.shards),
+    [{"path": path, "reason": reason} for path, reason in skipped],
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+  """A dataset that is held against other writers.
+
+  Attributes:
+    manifest: of its newest version.
+  """
+
+  manifest: Manifest
+
+  @property
+  def directory(self) -> str:
+    return self.manifest.directory
+
+  @property
+  def version(self) -> int:
+    """The number of the new version."""
+    return self.manifest["version"] + 1
+
+  def name(self, name: str) -> str:
+    """What a file of the new version is called."""
+    return versions.file_name(name, self.version)
+
+  def path(self, name: str) -> str:
+    return os.path.join(self.directory, name)
+
+  def publish(self, made_by: str, data: dict[str, Any]) -> Manifest:
+    """Makes the new version appear.
+
+    Args:
+      made_by: what it is made by.
+      data: its manifest, but for its number and who made it.
+
+    Raises:
+      ConvertError: another process made this version meanwhile, which no lock kept from
+        it; or the manifest would be longer than one that is read.
+      OSError: it cannot be written.
+    """
+    data = data | {
+      "version": self.version,
+      "made_by": made_by,
+      "created_by": f"liquid_tf {__version__}",
+    }
+    schema.check(data)
+    path = self.path(versions.manifest_file(self.version))
+    try:
+      create_file(path, finish.encode_manifest(data))
+    except FileExistsError as error:
+      raise ConvertError(
+        f"{path} was made by another process meanwhile, and is kept: do this again"
+      ) from error
+    return manifests.load(self.directory, self.version)
+
+
+@contextlib.contextmanager
+def editing(path: str | os.PathLike) -> Iterator[Edit]:
+  """Holds a dataset against other writers, and opens its newest version.
+
+  Raises:
+    ManifestError: it is no sound dataset.
+    ConvertError: another process writes it; or the machine fails.
+    ValueError: it is not local.
+  """
+  path = os.fspath(path)
+  if not path or storage.is_remote(path):
+    raise ValueError(
+      f'path ("{path}") must be a local dataset: copy it, and change the copy'
+    )
+  path = os.path.realpath(path)
+  with _clear_errors(path):
+    # Says what it is, where it is no dataset.
+    manifests.load(path, check_files=False)
+    with outputs.locked(path):
+      if os.path.lexists(os.path.join(path, JOURNAL)):
+        outputs.settle(path)
+      manifest = manifests.load(path)
+      _clear(manifest)
+      yield Edit(manifest)
+
+
+@contextlib.contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+  """Turns what the machine says into one sentence."""
+  kept = "the versions that are there are whole: mend it and do this again"
+  try:
+    yield
+  except OSError as error:
+    raise ConvertError(
+      f"cannot write {error.filename or path}: {error.strerror or error}; {kept}"
+    ) from error
+  except tf.errors.OpError as error:
+    raise ConvertError(f"cannot change {path}: {ops.reason(error)}; {kept}") from error
+
+
+def _clear(manifest: Manifest) -> None:
+  """Removes what killed writers left."""
+  names = os.listdir(manifest.directory)
+  if _FORGETTING in names:
+    remove_unused(manifest.directory)
+    names = os.listdir(manifest.directory)
+  begun_append(manifest)
+  for name in names:
+    if name.endswith(TEMPORARY) and name != WORK:
+      os.unlink(os.path.join(manifest.directory, name))
+  late = [name for name in names if _is_later(name, manifest["version"])]
+  if late:
+    # The name of a split may look like a version's.
+    every = versions.in_directory(manifest.directory)
+    for name in set(late) - _used(manifest.directory, every):
+      os.unlink(os.path.join(manifest.directory, name))
+
+
+def _is_later(name: str, version: int) -> bool:
+  """Whether a file has the name of one that a later version would have."""
+  match = _NUMBER.match(name)
+  if match is None or not versions.is_written(name):
+    return False
+  return int(match[1] or match[2]) > version
+
+
+def forget(directory: str, forgotten: list[int]) -> None:
+  """Removes versions, and the files that no other one has.
+
+  Raises:
+    ManifestError: another version's manifest cannot be read; nothing was removed.
+    OSError: a file cannot be removed.
+  """
+  _used(directory, [v for v in versions.in_directory(directory) if v not in forgotten])
+  with open(os.path.join(directory, _FORGETTING), "wb"):
+    pass
+  sync_directory(directory)
+  for version in forgotten:
+    os.unlink(os.path.join(directory, versions.manifest_file(version)))
+  # No version is there of which files are gone.
+  sync_directory(directory)
+  remove_unused(directory)
+
+
+def remove_unused(directory: str) -> None:
+  """Removes files that no version has."""
+  used = _used(directory, versions.in_directory(directory))
+  for name in os.listdir(directory):
+    if versions.is_written(name) and name not in used:
+      os.unlink(os.path.join(directory, name))
+  mark = os.path.join(directory, _FORGETTING)
+  if os.path.exists(mark):
+    sync_directory(directory)
+    os.unlink(mark)
+  sync_directory(directory)
+
+
+def _used(directory: str, kept: list[int]) -> set[str]:
+  """The names of all files of some versions."""
+  used: set[str] = set()
+  for version in kept:
+    data = manifests.load(directory, version, check_files=False).data
+    used.update(file.name for file in contents.shards(data))
+    used.update(file.name for file in contents.beside(data))
+  return used
+
+
+def begun_append(manifest: Manifest) -> dict[str, Any]:
+  """What an unfinished append was begun with; empty where there is none.
+
+  One that was finished, or that nobody can go on with, is removed.
+
+  Raises:
+    OSError: it cannot be removed.
+  """
+  work = os.path.join(manifest.directory, WORK)
+  begun = {}
+  if os.path.exists(os.path.join(work, JOURNAL)):
+    # Nothing that a damaged journal knows can be used.
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(Journal(work)) as found:
+      begun = found.arguments()
+  # Its first sample has the number that is next, unless it was appended already.
+  if begun.get("next_sample") == manifest["next_sample"]:
+    return begun
+  remove_work(manifest.directory)
+  return {}
+
+
+def remove_work(directory: str) -> None:
+  """Removes what an append began."""
+  path = os.path.join(directory, WORK)
+  if os.path.lexists(path):
+    shutil.rmtree(path)
+    sync_directory(directory)

@@ -1,0 +1,175 @@
+"""The files of a dataset that has grown, but for its manifest."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert import fidelity, finish
+from liquid_tf._convert.made import Made
+from liquid_tf._edit.edit import WORK, Edit
+from liquid_tf._edit.fit import given_columns, joined_sides
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import arrays, columns, contents, labels, names, texts
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.columns import TEXT, Column
+from liquid_tf._store.contents import COLUMN_DTYPES
+from liquid_tf._store.pcr_index import PcrEntry
+
+
+def grown(edit: Edit, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
+  """Writes what a dataset has with new samples; returns its manifest.
+
+  Args:
+    edit: of the dataset.
+    made: shards of the new samples, in the folder of an append.
+    arguments: that they were made with.
+
+  Raises:
+    OSError: a file cannot be written.
+  """
+  old = edit.manifest
+  given = given_columns(old, made.source, made.good)
+  data = dict(old.data)
+  shards = _put_shards(edit, made)
+  data["shards"] = old["shards"] + shards
+  data["index"] = _index(edit, made)
+  data["features"] = _features(edit, made)
+  data["splits"] = {
+    name: {
+      "samples": int((made.split_of == i).sum())
+      + old["splits"].get(name, {"samples": 0})["samples"],
+      "index": i,
+    }
+    for i, name in enumerate(made.splits)
+  }
+  data["samples"] = old["samples"] + len(made.good)
+  data["next_sample"] = made.first + len(made.good)
+  found = finish.formats_of(made, arguments["mix"])
+  data["formats"] = {
+    name: {key: entry[key] + found[name][key] for key in entry if key != "lossless"}
+    | {"lossless": entry["lossless"] and found[name]["lossless"]}
+    for name, entry in old["formats"].items()
+  }
+  data["names"] = texts.write(
+    edit.directory,
+    edit.name(manifests.NAMES),
+    finish.names_of(made),
+    len(made.good),
+    names.load(old),
+  )
+  if "labels" in data:
+    values = labels.empty(data["features"]["label"], data["next_sample"])
+    values[: made.first] = labels.load(old)
+    finish.put_labels(values, made)
+    name = edit.name(manifests.LABELS)
+    data["labels"] = labels.write(edit.directory, name, values)
+  data["columns"] = _columns(edit, given, len(made.good))
+  data["source"] = _source(old["source"], made)
+  skipped = [{"path": path, "reason": reason} for path, reason in made.skipped]
+  data["skipped"] = old["skipped"] + skipped
+  if "pcr" in data:
+    data["pcr"] = data["pcr"] | _pcr(edit, made, shards, data["shards"], arguments)
+  return data
+
+
+def _put_shards(edit: Edit, made: Made) -> list[dict[str, Any]]:
+  """Gives the shards their names in the dataset; returns the manifest's entries."""
+  entries = finish.shards_of(made)
+  for entry, shard in zip(entries, made.shards):
+    work = os.path.join(edit.directory, WORK, entry["path"])
+    entry["path"] = f"v{edit.version}-{entry['path']}"
+    # Until the version is there, a killed append goes on with the shards of its folder.
+    os.link(work, edit.path(entry["path"]))
+    if entry["format"] != "pcr":
+      path = edit.path(contents.idx_name(entry["path"]))
+      finish.write_idx(path, shard.rows)
+  return entries
+
+
+def _index(edit: Edit, made: Made) -> dict[str, Any]:
+  """Writes the rows of all samples; returns the manifest's entry."""
+  new = np.concatenate([shard.rows for shard in made.shards])
+  new["shard"] += len(edit.manifest.shards)
+  rows = np.concatenate([manifests.load_index(edit.manifest), new])
+  rows = rows[np.lexsort([rows[key] for key in ("shard", "format", "split")])]
+  name = edit.name(manifests.INDEX)
+  crc = arrays.write(edit.path(name), rows)
+  return {"path": name, "rows": len(rows), "crc32c": crc}
+
+
+def _features(edit: Edit, made: Made) -> dict[str, Any]:
+  """The features of all samples."""
+  features = dict(edit.manifest["features"])
+  new, _ = finish.features_of(made)
+  for name in ("image", "mask"):
+    if name in features:
+      shape = joined_sides(features[name]["shape"], new["image"]["shape"][:2])
+      shape.append(features[name]["shape"][2])
+      features[name] = features[name] | {"shape": shape}
+  label = features.get("label")
+  if label is not None and "classes" in label:
+    values = made.samples["label"].astype(np.int64)
+    classes = made.source.classes
+    counts = np.bincount(values, minlength=len(classes))
+    counts[: len(label["class_counts"])] += label["class_counts"]
+    features["label"] = label | {"classes": classes, "class_counts": counts.tolist()}
+  return features
+
+
+def _columns(edit: Edit, given: dict[str, Column], count: int) -> dict[str, Any]:
+  """Writes the columns of all samples; returns the manifest's entries.
+
+  New samples have the given values, or defaults.
+  """
+  entries = {}
+  for i, (name, entry) in enumerate(edit.manifest["columns"].items()):
+    default, stem = entry.get("default"), f"column-{i}-{edit.version}"
+    filler, old = (
+      columns.missing(entry["dtype"], default),
+      columns.load(edit.manifest, name),
+    )
+    new = given[name].values if name in given else [filler] * count
+    if entry["dtype"] == TEXT:
+      more = texts.write(edit.directory, stem, new, count, old)
+      entries[name] = entry | more
+      continue
+    values = np.concatenate([old, np.array(new, COLUMN_DTYPES[entry["dtype"]])])
+    column = Column(entry["dtype"], values, default)
+    entries[name] = columns.write(edit.directory, stem, column, len(values))
+  return entries
+
+
+def _source(old: dict[str, Any], made: Made) -> dict[str, Any]:
+  """What the manifest says of both sources."""
+  kind = made.source.kind
+  both = (old["fingerprint"] + finish.fingerprint(made)).encode()
+  return {
+    "kind": kind if kind == old["kind"] else "several",
+    "fingerprint": finish.digest(both),
+    "by_pillow": old["by_pillow"] + int(made.samples["by_pillow"].sum()),
+  }
+
+
+def _pcr(
+  edit: Edit,
+  made: Made,
+  new: list[dict[str, Any]],
+  shards: list[dict[str, Any]],
+  arguments: dict[str, Any],
+) -> dict[str, Any]:
+  """Writes the index of all records; returns what the manifest says of them."""
+  entries = list(manifests.load_pcr_index(edit.manifest).values())
+  entries += [
+    PcrEntry(described["path"], *shard.parts)
+    for described, shard in zip(new, made.shards)
+    if described["format"] == "pcr"
+  ]
+  images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
+  name = edit.name(finish.PCR_INDEX)
+  file = finish.write_pcr_index(edit.directory, name, entries)
+  limits = Limits(**arguments["limits"])
+  measured = fidelity.measure(
+    edit.directory, entries, images, arguments["seed"], limits
+  )
+  return file | {"fidelity": measured}

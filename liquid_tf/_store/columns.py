@@ -1,0 +1,97 @@
+"""Metadata columns: values of samples, beside the index (docs/formats/liquid.md)."""
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._store import arrays, texts
+from liquid_tf._store.contents import COLUMN_DTYPES
+from liquid_tf._store.manifest import Manifest
+
+TEXT = "string"
+# What a table of samples has of its own, and the keys of tables that are read.
+TAKEN = (
+  "bits",
+  "channels",
+  "height",
+  "label",
+  "name",
+  "number",
+  "path",
+  "sample",
+  "split",
+  "width",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+  """A column in memory.
+
+  Attributes:
+    dtype: int64, float64, bool or string.
+    values: by sample number: an array of that type, or texts as they are stored.
+    default: of samples that have no value; None where none was given.
+  """
+
+  dtype: str
+  values: np.ndarray | Iterable[bytes]
+  default: Any = None
+
+
+def missing(dtype: str, default: Any) -> Any:
+  """The value of samples that have none, as it is stored; None where there is none."""
+  if default is not None:
+    return texts.encode(default) if dtype == TEXT else default
+  return {"float64": np.nan, TEXT: b""}.get(dtype)
+
+
+def write(directory: str, stem: str, column: Column, count: int) -> dict[str, Any]:
+  """Writes a column; returns the manifest's entry of it.
+
+  Args:
+    directory: of the dataset.
+    stem: of the files' names.
+    column: of these values.
+    count: of sample numbers.
+
+  Raises:
+    OSError: a file cannot be written.
+  """
+  entry: dict[str, Any] = {"dtype": column.dtype}
+  if column.default is not None:
+    entry["default"] = column.default
+  if column.dtype == TEXT:
+    return entry | texts.write(directory, stem, column.values, count)
+  values = np.asarray(column.values, COLUMN_DTYPES[column.dtype])
+  crc = arrays.write(os.path.join(directory, f"{stem}.npy"), values)
+  return entry | {"values": {"path": f"{stem}.npy", "crc32c": crc}}
+
+
+def load(manifest: Manifest, name: str) -> np.ndarray | texts.Texts:
+  """Reads a column and checks every byte of it.
+
+  Args:
+    manifest: of the dataset.
+    name: of a column that it has.
+
+  Returns:
+    By sample number: shape [next_sample], int64, float64 or bool, read-only, and mapped
+    where the dataset is local; or texts.
+
+  Raises:
+    ManifestError: a file is missing or damaged.
+  """
+  entry, key = manifest["columns"][name], f'columns["{name}"]'
+  if entry["dtype"] == TEXT:
+    return texts.Texts(*texts.load(manifest, entry, key))
+  return arrays.load(
+    manifest.path(entry["values"]["path"]),
+    COLUMN_DTYPES[entry["dtype"]],
+    (manifest["next_sample"],),
+    entry["values"]["crc32c"],
+    manifest.says("next_sample", f"{key}.values.crc32c"),
+  )

@@ -1,0 +1,200 @@
+"""Changes a dataset, in a new version.
+
+  liquid-tf edit photos.liquid --append=more_photos
+  liquid-tf edit photos.liquid --annotate=scores.csv --defaults=age:-1
+  liquid-tf edit photos.liquid --remove=3,17,20-29
+  liquid-tf edit photos.liquid --compact --forget=older
+
+Readers keep the version that they opened. --append stores the images as the dataset was
+converted. --annotate adds the columns of a table, whose column number or name says
+which sample a row is of. --remove leaves the records of samples in their shards;
+--compact writes these shards anew, and --forget removes older versions after it. A
+change that was killed leaves the dataset as it was: run the same command again.
+"""
+
+import re
+
+from liquid_tf.cli import limits, source, tool
+from liquid_tf.cli.flag_values import Flags
+
+_CHANGES = ("append", "annotate", "remove", "compact")
+# Flags that are of one change only.
+_OF = {
+  "append": (
+    "annotations",
+    "existing",
+    "features",
+    "image_feature",
+    "label_feature",
+    "mask_suffix",
+    "masks",
+    "max_skipped",
+    "on_error",
+    "shard_size",
+    "splits",
+    "tfds_dir",
+    "workers",
+  ),
+  "annotate": ("defaults",),
+  "compact": ("forget",),
+}
+
+_FLAGS = Flags()
+_FLAGS.string(
+  "append",
+  None,
+  "add these images: a folder, files of records as data/*.rec, tfds:NAME, or a dataset",
+)
+_FLAGS.string(
+  "annotate", None, "add the columns of this table, .csv, .jsonl or .parquet"
+)
+_FLAGS.words(
+  "defaults", [], "values of samples that the table lacks, by column, as age:-1"
+)
+_FLAGS.words("remove", [], "remove the samples of these numbers, as 3,17,20-29")
+_FLAGS.switch("compact", "write shards anew that hold records of removed samples")
+_FLAGS.words(
+  "forget", [], "versions to remove after --compact: older, or numbers as 1,2"
+)
+_FLAGS.string("splits", None, "splits to draw for --append, as train:.9,val:.1")
+_FLAGS.integer("workers", None, "images at a time; by default one a processor")
+_FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
+_FLAGS.switch("json", "one JSON object on stdout")
+source.define_added(_FLAGS)
+_FLAGS.choice(
+  "existing",
+  "resume",
+  ["refuse", "resume", "replace"],
+  "what happens to an unfinished --append: go on with it, or start over",
+)
+tool.define_on_error(_FLAGS, "an image that cannot be stored")
+limits.define(_FLAGS)
+
+
+def _change() -> str:
+  """The one change that is asked for."""
+  asked = [name for name in _CHANGES if _FLAGS[name].value]
+  if len(asked) != 1:
+    names = ", ".join(f"--{name}" for name in _CHANGES)
+    raise tool.FlagsError(f"one of {names} must be given, and no other")
+  for name, own in _OF.items():
+    for flag in own:
+      if name != asked[0] and _FLAGS[flag].present:
+        raise tool.FlagsError(f"--{flag} is of --{name}")
+  return asked[0]
+
+
+def _numbers(given: list[str], flag: str) -> list[int]:
+  """The numbers of 3,17,20-29."""
+  result: list[int] = []
+  for text in given:
+    match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", text.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if last < first or last - first >= 1 << 32:
+      raise tool.FlagsError(f"--{flag} ({text}) must be numbers, as 3,17,20-29")
+    result += range(first, last + 1)
+  return result
+
+
+def _defaults() -> dict[str, int | float | bool | str]:
+  """The values of --defaults, which are what they look like."""
+  result = {}
+  for text in _FLAGS.defaults:
+    name, colon, value = text.rpartition(":")
+    if not colon or not name:
+      raise tool.FlagsError(f"--defaults ({text}) must be COLUMN:VALUE, as age:-1")
+    result[name] = _value(value)
+  return result
+
+
+def _value(text: str) -> int | float | bool | str:
+  if text.lower() in ("true", "false"):
+    return text.lower() == "true"
+  for kind in (int, float):
+    try:
+      return kind(text)
+    except ValueError:
+      continue
+  return text
+
+
+def _append(path: str):
+  from liquid_tf._edit.append import append
+
+  return append(
+    path,
+    source.read(_FLAGS, _FLAGS.append),
+    splits=_FLAGS.splits,
+    existing=_FLAGS.existing,
+    on_error=tool.on_error(_FLAGS),
+    workers=_FLAGS.workers,
+    shard_size=_FLAGS.shard_size,
+    limits=limits.read(_FLAGS),
+  )
+
+
+def _annotate(path: str):
+  from liquid_tf._edit.annotate import annotate
+
+  return annotate(path, _FLAGS.annotate, defaults=_defaults())
+
+
+def _remove(path: str):
+  from liquid_tf._edit.remove import remove
+  from liquid_tf._view.view import open as open_view
+
+  numbers = _numbers(_FLAGS.remove, "remove")
+  return remove(open_view(path).take(numbers))
+
+
+def _compact(path: str):
+  from liquid_tf._edit.compact import OLDER, compact
+
+  forget = _FLAGS.forget or None
+  if forget == [OLDER]:
+    forget = OLDER
+  elif forget:
+    forget = _numbers(forget, "forget")
+  return compact(path, forget=forget)
+
+
+def _main(arguments: list[str]) -> int:
+  if len(arguments) != 1:
+    raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
+  change = _change()
+  work = {
+    "append": _append,
+    "annotate": _annotate,
+    "remove": _remove,
+    "compact": _compact,
+  }
+  report = work[change](arguments[0])
+  if _FLAGS.json:
+    tool.print_json(report.to_dict())
+  done = {
+    "append": f"{report.changed} samples added",
+    "annotate": f"{report.changed} samples annotated",
+    "remove": f"{report.changed} samples removed",
+    "compact": f"{report.changed} removed records dropped",
+  }
+  tool.say(
+    f"{done[change]}: version {report.version} of {report.path} has {report.samples} "
+    f"samples, {tool.size(report.bytes)}"
+  )
+  tool.say_skipped(
+    report.skipped, report.changed, "files or records", "; the manifest lists them"
+  )
+  return 0
+
+
+def _interrupted() -> str:
+  return "the dataset is as it was; run the same command again"
+
+
+COMMAND = tool.Command(
+  __doc__,
+  _FLAGS,
+  _main,
+  _interrupted,
+  {"source": "append", "table": "annotate"},
+)

@@ -1,0 +1,209 @@
+"""annotate reads tables of every kind, and refuses what does not fit the samples."""
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+import living
+import numpy as np
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf._store import columns, texts
+from liquid_tf._store import manifest as manifests
+from liquid_tf.errors import ConvertError, ManifestError
+
+
+class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.root)
+    source = f"{cls.root}/source"
+    cls.names = living.images(source, np.random.default_rng(1), {"cat": 3, "dog": 2})
+    liquid_tf.convert(source, f"{cls.root}/made", "png:1,raw:1", progress=False)
+
+  def setUp(self):
+    super().setUp()
+    folder = tempfile.mkdtemp(dir=self.root)
+    self.path = shutil.copytree(f"{self.root}/made", f"{folder}/dataset")
+    self.folder = folder
+
+  def _column(self, name: str):
+    values = columns.load(manifests.load(self.path), name)
+    if isinstance(values, texts.Texts):
+      return [values[i] for i in range(len(values))]
+    return values
+
+  def _file(self, name: str, text: str) -> str:
+    path = pathlib.Path(self.folder, name)
+    path.write_text(text, encoding="utf-8")
+    return os.fspath(path)
+
+  def test_csv_by_name(self):
+    rows = [
+      f"{name},{i},{i / 4},{'TRUE' if i else 'false'},00{i}"
+      for i, name in enumerate(self.names)
+    ]
+    table = self._file("t.csv", "path,n,f,b,code\n" + "\n".join(rows) + "\n")
+    liquid_tf.annotate(self.path, table)
+    self.assertAllEqual(self._column("n"), range(5))
+    self.assertEqual(self._column("n").dtype, np.int64)
+    self.assertAllEqual(self._column("f"), np.arange(5) / 4)
+    self.assertEqual(self._column("f").dtype, np.float64)
+    self.assertAllEqual(self._column("b"), [False, True, True, True, True])
+    self.assertEqual(self._column("code"), ["000", "001", "002", "003", "004"])
+
+  def test_json_lines_by_number(self):
+    rows = [{"number": i, "x": i + 0.5, "t": f"<{i}>"} for i in (4, 1, 0)]
+    table = self._file("t.jsonl", "\n".join(map(json.dumps, rows)))
+    liquid_tf.annotate(self.path, table)
+    self.assertAllEqual(self._column("x"), [0.5, 1.5, np.nan, np.nan, 4.5])
+    self.assertEqual(self._column("t"), ["<0>", "<1>", "", "", "<4>"])
+
+  def test_parquet(self):
+    try:
+      import pyarrow as pa
+      from pyarrow import parquet
+    except ImportError:
+      self.skipTest("pyarrow is not installed")
+    table = pa.table({"sample": [0, 1, 2, 3, 4], "n": [5, 4, 3, 2, 1]})
+    parquet.write_table(table, f"{self.folder}/t.parquet")
+    liquid_tf.annotate(self.path, f"{self.folder}/t.parquet")
+    self.assertAllEqual(self._column("n"), [5, 4, 3, 2, 1])
+
+  def test_columns_choose(self):
+    liquid_tf.annotate(
+      self.path,
+      {"sample": np.arange(5), "q": [0.1, 0.9, 0.5, 0.7, 0.2], "by": list("aabba")},
+    )
+    view = liquid_tf.open(self.path).where(lambda t: (t["q"] > 0.4) & (t["by"] == "b"))
+    self.assertEqual(view.numbers.tolist(), [2, 3])
+    self.assertIn("q", liquid_tf.inspect(self.path)["columns"])
+
+  def test_rows_change_a_column_that_is_there(self):
+    liquid_tf.annotate(
+      self.path, {"sample": range(5), "n": range(5), "t": list("abcde")}
+    )
+    liquid_tf.annotate(self.path, {"sample": [3], "n": [-7], "t": ["x"], "new": [1.0]})
+    self.assertAllEqual(self._column("n"), [0, 1, 2, -7, 4])
+    self.assertEqual(self._column("t"), list("abcxe"))
+    self.assertAllEqual(self._column("new"), [np.nan] * 3 + [1.0, np.nan])
+    first = columns.load(manifests.load(self.path, 2), "n")
+    self.assertAllEqual(first, range(5))
+    with self.assertRaisesRegex(
+      ConvertError, r'column \("n"\) is int64, but .* string'
+    ):
+      liquid_tf.annotate(self.path, {"sample": [3], "n": ["x"]})
+
+  def test_defaults(self):
+    table = {"sample": [1], "n": [5], "b": [True], "f": [1.5], "t": ["x"]}
+    with self.assertRaisesRegex(
+      ConvertError, r'"n", int64\) has no value for 4 samples, as 0: give defaults'
+    ):
+      liquid_tf.annotate(self.path, table)
+    defaults = {"n": -1, "b": False, "t": "?"}
+    liquid_tf.annotate(self.path, table, defaults=defaults)
+    self.assertAllEqual(self._column("n"), [-1, 5, -1, -1, -1])
+    self.assertAllEqual(self._column("b"), [False, True, False, False, False])
+    self.assertEqual(self._column("t"), ["?", "x", "?", "?", "?"])
+    # They are those of samples that come, too.
+    source = f"{self.folder}/more"
+    living.images(source, np.random.default_rng(2), {"cat": 1})
+    liquid_tf.append(self.path, source, progress=False)
+    self.assertAllEqual(self._column("n"), [-1, 5, -1, -1, -1, -1])
+    self.assertAllEqual(self._column("f")[-1:], [np.nan])
+    self.assertEqual(self._column("t")[-1], "?")
+
+  def test_a_column_without_a_default_keeps_samples_out(self):
+    liquid_tf.annotate(self.path, {"sample": range(5), "n": range(5)})
+    source = f"{self.folder}/more"
+    living.images(source, np.random.default_rng(2), {"cat": 1})
+    with self.assertRaisesRegex(
+      ConvertError, r'"n", int64\) has no value for new samp'
+    ):
+      liquid_tf.append(self.path, source, progress=False)
+    liquid_tf.annotate(self.path, {"sample": [0], "n": [9]}, defaults={"n": 3})
+    liquid_tf.append(self.path, source, progress=False)
+    self.assertAllEqual(self._column("n"), [9, 1, 2, 3, 4, 3])
+    self.assertEqual(liquid_tf.verify(self.path)["problems"], [])
+
+  @parameterized.parameters(
+    ({"x": [1.0]}, "must have one of the columns number, sample .*: it has none"),
+    ({"number": [0], "name": ["a"], "x": [1]}, "it has number and name"),
+    ({"number": [0]}, "must have a row, and a column beside number"),
+    ({"number": [], "x": []}, "column x has no values|must have a row"),
+    ({"number": [0, 1], "x": [1.0]}, "all columns must be equally long"),
+    ({"number": [0, 0], "x": [1.0, 2.0]}, "two rows of sample 0"),
+    ({"number": [5], "x": [1.0]}, r"1 rows are of no sample of .*, as row 1 \(5\)"),
+    ({"number": [-1], "x": [1.0]}, "are of no sample"),
+    ({"number": [2**70], "x": [1.0]}, "are of no sample"),
+    ({"number": [0.5], "x": [1.0]}, r"number \(0.5\) of row 1 must be a sample number"),
+    ({"name": ["no.png"], "x": [1.0]}, r"1 rows are of no sample .*'no.png'"),
+    ({"name": ["a", "a"], "x": [1.0, 2.0]}, r'name \("a"\) is there twice'),
+    ({"number": [0], "label": [1]}, r"column \('label'\) must have a name"),
+    ({"number": [0], "": [1]}, r"column \(''\) must have a name"),
+    ({"number": [0], "x": [2**63]}, r"column x \(9223372036854775808\) must fit 64"),
+    ({"number": [0], "x": [[1, 2]]}, "column x must have one value a row"),
+    ({"number": [0], "x": [None]}, "column x has no values"),
+    ({"number": [0], "x": ["\ud800"]}, "must be valid Unicode"),
+  )
+  def test_tables_that_do_not_fit(self, table, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      liquid_tf.annotate(self.path, table)
+    self.assertEqual(liquid_tf.open(self.path).version, 1)
+
+  @parameterized.parameters(
+    ("t.csv", "number,x\n0,1,2\n", "more or fewer values"),
+    ("t.csv", 'number,x\n0,"1\n', "cannot be read"),
+    ("t.jsonl", "[1]\n", "line 1 is no object"),
+    ("t.jsonl", '{"number": 0, "x": [1]}\n', "column x must have numbers, or"),
+    ("t.parquet", "no", "cannot be read|needs pyarrow"),
+    ("t.txt", "number,x\n", "must end with one of .csv, .jsonl, .parquet"),
+  )
+  def test_files_that_are_no_tables(self, name, text, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      liquid_tf.annotate(self.path, self._file(name, text))
+    with self.assertRaisesRegex(ConvertError, "cannot read|must end"):
+      liquid_tf.annotate(self.path, f"{self.folder}/none-{name}")
+
+  @parameterized.parameters(
+    ({"y": 1}, r'defaults \("y"\) must be of a column'),
+    ({"n": 1.5}, r"must be of int64"),
+    ({"n": True}, r"must be of int64"),
+    ({"n": 2**63}, r"must be of int64"),
+  )
+  def test_defaults_that_do_not_fit(self, defaults, message):
+    with self.assertRaisesRegex(ValueError, message):
+      liquid_tf.annotate(self.path, {"number": [0], "n": [1]}, defaults=defaults)
+
+  def test_a_removed_sample_has_no_row(self):
+    liquid_tf.remove(liquid_tf.open(self.path).take([1]))
+    for table in ({"number": [1], "x": [1.0]}, {"name": [self.names[1]], "x": [1.0]}):
+      with self.assertRaisesRegex(ConvertError, "are of no sample"):
+        liquid_tf.annotate(self.path, table)
+    liquid_tf.annotate(self.path, {"number": [0, 2, 3, 4], "n": [1, 2, 3, 4]})
+    self.assertEqual(liquid_tf.verify(self.path)["problems"], [])
+
+  @parameterized.parameters("column-0-2.npy", "column-1-2.npy", "column-1-2.bin")
+  def test_damage_is_found(self, name):
+    liquid_tf.annotate(self.path, {"number": [0], "x": [1.0], "t": ["abc"]})
+    path = pathlib.Path(self.path, name)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    [problem] = liquid_tf.verify(self.path)["problems"]
+    self.assertRegex(problem, f"{name} is damaged")
+    with self.assertRaisesRegex(ManifestError, f"{name} is damaged"):
+      liquid_tf.open(self.path).where(lambda t: (t["x"] == 1) & (t["t"] == ""))
+    path.unlink()
+    with self.assertRaisesRegex(ManifestError, f"{name} is missing"):
+      liquid_tf.open(self.path)
+
+
+if __name__ == "__main__":
+  tf.test.main()

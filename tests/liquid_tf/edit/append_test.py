@@ -1,0 +1,326 @@
+"""append takes what goes with the dataset, deals on, and says what does not fit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from unittest import mock
+
+import examples
+import living
+import numpy as np
+import photos
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf import recordio
+from liquid_tf._convert import output as outputs
+from liquid_tf._edit import grown
+from liquid_tf._edit.edit import WORK
+from liquid_tf._store import inspection, labels, versions
+from liquid_tf._store import manifest as manifests
+from liquid_tf.errors import ConvertError
+from liquid_tf.transforms import Bits, Channels, Resize
+
+# More find more; the default keeps the test short.
+_APPENDS = int(os.environ.get("LIQUID_TEST_APPENDS", "30"))
+
+
+class AppendTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.path = f"{self.root}/dataset"
+    self.random = np.random.default_rng(3)
+
+  def _images(self, name: str, counts: dict[str, int], side: int = 16) -> str:
+    living.images(f"{self.root}/{name}", self.random, counts, side)
+    return f"{self.root}/{name}"
+
+  def _convert(self, source=None, mix="png:6,raw:4", **options):
+    source = source or self._images("source", {"cat": 6, "dog": 4})
+    liquid_tf.convert(source, self.path, mix, progress=False, **options)
+
+  def _append(self, source, **options):
+    report = liquid_tf.append(self.path, source, progress=False, **options)
+    self.assertEqual(inspection.verify(self.path)["problems"], [])
+    return report
+
+  def test_many_appends_keep_the_shares_of_the_mix(self):
+    mix = {"png": 0.6, "raw": 0.3, "l3": 0.1}
+    self._convert(mix=mix, splits="train:.8,val:.2")
+    for i in range(_APPENDS):
+      source = self._images(f"s{i}", {"cat": 1})
+      liquid_tf.append(self.path, source, splits="train:.8,val:.2", progress=False)
+      shutil.rmtree(source)
+      loaded = manifests.load(self.path)
+      count = 11 + i
+      self.assertEqual(loaded["samples"], count)
+      for name, share in (("train", 0.8), ("val", 0.2)):
+        have = loaded["splits"][name]["samples"]
+        self.assertLess(abs(have - share * count), 1)
+        for format_name, part in mix.items():
+          rows = liquid_tf.open(self.path).split(name).counts()[format_name]
+          self.assertLess(abs(rows - part * have), 1, (i, name, format_name))
+    self.assertEqual(inspection.verify(self.path)["problems"], [])
+    self.assertEqual(versions.in_directory(self.path)[-1], 1 + _APPENDS)
+
+  def test_bytes_do_not_depend_on_workers(self):
+    self._convert(mix="png:1,raw:1,pcr:1", shard_size=4096)
+    shutil.copytree(self.path, f"{self.root}/other")
+    more = self._images("more", {"ape": 5, "cat": 9})
+    self._append(more, workers=1, shard_size=4096)
+    liquid_tf.append(
+      f"{self.root}/other", more, workers=3, shard_size=4096, progress=False
+    )
+    self.assertEqual(photos.files(self.path), photos.files(f"{self.root}/other"))
+
+  def test_classes_keep_their_numbers_and_new_ones_come_last(self):
+    self._convert(self._images("source", {"m": 3, "x": 3}))
+    self._append(self._images("more", {"a": 2, "x": 2, "n": 1}))
+    loaded = manifests.load(self.path)
+    self.assertEqual(loaded.classes, ["m", "x", "a", "n"])
+    self.assertEqual(loaded["features"]["label"]["class_counts"], [3, 5, 2, 1])
+    found = labels.load(loaded).tolist()
+    self.assertEqual(found, [0, 0, 0, 1, 1, 1, 2, 2, 3, 1, 1])
+
+  def test_a_side_that_differs_is_null(self):
+    self._convert()
+    self.assertEqual(
+      manifests.load(self.path)["features"]["image"]["shape"], [16, 16, 3]
+    )
+    source = f"{self.root}/more"
+    crop = photos.crop(photos.photo("coffee"), (16, 20), self.random)
+    photos.save(f"{source}/cat/a.png", crop)
+    self._append(source)
+    self.assertEqual(
+      manifests.load(self.path)["features"]["image"]["shape"], [16, None, 3]
+    )
+
+  def test_images_change_as_the_datasets_did(self):
+    self._convert(transforms=[Resize((8, 8)), Channels(3), Bits(8)])
+    source = f"{self.root}/more"
+    gray = photos.crop(photos.photo("camera"), (30, 20), self.random)
+    photos.save(f"{source}/cat/a.png", gray)
+    self._append(source)
+    self.assertEqual(
+      manifests.load(self.path)["features"]["image"],
+      {"dtype": "uint8", "shape": [8, 8, 3]},
+    )
+
+  def test_lossy_webp_stays_lossy(self):
+    self._convert(mix="webp-lossy:1,raw:1")
+    self._append(self._images("more", {"cat": 4}))
+    loaded = manifests.load(self.path)
+    self.assertEqual(loaded["targets"], ["raw", "webp-lossy"])
+    self.assertFalse(loaded["formats"]["webp"]["lossless"])
+
+  def test_a_dataset_is_a_source(self):
+    self._convert()
+    liquid_tf.annotate(self.path, {"sample": range(10), "n": range(10)})
+    other = f"{self.root}/other"
+    liquid_tf.convert(
+      self._images("o", {"dog": 2, "a": 2}), other, "l3", progress=False
+    )
+    table = {"sample": range(4), "n": range(100, 104), "more": list("wxyz")}
+    liquid_tf.annotate(other, table)
+    liquid_tf.remove(liquid_tf.open(other).take([1]))
+    self._append(other)
+    held = living.held(self.path)
+    self.assertEqual(
+      [held[i].values for i in (10, 11, 12)], [{"n": n} for n in (100, 102, 103)]
+    )
+    self.assertEqual([held[i].label for i in (10, 11, 12)], ["a", "dog", "dog"])
+    self.assertEqual(held[10].name, "a/000.png")
+
+  def test_records_and_numbers(self):
+    def write(name, given):
+      with recordio.Writer(f"{self.root}/{name}.rec") as writer:
+        for label, image in zip(given, examples.images(len(given))):
+          writer.write(recordio.pack(recordio.Header(label=label), image))
+      return f"{self.root}/{name}.rec"
+
+    self._convert(write("a", [[0.5, 1.5], [2, 3]]))
+    self._append(write("b", [[4, 5]]))
+    found = labels.load(manifests.load(self.path))
+    self.assertAllEqual(found, [[0.5, 1.5], [2, 3], [4, 5]])
+    for given in ([1.5], [[1, 2, 3]]):
+      with self.assertRaisesRegex(ConvertError, r"has labels float32 \[.\], but"):
+        self._append(write("c", given), existing="replace")
+
+  def _refused(self, source, message, **options):
+    before = photos.files(self.path)
+    before.pop(WORK, None)
+    with self.assertRaisesRegex(ConvertError, message):
+      self._append(source, existing="replace", **options)
+    shutil.rmtree(f"{self.path}/{WORK}", ignore_errors=True)
+    self.assertEqual(photos.files(self.path), before)
+
+  def test_what_does_not_go_with_the_dataset(self):
+    self._convert()
+    gray = f"{self.root}/gray"
+    photos.save(f"{gray}/cat/a.png", photos.photo("camera")[:16, :16])
+    self._refused(gray, r"images of 1 channels, but .*dataset 3: .*Channels\(N\)")
+    rows = [{"image/encoded": image} for image in examples.images(2)]
+    examples.write(f"{self.root}/x.tfrecord", rows)
+    unlabelled = liquid_tf.Source(f"{self.root}/x.tfrecord", label_feature="")
+    self._refused(unlabelled, "has no labels, but .* other features")
+    for name in ("plain", "masks"):
+      photos.save(f"{self.root}/{name}/a.png", photos.photo("camera")[:16, :16])
+    masked = liquid_tf.Source(f"{self.root}/plain", masks=f"{self.root}/masks")
+    self._refused(masked, "has images of 1 channels")
+    photos.save(f"{self.root}/plain/a.png", photos.photo("coffee")[:16, :16])
+    self._refused(masked, "has masks, but .* other features")
+    self._refused(f"{self.root}/none", "must be an existing folder")
+    self._refused(self.path, "must not be inside source")
+    deep = f"{self.root}/deep"
+    photos.save(f"{deep}/cat/a.png", np.full([16, 16], 700, np.uint16))
+    self._refused(deep, "images of 1 channels")
+
+  def test_classes_and_numbers_are_not_mixed(self):
+    path = f"{self.root}/a.rec"
+    with recordio.Writer(path) as writer:
+      for i, image in enumerate(examples.images(3)):
+        writer.write(recordio.pack(recordio.Header(label=i), image))
+    self._convert(path)
+    self._refused(
+      self._images("more", {"cat": 1}), "has classes, as cat, but .*without"
+    )
+    shutil.rmtree(self.path)
+    self._convert(self._images("two", {"a": 2, "b": 2}, side=20))
+    self._refused(path, "a sample has label 2, but there are names of 2 classes only")
+
+  def test_what_cannot_be_read_is_left_out_on_demand(self):
+    self._convert()
+    source = self._images("more", {"cat": 3})
+    with open(f"{source}/cat/bad.png", "wb") as file:
+      file.write(b"no image")
+    with self.assertRaisesRegex(ConvertError, "1 of 4 samples cannot be stored"):
+      self._append(source)
+    report = self._append(source, on_error="skip:50%")
+    self.assertEqual((report.changed, report.version), (3, 2))
+    self.assertEqual([one["path"] for one in report.skipped], ["cat/bad.png"])
+    self.assertEqual(manifests.load(self.path)["skipped"], report.skipped)
+
+  def _interrupt(self, source, **options):
+    """Appends as far as all shards are written."""
+    stop = mock.patch.object(grown, "_put_shards", side_effect=OSError(28, "full"))
+    with mock.patch("liquid_tf._edit.append.grown", grown.grown), stop:
+      with self.assertRaisesRegex(
+        ConvertError, "full; the versions that are there are"
+      ):
+        liquid_tf.append(self.path, source, progress=False, **options)
+    self.assertTrue(os.path.exists(f"{self.path}/{WORK}"))
+
+  def test_an_interrupted_append_goes_on(self):
+    self._convert()
+    before = photos.tree(self.path)
+    source = self._images("more", {"cat": 5})
+    self._interrupt(source)
+    # Readers and other changes do not mind; nor does it mind these.
+    self.assertEqual(inspection.verify(self.path)["problems"], [])
+    liquid_tf.remove(liquid_tf.open(self.path).take([0]))
+    with self.assertRaisesRegex(ConvertError, "is an unfinished append: existing="):
+      self._append(source, existing="refuse")
+    other = self._images("other", {"dog": 2})
+    with self.assertRaisesRegex(ConvertError, 'is not the same .*existing="replace"'):
+      self._append(other)
+    with mock.patch("liquid_tf._convert.write.write_some") as write:
+      report = self._append(source)
+    write.assert_not_called()
+    self.assertEqual((report.version, report.samples), (3, 14))
+    self.assertNotIn(WORK, os.listdir(self.path))
+    held = photos.tree(self.path)
+    self.assertEqual({name: held[name] for name in before}, before)
+
+  def test_an_unfinished_append_can_be_replaced(self):
+    self._convert()
+    self._interrupt(self._images("more", {"cat": 5}))
+    report = self._append(self._images("other", {"dog": 2}), existing="replace")
+    self.assertEqual((report.version, report.samples), (2, 12))
+
+  def test_an_append_that_was_killed_after_it_was_done(self):
+    self._convert()
+    source = self._images("more", {"cat": 2})
+    with mock.patch("liquid_tf._edit.append.remove_work", side_effect=OSError(5, "io")):
+      with self.assertRaisesRegex(ConvertError, "io; the versions that are there"):
+        self._append(source)
+    self.assertEqual(inspection.inspect(self.path)["samples"], 12)
+    # The same again adds the same images again, as two calls do.
+    self.assertEqual(self._append(source).samples, 14)
+
+  def test_one_writer_at_a_time(self):
+    self._convert()
+    source = self._images("more", {"cat": 2})
+    with outputs.locked(os.path.realpath(self.path)):
+      for edit in (
+        lambda: self._append(source),
+        lambda: liquid_tf.compact(self.path, progress=False),
+        lambda: liquid_tf.remove(liquid_tf.open(self.path).take([0])),
+        lambda: liquid_tf.annotate(self.path, {"number": [0], "x": [1.0]}),
+        lambda: liquid_tf.convert(
+          source, self.path, "png", existing="replace", progress=False
+        ),
+      ):
+        with self.assertRaisesRegex(ConvertError, "is being written by another proc"):
+          edit()
+    self.assertEqual(versions.in_directory(self.path), [1])
+
+  def test_a_version_that_came_meanwhile_is_kept(self):
+    self._convert()
+    # Where locks do not reach, as between two machines.
+    with mock.patch.object(outputs, "locked", side_effect=lambda path: _Unlocked()):
+      view = liquid_tf.open(self.path).take([0])
+      inner = grown.grown
+
+      def late(*args):
+        data = inner(*args)
+        liquid_tf.remove(view)
+        return data
+
+      with mock.patch("liquid_tf._edit.append.grown", late):
+        with self.assertRaisesRegex(ConvertError, "dataset-2.json was made by another"):
+          liquid_tf.append(self.path, self._images("more", {"cat": 2}), progress=False)
+    self.assertEqual(inspection.verify(self.path)["problems"], [])
+    self.assertEqual(inspection.inspect(self.path)["samples"], 9)
+
+  def test_two_processes_append_and_read(self):
+    self._convert()
+    for i in range(3):
+      self._images(f"s{i}", {"cat": 2})
+    script = (
+      "import liquid_tf, sys\n"
+      "for i in range(3):\n"
+      "  liquid_tf.append(sys.argv[1], f'{sys.argv[2]}/s{i}', progress=False)\n"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", script, self.path, self.root])
+    view = liquid_tf.open(self.path)
+    try:
+      epochs = 0
+      while writer.poll() is None or epochs < 2:
+        found = [
+          number
+          for batch in liquid_tf.dataset(view, 5, features=["id"], memory="64MB")
+          for number in batch["id"].numpy().tolist()
+        ]
+        self.assertEqual(sorted(found), list(range(10)))
+        self.assertIn(len(liquid_tf.open(self.path)), (10, 12, 14, 16))
+        epochs += 1
+    finally:
+      writer.wait()
+    self.assertEqual(writer.returncode, 0)
+    self.assertLen(liquid_tf.open(self.path), 16)
+    self.assertEqual(inspection.verify(self.path)["problems"], [])
+
+
+class _Unlocked:
+  def __enter__(self):
+    return None
+
+  def __exit__(self, *unused):
+    return None
+
+
+if __name__ == "__main__":
+  tf.test.main()

@@ -1,0 +1,8 @@
+"""`python -m tools.edit` in a checkout is `liquid-tf edit`."""
+
+import sys
+
+from liquid_tf.cli import main
+
+if __name__ == "__main__":
+  main.run(["edit", *sys.argv[1:]])
