@@ -34,9 +34,9 @@ from ._pipeline.tuning import Tuning as Tuning
 from ._profile.machine import Machine as Machine
 from ._profile.profile import Profile as Profile
 from ._profile.profile import profile as profile
-from ._store.inspection import inspect as inspect
-from ._store.inspection import verify as verify
 from ._version import __version__ as __version__
+from ._view.inspection import inspect as inspect
+from ._view.inspection import verify as verify
 from ._view.mixture import Mixture as Mixture
 from ._view.mixture import mixture as mixture
 from ._view.view import View as View

@@ -34,6 +34,7 @@ from liquid_tf._store import manifest, schemes
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf._view.view import View
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
@@ -127,7 +128,7 @@ def _in_order(transforms: Any) -> Any:
 
 
 def convert(
-  source: str | os.PathLike | Source,
+  source: str | os.PathLike | View | Source,
   output: str | os.PathLike,
   mix: str | Mapping[str, float],
   *,
@@ -155,7 +156,7 @@ def convert(
   on with `existing="resume"`.
 
   Args:
-    source: the images: a path, or a `Source`, which lists what a path may be.
+    source: the images: a path, a view, or a `Source`, which lists what a path may be.
     output: the dataset directory; made if it does not exist. One of another file
       system, as "s3://bucket/photos.liquid", needs `staging`.
     mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, l3-compact, pcr, as
@@ -219,6 +220,7 @@ def convert(
     "masks": source.masks is not None,
     "mask_suffix": source.mask_suffix,
     "annotations": source.annotations is not None,
+    "view": source.chosen,
     "splits": mixes.parse_splits(splits) if splits else None,
     "shard_size": shard_size,
     "replicate": replicate,

@@ -1,6 +1,5 @@
 """The files that close a dataset: made of what is known of its shards."""
 
-import functools
 import hashlib
 import json
 import os
@@ -15,14 +14,12 @@ from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
+from liquid_tf._store.index_rows import pixel_bytes
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.pcr_index import INDEX as PCR_INDEX
 from liquid_tf._store.pcr_index import PcrEntry, encode_index
 from liquid_tf.errors import ConvertError
-
-# Their product is the size of an image in bits.
-_PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 
 def digest(data: bytes) -> str:
@@ -143,12 +140,6 @@ def formats_of(made: Made, mix: Mapping[str, float]) -> dict[str, dict[str, Any]
       "lossless": bool(same.all()),
     }
   return formats
-
-
-def pixel_bytes(rows: np.ndarray) -> int:
-  """What the images of some rows take decoded."""
-  sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
-  return int((functools.reduce(np.multiply, sides) // 8).sum())
 
 
 def shards_of(made: Made) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ SCAN_DTYPE = np.dtype(
 )
 
 # Arguments that the scan depends on. Others may change until a shard is written.
-_OF_SCAN = ("created_by", "masks", "examples", "limits", "geometry")
+_OF_SCAN = ("created_by", "view", "masks", "examples", "limits", "geometry")
 
 # What the names of parts end with.
 SCANNED = ".scanned.npz"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from liquid_tf._convert.arguments import path_of
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
+from liquid_tf._view.mixture import refuse_mixture
+from liquid_tf._view.view import View
 
 __all__ = ["Source"]
 
@@ -27,7 +29,9 @@ class Source:
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
-      - a dataset directory. Labels, splits, features and sample numbers stay.
+      - a dataset directory. Labels, splits, features and sample numbers stay; where
+        samples were removed, the others are numbered anew in their order.
+      - a view, of whose samples that holds likewise; it must have no weights.
     masks: a folder with a mask for each image at the same path, any extension: gray, or
       with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
@@ -42,11 +46,13 @@ class Source:
     features: other Example features to keep, for `dataset(features=[…])`.
     tfds_dir: the folder of TFDS datasets. None: TFDS_DATA_DIR or ~/tensorflow_datasets.
 
+    view: the view that was given as `path`, which is then its dataset's; or None.
+
   Raises:
     ValueError: a value is wrong.
   """
 
-  path: str | os.PathLike
+  path: str | os.PathLike | View
   masks: str | os.PathLike | None = None
   mask_suffix: str | None = None
   annotations: str | os.PathLike | None = None
@@ -54,8 +60,20 @@ class Source:
   label_feature: str | None = None
   features: Sequence[str] = ()
   tfds_dir: str | os.PathLike | None = None
+  view: View | None = dataclasses.field(default=None, init=False)
 
   def __post_init__(self):
+    if isinstance(self.path, View):
+      self.path.check_no_weights("a source")
+      for name in ("masks", "annotations"):
+        if getattr(self, name) is not None:
+          raise ValueError(
+            f'{name} ("{getattr(self, name)}") are of a folder of images, and source '
+            f"({self.path!r}) is a view"
+          )
+      object.__setattr__(self, "view", self.path)
+      object.__setattr__(self, "path", self.path.path)
+    refuse_mixture("source", self.path)
     object.__setattr__(self, "path", path_of("source", self.path))
     for name in ("masks", "annotations", "tfds_dir"):
       value = getattr(self, name)
@@ -72,6 +90,11 @@ class Source:
     _ = self.mask_names
 
   @property
+  def chosen(self) -> str | None:
+    """The fingerprint of the view; None without one."""
+    return None if self.view is None else self.view.fingerprint
+
+  @property
   def names(self) -> ExampleNames:
     """Of the features of tf.train.Examples."""
     return ExampleNames(self.image_feature, self.label_feature, self.features)
@@ -84,6 +107,6 @@ class Source:
     return MaskNames.parse(self.mask_suffix)
 
 
-def source_of(source: str | os.PathLike | Source) -> Source:
+def source_of(source: str | os.PathLike | View | Source) -> Source:
   """A path as a `Source`; one as it is."""
   return source if isinstance(source, Source) else Source(source)

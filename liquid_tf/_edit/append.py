@@ -33,6 +33,7 @@ from liquid_tf._store.files import sync_directory
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf._view.view import View
 from liquid_tf.errors import ConvertError
 
 __all__ = ["append"]
@@ -40,7 +41,7 @@ __all__ = ["append"]
 
 def append(
   path: str | os.PathLike,
-  source: str | os.PathLike | Source,
+  source: str | os.PathLike | View | Source,
   *,
   splits: str | Mapping[str, float] | None = None,
   existing: str = "resume",
@@ -122,6 +123,7 @@ def append(
       "masks": given.masks is not None,
       "mask_suffix": given.mask_suffix,
       "annotations": given.annotations is not None,
+      "view": given.chosen,
       "splits": shares,
       "shard_size": shard_size,
       "replicate": manifest["replicated"],

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from liquid_tf._convert.finish import pixel_bytes
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._store import arrays, labels
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.manifest import FORMATS
+from liquid_tf._store.subset import subset
 from liquid_tf._view.view import View
 from liquid_tf.errors import ConvertError, ManifestError
 
@@ -65,33 +64,6 @@ def _without(edit: Edit, index: np.ndarray, removed: np.ndarray) -> dict:
   rows = index[~np.isin(index["sample"], removed)]
   name = edit.name(manifests.INDEX)
   crc = arrays.write(edit.path(name), rows)
-  data = dict(edit.manifest.data)
+  data = subset(edit.manifest, rows, labels.load(edit.manifest))
   data["index"] = {"path": name, "rows": len(rows), "crc32c": crc}
-  data["samples"] -= len(removed)
-  data["splits"] = {
-    name: split | {"samples": len(np.unique(rows["sample"][rows["split"] == number]))}
-    for name, split in data["splits"].items()
-    for number in [split["index"]]
-  }
-  data["formats"] = {
-    name: entry | _totals(edit, rows[rows["format"] == FORMATS.index(name)])
-    for name, entry in data["formats"].items()
-  }
-  label = data["features"].get("label")
-  if label is not None and "classes" in label:
-    values = labels.load(edit.manifest)[np.unique(rows["sample"])]
-    counts = np.bincount(values, minlength=len(label["classes"])).tolist()
-    label = label | {"class_counts": counts}
-    data["features"] = data["features"] | {"label": label}
   return data
-
-
-def _totals(edit: Edit, rows: np.ndarray) -> dict[str, int]:
-  """What the manifest says of the rows of one format."""
-  if len(rows) and rows["format"][0] == FORMATS.index("pcr"):
-    # Whole records are read.
-    shards = edit.manifest.shards
-    size = sum(shards[number].bytes for number in np.unique(rows["shard"]))
-  else:
-    size = int(rows["length"].sum())
-  return {"samples": len(rows), "bytes": size, "pixel_bytes": pixel_bytes(rows)}

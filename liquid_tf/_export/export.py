@@ -32,9 +32,11 @@ from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
 from liquid_tf._native.encoders import resolve
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import manifest as manifests
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
+from liquid_tf._view.mixture import refuse_mixture
+from liquid_tf._view.view import View
+from liquid_tf._view.view import open as open_view
 from liquid_tf.errors import ConvertError
 
 __all__ = ["ExportReport", "export"]
@@ -70,13 +72,11 @@ class ExportReport:
     return dataclasses.asdict(self)
 
 
-def _positions(source: DatasetSource, seed: int, split: str | None) -> np.ndarray:
-  """The samples of a split, or of all one after another, as they are stored."""
-  order = plan.words(seed, plan.Purpose.ORDER, len(source)).argsort(kind="stable")
-  splits = source.split_of[order]
-  if split is not None:
-    return order[splits == source.splits.index(split)]
-  return order[splits.argsort(kind="stable")]
+def _positions(source: DatasetSource, seed: int, bound: int) -> np.ndarray:
+  """The samples, one split after another, in the random order that `convert` gives."""
+  words = plan.words(seed, plan.Purpose.ORDER, bound)
+  order = words[source.numbers.astype(np.int64)].argsort(kind="stable")
+  return order[source.split_of[order].argsort(kind="stable")]
 
 
 def _read(
@@ -86,8 +86,8 @@ def _read(
   encoding: Encoding,
   workers: int,
   mask: str | None,
-) -> Iterator[tuple[items.Item, str]]:
-  """Yields each sample, and why it cannot be read ("" if it can).
+) -> Iterator[tuple[items.Item, str, str]]:
+  """Yields each sample, where it is, and why it cannot be read ("" if it can).
 
   Args:
     source: the dataset.
@@ -98,13 +98,16 @@ def _read(
     mask: name of the feature that is one, or None.
   """
   data = pipelines.export(source, positions, image_format, encoding, workers)
-  for position, element in zip(positions.tolist(), data.as_numpy_iterator()):
+  numbers = source.numbers[positions].tolist()
+  for place, number, element in zip(
+    positions.tolist(), numbers, data.as_numpy_iterator()
+  ):
     example, error = element["example"], element["error"].decode(errors="replace")
     if mask is not None and not error:
       example, error = masks.example_with_png(example, mask, source.limits)
     item = items.Item(
-      sample=position,
-      split=source.splits[source.split_of[position]],
+      sample=number,
+      split=source.splits[source.split_of[place]],
       format=element["format"].decode(),
       image=element["image"],
       height=int(element["shape"][0]),
@@ -113,7 +116,7 @@ def _read(
       example=example + _stated(int(element["orientation"])),
       orientation=int(element["orientation"]),
     )
-    yield item, error
+    yield item, source.path(place), error
 
 
 @functools.cache
@@ -130,7 +133,17 @@ def _stated(orientation: int) -> bytes:
   return tf.train.Example(features=features).SerializeToString()
 
 
-def _check(path: str, to: str, image_format: str | None) -> None:
+def _view_of(path: str | os.PathLike | View, split: str | None) -> View:
+  """The samples to export."""
+  refuse_mixture("path", path)
+  if not isinstance(path, View):
+    path = open_view(path_of("path", path))
+  if "://" in path.path:
+    raise ValueError(f"path ({path.path}) must be a local folder: copy it first")
+  return path if split is None else path.split(split)
+
+
+def _check(to: str, image_format: str | None) -> None:
   if to not in KINDS:
     raise ValueError(f'to ("{to}") must be one of {", ".join(KINDS)}')
   if image_format is not None and image_format not in items.FORMATS:
@@ -138,12 +151,10 @@ def _check(path: str, to: str, image_format: str | None) -> None:
       f'image_format ("{image_format}") must be one of {", ".join(items.FORMATS)}, or '
       "None"
     )
-  if "://" in path:
-    raise ValueError(f"path ({path}) must be a local folder: copy it first")
 
 
 def export(
-  path: str | os.PathLike,
+  path: str | os.PathLike | View,
   output: str | os.PathLike,
   to: str,
   *,
@@ -167,12 +178,12 @@ def export(
   only. The output appears under its name when it is whole.
 
   Args:
-    path: a local dataset directory.
+    path: a local dataset directory, or a view of one without weights.
     output: a folder; made if it does not exist.
     to: "rec" for SPLIT.rec, .idx and .lst, which MXNet's ImageRecordIter and DALI's
       MXNet reader take; "folder" for class folders of files named by sample number, or
       folders `images` and `masks`; "tfrecord" for files of tf.train.Examples.
-    split: name of the only split to export; None for all.
+    split: as `View.split` takes it; None for all.
     image_format: png, jpeg, webp (without loss) or bmp, of every image; None as above.
     image_feature: the feature of an Example that holds the image.
     label_feature: the one that holds the label or labels; "" for none.
@@ -197,8 +208,8 @@ def export(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  path, output = path_of("path", path), os.path.abspath(path_of("output", output))
-  _check(path, to, image_format)
+  output = os.path.abspath(path_of("output", output))
+  _check(to, image_format)
   most = most_skipped(on_error)
   _, replaces = resumes_replaces(existing, can_resume=False)
   encoding = Encoding.of({}, resolve(encoders))
@@ -207,22 +218,19 @@ def export(
   in_range("shard_size", shard_size, 1, 2**62)
   if workers is not None:
     in_range("workers", workers, 1, 1024)
-  manifest = manifests.load(path)
-  if split is not None:
-    manifest.split_index(split)
+  view = _view_of(path, split)
+  manifest, path = view.manifest, view.path
   check_places(os.path.abspath(path), None, output)
-  source = DatasetSource(manifest)
+  source = DatasetSource(view)
   source.limits = _limits.check(limits)
-  positions = _positions(source, manifest["seed"], split)
+  positions = _positions(source, manifest["seed"], view.bound)
   counts = {
-    name: int((source.split_of[positions] == i).sum())
-    for i, name in enumerate(source.splits)
-    if split in (None, name)
+    name: int((source.split_of == i).sum()) for i, name in enumerate(source.splits)
   }
   about = {
     "created_by": f"liquid_tf {__version__}",
     "to": to,
-    "dataset": manifest["index"]["crc32c"],
+    "dataset": view.fingerprint,
   }
   report = ExportReport(output, dict.fromkeys(counts, 0), {}, 0, 0.0, [])
   bar = Progress(progress)
@@ -239,11 +247,10 @@ def export(
       bar.start("export", len(positions))
       workers = workers or os.cpu_count()
       mask = manifest["features"].get("mask", {}).get("example")
-      for item, error in _read(
+      for item, place, error in _read(
         source, positions, image_format, encoding, workers, mask
       ):
         if error:
-          place = source.path(item.sample)
           report.skipped.append({"path": place, "reason": error})
           if len(report.skipped) > (most or 0) * len(positions):
             raise _too_many(report, path, len(positions), most)

@@ -19,6 +19,7 @@ from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import choose, devices, run, schema, training
 from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
+from liquid_tf._view.view import View
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
 __all__ = ["Profile", "profile"]
@@ -124,7 +125,7 @@ class Profile:
 
 
 def profile(
-  source: str | os.PathLike | Source,
+  source: str | os.PathLike | View | Source,
   formats: Sequence[str] | None = None,
   *,
   directory: str | os.PathLike | None = None,
@@ -150,7 +151,7 @@ def profile(
   docs/profile.md describes the model and its limits.
 
   Args:
-    source: images, as `convert` takes them; without masks.
+    source: images, as `convert` takes them, such as a view; without masks.
     formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
       l3-compact. By default png, l3-compact, l3 and raw, or if all files are JPEG,
       jpeg, l3 and raw. So a source without loss gets a lossy format only if it is

@@ -1,5 +1,6 @@
 """What the rows of an index must be, by themselves and beside the manifest."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -32,6 +33,15 @@ _PCR = FORMATS.index("pcr")
 # Of a record: the headers of a part and of a sample.
 _SMALLEST = 8 + 24
 _LONGEST = np.uint64(2**32 - 1)
+
+# Their product is the size of an image in bits.
+_PIXEL_FIELDS = ("height", "width", "channels", "bits")
+
+
+def pixel_bytes(rows: np.ndarray) -> int:
+  """What the images of some rows take decoded."""
+  sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
+  return int((functools.reduce(np.multiply, sides) // 8).sum())
 
 
 def find_problem(index: np.ndarray, data: dict[str, Any]) -> str:

@@ -123,6 +123,12 @@ def mixture(
   return Mixture(views, shares, _weights.check_draws(draws))
 
 
+def refuse_mixture(name: str, value: Any) -> None:
+  """Raises ValueError if an argument is a mixture, where one dataset must be."""
+  if isinstance(value, Mixture):
+    raise ValueError(f"{name} ({value!r}) must be of one dataset, not a mixture")
+
+
 def as_source(
   source: str | os.PathLike | View | Mixture, split: str | None = None
 ) -> View | Mixture:

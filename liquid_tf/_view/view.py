@@ -207,6 +207,19 @@ class View:
     """Samples of each format of the dataset."""
     return {name: len(self.rows(name)) for name in self.formats}
 
+  @property
+  def stored(self) -> np.ndarray:
+    """The rows of these samples, in the order of the index; INDEX_DTYPE."""
+    if self.splits == tuple(self.manifest["splits"]):
+      keep = None
+    else:
+      numbers = [self.manifest.split_index(name) for name in self.splits]
+      keep = np.isin(self.index["split"], numbers)
+    mask = self._mask(self.index)
+    if mask is not None:
+      keep = mask if keep is None else keep & mask
+    return self.index if keep is None else self.index[keep]
+
   def _stored(
     self, splits: Sequence[str], format_name: str
   ) -> list[tuple[str, np.ndarray]]:
@@ -374,6 +387,14 @@ class View:
     if len(numbers) < len(self.numbers):
       view = self._choose(numbers, "weights")
     return View(view.manifest, view.index, view.splits, view.chosen, weights)
+
+  def check_no_weights(self, what: str) -> None:
+    """Raises ValueError if this view has weights, of which something knows nothing."""
+    if self.weights is not None:
+      raise ValueError(
+        f"{what} takes each sample once, and {self!r} has weights: give the view that "
+        "it had before them"
+      )
 
   def _check_no_weights(self, method: str) -> None:
     if self.weights is not None:

@@ -188,7 +188,7 @@ def _convert():
 
 
 def _verify(path: str) -> None:
-  from liquid_tf._store.inspection import verify
+  from liquid_tf._view.inspection import verify
   from liquid_tf.errors import ConvertError
 
   problems = verify(path, limits=limits.read(_FLAGS), progress=True)["problems"]

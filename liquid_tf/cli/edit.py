@@ -3,6 +3,7 @@
   liquid-tf edit photos.liquid --append=more_photos
   liquid-tf edit photos.liquid --annotate=scores.csv --defaults=age:-1
   liquid-tf edit photos.liquid --remove=3,17,20-29
+  liquid-tf edit photos.liquid --remove='width < 64'
   liquid-tf edit photos.liquid --compact --forget=older
 
 Readers keep the version that they opened. --append stores the images as the dataset was
@@ -51,7 +52,12 @@ _FLAGS.string(
 _FLAGS.words(
   "defaults", [], "values of samples that the table lacks, by column, as age:-1"
 )
-_FLAGS.words("remove", [], "remove the samples of these numbers, as 3,17,20-29")
+_FLAGS.string(
+  "remove",
+  None,
+  "remove samples: numbers as 3,17,20-29, or those for which a condition holds, as "
+  "'width < 64 or label == \"blurred\"'",
+)
 _FLAGS.switch("compact", "write shards anew that hold records of removed samples")
 _FLAGS.words(
   "forget", [], "versions to remove after --compact: older, or numbers as 1,2"
@@ -142,9 +148,12 @@ def _annotate(path: str):
 def _remove(path: str):
   from liquid_tf._edit.remove import remove
   from liquid_tf._view.view import open as open_view
+  from liquid_tf.cli.condition import condition
 
-  numbers = _numbers(_FLAGS.remove, "remove")
-  return remove(open_view(path).take(numbers))
+  given, view = _FLAGS.remove, open_view(path)
+  if re.fullmatch(r"[\d\s,-]+", given):
+    return remove(view.take(_numbers(given.split(","), "remove")))
+  return remove(view.where(condition("remove", given, view.manifest.classes)))
 
 
 def _compact(path: str):

@@ -2,9 +2,10 @@
 
 liquid-tf export --input=photos.liquid --output=photos --to=rec
 liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
+liquid-tf export --input=photos.liquid --output=wide --to=folder --where='width > 999'
 """
 
-from liquid_tf.cli import encoders, limits, tool
+from liquid_tf.cli import encoders, limits, selection, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
@@ -23,7 +24,7 @@ _FLAGS.string(
   "format of all images, as png or jpeg; by default PNG and JPEG stay, and others "
   "become PNG",
 )
-_FLAGS.string("split", None, "one split; by default all")
+selection.define(_FLAGS)
 _FLAGS.string(
   "image_feature", None, "Example feature that gets the image (default: image/encoded)"
 )
@@ -51,10 +52,9 @@ def _main(arguments: list[str]) -> int:
     if _FLAGS[name].present
   }
   report = export(
-    _FLAGS.input,
+    selection.read(_FLAGS, _FLAGS.input),
     _FLAGS.output,
     _FLAGS.to,
-    split=_FLAGS.split,
     image_format=_FLAGS.format,
     shard_size=_FLAGS.shard_size,
     encoders=encoders.read(_FLAGS),

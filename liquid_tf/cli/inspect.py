@@ -6,11 +6,12 @@ liquid-tf inspect photos.liquid --versions
 liquid-tf inspect photos.liquid --sample=7 --export=seven.png
 liquid-tf inspect photos.liquid --plot=fidelity.png
 liquid-tf inspect photos.liquid --html=photos.html
+liquid-tf inspect photos.liquid --split=train[:10%] --where='width < 256'
 """
 
 import sys
 
-from liquid_tf.cli import limits, tool
+from liquid_tf.cli import limits, selection, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
@@ -21,6 +22,7 @@ _FLAGS.string("export", None, "write the sample's image to this PNG")
 _FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
 _FLAGS.string("html", None, "write a page of pictures by class, one file")
 _FLAGS.integer("thumbnails", 24, "pictures of a class on that page, at most", 1)
+selection.define(_FLAGS)
 _FLAGS.switch("json", "one JSON object on stdout")
 limits.define(_FLAGS)
 
@@ -107,16 +109,18 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
   if _FLAGS.export and _FLAGS.sample is None:
     raise tool.FlagsError("--export needs --sample")
-  from liquid_tf._store import history, inspection, stored_sample
+  from liquid_tf._store import history, stored_sample
+  from liquid_tf._view import inspection
   from liquid_tf.cli.bench import fidelity_plot
   from liquid_tf.cli.gallery import write
 
   path = arguments[0]
+  samples = selection.read(_FLAGS, path)
   allowed = limits.read(_FLAGS)
   if _FLAGS.verify:
-    result = inspection.verify(path, limits=allowed, progress=True)
+    result = inspection.verify(samples, limits=allowed, progress=True)
   else:
-    result = inspection.inspect(path)
+    result = inspection.inspect(samples)
   if _FLAGS.versions and result["formats"]:
     result["versions"] = history.history(path)
   if _FLAGS.sample is not None and result["formats"]:
@@ -133,7 +137,7 @@ def _main(arguments: list[str]) -> int:
     fidelity_plot.plot(result["pcr"]["fidelity"], _FLAGS.plot)
     result["plot"] = _FLAGS.plot
   if _FLAGS.html and result["formats"]:
-    write.write(result, _FLAGS.html, _FLAGS.thumbnails, allowed, progress=True)
+    write.write(samples, result, _FLAGS.html, _FLAGS.thumbnails, allowed, progress=True)
     result["html"] = _FLAGS.html
   if _FLAGS.json:
     tool.print_json(result)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from liquid_tf.cli import selection
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import Bits, Channels, Step
 
@@ -25,6 +26,7 @@ def define(values: Flags, *, whole: bool) -> None:
     "bits of every image, if the images differ"
     + ("; skip leaves out the less common depth" if whole else ""),
   )
+  selection.define(values)
   _define_places(values)
   if whole:
     _define_more(values)
@@ -84,7 +86,7 @@ def read(values: Flags, path: str | None = None) -> Any:
 
   more = {name: values[name].value for name in _MORE if name in values}
   return Source(
-    values.input if path is None else path,
+    selection.read(values, values.input) if path is None else path,
     image_feature=values.image_feature,
     tfds_dir=values.tfds_dir,
     **more,

@@ -9,7 +9,8 @@ from PIL import Image
 
 from liquid_tf import codecs
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 
 
 def records(dataset: str, only: str | None = None) -> list[dict]:

@@ -20,6 +20,7 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
+from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
 
 _ANY = -1
@@ -33,17 +34,19 @@ class DatasetSource(SampleSource):
   fastest of those without loss; where that is damaged, the next one.
 
   Args:
-    manifest: of the dataset, whose files were checked.
+    view: the samples, of a dataset whose files were checked.
 
   Raises:
     ManifestError: its indices are damaged.
+    ValueError: the view has weights.
 
   Attributes:
     numbers: shape [samples], sample numbers in the dataset.
   """
 
-  def __init__(self, manifest: Manifest):
-    index = manifests.load_index(manifest)
+  def __init__(self, view: View):
+    view.check_no_weights("a source")
+    manifest, index = view.manifest, view.stored
     self._manifest = manifest
     self._index = index
     lossless = [
@@ -58,20 +61,21 @@ class DatasetSource(SampleSource):
     # Of each position, the first of its rows; and their end.
     self.numbers, first = np.unique(index["sample"][self._order], return_index=True)
     self._first = np.append(first, len(index))
-    if len(self.numbers) != manifest["samples"]:
+    if len(self.numbers) != len(view):
       raise ManifestError(
-        f"{manifest.index_path} lists {len(self.numbers)} samples, not the "
-        f"{manifest['samples']} that samples of {manifest.file} says"
+        f"{manifest.index_path} lists {len(self.numbers)} samples, not the {len(view)} "
+        f"that {manifest.file} says"
       )
     best = self._order[self._first[:-1]]
-    splits = sorted(manifest["splits"], key=lambda name: manifest.split_index(name))
+    splits = sorted(view.splits, key=manifest.split_index)
+    split_of = np.array([manifest.split_index(name) for name in splits])
     files = [*(shard.path for shard in manifest.shards), manifest.file]
     super().__init__(
       manifest.directory,
       "liquid",
       [_stat(manifest, name) for name in files],
       index["shard"][best].astype(np.int64),
-      index["split"][best],
+      np.searchsorted(split_of, index["split"][best]).astype(np.uint8),
       index["length"][best].astype(np.int64),
       splits=splits,
       classes=manifest.classes,

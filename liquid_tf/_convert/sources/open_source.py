@@ -10,6 +10,7 @@ from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest, versions
 from liquid_tf._store.progress import HIDDEN, Progress
+from liquid_tf._view import view as views
 from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
@@ -40,7 +41,7 @@ def _open_folder(
   if masks is None and _is_dataset(source):
     _only_for_examples(source, names)
     try:
-      return datasets.DatasetSource(manifest.load(source))
+      return datasets.DatasetSource(given.view or views.open(source))
     except ManifestError as error:
       raise ConvertError(str(error)) from error
   if masks is None and tfds.is_folder(source):

@@ -15,14 +15,20 @@ from liquid_tf.cli.gallery.groups import groups
 
 
 def write(
-  result: dict[str, Any], output: str, each: int, limits: Limits, progress: bool = False
+  samples: str | View,
+  result: dict[str, Any],
+  output: str,
+  each: int,
+  limits: Limits,
+  progress: bool = False,
 ) -> None:
   """Writes a page of pictures of a dataset, by class.
 
   Files that are missing or damaged do not stop it: their samples say so.
 
   Args:
-    result: of `inspect` or `verify` of a dataset that has formats.
+    samples: a dataset directory, or a view.
+    result: of `inspect` or `verify` of them, which has formats.
     output: the page.
     each: pictures of a class at most.
     limits: the largest image, and most scans of a JPEG, that are decoded.
@@ -32,8 +38,8 @@ def write(
     ManifestError: the index, or what lies beside it, cannot be read.
     OSError: the page cannot be written.
   """
-  manifest = manifests.load(result["path"], check_files=False)
-  view = View(manifest, manifests.load_index(manifest), list(manifest["splits"]))
+  view = samples if isinstance(samples, View) else _damaged_or_not(samples)
+  manifest = view.manifest
   reader = SampleReader(manifest, view.index, limits)
   figures = Figures(manifest, reader, names.load(manifest))
   chosen = groups(view, each)
@@ -53,3 +59,9 @@ def write(
   read = sum(len(section.figures) for section in sections)
   text = page.render(result, sections, damaged, read)
   files.write_file(os.path.abspath(output), text.encode("utf-8"))
+
+
+def _damaged_or_not(path: str) -> View:
+  """All samples of a dataset, of which files may be missing."""
+  manifest = manifests.load(path, check_files=False)
+  return View(manifest, manifests.load_index(manifest), list(manifest["splits"]))

@@ -13,7 +13,8 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 
 _FILES = 1000
 _MIX = "png:3,raw:2,l3:2,webp:1,bmp:1,jpeg:1"

@@ -25,7 +25,7 @@ class EditCommandTest(parameterized.TestCase):
     self.root = self.create_tempdir().full_path
     self.path = f"{self.root}/photos.liquid"
     source = _images(f"{self.root}/source", {"a": 3, "b": 2})
-    self._run("convert", f"--input={source}", f"--output={self.path}", "--mix=png,raw")
+    self._run("convert", f"--input={source}", f"--output={self.path}", "--mix=png:1,raw:1")
 
   def _run(self, command: str, *arguments: str) -> dict:
     done = commands.run(command, *arguments, "--json")
@@ -75,7 +75,9 @@ class EditCommandTest(parameterized.TestCase):
     (["--compact", "--remove=1"], 2, "must be given, and no other"),
     (["--remove=1", "--masks=m"], 2, "--masks is of --append"),
     (["--remove=1", "--forget=1"], 2, "--forget is of --compact"),
-    (["--remove=x"], 2, "--remove (x) must be numbers, as 3,17,20-29"),
+    (["--remove=x"], 2, '--remove (x): column ("x") must be one of'),
+    (["--remove=3,"], 2, "--remove () must be numbers, as 3,17,20-29"),
+    (["--remove=width < 1"], 2, "it chooses none"),
     (["--remove=9-2"], 2, "--remove (9-2) must be numbers"),
     (["--remove=99"], 2, "(99) must be of a sample"),
     (["--remove=0-4"], 1, "must leave at least one sample"),

@@ -15,7 +15,8 @@ from liquid_tf._convert import holds, pipelines
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels
 

@@ -16,7 +16,8 @@ from PIL import Image
 import liquid_tf
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
 

@@ -16,7 +16,8 @@ import liquid_tf
 from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError
 
 

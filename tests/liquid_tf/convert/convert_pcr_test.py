@@ -17,7 +17,8 @@ from liquid_tf import pcr
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
 from liquid_tf._native import image_ops
-from liquid_tf._store import inspection, manifest, stored_sample
+from liquid_tf._store import manifest, stored_sample
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError
 from liquid_tf.transforms import Channels
 

@@ -15,7 +15,8 @@ from liquid_tf import Limits
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
 from liquid_tf._convert.source import Source
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
 

@@ -11,7 +11,8 @@ from PIL import Image
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 
 
 class SharedDataTest(tf.test.TestCase):

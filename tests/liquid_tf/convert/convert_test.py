@@ -14,7 +14,8 @@ from absl.testing import parameterized
 from PIL import Image
 
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError
 from liquid_tf.transforms import Mirror
 

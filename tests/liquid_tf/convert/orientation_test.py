@@ -15,7 +15,8 @@ from liquid_tf._convert import exif
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 
 _FORMATS = ("png", "raw", "l3", "l3-compact", "bmp", "webp", "jpeg", "pcr")
 _ORIENTATIONS = {"0.png": 1, "1.jpg": 6, "2.png": 3, "3.webp": 8, "4.jpg": 1}

@@ -18,8 +18,9 @@ from liquid_tf import recordio
 from liquid_tf._convert import output as outputs
 from liquid_tf._edit import grown
 from liquid_tf._edit.edit import WORK
-from liquid_tf._store import inspection, labels, versions
+from liquid_tf._store import labels, versions
 from liquid_tf._store import manifest as manifests
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels, Resize
 

@@ -24,7 +24,8 @@ from liquid_tf._edit.append import append
 from liquid_tf._edit.compact import compact
 from liquid_tf._edit.edit import WORK
 from liquid_tf._edit.remove import remove
-from liquid_tf._store import inspection, versions
+from liquid_tf._store import versions
+from liquid_tf._view import inspection
 from liquid_tf._view.view import open as open_view
 
 # More kills find more; the default keeps the test short.

@@ -10,8 +10,9 @@ import photos
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf._store import columns, inspection, labels, names, versions
+from liquid_tf._store import columns, labels, names, versions
 from liquid_tf._store import manifest as manifests
+from liquid_tf._view import inspection
 
 
 @dataclasses.dataclass

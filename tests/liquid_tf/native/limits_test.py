@@ -14,7 +14,7 @@ from PIL import Image
 import liquid_tf
 from liquid_tf import Limits, codecs, transforms
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import inspection
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 
 

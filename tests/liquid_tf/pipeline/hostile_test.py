@@ -21,7 +21,8 @@ from liquid_tf import codecs, pcr, recordio
 from liquid_tf._convert import single
 from liquid_tf._convert.convert import convert
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest, pcr_index, stored_sample
+from liquid_tf._store import manifest, pcr_index, stored_sample
+from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError, RecordIOError
 
 _INDEX = manifest.INDEX

@@ -11,7 +11,7 @@ from PIL import Image
 
 import liquid_tf
 from liquid_tf import codecs, transforms
-from liquid_tf._store import inspection
+from liquid_tf._view import inspection
 
 
 class L3DatasetTest(tf.test.TestCase):

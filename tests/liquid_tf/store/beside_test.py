@@ -15,7 +15,8 @@ from absl.testing import parameterized
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.copy import copy
 from liquid_tf._convert.source import Source
-from liquid_tf._store import arrays, inspection, labels, manifest, names, texts
+from liquid_tf._store import arrays, labels, manifest, names, texts
+from liquid_tf._view import inspection
 from liquid_tf.errors import ManifestError
 
 

@@ -11,7 +11,8 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import inspection, manifest, stored_sample
+from liquid_tf._store import manifest, stored_sample
+from liquid_tf._view import inspection
 
 
 class InspectTest(tf.test.TestCase):

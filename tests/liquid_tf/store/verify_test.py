@@ -10,7 +10,8 @@ from absl.testing import parameterized
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._native import ops
-from liquid_tf._store import inspection, manifest
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection
 
 
 class VerifyTest(parameterized.TestCase, tf.test.TestCase):

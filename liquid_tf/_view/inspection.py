@@ -1,5 +1,6 @@
 """What is in a dataset, and whether it is right."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,11 +9,13 @@ import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import columns, contents, labels, names, storage
+from liquid_tf._store import columns, contents, labels, names, storage, subset
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest, Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.records import RecordCheck
+from liquid_tf._view.mixture import refuse_mixture
+from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
 
 # Records that one op call checks: enough for every thread, few enough for memory.
@@ -23,7 +26,8 @@ def _summary(
   path: str,
   manifest: Manifest | None,
   problems: list[str],
-  labelled: int = 0,
+  labelled: int,
+  whole: bool,
 ) -> dict:
   if manifest is None:
     return {
@@ -38,7 +42,9 @@ def _summary(
     "path": path,
     "created_by": manifest["created_by"],
     "samples": manifest["samples"],
-    "bytes": sum(shard.bytes for shard in manifest.shards),
+    "bytes": sum(shard.bytes for shard in manifest.shards)
+    if whole
+    else sum(entry["bytes"] for entry in manifest["formats"].values()),
     "features": manifest["features"],
     "supervised": manifest["supervised"],
     "splits": {name: split["samples"] for name, split in manifest["splits"].items()},
@@ -57,8 +63,27 @@ def _summary(
   }
 
 
-def _open(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
-  """Manifest and index as far as they can be read, and what is wrong."""
+def _open(
+  samples: str | os.PathLike | View,
+) -> tuple[str, Manifest | None, np.ndarray | None, list[str]]:
+  """Path, manifest and index as far as they can be read, and what is wrong."""
+  refuse_mixture("path", samples)
+  if not isinstance(samples, View):
+    path = os.fspath(samples)
+    return path, *_open_path(path)
+  samples.check_no_weights("inspection")
+  manifest, rows = samples.manifest, samples.stored
+  problems = manifests.file_problems(manifest)
+  try:
+    values = labels.load(manifest)
+  except ManifestError:
+    values = None  # Will be said.
+  data = subset.subset(manifest, rows, values)
+  data["splits"] = {name: data["splits"][name] for name in samples.splits}
+  return samples.path, dataclasses.replace(manifest, data=data), rows, problems
+
+
+def _open_path(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]]:
   try:
     manifest = manifests.load(path, check_files=False)
   except ManifestError as error:
@@ -185,13 +210,15 @@ def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
   return problems
 
 
-def inspect(path: str | os.PathLike) -> dict[str, Any]:
+def inspect(path: str | os.PathLike | View) -> dict[str, Any]:
   """Says what a dataset holds, from its manifest, index and the sizes of its files.
 
   Takes no longer for a large dataset; `verify` reads every record.
 
   Args:
-    path: a dataset directory.
+    path: a dataset directory; or a view, of whose samples alone `samples`, `splits`,
+      `formats`, the classes' counts and `labels` are then. Of pcr, `bytes` has all
+      records that have one of them, since these are read whole.
 
   Returns:
     A dict of plain values: `path`, `samples`, `bytes` on disk, `features`,
@@ -203,13 +230,13 @@ def inspect(path: str | os.PathLike) -> dict[str, Any]:
     empty for a sound dataset. Of a directory that is no dataset, only `problems` says
     anything.
   """
-  path = os.fspath(path)
-  manifest, index, problems = _open(path)
+  whole = not isinstance(path, View)
+  path, manifest, index, problems = _open(path)
   labelled = 0
   if index is not None:
     values = _labels(manifest, problems)
     labelled = _label_counts(manifest, index, values, problems)
-  return _summary(path, manifest, problems, labelled)
+  return _summary(path, manifest, problems, labelled, whole)
 
 
 def _verify_pcr(
@@ -248,7 +275,7 @@ def _verify_pcr(
     text = text.decode(errors="replace") or check.problem(row, labels, example)
     if text:
       problems.append(f"{path}, image {row['offset']} (sample {row['sample']}): {text}")
-  return problems or _file_problem(path, shard), len(rows) - len(problems)
+  return problems, len(rows) - len(problems)
 
 
 def _verify_shard(
@@ -287,7 +314,7 @@ def _verify_shard(
           f"{chunk[i]['offset']}): {text}"
         )
     step(len(chunk))
-  return problems or _file_problem(path, shard)
+  return problems
 
 
 def _file_problem(path: str, shard: Shard) -> list[str]:
@@ -325,12 +352,15 @@ def _idx_problem(manifest: Manifest, number: int, rows: np.ndarray) -> str:
 
 
 def verify(
-  path: str | os.PathLike, *, limits: Limits = Limits(), progress: bool = False
+  path: str | os.PathLike | View,
+  *,
+  limits: Limits = Limits(),
+  progress: bool = False,
 ) -> dict[str, Any]:
   """Reads a whole dataset: every CRC, decode, pixel hash, label, mask and feature.
 
   Args:
-    path: a dataset directory.
+    path: a dataset directory; or a view, of whose samples alone the records are read.
     limits: the largest image, and most scans of a JPEG, that are decoded; others are
       problems.
     progress: whether a progress bar appears on stderr.
@@ -341,8 +371,9 @@ def verify(
   """
   from liquid_tf._store.progress import Progress
 
-  path = os.fspath(path)
-  manifest, index, problems = _open(path)
+  # Of some samples, what else is in their files does not matter.
+  whole = not isinstance(path, View)
+  path, manifest, index, problems = _open(path)
   verified = labelled = 0
   if index is not None:
     values = _labels(manifest, problems)
@@ -361,7 +392,7 @@ def verify(
     bar.start("verify", len(index))
     for number, shard in enumerate(manifest.shards):
       rows = index[index["shard"] == number]
-      if not _is_there(manifest.path(shard.path)):
+      if not (whole or len(rows)) or not _is_there(manifest.path(shard.path)):
         continue  # Said already.
       if shard.format == "pcr":
         if number not in entries:
@@ -369,12 +400,14 @@ def verify(
         entry = entries[number]
         found, right = _verify_pcr(manifest, number, entry, rows, check, limits)
         bar.step(len(rows))
-        problems += found
-        verified += right
-        continue
-      found = _verify_shard(manifest, number, rows, check, limits, bar.step)
-      verified += len(rows) - min(len(found), len(rows))
-      problem = _idx_problem(manifest, number, rows)
+        problem = ""
+      else:
+        found = _verify_shard(manifest, number, rows, check, limits, bar.step)
+        right = len(rows) - min(len(found), len(rows))
+        problem = _idx_problem(manifest, number, rows)
+      verified += right
+      if whole and not found:
+        found = _file_problem(manifest.path(shard.path), shard)
       problems += found + ([problem] if problem else [])
     bar.close()
     copies = len(manifest["formats"]) if manifest["replicated"] else 1
@@ -382,5 +415,5 @@ def verify(
     # A record that could not be read was not counted.
     if wrong and not problems:
       problems.append(f"{manifest.path(manifest.file)}: {wrong}")
-  summary = _summary(path, manifest, problems, labelled)
+  summary = _summary(path, manifest, problems, labelled, whole)
   return summary | {"verified": verified}

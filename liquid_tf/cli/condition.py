@@ -1,0 +1,204 @@
+"""Conditions as text, such as `height >= 256 and label == "owl"`, for `View.where`.
+
+They are a part of Python's expressions: columns of the table, numbers, text, and
+comparisons, `and`, `or`, `not`, `in`, arithmetic, `.startswith` and `.endswith`. They
+are evaluated here, over whole columns; nothing of Python's is run.
+"""
+
+import ast
+import difflib
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._view.table import Table
+
+_LONGEST = 10_000
+
+_COMPARISONS = {
+  ast.Eq: operator.eq,
+  ast.NotEq: operator.ne,
+  ast.Lt: operator.lt,
+  ast.LtE: operator.le,
+  ast.Gt: operator.gt,
+  ast.GtE: operator.ge,
+}
+_ARITHMETIC = {
+  ast.Add: operator.add,
+  ast.Sub: operator.sub,
+  ast.Mult: operator.mul,
+  ast.Div: operator.truediv,
+  ast.FloorDiv: operator.floordiv,
+  ast.Mod: operator.mod,
+}
+_OF_TEXT = {"startswith": np.char.startswith, "endswith": np.char.endswith}
+
+
+def condition(
+  name: str, text: str, classes: Sequence[str] | None
+) -> Callable[[Table], np.ndarray]:
+  """What `View.where` takes, of a text.
+
+  Args:
+    name: of the flag that has it, for messages.
+    text: the condition.
+    classes: names that may stand for labels, or None.
+
+  Raises:
+    ValueError: it is none. The function raises it where a column is not there, or is
+      compared with what it cannot be.
+  """
+  try:
+    if len(text) > _LONGEST:
+      raise ValueError(f"it must have at most {_LONGEST} characters")
+    body = ast.parse(text.strip(), mode="eval").body
+  except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+    reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
+    raise ValueError(f"{name} ({_short(text)}) is no condition: {reason}") from None
+
+  def chosen(table: Table) -> np.ndarray:
+    try:
+      with np.errstate(all="ignore"):
+        found = _Evaluation(table, classes).value(body)
+      if not _is(found, "b") or np.ndim(found) != 1:
+        raise ValueError("it must be true or false of each sample")
+    except (ValueError, KeyError, RecursionError, OverflowError) as error:
+      reason = error.args[0] if error.args else "too deep"
+      raise ValueError(f"{name} ({_short(text)}): {reason}") from None
+    return found
+
+  return chosen
+
+
+def _short(text: str) -> str:
+  return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _is(value: Any, kinds: str) -> bool:
+  return np.asarray(value).dtype.kind in kinds
+
+
+class _Evaluation:
+  """Values of expressions over the columns of a table.
+
+  Args:
+    table: of a view.
+    classes: names of labels, or None.
+  """
+
+  def __init__(self, table: Table, classes: Sequence[str] | None):
+    self._table = table
+    self._classes = classes
+
+  def value(self, node: ast.expr) -> Any:
+    """A column, or one value; a list where `in` has one."""
+    method = getattr(self, f"_{type(node).__name__.lower()}", None)
+    if method is None:
+      raise ValueError(f"{_said(node)} is nothing that a condition may have")
+    return method(node)
+
+  def _name(self, node: ast.Name) -> np.ndarray:
+    return self._table[node.id]
+
+  def _constant(self, node: ast.Constant) -> Any:
+    value = node.value
+    if not isinstance(value, (bool, int, float, str)):
+      raise ValueError(f"{_said(node)} must be a number or text")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+      raise ValueError(f"{_said(node)} must be within 64 bits")
+    return value
+
+  def _tuple(self, node: ast.Tuple) -> list:
+    if not all(isinstance(part, (ast.Constant, ast.UnaryOp)) for part in node.elts):
+      raise ValueError(f"{_said(node)} must have numbers or texts alone")
+    return [self.value(part) for part in node.elts]
+
+  _list = _tuple
+
+  def _boolop(self, node: ast.BoolOp) -> Any:
+    parts = [self._truth(part) for part in node.values]
+    join = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+    return join.reduce(np.broadcast_arrays(*parts))
+
+  def _unaryop(self, node: ast.UnaryOp) -> Any:
+    if isinstance(node.op, ast.Not):
+      return np.logical_not(self._truth(node.operand))
+    value = self._number(node.operand)
+    return -value if isinstance(node.op, ast.USub) else value
+
+  def _binop(self, node: ast.BinOp) -> Any:
+    if type(node.op) not in _ARITHMETIC:
+      raise ValueError(f"{_said(node)} may have + - * / // and % alone")
+    left, right = self._number(node.left), self._number(node.right)
+    if isinstance(left, int) and isinstance(right, int):
+      left = np.int64(left)
+    return _ARITHMETIC[type(node.op)](left, right)
+
+  def _compare(self, node: ast.Compare) -> Any:
+    found, left = [], node.left
+    for operation, right in zip(node.ops, node.comparators):
+      found.append(self._compared(left, operation, right))
+      left = right
+    return np.logical_and.reduce(np.broadcast_arrays(*found))
+
+  def _compared(self, left: ast.expr, operation: ast.cmpop, right: ast.expr) -> Any:
+    a, b = self.value(left), self.value(right)
+    if _is_label(left):
+      b = self._labels(b)
+    if _is_label(right):
+      a = self._labels(a)
+    if isinstance(a, list) or _is(a, "U") != _is(b, "U"):
+      raise ValueError(f"{_said(left)} cannot be compared with {_said(right)}")
+    if isinstance(operation, (ast.In, ast.NotIn)):
+      if not isinstance(b, list):
+        raise ValueError(f"{_said(right)} must be a list, as (1, 2)")
+      return np.isin(a, b, invert=isinstance(operation, ast.NotIn))
+    if isinstance(b, list) or type(operation) not in _COMPARISONS:
+      raise ValueError(f"{_said(left)} cannot be compared so with {_said(right)}")
+    return _COMPARISONS[type(operation)](a, b)
+
+  def _call(self, node: ast.Call) -> np.ndarray:
+    function, given = node.func, node.args
+    known = isinstance(function, ast.Attribute) and function.attr in _OF_TEXT
+    if not known or len(given) != 1 or node.keywords:
+      raise ValueError(f'{_said(node)} must be as name.startswith("a/")')
+    column, text = self.value(function.value), self.value(given[0])
+    if not _is(column, "U") or not isinstance(text, str):
+      raise ValueError(f"{_said(node)} must be of texts")
+    return _OF_TEXT[function.attr](column, text)
+
+  def _labels(self, value: Any) -> Any:
+    """Numbers of the classes that texts name."""
+    if isinstance(value, list):
+      return [self._labels(one) for one in value]
+    if not isinstance(value, str):
+      return value
+    classes = list(self._classes or ())
+    if value not in classes:
+      near = difflib.get_close_matches(value, classes, 3)
+      hint = f": did you mean {' or '.join(map(repr, near))}?" if near else ""
+      raise ValueError(f'class ("{value}") must be one of the {len(classes)}{hint}')
+    return classes.index(value)
+
+  def _truth(self, node: ast.expr) -> Any:
+    value = self.value(node)
+    if not _is(value, "b"):
+      raise ValueError(f"{_said(node)} must be true or false")
+    return value
+
+  def _number(self, node: ast.expr) -> Any:
+    value = self.value(node)
+    if isinstance(value, list) or not _is(value, "iuf"):
+      raise ValueError(f"{_said(node)} must be a number")
+    # Differences of sizes may be below 0.
+    return value.astype(np.int64) if _is(value, "u") else value
+
+
+def _is_label(node: ast.expr) -> bool:
+  return isinstance(node, ast.Name) and node.id == "label"
+
+
+def _said(node: ast.expr) -> str:
+  return f"`{_short(ast.unparse(node))}`"
