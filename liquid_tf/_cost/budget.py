@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from liquid_tf._cost import free_memory
+from liquid_tf._native import free_memory
 
 _UNITS = {
   "": 1,

@@ -31,16 +31,23 @@ class SampleReader:
     manifest: of the dataset.
     index: of the dataset, shape [rows], INDEX_DTYPE.
     limits: the largest image, and most scans of a JPEG, that are decoded.
+    past_cache: as `ShardFiles` takes it.
   """
 
   # So that views of one dataset share its open files.
   _of_manifest = weakref.WeakValueDictionary()
 
-  def __init__(self, manifest: Manifest, index: np.ndarray, limits: Limits = Limits()):
+  def __init__(
+    self,
+    manifest: Manifest,
+    index: np.ndarray,
+    limits: Limits = Limits(),
+    past_cache: bool | None = None,
+  ):
     self._manifest = manifest
     self._index = index
     self._bytes = memoryview(index.view(np.uint8))
-    self._records = StoredRecords(manifest)
+    self._records = StoredRecords(manifest, past_cache)
     self._features = SampleFeatures(manifest, limits)
     # Rows that are damaged -> those that are read instead.
     self._settled: dict[int, int] = {}

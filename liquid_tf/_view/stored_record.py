@@ -73,12 +73,13 @@ class StoredRecords:
 
   Args:
     manifest: of the dataset.
+    past_cache: as `ShardFiles` takes it.
   """
 
-  def __init__(self, manifest: Manifest):
+  def __init__(self, manifest: Manifest, past_cache: bool | None = None):
     self._manifest = manifest
     self._remote = storage.is_remote(manifest.directory)
-    self._files = ShardFiles(manifest)
+    self._files = ShardFiles(manifest, past_cache)
     self._entries = None
     self._places: dict[int, direct.PcrPlaces] = {}
 

@@ -7,15 +7,13 @@ import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from liquid_tf._measure import process
-from liquid_tf._view.view import View
+from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.view import open as open_view
 
-# Of fio's speed, what reading from the disk is to reach.
-PROMISED = 0.8
 # What O_DIRECT asks of sizes and places, on any disk.
 _SECTOR = 4096
 
@@ -25,9 +23,10 @@ def bench(
 ) -> dict[str, Any]:
   """Reads samples by position, each once a round, in an order of its own.
 
-  `memory`: all were read before, so the page cache has them. `disk`: the files were
-  dropped from it. Beside that, fio reads blocks of the mean record's size, rounded up
-  to 4096 bytes, past the page cache, one at a time.
+  `memory`: all were read before, so the page cache has them. `filling`: the files were
+  dropped from it, and it fills, as with a dataset that fits into memory. `disk`: past
+  the page cache, as a larger one is read. Beside that, fio reads blocks of the mean
+  record's size, rounded up to 4096 bytes, past it too, one at a time.
 
   Args:
     path: a dataset directory.
@@ -36,9 +35,9 @@ def bench(
     say: is told of progress.
 
   Returns:
-    `reads`, `record_bytes` (the mean), `memory`, `memory_cpu_us`, `disk` and `fio`
-    (reads a second, of each round; processor µs a read), `ratio` of the medians of
-    disk and fio, and `skipped`: why fio was left out, or None.
+    `reads`, `record_bytes` (the mean), `memory`, `memory_cpu_us`, `filling`, `disk` and
+    `fio` (reads a second, of each round; processor µs a read), `ratios` of the medians
+    of filling and disk to fio's, and `skipped`: why fio was left out, or None.
 
   Raises:
     ValueError: the dataset is not local.
@@ -56,6 +55,7 @@ def bench(
     "record_bytes": float(lengths.mean()),
     "memory": [],
     "memory_cpu_us": [],
+    "filling": [],
     "disk": [],
     "fio": [],
     "fio_block": block,
@@ -65,17 +65,22 @@ def bench(
   files = [view.manifest.path(name) for name in files]
   for number in range(rounds):
     order = random.Random(number).sample(range(len(view)), reads)
-    process.drop_from_page_cache(path)
-    result["disk"].append(_speed(view, order)[0])
+    for name, past in (("disk", True), ("filling", False)):
+      reader = SampleReader(view.manifest, view.index, past_cache=past)
+      process.drop_from_page_cache(path)
+      result[name].append(_speed(reader.sample, view.places[order])[0])
     # Before fio, which drops the files from the page cache too.
-    speed, processor = _speed(view, random.Random(-number).sample(order, reads))
+    again = random.Random(-number).sample(order, reads)
+    speed, processor = _speed(view.__getitem__, again)
     result["memory"].append(speed)
     result["memory_cpu_us"].append(1e6 * processor / reads)
     if fio:
       result["fio"].append(_fio_speed(fio, files, block, reads, number))
   if fio:
-    medians = [statistics.median(result[key]) for key in ("disk", "fio")]
-    result["ratio"] = medians[0] / medians[1]
+    other = statistics.median(result["fio"])
+    result["ratios"] = {
+      name: statistics.median(result[name]) / other for name in ("filling", "disk")
+    }
   for text in _lines(result):
     say(text)
   return result
@@ -83,27 +88,30 @@ def bench(
 
 def _lines(result: dict[str, Any]) -> list[str]:
   """A result in words."""
-  memory, disk = (statistics.median(result[key]) for key in ("memory", "disk"))
+  memory, filling, disk = (
+    statistics.median(result[key]) for key in ("memory", "filling", "disk")
+  )
   processor = statistics.median(result["memory_cpu_us"])
   lines = [
     f"{result['reads']} reads of {result['record_bytes']:.0f} bytes each",
     f"from memory: {memory:.0f} reads/s, {processor:.1f} µs of processor time each",
-    f"from the disk: {disk:.0f} reads/s",
+    f"from the disk: {disk:.0f} reads/s, and {filling:.0f} where the page cache fills",
   ]
   if result["fio"]:
     other = statistics.median(result["fio"])
     lines[-1] += (
       f"; fio, blocks of {result['fio_block']} bytes: {other:.0f} reads/s: "
-      f"{result['ratio']:.2f} of it"
+      f"{result['ratios']['disk']:.2f} and {result['ratios']['filling']:.2f} of it"
     )
   return lines
 
 
-def _speed(view: View, order: Sequence[int]) -> tuple[float, float]:
+def _speed(read: Callable[[int], Any], order: Iterable[int]) -> tuple[float, float]:
   """Reads a second, and processor seconds of all."""
+  order = [int(position) for position in order]
   processor, begin = time.process_time(), time.perf_counter()
   for position in order:
-    view[position]
+    read(position)
   seconds = time.perf_counter() - begin
   return len(order) / seconds, time.process_time() - processor
 

@@ -23,10 +23,10 @@ class BenchAccessTest(absltest.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertEqual(result["reads"], 100)
-    for key in ("memory", "disk", "memory_cpu_us"):
+    for key in ("memory", "filling", "disk", "memory_cpu_us"):
       self.assertLen(result[key], 2)
       self.assertGreater(min(result[key]), 0)
-    self.assertEqual("ratio" in result, shutil.which("fio") is not None)
+    self.assertEqual("ratios" in result, shutil.which("fio") is not None)
     self.assertIn("from memory: ", done.stderr)
 
   def test_without_fio(self):
@@ -54,7 +54,8 @@ class BenchAccessTest(absltest.TestCase):
     self.assertIn("--iodepth=1", command)
     self.assertIn("--number_ios=50", command)
     self.assertEqual(result["fio"], [500.0])
-    self.assertEqual(result["ratio"], result["disk"][0] / 500)
+    for name in ("filling", "disk"):
+      self.assertEqual(result["ratios"][name], result[name][0] / 500)
 
   def test_remote_datasets_are_refused(self):
     done = commands.run("bench", "access", f"--dataset=file://{self.path}")

@@ -25,7 +25,9 @@ class EditCommandTest(parameterized.TestCase):
     self.root = self.create_tempdir().full_path
     self.path = f"{self.root}/photos.liquid"
     source = _images(f"{self.root}/source", {"a": 3, "b": 2})
-    self._run("convert", f"--input={source}", f"--output={self.path}", "--mix=png:1,raw:1")
+    self._run(
+      "convert", f"--input={source}", f"--output={self.path}", "--mix=png:1,raw:1"
+    )
 
   def _run(self, command: str, *arguments: str) -> dict:
     done = commands.run(command, *arguments, "--json")

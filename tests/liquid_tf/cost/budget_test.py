@@ -12,7 +12,8 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
-from liquid_tf._cost import budget, free_memory
+from liquid_tf._cost import budget
+from liquid_tf._native import free_memory
 
 _MIB = 1 << 20
 

@@ -73,7 +73,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     free = 1 << 30
     options = _OPTIONS | {"cache": "auto"}
     gc.collect()
-    with mock.patch("liquid_tf._cost.free_memory.free_memory", return_value=free):
+    with mock.patch("liquid_tf._native.free_memory.free_memory", return_value=free):
       small = liquid_tf.dataset(self.path, _BATCH, **options)
       small_memory = liquid_tf.stats(small).summary()["memory"]
       other = liquid_tf.dataset(self.path, _BATCH, **options)
@@ -87,7 +87,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAlmostEqual(small_memory - other_memory, 0.75 * free_of_it, delta=1000)
 
   def test_epochs_have_one_budget(self):
-    with mock.patch("liquid_tf._cost.free_memory.free_memory", return_value=1 << 30):
+    with mock.patch("liquid_tf._native.free_memory.free_memory", return_value=1 << 30):
       gc.collect()
       options = _OPTIONS | {"cache": 0}
       dataset = liquid_tf.dataset(self.path, _BATCH, **options)

@@ -1,5 +1,6 @@
 """Samples by position: what the pipeline gives, damage, threads and forks."""
 
+import errno
 import json
 import os
 import pathlib
@@ -257,6 +258,30 @@ class AccessTest(parameterized.TestCase, tf.test.TestCase):
     again = pickle.loads(pickle.dumps(part))
     self.assertEqual([runs.digest(sample) for sample in again], self.digests[10:20])
 
+  def _past(self, free: int) -> set[bool]:
+    """How the files of this dataset are read, with so much free memory."""
+    with mock.patch.object(shard_files, "free_memory", return_value=free):
+      view = liquid_tf.open(self.path)
+      self.assertEqual([runs.digest(sample) for sample in view], self.digests)
+    files = view._reader._records._files._files.values()
+    return {file.past_cache for file in files}
+
+  def test_what_memory_has_no_room_for_goes_past_the_page_cache(self):
+    stored = sum(shard.bytes for shard in self.view.manifest.shards)
+    self.assertEqual(self._past(stored), {False})
+    self.assertEqual(self._past(stored - 1), {True})
+
+  def test_a_file_system_that_cannot(self):
+    real = os.open
+
+    def refuse(path, flags, *more, **named):
+      if flags & os.O_DIRECT:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+      return real(path, flags, *more, **named)
+
+    with mock.patch.object(os, "open", refuse):
+      self.assertEqual(self._past(0), {False})
+
   def test_few_files_are_open(self):
     root = self.create_tempdir().full_path
     path = runs.make(root, "raw", per_class=10, shard_size=4096)
@@ -309,8 +334,10 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     if name != "pcr":
       self.assertEqual(view[4]["id"], 4)
 
-  @parameterized.parameters("raw", "l3", "pcr")
-  def test_files_that_are_cut_off_or_gone(self, name):
+  @parameterized.product(name=["raw", "l3", "pcr"], free=[0, 1 << 40])
+  def test_files_that_are_cut_off_or_gone(self, name, free):
+    patched = mock.patch.object(shard_files, "free_memory", return_value=free)
+    self.enter_context(patched)
     path = runs.make(self.root, name, per_class=3, extension="jpg")
     view = liquid_tf.open(path)
     last = damaged.samples(path, name)[-1]
