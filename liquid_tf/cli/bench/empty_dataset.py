@@ -15,6 +15,8 @@ from liquid_tf._store import labels, manifest, schema, texts
 RECORD_BYTES = 64
 
 _NAMES = ("raw", "png")
+# Sample i is of class i mod so many.
+CLASSES = 1000
 # Rows that are made and written at a time: some 50 MB.
 _CHUNK_ROWS = 1 << 20
 
@@ -62,7 +64,7 @@ def write(directory: str, samples: int, files: int) -> None:
   data = _manifest(samples, shards)
   data["index"] = {"path": manifest.INDEX, "rows": 2 * samples, "crc32c": crc}
   data["names"] = texts.write(directory, manifest.NAMES, [], 2 * samples)
-  values = np.zeros(2 * samples, np.int64)
+  values = np.arange(2 * samples) % CLASSES
   data["labels"] = labels.write(directory, manifest.LABELS, values)
   with open(os.path.join(directory, manifest.MANIFEST), "w") as file:
     json.dump(data, file)
@@ -100,8 +102,8 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
       "label": {
         "dtype": "int64",
         "shape": [],
-        "classes": ["a"],
-        "class_counts": [2 * samples],
+        "classes": [str(i) for i in range(CLASSES)],
+        "class_counts": [len(range(i, 2 * samples, CLASSES)) for i in range(CLASSES)],
       },
     },
     "supervised": ["image", "label"],

@@ -13,12 +13,21 @@ from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._store import manifest
+from liquid_tf._view.view import View
+from liquid_tf._view.view import open as open_view
 from liquid_tf.cli.bench import empty_dataset, fresh
 
 _BATCH = 256
 # Shard files of each format.
 _FILES = 1024
 _MEMORY = "1GiB"
+
+# What is chosen of all samples.
+VIEWS: dict[str, Callable[[View], View]] = {
+  "whole": lambda view: view,
+  "where": lambda view: view.where(lambda t: t["label"] % 2 == 0),
+  "balanced": lambda view: view.balanced(),
+}
 
 
 def bench(
@@ -37,9 +46,9 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The arguments; `index_bytes`; of opening by the first and by the last worker, `open`
-    {seconds, held_bytes} as `measure` gives them; of planning, `plan` {draws, seconds,
-    draws_per_s}; `balance` over all workers.
+    The arguments; `index_bytes`; `opened`, what `measure` gives of the first and the
+    last worker; `views`, what `measure_view` gives of each of `VIEWS`; `balance` over
+    all workers.
 
   Raises:
     ChildProcessError: a process could not measure.
@@ -59,12 +68,54 @@ def bench(
       f"{measured['draws']} draws in {measured['plan_seconds']:.3f} s"
     )
     opened.append(measured)
+  chosen = []
+  for view in VIEWS:
+    measured = fresh.run({"stage": "scale view", "path": str(path), "view": view})
+    say(
+      f"{view}: chosen in {measured['choose_seconds']:.2f} s, opened in "
+      f"{measured['open_seconds']:.2f} s, {measured['held_bytes'] >> 20} MiB held"
+    )
+    chosen.append(measured)
   return {
     "samples": samples,
     "workers": workers,
     "index_bytes": (path / manifest.INDEX).stat().st_size,
     "opened": opened,
+    "views": chosen,
     "balance": balance([samples, samples], workers),
+  }
+
+
+def measure_view(path: str, view: str) -> dict[str, Any]:
+  """Chooses among all samples, and opens what is chosen for training.
+
+  Args:
+    path: of the dataset.
+    view: one of `VIEWS`.
+
+  Returns:
+    `view`; its `samples`; `choose_seconds` from the path to the view, `open_seconds`
+    from there to the dataset, when a first, small one has loaded the libraries; and
+    `held_bytes` of memory that both keep beside mapped files.
+  """
+  choose = VIEWS[view]
+  with tempfile.TemporaryDirectory() as folder:
+    empty_dataset.write(folder, 1024, 4)
+    dataset(choose(open_view(folder)), _BATCH, memory=_MEMORY, cache=0)
+    before = process.anonymous_bytes()
+    begin = time.perf_counter()
+    chosen = choose(open_view(path))
+    middle = time.perf_counter()
+    opened = dataset(chosen, _BATCH, memory=_MEMORY, cache=0)
+    end = time.perf_counter()
+    held = process.anonymous_bytes() - before
+    del opened
+  return {
+    "view": view,
+    "samples": len(chosen),
+    "choose_seconds": middle - begin,
+    "open_seconds": end - middle,
+    "held_bytes": held,
   }
 
 

@@ -25,6 +25,21 @@ def table(result: dict[str, Any]) -> str:
   return "\n".join(lines)
 
 
+def view_table(result: dict[str, Any]) -> str:
+  """What choosing costs, as a Markdown table."""
+  lines = [
+    "| | samples | chosen in | opened in | memory held | bytes a sample |",
+    "| --- | ---: | ---: | ---: | ---: | ---: |",
+  ]
+  for each in result["views"]:
+    lines.append(
+      f"| {each['view']} | {each['samples']} | {each['choose_seconds']:.2f} s | "
+      f"{each['open_seconds']:.2f} s | {each['held_bytes'] / 2**20:.1f} MiB | "
+      f"{each['held_bytes'] / (2 * result['samples']):.2f} |"
+    )
+  return "\n".join(lines)
+
+
 def section(result: dict[str, Any]) -> str:
   """What was measured, how, with what, and the table."""
   parts, batches = result["balance"]["samples"], result["balance"]["batches"]
@@ -42,6 +57,11 @@ in a fresh process. The whole index is checked by its CRC-32C and row by row, an
 stays mapped. Then the part's epoch is planned.
 
 {table(result)}
+
+Then one worker opens all samples, those of every second class, and all with 1,000
+classes in equal shares, each in a fresh process.
+
+{view_table(result)}
 
 Over all workers, a part has {parts["min"]} to {parts["max"]} encodings in
 {batches["min"]} to {batches["max"]} batches. By format these are {formats}.

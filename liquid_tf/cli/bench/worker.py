@@ -3,10 +3,10 @@
 The request is one JSON object on stdin. It names a `stage`: "liquid" with the
 arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
 those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
-`scale.measure`, "formats" with those of `formats.measure`, "advise" with those of
-`formats.advise`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
-and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
-`recipe_stages.stock`.
+`scale.measure`, "scale view" with those of `scale.measure_view`, "formats" with those
+of `formats.measure`, "advise" with those of `formats.advise`, "recipe" with those of
+`recipe_stages.liquid`, "stock" with `epochs` and the arguments of
+`stock.stock_dataset`, or "stock recipe" with those of `recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -48,6 +48,7 @@ _STAGES = {
   "mix": mix.measure,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,
+  "scale view": scale.measure_view,
   "stages": stages.measure,
   "stock": _stock,
   "stock recipe": recipe_stages.stock,

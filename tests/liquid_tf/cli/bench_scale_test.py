@@ -31,6 +31,9 @@ class BenchScaleTest(absltest.TestCase):
     self.assertEqual([each["index"] for each in result["opened"]], [0, 15])
     for each in result["opened"]:
       self.assertEqual(each["draws"], 1251)
+    names = {each["view"]: each["samples"] for each in result["views"]}
+    wanted = {"whole": 20014, "where": 10014, "balanced": 20014}
+    self.assertEqual(names, wanted)
     self.assertEqual(result["index_bytes"] // 56, 2 * 10007 + 6)
 
   def test_wrong_flags(self):
