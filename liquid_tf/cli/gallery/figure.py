@@ -59,7 +59,8 @@ class Figures:
     sample, problems, sizes = None, [], []
     for encoding in self._reader.encodings(number):
       row = self._reader.row(encoding)
-      sizes.append(f"{FORMATS[row.format]} {tool.size(row.length)}")
+      size = tool.size(row.length).replace(" ", "\N{NO-BREAK SPACE}")
+      sizes.append(f"{FORMATS[row.format]} {size}")
       try:
         found = self._reader.read(encoding)
       except RecordError as error:

@@ -12,6 +12,7 @@ import signal
 import tempfile
 import time
 
+import kills
 import photos
 from absl.testing import absltest
 
@@ -22,39 +23,8 @@ from liquid_tf._convert.convert import convert
 _KILLS = int(os.environ.get("LIQUID_TEST_KILLS", "20"))
 
 # What touches the disk for good: a kill between two of these is another state.
-_STEPS = ("fsync", "rename", "unlink", "open")
-
-
-def _fork(work) -> int:
-  """Runs `work` in a child of this process; returns its number."""
-  child = os.fork()
-  if child:
-    return child
-  status = 1
-  try:
-    work()
-    status = 0
-  finally:
-    os._exit(status)
-
-
-def _die_at(step: int) -> None:
-  """Makes this process kill itself at its n-th step."""
-  left = step
-
-  def wrap(function):
-    def wrapped(*args, **kwargs):
-      nonlocal left
-      left -= 1
-      if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-      return function(*args, **kwargs)
-
-    return wrapped
-
-  for name in _STEPS:
-    setattr(os, name, wrap(getattr(os, name)))
-  outputs.exchange = wrap(outputs.exchange)
+_STEPS = [(os, name) for name in ("fsync", "rename", "unlink", "open")]
+_STEPS.append((outputs, "exchange"))
 
 
 class KillTest(absltest.TestCase):
@@ -88,7 +58,7 @@ class KillTest(absltest.TestCase):
 
   @classmethod
   def _finish(cls, output: str) -> None:
-    _, status = os.waitpid(_fork(lambda: cls._convert(output)), 0)
+    status = kills.status(lambda: cls._convert(output))
     if status:
       raise AssertionError(f"the conversion ended with status {status}")
 
@@ -119,7 +89,7 @@ class KillTest(absltest.TestCase):
     output = f"{self.root}/killed"
     interrupted = 0
     for _ in range(_KILLS):
-      child = _fork(lambda: self._convert(output))
+      child = kills.fork(lambda: self._convert(output))
       time.sleep(moments.uniform(0, self.seconds))
       os.kill(child, signal.SIGKILL)
       os.waitpid(child, 0)
@@ -132,7 +102,9 @@ class KillTest(absltest.TestCase):
     output = f"{self.root}/again"
     os.makedirs(output)
     for step in range(8, 1000, 8):
-      child = _fork(lambda step=step: (_die_at(step), self._convert(output)))
+      child = kills.fork(
+        lambda step=step: (kills.die_at(step, _STEPS), self._convert(output))
+      )
       _, status = os.waitpid(child, 0)
       self._check_nothing_is_half_visible(output)
       if not status:
@@ -145,7 +117,9 @@ class KillTest(absltest.TestCase):
     # LIQUID_TEST_KILLS=480 takes every step.
     stride = max(1, 480 // _KILLS)
     for step in range(random.Random(6).randint(1, stride), 1000, stride):
-      child = _fork(lambda step=step: (_die_at(step), self._convert(output)))
+      child = kills.fork(
+        lambda step=step: (kills.die_at(step, _STEPS), self._convert(output))
+      )
       _, status = os.waitpid(child, 0)
       if not status:
         break
@@ -160,19 +134,19 @@ class KillTest(absltest.TestCase):
     options = {"workers": 1, "progress": False}
 
     def make(folder, mix, **more):
-      child = _fork(lambda: convert(source, folder, mix, **options, **more))
+      child = kills.fork(lambda: convert(source, folder, mix, **options, **more))
       self.assertEqual(os.waitpid(child, 0)[1], 0)
       return photos.files(folder)
 
     def replace(step):
-      _die_at(step)
+      kills.die_at(step, _STEPS)
       convert(source, output, "raw", existing="replace", **options)
 
     old = make(output, "png:1,bmp:1")
     new = make(f"{self.root}/new", "raw")
     seen = set()
     for step in range(1, 1000, 5):
-      _, status = os.waitpid(_fork(lambda step=step: replace(step)), 0)
+      status = kills.status(lambda step=step: replace(step))
       found = photos.files(output)
       kept = {n: data for n, data in found.items() if not n.startswith("_journal.db")}
       self.assertIn(kept, (old, new))

@@ -10,9 +10,9 @@ import shutil
 import signal
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 
+import kills
 import living
 import numpy as np
 import photos
@@ -32,46 +32,15 @@ from liquid_tf._view.view import open as open_view
 _KILLS = int(os.environ.get("LIQUID_TEST_KILLS", "20"))
 
 # What touches the disk for good: a kill between two of these is another state.
-_STEPS = ("fsync", "rename", "unlink", "open", "link", "mkdir", "rmdir")
-
-
-def _fork(work: Callable[[], object]) -> int:
-  """Runs `work` in a child of this process; returns its number."""
-  child = os.fork()
-  if child:
-    return child
-  status = 1
-  try:
-    work()
-    status = 0
-  except BaseException:
-    traceback.print_exc()
-  finally:
-    os._exit(status)
+_STEPS = [
+  (os, name) for name in ("fsync", "rename", "unlink", "open", "link", "mkdir", "rmdir")
+]
 
 
 def _run(work: Callable[[], object]) -> None:
-  _, status = os.waitpid(_fork(work), 0)
+  status = kills.status(work)
   if status:
     raise AssertionError(f"a child ended with status {status}")
-
-
-def _die_at(step: int) -> None:
-  """Makes this process kill itself at its n-th step."""
-  left = step
-
-  def wrap(function):
-    def wrapped(*args, **kwargs):
-      nonlocal left
-      left -= 1
-      if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-      return function(*args, **kwargs)
-
-    return wrapped
-
-  for name in _STEPS:
-    setattr(os, name, wrap(getattr(os, name)))
 
 
 class EditKillTest(parameterized.TestCase):
@@ -153,7 +122,9 @@ class EditKillTest(parameterized.TestCase):
     seen = set()
     for step in range(random.Random(what).randint(1, stride), 2000, stride):
       self._start()
-      child = _fork(lambda step=step: (_die_at(step), self._change(what)))
+      child = kills.fork(
+        lambda step=step: (kills.die_at(step, _STEPS), self._change(what))
+      )
       _, status = os.waitpid(child, 0)
       if not status:
         break
@@ -171,7 +142,7 @@ class EditKillTest(parameterized.TestCase):
     begun = 0
     for _ in range(_KILLS):
       self._start()
-      child = _fork(lambda: self._change("append"))
+      child = kills.fork(lambda: self._change("append"))
       time.sleep(moments.uniform(0, seconds))
       os.kill(child, signal.SIGKILL)
       os.waitpid(child, 0)
@@ -189,7 +160,9 @@ class EditKillTest(parameterized.TestCase):
     wanted = photos.tree(self.path)
     self._start()
     for step in range(12, 2000, 12):
-      child = _fork(lambda step=step: (_die_at(step), self._change("append")))
+      child = kills.fork(
+        lambda step=step: (kills.die_at(step, _STEPS), self._change("append"))
+      )
       _, status = os.waitpid(child, 0)
       _run(self._check)
       if not status or versions.in_directory(self.path)[-1] == 4:

@@ -6,6 +6,7 @@ The process that kills runs nothing of TensorFlow, so that it can fork children 
 import os
 import signal
 
+import kills
 import photos
 from absl.testing import absltest
 
@@ -13,39 +14,10 @@ import liquid_tf
 from liquid_tf._export import output
 
 # What touches the disk for good: a kill between two of these is another state.
-_STEPS = ("rename", "makedirs", "sync", "fsync", "rmdir", "unlink")
-
-
-def _fork(work) -> int:
-  """Runs `work` in a child of this process; returns its exit status."""
-  child = os.fork()
-  if not child:
-    status = 1
-    try:
-      work()
-      status = 0
-    finally:
-      os._exit(status)
-  return os.waitpid(child, 0)[1]
-
-
-def _die_at(step: int) -> None:
-  """Makes this process kill itself at its n-th step."""
-  left = step
-
-  def wrap(function):
-    def wrapped(*args, **kwargs):
-      nonlocal left
-      left -= 1
-      if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-      return function(*args, **kwargs)
-
-    return wrapped
-
-  for name in _STEPS:
-    setattr(os, name, wrap(getattr(os, name)))
-  output.exchange = wrap(output.exchange)
+_STEPS = [
+  (os, name) for name in ("rename", "makedirs", "sync", "fsync", "rmdir", "unlink")
+]
+_STEPS.append((output, "exchange"))
 
 
 class ExportKillTest(absltest.TestCase):
@@ -64,13 +36,15 @@ class ExportKillTest(absltest.TestCase):
       export("folder", f"{root}/folder")
       export("rec", target)
 
-    self.assertEqual(_fork(prepare), 0)
+    self.assertEqual(kills.status(prepare), 0)
     whole = {to: photos.tree(f"{root}/{to}") for to in ("rec", "folder")}
     held, seen = "rec", set()
     for step in range(1, 100, 2):
       # Each kind takes the place of the other.
       to = "folder" if held == "rec" else "rec"
-      status = _fork(lambda step=step, to=to: (_die_at(step), export(to, target)))
+      status = kills.status(
+        lambda step=step, to=to: (kills.die_at(step, _STEPS), export(to, target))
+      )
       found = photos.tree(target)
       self.assertIn(found, (whole[held], whole[to]))
       held = to if found == whole[to] else held

@@ -1,0 +1,55 @@
+"""Children of a test that kill themselves in the middle of their work.
+
+A test that imports TensorFlow and runs nothing of it can fork children that do, without
+the seconds of an import each.
+"""
+
+import os
+import signal
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def fork(work: Callable[[], object]) -> int:
+  """Runs `work` in a child of this process; returns its number."""
+  child = os.fork()
+  if child:
+    return child
+  status = 1
+  try:
+    work()
+    status = 0
+  except BaseException:
+    traceback.print_exc()
+  finally:
+    os._exit(status)
+
+
+def status(work: Callable[[], object]) -> int:
+  """Runs `work` in a child of this process; returns how that ended: 0 is well."""
+  return os.waitpid(fork(work), 0)[1]
+
+
+def die_at(step: int, steps: Sequence[tuple[Any, str]]) -> None:
+  """Makes this process kill itself at its n-th step.
+
+  Args:
+    step: n, from 1.
+    steps: (module, function) of what is a step: what touches the disk for good, as a
+      kill between two of these finds another state.
+  """
+  left = step
+
+  def wrap(function):
+    def wrapped(*args, **kwargs):
+      nonlocal left
+      left -= 1
+      if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+      return function(*args, **kwargs)
+
+    return wrapped
+
+  for module, name in steps:
+    setattr(module, name, wrap(getattr(module, name)))
