@@ -61,7 +61,6 @@ jpeglib.h libjpeg-dev
 libdeflate.h libdeflate-dev
 liburing.h liburing-dev
 protozero/pbf_reader.hpp libprotozero-dev
-spng.h libspng-dev
 webp/decode.h libwebp-dev
 xxhash.h libxxhash-dev
 EOF

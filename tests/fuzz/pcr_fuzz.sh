@@ -13,7 +13,7 @@ folder=${2:-build/fuzz_pcr}
 cxx=${CXX:-clang++}
 flags=(-std=c++17 -O1 -g -I. -DXXH_INLINE_ALL -fsanitize=address,undefined
        -fno-sanitize-recover=all)
-libraries=(-ldeflate -ljpeg -lspng -lwebp)
+libraries=(-ldeflate -ljpeg -lwebp)
 sources=(tests/fuzz/pcr_fuzz.cc)
 for source in ops/codecs/*.cc ops/codecs/*/*.cc ops/core/*.cc ops/containers/pcr/*.cc; do
   case $source in

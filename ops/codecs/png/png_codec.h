@@ -1,5 +1,4 @@
-// PNG over libdeflate, with own defiltering for the common kinds and libspng
-// for the rest.
+// PNG over libdeflate, with own defiltering and expansion of every kind.
 //
 // Channels are those of the file, made explicit: a palette becomes RGB, or RGBA
 // where a tRNS chunk gives its entries alpha; gray and RGB images with a tRNS

@@ -8,7 +8,7 @@
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/png/png_codec.h"
 #include "ops/codecs/png/png_defilter.h"
-#include "ops/codecs/png/png_fallback.h"
+#include "ops/codecs/png/png_expand.h"
 #include "ops/codecs/png/png_layout.h"
 
 namespace liquid {
@@ -74,99 +74,111 @@ Status Inflate(const PngLayout& layout, Buffer* filtered) {
   }
 }
 
-// Copies defiltered samples to the caller's memory in the host's byte order.
-void CopySamples(const uint8_t* from, size_t size, int bits, uint8_t* to) {
-  if (bits == 8 || !kHostIsLittleEndian) {
-    std::memcpy(to, from, size);
-    return;
-  }
-  for (size_t i = 0; i + 1 < size; i += 2) {
-    const uint8_t high = from[i];
-    to[i] = from[i + 1];
-    to[i + 1] = high;
-  }
-}
+// Where the pixels of a window go.
+struct Target {
+  const Window& window;
+  uint8_t* out;
+  size_t row_stride;
+  size_t pixel_bytes;
 
-// The colours of a palette as the bytes of an output pixel. Indices past its
-// end, which PNG forbids, are opaque black, as libpng has it.
-struct Palette {
-  size_t channels = 3;
-  uint8_t colors[256][4] = {};
-
-  explicit Palette(const PngLayout& layout) {
-    channels = layout.has_transparency ? 4 : 3;
-    for (size_t i = 0; i < 256; ++i) {
-      if (3 * i + 2 < layout.palette.size) {
-        std::memcpy(colors[i], layout.palette.data + 3 * i, 3);
-      }
-      colors[i][3] =
-          i < layout.transparency.size ? layout.transparency.data[i] : 255;
-    }
-  }
-
-  void Expand(const uint8_t* indices, size_t width, uint8_t* out) const {
-    for (size_t x = 0; x < width; ++x, out += channels) {
-      std::memcpy(out, colors[indices[x]], channels);
-    }
-  }
+  size_t EndRow() const { return size_t{window.y} + window.height; }
+  size_t EndColumn() const { return size_t{window.x} + window.width; }
 };
 
-// Images whose stored samples are whole bytes in the order of the output (or
-// indices): defiltered a group of rows at a time, so that a group is still in
-// the nearest cache when it is copied out.
-Status DecodeFast(const PngLayout& layout, const Window& window,
-                  Buffer filtered, uint8_t* out, size_t row_stride) {
-  const ImageInfo info = layout.Info();
-  const bool indexed = layout.color == kPngPalette;
-  const size_t pixel_bytes = indexed ? 1 : info.BytesPerPixel();
-  const size_t row_bytes = info.width * pixel_bytes;
-  const size_t pitch = 1 + row_bytes;
-  const Buffer zeros = AllocateBuffer(row_bytes + kPngRowPadding);
-  if (zeros == nullptr) return OutOfMemory("png", row_bytes);
-  std::memset(zeros.get(), 0, row_bytes + kPngRowPadding);
-  std::unique_ptr<Palette> palette;
-  if (indexed) palette = std::make_unique<Palette>(layout);
+// Puts the defiltered rows of a pass into their places, one after another.
+class PassWriter {
+ public:
+  PassWriter(const PngPass& pass, const Target& target, PngExpander* expander)
+      : pass_(pass),
+        target_(target),
+        expander_(expander),
+        first_(pass.Columns(target.window.x)),
+        end_(pass.Columns(target.EndColumn())) {}
 
-  const uint8_t* above = zeros.get();
-  const size_t end = size_t{window.y} + window.height;
-  for (size_t y = 0; y < end; y += kPngRowGroup) {
-    const size_t rows = std::min<size_t>(kPngRowGroup, info.height - y);
-    uint8_t* group = filtered.get() + y * pitch;
+  // Error: ResourceExhausted.
+  Status Allocate() {
+    if (pass_.column_step == 1 || first_ == end_) return OkStatus();
+    const size_t size = (end_ - first_) * target_.pixel_bytes;
+    pixels_ = AllocateBuffer(size);
+    return pixels_ == nullptr ? OutOfMemory("png", size) : OkStatus();
+  }
+
+  // After the last row that the window has.
+  size_t EndRow() const { return pass_.Rows(target_.EndRow()); }
+
+  // `row` is the number `index` of the pass.
+  void Write(size_t index, const uint8_t* row) {
+    const size_t y = pass_.first_row + index * pass_.row_step;
+    if (y < target_.window.y || y >= target_.EndRow() || first_ == end_) return;
+    uint8_t* to = target_.out + (y - target_.window.y) * target_.row_stride;
+    if (pass_.column_step == 1) {
+      expander_->Expand(row, first_, end_ - first_, to);
+      return;
+    }
+    expander_->Expand(row, first_, end_ - first_, pixels_.get());
+    const size_t bytes = target_.pixel_bytes;
+    const uint8_t* from = pixels_.get();
+    size_t x = pass_.first_column + first_ * pass_.column_step;
+    for (; x < target_.EndColumn(); x += pass_.column_step, from += bytes) {
+      std::memcpy(to + (x - target_.window.x) * bytes, from, bytes);
+    }
+  }
+
+ private:
+  const PngPass& pass_;
+  const Target& target_;
+  PngExpander* const expander_;
+  const size_t first_;  // column of the pass that the window has
+  const size_t end_;    // after the last one
+  Buffer pixels_;
+};
+
+// Defilters and writes a pass of `rows` rows, a group at a time, so that a
+// group is still in the nearest cache when it is copied out. `zeros` is a row
+// of them.
+Status DecodePass(const PngLayout& layout, size_t rows, size_t row_bytes,
+                  const uint8_t* zeros, uint8_t* filtered, PassWriter* writer) {
+  const size_t pixel_bytes =
+      std::max<size_t>(1, layout.Channels() * layout.bit_depth / 8);
+  const size_t pitch = 1 + row_bytes;
+  const uint8_t* above = zeros;
+  for (size_t y = 0; y < writer->EndRow(); y += kPngRowGroup) {
+    const size_t count = std::min<size_t>(kPngRowGroup, rows - y);
+    uint8_t* group = filtered + y * pitch;
     const Status status =
-        DefilterPngRows(group, rows, row_bytes, pixel_bytes, above);
+        DefilterPngRows(group, count, row_bytes, pixel_bytes, above);
     if (!status.ok()) {
-      return DataLoss(status.message() + " in rows " + std::to_string(y) +
-                      " to " + std::to_string(y + rows - 1));
+      return DataLoss(
+          status.message() + " in rows " + std::to_string(y) + " to " +
+          std::to_string(y + count - 1) +
+          (layout.interlaced ? " of an interlaced image's pass" : ""));
     }
-    for (size_t k = 0; k < rows; ++k) {
-      if (y + k < window.y || y + k >= end) continue;
-      const uint8_t* from = group + k * pitch + 1 + window.x * pixel_bytes;
-      uint8_t* to = out + (y + k - window.y) * row_stride;
-      if (indexed) {
-        palette->Expand(from, window.width, to);
-      } else {
-        CopySamples(from, window.width * pixel_bytes, info.bits, to);
-      }
+    for (size_t k = 0; k < count; ++k) {
+      writer->Write(y + k, group + k * pitch + 1);
     }
-    above = group + (rows - 1) * pitch + 1;
+    above = group + (count - 1) * pitch + 1;
   }
   return OkStatus();
 }
 
-Status DecodeRare(const PngLayout& layout, const Window& window, uint8_t* out,
-                  size_t row_stride) {
-  const ImageInfo info = layout.Info();
-  if (CoversImage(window, info) && row_stride == info.RowBytes()) {
-    return DecodePngWithSpng(layout, out);
-  }
-  const Buffer pixels = AllocateBuffer(info.PixelBytes());
-  if (pixels == nullptr) return OutOfMemory("png", info.PixelBytes());
-  LIQUID_RETURN_IF_ERROR(DecodePngWithSpng(layout, pixels.get()));
-  for (size_t y = 0; y < window.height; ++y) {
-    std::memcpy(out + y * row_stride,
-                pixels.get() + (window.y + y) * info.RowBytes() +
-                    window.x * info.BytesPerPixel(),
-                window.width * info.BytesPerPixel());
+Status DecodePasses(const PngLayout& layout, const Target& target,
+                    uint8_t* filtered) {
+  const size_t zero_bytes = layout.RowBytes(layout.width) + kPngRowPadding;
+  const Buffer zeros = AllocateBuffer(zero_bytes);
+  if (zeros == nullptr) return OutOfMemory("png", zero_bytes);
+  std::memset(zeros.get(), 0, zero_bytes);
+  PngExpander expander(layout);
+  LIQUID_RETURN_IF_ERROR(expander.Allocate());
+  for (const PngPass& pass : layout.Passes()) {
+    const uint64_t columns = pass.Columns(layout.width);
+    if (columns == 0) continue;
+    const size_t row_bytes = layout.RowBytes(columns);
+    PassWriter writer(pass, target, &expander);
+    LIQUID_RETURN_IF_ERROR(writer.Allocate());
+    const uint64_t rows = pass.Rows(layout.height);
+    LIQUID_RETURN_IF_ERROR(
+        DecodePass(layout, rows, row_bytes, zeros.get(), filtered, &writer));
+    filtered += rows * (1 + row_bytes);
   }
   return OkStatus();
 }
@@ -187,17 +199,11 @@ Status DecodePng(ByteSpan bytes, const DecodeLimits& limits,
   LIQUID_RETURN_IF_ERROR(ParsePng(bytes, limits, &layout));
   LIQUID_RETURN_IF_ERROR(
       CheckRequest("png", layout.Info(), expected, window, row_stride));
-  // The rare kinds are inflated here as well, which is how the sizes and the
-  // checksum of every PNG are held to the same rules.
   Buffer filtered;
   LIQUID_RETURN_IF_ERROR(Inflate(layout, &filtered));
-  const bool is_color_key =
-      layout.has_transparency && layout.color != kPngPalette;
-  if (layout.interlaced || layout.bit_depth < 8 || is_color_key) {
-    filtered.reset();
-    return DecodeRare(layout, window, out, row_stride);
-  }
-  return DecodeFast(layout, window, std::move(filtered), out, row_stride);
+  const Target target = {window, out, row_stride,
+                         layout.Info().BytesPerPixel()};
+  return DecodePasses(layout, target, filtered.get());
 }
 
 }  // namespace liquid

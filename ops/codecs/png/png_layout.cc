@@ -203,21 +203,26 @@ ImageInfo PngLayout::Info() const {
   return info;
 }
 
-uint64_t PngLayout::FilteredBytes() const {
+size_t PngLayout::Channels() const {
   static constexpr uint8_t kChannels[] = {1, 0, 3, 1, 2, 0, 4};
-  const uint64_t pixel_bits = uint64_t{kChannels[color]} * bit_depth;
-  const auto pass_bytes = [&](uint64_t rows, uint64_t columns) -> uint64_t {
-    return columns == 0 ? 0 : rows * (1 + (columns * pixel_bits + 7) / 8);
-  };
-  if (!interlaced) return pass_bytes(height, width);
-  // Adam7: first row, first column, row step and column step of each pass.
-  static constexpr uint8_t kPasses[7][4] = {
-      {0, 0, 8, 8}, {0, 4, 8, 8}, {4, 0, 8, 4}, {0, 2, 4, 4},
-      {2, 0, 4, 2}, {0, 1, 2, 2}, {1, 0, 2, 1}};
+  return kChannels[color];
+}
+
+uint64_t PngLayout::RowBytes(uint64_t columns) const {
+  return (columns * Channels() * bit_depth + 7) / 8;
+}
+
+std::vector<PngPass> PngLayout::Passes() const {
+  if (!interlaced) return {{0, 0, 1, 1}};
+  return {{0, 0, 8, 8}, {0, 4, 8, 8}, {4, 0, 8, 4}, {0, 2, 4, 4},
+          {2, 0, 4, 2}, {0, 1, 2, 2}, {1, 0, 2, 1}};
+}
+
+uint64_t PngLayout::FilteredBytes() const {
   uint64_t total = 0;
-  for (const auto& pass : kPasses) {
-    total += pass_bytes((uint64_t{height} - pass[0] + pass[2] - 1) / pass[2],
-                        (uint64_t{width} - pass[1] + pass[3] - 1) / pass[3]);
+  for (const PngPass& pass : Passes()) {
+    const uint64_t columns = pass.Columns(width);
+    if (columns > 0) total += pass.Rows(height) * (1 + RowBytes(columns));
   }
   return total;
 }

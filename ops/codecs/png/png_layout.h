@@ -17,6 +17,24 @@ enum PngColor : uint8_t {
   kPngRgba = 6,
 };
 
+// Pixels that are stored one after another: every `row_step`th row from
+// `first_row`, of each every `column_step`th pixel from `first_column`.
+struct PngPass {
+  uint32_t first_row;
+  uint32_t first_column;
+  uint32_t row_step;
+  uint32_t column_step;
+
+  // How many of its rows and columns are among the first of the image. None is
+  // negative, since the first is smaller than the step.
+  uint64_t Rows(uint64_t height) const {
+    return (height - first_row + row_step - 1) / row_step;
+  }
+  uint64_t Columns(uint64_t width) const {
+    return (width - first_column + column_step - 1) / column_step;
+  }
+};
+
 struct PngLayout {
   uint32_t width = 0;
   uint32_t height = 0;
@@ -29,8 +47,14 @@ struct PngLayout {
   std::vector<ByteSpan> data;  // of the IDAT chunks; filled by ParsePng only
   uint64_t data_bytes = 0;
 
-  ImageInfo Info() const;  // of the decoded image
-  // Bytes of all filtered rows, every interlacing pass included.
+  ImageInfo Info() const;   // of the decoded image
+  size_t Channels() const;  // as stored: 1 for a palette
+  // Bytes of so many pixels of a row, without its filter.
+  uint64_t RowBytes(uint64_t columns) const;
+  // The passes of the image, of which some may be empty: one without
+  // interlacing.
+  std::vector<PngPass> Passes() const;
+  // Bytes of all filtered rows, every pass included.
   uint64_t FilteredBytes() const;
 };
 

@@ -1,59 +1,16 @@
 // PNG files made by hand, byte for byte, with the pixels that the specification
 // gives them.
 #include <gtest/gtest.h>
-#include <libdeflate.h>
 
 #include <string>
 #include <vector>
 
 #include "ops/codecs/codec.h"
 #include "tests/ops/codecs/codec_testing.h"
+#include "tests/ops/codecs/png_testing.h"
 
 namespace liquid {
 namespace {
-
-constexpr char kSignature[] = "\x89PNG\r\n\x1a\n";
-
-std::string Big32(uint32_t value) {
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    text += static_cast<char>(value >> shift);
-  }
-  return text;
-}
-
-std::string Text(const Bytes& bytes) {
-  return std::string(bytes.begin(), bytes.end());
-}
-
-std::string Chunk(const std::string& type, const std::string& data) {
-  const std::string body = type + data;
-  return Big32(static_cast<uint32_t>(data.size())) + body +
-         Big32(libdeflate_crc32(0, body.data(), body.size()));
-}
-
-std::string Header(uint32_t width, uint32_t height, int depth, int color,
-                   int interlace = 0) {
-  return Chunk("IHDR", Big32(width) + Big32(height) +
-                           Text({static_cast<uint8_t>(depth),
-                                 static_cast<uint8_t>(color), 0, 0,
-                                 static_cast<uint8_t>(interlace)}));
-}
-
-std::string Deflate(const Bytes& rows) {
-  libdeflate_compressor* compressor = libdeflate_alloc_compressor(6);
-  std::string stream(libdeflate_zlib_compress_bound(compressor, rows.size()),
-                     '\0');
-  stream.resize(libdeflate_zlib_compress(compressor, rows.data(), rows.size(),
-                                         &stream[0], stream.size()));
-  libdeflate_free_compressor(compressor);
-  return stream;
-}
-
-std::string File(const std::string& before_data, const Bytes& rows) {
-  return kSignature + before_data + Chunk("IDAT", Deflate(rows)) +
-         Chunk("IEND", "");
-}
 
 struct Decoded {
   Status status;
@@ -152,7 +109,7 @@ TEST(PngTest, Interlaced) {
 
 TEST(PngTest, DataInManyChunks) {
   const std::string stream = Deflate({0, 1, 2, 0, 3, 4});
-  std::string file = kSignature + Header(2, 2, 8, 0);
+  std::string file = kPngSignature + Header(2, 2, 8, 0);
   for (const char c : stream) file += Chunk("IDAT", std::string(1, c));
   file += Chunk("IDAT", "") + Chunk("tEXt", "a\0b") + Chunk("IEND", "");
   ExpectImage(file + "trailing bytes", Info(2, 2, 1), {1, 2, 3, 4});
@@ -190,8 +147,8 @@ TEST(PngTest, Damage) {
   wrong_sum.back() ^= 1;
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "no PNG signature"},
-      {kSignature, "the file ends where a chunk should begin"},
-      {kSignature + palette + data + end, "no IHDR"},
+      {kPngSignature, "the file ends where a chunk should begin"},
+      {kPngSignature + palette + data + end, "no IHDR"},
       {File(Header(0, 2, 8, 0), rows), "an empty image"},
       {File(Header(2, 2, 3, 0), rows), "3 bits, which PNG does not have"},
       {File(Header(2, 2, 8, 1), rows), "colour type 1"},
@@ -202,13 +159,14 @@ TEST(PngTest, Damage) {
       {File(Header(2, 2, 8, 3) + palette + Chunk("tRNS", "ab"), rows), "tRNS"},
       {File(Header(2, 2, 8, 0) + Chunk("tRNS", "a"), rows), "tRNS"},
       {File(Header(2, 2, 8, 0) + Header(2, 2, 8, 0), rows), "second IHDR"},
-      {kSignature + Header(2, 2, 8, 0) + end, "before any pixels"},
-      {kSignature + Header(2, 2, 8, 0) + data, "the file ends where"},
-      {kSignature + Header(2, 2, 8, 0) + data + Chunk("tEXt", "") + data + end,
+      {kPngSignature + Header(2, 2, 8, 0) + end, "before any pixels"},
+      {kPngSignature + Header(2, 2, 8, 0) + data, "the file ends where"},
+      {kPngSignature + Header(2, 2, 8, 0) + data + Chunk("tEXt", "") + data +
+           end,
        "not adjacent"},
-      {kSignature + Header(2, 2, 8, 0) + Chunk("IDAT", wrong_sum) + end,
+      {kPngSignature + Header(2, 2, 8, 0) + Chunk("IDAT", wrong_sum) + end,
        "zlib stream"},
-      {kSignature + Header(2, 2, 8, 0) + Chunk("IDAT", "") + end,
+      {kPngSignature + Header(2, 2, 8, 0) + Chunk("IDAT", "") + end,
        "zlib stream"},
       {File(Header(2, 2, 8, 0), {0, 1, 2, 5, 3, 4}), "filter (5)"},
   };
