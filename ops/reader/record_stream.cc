@@ -1,7 +1,6 @@
 #include "ops/reader/record_stream.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <system_error>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "ops/core/clock.h"
+#include "ops/core/condition.h"
 #include "ops/reader/depth_tuner.h"
 #include "ops/reader/read_job.h"
 
@@ -50,8 +50,8 @@ struct RecordStream::State {
   std::unique_ptr<ReadEngine> engine;  // set before there are workers
 
   mutable std::mutex mu;
-  std::condition_variable work;   // for workers: something may be to do
-  std::condition_variable ready;  // for Next: the first job is done
+  Condition work;   // for workers: something may be to do
+  Condition ready;  // for Next: the first job is done
   // All below guarded by mu.
   std::string method;
   Status failed;    // no engine
@@ -172,8 +172,8 @@ void RecordStream::Cancel() {
   for (const auto& delivery : state_->deliveries) {
     if (delivery->done) delivery->records.clear();
   }
-  state_->work.notify_all();
-  state_->ready.notify_all();
+  state_->work.NotifyAll();
+  state_->ready.NotifyAll();
 }
 
 double RecordStream::wait_seconds() const {
@@ -195,7 +195,7 @@ std::string RecordStream::method() const {
 void RecordStream::Begin(std::shared_ptr<State> state) {
   std::unique_lock<std::mutex> lock(state->mu);
   if (!state->FetchPosition()) {
-    state->ready.notify_all();
+    state->ready.NotifyAll();
     return;
   }
   const uint64_t first = state->next;
@@ -213,7 +213,7 @@ void RecordStream::Begin(std::shared_ptr<State> state) {
   lock.lock();
   if (!made.ok()) {
     state->failed = made;
-    state->ready.notify_all();
+    state->ready.NotifyAll();
     return;
   }
   if (file != nullptr) {
@@ -249,7 +249,7 @@ void RecordStream::Work(std::shared_ptr<State> state) {
       lock.lock();
       if (read) {
         ++state->unclaimed;
-        state->work.notify_one();
+        state->work.NotifyOne();
         continue;
       }
       End(&lock, job, state.get());
@@ -267,10 +267,10 @@ void RecordStream::Work(std::shared_ptr<State> state) {
       End(&lock, ended, state.get());
     } else if (state->unclaimed == 0 &&
                (state->cancelled || state->exhausted)) {
-      state->ready.notify_all();  // Next may wait for no more than the end
+      state->ready.NotifyAll();  // Next may wait for no more than the end
       return;
     } else {
-      state->work.wait(lock);
+      state->work.Wait(lock);
     }
   }
 }
@@ -282,7 +282,7 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
   if (state->options.clock != nullptr)
     state->options.clock->End(job->count.bytes);
   // The next read need not wait for the checks.
-  state->work.notify_one();
+  state->work.NotifyOne();
   if (!state->cancelled) {
     lock->unlock();
     job->Complete(state->source.get());
@@ -294,8 +294,8 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
   }
   state->retries += job->count.retries;
   job->done = true;
-  state->work.notify_all();
-  state->ready.notify_all();
+  state->work.NotifyAll();
+  state->ready.NotifyAll();
 }
 
 Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
@@ -310,7 +310,7 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
   };
   if (!is_ready()) {
     const double start = MonotonicSeconds();
-    state_->ready.wait(lock, is_ready);
+    state_->ready.Wait(lock, is_ready);
     state_->wait_seconds += MonotonicSeconds() - start;
   }
   if (state_->cancelled) return Cancelled("reading was cancelled");
@@ -324,7 +324,7 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
     bytes += length;
     if (job->taken == job->records.size()) state_->deliveries.pop_front();
   }
-  state_->work.notify_all();
+  state_->work.NotifyAll();
   return OkStatus();
 }
 

@@ -7,7 +7,7 @@ namespace liquid {
 
 bool BatchQueue::WaitForRoom(size_t limit) {
   std::unique_lock<std::mutex> lock(mu_);
-  changed_.wait(lock, [this, limit]() {
+  changed_.Wait(lock, [this, limit]() {
     return cancelled_ || batches_.size() < std::max(limit, wanted_);
   });
   return !cancelled_;
@@ -17,24 +17,24 @@ void BatchQueue::Push(std::shared_ptr<PendingBatch> batch, bool decoding) {
   std::lock_guard<std::mutex> lock(mu_);
   batch->done = !decoding;
   batches_.push_back(std::move(batch));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void BatchQueue::Finished(PendingBatch* batch) {
   std::lock_guard<std::mutex> lock(mu_);
   batch->done = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 absl::Status BatchQueue::Wait(size_t i, PendingBatch** batch) {
   std::unique_lock<std::mutex> lock(mu_);
   wanted_ = i + 1;
-  changed_.notify_all();
+  changed_.NotifyAll();
   const auto ended = [this, i]() {
     return !batches_.empty() && batches_.back()->end_of_sequence &&
            i + 1 >= batches_.size();
   };
-  changed_.wait(lock, [&]() {
+  changed_.Wait(lock, [&]() {
     return cancelled_ || ended() || (i < batches_.size() && batches_[i]->done);
   });
   wanted_ = 0;
@@ -54,7 +54,7 @@ std::shared_ptr<PendingBatch> BatchQueue::Pop() {
   std::lock_guard<std::mutex> lock(mu_);
   std::shared_ptr<PendingBatch> batch = std::move(batches_.front());
   batches_.pop_front();
-  changed_.notify_all();
+  changed_.NotifyAll();
   return batch;
 }
 
@@ -66,7 +66,7 @@ absl::Status BatchQueue::input_status() const {
 void BatchQueue::Cancel() {
   std::lock_guard<std::mutex> lock(mu_);
   cancelled_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace liquid

@@ -3,12 +3,12 @@
 #ifndef LIQUID_OPS_DATASET_DECODE_BATCH_QUEUE_H_
 #define LIQUID_OPS_DATASET_DECODE_BATCH_QUEUE_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
 
+#include "ops/core/condition.h"
 #include "ops/dataset/decode/batch_decoder.h"
 
 namespace liquid {
@@ -40,7 +40,7 @@ class BatchQueue {
 
  private:
   mutable std::mutex mu_;
-  std::condition_variable changed_;
+  Condition changed_;
   // All below guarded by mu_.
   size_t wanted_ = 0;  // batches that the consumer waits for
   bool cancelled_ = false;

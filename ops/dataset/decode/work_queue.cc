@@ -53,7 +53,7 @@ void WorkQueue::Work(const Runner& runner) {
     // The last worker stays, whatever the limit has become.
     const bool too_many = workers_ > std::max(1, most_workers_());
     if (too_many || !Take(&claim)) {
-      if (--workers_ == 0) idle_.notify_all();
+      if (--workers_ == 0) idle_.NotifyAll();
       return;
     }
     lock.unlock();
@@ -97,7 +97,7 @@ void WorkQueue::Cancel() {
 
 void WorkQueue::Drain() {
   std::unique_lock<std::mutex> lock(mu_);
-  idle_.wait(lock, [this]() { return workers_ == 0; });
+  idle_.Wait(lock, [this]() { return workers_ == 0; });
 }
 
 }  // namespace liquid

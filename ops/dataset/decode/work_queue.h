@@ -2,7 +2,6 @@
 #ifndef LIQUID_OPS_DATASET_DECODE_WORK_QUEUE_H_
 #define LIQUID_OPS_DATASET_DECODE_WORK_QUEUE_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "ops/core/condition.h"
 
 namespace liquid {
 
@@ -68,7 +69,7 @@ class WorkQueue {
   const uint64_t claim_cost_;
 
   std::mutex mu_;
-  std::condition_variable idle_;
+  Condition idle_;
   // All below guarded by mu_.
   std::deque<std::shared_ptr<State>> jobs_;  // with items that no worker has
   int workers_ = 0;
