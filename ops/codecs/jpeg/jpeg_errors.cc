@@ -2,15 +2,54 @@
 
 #include <jerror.h>
 
+#include <cstring>
+#include <iterator>
 #include <string>
 
 namespace liquid {
 namespace {
 
+// The library's own manager of errors writes to stderr, and Debian compiles it
+// for programs only. jerror.h is made to be included again for the texts.
+// What is missing there are lines that no error has.
+#define JCOPYRIGHT_SHORT ""
+#define JVERSION ""
+const char* const kMessages[] = {
+#define JMESSAGE(code, text) text,
+#include <jerror.h>
+};
+constexpr int kMessageCount = static_cast<int>(std::size(kMessages));
+
+// Writes the text of the last error or warning into `buffer`, JMSG_LENGTH_MAX
+// long.
+void FormatMessage(j_common_ptr library, char* buffer) {
+  const jpeg_error_mgr& error = *library->err;
+  const int code = error.msg_code;
+  if (code <= 0 || code >= kMessageCount) {
+    std::snprintf(buffer, JMSG_LENGTH_MAX, "unknown error %d", code);
+    return;
+  }
+  const char* const format = kMessages[code];
+  if (std::strstr(format, "%s") != nullptr) {
+    std::snprintf(buffer, JMSG_LENGTH_MAX, format, error.msg_parm.s);
+    return;
+  }
+  const int* const at = error.msg_parm.i;
+  std::snprintf(buffer, JMSG_LENGTH_MAX, format, at[0], at[1], at[2], at[3],
+                at[4], at[5], at[6], at[7]);
+}
+
+void SayNothing(j_common_ptr) {}
+
+void Reset(j_common_ptr library) {
+  library->err->num_warnings = 0;
+  library->err->msg_code = 0;
+}
+
 void JumpOut(j_common_ptr library) {
   JpegErrors* errors = reinterpret_cast<JpegErrors*>(library->err);
   errors->code = library->err->msg_code;
-  library->err->format_message(library, errors->message);
+  FormatMessage(library, errors->message);
   longjmp(errors->jump, 1);
 }
 
@@ -35,9 +74,12 @@ void OnMessage(j_common_ptr library, int level) {
 }  // namespace
 
 jpeg_error_mgr* JpegErrors::Init() {
-  jpeg_std_error(&base);
+  base = {};
   base.error_exit = JumpOut;
   base.emit_message = OnMessage;
+  base.output_message = SayNothing;
+  base.format_message = FormatMessage;
+  base.reset_error_mgr = Reset;
   code = 0;
   message[0] = '\0';
   return &base;

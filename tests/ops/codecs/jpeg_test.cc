@@ -114,8 +114,12 @@ TEST(JpegTest, TwelveBitsAndLosslessSaySo) {
       StatusCode::kUnimplemented);
   std::string lossless = file;
   lossless[frame + 1] = '\xC3';
-  EXPECT_EQ(Peek(Format::kJpeg, Span(lossless), DecodeLimits(), &found).code(),
-            StatusCode::kUnimplemented);
+  const Status status =
+      Peek(Format::kJpeg, Span(lossless), DecodeLimits(), &found);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  // The library's own words, with their number.
+  EXPECT_NE(status.message().find("SOF type 0xc3"), std::string::npos)
+      << status.message();
 }
 
 TEST(JpegTest, PaddingBetweenSegmentsIsHarmless) {
