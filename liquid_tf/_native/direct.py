@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from liquid_tf._native import ops
+from liquid_tf._native import library, ops
 from liquid_tf._native.limits import Limits
 
 # Bytes of a sentence about what is wrong; a longer one is cut off.
@@ -76,15 +76,15 @@ def _library() -> ctypes.CDLL:
   import tensorflow as tf
 
   ops.lib()  # The library needs what this loads.
-  library = ctypes.CDLL(ops.find(tf.__version__))
+  direct = ctypes.CDLL(library.find(tf.__version__))
   pointer = ctypes.c_void_p
-  library.liquid_direct_crc32c.argtypes = [_Bytes, ctypes.c_uint32]
-  library.liquid_direct_crc32c.restype = ctypes.c_uint32
-  library.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, _Problem]
-  library.liquid_direct_decode.restype = ctypes.c_bool
-  library.liquid_direct_pcr.argtypes = [pointer, pointer, _Problem]
-  library.liquid_direct_pcr.restype = ctypes.c_bool
-  return library
+  direct.liquid_direct_crc32c.argtypes = [_Bytes, ctypes.c_uint32]
+  direct.liquid_direct_crc32c.restype = ctypes.c_uint32
+  direct.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, _Problem]
+  direct.liquid_direct_decode.restype = ctypes.c_bool
+  direct.liquid_direct_pcr.argtypes = [pointer, pointer, _Problem]
+  direct.liquid_direct_pcr.restype = ctypes.c_bool
+  return direct
 
 
 def crc32c(data: np.ndarray, crc: int = 0) -> int:

@@ -5,7 +5,7 @@ import pathlib
 
 import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._native import library
 
 
 def find(name: str) -> str:
@@ -14,7 +14,7 @@ def find(name: str) -> str:
   Raises:
     FileNotFoundError: it was not; the message has the command that does it.
   """
-  path = pathlib.Path(ops.find(tf.__version__)).absolute().parents[1] / name
+  path = pathlib.Path(library.find(tf.__version__)).absolute().parents[1] / name
   if not path.exists():
     folder, _, file = name.rpartition("/")
     raise FileNotFoundError(f"bazel build //{folder}:{file} makes {path}")

@@ -6,13 +6,15 @@ import threading
 from unittest import mock
 
 import tensorflow as tf
+from absl.testing import parameterized
 
-from liquid_tf._native import ops
+from liquid_tf import _version
+from liquid_tf._native import library, ops
 
 _MINOR = ".".join(tf.__version__.split(".")[:2])
 
 
-class OpsLibraryTest(tf.test.TestCase):
+class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
   def _library(self, content: bytes) -> str:
     folder = pathlib.Path(self.create_tempdir().full_path)
     path = folder / "_liquid_ops.so"
@@ -23,11 +25,11 @@ class OpsLibraryTest(tf.test.TestCase):
     return mock.patch.dict(os.environ, {"LIQUID_OPS_LIBRARY": path})
 
   def test_built_library_carries_the_running_version(self):
-    path = ops.find(tf.__version__)
-    self.assertEqual(ops.built_for(path), (_MINOR, tf.__version__))
+    path = library.find(tf.__version__)
+    self.assertEqual(library.built_for(path), (_MINOR, tf.__version__))
 
   def test_patch_version_does_not_matter(self):
-    self.assertEqual(ops.find(f"{_MINOR}.99"), ops.find(tf.__version__))
+    self.assertEqual(library.find(f"{_MINOR}.99"), library.find(tf.__version__))
 
   def test_library_of_another_version_is_refused_before_loading(self):
     path = self._library(b"\0liquid_ops built for TensorFlow 1.15.5\0")
@@ -35,24 +37,24 @@ class OpsLibraryTest(tf.test.TestCase):
       with self.assertRaisesRegex(
         ImportError, rf"TensorFlow 2\.16 .*{path}.* TensorFlow 1\.15\.5.*make setup"
       ):
-        ops.find("2.16.2")
-      self.assertEqual(ops.find("1.15.0"), path)
+        library.find("2.16.2")
+      self.assertEqual(library.find("1.15.0"), path)
 
   def test_minor_versions_are_compared_whole(self):
     path = self._library(b"\0liquid_ops built for TensorFlow 2.160.2\0")
     with self._with_library(path), self.assertRaises(ImportError):
-      ops.find("2.16.2")
+      library.find("2.16.2")
 
   def test_other_file_is_refused(self):
     path = self._library(b"\x7fELF")
     with self._with_library(path):
       with self.assertRaisesRegex(ImportError, "is not a liquid_tf op library"):
-        ops.find(tf.__version__)
+        library.find(tf.__version__)
 
   def test_missing_library_names_the_places(self):
     with self._with_library("/nowhere/_liquid_ops.so"):
       with self.assertRaisesRegex(ImportError, '"/nowhere/_liquid_ops.so".*make setup'):
-        ops.find(tf.__version__)
+        library.find(tf.__version__)
 
   def test_checkout_offers_one_library_per_version(self):
     root = pathlib.Path(self.create_tempdir().full_path)
@@ -62,15 +64,60 @@ class OpsLibraryTest(tf.test.TestCase):
       marker = f"liquid_ops built for TensorFlow {version}"
       (folder / "_liquid_ops.so").write_bytes(b"\0" + marker.encode() + b"\0")
     environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
-    package_file = str(root / "liquid_tf" / "_native" / "ops.py")
+    package_file = str(root / "liquid_tf" / "_native" / "library.py")
     with (
-      mock.patch.object(ops, "__file__", package_file),
+      mock.patch.object(library, "__file__", package_file),
       mock.patch.dict(os.environ, environment, clear=True),
     ):
-      self.assertIn("/bazel/", ops.find("2.16.2"))
-      self.assertIn("/bazel-2.21.0/", ops.find("2.21.0"))
+      self.assertIn("/bazel/", library.find("2.16.2"))
+      self.assertIn("/bazel-2.21.0/", library.find("2.21.0"))
       with self.assertRaisesRegex(ImportError, "2.16.2; .*2.21.0"):
-        ops.find("2.19.0")
+        library.find("2.19.0")
+
+  def _package(self, *versions: str):
+    """A package with an op library for each, away from any checkout."""
+    package = pathlib.Path(self.create_tempdir().full_path) / "liquid_tf"
+    package.mkdir()
+    for version in versions:
+      marker = f"liquid_ops built for TensorFlow {version}"
+      (package / library.packaged_name(version)).write_text(marker)
+    environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
+    self.enter_context(mock.patch.dict(os.environ, environment, clear=True))
+    self.enter_context(mock.patch.object(library, "package", lambda: package))
+    return package
+
+  def test_wheel_offers_one_library_per_version(self):
+    package = self._package("2.9.1", "2.16.2", "2.21.0")
+    self.assertEqual(library.packaged(), ["2.9", "2.16", "2.21"])
+    self.assertEqual(
+      library.find("2.16.1"), os.fspath(package / "_liquid_ops_tf216.so")
+    )
+    self.assertEqual(
+      library.find("2.21.0-rc1"), os.fspath(package / "_liquid_ops_tf221.so")
+    )
+
+  @parameterized.parameters("2.15.1", "2.22.0")
+  def test_wheel_refuses_another_version_in_one_sentence(self, version):
+    self._package("2.16.2", "2.17.1", "2.21.0")
+    with self.assertRaises(ImportError) as caught:
+      library.find(version)
+    self.assertEqual(
+      str(caught.exception),
+      f"liquid_tf {_version.__version__} serves TensorFlow 2.16, 2.17, 2.21, and this "
+      f"is TensorFlow {version}: install one of those, or run `liquid-tf build-ops`, "
+      "which builds the ops for this one",
+    )
+
+  def test_library_that_build_ops_made_is_taken(self):
+    package = self._package("2.16.2", "2.22.0")
+    self.assertEqual(
+      library.find("2.22.0"), os.fspath(package / "_liquid_ops_tf222.so")
+    )
+
+  def test_no_kit(self):
+    package = self._package("2.16.2")
+    with self.assertRaisesRegex(ImportError, f'"{package}/_kit".*make setup'):
+      library.kit()
 
   def test_threads_load_one_module(self):
     modules = []

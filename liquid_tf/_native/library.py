@@ -1,0 +1,151 @@
+"""Which op library fits the running TensorFlow, and where it lies."""
+
+import os
+import pathlib
+import re
+
+from liquid_tf import _version
+
+_LIBRARY = "_liquid_ops.so"
+_PACKAGED = re.compile(r"_liquid_ops_tf(\d)(\d+)\.so")
+_MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
+
+
+def minor(version: str) -> str:
+  """The minor version of TensorFlow that a version belongs to, such as "2.16"."""
+  return ".".join(version.split(".")[:2])
+
+
+def package() -> pathlib.Path:
+  """The folder of the package, in which an installed op library lies."""
+  return pathlib.Path(os.path.abspath(__file__)).parents[1]
+
+
+def packaged_name(tensorflow_version: str) -> str:
+  """Name of the op library for a TensorFlow in the package's folder."""
+  return f"_liquid_ops_tf{minor(tensorflow_version).replace('.', '')}.so"
+
+
+def packaged() -> list[str]:
+  """Minor versions that the package's own op libraries serve, the oldest first."""
+  found = [_PACKAGED.fullmatch(path.name) for path in package().glob("*.so")]
+  numbers = sorted((int(match[1]), int(match[2])) for match in found if match)
+  return [f"{major}.{minor}" for major, minor in numbers]
+
+
+def _checkout_candidates() -> list[pathlib.Path]:
+  """Places where a built op library may lie in a checkout, the preferred one first.
+
+  Under Bazel the runfiles mirror the checkout, so that `ops/` is beside the package;
+  in the checkout itself Bazel's links lie under `build/`, one folder for each
+  TensorFlow.
+  """
+  root = package().parent
+  return [
+    root / "ops" / _LIBRARY,
+    *sorted(root.glob(f"build/bazel*/bin/ops/{_LIBRARY}")),
+  ]
+
+
+def _candidates(tensorflow_version: str) -> list[pathlib.Path]:
+  """`LIQUID_OPS_LIBRARY` rules out all others."""
+  override = os.environ.get("LIQUID_OPS_LIBRARY")
+  if override:
+    return [pathlib.Path(override)]
+  own = package() / packaged_name(tensorflow_version)
+  return [own, *_checkout_candidates()]
+
+
+def built_for(path: str) -> tuple[str, str] | None:
+  """Reads which TensorFlow a library was built for, without loading it.
+
+  A library of another minor version fails to load with undefined symbols that
+  explain nothing, so its marker is read first.
+
+  Args:
+    path: path of the shared object.
+
+  Returns:
+    (minor version, full version), such as ("2.16", "2.16.2"), or None where the
+    file carries no marker.
+
+  Raises:
+    OSError: the file cannot be read.
+  """
+  found = _MARKER.search(pathlib.Path(path).read_bytes())
+  if found is None:
+    return None
+  number, rest = (part.decode() for part in found.groups())
+  return number, number + rest
+
+
+def find(tensorflow_version: str) -> str:
+  """Finds the op library that was built for a TensorFlow version.
+
+  Args:
+    tensorflow_version: such as "2.16.2"; major and minor have to match.
+
+  Returns:
+    The path of the library.
+
+  Raises:
+    ImportError: there is no library, or none for this version.
+  """
+  wanted = minor(tensorflow_version)
+  searched = _candidates(tensorflow_version)
+  others = []
+  for path in searched:
+    if not path.is_file():
+      continue
+    version = built_for(os.fspath(path))
+    if version is None:
+      others.append(f'"{path}" is not a liquid_tf op library')
+    elif version[0] == wanted:
+      return os.fspath(path)
+    else:
+      others.append(f'"{path}" was built for TensorFlow {version[1]}')
+  raise ImportError(_refusal(tensorflow_version, searched, others))
+
+
+def _refusal(version: str, searched: list[pathlib.Path], others: list[str]) -> str:
+  """Says which TensorFlow is served, and how to serve another."""
+  served = packaged()
+  if served and not others:
+    return (
+      f"liquid_tf {_version.__version__} serves TensorFlow {', '.join(served)}, and "
+      f"this is TensorFlow {version}: install one of those, or run "
+      "`liquid-tf build-ops`, which builds the ops for this one"
+    )
+  build = f"run `make setup TF_VERSION={version}` in a checkout"
+  if others:
+    return (
+      f"liquid_tf needs an op library built for TensorFlow {minor(version)} (running: "
+      f"{version}), but {'; '.join(others)}. An op library works with one minor "
+      f"version only: install that TensorFlow, or {build}."
+    )
+  places = ", ".join(f'"{path}"' for path in searched)
+  return (
+    f"liquid_tf found no op library for TensorFlow {minor(version)} at {places}: "
+    f"{build}, or set LIQUID_OPS_LIBRARY to the file."
+  )
+
+
+def kit() -> pathlib.Path:
+  """The folder from which `liquid-tf build-ops` builds op libraries.
+
+  Raises:
+    ImportError: there is none.
+  """
+  root = package().parent
+  places = [
+    package() / "_kit",
+    root / "ops" / "kit",
+    *sorted(root.glob("build/bazel*/bin/ops/kit")),
+  ]
+  for place in places:
+    if (place / "kit.json").is_file():
+      return place
+  raise ImportError(
+    f'liquid_tf has no sources of its ops at "{places[0]}": install a wheel of it, or '
+    "run `make setup` in a checkout"
+  )
