@@ -4,8 +4,6 @@ Layers: core <- codecs, containers, image, sampler, reader, direct <- kernels <-
 Only liquid_kernel_library sees TensorFlow's headers.
 """
 
-load("@local_tf//:config.bzl", "TF_COPTS")
-
 # Symbols are hidden so that nothing of ours meets TensorFlow's own copies of the
 # same libraries.
 _COPTS = [
@@ -17,7 +15,7 @@ _COPTS = [
 
 # TensorFlow's headers warn under -Wextra, and hold checks that differ from the
 # wheel's own build unless NDEBUG is set.
-_KERNEL_COPTS = [
+KERNEL_COPTS = [
     "-O3",
     "-Wall",
     "-Wno-sign-compare",
@@ -39,7 +37,7 @@ def liquid_kernel_library(name, copts = [], deps = [], **kwargs):
     """Ops and kernels: TensorFlow's headers, and static registration kept."""
     native.cc_library(
         name = name,
-        copts = TF_COPTS + _KERNEL_COPTS + copts,
+        copts = KERNEL_COPTS + copts,
         alwayslink = True,
         deps = deps + ["@local_tf//:headers"],
         **kwargs
@@ -56,11 +54,7 @@ def liquid_op_library(name, deps = [], **kwargs):
             "-Wl,-z,defs",
         ],
         linkshared = True,
-        # System libraries come first: TensorFlow exports some of their symbols.
-        deps = deps + [
-            "@local_tf//:version",
-            "@local_tf//:framework",
-        ],
+        deps = deps + ["@local_tf//:framework"],
         **kwargs
     )
 

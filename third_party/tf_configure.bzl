@@ -1,26 +1,20 @@
-"""@local_tf: the TensorFlow and the Python of one virtual environment.
+"""@local_tf: a TensorFlow, and the Python that runs tools and tests.
 
 PYTHON_BIN_PATH names the interpreter; without it, `.venv` of the checkout, then
-`python3`. Its TensorFlow decides the lane, because an op library built for one
-minor version does not load in another.
+`python3`. LIQUID_TENSORFLOW names a folder that holds the package `tensorflow`, as an
+unpacked wheel does; without it, the interpreter's TensorFlow is taken. TensorFlow is only
+read, never imported: it may be one for another processor. It decides the lane, because an
+op library built for one minor version does not load in another.
 
   @local_tf//:headers       compile against TensorFlow (include path and defines)
   @local_tf//:framework     link against TensorFlow
-  @local_tf//:version       the marker by which liquid_tf/_native/ops.py knows a library
-  @local_tf//:config.bzl    TF_VERSION, TF_COPTS, PYTHON
+  @local_tf//:config.bzl    PYTHON, TF_VERSION
   @local_tf//:py_toolchain  runs py_binary and py_test
 """
 
-_QUERY = """
-import json
-import tensorflow as tf
-print("liquid:" + json.dumps({
-    "version": tf.__version__,
-    "include": tf.sysconfig.get_include(),
-    "lib": tf.sysconfig.get_lib(),
-    "compile": tf.sysconfig.get_compile_flags(),
-}))
-"""
+# What tf.sysconfig.get_compile_flags() gives for every version that is served, beside
+# C++17. The wheels do not state it in a file; tests/tf_configure_test.py compares.
+_DEFINES = ["_GLIBCXX_USE_CXX11_ABI=1", "EIGEN_MAX_ALIGN_BYTES=64"]
 
 _BUILD = """
 load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
@@ -42,12 +36,6 @@ cc_library(
     linkopts = {linkopts},
 )
 
-cc_library(
-    name = "version",
-    srcs = ["version.cc"],
-    alwayslink = True,
-)
-
 py_runtime(
     name = "py3_runtime",
     interpreter_path = "{python}",
@@ -65,19 +53,6 @@ toolchain(
     toolchain = ":py_runtime_pair",
     toolchain_type = "@bazel_tools//tools/python:toolchain_type",
 )
-"""
-
-# The constructor keeps the marker through the linker's garbage collection.
-_VERSION_CC = """
-namespace {{
-
-const char kMarker[] = "liquid_ops built for TensorFlow {version}";
-
-__attribute__((constructor)) void KeepMarker() {{
-  asm volatile("" : : "r"(kMarker));
-}}
-
-}}  // namespace
 """
 
 def _python(ctx):
@@ -98,41 +73,31 @@ def _python(ctx):
 
 def _tf_configure_impl(ctx):
     python = _python(ctx)
-    result = ctx.execute(
-        [python, "-c", _QUERY],
-        environment = {"TF_CPP_MIN_LOG_LEVEL": "3"},
-    )
-    lines = [
-        line
-        for line in result.stdout.splitlines()
-        if line.startswith("liquid:")
-    ]
-    if result.return_code or not lines:
-        fail(("TensorFlow cannot be imported by %s; run `make setup`, or set " +
-              "PYTHON_BIN_PATH to an interpreter that has it.\n%s") %
-             (python, result.stderr[-2000:]))
-    tf = json.decode(lines[-1][len("liquid:"):])
+    script = str(ctx.path(Label("//third_party:find_tensorflow.py")))
+    folder = ctx.os.environ.get("LIQUID_TENSORFLOW", "")
+    result = ctx.execute([python, script] + ([folder] if folder else []))
+    if result.return_code:
+        fail(("No TensorFlow found; run `make setup`, set PYTHON_BIN_PATH to an " +
+              "interpreter that has it, or LIQUID_TENSORFLOW to the folder of an " +
+              "unpacked wheel.\n%s") % result.stderr[-2000:])
+    tf = json.decode(result.stdout)
 
     # The C++ library holds what the framework library leaves out (name_utils).
     libraries = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]
-    linkopts = ["-L" + tf["lib"]] + ["-l:" + name for name in libraries]
-    compile_flags = [f for f in tf["compile"] if not f.startswith("-I")]
-    defines = [f[2:] for f in compile_flags if f.startswith("-D")]
-    copts = [f for f in compile_flags if not f.startswith("-D")]
+    linkopts = ["-L" + tf["package"]] + ["-l:" + name for name in libraries]
 
-    ctx.symlink(tf["include"], "include")
+    ctx.symlink(tf["package"] + "/include", "include")
     ctx.file("BUILD", _BUILD.format(
-        defines = repr(defines),
+        defines = repr(_DEFINES),
         linkopts = repr(linkopts),
         python = python,
     ))
-    ctx.file("version.cc", _VERSION_CC.format(version = tf["version"]))
-    ctx.file("config.bzl", "TF_VERSION = %r\nTF_COPTS = %r\nPYTHON = %r\n" %
-                           (tf["version"], copts, python))
+    ctx.file("config.bzl", "PYTHON = %r\nTF_VERSION = %r\n" %
+                           (python, tf["version"]))
 
 tf_configure = repository_rule(
     implementation = _tf_configure_impl,
     configure = True,
-    environ = ["PYTHON_BIN_PATH"],
+    environ = ["LIQUID_TENSORFLOW", "PYTHON_BIN_PATH"],
     local = True,
 )

@@ -1,0 +1,108 @@
+"""What `liquid-tf build-ops` needs to build the op library for another TensorFlow."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@local_tf//:config.bzl", "PYTHON")
+load("//ops:liquid.bzl", "KERNEL_COPTS")
+
+_OpFilesInfo = provider(
+    doc = "Files of the op library's own targets.",
+    fields = {
+        "headers": "depset: what the sources include, of this project",
+        "kernels": "depset: sources that the library links whole",
+    },
+)
+
+def _files(ctx, attribute):
+    files = []
+    for target in getattr(ctx.rule.attr, attribute, []):
+        files += target.files.to_list()
+    return files
+
+def _op_files_impl(target, ctx):
+    deps = [
+        dep[_OpFilesInfo]
+        for dep in getattr(ctx.rule.attr, "deps", [])
+        if _OpFilesInfo in dep
+    ]
+    headers, kernels = [], []
+    if not target.label.workspace_name and CcInfo in target:
+        sources = _files(ctx, "srcs")
+        headers = _files(ctx, "hdrs") + [f for f in sources if f.extension == "h"]
+
+        # What registers itself faces TensorFlow; what Python finds by name goes along.
+        if ctx.rule.attr.alwayslink:
+            kernels = [f for f in sources if f.extension == "cc"]
+    return [_OpFilesInfo(
+        headers = depset(headers, transitive = [d.headers for d in deps]),
+        kernels = depset(kernels, transitive = [d.kernels for d in deps]),
+    )]
+
+_op_files = aspect(
+    implementation = _op_files_impl,
+    attr_aspects = ["deps"],
+)
+
+def _core_archives(ctx):
+    """The static archives that the kernels need, libraries of the system included."""
+    archives = {}
+    for dep in ctx.attr.deps:
+        for part in dep[CcInfo].linking_context.linker_inputs.to_list():
+            if part.owner.workspace_name == "local_tf":
+                continue
+            for library in part.libraries:
+                if not library.alwayslink:
+                    archives[library.pic_static_library or library.static_library] = True
+    return archives.keys()
+
+def _op_kit_impl(ctx):
+    folder = ctx.actions.declare_directory(ctx.label.name)
+    headers = depset(transitive = [d[_OpFilesInfo].headers for d in ctx.attr.deps])
+    kernels = depset(transitive = [d[_OpFilesInfo].kernels for d in ctx.attr.deps])
+    sources = sorted([f.short_path for f in kernels.to_list()])
+    archives = _core_archives(ctx)
+    recipe = ctx.actions.declare_file(ctx.label.name + "_recipe.json")
+    ctx.actions.write(recipe, json.encode({
+        "copts": KERNEL_COPTS,
+        "sources": sources,
+    }) + "\n")
+    args = ctx.actions.args()
+    args.add("--ar", find_cpp_toolchain(ctx).ar_executable)
+    args.add("--folder", folder.path)
+    args.add("--recipe", recipe)
+    args.add("--exports", ctx.file.exports)
+    args.add("--parts", ctx.file.parts)
+    args.add_all("--archives", archives)
+    args.add_all("--sources", depset(transitive = [headers, kernels]))
+    ctx.actions.run(
+        executable = PYTHON,
+        arguments = [ctx.file._assemble.path, args],
+        inputs = depset(
+            [ctx.file._assemble, recipe, ctx.file.exports, ctx.file.parts] + archives,
+            transitive = [headers, kernels],
+        ),
+        outputs = [folder],
+        mnemonic = "OpKit",
+        progress_message = "Collecting what builds the op library",
+    )
+    return [DefaultInfo(
+        files = depset([folder]),
+        runfiles = ctx.runfiles([folder]),
+    )]
+
+op_kit = rule(
+    doc = "A folder with the sources that face TensorFlow, and the rest as one archive.",
+    implementation = _op_kit_impl,
+    attrs = {
+        "deps": attr.label_list(aspects = [_op_files], providers = [CcInfo]),
+        "exports": attr.label(allow_single_file = True),
+        "parts": attr.label(allow_single_file = True),
+        "_assemble": attr.label(
+            allow_single_file = True,
+            default = "//ops:assemble_kit.py",
+        ),
+        "_cc_toolchain": attr.label(
+            default = "@bazel_tools//tools/cpp:current_cc_toolchain",
+        ),
+    },
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
