@@ -7,6 +7,13 @@ composition and the same number of cache hits (Liquid, APSys '23).
 
 import lazy_loader
 
+from liquid_tf import _extras
+
 # __init__.pyi has the names, for type checkers too. Each is imported when it is used,
 # since TensorFlow takes seconds to import, and a command's --help needs none of it.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+  with _extras.explained():
+    return _attribute(name)

@@ -24,8 +24,6 @@ raises `tf.errors.ResourceExhaustedError` before any memory is taken for it.
 
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from liquid_tf._native import ops
 from liquid_tf._native.image_ops import (
   Contents,
@@ -37,6 +35,7 @@ from liquid_tf._native.image_ops import (
   peek_image,
 )
 from liquid_tf._native.limits import Limits
+from liquid_tf._tensorflow import tf
 
 __all__ = [
   "ImageInfo",

@@ -1,6 +1,10 @@
 """Every exception of the package. Wrong arguments are ValueErrors besides."""
 
 
+class BuildError(RuntimeError):
+  """The ops cannot be built for a TensorFlow; says why, and what to do."""
+
+
 class ConvertError(RuntimeError):
   """A conversion or an export that cannot go on; says what, where and what to do."""
 

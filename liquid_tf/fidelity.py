@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
+
+from liquid_tf._tensorflow import tf
 
 
 def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:

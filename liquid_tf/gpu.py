@@ -28,12 +28,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
+from liquid_tf import _extras
 from liquid_tf._gpu import batch as _gpu_batch
 from liquid_tf._gpu import finish
 from liquid_tf._gpu.layer import Decode
 from liquid_tf._native.limits import Limits
+from liquid_tf._tensorflow import tf
 from liquid_tf.transforms import Step
 
 __all__ = ["Decode", "available", "decode", "problem"]
@@ -52,10 +53,8 @@ def problem() -> str | None:
   try:
     import cupy
   except ImportError as error:
-    return (
-      f"CuPy cannot be imported ({error}): install cupy-cuda12x or cupy-cuda13x, as "
-      "the GPU's driver needs"
-    )
+    needed = _extras.sentence("cupy")
+    return f"{needed}, or install cupy-cuda13x, as the driver needs ({error})"
   try:
     count = cupy.cuda.runtime.getDeviceCount()
   except cupy.cuda.runtime.CUDARuntimeError as error:

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import pcr_sqlite, storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.pcr_index import INDEX, PcrEntry, decode_index, encode_index
+from liquid_tf._tensorflow import tf
 from liquid_tf.errors import PcrError
 
 __all__ = ["Reader", "Record", "Writer"]

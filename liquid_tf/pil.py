@@ -16,11 +16,11 @@ import os
 from typing import IO
 
 import numpy as np
-import tensorflow as tf
 from PIL import Image, ImageFile
 
 from liquid_tf import codecs
 from liquid_tf._native import ops
+from liquid_tf._tensorflow import tf
 
 _FORMAT = "L3"
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}

@@ -11,6 +11,7 @@ Datasets of this project keep their samples in such files, and are read by
   records = liquid_tf.recordio.dataset("photos.rec", shard=(0, 2))
 """
 
+from liquid_tf import _tensorflow  # noqa: F401 - says how to install it
 from liquid_tf._recordio.header import Header, pack, unpack
 from liquid_tf._recordio.lists import ListEntry, read_list, write_list
 from liquid_tf._recordio.pipeline import dataset

@@ -37,7 +37,8 @@ _REGISTER = ("_ops", "_kernels")
 # The rooms and the modules beside them. Each imports from earlier lines only, and not
 # from its neighbours in a line.
 _ORDER = (
-  ("_version", "errors", "transforms"),
+  ("_extras", "_version", "errors", "transforms"),
+  ("_tensorflow",),
   ("_native",),
   ("codecs", "_store"),
   ("pcr", "pil", "_view", "_cost"),
@@ -321,7 +322,9 @@ class DocstringsTest(absltest.TestCase):
   def test_importing_the_package_imports_no_tensorflow(self):
     # A command's --help would take seconds.
     source = (_ROOT / "liquid_tf" / "__init__.py").read_text()
-    self.assertEqual(_imports(source), ["lazy_loader"])
+    self.assertEqual(_imports(source), ["lazy_loader", "liquid_tf._extras"])
+    extras = (_ROOT / "liquid_tf" / "_extras.py").read_text()
+    self.assertEqual(_imports(extras), ["contextlib", "collections.abc"])
 
 
 if __name__ == "__main__":

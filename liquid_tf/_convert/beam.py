@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from liquid_tf import _extras
 from liquid_tf._convert import journal, scan, write
 from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
@@ -92,10 +93,7 @@ def require_beam() -> None:
   try:
     import apache_beam  # noqa: F401
   except ImportError as error:
-    raise ImportError(
-      "workers=Beam(…) needs Apache Beam: pip install apache-beam, which TensorFlow "
-      "2.16 goes together with and newer ones may not"
-    ) from error
+    raise ImportError(_extras.sentence("apache_beam")) from error
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._native import ops
+from liquid_tf._tensorflow import tf
 
 # L3DeviceOutput.
 _OUTPUT = np.dtype(

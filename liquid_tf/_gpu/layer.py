@@ -4,12 +4,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from liquid_tf import transforms as steps
 from liquid_tf._gpu import finish
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
+from liquid_tf._tensorflow import tf
 
 
 class Decode(tf.keras.layers.Layer):

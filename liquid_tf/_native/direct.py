@@ -73,7 +73,7 @@ class PcrPlaces(NamedTuple):
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   ops.lib()  # The library needs what this loads.
   direct = ctypes.CDLL(library.find(tf.__version__))

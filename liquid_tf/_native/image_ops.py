@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._tensorflow import tf
 
 _WHOLE = (0, 0, 0, 0)
 

@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 @functools.cache
 def _load() -> types.ModuleType:
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   ops = tf.load_op_library(library.find(tf.__version__))
   for name, function in list(vars(ops).items()):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from liquid_tf import _extras
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
@@ -107,7 +108,8 @@ class Profile:
     Raises:
       ImportError: matplotlib is not installed.
     """
-    from liquid_tf._profile import figures
+    with _extras.explained():
+      from liquid_tf._profile import figures
 
     return figures.overview(self.data)
 
@@ -117,7 +119,8 @@ class Profile:
     Raises:
       ImportError: matplotlib is not installed.
     """
-    from liquid_tf._profile import report
+    with _extras.explained():
+      from liquid_tf._profile import report
 
     page = report.render(self.data)
     with open(path, "w", encoding="utf-8") as file:

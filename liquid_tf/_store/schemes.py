@@ -15,7 +15,7 @@ def require(path: str) -> None:
   Raises:
     ImportError: nothing that is installed has it; the message says what to install.
   """
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   scheme = scheme_of(path)
   if not scheme or scheme in tf.io.gfile.get_registered_schemes():
@@ -31,5 +31,5 @@ def require(path: str) -> None:
   raise ImportError(
     f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// needs "
     "TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install tensorflow==2.16.2 "
-    f"tensorflow-io==0.37.1); this is TensorFlow {tf.__version__}"
+    f'"liquid-tf[s3]"); this is TensorFlow {tf.__version__}'
   )

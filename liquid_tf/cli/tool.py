@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from absl import flags  # noqa: E402
 
+from liquid_tf import _extras as extras  # noqa: E402
 from liquid_tf.cli import interrupts, wording  # noqa: E402
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import (  # noqa: E402
@@ -130,7 +131,7 @@ def run(
 
 def _guarded(name: str, command: Command, rest: list[str]) -> int:
   try:
-    with interrupts.raised():
+    with interrupts.raised(), extras.explained():
       return command.main(rest)
   except FlagsError as error:
     _wrong_flags(name, error)
@@ -168,11 +169,9 @@ def _wrong_flags(name: str, error: Exception | str) -> None:
 
 
 def _sentence(error: Exception) -> str:
-  import tensorflow as tf
-
   from liquid_tf._native import ops
 
-  return ops.reason(error) if isinstance(error, tf.errors.OpError) else str(error)
+  return ops.reason(error) if isinstance(error, _op_errors()) else str(error)
 
 
 def _names_arguments(error: Exception) -> bool:
@@ -191,11 +190,16 @@ def _is_argument(error: Exception) -> bool:
 
 def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
-  import tensorflow as tf
+  from liquid_tf.errors import BuildError, ConvertError
 
-  from liquid_tf.errors import ConvertError
+  ours = (BuildError, ConvertError)
+  return (*ours, ValueError, ImportError, OSError, *_op_errors())
 
-  return (ConvertError, ValueError, ImportError, OSError, tf.errors.OpError)
+
+def _op_errors() -> tuple[type[Exception], ...]:
+  """What ops raise: nothing where TensorFlow was not imported, or cannot be."""
+  tf = sys.modules.get("tensorflow")
+  return () if tf is None else (tf.errors.OpError,)
 
 
 def _exit_now(code: int) -> None:
