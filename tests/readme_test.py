@@ -70,7 +70,7 @@ class ReadmeTest(absltest.TestCase):
     rows = re.findall(r"^\| (`[^|]*`) \|[^|]*\| ([^|]*)\|", text, re.M)
     named = set()
     for names, flags in rows:
-      for name in re.findall(r"`([a-z ]+)", names):
+      for name in re.findall(r"`([a-z -]+)", names):
         command = " ".join(name.split()[: 2 if name.startswith("bench") else 1])
         named.add(command)
         values = main.COMMANDS[command].load().flags
@@ -84,7 +84,7 @@ class ReadmeTest(absltest.TestCase):
       line.replace("\\\n", " ")
       for page in pages
       for line in re.findall(
-        r"^(?:\.venv/bin/)?python -m tools\.((?:.*\\\n)*.*)$", page.read_text(), re.M
+        r"^(?:python -m tools\.|liquid-tf )((?:.*\\\n)*.*)$", page.read_text(), re.M
       )
     ]
     self.assertGreater(len(lines), 20)

@@ -38,6 +38,7 @@ COMMANDS = {
   "inspect": Entry("inspect", "says what is in a dataset, and whether it is right"),
   "profile": Entry("profile", "finds the fastest mix of formats on this machine"),
   "service": Entry("service", "runs a dispatcher or a worker of tf.data service"),
+  "build-ops": Entry("build_ops", "builds the ops for a TensorFlow that lacks them"),
   "demo": Entry("demo.command", "converts, trains and measures on photographs"),
   "bench pipeline": Entry("bench.pipeline_command", "a dataset, and what limits it"),
   "bench compare": Entry("bench.compare_command", "beside tf.data, DALI and FFCV"),
