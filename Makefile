@@ -43,10 +43,24 @@ COUNT_TESTS ?= python3 .ci/count_tests.py
 LIBRARY := $(LINKS)/bin/ops/_liquid_ops.so
 STAMP := $(VENV)/.installed
 TEST_REPORT := build/tests-$(TF_VERSION).json
-STAGE := build/wheel-$(TF_VERSION)
-WHEEL_VENV := build/wheel-venv-$(TF_VERSION)
+KIT := $(LINKS)/bin/ops/kit
+
+# Wheels are made by a Python of their own, whose setuptools is pinned, and built against
+# the headers of TensorFlow's wheels: nothing that is installed makes a difference, nor
+# does a CUDA compiler, unless NVCC names one.
+WHEEL_VERSIONS := $(shell sed -n 's/^tensorflow-cpu==//p' requirements/wheels.txt)
+WHEEL_PY := build/wheel-python/bin/python
+WHEEL_BAZEL = NVCC=$(or $(NVCC),none) PYTHON_BIN_PATH=$(abspath $(WHEEL_PY)) \
+  $(BAZEL) --output_base=$(CACHE)/bazel-$(CHECKOUT_ID)-wheels
+WHEEL_FLAGS = --jobs=$(JOBS) --symlink_prefix=build/wheels/bazel/
+# The times in what is made. An unpacked source distribution has no commit.
+export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
+PACK = $(WHEEL_PY) -m pip wheel --disable-pip-version-check --no-build-isolation \
+  --no-deps --quiet
+
+LANE_WHEEL := build/wheel-$(TF_VERSION)
+LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
-WHEEL = dist/liquid_tf-*+tf$(basename $(TF_VERSION))-*.whl
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
 WITHOUT_TF := core codecs containers direct gpu reader sampler
@@ -57,7 +71,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheel stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheels sdist stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -67,7 +81,9 @@ help:
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
 	@echo 'make format   format C++ and Python'
-	@echo 'make wheel    put a wheel into dist/'
+	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
+	@echo '              requirements/wheels.txt (WHEEL_VERSIONS=...: only for these)'
+	@echo 'make sdist    put the source distribution into dist/'
 	@echo 'make stop     end the Bazel server'
 	@echo 'make clean    remove what was built'
 	@echo
@@ -117,30 +133,52 @@ format: $(STAMP)
 	$(PY) -m ruff format .
 	clang-format-16 -i $(SOURCES)
 
-wheel: setup
-	rm -rf $(STAGE) $(WHEEL)
-	mkdir -p $(STAGE) dist
-	cp -r liquid_tf pyproject.toml setup.py README.md LICENSE $(STAGE)
-	cp -L $(LIBRARY) $(STAGE)/liquid_tf/
-	chmod u+w $(STAGE)/liquid_tf/_liquid_ops.so
-	strip --strip-unneeded $(STAGE)/liquid_tf/_liquid_ops.so
-	$(PY) -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps \
-	  --quiet --wheel-dir dist ./$(STAGE)
-	@ls $(WHEEL)
+$(WHEEL_PY): requirements/wheel_tools.txt
+	python3 -m venv --clear build/wheel-python
+	$@ -m pip install --disable-pip-version-check --quiet -r $<
+	@touch $@
 
-# Installs the wheel away from the checkout, with the TensorFlow of $(VENV).
-wheel-test: wheel
-	rm -rf $(WHEEL_VENV)
-	$(PY) -m venv --without-pip $(WHEEL_VENV)
+build/tensorflow/%/.fetched: tools/wheel/fetch.py $(WHEEL_PY)
+	rm -rf $(dir $@)
+	$(WHEEL_PY) $< $* $(dir $@)
+	@touch $@
+
+# What does not face TensorFlow is compiled once.
+wheels: $(WHEEL_VERSIONS:%=build/tensorflow/%/.fetched) $(WHEEL_PY)
+	rm -rf build/wheels
+	mkdir -p build/wheels dist
+	for version in $(WHEEL_VERSIONS); do \
+	  LIQUID_TENSORFLOW=$(CURDIR)/build/tensorflow/$$version $(WHEEL_BAZEL) build \
+	    $(WHEEL_FLAGS) //ops:_liquid_ops.so //ops:kit && \
+	  cp build/wheels/bazel/bin/ops/_liquid_ops.so build/wheels/$$version.so || exit; done
+	$(WHEEL_PY) tools/wheel/stage.py --stage=build/wheels/stage \
+	  --kit=build/wheels/bazel/bin/ops/kit $(WHEEL_VERSIONS:%=build/wheels/%.so)
+	rm -f dist/*.whl
+	$(PACK) --wheel-dir=dist ./build/wheels/stage
+	@ls -l dist/*.whl
+
+sdist: $(WHEEL_PY)
+	mkdir -p dist
+	$(WHEEL_PY) tools/wheel/sdist.py dist
+
+# A wheel with the op library of this TensorFlow alone is installed away from the
+# checkout, beside the TensorFlow of $(VENV).
+wheel-test: setup $(WHEEL_PY)
+	$(RUN_BAZEL) build $(FLAGS) $(BUILD_FLAGS) //ops:kit
+	rm -rf $(LANE_WHEEL) $(LANE_VENV)
+	$(WHEEL_PY) tools/wheel/stage.py --stage=$(LANE_WHEEL)/stage --kit=$(KIT) $(LIBRARY)
+	$(PACK) --wheel-dir=$(LANE_WHEEL) ./$(LANE_WHEEL)/stage
+	$(PY) -m venv --without-pip $(LANE_VENV)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	  > $$(echo $(WHEEL_VENV)/lib/python*/site-packages)/tensorflow.pth
-	$(PY) -m pip --python $(WHEEL_VENV)/bin/python --disable-pip-version-check \
-	  install --quiet --no-index --no-deps $(WHEEL)
+	  > $$(echo $(LANE_VENV)/lib/python*/site-packages)/tensorflow.pth
+	$(PY) -m pip --python $(LANE_VENV)/bin/python --disable-pip-version-check \
+	  install --quiet --no-index --no-deps $(LANE_WHEEL)/*.whl
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 \
-	  $(abspath $(WHEEL_VENV))/bin/python -I $(CURDIR)/tests/wheel_check.py
-	$(PY) -m pip --python $(WHEEL_VENV)/bin/python --disable-pip-version-check \
+	  $(abspath $(LANE_VENV))/bin/python -I $(CURDIR)/tests/wheel_check.py \
+	  $(CURDIR)/$(LANE_WHEEL)/*.whl
+	$(PY) -m pip --python $(LANE_VENV)/bin/python --disable-pip-version-check \
 	  install --quiet --no-index --no-deps --no-build-isolation --editable .
-	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(WHEEL_VENV))/bin/python \
+	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(LANE_VENV))/bin/python \
 	  -I -c 'import numpy, liquid_tf.codecs as c; \
 	    assert c.encode_png(numpy.zeros((1, 1, 1), "u1")).numpy()[1:4] == b"PNG"'
 

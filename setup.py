@@ -1,31 +1,33 @@
-"""Builds a wheel around the op library that lies in liquid_tf/.
+"""Makes a wheel of the package and the op libraries that lie in it.
 
-The version carries the TensorFlow that the library was built for, as in
-0.1.0+tf2.16, because a library serves one minor version only. An editable install
+`make wheels` lays them out. A wheel has an op library for each minor version of
+TensorFlow that it serves, and serves any Python 3 of the package. An editable install
 (`pip install -e .`) finds the libraries that Bazel built, and needs none here.
 """
 
+import os
 import pathlib
-import re
 import runpy
+import shutil
+import struct
 
 import setuptools
 from setuptools.command.bdist_wheel import bdist_wheel
 
-_PACKAGE = pathlib.Path(__file__).parent / "liquid_tf"
-_LIBRARY = _PACKAGE / "_liquid_ops.so"
+_ROOT = pathlib.Path(__file__).parent
+_PACKAGE = _ROOT / "liquid_tf"
+_BILL = _ROOT / "liquid_tf.cdx.json"
+# Of an ELF header, after 18 bytes.
+_MACHINES = {62: "x86_64", 183: "aarch64"}
 
 
-def _version() -> str:
-  return runpy.run_path(str(_PACKAGE / "_version.py"))["__version__"]
+def _libraries() -> list[pathlib.Path]:
+  return sorted(_PACKAGE.glob("_liquid_ops_tf*.so"))
 
 
-def _tensorflow() -> str:
-  """The part of the version that names TensorFlow; "" without a library."""
-  if not _LIBRARY.is_file():
-    return ""
-  marker = rb"liquid_ops built for TensorFlow (\d+\.\d+)"
-  return f"+tf{re.search(marker, _LIBRARY.read_bytes()).group(1).decode()}"
+def _machine(library: pathlib.Path) -> str:
+  (number,) = struct.unpack("<H", library.read_bytes()[18:20])
+  return _MACHINES[number]
 
 
 class _NativeDistribution(setuptools.Distribution):
@@ -35,20 +37,34 @@ class _NativeDistribution(setuptools.Distribution):
     return True
 
 
-class _AnyPythonWheel(bdist_wheel):
-  """Tags the wheel for the platform, but for any Python 3."""
+class _Wheel(bdist_wheel):
+  """Tags the wheel for its op libraries, and adds what they contain."""
 
   def get_tag(self):
-    return "py3", "none", super().get_tag()[2]
+    [machine] = {_machine(library) for library in _libraries()}
+    # tests/symbols_test.py holds the op libraries to this.
+    return "py3", "none", f"manylinux_2_34_{machine}"
 
   def run(self):
-    if not _LIBRARY.is_file():
-      raise SystemExit(f"{_LIBRARY} is missing: `make wheel` builds it and the wheel.")
+    if not _libraries():
+      raise SystemExit(
+        "no op library lies in liquid_tf/: install a wheel of liquid_tf, or run "
+        "`make wheels` in a checkout or an unpacked source distribution, which builds "
+        "them with Bazel and makes a wheel."
+      )
     super().run()
 
+  def egg2dist(self, egginfo_path, distinfo_path):
+    super().egg2dist(egginfo_path, distinfo_path)
+    bills = pathlib.Path(distinfo_path) / "sboms"
+    bills.mkdir()
+    shutil.copyfile(_BILL, bills / _BILL.name)
 
+
+# setuptools' copies take their modes from the umask, and the wheel takes them along.
+os.umask(0o022)
 setuptools.setup(
-  version=_version() + _tensorflow(),
+  version=runpy.run_path(str(_PACKAGE / "_version.py"))["__version__"],
   distclass=_NativeDistribution,
-  cmdclass={"bdist_wheel": _AnyPythonWheel},
+  cmdclass={"bdist_wheel": _Wheel},
 )

@@ -1,29 +1,92 @@
-"""Checks an installed wheel: `make wheel-test` runs this outside the checkout."""
+"""Checks an installed wheel: `make wheel-test` runs this outside the checkout.
 
+usage: wheel_check.py WHEEL
+"""
+
+import importlib.metadata
 import json
 import pathlib
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import zipfile
 
 import numpy as np
+import tensorflow as tf
 
 import liquid_tf
 from liquid_tf import codecs
+
+_MOST_BYTES = 25 << 20
+
+
+def _check_wheel(path: pathlib.Path) -> None:
+  """What is in the file, whatever of it is installed."""
+  name, version, python, abi, platform = path.stem.split("-")
+  assert (name, python, abi) == ("liquid_tf", "py3", "none"), path.name
+  assert "+" not in version, path.name
+  assert platform.startswith("manylinux_2_34_"), path.name
+  assert path.stat().st_size <= _MOST_BYTES, f"{path}: {path.stat().st_size} bytes"
+  with zipfile.ZipFile(path) as wheel:
+    names = wheel.namelist()
+    wrong = [n for n in names if n.endswith((".pyc", "BUILD")) or ".libs/" in n]
+    assert not wrong, wrong
+    metadata = f"liquid_tf-{version}.dist-info"
+    bill = json.loads(wheel.read(f"{metadata}/sboms/liquid_tf.cdx.json"))
+    notice = wheel.read(f"{metadata}/licenses/NOTICE").decode()
+  libraries = {name for name in names if name.endswith(".so")}
+  assert libraries and all("/_liquid_ops_tf2" in name for name in libraries), libraries
+  parts = {part["name"]: part["version"] for part in bill["components"]}
+  assert "libjpeg-turbo" in parts and all(parts.values()), parts
+  lacking = [part for part in parts if f"\n{part}\n" not in notice]
+  assert not lacking, f"NOTICE lacks {lacking}"
+  kit = {name.partition("_kit/")[2] for name in names if "/_kit/" in name}
+  assert {"core.a", "kit.json", "exports.lds", "ops/kernel/version.cc"} <= kit, kit
+  print(f"{path.name}: {path.stat().st_size} bytes, {len(libraries)} op libraries")
+
+
+def _check_metadata() -> None:
+  metadata = importlib.metadata.metadata("liquid_tf")
+  extras = set(metadata.get_all("Provides-Extra"))
+  assert extras == {"tensorflow", "cpu", "s3", "beam", "gpu", "plot"}, extras
+  needed = [line for line in metadata.get_all("Requires-Dist") if "extra" not in line]
+  assert not [line for line in needed if line.startswith("tensorflow")], needed
+  assert metadata["License-Expression"] == "Apache-2.0", metadata["License-Expression"]
 
 
 def _check_package() -> None:
   site_packages = pathlib.Path(sysconfig.get_path("purelib"))
   package = pathlib.Path(liquid_tf.__file__).parent
   assert package.parent == site_packages, f"{package} is not in {site_packages}"
-  for name in ("py.typed", "__init__.pyi"):
+  minor = "".join(tf.__version__.split(".")[:2])
+  for name in ("py.typed", "__init__.pyi", f"_liquid_ops_tf{minor}.so"):
     assert (package / name).is_file(), f"{package} has no {name}"
   pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
   png = codecs.encode_png(pixels)
   assert png.numpy().startswith(b"\x89PNG"), png.numpy()[:8]
   np.testing.assert_array_equal(codecs.decode_png(png).numpy(), pixels)
   print(f"{package}: imported, encoded and decoded")
+
+
+def _check_refusal() -> None:
+  """What another TensorFlow is told."""
+  code = (
+    "import tensorflow as tf; tf.__version__ = '2.99.0'; "
+    "from liquid_tf import codecs; codecs.peek_png(b'')"
+  )
+  done = subprocess.run(
+    [sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=240
+  )
+  minor = ".".join(tf.__version__.split(".")[:2])
+  version = importlib.metadata.version("liquid_tf")
+  expected = (
+    f"ImportError: liquid_tf {version} serves TensorFlow {minor}, and this is "
+    "TensorFlow 2.99.0: install one of those, or run `liquid-tf build-ops`, which "
+    "builds the ops for this one"
+  )
+  assert done.stderr.splitlines()[-1] == expected, done.stderr
+  print(expected)
 
 
 def _run(*words: str) -> str:
@@ -37,7 +100,7 @@ def _run(*words: str) -> str:
 
 def _check_commands(folder: pathlib.Path) -> None:
   assert "liquid-tf convert" in _run("--help")
-  for command in ("convert", "export", "profile", "inspect", "service", "demo"):
+  for command in "convert edit export profile inspect service demo build-ops".split():
     assert "Flags:" in _run(command, "--help"), command
   random = np.random.default_rng(0)
   photos = folder / "photos" / "a"
@@ -71,11 +134,14 @@ def _check_commands(folder: pathlib.Path) -> None:
   print("liquid-tf: convert, inspect, profile and bench run")
 
 
-def main() -> None:
+def main(wheel: str) -> None:
+  _check_wheel(pathlib.Path(wheel))
+  _check_metadata()
   _check_package()
+  _check_refusal()
   with tempfile.TemporaryDirectory() as folder:
     _check_commands(pathlib.Path(folder))
 
 
 if __name__ == "__main__":
-  main()
+  main(*sys.argv[1:])
