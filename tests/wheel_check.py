@@ -17,6 +17,7 @@ import tensorflow as tf
 
 import liquid_tf
 from liquid_tf import codecs
+from liquid_tf._native import library
 
 _MOST_BYTES = 25 << 20
 
@@ -78,10 +79,10 @@ def _check_refusal() -> None:
   done = subprocess.run(
     [sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=240
   )
-  minor = ".".join(tf.__version__.split(".")[:2])
+  served = ", ".join(library.packaged())
   version = importlib.metadata.version("liquid_tf")
   expected = (
-    f"ImportError: liquid_tf {version} serves TensorFlow {minor}, and this is "
+    f"ImportError: liquid_tf {version} serves TensorFlow {served}, and this is "
     "TensorFlow 2.99.0: install one of those, or run `liquid-tf build-ops`, which "
     "builds the ops for this one"
   )
