@@ -58,6 +58,9 @@ export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),31
 PACK = $(WHEEL_PY) -m pip wheel --disable-pip-version-check --no-build-isolation \
   --no-deps --quiet
 
+# Unpacked parts of TensorFlow's wheels. Removed by `make clean`, else kept.
+HEADERS ?= build/tensorflow
+
 LANE_WHEEL := build/wheel-$(TF_VERSION)
 LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
@@ -71,7 +74,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheels sdist stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -84,6 +87,8 @@ help:
 	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
 	@echo '              requirements/wheels.txt (WHEEL_VERSIONS=...: only for these)'
 	@echo 'make sdist    put the source distribution into dist/'
+	@echo 'make reproducible   make both twice, from two folders, and compare the bytes'
+	@echo 'make release-check  use the wheel of dist/ in clean systems, as root'
 	@echo 'make stop     end the Bazel server'
 	@echo 'make clean    remove what was built'
 	@echo
@@ -138,18 +143,18 @@ $(WHEEL_PY): requirements/wheel_tools.txt
 	$@ -m pip install --disable-pip-version-check --quiet -r $<
 	@touch $@
 
-build/tensorflow/%/.fetched: tools/wheel/fetch.py $(WHEEL_PY)
+$(HEADERS)/%/.fetched: | $(WHEEL_PY)
 	rm -rf $(dir $@)
-	$(WHEEL_PY) $< $* $(dir $@)
+	$(WHEEL_PY) tools/wheel/fetch.py $* $(dir $@)
 	@touch $@
 
 # What does not face TensorFlow is compiled once.
-wheels: $(WHEEL_VERSIONS:%=build/tensorflow/%/.fetched) $(WHEEL_PY)
+wheels: $(WHEEL_VERSIONS:%=$(HEADERS)/%/.fetched) $(WHEEL_PY)
 	rm -rf build/wheels
 	mkdir -p build/wheels dist
 	for version in $(WHEEL_VERSIONS); do \
-	  LIQUID_TENSORFLOW=$(CURDIR)/build/tensorflow/$$version $(WHEEL_BAZEL) build \
-	    $(WHEEL_FLAGS) //ops:_liquid_ops.so //ops:kit && \
+	  LIQUID_TENSORFLOW=$(abspath $(HEADERS))/$$version $(WHEEL_BAZEL) build \
+	    $(WHEEL_FLAGS) $(BUILD_FLAGS) //ops:_liquid_ops.so //ops:kit && \
 	  cp build/wheels/bazel/bin/ops/_liquid_ops.so build/wheels/$$version.so || exit; done
 	$(WHEEL_PY) tools/wheel/stage.py --stage=build/wheels/stage \
 	  --kit=build/wheels/bazel/bin/ops/kit $(WHEEL_VERSIONS:%=build/wheels/%.so)
@@ -160,6 +165,13 @@ wheels: $(WHEEL_VERSIONS:%=build/tensorflow/%/.fetched) $(WHEEL_PY)
 sdist: $(WHEEL_PY)
 	mkdir -p dist
 	$(WHEEL_PY) tools/wheel/sdist.py dist
+
+# Of the last commit. With variables: tools/wheel/twice.py WHEEL_VERSIONS=2.21.0
+reproducible:
+	python3 tools/wheel/twice.py
+
+release-check:
+	python3 tools/wheel/release_check.py dist/*.whl
 
 # A wheel with the op library of this TensorFlow alone is installed away from the
 # checkout, beside the TensorFlow of $(VENV).

@@ -92,6 +92,9 @@ def _main(arguments: list[str]) -> int:
   from liquid_tf._profile.profile import profile
   from liquid_tf.errors import TooNoisyError
 
+  if _FLAGS.report:
+    # What it needs is missed now, and not after minutes of measuring.
+    from liquid_tf._profile import report  # noqa: F401
   try:
     found = profile(
       source.read(_FLAGS),
