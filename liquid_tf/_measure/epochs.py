@@ -10,6 +10,8 @@ from liquid_tf._measure import process
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._view.mixture import Mixture
+from liquid_tf._view.view import View
 
 _COUNTS = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
 
@@ -38,12 +40,17 @@ def with_threads(dataset: tf.data.Dataset, threads: int) -> tf.data.Dataset:
 
 
 def measure(
-  path: str, *, epochs: int, threads: int, cold: bool = False, **arguments: Any
+  path: str | View | Mixture,
+  *,
+  epochs: int,
+  threads: int,
+  cold: bool = False,
+  **arguments: Any,
 ) -> dict[str, Any]:
   """Runs epochs of one dataset object, whose cache is empty at first.
 
   Args:
-    path: a dataset directory.
+    path: a dataset directory, a view or a mixture.
     epochs: to run.
     threads: of tf.data, and decoding tasks per batch.
     cold: whether the files leave the page cache before each epoch.
@@ -62,7 +69,8 @@ def measure(
   entries = []
   for _ in range(epochs):
     if cold:
-      process.drop_from_page_cache(path)
+      for folder in _folders(path):
+        process.drop_from_page_cache(folder)
     before = process.disk_bytes()
     cpu_start = time.process_time()
     images, seconds = consume(dataset)
@@ -91,6 +99,12 @@ def measure(
     "verdict": str(stats.verdict()),
     "max_rss_bytes": process.max_rss_bytes(),
   }
+
+
+def _folders(path: str | View | Mixture) -> list[str]:
+  if isinstance(path, Mixture):
+    return [member.path for member in path.members]
+  return [path.path if isinstance(path, View) else path]
 
 
 def batch_ranges(batches: list[dict[str, Any]]) -> dict[str, Any]:

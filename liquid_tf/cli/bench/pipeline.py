@@ -11,6 +11,7 @@ from liquid_tf.cli.bench import fresh
 
 def bench(
   path: str,
+  choice: dict[str, Any] | None = None,
   *,
   epochs: int,
   threads: int,
@@ -28,6 +29,7 @@ def bench(
 
   Args:
     path: a dataset directory.
+    choice: arguments of `chosen`; None for the dataset as it is.
     epochs: of each process, at least 2: the first one fills the cache.
     threads: of tf.data.
     cold: whether the files leave the page cache before each epoch.
@@ -53,6 +55,7 @@ def bench(
   common = {
     "stage": "liquid",
     "path": path,
+    "choice": choice,
     "epochs": epochs,
     "threads": threads,
     "cold": cold,

@@ -1,12 +1,14 @@
 """Measures how fast a dataset feeds a training, and what limits it.
 
   liquid-tf bench pipeline --dataset=photos.liquid --cache=30%
+  liquid-tf bench pipeline --dataset=photos.liquid --balanced --mixed=sketches.liquid:.5
 
 After the pipeline, its two stages run by themselves: loading without decoding, and
 decoding without the disk.
 """
 
 import os
+from typing import Any
 
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
@@ -24,7 +26,14 @@ _FLAGS.string("memory", "auto", 'whole budget: bytes, or "auto"')
 _FLAGS.choice("decode", "cpu", ["cpu", "none"], "where images are decoded")
 _FLAGS.switch("cold", "empty the page cache before each epoch")
 _FLAGS.switch("limits", "measure the limits of the stages too", on=True)
-_FLAGS.string("split", None, "which split")
+_FLAGS.string("split", None, "splits, or parts of them, as train[:10%]")
+_FLAGS.string("where", None, "only samples for which this holds, as 'width > 99'")
+_FLAGS.switch("balanced", "give classes equal shares")
+_FLAGS.words(
+  "mixed",
+  [],
+  "other datasets to mix with this one, each with its weight, as b.liquid:.5",
+)
 _FLAGS.switch("shuffle", "random order, not the stored one", on=True)
 _FLAGS.integer("seed", 0, "seed of the order")
 _FLAGS.words("crop", None, "HEIGHT,WIDTH of a window to decode")
@@ -64,16 +73,39 @@ def _print(result: dict) -> None:
   tool.say(result["verdict"])
 
 
+def _choice() -> dict[str, Any] | None:
+  """Arguments of `chosen`; None where nothing is chosen but a split."""
+  if not (_FLAGS.where or _FLAGS.balanced or _FLAGS.mixed):
+    return None
+  mixed = {}
+  for text in _FLAGS.mixed:
+    path, colon, weight = text.rpartition(":")
+    try:
+      mixed[os.path.abspath(path)] = float(weight)
+    except ValueError:
+      colon = ""
+    if not colon or not path:
+      raise tool.FlagsError(f"--mixed ({text}) must be DATASET:WEIGHT, as b.liquid:.5")
+  return {
+    "split": _FLAGS.split,
+    "where": _FLAGS.where,
+    "balanced": _FLAGS.balanced,
+    "mixed": mixed,
+  }
+
+
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   from liquid_tf.cli.bench import pipeline
 
   threads = common.threads(_FLAGS)
+  choice = _choice()
   result = common.with_evidence(
     _FLAGS.dataset,
     lambda: (
       pipeline.bench(
         os.path.abspath(_FLAGS.dataset),
+        choice,
         epochs=_FLAGS.epochs,
         threads=threads,
         cold=_FLAGS.cold,
@@ -84,7 +116,7 @@ def _main(arguments: list[str]) -> int:
         cache=tool.amount(_FLAGS.cache),
         memory=tool.amount(_FLAGS.memory),
         decode=_FLAGS.decode,
-        split=_FLAGS.split,
+        split=_FLAGS.split if choice is None else None,
         shuffle=_FLAGS.shuffle,
         seed=_FLAGS.seed,
         transforms=tool.transforms(_FLAGS.crop, _FLAGS.image_size, _FLAGS.shuffle),

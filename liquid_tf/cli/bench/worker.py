@@ -1,12 +1,13 @@
 """One measurement in a process of its own: `python -m liquid_tf.cli.bench.worker`.
 
-The request is one JSON object on stdin. It names a `stage`: "liquid" with the
-arguments of `epochs.measure`, "stages" with those of `stages.measure`, "constancy" with
-those of `constancy.measure`, "mix" with those of `mix.measure`, "scale" with those of
-`scale.measure`, "scale view" with those of `scale.measure_view`, "formats" with those
-of `formats.measure`, "advise" with those of `formats.advise`, "recipe" with those of
-`recipe_stages.liquid`, "stock" with `epochs` and the arguments of
-`stock.stock_dataset`, or "stock recipe" with those of `recipe_stages.stock`.
+The request is one JSON object on stdin. It names a `stage`: "liquid" with the arguments
+of `epochs.measure` and, as `choice`, those of `chosen`, "stages" with those of
+`stages.measure`, "constancy" with those of `constancy.measure`, "mix" with those of
+`mix.measure`, "scale" with those of `scale.measure`, "scale view" with those of
+`scale.measure_view`, "formats" with those of `formats.measure`, "advise" with those of
+`formats.advise`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
+and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
+`recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -25,7 +26,15 @@ from liquid_tf import transforms
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, stock
 from liquid_tf._native import ops
-from liquid_tf.cli.bench import constancy, formats, mix, recipe_stages, scale, stages
+from liquid_tf.cli.bench import (
+  chosen,
+  constancy,
+  formats,
+  mix,
+  recipe_stages,
+  scale,
+  stages,
+)
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -40,11 +49,18 @@ def _stock(epochs: int, **arguments: Any) -> dict[str, Any]:
   return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
 
 
+def _liquid(
+  path: str, choice: dict[str, Any] | None = None, **arguments: Any
+) -> dict[str, Any]:
+  samples = path if choice is None else chosen.chosen(path, **choice)
+  return runs.measure(samples, **arguments)
+
+
 _STAGES = {
   "advise": formats.advise,
   "constancy": constancy.measure,
   "formats": formats.measure,
-  "liquid": runs.measure,
+  "liquid": _liquid,
   "mix": mix.measure,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,

@@ -15,7 +15,7 @@ from absl.testing import absltest, parameterized
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import epochs, evidence, stock
 from liquid_tf.cli import wheel_images
-from liquid_tf.cli.bench import photographs
+from liquid_tf.cli.bench import fresh, photographs
 from liquid_tf.cli.demo import images
 
 _DALI = os.environ.get("LIQUID_DALI_PYTHON")
@@ -86,6 +86,24 @@ class BenchDatasetTest(absltest.TestCase):
     self.assertIn("is the limit: ", result["verdict"])
     self.assertIn(result["verdict"], done.stderr)
 
+  def test_measures_what_is_chosen_and_mixed(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    images.make(root / "source", side=8, count=80)
+    for name in ("one", "two"):
+      convert(root / "source", root / name, "raw", progress=False)
+    first = sorted(os.listdir(root / "source"))[0]
+    chosen = len(os.listdir(root / "source" / first))
+    choice = {"where": f'label == "{first}"', "mixed": {f"{root}/two": 0.25}}
+    request = {"stage": "liquid", "path": f"{root}/one", "choice": choice}
+    found = fresh.run(
+      request | {"epochs": 2, "threads": 1, "batch_size": 10, "decode": "none"}
+    )
+    # A fifth of an epoch is all that is chosen of the other one.
+    images_of = [epoch["images"] for epoch in found["epochs"]]
+    self.assertEqual(images_of, [5 * chosen, 5 * chosen])
+    both = {"one/raw": {"min": 8, "max": 8}, "two/raw": {"min": 2, "max": 2}}
+    self.assertEqual(found["batches"]["composition"], both)
+
   def test_wrong_flags_end_with_2(self):
     for arguments, message in (
       ([], "liquid-tf bench pipeline"),
@@ -94,6 +112,7 @@ class BenchDatasetTest(absltest.TestCase):
       (["pipeline", "--dataset=x", "--formats=png"], "is a flag of"),
       (["pipeline", "--dataset=x", "--epochs=1"], "epochs"),
       (["pipeline", "--dataset=x", "--crop=3"], "HEIGHT,WIDTH"),
+      (["pipeline", "--dataset=x", "--mixed=y"], "must be DATASET:WEIGHT"),
       (["compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
       (["efficiency", "--mixes=2"], "--mixes (2) must be numbers from 0 to 1"),
       (["efficiency", "--rates="], "--rates () must be numbers"),
