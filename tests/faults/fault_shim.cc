@@ -17,6 +17,9 @@
 // io_uring, which does its work in the kernel and so past this library, is not
 // to be had in the process.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -26,6 +29,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -54,6 +58,23 @@ struct Call {
   int64_t offset;
   int64_t length;
 };
+
+// liburing may be linked statically and calls the kernel itself, so the kernel
+// is told.
+__attribute__((constructor)) void ForbidIoUring() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+  // Who is not root must forgo privileges first.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    std::abort();
+  }
+}
 
 // Our own calls pass.
 thread_local bool inside = false;
@@ -318,10 +339,6 @@ LIQUID_EXPORT ssize_t preadv2(int fd, const iovec* parts, int count,
 LIQUID_EXPORT ssize_t preadv64v2(int fd, const iovec* parts, int count,
                                  off64_t offset, int flags) {
   return ReadVector(fd, parts, count, offset, flags);
-}
-// Of liburing; its first argument and its last do not matter.
-LIQUID_EXPORT int io_uring_queue_init(unsigned, void*, unsigned) {
-  return -ENOSYS;
 }
 LIQUID_EXPORT int ftruncate(int fd, off_t size) { return Truncate(fd, size); }
 LIQUID_EXPORT int ftruncate64(int fd, off64_t size) {

@@ -18,6 +18,7 @@ import sys
 
 _LOOKUP, _FORGET, _GETATTR, _OPEN, _READ = 1, 2, 3, 14, 15
 _RELEASE, _INIT, _INTERRUPT, _DESTROY, _BATCH_FORGET = 18, 26, 36, 38, 42
+_OPENDIR, _READDIR, _RELEASEDIR = 27, 28, 29
 
 # Flags of INIT's answer: reads at once, direct ones too, of up to _MAX_PAGES.
 _INIT_FLAGS = 1 << 0 | 1 << 15 | 1 << 22
@@ -39,6 +40,26 @@ def _attributes(path: str, node: int) -> bytes:
     *(0, 0, 0, info.st_mode, info.st_nlink, info.st_uid, info.st_gid),
     *(0, info.st_blksize, 0),
   )
+
+
+def _listing(path: str, first: int, size: int) -> bytes:
+  """Entries of a folder as struct fuse_dirent, from number `first` on.
+
+  Args:
+    path: of the folder.
+    first: how many were told before.
+    size: bytes at most.
+  """
+  told = b""
+  for number, name in enumerate(sorted(os.listdir(path))[first:], first + 1):
+    encoded = os.fsencode(name)
+    # The number of a node, which nobody asks for, and of no known type.
+    entry = struct.pack("<QQII", number, number, len(encoded), 0) + encoded
+    entry += bytes(-len(entry) % 8)
+    if len(told) + len(entry) > size:
+      break
+    told += entry
+  return told
 
 
 class Mirror:
@@ -108,6 +129,13 @@ class Mirror:
     if opcode == _READ:
       handle, offset, size = struct.unpack_from("<QQI", body)
       return os.pread(handle, size, offset)
+    if opcode == _OPENDIR:
+      return struct.pack("<QII", 0, 0, 0)
+    if opcode == _READDIR:
+      _, first, size = struct.unpack_from("<QQI", body)
+      return _listing(self._nodes[node], first, size)
+    if opcode == _RELEASEDIR:
+      return b""
     if opcode == _RELEASE:
       os.close(struct.unpack_from("<Q", body)[0])
       return b""
