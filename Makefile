@@ -59,7 +59,8 @@ PACK = $(WHEEL_PY) -m pip wheel --disable-pip-version-check --no-build-isolation
   --no-deps --quiet
 
 # Unpacked parts of TensorFlow's wheels. Removed by `make clean`, else kept.
-HEADERS ?= build/tensorflow
+PLATFORM ?= manylinux_2_17_x86_64
+HEADERS ?= build/tensorflow$(patsubst %,/%,$(filter-out %_x86_64,$(PLATFORM)))
 
 LANE_WHEEL := build/wheel-$(TF_VERSION)
 LANE_VENV := build/wheel-venv-$(TF_VERSION)
@@ -145,7 +146,7 @@ $(WHEEL_PY): requirements/wheel_tools.txt
 
 $(HEADERS)/%/.fetched: | $(WHEEL_PY)
 	rm -rf $(dir $@)
-	$(WHEEL_PY) tools/wheel/fetch.py $* $(dir $@)
+	$(WHEEL_PY) tools/wheel/fetch.py $* $(dir $@) $(PLATFORM)
 	@touch $@
 
 # What does not face TensorFlow is compiled once.
