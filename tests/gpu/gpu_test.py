@@ -218,7 +218,8 @@ class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
   def test_without_cupy(self):
     with mock.patch.dict(sys.modules, {"cupy": None}):
       self.assertFalse(liquid_tf.gpu.available())
-      with self.assertRaisesRegex(RuntimeError, "needs a GPU: .*install cupy-cuda12x"):
+      message = r"needs a GPU: .*pip install .liquid-tf\[gpu\]"
+      with self.assertRaisesRegex(RuntimeError, message):
         liquid_tf.gpu.decode([b""])
 
   @parameterized.parameters(
