@@ -32,7 +32,7 @@ class BenchScaleTest(absltest.TestCase):
     for each in result["opened"]:
       self.assertEqual(each["draws"], 1251)
     names = {each["view"]: each["samples"] for each in result["views"]}
-    wanted = {"whole": 20014, "where": 10014, "balanced": 20014}
+    wanted = {"whole": 20014, "where": 10007, "balanced": 20014}
     self.assertEqual(names, wanted)
     self.assertEqual(result["index_bytes"] // 56, 2 * 10007 + 6)
 
