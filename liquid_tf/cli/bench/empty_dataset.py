@@ -15,7 +15,6 @@ from liquid_tf._store import labels, manifest, schema, texts
 RECORD_BYTES = 64
 
 _NAMES = ("raw", "png")
-# Sample i is of class i mod so many.
 CLASSES = 1000
 # Rows that are made and written at a time: some 50 MB.
 _CHUNK_ROWS = 1 << 20
@@ -61,10 +60,10 @@ def write(directory: str, samples: int, files: int) -> None:
           "crc32c": 0,
         }
       )
-  data = _manifest(samples, shards)
+  values = _labels(2 * samples)
+  data = _manifest(samples, shards, np.bincount(values, minlength=CLASSES).tolist())
   data["index"] = {"path": manifest.INDEX, "rows": 2 * samples, "crc32c": crc}
   data["names"] = texts.write(directory, manifest.NAMES, [], 2 * samples)
-  values = np.arange(2 * samples) % CLASSES
   data["labels"] = labels.write(directory, manifest.LABELS, values)
   with open(os.path.join(directory, manifest.MANIFEST), "w") as file:
     json.dump(data, file)
@@ -85,7 +84,12 @@ def _rows(number: int, begin: int, end: int, bounds: np.ndarray) -> np.ndarray:
   return rows
 
 
-def _manifest(samples: int, shards: list[dict]) -> dict:
+def _labels(count: int) -> np.ndarray:
+  """Classes of unlike sizes: of a million samples class k has 2 k + 1."""
+  return np.sqrt(np.arange(count) % CLASSES**2).astype(np.int64)
+
+
+def _manifest(samples: int, shards: list[dict], counts: list[int]) -> dict:
   entry = {
     "samples": samples,
     "bytes": samples * RECORD_BYTES,
@@ -103,7 +107,7 @@ def _manifest(samples: int, shards: list[dict]) -> dict:
         "dtype": "int64",
         "shape": [],
         "classes": [str(i) for i in range(CLASSES)],
-        "class_counts": [len(range(i, 2 * samples, CLASSES)) for i in range(CLASSES)],
+        "class_counts": counts,
       },
     },
     "supervised": ["image", "label"],

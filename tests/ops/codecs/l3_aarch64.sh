@@ -22,7 +22,7 @@ run=${RUN:-qemu-aarch64 -L /usr/aarch64-linux-gnu}
 gtest=/usr/src/googletest/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -I.)
 sources=(ops/codecs/codec_util.cc ops/core/crc32c.cc
-         ops/codecs/l3/host/*.cc)
+         ops/codecs/l3/host/*.cc tests/ops/codecs/l3_mutations.cc)
 
 # compile_into FOLDER COMPILER FLAGS...: one object for each source.
 compile_into() {
