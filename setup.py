@@ -41,12 +41,15 @@ class _Wheel(bdist_wheel):
   """Tags the wheel for its op libraries, and adds what they contain."""
 
   def get_tag(self):
-    [machine] = {_machine(library) for library in _libraries()}
+    machines = {_machine(library) for library in _libraries()}
+    if not machines:
+      return super().get_tag()  # of an editable install
+    [machine] = machines
     # tests/symbols_test.py holds the op libraries to this.
     return "py3", "none", f"manylinux_2_34_{machine}"
 
   def run(self):
-    if not _libraries():
+    if not _libraries() or not _BILL.exists():
       raise SystemExit(
         "no op library lies in liquid_tf/: install a wheel of liquid_tf, or run "
         "`make wheels` in a checkout or an unpacked source distribution, which builds "
@@ -56,6 +59,8 @@ class _Wheel(bdist_wheel):
 
   def egg2dist(self, egginfo_path, distinfo_path):
     super().egg2dist(egginfo_path, distinfo_path)
+    if not _BILL.exists():
+      return  # An editable install, which holds no library.
     bills = pathlib.Path(distinfo_path) / "sboms"
     bills.mkdir()
     shutil.copyfile(_BILL, bills / _BILL.name)
