@@ -126,8 +126,11 @@ constexpr int kContents = 7;
 
 inline Bytes MakeContent(Content content, const ImageInfo& info, Noise* noise) {
   switch (content) {
-    case Content::kSlope:
-      return MakePixels(info, noise->Next(), 1u << noise->Below(7));
+    case Content::kSlope: {
+      // One after the other: compilers evaluate arguments in any order.
+      const uint32_t range = 1u << noise->Below(7);
+      return MakePixels(info, noise->Next(), range);
+    }
     case Content::kGradient:
       return MakePixels(info, 0, 0);
     case Content::kConstant:
