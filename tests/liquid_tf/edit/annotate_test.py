@@ -168,7 +168,7 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
   def test_files_that_are_no_tables(self, name, text, message):
     with self.assertRaisesRegex(ConvertError, message):
       liquid_tf.annotate(self.path, self._file(name, text))
-    with self.assertRaisesRegex(ConvertError, "cannot read|must end"):
+    with self.assertRaisesRegex(ConvertError, "cannot read|must end|needs pyarrow"):
       liquid_tf.annotate(self.path, f"{self.folder}/none-{name}")
 
   @parameterized.parameters(
