@@ -59,6 +59,7 @@ Status Reader::CheckScans(ByteSpan bytes, const DecodeLimits& limits) {
 }
 
 Status Reader::ReadHeader(ByteSpan bytes, const DecodeLimits& limits) {
+  LIQUID_RETURN_IF_ERROR(CheckFrame(bytes));
   LIQUID_RETURN_IF_ERROR(ParseHeader(bytes));
   LIQUID_RETURN_IF_ERROR(CheckImageSize("jpeg", library_.image_height,
                                         library_.image_width, limits));

@@ -84,6 +84,18 @@ size_t EndOfData(ByteSpan jpeg, size_t at) {
   return jpeg.size;
 }
 
+// SOF0 to SOF15, among which DHT, JPG and DAC have codes too.
+bool IsFrame(uint8_t marker) {
+  return (marker & 0xf0) == 0xc0 && marker != 0xc4 && marker != 0xc8 &&
+         marker != 0xcc;
+}
+
+Status Unsupported(const std::string& what) {
+  return Unimplemented("jpeg: " + what +
+                       " is not supported; baseline, progressive and "
+                       "arithmetic-coded files of 8 bits are");
+}
+
 Status ReadStart(ByteSpan jpeg) {
   if (jpeg.size < 2 || jpeg.data[0] != 0xff || jpeg.data[1] != kSoi) {
     return Damaged("no SOI", 0);
@@ -126,6 +138,25 @@ size_t CountScans(ByteSpan jpeg) {
     segment.end = EndOfData(jpeg, segment.end);
   }
   return count;
+}
+
+Status CheckFrame(ByteSpan jpeg) {
+  if (!ReadStart(jpeg).ok()) return OkStatus();
+  Segment segment;
+  segment.end = 2;
+  while (ReadSegment(jpeg, segment.end, &segment).ok()) {
+    const uint8_t marker = segment.marker;
+    if (marker == kSos || marker == kEoi) break;
+    if (!IsFrame(marker)) continue;
+    const bool lossless = (marker & 3) == 3;
+    if (lossless) return Unsupported("a lossless frame");
+    if (segment.payload.size > 0 && segment.payload.data[0] != 8) {
+      return Unsupported(std::to_string(segment.payload.data[0]) +
+                         " bits a sample");
+    }
+    break;
+  }
+  return OkStatus();
 }
 
 ByteSpan FindJpegExif(ByteSpan jpeg) {

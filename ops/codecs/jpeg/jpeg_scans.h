@@ -23,6 +23,11 @@ Status SplitScans(ByteSpan jpeg, std::vector<ByteSpan>* chunks);
 // How many scans a decoder would meet, up to EOI or to damage.
 size_t CountScans(ByteSpan jpeg);
 
+// Unimplemented for a file of other than 8 bits, and for a lossless one, which
+// versions of the library from 3 on decode to what is not a DCT's 8 bits. OK
+// where there is no frame: the library says what is wrong then.
+Status CheckFrame(ByteSpan jpeg);
+
 // The TIFF structure of the first APP1 segment of EXIF; empty where there is
 // none before the first scan.
 ByteSpan FindJpegExif(ByteSpan jpeg);
