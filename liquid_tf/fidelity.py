@@ -3,15 +3,18 @@
 A scan group of a progressive dataset is a fidelity: less of it is faster to read.
 Training on a low one reaches as good a model until it no longer does, and then the
 group is raised as a learning rate is dropped (PCR, section 4.2), or chosen by what
-it does to the gradient.
+it does to the gradient, or by how much its images resemble whole ones (section 4.3).
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from liquid_tf._tensorflow import tf
+from liquid_tf._view.mixture import refuse_mixture
+from liquid_tf._view.view import View, as_view
 
 
 def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:
@@ -147,6 +150,67 @@ class ByGradient:
     return self._groups[-1]
 
 
+class ByMssim:
+  """Takes the lowest scan group whose images look enough like those of full fidelity.
+
+      rule = liquid_tf.fidelity.ByMssim("flowers.liquid", bound=0.95)
+      ds = liquid_tf.dataset("flowers.liquid", fidelity=rule.group)
+
+  Groups of about equal MSSIM, the multi-scale structural similarity (Wang et al.,
+  2003), train to about the same accuracy (PCR, section 4.3). `convert` has measured it
+  on up to 32 images, with fewer than its five scales where images are small
+  (docs/formats/pcr.md), so nothing is decoded here. The group is the same in every
+  epoch: a dataset may take `group` as it is, and a `FidelityScheduler` this rule.
+
+  Args:
+    path: a dataset directory, or a view of one, whose measurement is that of the whole
+      dataset.
+    bound: least MSSIM, above 0 and at most 1, which only the images of full fidelity
+      are sure to have.
+
+  Attributes:
+    similarities: {scan group: mean MSSIM} of all groups, rounded to four places.
+    group: the scan group that was chosen.
+
+  Raises:
+    ManifestError: the directory is no sound dataset.
+    ValueError: `bound` is wrong, the dataset has no pcr, or its images are too small,
+      below 11 pixels, to be compared.
+  """
+
+  def __init__(self, path: str | os.PathLike | View, bound: float = 0.95):
+    if not 0 < bound <= 1:
+      raise ValueError(f"bound ({bound!r}) must be above 0 and at most 1")
+    refuse_mixture("path", path)
+    manifest = as_view(path).manifest
+    if "pcr" not in manifest.data:
+      raise ValueError(
+        f"path ({manifest.directory}) must be a dataset with the format pcr; it has "
+        f"{', '.join(manifest['formats'])}"
+      )
+    measured = [entry["mssim"] for entry in manifest["pcr"]["fidelity"]]
+    if not measured or None in measured:
+      raise ValueError(
+        f"path ({manifest.directory}) must have images of at least 11x11 pixels, which "
+        "MSSIM compares; choose the scan group yourself, or by OnPlateau"
+      )
+    self.similarities: dict[int, float] = dict(enumerate(measured, start=1))
+    self.group = next(
+      (group for group, mssim in self.similarities.items() if mssim >= bound),
+      len(measured),
+    )
+
+  def first(self, model: tf.keras.Model) -> int:
+    """The group of the first epoch."""
+    return self.group
+
+  def next(
+    self, group: int, model: tf.keras.Model, epoch: int, logs: dict[str, float]
+  ) -> int:
+    """The group of the epoch after `epoch`, the same one."""
+    return self.group
+
+
 def gradient(model: tf.keras.Model, batches: Iterable[Any]) -> np.ndarray:
   """Gradient of a compiled model's loss, summed over batches, as one flat vector.
 
@@ -193,7 +257,8 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
 
   Args:
     variable: the scalar integer `tf.Variable` that the dataset was given.
-    rule: `OnPlateau`, `ByGradient`, or an object with their `first` and `next`.
+    rule: `OnPlateau`, `ByGradient`, `ByMssim`, or an object with their `first` and
+      `next`.
 
   Raises:
     ValueError: `variable` is not a scalar integer.

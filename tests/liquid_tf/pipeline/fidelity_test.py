@@ -1,11 +1,17 @@
 """FidelityScheduler and its rules, with real models and a real `fit`."""
 
+import os
+import shutil
+import tempfile
+
 import numpy as np
+import runs
 import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import fidelity
+from liquid_tf._native import image_ops
 
 
 def _model(size: int = 4) -> tf.keras.Model:
@@ -116,6 +122,101 @@ class ByGradientTest(tf.test.TestCase):
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "at least one batch"):
       fidelity.gradient(_model(), [])
+
+
+class ByMssimTest(parameterized.TestCase, tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.root = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.root)
+    # Sides for all five scales, and an image for each of the four photographs, so that
+    # what convert measures on its sample is that of all images.
+    cls.path = cls._make("large", "pcr:1", sides=(180, 180))
+
+  @classmethod
+  def _make(cls, name: str, mix: str, **options) -> str:
+    root = os.path.join(cls.root, name)
+    return runs.make(root, mix, per_class=1, extension="jpg", **options)
+
+  def test_similarities_are_those_of_the_images(self):
+    full = list(liquid_tf.pcr.Reader(self.path))[0].images
+    found = {}
+    for group in range(1, 11):
+      images = list(liquid_tf.pcr.Reader(self.path, fidelity=group))[0].images
+      pairs = [
+        [image_ops.decode_image(jpeg, format="jpeg") for jpeg in pair]
+        for pair in zip(images, full, strict=True)
+      ]
+      found[group] = np.mean(
+        [
+          tf.image.ssim_multiscale(*map(tf.image.rgb_to_grayscale, pair), max_val=255)
+          for pair in pairs
+        ]
+      )
+    similarities = fidelity.ByMssim(self.path).similarities
+    self.assertEqual(list(similarities), list(found))
+    self.assertAllClose(list(similarities.values()), list(found.values()), atol=1e-3)
+
+  def test_takes_the_lowest_group_that_reaches_the_bound(self):
+    similarities = fidelity.ByMssim(self.path).similarities
+    self.assertLess(similarities[1], similarities[5])
+    self.assertLess(similarities[5], similarities[10])
+    for group in (1, 5, 10):
+      rule = fidelity.ByMssim(self.path, similarities[group])
+      self.assertEqual(rule.group, group)
+      above = fidelity.ByMssim(self.path, min(1, similarities[group] + 1e-4))
+      self.assertGreaterEqual(above.group, min(10, group + 1))
+
+  def test_full_fidelity_reaches_any_bound(self):
+    self.assertEqual(fidelity.ByMssim(self.path, 1).similarities[10], 1)
+    self.assertEqual(fidelity.ByMssim(self.path, 1).group, 10)
+
+  def test_fewer_scales_where_images_are_small(self):
+    path = self._make("small", "pcr:1", sides=(24, 24))
+    rule = fidelity.ByMssim(path, 0.9)
+    self.assertGreaterEqual(rule.similarities[rule.group], 0.9)
+    self.assertLess(rule.group, 10)
+
+  def test_images_that_no_scale_fits_are_an_error(self):
+    path = self._make("tiny", "pcr:1", sides=(10, 10))
+    with self.assertRaisesRegex(ValueError, r"^path .*tiny.*11x11 pixels"):
+      fidelity.ByMssim(path)
+
+  def test_needs_pcr(self):
+    path = self._make("other", "png:1,jpeg:1")
+    with self.assertRaisesRegex(ValueError, r"^path .*format pcr; it has png, jpeg"):
+      fidelity.ByMssim(path)
+
+  @parameterized.parameters(0, -0.5, 1.01, float("nan"))
+  def test_wrong_bound(self, bound):
+    with self.assertRaisesRegex(ValueError, r"^bound "):
+      fidelity.ByMssim(self.path, bound)
+
+  def test_a_mixture_is_refused(self):
+    view = liquid_tf.open(self.path)
+    with self.assertRaisesRegex(ValueError, r"^path .*not a mixture"):
+      fidelity.ByMssim(liquid_tf.mixture([(view, 1), (view, 1)]))
+
+  def test_a_view_has_the_figures_of_its_dataset(self):
+    rule = fidelity.ByMssim(liquid_tf.open(self.path))
+    self.assertEqual(rule.similarities, fidelity.ByMssim(self.path).similarities)
+
+  def test_trains_every_epoch_on_its_group(self):
+    similarities = fidelity.ByMssim(self.path).similarities
+    rule = fidelity.ByMssim(self.path, similarities[2])
+    variable = tf.Variable(1, dtype=tf.int64)
+    data = liquid_tf.dataset(self.path, 4, fidelity=variable, cache=0)
+    pixels = data.map(lambda image, label: (tf.cast(image[:, 0, 0], tf.float32), label))
+    history = _model(3).fit(
+      pixels,
+      epochs=2,
+      verbose=0,
+      callbacks=[liquid_tf.FidelityScheduler(variable, rule)],
+    )
+    self.assertEqual(history.history["fidelity"], [rule.group] * 2)
+    asked = [epoch["fidelity"] for epoch in liquid_tf.stats(data).epochs]
+    self.assertEqual(asked, [[[0, rule.group]]] * 2)
 
 
 class FidelitySchedulerTest(tf.test.TestCase):
