@@ -23,9 +23,9 @@ class Source:
       - a folder of class folders; or of images without labels; or with `masks`, of
         images with masks. If it holds nothing but folders named train, val, valid,
         validation or test, these are its splits.
-      - RecordIO files, as "train.rec" or "data/*.rec", with their labels. Class names
-        come from a .lst beside them. If every name begins with that of a split, these
-        are the splits.
+      - RecordIO files, as "train.rec", "data/*.rec" or "a.rec;b.rec", with their
+        labels. Class names come from a .lst beside them. If every name begins with that
+        of a split, these are the splits.
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.

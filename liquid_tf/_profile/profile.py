@@ -340,7 +340,7 @@ def _beside(source: str) -> str:
       "dataset will lie"
     )
   path = os.path.abspath(source)
-  return os.path.dirname(path if os.path.exists(path) else find_files(path)[0])
+  return os.path.dirname(path if os.path.exists(path) else find_files(source)[0])
 
 
 def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:

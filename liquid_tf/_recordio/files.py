@@ -8,23 +8,33 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._store import storage
+from liquid_tf._recordio import uri
+from liquid_tf._store import schemes, storage
 from liquid_tf.errors import RecordIOError
 
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
 
-def as_paths(path: Paths) -> list[str]:
-  """One path or several, as a list.
+def as_paths(path: Paths, extension: str = ".rec") -> list[str]:
+  """The files that a user named, as a list.
+
+  Args:
+    path: a string as `uri.expand` takes it; or paths as they are.
+    extension: of the files that are meant in a folder.
 
   Raises:
-    ValueError: there is none.
+    ValueError: there is none, or nothing stands before or after a ";".
+    RecordIOError: a name in a string has no file.
+    ImportError: nothing that is installed has a path's file system.
   """
-  if isinstance(path, str | os.PathLike):
-    return [os.fspath(path)]
-  paths = [os.fspath(one) for one in path]
+  if isinstance(path, str):
+    return uri.expand(path, extension)
+  paths = [path] if isinstance(path, os.PathLike) else path
+  paths = [os.fspath(one) for one in paths]
   if not paths:
     raise ValueError("path must name at least one file")
+  for one in paths:
+    schemes.require(one)
   return paths
 
 
@@ -96,7 +106,8 @@ def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | No
   """
   if index is None or index is False:
     return None
-  names = [index_path(path) for path in paths] if index is True else as_paths(index)
+  beside = index is True
+  names = [index_path(path) for path in paths] if beside else as_paths(index, ".idx")
   if len(names) != len(paths):
     raise ValueError(
       f"index ({len(names)} files) must have one for each of {len(paths)} files"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from liquid_tf._native import ops
-from liquid_tf._store import storage
+from liquid_tf._store import schemes, storage
 from liquid_tf._store.files import write_file
 from liquid_tf.errors import RecordIOError
 
@@ -29,8 +29,10 @@ def read_list(path: str | os.PathLike) -> list[ListEntry]:
 
   Raises:
     RecordIOError: it cannot be read, or a line is not `index<TAB>label(s)<TAB>path`.
+    ImportError: nothing that is installed has the path's file system.
   """
   path = os.fspath(path)
+  schemes.require(path)
   try:
     text = storage.read_file(path).decode(errors="surrogateescape")
   except OSError as error:

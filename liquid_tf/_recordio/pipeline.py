@@ -26,7 +26,7 @@ def dataset(
   symbolic ones too.
 
   Args:
-    path: a file of any of TensorFlow's file systems, or several, read as one.
+    path: files, read as one; as `Reader`'s.
     index: to split by count, not by bytes: True for NAME.idx beside each NAME.rec, or
       paths.
     shard: (i, n): the i-th of n parts, as `Reader`'s `part`; or a

@@ -78,7 +78,9 @@ class Reader:
   Thread-safe but for `losses`; iterators are independent of each other.
 
   Args:
-    path: a file of any of TensorFlow's file systems, or several.
+    path: a file of any of TensorFlow's file systems, or a list of them. A string may
+      name files, folders of .rec files and patterns, with ";" between them, as
+      dmlc-core's InputSplit takes them (docs/formats/recordio.md); a list's are paths.
     index: to split by count, not by bytes: True for NAME.idx beside each NAME.rec, or
       paths.
     part: (i, n): reads the i-th of n parts. Parts are disjoint, in order, and together
@@ -90,7 +92,8 @@ class Reader:
 
   Raises:
     RecordIOError: a file or index cannot be read, or an index is damaged.
-    ValueError: `part` or `index` is wrong.
+    ValueError: `path`, `part` or `index` is wrong.
+    ImportError: nothing that is installed has a path's file system.
   """
 
   def __init__(

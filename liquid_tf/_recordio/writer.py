@@ -238,6 +238,6 @@ def write_index(
     OSError: the index cannot be written.
   """
   path = os.fspath(path)
-  offsets = np.array([record.offset for record in Reader(path).records()], np.int64)
+  offsets = np.array([record.offset for record in Reader([path]).records()], np.int64)
   name = files.index_path(path) if index is None else os.fspath(index)
   write_file(os.path.abspath(name), encode_index(np.arange(len(offsets)), offsets))

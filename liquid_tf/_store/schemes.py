@@ -1,12 +1,20 @@
-"""File systems that TensorFlow has only with a plugin."""
+"""File systems that TensorFlow has only with a plugin, or only in part."""
 
 import importlib
+
+# These read files, and have neither folders nor a way to write.
+_FILES_ONLY = ("http", "https")
 
 
 def scheme_of(path: str) -> str:
   """What stands before "://", or "" for a local path."""
   scheme, colon, _ = path.partition("://")
   return scheme if colon else ""
+
+
+def has_folders(path: str) -> bool:
+  """Whether the file system of a path lists folders."""
+  return scheme_of(path) not in _FILES_ONLY
 
 
 def require(path: str) -> None:
@@ -29,7 +37,7 @@ def require(path: str) -> None:
       return
     found = "does not bring it"
   raise ImportError(
-    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// needs "
-    "TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install tensorflow==2.16.2 "
-    f'"liquid-tf[s3]"); this is TensorFlow {tf.__version__}'
+    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// and "
+    "http:// need TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install "
+    f'tensorflow==2.16.2 "liquid-tf[s3]"); this is TensorFlow {tf.__version__}'
   )

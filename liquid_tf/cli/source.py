@@ -15,7 +15,8 @@ def define(values: Flags, *, whole: bool) -> None:
   values.string(
     "input",
     None,
-    "folder of images, files of records as data/*.rec, tfds:NAME, or a dataset",
+    "folder of images, files of records as data/*.rec or 'a.rec;b.rec', tfds:NAME, or "
+    "a dataset",
     required=True,
   )
   values.integer("channels", None, "1 to 4, of every image, if the images differ")

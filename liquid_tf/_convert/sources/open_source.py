@@ -1,6 +1,5 @@
 """Which kind of source a user named."""
 
-import glob
 import os
 
 from liquid_tf._convert.source import Source
@@ -8,7 +7,8 @@ from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecor
 from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.source import SampleSource
-from liquid_tf._store import manifest, versions
+from liquid_tf._recordio import uri
+from liquid_tf._store import manifest, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf._view import view as views
 from liquid_tf.errors import ConvertError, ManifestError
@@ -57,20 +57,37 @@ def _open_folder(
   return annotate(folder, os.path.abspath(given.annotations))
 
 
+def _refuse_remote(source: str) -> None:
+  if storage.is_remote(source):
+    raise ConvertError(
+      f'source ("{source}") must be on a local disk: copy a dataset there by '
+      "liquid_tf.copy, and other files by the tool of their storage (gcloud storage "
+      "cp, aws s3 cp, curl)"
+    )
+
+
 def find_files(source: str) -> list[str]:
-  """The files that a pattern names, in order.
+  """The files of records that a source names, in its order.
+
+  Args:
+    source: files, patterns and folders of .rec files, with ";" between them.
 
   Raises:
-    ConvertError: there are none.
+    ConvertError: a name has none, two have the same one, or one is not local.
   """
-  pattern = source if glob.has_magic(source) else glob.escape(source)
-  paths = [path for path in glob.glob(pattern) if os.path.isfile(path)]
-  if not paths:
+  _refuse_remote(source)
+  try:
+    names = map(os.path.abspath, uri.split(source))
+    paths = [path for name in names for path in uri.find(name, records.EXTENSION)]
+  except ValueError as error:
     raise ConvertError(
-      f'source ("{source}") must be an existing folder, files of records that exist, '
-      f"or {tfds.PREFIX}NAME"
-    )
-  return sorted(paths, key=os.fsencode)
+      f'source ("{source}") must be an existing folder, files of records that exist '
+      f'(several with ";" between them), or {tfds.PREFIX}NAME: {error}'
+    ) from error
+  if len(set(paths)) < len(paths):
+    twice = next(path for path in paths if paths.count(path) > 1)
+    raise ConvertError(f'source ("{source}") names {twice} twice')
+  return paths
 
 
 def open_source(
@@ -115,7 +132,7 @@ def open_source(
     folders.check_places(folder, masks, output)
     return _open_folder(folder, masks, given, skips, progress)
 
-  paths = find_files(folder)
+  paths = find_files(source)
   if masks is not None:
     raise ConvertError(f'masks ("{masks}") are of a folder of images')
   for path in paths:

@@ -123,7 +123,7 @@ def _find(
   if indexed is not None:
     ends, keys = indexed
     return ends[:-1], np.diff(ends), keys
-  reader = recordio.Reader(path, repair=skipped is not None)
+  reader = recordio.Reader([path], repair=skipped is not None)
   offsets = array.array("q")
   for record in reader.records():
     offsets.append(record.offset)

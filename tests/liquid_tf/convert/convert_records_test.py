@@ -126,6 +126,42 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     index.unlink()
     self.assertEqual(self._convert().samples, 3)
 
+  def test_a_list_of_files(self):
+    images = self._write([0], "b") + self._write([1, 2], "a", seed=1)
+    os.mkdir(f"{self.root}/d")
+    images += self._write([3], "d/z", seed=2)
+    # In the order of the list, not of the paths; "d" is the folder's .rec files.
+    self.addCleanup(os.chdir, os.getcwd())
+    os.chdir(self.root)
+    report = convert("b.rec;a*.rec;d", self.output, "png:1", progress=False)
+    stored.sound(report)
+    self.assertEqual(report.samples, 4)
+    found = {r["id"]: (r["contents"], r["labels"]) for r in stored.records(self.output)}
+    self.assertEqual(found, {i: (images[i], [i]) for i in range(4)})
+    loaded = names.load(manifest.load(self.output))
+    self.assertEqual(
+      [loaded[i] for i in range(4)],
+      ["b.rec/100", "a.rec/100", "a.rec/101", "d/z.rec/100"],
+    )
+
+  def test_lists_that_are_wrong(self):
+    self._write([0], "a")
+    self._write([0], "a;b")
+    self.assertEqual(self._convert("a;b.rec").samples, 1)
+    path = f"{self.root}/a.rec"
+    for source, message in (
+      (f"{path};", 'before and after every ";"'),
+      (f"{path};{path}", "a.rec twice"),
+      (f"{path};{self.root}/*[.]rec", "a.rec twice"),
+      (f"{path};{self.root}/none.rec", "none.rec: there is no such file"),
+      (f"{path};gs://bucket/a.rec", "must be on a local disk"),
+      ("gs://bucket/a.rec", "must be on a local disk.*gcloud storage cp"),
+      ("s3://bucket/photos.liquid", "must be on a local disk.*liquid_tf.copy"),
+      ("https://host/photos", "must be on a local disk.*curl"),
+    ):
+      with self.assertRaisesRegex(ConvertError, message):
+        convert(source, f"{self.root}/other", "png:1", progress=False)
+
   def test_records_of_several_parts(self):
     images = examples.images(3)
     # Behind the end of a PNG file nothing is read.

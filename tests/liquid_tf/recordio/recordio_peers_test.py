@@ -145,6 +145,23 @@ class RecordIOPeersTest(tf.test.TestCase):
         self.assertEqual([sorted(one) for one in found], ours)
         self.assertLen(sum(ours, []), len(written))
 
+  def test_parts_of_several_files_are_those_of_mxnet(self):
+    paths = []
+    for name, numbers in (("a", range(3)), ("b", range(3, 20)), ("c", range(20, 24))):
+      paths.append(str(self.folder / f"{name}.rec"))
+      with recordio.Writer(paths[-1], index=None) as writer:
+        for i in numbers:
+          writer.write(recordio.pack(recordio.Header(float(i)), _jpeg(i)))
+    for uri in (";".join(paths), ";".join(paths[::-1])):
+      for parts in (1, 2, 3, 7):
+        found = self._mxnet(path=uri, index=None, parts=parts, label_width=1)["labels"]
+        ours = []
+        for i in range(parts):
+          part = recordio.Reader(uri, part=(i, parts))
+          ours.append([[recordio.unpack(record)[0].label] for record in part])
+        self.assertEqual(found, ours)
+        self.assertLen(sum(ours, []), 24)
+
   def test_image_record_iter_reads_vectors(self):
     written = self._write_images(6, 3)
     found = self._mxnet(path=self.path, index=None, parts=1, label_width=3)["labels"]
