@@ -16,6 +16,17 @@ def path_of(name: str, path: str | os.PathLike) -> str:
   return text
 
 
+def local_path_of(name: str, path: str | os.PathLike) -> str:
+  """A path as text; raises ValueError if it is empty, or a URL."""
+  text = path_of(name, path)
+  if "://" in text:
+    raise ValueError(
+      f'{name} ("{text}") must be a local path: what is elsewhere, or is to go there, '
+      "is copied by the tool of its storage (gcloud storage cp, aws s3 cp, curl)"
+    )
+  return text
+
+
 def in_range(name: str, value: int, low: int, high: int) -> None:
   """Raises ValueError unless an argument is a whole number in [low, high]."""
   if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:

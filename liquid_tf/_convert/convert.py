@@ -15,6 +15,7 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import (
   in_range,
+  local_path_of,
   most_skipped,
   path_of,
   resumes_replaces,
@@ -116,8 +117,8 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
       f'staging ({staging!r}) must be a local folder where output ("{output}") is of '
       "another file system, and None where it is local"
     )
-  schemes.require(output)
-  return os.path.abspath(path_of("staging", staging) if remote else output)
+  schemes.require_folders(output)
+  return os.path.abspath(local_path_of("staging", staging) if remote else output)
 
 
 def _in_order(transforms: Any) -> Any:

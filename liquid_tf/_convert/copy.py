@@ -51,7 +51,7 @@ def copy(
   source = path_of("source", source)
   destination = path_of("destination", destination)
   for path in (source, destination):
-    schemes.require(path)
+    schemes.require_folders(path)
   _copy(source, destination, resume, overwrite, progress)
 
 

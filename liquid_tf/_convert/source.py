@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-from liquid_tf._convert.arguments import path_of
+from liquid_tf._convert.arguments import local_path_of, path_of
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._view.mixture import refuse_mixture
@@ -78,7 +78,7 @@ class Source:
     for name in ("masks", "annotations", "tfds_dir"):
       value = getattr(self, name)
       if value is not None:
-        object.__setattr__(self, name, path_of(name, value))
+        object.__setattr__(self, name, local_path_of(name, value))
     if self.mask_suffix is not None and self.masks is None:
       raise ValueError(f'mask_suffix ("{self.mask_suffix}") needs masks')
     if isinstance(self.features, str):

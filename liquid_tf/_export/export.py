@@ -14,6 +14,7 @@ import tensorflow as tf
 from liquid_tf._convert import pipelines, plan
 from liquid_tf._convert.arguments import (
   in_range,
+  local_path_of,
   most_skipped,
   path_of,
   resumes_replaces,
@@ -208,7 +209,7 @@ def export(
     ValueError: an argument is wrong.
   """
   begin = time.monotonic()
-  output = os.path.abspath(path_of("output", output))
+  output = os.path.abspath(local_path_of("output", output))
   _check(to, image_format)
   most = most_skipped(on_error)
   _, replaces = resumes_replaces(existing, can_resume=False)

@@ -130,9 +130,11 @@ def load(
   Raises:
     ManifestError: the directory holds no dataset, an unfinished one, or one that
       contradicts its manifest. The message names the file and the key.
+    ValueError: the URL is of a file system without folders.
+    ImportError: nothing that is installed has its file system.
   """
   directory = os.fspath(directory)
-  schemes.require(directory)
+  schemes.require_folders(directory)
   file = versions.manifest_file(_choose(directory, version))
   path = join(directory, file)
   size = _size(path)

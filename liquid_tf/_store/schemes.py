@@ -17,6 +17,21 @@ def has_folders(path: str) -> bool:
   return scheme_of(path) not in _FILES_ONLY
 
 
+def require_folders(path: str) -> None:
+  """As `require`, for the folder of a dataset.
+
+  Raises:
+    ValueError: the file system has no folders.
+    ImportError: nothing that is installed has it; the message says what to install.
+  """
+  if not has_folders(path):
+    raise ValueError(
+      f"{path} cannot be a dataset: {scheme_of(path)}:// lists no folders. Use s3:// "
+      "or gs://, or copy its files to a local folder first (wget --recursive)"
+    )
+  require(path)
+
+
 def require(path: str) -> None:
   """Makes TensorFlow know the file system of a path, by tensorflow-io where it must.
 

@@ -18,10 +18,10 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf import transforms
+from liquid_tf import recordio, transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest, schemes
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, RecordIOError
 
 try:
   import moto
@@ -293,6 +293,27 @@ class S3Test(absltest.TestCase):
     self.assertEqual(replace(existing="resume").output, remote)
     self.assertEqual(manifest.load(remote)["mix"], {"raw": 1})
     self.assertEqual(os.listdir(os.path.dirname(staging)), [])
+
+  def test_records_and_lists(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for name in ("a", "b"):
+      with recordio.Writer(folder / f"{name}.rec") as writer:
+        for i in range(9):
+          writer.write(name.encode() * 1000 * i)
+    entries = [recordio.ListEntry(7, (1.0, 2.0), "cats/1.jpg")]
+    recordio.write_list(folder / "a.lst", entries)
+    for file in folder.iterdir():
+      tf.io.gfile.copy(str(file), f"s3://bucket/records/{file.name}")
+    self.assertEqual(recordio.read_list("s3://bucket/records/a.lst"), entries)
+    there = "s3://bucket/records"
+    wanted = list(recordio.Reader(str(folder), part=(1, 2)))
+    self.assertNotEmpty(wanted)
+    for uri in (there, f"{there}/*.rec", f"{there}/a.rec;{there}/b.rec"):
+      self.assertEqual(list(recordio.Reader(uri, part=(1, 2))), wanted)
+      dataset = recordio.dataset(uri, shard=(1, 2))
+      self.assertEqual(list(dataset.as_numpy_iterator()), wanted)
+    with self.assertRaisesRegex(RecordIOError, "none.rec: there is no such file"):
+      recordio.Reader(f"{there}/none.rec")
 
   def test_staging_is_asked_for(self):
     with self.assertRaisesRegex(ValueError, "staging .None. must be a local folder"):

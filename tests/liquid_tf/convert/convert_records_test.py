@@ -161,6 +161,9 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     ):
       with self.assertRaisesRegex(ConvertError, message):
         convert(source, f"{self.root}/other", "png:1", progress=False)
+    for name in ("masks", "annotations"):
+      with self.assertRaisesRegex(ValueError, f"{name} .*must be a local path"):
+        Source(self.root, **{name: "gs://bucket/x"})
 
   def test_records_of_several_parts(self):
     images = examples.images(3)

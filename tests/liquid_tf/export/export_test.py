@@ -228,6 +228,8 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       self._export("folder", self.source, existing="replace")
     with self.assertRaisesRegex(ConvertError, "must not be inside"):
       self._export("folder", f"{self.dataset}/x")
+    with self.assertRaisesRegex(ValueError, "output .*must be a local path.*gcloud"):
+      self._export("folder", "gs://bucket/x")
     os.makedirs(f"{self.root}/new.new.tmp/mine")
     with self.assertRaisesRegex(ConvertError, "new.new.tmp is in the way: move it"):
       self._export("folder", f"{self.root}/new")
