@@ -445,7 +445,7 @@ class Normalize(Step):
     mean: in units of a pixel, 0 to 255 or 65535; a number, or one for each channel.
     std: likewise, above 0.
     mean_image: in place of `mean`, a file of NumPy with the mean of every value of the
-      result: float32 [height, width, channels].
+      result: float32 [height, width, channels]; docs/images.md tells how to make it.
   """
 
   mean: float | Sequence[float] = 0.0

@@ -3,6 +3,8 @@
 import hashlib
 import math
 import os
+import pathlib
+import re
 import shutil
 import tempfile
 
@@ -228,6 +230,23 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       list(self._dataset(CenterCrop(20), Normalize(mean_image=path)))
     with self.assertRaisesRegex(ValueError, "must be a file of numpy.save"):
       self._dataset(*_SIZED, Normalize(mean_image=path + "x"))
+
+  def test_a_mean_image_is_made_as_the_page_says(self):
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs/images.md").read_text()
+    section = page.split("### A mean image")[1].split("### ")[0]
+    lines = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
+    path = os.path.join(self.create_tempdir().full_path, "mean.npy")
+    for name, value in (("photos.liquid", self.path), ("mean.npy", path)):
+      self.assertIn(f'"{name}"', lines)
+      lines = lines.replace(f'"{name}"', repr(value))
+    names = {"liquid_tf": liquid_tf, "np": np}
+    exec(lines, {**names, "Resize": Resize, "CenterCrop": CenterCrop})  # noqa: S102
+    steps = [Resize(shorter=256), CenterCrop(224)]
+    images = _all(self._dataset(*steps), "image")
+    self.assertLen(images, len(self.images))
+    np.testing.assert_allclose(np.load(path), images.mean(0, "float64"), rtol=1e-6)
+    found = _all(self._dataset(*steps, Normalize(mean_image=path)), "image")
+    self.assertAllClose(found.mean(0, "float64"), np.zeros((224, 224, 3)), atol=1e-4)
 
   @parameterized.parameters(False, True)
   def test_a_restored_iterator_goes_on_with_the_same_pixels(self, symbolic):
