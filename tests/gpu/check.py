@@ -47,7 +47,15 @@ _PARTS = flags.DEFINE_multi_enum(
   ["cupy", "tensorflow"],
   "What is checked. In one process, a fault of the device in one ends the other.",
 )
-
+_STEP_PRIORITY = flags.DEFINE_integer(
+  "step_priority",
+  0,
+  "Of TensorFlow's streams; below 0 they go before the decoding, and take "
+  "--step_memory.",
+)
+_STEP_MEMORY = flags.DEFINE_integer(
+  "step_memory", 16384, "MiB that TensorFlow takes, where --step_priority is not 0.", 1
+)
 
 # Of the batch that TensorFlow decodes.
 _BATCH = 64
@@ -62,6 +70,7 @@ def machine() -> dict[str, Any]:
       tf.config.experimental.get_device_details(gpu)
       for gpu in tf.config.list_physical_devices("GPU")
     ],
+    "step_priority": _STEP_PRIORITY.value,
     "liquid_tf": liquid_tf.__version__,
     "processors": os.cpu_count(),
   }
@@ -162,16 +171,25 @@ def save_json(found: dict[str, Any]) -> None:
   os.replace(file.name, _OUTPUT.value)
 
 
-def share_memory() -> None:
-  """Has TensorFlow take memory as it needs it, and leave the rest to CuPy."""
+def set_up_devices() -> None:
+  """Has TensorFlow leave memory to CuPy, and gives its streams their priority.
+
+  It takes memory as it needs it; a part at once where it has a priority of its own.
+  """
   for gpu in tf.config.list_physical_devices("GPU"):
-    tf.config.experimental.set_memory_growth(gpu, True)
+    if not _STEP_PRIORITY.value:
+      tf.config.experimental.set_memory_growth(gpu, True)
+      continue
+    device = tf.config.LogicalDeviceConfiguration(
+      memory_limit=_STEP_MEMORY.value, experimental_priority=_STEP_PRIORITY.value
+    )
+    tf.config.set_logical_device_configuration(gpu, [device])
 
 
 def main(argv: list[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f"unknown arguments: {' '.join(argv[1:])}")
-  share_memory()
+  set_up_devices()
   skipped = {"cupy": liquid_tf.gpu.problem(), "tensorflow": _gpu_tf.problem()}
   for name in skipped.keys() - set(_PARTS.value):
     skipped[name] = "--part does not name it"

@@ -1,6 +1,8 @@
 """The command that checks and times a GPU, with the host in its place."""
 
 import json
+import pathlib
+import re
 import time
 from unittest import mock
 
@@ -12,6 +14,7 @@ import tf_timing
 import timing
 from absl import flags
 from absl.testing import absltest, flagsaver, parameterized
+from tensorflow.python.eager import context
 
 from liquid_tf._gpu import batch
 from liquid_tf._pipeline import gpu as _gpu_tf
@@ -186,6 +189,29 @@ class CheckTest(parameterized.TestCase):
         check.main(["check"])
     gpus = tf.config.list_physical_devices("GPU")
     self.assertEqual(self.set_growth.mock_calls, [mock.call(gpu, True) for gpu in gpus])
+
+  def _gpu_options(self, configure):
+    """What TensorFlow would make its GPU with, had it not been made."""
+    with mock.patch.object(context, "_context", context.Context()):
+      configure()
+      return context.context().config.gpu_options.experimental
+
+  def test_priority_of_the_step(self):
+    with flagsaver.flagsaver(step_priority=-1, step_memory=300):
+      self.assertEqual(check.machine()["step_priority"], -1)
+      (device,) = self._gpu_options(check.set_up_devices).virtual_devices
+    self.assertEqual((device.priority, device.memory_limit_mb), ([-1], [300]))
+    self.set_growth.assert_not_called()
+
+  def test_priority_as_the_page_says(self):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/gpu.md").read_text()
+    section = page.split("**Priority.**")[1].split("**Time.**")[0]
+    (lines,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    options = self._gpu_options(lambda: exec(lines, {"tf": tf}))  # noqa: S102
+    (device,) = options.virtual_devices
+    self.assertEqual((device.priority, device.memory_limit_mb), ([-1], [16384]))
+    # Where nobody sets it, TensorFlow has none, and its streams get 0.
+    self.assertEmpty(self._gpu_options(lambda: None).virtual_devices)
 
   def test_without_cupy(self):
     with fake_cupy.install(count=0):

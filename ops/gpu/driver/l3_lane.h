@@ -35,9 +35,10 @@ struct L3LaneTimes {
   double decode_seconds = 0;
 };
 
-// Owns a stream of the lowest priority, events, and memory of the host that the
-// device reads by itself. Not thread-safe. It must not go while a batch is
-// under way.
+// Owns a stream of the lowest priority, which goes after TensorFlow's only
+// where the user has raised that (docs/gpu.md); events, and memory of the host
+// that the device reads by itself. Not thread-safe. It must not go while a
+// batch is under way.
 class L3Lane {
  public:
   // What the driver says of a batch, told on a thread of its own, which must
