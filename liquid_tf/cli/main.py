@@ -51,6 +51,7 @@ COMMANDS = {
   "bench mix": Entry("bench.mix_command", "loading and decoding along mixes"),
   "bench formats": Entry("bench.formats_command", "formats and a mix on slow disks"),
   "bench codecs": Entry("bench.codecs_command", "size and speed of image codecs"),
+  "bench papers": Entry("bench.papers_command", "the papers' figures, measured again"),
   "bench scale": Entry("bench.scale_command", "planning for very many samples"),
 }
 

@@ -1,15 +1,16 @@
-"""Writes docs/benchmarks.md and docs/codecs.md from docs/benchmarks/*.json.
+"""Writes docs/benchmarks.md, codecs.md and papers.md from docs/benchmarks/*.json.
 
   python tests/benchmarks/render.py
 
 A result is what a benchmark's --output wrote, with `notes`, sentences that its figures
-bear out, and `earlier`, the figures of other runs, which stay in the JSON.
+bear out, and `earlier`, the figures of other runs, which stay in the JSON. Those of the
+papers are in a folder of their own, and `python -m tools.bench papers` writes them.
 """
 
 import json
 import pathlib
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from liquid_tf.cli.bench import (
@@ -19,9 +20,11 @@ from liquid_tf.cli.bench import (
   efficiency_report,
   formats_report,
   mix_report,
+  page,
   recipe_report,
   scale_report,
 )
+from liquid_tf.cli.bench.papers import document
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
@@ -54,13 +57,6 @@ python3.11 -m venv torchvision && torchvision/bin/pip install torchvision==0.28.
 
 def _read(name: str) -> Any:
   return json.loads((DOCS / "benchmarks" / f"{name}.json").read_text())
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]], words: int = 1) -> str:
-  """Markdown; the first `words` columns to the left, the others to the right."""
-  rules = ["---"] * words + ["---:"] * (len(head) - words)
-  lines = [head, rules, *rows]
-  return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def _command(*lines: str) -> str:
@@ -119,7 +115,7 @@ def _fidelity() -> str:
       "three seeds: the mean (least to most) of the accuracy after the last epoch. "
       "*plateau* begins with group 1 and goes on to 2, 5 and 10 when the loss stops "
       "falling. One image is 0.026.",
-      _table(
+      page.table(
         ["scan group", "bytes an epoch", "of all", "accuracy"],
         (
           [
@@ -136,7 +132,7 @@ def _fidelity() -> str:
       _command(speed["command"]),
       "Each file twenty times, on a disk that a blkio cgroup holds to 40 MB/s, nothing "
       "cached or decoded: the median (least to most) of three epochs.",
-      _table(
+      page.table(
         ["scan group", "bytes an epoch", "images/s", "to full", "by bytes"],
         (
           [
@@ -165,7 +161,7 @@ def _disk() -> str:
       "1,024 raw images of 1024x1024, blocks of 4 MiB, at most 8 reads under way, ours "
       "and fio in turn. Ours checks every record's CRC-32C meanwhile, for which it "
       "needs a processor.",
-      _table(
+      page.table(
         ["machine", "runs", "least of fio", "median", "most"],
         (
           [machine, len(ratios), *_spread(ratios)]
@@ -175,7 +171,7 @@ def _disk() -> str:
       _command(dispatch["command"]),
       "Raw images of 18x18 in batches of 256, everything cached: what the pipeline "
       "costs beside reading and decoding. 400,000 images/s were promised.",
-      _table(
+      page.table(
         ["machine", "loop over batches", "images/s", "by processor time"],
         (
           [
@@ -203,7 +199,7 @@ def _recordio() -> str:
       "cache. *Reading* goes past the page cache in blocks of 4 MiB with at most 8 "
       "reads under way, as fio's, and makes a string of each record. Ours and the "
       "other in turn, medians:",
-      _table(
+      page.table(
         ["", "ours, MB/s", "other, MB/s", "ratio"],
         (
           [
@@ -258,9 +254,14 @@ def render() -> str:
   return "\n\n".join(parts) + "\n"
 
 
-PAGES = {"benchmarks.md": render, "codecs.md": codecs}
+def papers() -> str:
+  """The page of the papers' figures."""
+  return document.markdown(DOCS / "benchmarks" / "papers", DOCS / "papers.md")
+
+
+PAGES = {"benchmarks.md": render, "codecs.md": codecs, "papers.md": papers}
 
 
 if __name__ == "__main__":
-  for name, page in PAGES.items():
-    (DOCS / name).write_text(page())
+  for name, make in PAGES.items():
+    (DOCS / name).write_text(make())

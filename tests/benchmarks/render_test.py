@@ -1,4 +1,6 @@
-"""docs/benchmarks.md and docs/codecs.md are what their results say."""
+"""docs/benchmarks.md, codecs.md and papers.md are what their results say."""
+
+import re
 
 import render
 from absl.testing import absltest, parameterized
@@ -12,6 +14,11 @@ class RenderTest(parameterized.TestCase):
       render.PAGES[name](),
       "run python tests/benchmarks/render.py",
     )
+
+  def test_plots_of_the_papers_are_there(self):
+    plots = re.findall(r"^!\[[^]]*\]\((.*)\)$", render.papers(), re.M)
+    self.assertNotEmpty(plots)
+    self.assertEmpty([plot for plot in plots if not (render.DOCS / plot).exists()])
 
 
 if __name__ == "__main__":

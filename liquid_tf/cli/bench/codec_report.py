@@ -211,7 +211,9 @@ smooth edges. *PNG* is what Pillow writes by default.
 
 Bytes of each set, relative to PNG. *worst* is the photograph that is largest relative
 to its PNG. *{_STORED}* are the files that were read, as they are stored. A codec that
-cannot hold the images of a set has no figure.
+cannot hold the images of a set has no figure. *l3 v1* is the paper's format. The paper
+gives it 1.13 times PNG on Cityscapes; [its format](formats/l3.md#size) says why it is
+larger, and [the papers' figures](papers.md) has both numbers.
 
 {sizes_table(result)}
 

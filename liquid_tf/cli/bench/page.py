@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -22,6 +23,13 @@ def write_section(path: str | os.PathLike, title: str, body: str) -> None:
   before, after = "\n".join(lines[:start]).rstrip(), "\n".join(lines[end:])
   parts = [before, heading, body.strip(), after.strip()]
   page.write_text("\n\n".join(part for part in parts if part) + "\n")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], words: int = 1) -> str:
+  """A table of Markdown: its first `words` columns to the left, others to the right."""
+  rules = ["---"] * words + ["---:"] * (len(head) - words)
+  lines = [head, rules, *rows]
+  return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def machine(evidence: dict[str, Any]) -> str:

@@ -1,0 +1,113 @@
+"""The page of the figures, made of nothing but their evidence."""
+
+import os
+import pathlib
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from liquid_tf.cli.bench import page
+from liquid_tf.cli.bench.papers import registry, runner
+from liquid_tf.cli.bench.papers.figure import Figure
+
+_INTRODUCTION = """# The papers' figures, measured again
+
+```
+python -m tools.bench papers --data=driving=FOLDER,photographs=FOLDER
+```
+
+This command runs the figures below one after another. It skips those that are there
+and goes on where it was interrupted. [The results](%s) have all
+numbers. `--report` writes this page from them and measures nothing.
+
+The papers had servers with GPUs. The ratios to compare with theirs are those between
+two formats on one machine; a comparison that is lost here stays on the page."""
+
+
+def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
+  """The page.
+
+  Args:
+    folder: of the evidence.
+    path: of the page, for its links; plots are in the folder of its name.
+
+  Raises:
+    ValueError: a file of the folder holds no evidence of its figure.
+  """
+  beside = pathlib.Path(path)
+  link = os.path.relpath(folder, beside.parent)
+  parts = [_INTRODUCTION % link]
+  for figure in registry.every():
+    parts.append(f"## {figure.title}")
+    found = runner.read(folder, figure)
+    if not found or not found["complete"]:
+      parts.append(
+        f"Not run here yet: `python -m tools.bench papers {figure.name}` does."
+      )
+      continue
+    parts += _section(figure, found, f"{beside.stem}/{figure.name}.png")
+  parts += ["## Not there yet", _waiting()]
+  return "\n\n".join(parts) + "\n"
+
+
+def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
+  """Writes the page, and draws the plot of each figure that has evidence.
+
+  Args:
+    folder: of the evidence.
+    path: of the page.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: a file of the folder holds no evidence of its figure.
+  """
+  place = pathlib.Path(path)
+  plots = place.with_suffix("")
+  for figure in registry.every():
+    found = runner.read(folder, figure)
+    if found and found["complete"]:
+      plots.mkdir(parents=True, exist_ok=True)
+      _draw(figure, found, plots / f"{figure.name}.png")
+  place.parent.mkdir(parents=True, exist_ok=True)
+  place.write_text(markdown(folder, path))
+
+
+def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
+  parts = [
+    _wrapped(f"*Paper*: {figure.paper}"),
+    _wrapped(f"*Here*: {figure.about(found)}"),
+    f"```\n{found['command']}\n```",
+  ]
+  if found["settings"]["quick"]:
+    parts.append("**A quick run, to try the command. Its numbers say nothing.**")
+  parts += [
+    figure.table(found),
+    f"![{figure.title}]({image})",
+    _wrapped(f"*Why they differ*: {figure.why(found)}"),
+    _machine(found),
+  ]
+  return parts
+
+
+def _wrapped(text: str) -> str:
+  return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
+
+
+def _machine(found: Mapping[str, Any]) -> str:
+  loads = [part["load_before"] for part in found["parts"].values()]
+  ends = dict.fromkeys(f"{load}" for load in (min(loads), max(loads)))
+  machine = found["evidence"] | {"load_before": " to ".join(ends)}
+  return f"{page.machine(machine)}\n| time | {runner.minutes(found)} |"
+
+
+def _waiting() -> str:
+  return "\n".join(f"* **{name}**, {why}." for name, why in registry.WAITING.items())
+
+
+def _draw(figure: Figure, found: Mapping[str, Any], path: pathlib.Path) -> None:
+  from matplotlib.figure import Figure as Canvas
+
+  canvas = Canvas(figsize=figure.size, layout="constrained")
+  figure.draw(found, canvas)
+  # Without its version, the same evidence gives the same bytes.
+  canvas.savefig(path, dpi=110, metadata={"Software": None})

@@ -1,0 +1,115 @@
+"""Runs figures, and keeps what they measured.
+
+The evidence of a figure is FOLDER/NAME.json: {figure, settings, command, parts {name:
+{load_before, seconds, result}}, complete, evidence}. It is written after every part, so
+that a run that was interrupted goes on with the next one.
+"""
+
+import json
+import os
+import pathlib
+import time
+from typing import Any
+
+from liquid_tf._measure import evidence
+from liquid_tf.cli.bench.papers.figure import Figure, Setting
+
+
+def path_of(folder: str | os.PathLike, figure: Figure) -> pathlib.Path:
+  """Where the evidence of a figure is."""
+  return pathlib.Path(folder, f"{figure.name}.json")
+
+
+def read(folder: str | os.PathLike, figure: Figure) -> dict[str, Any] | None:
+  """The evidence of a figure, whole or not; None where there is none.
+
+  Raises:
+    ValueError: the file holds no evidence of this figure.
+  """
+  path = path_of(folder, figure)
+  if not path.exists():
+    return None
+  try:
+    found = json.loads(path.read_text())
+  except ValueError as error:
+    raise ValueError(f"{path} is no JSON: {error}") from error
+  if not isinstance(found, dict) or found.get("figure") != figure.name:
+    raise ValueError(f"{path} holds no evidence of {figure.name}")
+  return found
+
+
+def run(figure: Figure, setting: Setting, folder: str | os.PathLike) -> dict[str, Any]:
+  """Runs the parts of a figure that have not been run, and stores each.
+
+  Args:
+    figure: which.
+    setting: what it is given; `setting.folder` is made where it is not there.
+    folder: of the evidence; made where it is not there.
+
+  Returns:
+    The whole evidence.
+
+  Raises:
+    ValueError: what is there was measured with another setting, or a part says so.
+    ChildProcessError: a measurement failed, or was refused.
+  """
+  path, say = path_of(folder, figure), setting.say
+  found = read(folder, figure)
+  if found and found["complete"]:
+    say(f"{figure.name} is there, {minutes(found)}: remove {path} to run it again")
+    return found
+  if found and found["settings"] != setting.record:
+    raise ValueError(
+      f"{path} was begun with {json.dumps(found['settings'])}, not "
+      f"{json.dumps(setting.record)}: remove it, or give what it was begun with"
+    )
+  found = found or {
+    "figure": figure.name,
+    "settings": setting.record,
+    "command": _command(figure, setting),
+    "parts": {},
+    "complete": False,
+  }
+  setting.folder.mkdir(parents=True, exist_ok=True)
+  pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+  machine = evidence.evidence(setting.folder)
+  del machine["command"]  # It names folders of this machine.
+  for name, measure in figure.parts(setting).items():
+    if name in found["parts"]:
+      say(f"{figure.name}, {name}: is there")
+      continue
+    say(f"{figure.name}, {name}")
+    load, begin = evidence.load(), time.perf_counter()
+    result = measure()
+    found["parts"][name] = {
+      "load_before": load,
+      "seconds": round(time.perf_counter() - begin, 1),
+      "result": result,
+    }
+    found["evidence"] = machine
+    _write(path, found)
+  found["complete"] = True
+  _write(path, found)
+  say(f"{figure.name}: {minutes(found)}")
+  return found
+
+
+def minutes(found: dict[str, Any]) -> str:
+  """How long the parts took together, in words."""
+  seconds = sum(part["seconds"] for part in found["parts"].values())
+  return f"{seconds / 60:.1f} minutes"
+
+
+def _command(figure: Figure, setting: Setting) -> str:
+  """The command, without this machine's folders."""
+  words = ["python -m tools.bench papers", figure.name]
+  named = [f"{images.name}=FOLDER" for images in setting.sets if images.paths]
+  if named:
+    words.append(f"--data={','.join(named)}")
+  return " ".join(words + ["--quick"] * setting.quick)
+
+
+def _write(path: pathlib.Path, found: dict[str, Any]) -> None:
+  temporary = path.with_name(f".{path.name}.tmp")
+  temporary.write_text(json.dumps(found, indent=1) + "\n")
+  temporary.rename(path)

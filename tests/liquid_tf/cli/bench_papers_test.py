@@ -1,0 +1,194 @@
+"""`tools.bench papers`: figures, their evidence, and the page that is made of it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+from absl.testing import absltest, parameterized
+from PIL import Image
+
+from liquid_tf import codecs
+from liquid_tf.cli import wheel_images
+from liquid_tf.cli.bench import codec_sets
+from liquid_tf.cli.bench.papers import document, figure, l3_table_4, registry, runner
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess:
+  return subprocess.run(
+    [sys.executable, "-m", "tools.bench", "papers", *arguments],
+    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    capture_output=True,
+    text=True,
+    timeout=240,
+  )
+
+
+def _photographs(folder: pathlib.Path, sides: tuple[int, int] = (70, 100)) -> None:
+  folder.mkdir(parents=True)
+  found = wheel_images.wheel_photographs()
+  for name in ("astronaut", "coffee"):
+    Image.fromarray(found[name][: sides[0], : sides[1]]).save(folder / f"{name}.png")
+
+
+class CommandTest(absltest.TestCase):
+  def test_a_figure_from_files_to_the_page(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos")
+    arguments = [
+      "l3-table-4",
+      "--quick",
+      f"--data=driving={root}/photos",
+      f"--evidence={root}/evidence",
+      f"--page={root}/papers.md",
+      f"--workdir={root}/work",
+    ]
+    done = _run(*arguments, "--json")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    found = json.loads(done.stdout)["l3-table-4"]
+    stored = root / "evidence" / "l3-table-4.json"
+    self.assertEqual(json.loads(stored.read_text()), found)
+    self.assertTrue(found["complete"])
+    self.assertEqual(list(found["parts"]), ["driving", "random", "black"])
+    self.assertNotIn(os.fspath(root), stored.read_text())
+
+    page = (root / "papers.md").read_text()
+    self.assertIn("A quick run", page)
+    self.assertIn("papers l3-table-4 --data=driving=FOLDER --quick", page)
+    self.assertIn("| l3 v1 | ", page)
+    self.assertNotIn(os.fspath(root), page)
+    with Image.open(root / "papers" / "l3-table-4.png") as plot:
+      self.assertGreater(min(plot.size), 300)
+
+    # What is there is not measured again, and makes the same page and plot.
+    before = (root / "papers" / "l3-table-4.png").read_bytes()
+    done = _run(*arguments)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("l3-table-4 is there", done.stderr)
+    self.assertEqual(json.loads(stored.read_text()), found)
+    self.assertEqual((root / "papers" / "l3-table-4.png").read_bytes(), before)
+
+    # The page is what the evidence says, and --report writes nothing else.
+    sizes = found["parts"]["driving"]["result"]
+    sizes["bytes"]["png"] = 3 * sizes["pixel_bytes"]
+    stored.write_text(json.dumps(found))
+    changed = document.markdown(root / "evidence", root / "papers.md")
+    self.assertNotEqual(changed, page)
+    self.assertIn("| png | 3.00 | 0.39 |", changed)
+    done = _run("--report", *arguments[3:5])
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual((root / "papers.md").read_text(), changed)
+    self.assertEqual(json.loads(stored.read_text()), found)
+
+  def test_wrong_figures(self):
+    waiting = next(iter(registry.WAITING))
+    for name, message in (
+      ("l3-tabel-4", "did you mean l3-table-4?"),
+      (waiting, f'figure "{waiting}" is not there: '),
+    ):
+      done = _run(name)
+      self.assertEqual(done.returncode, 2, done.stderr)
+      self.assertIn(message, done.stderr)
+
+
+class RegistryTest(absltest.TestCase):
+  def test_every_figure_is_whole(self):
+    for name in registry.FIGURES:
+      self.assertEqual(registry.load(name).name, name)
+    self.assertNoCommonElements(registry.FIGURES, registry.WAITING)
+
+  def test_the_page_names_what_is_missing(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    page = document.markdown(folder, folder / "page.md")
+    for name, why in registry.WAITING.items():
+      self.assertIn(f"* **{name}**, {why}.", page)
+    for one in registry.every():
+      absent = "Not run here yet: `python -m tools.bench papers"
+      self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
+
+
+class RunnerTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.ran, self.said = [], []
+    self.fail = True
+    self.figure = figure.Figure(
+      name="x", title="X", paper="", parts=self._parts, about=str, table=str, why=str,
+      draw=lambda *_: None,
+    )  # fmt: skip
+
+  def _parts(self, setting):
+    return {name: lambda name=name: self._measure(name) for name in ("a", "b", "c")}
+
+  def _measure(self, name):
+    self.ran.append(name)
+    if name == "b" and self.fail:
+      raise ChildProcessError("it failed")
+    return {"is": name}
+
+  def _setting(self, quick=False):
+    sets = (codec_sets.ImageSet("photos", "photographs", ("/a/x.png",)),)
+    return figure.Setting(sets, quick, self.root / "work", self.said.append)
+
+  def test_goes_on_where_it_was_interrupted(self):
+    with self.assertRaisesRegex(ChildProcessError, "it failed"):
+      runner.run(self.figure, self._setting(), self.root)
+    found = runner.read(self.root, self.figure)
+    self.assertFalse(found["complete"])
+    self.assertEqual(list(found["parts"]), ["a"])
+    self.fail = False
+    with self.assertRaisesRegex(ValueError, "was begun with .*: remove it"):
+      runner.run(self.figure, self._setting(quick=True), self.root)
+    runner.run(self.figure, self._setting(), self.root)
+    self.assertEqual(self.ran, ["a", "b", "b", "c"])
+    found = runner.read(self.root, self.figure)
+    self.assertTrue(found["complete"])
+    self.assertEqual(figure.results(found), {n: {"is": n} for n in "abc"})
+    self.assertContainsSubset(["cpu", "revision", "versions"], found["evidence"])
+    for part in found["parts"].values():
+      self.assertContainsSubset(["load_before", "seconds"], part)
+    # Whole evidence is not measured again, whatever the setting.
+    runner.run(self.figure, self._setting(quick=True), self.root)
+    self.assertEqual(self.ran, ["a", "b", "b", "c"])
+
+  def test_other_files_are_refused(self):
+    path = runner.path_of(self.root, self.figure)
+    for text, message in (("{", "is no JSON"), ("[]", "no evidence of x")):
+      path.write_text(text)
+      with self.assertRaisesRegex(ValueError, message):
+        runner.read(self.root, self.figure)
+
+
+class L3Table4Test(parameterized.TestCase):
+  @parameterized.parameters((33, 40), (70, 100))
+  def test_residuals_are_those_of_version_1(self, height, width):
+    pixels = wheel_images.wheel_photographs()["coffee"][:height, :width]
+    contents = codecs.encode_l3(pixels, version=1)
+    side = int(codecs.peek_l3(contents).patch)
+    # The size that docs/formats/l3.md gives rows of these residuals.
+    size = 13
+    for patch in l3_table_4.residuals(pixels, side):
+      size += 2
+      for row in patch.astype(int):
+        bits = int(row.max() - row.min()).bit_length()
+        size += -(-(12 + bits * len(row)) // 8)
+    self.assertEqual(size, len(contents.numpy()))
+
+  def test_sizes(self):
+    black = l3_table_4.measure([np.zeros((64, 96, 3), np.uint8)])
+    self.assertEqual(black["entropy_bytes"], 0)
+    self.assertEqual(black["pixel_bytes"], 64 * 96 * 3)
+    self.assertGreater(black["bytes"]["bmp"], black["pixel_bytes"])
+    self.assertLess(black["bytes"]["l3-compact"], black["bytes"]["l3 v1"])
+    noise = np.random.default_rng(1).integers(0, 256, (64, 96, 3), np.uint8)
+    random = l3_table_4.measure([noise, noise])
+    self.assertEqual(random["images"], 2)
+    self.assertGreater(random["bytes"]["l3 v1"], random["pixel_bytes"])
+    self.assertAlmostEqual(random["entropy_bytes"] / random["pixel_bytes"], 1, places=1)
+
+
+if __name__ == "__main__":
+  absltest.main()
