@@ -5,9 +5,9 @@ of `epochs.measure` and, as `choice`, those of `chosen`, "stages" with those of
 `stages.measure`, "constancy" with those of `constancy.measure`, "mix" with those of
 `mix.measure`, "scale" with those of `scale.measure`, "scale view" with those of
 `scale.measure_view`, "formats" with those of `formats.measure`, "advise" with those of
-`formats.advise`, "recipe" with those of `recipe_stages.liquid`, "stock" with `epochs`
-and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
-`recipe_stages.stock`.
+`formats.advise`, "papers" with those of `speeds.measure`, "recipe" with those of
+`recipe_stages.liquid`, "stock" with `epochs` and the arguments of
+`stock.stock_dataset`, or "stock recipe" with those of `recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -35,6 +35,7 @@ from liquid_tf.cli.bench import (
   scale,
   stages,
 )
+from liquid_tf.cli.bench.papers import speeds
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -62,6 +63,7 @@ _STAGES = {
   "formats": formats.measure,
   "liquid": _liquid,
   "mix": mix.measure,
+  "papers": speeds.measure,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,
   "scale view": scale.measure_view,

@@ -12,8 +12,16 @@ from PIL import Image
 
 from liquid_tf import codecs
 from liquid_tf.cli import wheel_images
-from liquid_tf.cli.bench import codec_sets
-from liquid_tf.cli.bench.papers import document, figure, l3_table_4, registry, runner
+from liquid_tf.cli.bench import codec_sets, throttle
+from liquid_tf.cli.bench.papers import (
+  document,
+  figure,
+  l3_table_4,
+  liquid_3,
+  registry,
+  runner,
+  speeds,
+)
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
@@ -22,7 +30,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess:
     env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     capture_output=True,
     text=True,
-    timeout=240,
+    timeout=480,
   )
 
 
@@ -81,6 +89,47 @@ class CommandTest(absltest.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertEqual((root / "papers.md").read_text(), changed)
     self.assertEqual(json.loads(stored.read_text()), found)
+
+  def test_speeds_from_files_to_the_page(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos")
+    figures = ["l3-7a", "l3-8", "liquid-3"]
+    done = _run(
+      *figures,
+      "--quick",
+      f"--data=photos={root}/photos",
+      f"--evidence={root}/evidence",
+      f"--page={root}/papers.md",
+      f"--workdir={root}/work",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    found = json.loads(done.stdout)
+    for name in ("l3-7a", "l3-8"):
+      parts = figure.results(found[name])
+      self.assertEqual(list(parts), ["HD", "FHD"])
+      for part in parts.values():
+        self.assertEqual(part["images"], 2)
+        for cell in part["cells"].values():
+          self.assertGreater(min(cell["images_per_s"]), 0)
+        self.assertGreater(min(part["image_bytes"].values()), 0)
+    sizes = figure.results(found["l3-8"])["FHD"]["image_bytes"]
+    self.assertLess(sizes["jpeg 50"], sizes["jpeg 95"])
+    self.assertLess(sizes["jpeg 95"], sizes["l3"])
+    sizes = figure.results(found["l3-7a"])["FHD"]["image_bytes"]
+    self.assertGreater(sizes["l3 version 1"], sizes["l3"])
+    page = (root / "papers.md").read_text()
+    if throttle.why_not():
+      self.assertIn("liquid-3 is left out: ", done.stderr)
+      self.assertIn("Not run here yet: `python -m tools.bench papers liquid-3`", page)
+      figures.remove("liquid-3")
+    else:
+      cells = figure.results(found["liquid-3"])["raw"]["cells"]
+      self.assertEqual(list(cells), [f"{tenths}" for tenths in range(11)])
+      for cell in cells.values():
+        self.assertEqual(list(cell), ["load", "decode", "both"])
+    for name in figures:
+      self.assertTrue((root / "papers" / f"{name}.png").exists(), name)
 
   def test_wrong_figures(self):
     waiting = next(iter(registry.WAITING))
@@ -149,7 +198,7 @@ class RunnerTest(absltest.TestCase):
     self.assertEqual(figure.results(found), {n: {"is": n} for n in "abc"})
     self.assertContainsSubset(["cpu", "revision", "versions"], found["evidence"])
     for part in found["parts"].values():
-      self.assertContainsSubset(["load_before", "seconds"], part)
+      self.assertContainsSubset(["load_before", "others", "seconds"], part)
     # Whole evidence is not measured again, whatever the setting.
     runner.run(self.figure, self._setting(quick=True), self.root)
     self.assertEqual(self.ran, ["a", "b", "b", "c"])
@@ -160,6 +209,28 @@ class RunnerTest(absltest.TestCase):
       path.write_text(text)
       with self.assertRaisesRegex(ValueError, message):
         runner.read(self.root, self.figure)
+
+
+class Liquid3Test(absltest.TestCase):
+  def test_loading_outside_its_ends_is_refused(self):
+    liquid_3.check("raw", [200.0] + [150.0] * 9 + [100.0])
+    liquid_3.check("raw", [100.0, 96.0] + [150.0] * 7 + [209.0, 200.0])
+    for wrong in (90.0, 215.0):
+      with self.assertRaisesRegex(ChildProcessError, "loading 30 % raw .* is refused"):
+        liquid_3.check("raw", [100.0] * 3 + [wrong] + [150.0] * 6 + [200.0])
+
+
+class SpeedsTest(absltest.TestCase):
+  def test_images_are_turned_cut_and_scaled(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos", (120, 60))
+    (images,) = codec_sets.photographs([f"photos={root}/photos"])
+    made = speeds.scaled(images, 48, 72, 1, root)
+    (file,) = made.iterdir()
+    with Image.open(file) as image:
+      self.assertEqual(image.size, (72, 48))
+    (old,) = speeds.version_1(made).iterdir()
+    self.assertEqual(int(codecs.peek_l3(old.read_bytes()).version), 1)
 
 
 class L3Table4Test(parameterized.TestCase):

@@ -94,10 +94,15 @@ def _wrapped(text: str) -> str:
 
 
 def _machine(found: Mapping[str, Any]) -> str:
-  loads = [part["load_before"] for part in found["parts"].values()]
-  ends = dict.fromkeys(f"{load}" for load in (min(loads), max(loads)))
-  machine = found["evidence"] | {"load_before": " to ".join(ends)}
-  return f"{page.machine(machine)}\n| time | {runner.minutes(found)} |"
+  machine = found["evidence"] | {"load_before": _span(found, "load_before")}
+  others = f"| others meanwhile | {_span(found, 'others')} processors |"
+  return f"{page.machine(machine)}\n{others}\n| time | {runner.minutes(found)} |"
+
+
+def _span(found: Mapping[str, Any], key: str) -> str:
+  """The least and the most of all parts."""
+  values = [part[key] for part in found["parts"].values()]
+  return " to ".join(dict.fromkeys(f"{end}" for end in (min(values), max(values))))
 
 
 def _waiting() -> str:

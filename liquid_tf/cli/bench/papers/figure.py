@@ -52,6 +52,7 @@ class Figure:
     why: Evidence to why they differ.
     draw: draws Evidence into an empty matplotlib figure, in the paper's form.
     size: of that figure, in inches.
+    why_not: why it cannot be run on this machine, or None where it can.
   """
 
   name: str
@@ -63,6 +64,7 @@ class Figure:
   why: Callable[[Mapping[str, Any]], str]
   draw: Callable[[Mapping[str, Any], Any], None]
   size: tuple[float, float] = (7.0, 4.0)
+  why_not: Callable[[], str | None] = lambda: None
 
 
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -5,31 +5,26 @@ import importlib
 from liquid_tf.cli.bench.papers.figure import Figure
 
 # In the order of the page. Module NAME, with _ for -, has the figure.
-FIGURES = ("l3-table-4",)
+FIGURES = ("liquid-3", "l3-table-4", "l3-7a", "l3-8")
 
 # What is missing, and why, by name.
 WAITING = {
   "liquid-2": "use of CPU, disk and accelerator with PNG, raw, JPEG and the mix: it "
   "trains a network for minutes on a core set aside, and has not been built",
-  "liquid-3": "loading and decoding along mixes: not built here yet; `bench mix` "
-  "measures such curves",
   "liquid-6": "data preparation beside DALI and CoorDL with a cache of 30 %: not built "
   "yet; it needs an environment with DALI",
   "liquid-7": "training throughput of light and heavy networks: not built yet; it "
   "trains for a quarter of an hour",
-  "l3-7a": "loading and decoding lossless formats at three resolutions: not built yet",
   "l3-7b": "training throughput with lossless formats: not built yet; without a GPU "
   "the network decides the result",
-  "l3-8": "loading and decoding JPEG and lossy WebP by quality: not built yet",
   "l3-9": "training throughput with lossy formats at equal accuracy: not built yet",
   "l3-10": "time of the decoder without its parts: not built; it needs a GPU, or "
   "counted instructions, which `perf stat` does not give on this machine",
   "pcr-4": "ResNet-18, accuracy against time by scan group: not built yet; it trains "
   "for minutes with three seeds",
-  "pcr-5": "bytes and similarity of scan groups: not built yet; `inspect --plot` draws "
-  "them for a dataset",
+  "pcr-5": "bytes and similarity of scan groups: not built yet",
   "pcr-6": "ShuffleNetV2, accuracy against time by scan group: not built yet, as pcr-4",
-  "pcr-7": "similarity of scan groups against accuracy: not built yet, as pcr-4",
+  "pcr-7": "similarity of scan groups: not built yet",
   "pcr-8": "stalls of batches by scan group: not built yet",
   "mxnet": "from a cold .rec file to decoded batches, and packing: not built yet",
 }

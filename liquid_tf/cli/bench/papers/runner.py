@@ -1,7 +1,8 @@
 """Runs figures, and keeps what they measured.
 
 The evidence of a figure is FOLDER/NAME.json: {figure, settings, command, parts {name:
-{load_before, seconds, result}}, complete, evidence}. It is written after every part, so
+{load_before, others, seconds, result}}, complete, evidence}. `others` are the
+processors that other programs kept busy meanwhile. It is written after every part, so
 that a run that was interrupted goes on with the next one.
 """
 
@@ -38,7 +39,9 @@ def read(folder: str | os.PathLike, figure: Figure) -> dict[str, Any] | None:
   return found
 
 
-def run(figure: Figure, setting: Setting, folder: str | os.PathLike) -> dict[str, Any]:
+def run(
+  figure: Figure, setting: Setting, folder: str | os.PathLike
+) -> dict[str, Any] | None:
   """Runs the parts of a figure that have not been run, and stores each.
 
   Args:
@@ -47,7 +50,7 @@ def run(figure: Figure, setting: Setting, folder: str | os.PathLike) -> dict[str
     folder: of the evidence; made where it is not there.
 
   Returns:
-    The whole evidence.
+    The whole evidence; None where the figure cannot be run here.
 
   Raises:
     ValueError: what is there was measured with another setting, or a part says so.
@@ -63,6 +66,10 @@ def run(figure: Figure, setting: Setting, folder: str | os.PathLike) -> dict[str
       f"{path} was begun with {json.dumps(found['settings'])}, not "
       f"{json.dumps(setting.record)}: remove it, or give what it was begun with"
     )
+  reason = figure.why_not()
+  if reason:
+    say(f"{figure.name} is left out: {reason}")
+    return None
   found = found or {
     "figure": figure.name,
     "settings": setting.record,
@@ -79,10 +86,12 @@ def run(figure: Figure, setting: Setting, folder: str | os.PathLike) -> dict[str
       say(f"{figure.name}, {name}: is there")
       continue
     say(f"{figure.name}, {name}")
-    load, begin = evidence.load(), time.perf_counter()
+    load, others = evidence.load(), evidence.Others()
+    begin = time.perf_counter()
     result = measure()
     found["parts"][name] = {
       "load_before": load,
+      "others": round(others.busy(), 1),
       "seconds": round(time.perf_counter() - begin, 1),
       "result": result,
     }
