@@ -16,6 +16,7 @@ from liquid_tf.cli.bench import codec_sets, throttle
 from liquid_tf.cli.bench.papers import (
   document,
   figure,
+  jpegs,
   l3_table_4,
   liquid_3,
   registry,
@@ -131,6 +132,31 @@ class CommandTest(absltest.TestCase):
     for name in figures:
       self.assertTrue((root / "papers" / f"{name}.png").exists(), name)
 
+  def test_scan_groups_from_files_to_the_page(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos", (200, 220))
+    done = _run(
+      "pcr-5",
+      "--quick",
+      f"--data=photos={root}/photos",
+      f"--evidence={root}/evidence",
+      f"--page={root}/papers.md",
+      f"--workdir={root}/work",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    found = figure.results(json.loads(done.stdout)["pcr-5"])["scan groups"]
+    self.assertEqual(found["what"], "2 images of *photos* as JPEG of quality 90")
+    sizes = [group["bytes"] for group in found["groups"]]
+    self.assertEqual(sizes, sorted(sizes))
+    self.assertLen(sizes, 10)
+    similar = [group["mssim"] for group in found["groups"]]
+    self.assertEqual(similar[-1], 1)
+    self.assertBetween(similar[0], 0.3, 0.99)
+    page = (root / "papers.md").read_text()
+    share = sizes[4] / sizes[-1]
+    self.assertIn(f"| group 5, of all 10 | about 0.5 | {share:.2f} |", page)
+
   def test_wrong_figures(self):
     waiting = next(iter(registry.WAITING))
     for name, message in (
@@ -209,6 +235,21 @@ class RunnerTest(absltest.TestCase):
       path.write_text(text)
       with self.assertRaisesRegex(ValueError, message):
         runner.read(self.root, self.figure)
+
+
+class JpegsTest(absltest.TestCase):
+  def test_files_of_jpeg_are_taken_as_they_are(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "png")
+    (root / "jpeg").mkdir()
+    for i, file in enumerate(sorted((root / "png").iterdir())):
+      Image.open(file).save(root / "jpeg" / f"{i}.jpg")
+    sets = tuple(codec_sets.photographs([f"{root}/png", f"{root}/jpeg"]))
+    setting = figure.Setting(sets, True, root, print)
+    what, files = jpegs.make(setting, root / "made", 2, None)
+    self.assertEqual(what, "2 JPEG files of *jpeg*")
+    originals = [file.read_bytes() for file in sorted((root / "jpeg").iterdir())]
+    self.assertEqual([file.read_bytes() for file in files], 2 * originals)
 
 
 class Liquid3Test(absltest.TestCase):
