@@ -10,7 +10,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from liquid_tf import codecs
+from liquid_tf import codecs, recordio
 from liquid_tf.cli import wheel_images
 from liquid_tf.cli.bench import codec_sets, throttle
 from liquid_tf.cli.bench.papers import (
@@ -19,6 +19,7 @@ from liquid_tf.cli.bench.papers import (
   jpegs,
   l3_table_4,
   liquid_3,
+  mxnet,
   registry,
   runner,
   speeds,
@@ -157,6 +158,28 @@ class CommandTest(absltest.TestCase):
     share = sizes[4] / sizes[-1]
     self.assertIn(f"| group 5, of all 10 | about 0.5 | {share:.2f} |", page)
 
+  def test_records_from_files_to_the_page(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos")
+    done = _run(
+      "mxnet",
+      "--quick",
+      f"--data=photos={root}/photos",
+      f"--evidence={root}/evidence",
+      f"--page={root}/papers.md",
+      f"--workdir={root}/work",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    found = figure.results(json.loads(done.stdout)["mxnet"])
+    self.assertEqual(list(found["reading"]["images_per_s"]), ["1", "2", "4", "8"])
+    self.assertEqual(list(found["packing"]["images_per_s"]), ["1", "2", "4"])
+    for part in found.values():
+      self.assertEqual(part["records"], 32)
+      for rates in part["images_per_s"].values():
+        self.assertGreater(min(rates), 0)
+    self.assertIn("| reading, 1 part | 3,000 | ", (root / "papers.md").read_text())
+
   def test_wrong_figures(self):
     waiting = next(iter(registry.WAITING))
     for name, message in (
@@ -250,6 +273,23 @@ class JpegsTest(absltest.TestCase):
     self.assertEqual(what, "2 JPEG files of *jpeg*")
     originals = [file.read_bytes() for file in sorted((root / "jpeg").iterdir())]
     self.assertEqual([file.read_bytes() for file in files], 2 * originals)
+
+
+class MxnetTest(absltest.TestCase):
+  def test_what_is_packed_is_read(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    _photographs(root / "photos")
+    names = sorted(map(os.fspath, (root / "photos").iterdir()))
+    path = os.fspath(root / "x.rec")
+    mxnet.pack(names, path)
+    records = [recordio.unpack(record) for record in recordio.Reader(path)]
+    self.assertEqual([header.label for header, _ in records], [0, 1])
+    for (_, jpeg), name in zip(records, names):
+      self.assertEqual(jpeg, mxnet.resized(name))
+      self.assertEqual(codecs.decode_jpeg(jpeg).shape, (256, 256, 3))
+    self.assertGreater(mxnet.read(path, 2, 2, 2), 0)
+    with self.assertRaisesRegex(ChildProcessError, "have 2 of 3 records"):
+      mxnet.read(path, 2, 2, 3)
 
 
 class Liquid3Test(absltest.TestCase):
