@@ -5,9 +5,10 @@ of `epochs.measure` and, as `choice`, those of `chosen`, "stages" with those of
 `stages.measure`, "constancy" with those of `constancy.measure`, "mix" with those of
 `mix.measure`, "scale" with those of `scale.measure`, "scale view" with those of
 `scale.measure_view`, "formats" with those of `formats.measure`, "advise" with those of
-`formats.advise`, "papers" with those of `speeds.measure`, "recipe" with those of
-`recipe_stages.liquid`, "stock" with `epochs` and the arguments of
-`stock.stock_dataset`, or "stock recipe" with those of `recipe_stages.stock`.
+`formats.advise`, "papers" with those of `speeds.measure`, "papers stalls" with
+those of `pcr_8.measure`, "recipe" with those of `recipe_stages.liquid`, "stock" with
+`epochs` and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
+`recipe_stages.stock`.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -35,7 +36,7 @@ from liquid_tf.cli.bench import (
   scale,
   stages,
 )
-from liquid_tf.cli.bench.papers import speeds
+from liquid_tf.cli.bench.papers import pcr_8, speeds
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -64,6 +65,7 @@ _STAGES = {
   "liquid": _liquid,
   "mix": mix.measure,
   "papers": speeds.measure,
+  "papers stalls": pcr_8.measure,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,
   "scale view": scale.measure_view,

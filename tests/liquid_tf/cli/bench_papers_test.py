@@ -138,6 +138,7 @@ class CommandTest(absltest.TestCase):
     _photographs(root / "photos", (200, 220))
     done = _run(
       "pcr-5",
+      "pcr-8",
       "--quick",
       f"--data=photos={root}/photos",
       f"--evidence={root}/evidence",
@@ -146,7 +147,8 @@ class CommandTest(absltest.TestCase):
       "--json",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
-    found = figure.results(json.loads(done.stdout)["pcr-5"])["scan groups"]
+    every = json.loads(done.stdout)
+    found = figure.results(every["pcr-5"])["scan groups"]
     self.assertEqual(found["what"], "2 images of *photos* as JPEG of quality 90")
     sizes = [group["bytes"] for group in found["groups"]]
     self.assertEqual(sizes, sorted(sizes))
@@ -157,6 +159,14 @@ class CommandTest(absltest.TestCase):
     page = (root / "papers.md").read_text()
     share = sizes[4] / sizes[-1]
     self.assertIn(f"| group 5, of all 10 | about 0.5 | {share:.2f} |", page)
+    if throttle.why_not():
+      self.assertIn("pcr-8 is left out: ", done.stderr)
+      return
+    stalls = figure.results(every["pcr-8"])["stalls"]
+    # Sixteen copies of two images in batches of four.
+    for rounds in stalls["waits_ms"].values():
+      self.assertEqual([len(waits) for waits in rounds], [8])
+    self.assertIn("A *simulated accelerator* takes", page.replace("\n", " "))
 
   def test_records_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
