@@ -30,6 +30,7 @@ def advise(
   threads: int,
   read_bytes_per_s: int | None,
   seconds: float,
+  cache: int | str = 0,
 ) -> dict[str, Any]:
   """Profiles images on a disk that is held to a rate.
 
@@ -41,18 +42,19 @@ def advise(
     threads: that decode at once.
     read_bytes_per_s: what this process may read; None for no such limit.
     seconds: that a run of the profile lasts at least.
+    cache: what memory keeps between epochs, as `profile` takes it.
 
   Returns:
     `mix`, the advised shares, and `verdict`.
   """
-  with _held(directory, read_bytes_per_s):
+  with held(directory, read_bytes_per_s):
     found = profile(
       source,
       formats,
       directory=directory,
       runs=(_TRIALS, seconds),
       batch_size=batch_size,
-      cache=0,
+      cache=cache,
       machine=Machine(threads=threads),
     )
   return {"mix": found.mix, "verdict": found.verdict}
@@ -95,14 +97,17 @@ def measure(
   for dataset in datasets:
     epochs.consume(dataset.take(_WARM_UP))
   found: list[list[dict[str, float]]] = [[] for _ in mixes]
-  with _held(path, read_bytes_per_s):
+  with held(path, read_bytes_per_s):
     for _ in range(rounds):
       for entry, dataset in zip(found, datasets):
         entry.append(stages.epoch(dataset))
   return {"mixes": found}
 
 
-def _held(path: str, read_bytes_per_s: int | None) -> contextlib.AbstractContextManager:
+def held(
+  path: str | os.PathLike, read_bytes_per_s: int | None
+) -> contextlib.AbstractContextManager:
+  """Holds this process, and those that it begins, to a rate; None leaves it alone."""
   if read_bytes_per_s is None:
     return contextlib.nullcontext()
   return throttle.Throttle(path, read_bytes_per_s)

@@ -1,14 +1,7 @@
 """One measurement in a process of its own: `python -m liquid_tf.cli.bench.worker`.
 
-The request is one JSON object on stdin. It names a `stage`: "liquid" with the arguments
-of `epochs.measure` and, as `choice`, those of `chosen`, "stages" with those of
-`stages.measure`, "constancy" with those of `constancy.measure`, "mix" with those of
-`mix.measure`, "scale" with those of `scale.measure`, "scale view" with those of
-`scale.measure_view`, "formats" with those of `formats.measure`, "advise" with those of
-`formats.advise`, "papers" with those of `speeds.measure`, "papers stalls" with
-those of `pcr_8.measure`, "recipe" with those of `recipe_stages.liquid`, "stock" with
-`epochs` and the arguments of `stock.stock_dataset`, or "stock recipe" with those of
-`recipe_stages.stock`.
+The request is one JSON object on stdin. It names a `stage`, a key of `_STAGES`, and has
+the arguments of its function.
 The answer is the last line of stdout: the measurement, or {"error": sentence,
 "argument": whether one is wrong}.
 """
@@ -32,6 +25,7 @@ from liquid_tf.cli.bench import (
   constancy,
   formats,
   mix,
+  preparation,
   recipe_stages,
   scale,
   stages,
@@ -66,6 +60,7 @@ _STAGES = {
   "mix": mix.measure,
   "papers": speeds.measure,
   "papers stalls": pcr_8.measure,
+  "preparation": preparation.ours,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,
   "scale view": scale.measure_view,
