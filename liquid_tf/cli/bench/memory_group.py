@@ -43,12 +43,16 @@ class MemoryGroup:
     self._group.rmdir()
 
   def own_bytes(self) -> int:
-    """What the group uses beside the page cache."""
-    used = int((self._group / "memory.usage_in_bytes").read_text())
+    """What the group uses beside the page cache: its processes' memory, the kernel's.
+
+    Not the difference of all and of the page cache: these are counted at different
+    times, and differ by megabytes while files are read.
+    """
+    kernel = int((self._group / "memory.kmem.usage_in_bytes").read_text())
     for line in (self._group / "memory.stat").read_text().splitlines():
-      if line.startswith("cache "):
-        return max(0, used - int(line.split()[1]))
-    raise OSError(f"{self._group}/memory.stat has no cache")
+      if line.startswith("rss "):
+        return kernel + int(line.split()[1])
+    raise OSError(f"{self._group}/memory.stat has no rss")
 
   def limit(self, limit_bytes: int) -> None:
     """Limits the group, page cache and all; the kernel drops what is above it."""

@@ -25,6 +25,7 @@ _FLAGS.words(
 )
 _FLAGS.string("evidence", "docs/benchmarks/papers", "folder of the figures' JSON")
 _FLAGS.string("page", "docs/papers.md", "page to write; its plots go beside it")
+_FLAGS.string("dali_python", None, "Python that has NVIDIA DALI; else left out")
 _FLAGS.switch("report", "only write the page and its plots")
 _FLAGS.switch("quick", "measure as little as possible, to see whether all runs")
 _FLAGS.switch("json", "print one JSON object to stdout")
@@ -56,7 +57,7 @@ def _main(arguments: list[str]) -> int:
     with common.folder(_FLAGS.workdir, beside=".") as folder:
       for figure in figures:
         place = pathlib.Path(folder, figure.name)
-        setting = Setting(sets, _FLAGS.quick, place, tool.say)
+        setting = Setting(sets, _FLAGS.quick, place, tool.say, _FLAGS.dali_python)
         runner.run(figure, setting, _FLAGS.evidence)
         document.write(_FLAGS.evidence, _FLAGS.page)
   document.write(_FLAGS.evidence, _FLAGS.page)

@@ -33,8 +33,11 @@ FORMATS = {
 }
 _L3 = ("l3", "l3-compact")
 # Beside what a loader has used, lest the kernel kills it; the page cache has it too.
-_SPARE = 16 << 20
+# While it grows, much more: it may take hundreds of megabytes between two looks.
+_SPARE, _GROWING = 16 << 20, 1 << 30
+_GROWTH = 4 << 20
 _POLL_SECONDS = 0.05
+_SETTLED_SECONDS = 1.0
 _DISTINCT = 256
 
 
@@ -125,11 +128,16 @@ def _page_cache(group: memory_group.MemoryGroup, cache_bytes: int) -> Iterator[N
   done = threading.Event()
 
   def follow() -> None:
-    most = -1
+    most, since, spare = -_GROWTH, 0.0, 0
     while not done.wait(_POLL_SECONDS):
-      if (own := group.own_bytes()) > most:
-        most = own
-        group.limit(own + _SPARE + cache_bytes)
+      own, now = group.own_bytes(), time.monotonic()
+      grows = own >= most + _GROWTH
+      if grows:
+        most, since = own, now
+      wanted = _GROWING if now - since < _SETTLED_SECONDS else _SPARE
+      if grows or wanted != spare:
+        spare = wanted
+        group.limit(most + spare + cache_bytes)
 
   thread = threading.Thread(target=follow)
   thread.start()

@@ -20,12 +20,14 @@ class Setting:
     quick: whether to take the least that works: its numbers say nothing.
     folder: to work in, on the disk that is measured; each figure has its own.
     say: receives a line of progress.
+    dali_python: interpreter that has DALI; None leaves it out.
   """
 
   sets: tuple[ImageSet, ...]
   quick: bool
   folder: pathlib.Path
   say: Callable[[str], None]
+  dali_python: str | None = None
 
   @property
   def record(self) -> dict[str, Any]:
@@ -33,6 +35,7 @@ class Setting:
     return {
       "sets": {images.name: len(images.paths) for images in self.sets},
       "quick": self.quick,
+      "dali": self.dali_python is not None,
     }
 
 

@@ -115,6 +115,8 @@ def _command(figure: Figure, setting: Setting) -> str:
   named = [f"{images.name}=FOLDER" for images in setting.sets if images.paths]
   if named:
     words.append(f"--data={','.join(named)}")
+  if setting.dali_python:
+    words.append("--dali_python=dali/bin/python")
   return " ".join(words + ["--quick"] * setting.quick)
 
 
