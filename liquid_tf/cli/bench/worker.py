@@ -30,7 +30,7 @@ from liquid_tf.cli.bench import (
   scale,
   stages,
 )
-from liquid_tf.cli.bench.papers import pcr_8, speeds
+from liquid_tf.cli.bench.papers import pcr_8, scan_training, speeds
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -64,6 +64,7 @@ _STAGES = {
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,
   "scale view": scale.measure_view,
+  "scan training": scan_training.train,
   "stages": stages.measure,
   "stock": _stock,
   "stock recipe": recipe_stages.stock,

@@ -11,7 +11,9 @@ FIGURES = (
   "l3-table-4",
   "l3-7a",
   "l3-8",
+  "pcr-4",
   "pcr-5",
+  "pcr-6",
   "pcr-8",
   "mxnet",
 )
@@ -27,9 +29,6 @@ WAITING = {
   "l3-9": "training throughput with lossy formats at equal accuracy: not built yet",
   "l3-10": "time of the decoder without its parts: not built; it needs a GPU, or "
   "counted instructions, which `perf stat` does not give on this machine",
-  "pcr-4": "ResNet-18, accuracy against time by scan group: not built yet; it trains "
-  "for minutes with three seeds",
-  "pcr-6": "ShuffleNetV2, accuracy against time by scan group: not built yet, as pcr-4",
 }
 
 
