@@ -26,4 +26,4 @@ class RecordIOError(ValueError):
 
 
 class TooNoisyError(Exception):
-  """Measurements disagree too much to advise; says which, and how much."""
+  """Measurements leave open which format is fastest; says which, and how much."""

@@ -187,20 +187,28 @@ def corrected(
   return dataclasses.replace(choice, prediction=prediction)
 
 
-def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) -> str:
+def verdict(
+  choice: planner.Choice,
+  single: planner.Choice,
+  found: Gain | None,
+  said: noise.Interval,
+  alone: noise.Interval,
+) -> str:
   """The advice in one sentence.
 
   Args:
     choice: the mix in question.
     single: the best single format.
     found: how many times faster the mix is; None where it is the single format.
+    said: the interval of the mix's rate, as a share of it.
+    alone: that of the single format.
   """
   (name,) = single.mix
   limit = choice.prediction.limit
   limit = _LIMITS.get(limit, limit)
   if found is None:
     return (
-      f"{name} alone is best: {single.prediction.throughput:.0f} images/s predicted, "
+      f"{name} alone is best: {_rate(single, alone)} images/s predicted, "
       f"with {limit} as the limit; no mix is predicted to be "
       f"{planner.WORTH - 1:.0%} faster."
     )
@@ -214,7 +222,21 @@ def verdict(choice: planner.Choice, single: planner.Choice, found: Gain | None) 
   doubt = ", which may be no gain at all" if times.low < 1 else ""
   return (
     f"Mix {mix}: {how} at {text} the speed of {name}, the best single format{doubt}; "
-    f"{choice.prediction.throughput:.0f} images/s predicted."
+    f"{_rate(choice, said)} images/s predicted."
+  )
+
+
+def _rate(choice: planner.Choice, spread: noise.Interval) -> str:
+  """A rate with its interval; "195 (191 to 199)"."""
+  rate = choice.prediction.throughput
+  return f"{rate:.0f} ({rate * spread.low:.0f} to {rate * spread.high:.0f})"
+
+
+def another_mix(at_stake: float, rounds: int) -> str:
+  """That the best mix is not known well, in one sentence."""
+  return (
+    f"Formats cost different times in different rounds, so after {rounds} of them "
+    f"another mix may be up to {1 / (1 - at_stake) - 1:.0%} faster (95%)."
   )
 
 

@@ -1,11 +1,12 @@
 """Finding a mix by either strategy, and running it beside what else there is."""
 
 import dataclasses
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import measure, noise, search, stock
+from liquid_tf._profile import measure, noise, search, stake, stock
 from liquid_tf._profile.probe import Pipeline, Setting
 from liquid_tf._store.manifest import Manifest
 
@@ -35,9 +36,6 @@ def choose(
   Returns:
     The choice, and the mixes that were measured: `mix`, `load`, `decode`, `throughput`
     and `predicted` images per second of each.
-
-  Raises:
-    TooNoisyError: runs disagree too much.
   """
   if strategy == "lp" or len(costs) < 2:
     return planner.best_mix(costs, machine), []
@@ -98,36 +96,55 @@ class Verified:
     return noise.ratio(self.mix, self.single) if self.mix else None
 
 
-def _may_be_as_fast(one: list[float], other: list[float]) -> bool:
-  """Whether runs in turn leave it open which of two is faster."""
-  found = noise.ratio(one, other)
-  return found.low <= 1 <= found.high
+@dataclasses.dataclass(frozen=True)
+class Contest:
+  """Which mixes run against each other, and for how long.
+
+  Attributes:
+    advised: what the advice will be.
+    single: the best single format.
+    trials: rounds, at least 2; more while much is at stake between both.
+    end: of the monotonic clock, after which no round begins.
+  """
+
+  advised: planner.Choice
+  single: planner.Choice
+  trials: int
+  end: float
+
+
+def lost(mix: Sequence[float], single: Sequence[float]) -> float:
+  """What the faster one may lose to the other, as a share of the other's speed.
+
+  Args:
+    mix: images per second of each round.
+    single: of the same rounds.
+  """
+  found = noise.ratio(mix, single)
+  worst = 1 / found.low if found.mean >= 1 else found.high
+  return max(0.0, 1 - 1 / worst)
 
 
 def verify(
   setting: Setting,
   manifest: Manifest,
   files: str,
-  advised: planner.Choice,
-  single: planner.Choice,
-  trials: int,
+  contest: Contest,
   say: Callable[[str], None],
 ) -> Verified:
   """Runs the advised mix, the best single format and stock tf.data, turn about.
+
+  Rounds end when little is at stake, and not when the mix is found to be faster: that
+  would make the interval of the gain too narrow.
 
   Args:
     setting: what all runs have alike.
     manifest: of the replicated sample.
     files: an empty directory for the files of stock tf.data.
-    advised: what the advice will be.
-    single: the best single format.
-    trials: rounds, at least 2; more where they disagree, or leave it open whether the
-      mix is faster.
+    contest: what runs.
     say: receives a line of progress.
-
-  Raises:
-    TooNoisyError: they go on disagreeing.
   """
+  advised, single = contest.advised, contest.single
   skipped = stock.why_not(manifest)
   beside = "" if skipped else ", and stock tf.data"
   say(f"running the advised mix, and the best single format{beside}, in turn")
@@ -141,25 +158,25 @@ def verify(
       manifest, name, files, setting.batch_size, setting.threads, setting.transforms
     )
   rates: dict[str, list[float]] = {"mix": [], "single": [], "stock": []}
+  longest = 0.0
   while True:
-    for _ in range(trials):
-      for key, pipeline in pipelines.items():
-        rates[key].append(pipeline.run().images_per_s)
-      if peer is not None:
-        rates["stock"].append(peer.run(setting.seconds))
-    worst = max(noise.doubt(rates[key]) for key in pipelines)
-    undecided = "mix" in pipelines and _may_be_as_fast(rates["mix"], rates["single"])
-    settled = worst <= noise.MOST_DOUBT and not undecided
-    if settled or len(rates["single"]) >= noise.MORE * trials:
+    begin = time.monotonic()
+    for key, pipeline in pipelines.items():
+      rates[key].append(pipeline.run().images_per_s)
+    rounds = len(rates["single"])
+    if peer is not None and rounds <= contest.trials:
+      rates["stock"].append(peer.run(setting.seconds))
+    longest = max(longest, time.monotonic() - begin)
+    if rounds < contest.trials:
+      continue
+    if "mix" in pipelines:
+      open_still = lost(rates["mix"], rates["single"])
+    else:
+      open_still = noise.relative(rates["single"]).relative
+    if open_still <= stake.LITTLE or time.monotonic() + longest > contest.end:
       break
-    say(
-      f"these medians are known to {worst:.0%} only: once more"
-      if worst > noise.MOST_DOUBT
-      else "these runs do not tell the mix from the single format: once more"
-    )
-  for key, choice in (("single", single), ("mix", advised)):
-    if key in pipelines:
-      noise.check(measure.describe(choice.mix), rates[key])
+    if rounds == contest.trials:
+      say("these runs differ too much to choose by: once more")
   return Verified(
     **rates,
     stock_format=name,

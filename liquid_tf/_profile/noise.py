@@ -5,6 +5,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
+import numpy as np
+
 from liquid_tf.errors import TooNoisyError
 
 # Student's t for 95% (two-sided), by degrees of freedom; beyond them the normal's.
@@ -57,6 +59,58 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
   """
   logs = interval([math.log(a / b) for a, b in zip(over, under, strict=True)])
   return Interval(*(_exp(value) for value in (logs.mean, logs.low, logs.high)))
+
+
+def relative(values: Sequence[float]) -> Interval:
+  """Where the rate of rounds lies, as a share of it: a mean of 1, and its two ends.
+
+  Args:
+    values: one value a round, positive.
+  """
+  return ratio(values, [statistics.geometric_mean(values)] * len(values))
+
+
+def in_turn(values: np.ndarray) -> np.ndarray:
+  """What each of several things takes, from rounds in which all had their turn.
+
+  Their proportions are medians of proportions within a round, so that a slow round
+  slows all of them alike. How much all of them take is a median over everything.
+
+  Args:
+    values: shape [rounds, things], positive.
+
+  Returns:
+    Shape [things].
+  """
+  logs = np.log(values)
+  parts = np.median(logs - logs.mean(axis=1, keepdims=True), axis=0)
+  return np.exp(parts + np.median(logs - parts))
+
+
+def resamples(rounds: int, count: int, seed: int) -> np.ndarray:
+  """Numbers of rounds, drawn with replacement: the bootstrap.
+
+  Args:
+    rounds: that there are.
+    count: of resamples.
+    seed: of the draws.
+
+  Returns:
+    Shape [count, rounds].
+  """
+  return np.random.default_rng(seed).integers(0, rounds, (count, rounds))
+
+
+def expand(rounds: int) -> float:
+  """What deviations of resampled medians are multiplied by.
+
+  Resamples of few rounds differ too little. Student's quantile over the normal one, and
+  sqrt(n / (n - 1)), widen them: the expanded percentile interval of Hesterberg, "What
+  Teachers Should Know About the Bootstrap", The American Statistician 69(4), 2015.
+  """
+  if rounds < 2:
+    return math.inf
+  return _t95(rounds) / _NORMAL95 * math.sqrt(rounds / (rounds - 1))
 
 
 def doubt(values: Sequence[float]) -> float:

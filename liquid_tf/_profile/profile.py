@@ -41,10 +41,11 @@ class Profile:
       search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
       `cache_form`, "encoded" or "pixels";
       `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
-      format and stock tf.data; `gain` {mean, low, high, measured} or null; `verdict`,
-      a few sentences;
-      `curve`; `what_if`; `memory`; `convert` {bytes, seconds}; `training`; `disk`;
-      `directory`, the folder whose disk that is; `setting`; `evidence`.
+      format and stock tf.data; `predicted_interval` [low, high], 95%; `at_stake`, the
+      share of the best mix's speed that this one may lack, 95%; `gain` {mean, low,
+      high, measured} or null; `verdict`, a few sentences; `curve`; `what_if`; `memory`;
+      `convert` {bytes, seconds}; `training`; `disk`; `directory`, the folder whose disk
+      that is; `setting`; `evidence`.
   """
 
   data: dict[str, Any]
@@ -165,8 +166,9 @@ def profile(
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
       that goes best with it. The search models no cache, no `reserve`, `space` or
       `resources`: `cache="auto"` means none, and other values are refused.
-    runs: how often everything is measured, at least 2, and how many seconds a run lasts
-      at least.
+    runs: how often everything is measured at least, from 2 on, and how many seconds a
+      run lasts at least. Where runs disagree there are more of them, until another mix
+      may be 5% faster at most, or for five minutes.
     batch_size: of the training; runs take less if images are large.
     transforms: what happens to the images: `Channels` and `Bits`, as `convert` takes
       them, except `Bits("skip")`; then the training's own steps, as `dataset` takes
@@ -190,7 +192,7 @@ def profile(
     A `Profile`.
 
   Raises:
-    TooNoisyError: runs disagree too much to advise.
+    TooNoisyError: after five minutes it is open which format is fastest.
     ConvertError: the source cannot be read, or none of its images.
     ValueError: an argument is wrong.
   """

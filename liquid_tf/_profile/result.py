@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, measure, noise, sample
+from liquid_tf._profile import advice, measure, noise, sample, stake
 from liquid_tf._profile.choose import Verified
 from liquid_tf._profile.measure import describe
 from liquid_tf._profile.probe import Run, Setting
@@ -27,6 +27,7 @@ def build(
   blocks: Mapping[int, float] | None,
   advised: planner.Choice,
   single: planner.Choice,
+  at_stake: float,
   measured: Sequence[Mapping[str, Any]],
   verified: Verified,
   setting: Setting,
@@ -36,22 +37,27 @@ def build(
 ) -> dict[str, Any]:
   """Puts together what was measured and what follows from it.
 
-  Rates are images per second, times seconds of one processor for an image, sizes bytes.
+  Rates are images per second, times seconds of one processor for an image, sizes bytes;
+  `at_stake` is the share of the best mix's speed that the advised one may lack.
   """
   gain = advice.gain(costs, machine, advised, single, verified.gain)
   ran = verified.mix or verified.single
   # What is said of other mixes is the model's alone.
   said = advice.corrected(advised, costs, machine, ran)
   alone = advice.corrected(single, costs, machine, verified.single)
-  verdict = advice.verdict(said, alone, gain)
+  spread = {"said": noise.relative(ran), "alone": noise.relative(verified.single)}
+  verdict = advice.verdict(said, alone, gain, **spread)
   expected = model.predict(costs, machine.of_runs, advised.mix).throughput
   doubt = advice.surprise(expected, statistics.median(ran))
   if doubt is not None:
     verdict += " " + doubt
+  if at_stake > stake.LITTLE:
+    verdict += " " + advice.another_mix(at_stake, len(runs[next(iter(runs))]["load"]))
   final = advised
   if gain is not None and gain.interval.mean < 1:
     # What comes out slower than one format is not advised.
     final, said = single, alone
+    spread["said"] = spread["alone"]
   memory = advice.memory(costs, machine)
   if memory is not None and memory["better"] == "pixels":
     # What is converted has to go with what is kept.
@@ -88,6 +94,11 @@ def build(
     "mix": dict(final.mix),
     "cache_form": machine.cache_form,
     "predicted": said.prediction.throughput,
+    "predicted_interval": [
+      said.prediction.throughput * end
+      for end in (spread["said"].low, spread["said"].high)
+    ],
+    "at_stake": at_stake,
     "limit": said.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
     "best_single": {"format": name, "predicted": alone.prediction.throughput},

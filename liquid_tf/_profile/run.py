@@ -15,7 +15,8 @@ from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf._profile import choose, disk, measure, result, sample
+from liquid_tf._profile import choose, disk, result, sample, stake
+from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
@@ -35,6 +36,12 @@ _CACHE_OF_MEMORY = 0.75
 
 # A share of a dataset is found to this part.
 _PARTS = 10**6
+
+# Measuring goes on for so long at most, and formats by themselves have this part of it.
+MOST_SECONDS = 300.0
+_OF_FORMATS = 0.6
+# What is left to the disk's speeds, and to what follows the last round.
+_LEFT_SECONDS = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +81,7 @@ def run(
     The profile's JSON object without `evidence`; see `liquid_tf.Profile`.
 
   Raises:
-    TooNoisyError: measurements disagree too much to advise.
+    TooNoisyError: measurements leave open which format is faster.
     ConvertError: the images cannot be read.
     ValueError: an argument is wrong.
   """
@@ -98,7 +105,11 @@ def run(
     repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
     found = _measure(
-      len(source), own_format, encoded, manifest, paths["files"], setting, options, say
+      _Subject(len(source), own_format, encoded, manifest, paths["files"]),
+      setting,
+      options,
+      begin + MOST_SECONDS - _LEFT_SECONDS,
+      say,
     )
   return found | {
     "source": source.root,
@@ -135,31 +146,55 @@ def _setting(
   )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Subject:
+  """What is measured.
+
+  Attributes:
+    samples: of the user's source.
+    own_format: of its images, or None.
+    encoded: what encoding some of them showed.
+    manifest: of the replicated sample.
+    files: an empty folder for the files of stock tf.data.
+  """
+
+  samples: int
+  own_format: str | None
+  encoded: sample.Encoded
+  manifest: Manifest
+  files: str
+
+
 def _measure(
-  samples: int,
-  own_format: str | None,
-  encoded: sample.Encoded,
-  manifest: Manifest,
-  files: str,
+  subject: _Subject,
   setting: Setting,
   options: Options,
+  end: float,
   say: Callable[[str], None],
 ) -> dict[str, Any]:
-  say("measuring each format: loading, decoding")
+  """Measures formats, then mixes, until `end` of the monotonic clock at the latest."""
+  manifest, encoded = subject.manifest, subject.encoded
   lossless = {
     name: manifest["formats"][TARGETS[name][0]]["lossless"] for name in options.formats
   }
-  costs, runs = measure.costs(setting, encoded, lossless, options.trials, say)
-  largest = max(costs, key=lambda name: costs[name].stored_bytes)
+  rounds = costs_of.Rounds(setting, encoded, lossless, options.trials)
+
+  def machine_of(costs: model.Costs) -> model.Machine:
+    return _machine(subject.samples, encoded, costs, options)
+
+  say("measuring each format: loading, decoding")
+  now = time.monotonic()
+  at_stake = _measure_formats(
+    rounds, machine_of, options, now + _OF_FORMATS * (end - now), say
+  )
+  costs = rounds.costs()
+  for line in costs_of.lines(costs, rounds.runs):
+    say(line)
   say("measuring the disk")
+  largest = max(costs, key=lambda name: costs[name].stored_bytes)
   blocks = disk.sweep(setting.long, TARGETS[largest][0], options.seconds / 2)
-  machine = _machine(samples, encoded, costs, options)
-  single = planner.best_single(costs, machine)
-  if single is None:
-    raise ValueError(
-      f"space ({machine.space_bytes}) must have room for {samples} images in one format"
-    )
-  advised = single
+  machine = machine_of(costs)
+  single = advised = planner.best_single(costs, machine)
   choice, measured = choose.choose(
     setting, costs, machine, options.strategy, options.trials, say
   )
@@ -168,23 +203,81 @@ def _measure(
   if worth or options.strategy == "search":
     advised = choice
   verified = choose.verify(
-    setting, manifest, files, advised, single, options.trials, say
+    setting,
+    manifest,
+    subject.files,
+    choose.Contest(advised, single, options.trials, end),
+    say,
   )
   return result.build(
     encoded=encoded,
     costs=costs,
-    runs=runs,
+    runs=rounds.runs,
     machine=machine,
     blocks=blocks,
     advised=advised,
     single=single,
+    at_stake=at_stake,
     measured=measured,
     verified=verified,
     setting=setting,
     options=options,
-    own_format=own_format,
+    own_format=subject.own_format,
     written=_bytes_written(manifest) + verified.stock_bytes,
   )
+
+
+def _measure_formats(
+  rounds: costs_of.Rounds,
+  machine_of: Callable[[model.Costs], model.Machine],
+  options: Options,
+  end: float,
+  say: Callable[[str], None],
+) -> float:
+  """Measures rounds until little is at stake between the best mixes.
+
+  Args:
+    rounds: gets them: `trials` at least, and more until `end`.
+    machine_of: what there is to spend, by costs.
+    options: see `liquid_tf.profile`.
+    end: of the monotonic clock.
+    say: receives a line of progress.
+
+  Returns:
+    What the best mix by these costs may lose, as a share; see `stake.Stake`.
+
+  Raises:
+    TooNoisyError: a format may be much faster than what is best so far.
+    ValueError: no format fits into the space.
+  """
+  longest = 0.0
+  while True:
+    begin = time.monotonic()
+    rounds.measure()
+    longest = max(longest, time.monotonic() - begin)
+    if len(rounds) < options.trials:
+      continue
+    costs = rounds.costs()
+    machine = machine_of(costs)
+    if planner.best_single(costs, machine) is None:
+      raise ValueError(
+        f"space ({machine.space_bytes}) must have room for {machine.samples} images in "
+        "one format"
+      )
+    choice = planner.best_mix(costs, machine)
+    found = stake.of(choice, rounds.resampled(), machine_of)
+    if found.best <= stake.LITTLE:
+      return found.best
+    if time.monotonic() + longest > end:
+      break
+    if len(rounds) == options.trials:
+      say(
+        f"after {len(rounds)} rounds the best mix may lose {found.best:.0%}: measuring "
+        f"on, for {max(0, end - time.monotonic()):.0f} s at most"
+      )
+  say(f"after {len(rounds)} rounds the best mix may lose {found.best:.0%}")
+  stake.check(choice, found, len(rounds))
+  return found.best
 
 
 def cache_of(cache: int | str) -> int | float:

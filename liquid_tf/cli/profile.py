@@ -4,8 +4,8 @@
   liquid-tf convert --input=photos --output=photos.liquid --profile=profile.json
 
 A sample of the images is encoded in each format, read and decoded by the real pipeline
-on the disk where the dataset will lie. Exit code 3, and no advice, where runs disagree
-too much.
+on the disk where the dataset will lie. On a busy machine that takes up to five minutes.
+Exit code 3, and no advice, where it is then still open which format is fastest.
 """
 
 import logging
@@ -32,7 +32,7 @@ _FLAGS.choice(
   "how to find the mix: by linear programming, or by the paper's binary search, which "
   "knows no cache",
 )
-_FLAGS.integer("trials", 3, "runs of each measurement", 2)
+_FLAGS.integer("trials", 3, "rounds, at least; more on a busy machine", 2)
 _FLAGS.number("seconds", 1.0, "seconds that a run lasts at least", 0.01)
 _FLAGS.integer("batch_size", 32, "images in a batch", 1)
 _FLAGS.integer("threads", 0, "threads that decode; 0: one a processor", 0)

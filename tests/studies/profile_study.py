@@ -15,7 +15,6 @@ pairs in tenths. The exit code is 1 where something asked for is missed.
 
 import itertools
 import json
-import multiprocessing
 import os
 import pathlib
 import statistics
@@ -23,9 +22,10 @@ import sys
 import tempfile
 from typing import Any
 
+import apart
 from absl import app, flags
 
-from liquid_tf._profile import noise
+from liquid_tf._profile import stake
 from liquid_tf.cli.bench import mix, throttle
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
@@ -39,54 +39,17 @@ _ROUNDS = flags.DEFINE_integer(
   "rounds", 3, "runs of each mix that the advice is compared with", 1
 )
 _SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
-_MOST_DOUBT = flags.DEFINE_float(
-  "most_doubt",
-  noise.MOST_DOUBT,
-  "of a median, as a share; above it nothing is advised. More of it lets the study "
-  "end on a busy machine, where what it misses means less",
+_MUCH = flags.DEFINE_float(
+  "much",
+  stake.MUCH,
+  "share of the speed that advice may lose to one format alone; above it nothing is "
+  "advised",
 )
 _WORKDIR = flags.DEFINE_string("workdir", None, "keep what is made here")
 _OUTPUT = flags.DEFINE_string("output", None, "write the JSON object here")
 
 _PREDICTED, _AS_FAST, _BEST_PAIR = 0.15, 0.05, 0.10
 _OF_FIRST, _OF_SINGLE = 2.0, 1.15
-
-
-def _profile(
-  queue, source: str, options: dict[str, Any], rate: int, most_doubt: float
-) -> None:
-  """Profiles in a process of its own, which the cgroup and the processors hold."""
-  processors = sorted(os.sched_getaffinity(0))[: options.pop("threads")]
-  os.sched_setaffinity(0, processors)
-  from liquid_tf._profile.machine import Machine
-  from liquid_tf._profile.profile import profile
-  from liquid_tf.errors import TooNoisyError
-
-  noise.MOST_DOUBT = most_doubt
-  try:
-    with throttle.Throttle(source, rate):
-      machine = Machine(threads=len(processors))
-      queue.put(profile(source, machine=machine, **options).data)
-  except TooNoisyError as error:
-    queue.put(str(error))
-
-
-def _measure(queue, options: dict[str, Any]) -> None:
-  queue.put(mix.measure(**options)["mixes"])
-
-
-def _in_process(function, *arguments) -> Any:
-  context = multiprocessing.get_context("spawn")
-  queue = context.Queue()
-  process = context.Process(target=function, args=(queue, *arguments))
-  process.start()
-  while process.is_alive() and queue.empty():
-    process.join(0.2)
-  if queue.empty():
-    raise RuntimeError(f"{function.__name__} ended with code {process.exitcode}")
-  answer = queue.get()
-  process.join()
-  return answer
 
 
 def _candidates(formats: list[str]) -> list[dict[str, float]]:
@@ -100,7 +63,7 @@ def _candidates(formats: list[str]) -> list[dict[str, float]]:
 def _cell(
   source: pathlib.Path, paths: dict[str, str], rate: int, processors: int
 ) -> dict[str, Any]:
-  formats, doubt = _FORMATS.value, _MOST_DOUBT.value
+  formats = _FORMATS.value
   strategy = "search" if len(formats) == 2 else "lp"
   common = {"batch_size": _BATCH_SIZE.value, "threads": processors}
   common |= {"seconds": _SECONDS.value}
@@ -108,7 +71,7 @@ def _cell(
   options |= {"directory": os.fspath(source.parent), "batch_size": _BATCH_SIZE.value}
   options |= {"runs": (_TRIALS.value, _SECONDS.value)}
   options |= {"threads": processors}
-  found = _in_process(_profile, os.fspath(source), options, rate, doubt)
+  found = apart.run(apart.profile, os.fspath(source), options, rate, _MUCH.value)
   cell = {"rate": rate, "processors": processors}
   if isinstance(found, str):
     return cell | {"noise": found}
@@ -117,7 +80,7 @@ def _cell(
   # The advised mix in the same rounds as those that it is compared with.
   request = common | paths | {"mixes": [*mixes, advised], "read_bytes_per_s": rate}
   request |= {"rounds": _ROUNDS.value, "stages": ["both"]}
-  rates = [statistics.median(r["both"]) for r in _in_process(_measure, request)]
+  rates = [statistics.median(r["both"]) for r in apart.run(apart.mixes, request)]
   return cell | {
     "advised": advised,
     "predicted": found["predicted"],

@@ -1,5 +1,6 @@
 """Studies begin: what they import is there, and their flags are described."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -29,6 +30,30 @@ class StudiesTest(parameterized.TestCase):
     self.assertNotIn("Traceback", done.stderr)
     summary = (_FOLDER / name).read_text().split('"""')[1].splitlines()[0]
     self.assertIn(summary, done.stdout + done.stderr)
+
+  def test_advice_beside_a_busy_process(self):
+    output = self.create_tempfile().full_path
+    # It runs from end to end; figures of such runs mean nothing.
+    flags = ["--rate=0", "--times=1", "--images=8", "--side=64", "--seconds=.02"]
+    flags += ["--rounds=1", "--trials=2", "--within=1", f"--output={output}"]
+    path = os.pathsep.join([str(_FOLDER), *(p for p in sys.path if p)])
+    done = subprocess.run(
+      [sys.executable, _FOLDER / "busy_study.py", *flags],
+      env={**os.environ, "PYTHONPATH": path},
+      capture_output=True,
+      text=True,
+      timeout=700,
+    )
+    self.assertIn(done.returncode, (0, 1), done.stderr)
+    with open(output) as file:
+      (found,) = json.load(file)
+    if "refused" in found:
+      self.assertStartsWith(found["refused"], "no advice: after")
+      return
+    self.assertLen(found["mixes"], 11)
+    self.assertLess(found["interval"][0], found["predicted"])
+    self.assertGreater(found["interval"][1], found["predicted"])
+    self.assertGreater(found["of_best_median"], 0)
 
 
 if __name__ == "__main__":

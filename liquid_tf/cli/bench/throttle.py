@@ -4,6 +4,7 @@ The kernel then delays reads that go past the page cache (O_DIRECT) until they k
 the rate; what the page cache answers is not held back.
 """
 
+import contextlib
 import os
 import pathlib
 
@@ -65,3 +66,12 @@ class Throttle:
   def __exit__(self, *error: object) -> None:
     (_BLKIO / "cgroup.procs").write_text(f"{os.getpid()}\n")
     self._group.rmdir()
+
+
+def held(
+  path: str | os.PathLike, bytes_per_second: int | None
+) -> contextlib.AbstractContextManager:
+  """A throttle, or what does nothing where there is no rate."""
+  if bytes_per_second is None:
+    return contextlib.nullcontext()
+  return Throttle(path, bytes_per_second)

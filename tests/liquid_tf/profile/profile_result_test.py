@@ -33,6 +33,7 @@ def fabricated(
   noise=0.02,
   step_ms=None,
   own_format="png",
+  at_stake=0.02,
   **has,
 ) -> Profile:
   """A profile of rates that are given, through everything that follows from them.
@@ -43,6 +44,7 @@ def fabricated(
     noise: share that runs differ by.
     step_ms: of the training.
     own_format: of the source's images.
+    at_stake: share of the speed that another mix may have more.
     **has: what the machine has, as `model.Machine`.
   """
   wave = [1 - noise, 1.0, 1 + noise]
@@ -76,6 +78,7 @@ def fabricated(
     blocks={1 << 20: 4.8e8},
     advised=advised,
     single=single,
+    at_stake=at_stake,
     measured=[],
     verified=choose.Verified(
       mix=[rate * w for w in wave] if mixed else [],
@@ -139,7 +142,8 @@ class VerdictTest(parameterized.TestCase):
     self.assertRegex(
       found.verdict,
       r"^Mix png:\d+,raw:\d+: measured at \d\.\d\d times \(\d\.\d\d to \d\.\d\d, 95%\) "
-      r"the speed of raw, the best single format; \d+ images/s predicted\. ",
+      r"the speed of raw, the best single format; \d+ \(\d+ to \d+\) images/s "
+      r"predicted\. ",
     )
     self.assertTrue(found.data["gain"]["measured"])
     self.assertLen(found.mix, 2)
@@ -164,8 +168,18 @@ class VerdictTest(parameterized.TestCase):
     self.assertAlmostEqual(
       found["predicted"], statistics.median(found["verified"]["mix"])
     )
-    said = f"; {found['predicted']:.0f} images/s predicted."
+    low, high = found["predicted_interval"]
+    said = f"; {found['predicted']:.0f} ({low:.0f} to {high:.0f}) images/s predicted."
     self.assertIn(said, found["verdict"])
+    # Student's interval of three rounds that differ by 2%.
+    self.assertAlmostEqual(low / found["predicted"], 0.952, delta=0.003)
+    self.assertAlmostEqual(high / found["predicted"], 1.051, delta=0.003)
+
+  def test_a_mix_that_is_not_known_well_is_advised_with_what_it_may_lose(self):
+    sentence = "after 3 of them another mix may be up to 25% faster (95%)."
+    self.assertIn(sentence, fabricated(at_stake=0.2).verdict)
+    self.assertEqual(fabricated(at_stake=0.2).data["at_stake"], 0.2)
+    self.assertNotIn("another mix", fabricated().verdict)
 
   def test_what_it_assumes_of_the_cache_and_compares_with_is_told(self):
     self.assertEndsWith(

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import choose, measure, noise, probe, sample, search, stock
+from liquid_tf._profile import choose, noise, probe, search, stake, stock
 from liquid_tf.errors import TooNoisyError
 
 
@@ -67,75 +67,77 @@ class SearchTest(parameterized.TestCase):
     self.assertEqual(search.search(_curve(1e-3, 1))[0], 10)
 
 
-class CostsTest(parameterized.TestCase):
-  @parameterized.parameters(range(18))
-  def test_a_slow_spell_of_the_machine_is_no_formats_cost(self, begin):
-    rates = {
-      (name, stage): 100.0 * (1 + i)
-      for i, (name, stage) in enumerate(
-        itertools.product(("png", "raw", "l3"), ("load", "decode"))
-      )
-    }
-    count = itertools.count()
-
-    def pipeline(setting, mix, stage):
-      del setting
-      (name,) = mix
-
-      def run():
-        # As long as both stages of a format take in all of their three runs.
-        slow = begin <= next(count) < begin + 6
-        return probe.Run(rates[name, stage] * (0.5 if slow else 1), 0.001, None)
-
-      return mock.Mock(run=run)
-
-    names = ("png", "raw", "l3")
-    encoded = sample.Encoded(
-      1, [8], dict.fromkeys(names, [4]), dict.fromkeys(names, 1.0)
-    )
-    setting = probe.Setting("", "", 1, 2, 0, 1.0, ())
-    lossless = dict.fromkeys(names, True)
-    with (
-      mock.patch.object(measure, "Pipeline", pipeline),
-      mock.patch.object(noise, "MOST_DOUBT", math.inf),
-    ):
-      found, runs = measure.costs(setting, encoded, lossless, 3, lambda text: None)
-    for name in names:
-      self.assertAlmostEqual(1 / found[name].load_seconds, rates[name, "load"])
-      self.assertAlmostEqual(1 / found[name].decode_seconds, rates[name, "decode"])
-      self.assertLen(runs[name]["load"], 3)
-
-
 class VerifyTest(parameterized.TestCase):
   @parameterized.parameters(
     # Images per second of the mix in each round, beside 100; rounds that are run.
     ((130, 128, 131), 3),
     ((70, 72, 71), 3),
-    ((130, 90, 115), 9),  # which of both is faster?
-    ((100, 250, 60), 9),  # how fast is it at all?
-    ((130, 100, 131, 129, 131, 130), 6),
+    # Which is faster is not known, and no matter.
+    ((100, 101, 102), 3),
+    ((104, 98, 101, 100, 102, 99), 4),
+    # Until the end.
+    ((130, 60, 200), 8),
   )
-  def test_goes_on_until_it_is_known_which_is_faster(self, mix, rounds):
-    rates = {"raw": itertools.repeat(100.0), "png": itertools.cycle(map(float, mix))}
+  def test_goes_on_until_little_is_lost_by_the_wrong_choice(self, mix, rounds):
+    found = self._verify({"png": map(float, itertools.cycle(mix))}, limit=8)
+    self.assertLen(found.mix, rounds)
+    self.assertLen(found.single, rounds)
+    lost = choose.lost(found.mix, found.single)
+    self.assertEqual(lost <= stake.LITTLE, rounds < 8)
+
+  def test_a_single_format_runs_until_its_rate_is_known(self):
+    for values, rounds in (((100, 101, 99), 3), ((50, 100, 200), 8)):
+      raw = map(float, itertools.cycle(values))
+      found = self._verify({"raw": raw}, limit=8, mixed=False)
+      self.assertEmpty(found.mix)
+      self.assertLen(found.single, rounds)
+
+  def test_at_the_end_there_are_as_many_rounds_as_were_asked_for(self):
+    found = self._verify({"png": itertools.cycle([50.0, 200.0])}, limit=0)
+    self.assertLen(found.mix, 3)
+
+  def test_the_interval_holds_the_gain_as_often_as_it_says(self):
+    random = np.random.default_rng(0)
+
+    def noisy(rate):
+      while True:
+        yield rate * math.exp(random.normal(0, 0.08))
+
+    held = []
+    for _ in range(400):
+      found = self._verify({"png": noisy(120.0), "raw": noisy(100.0)}, limit=12)
+      held.append(found.gain.low <= 1.2 <= found.gain.high)
+    # Not exactly: rounds end sooner where they happen to agree.
+    self.assertBetween(np.mean(held), 0.9, 0.98)
+
+  def _verify(self, rates, limit, mixed=True):
+    """Runs of png for the mix and raw for the single format, `limit` rounds at most."""
+    rates = {"raw": itertools.repeat(100.0)} | rates
+    rounds = []
 
     def pipeline(setting, mix, stage):
       del setting, stage
-      values = rates[min(mix)]
-      return mock.Mock(run=lambda: probe.Run(next(values), 0.0, None))
+
+      def run():
+        if mix == {"raw": 1.0}:
+          rounds.append(mix)
+        return probe.Run(next(rates[min(mix)]), 0.0, None)
+
+      return mock.Mock(run=run)
 
     prediction = model.Prediction(1, 1, {}, 1, 0, "load")
-    choices = [
-      planner.Choice(m, "encoded", prediction)
-      for m in ({"png": 0.5, "raw": 0.5}, {"raw": 1.0})
-    ]
+    mixes = {"png": 0.5, "raw": 0.5} if mixed else {"raw": 1.0}
+    advised, single = (
+      planner.Choice(m, "encoded", prediction) for m in (mixes, {"raw": 1.0})
+    )
+    clock = mock.Mock(monotonic=lambda: float(len(rounds)))
     with (
       mock.patch.object(choose, "Pipeline", pipeline),
+      mock.patch.object(choose, "time", clock),
       mock.patch.object(stock, "why_not", return_value="no files"),
-      mock.patch.object(noise, "check"),
     ):
-      found = choose.verify(None, None, "", *choices, 3, lambda text: None)
-    self.assertLen(found.mix, rounds)
-    self.assertLen(found.single, rounds)
+      contest = choose.Contest(advised, single, 3, float(limit))
+      return choose.verify(None, None, "", contest, lambda text: None)
 
 
 class NoiseTest(parameterized.TestCase):
@@ -170,6 +172,32 @@ class NoiseTest(parameterized.TestCase):
       values = random.normal(100, 5, count).tolist()
       held.append(abs(np.median(values) - 100) / 100 <= noise.doubt(values))
     self.assertAlmostEqual(np.mean(held), expected, delta=0.03)
+
+  def test_in_turn_is_right_where_rounds_are_slow(self):
+    exact = np.array([1.0, 4.0, 0.5])
+    slow = np.array([1.0, 1.0, 3.0, 1.0, 0.5])
+    found = noise.in_turn(exact * slow[:, np.newaxis])
+    np.testing.assert_allclose(found, exact)
+
+  def test_proportions_in_turn_do_not_mind_what_a_round_has_in_common(self):
+    random = np.random.default_rng(0)
+    common, own = random.normal(0, 0.5, (31, 1)), random.normal(0, 0.02, (31, 3))
+    found = noise.in_turn(np.exp(common + own) * [1.0, 4.0, 0.5])
+    np.testing.assert_allclose(found / found[0], [1, 4, 0.5], rtol=0.02)
+
+  @parameterized.parameters((2, 0.92), (3, 0.9), (5, 0.95), (9, 0.95), (15, 0.95))
+  def test_expanded_resamples_hold_what_is_true(self, rounds, expected):
+    random = np.random.default_rng(0)
+    held = []
+    for i in range(400):
+      values = random.normal(0, 1, rounds)
+      centre = np.median(values)
+      drawn = np.median(values[noise.resamples(rounds, 200, i)], axis=1)
+      ends = centre + noise.expand(rounds) * (
+        np.percentile(drawn, [2.5, 97.5]) - centre
+      )
+      held.append(ends[0] <= 0 <= ends[1])
+    self.assertGreaterEqual(np.mean(held), expected - 0.02)
 
   def test_more_runs_leave_less_doubt(self):
     self.assertLess(noise.doubt([9.0, 10, 11] * 16), noise.doubt([9.0, 10, 11]))

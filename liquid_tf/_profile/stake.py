@@ -1,0 +1,74 @@
+"""What may be lost by a choice, when costs are known only so well."""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from liquid_tf._cost import model, planner
+from liquid_tf._profile.measure import describe
+from liquid_tf.errors import TooNoisyError
+
+# Measuring goes on until a choice loses at most this, as a share of the best speed.
+LITTLE = 0.05
+
+# A choice that may lose as much to one format alone is none to advise: the order of the
+# formats is open.
+MUCH = 0.20
+
+# Of the sets of costs that are possible, the share that a loss covers.
+_COVERED = 95
+
+
+@dataclasses.dataclass(frozen=True)
+class Stake:
+  """What is lost at most, with 95% confidence, as a share of the best speed.
+
+  Attributes:
+    best: to the mix that is best after all.
+    single: to the format that is best alone after all, 0 where the choice is faster.
+    format: which that may be.
+  """
+
+  best: float
+  single: float
+  format: str
+
+
+def of(
+  choice: planner.Choice,
+  possible: Iterable[model.Costs],
+  machine: Callable[[model.Costs], model.Machine],
+) -> Stake:
+  """What a choice may lose.
+
+  Args:
+    choice: the mix that is to be advised.
+    possible: sets of costs, each as likely as another.
+    machine: what there is to spend where images cost that.
+  """
+  best, single, names = [], [], []
+  for costs in possible:
+    here = machine(costs)
+    ours = model.predict(costs, here, choice.mix).throughput
+    alone = planner.best_single(costs, here)
+    mix = planner.best_mix(costs, here)
+    best.append(max(0.0, 1 - ours / mix.prediction.throughput))
+    single.append(max(0.0, 1 - ours / alone.prediction.throughput))
+    names.append(next(iter(alone.mix)))
+  return Stake(
+    best=float(np.percentile(best, _COVERED)),
+    single=float(np.percentile(single, _COVERED)),
+    format=names[int(np.argmax(single))],
+  )
+
+
+def check(choice: planner.Choice, found: Stake, rounds: int) -> None:
+  """Raises TooNoisyError where some format alone may be much faster than a choice."""
+  if found.single > MUCH:
+    raise TooNoisyError(
+      f"no advice: after {rounds} rounds, {found.format} alone may be "
+      f"{1 / (1 - found.single) - 1:.0%} faster than {describe(choice.mix)}, which "
+      "seems best: end what else runs on this machine, or measure longer, with "
+      "runs=(TRIALS, SECONDS)"
+    )

@@ -1,0 +1,159 @@
+"""What rounds say of formats' costs and of mixes, on machines that are made up."""
+
+import itertools
+from unittest import mock
+
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import costs, measure, noise, probe, run, sample, stake
+from liquid_tf.errors import TooNoisyError
+
+# Milliseconds of the disk, and of one processor to decode an image.
+_FORMATS = {"png": (4.0, 12.0), "raw": (8.0, 1.0), "l3": (4.4, 3.0)}
+_THREADS = 2
+
+
+def _rounds(names, spell=lambda number: 1.0, processors=lambda number: 2.0):
+  """Rounds of runs that take `spell` times as long, on so many processors.
+
+  Args:
+    names: of formats.
+    spell: by the number of the run.
+    processors: that decoding gets, by the number of the run.
+  """
+  count = itertools.count()
+
+  def pipeline(setting, mix, stage):
+    del setting
+    (name,) = mix
+    load, decode = (milliseconds / 1000 for milliseconds in _FORMATS[name])
+
+    def one():
+      number = next(count)
+      if stage == "load":
+        return probe.Run(1 / (load * spell(number)), 1e-4, None)
+      taken = decode * spell(number) / processors(number)
+      return probe.Run(1 / taken, decode, None)
+
+    return mock.Mock(run=one)
+
+  encoded = sample.Encoded(1, [8], dict.fromkeys(names, [4]), dict.fromkeys(names, 1.0))
+  setting = probe.Setting("", "", 1, _THREADS, 0, 1.0, ())
+  with mock.patch.object(measure, "Pipeline", pipeline):
+    return costs.Rounds(setting, encoded, dict.fromkeys(names, True), 3)
+
+
+def _noise(seed, spread):
+  """How many times as long runs take, in normal logarithms."""
+  random = np.random.default_rng(seed)
+  return lambda number: np.exp(random.normal(0, spread))
+
+
+def _machine(_):
+  return model.Machine(1000, 8.0)
+
+
+def _choice(found):
+  return planner.best_mix(found, _machine(found))
+
+
+class RoundsTest(parameterized.TestCase):
+  @parameterized.parameters(range(18))
+  def test_a_slow_spell_of_the_machine_is_no_formats_cost(self, begin):
+    # As long as both stages of a format take in all of their three runs.
+    rounds = _rounds(_FORMATS, lambda n: 2.0 if begin <= n < begin + 6 else 1.0)
+    for _ in range(3):
+      rounds.measure()
+    for name, cost in rounds.costs().items():
+      load, decode = _FORMATS[name]
+      self.assertAlmostEqual(1e3 * cost.load_seconds, load)
+      self.assertAlmostEqual(1e3 * cost.decode_seconds, decode / _THREADS)
+      self.assertLen(rounds.runs[name]["load"], 3)
+
+  def test_a_neighbour_leaves_proportions_of_decoding_and_takes_processors(self):
+    alone = _rounds(_FORMATS)
+    random = np.random.default_rng(0)
+    beside = _rounds(_FORMATS, processors=lambda n: random.choice([1.2, 1.3, 1.4]))
+    for rounds in (alone, beside):
+      for _ in range(9):
+        rounds.measure()
+    found = {name: cost.decode_seconds for name, cost in beside.costs().items()}
+    for name, cost in alone.costs().items():
+      self.assertAlmostEqual(
+        found[name] / found["png"], cost.decode_seconds / (0.012 / _THREADS)
+      )
+    self.assertAlmostEqual(found["png"], 0.012 / 1.3, delta=0.012 / 1.3 / 10)
+
+  def test_a_machine_at_rest_has_nothing_at_stake(self):
+    rounds = _rounds(_FORMATS)
+    for _ in range(2):
+      rounds.measure()
+    choice = _choice(rounds.costs())
+    self.assertEqual(stake.of(choice, rounds.resampled(), _machine).best, 0)
+
+  def test_a_choice_loses_no_more_than_is_at_stake(self):
+    exact = _rounds(("png", "raw"))
+    exact.measure()
+    exact.measure()
+    true = exact.costs()
+    best = planner.best_mix(true, _machine(true)).prediction.throughput
+    held, stakes = [], []
+    for seed in range(80):
+      rounds = _rounds(("png", "raw"), _noise(seed, 0.15))
+      for _ in range(5):
+        rounds.measure()
+      choice = _choice(rounds.costs())
+      found = stake.of(choice, itertools.islice(rounds.resampled(), 60), _machine)
+      rate = model.predict(true, _machine(true), choice.mix).throughput
+      held.append(1 - rate / best <= found.best)
+      stakes.append(found.best)
+    self.assertGreaterEqual(np.mean(held), 0.93)
+    # It is no bound that says nothing.
+    self.assertLess(np.median(stakes), 0.4)
+
+
+class MeasureFormatsTest(absltest.TestCase):
+  def _measure(self, rounds, seconds):
+    """Rounds of a second each; returns what is at stake."""
+    clock = mock.Mock(monotonic=lambda: float(len(rounds)))
+    options = mock.Mock(trials=3)
+    with mock.patch.object(run, "time", clock):
+      return run._measure_formats(rounds, _machine, options, seconds, lambda text: None)
+
+  def test_ends_after_trials_where_rounds_agree(self):
+    rounds = _rounds(_FORMATS)
+    self.assertLessEqual(self._measure(rounds, 100), stake.LITTLE)
+    self.assertLen(rounds, 3)
+
+  def test_goes_on_until_little_is_at_stake(self):
+    rounds = _rounds(("png", "raw"), _noise(0, 0.1))
+    self.assertLessEqual(self._measure(rounds, 1000), stake.LITTLE)
+    self.assertBetween(len(rounds), 4, 200)
+
+  def test_advises_at_the_end_where_only_the_mix_is_open(self):
+    rounds = _rounds(("png", "raw"), _noise(0, 0.15))
+    found = self._measure(rounds, 8)
+    self.assertGreater(found, stake.LITTLE)
+    self.assertLen(rounds, 8)
+
+  def test_refuses_where_the_order_of_formats_is_open(self):
+    rounds = _rounds(("png", "raw"), _noise(0, 1.5))
+    with self.assertRaisesRegex(
+      TooNoisyError,
+      r"^no advice: after 8 rounds, (png|raw) alone may be \d+% faster than .* runs=",
+    ):
+      self._measure(rounds, 8)
+
+  def test_one_format_needs_no_order(self):
+    rounds = _rounds(("raw",), _noise(0, 1.5))
+    self.assertEqual(self._measure(rounds, 8), 0)
+    self.assertLen(rounds, 3)
+
+  def test_doubt_of_a_single_round_has_no_end(self):
+    self.assertEqual(noise.expand(1), float("inf"))
+
+
+if __name__ == "__main__":
+  absltest.main()
