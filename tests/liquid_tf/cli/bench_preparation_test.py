@@ -8,7 +8,7 @@ import sys
 from absl.testing import absltest
 
 from liquid_tf.cli.bench import preparation, throttle
-from liquid_tf.cli.bench.papers import figure, liquid_6
+from liquid_tf.cli.bench.papers import figure, loaders
 
 _FILES = 48
 _FILE_BYTES = 1 << 20
@@ -103,6 +103,7 @@ class OursTest(absltest.TestCase):
 class FigureTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
+    self.figure = loaders.figure("png")
     sides = {"png": 50.0, "l3": 100.0, "raw": 40.0, "mix_without_l3": 90.0}
     peers = {"minio": 45.0, "tf.data": 25.0, "dali": 20.0}
     parts = {
@@ -115,7 +116,7 @@ class FigureTest(absltest.TestCase):
     }
 
   def test_the_table_has_every_ratio(self):
-    lines = liquid_6.FIGURE.table(self.evidence).splitlines()
+    lines = self.figure.table(self.evidence).splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     # A single format was advised, so that its row is the advice.
     advice = ["**advised: l3 100%**", "100", "", "4.00", "5.00", "1.00"]
@@ -134,7 +135,7 @@ class FigureTest(absltest.TestCase):
     self.assertIn(["png, 300 MB/s", *mix], rows)
 
   def test_the_sentence_has_the_ratios_of_the_advice(self):
-    said = liquid_6.FIGURE.why(self.evidence)
+    said = self.figure.why(self.evidence)
     wanted = "png, 300 MB/s: 4.40 times tf.data and 5.50 times DALI, 1.10 of l3 alone"
     self.assertIn(wanted, said)
 
@@ -142,7 +143,7 @@ class FigureTest(absltest.TestCase):
     setting = figure.Setting((), True, pathlib.Path("."), print)
     with absltest.mock.patch.object(throttle, "why_not", lambda: "no cgroup"):
       with self.assertRaisesRegex(ValueError, "holds back disk and memory: no cgroup"):
-        liquid_6.FIGURE.parts(setting)
+        self.figure.parts(setting)
 
 
 if __name__ == "__main__":

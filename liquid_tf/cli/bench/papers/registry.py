@@ -7,7 +7,8 @@ from liquid_tf.cli.bench.papers.figure import Figure
 # In the order of the page. Module NAME, with _ for -, has the figure.
 FIGURES = (
   "liquid-3",
-  "liquid-6",
+  "liquid-6-png",
+  "liquid-6-jpeg",
   "l3-table-4",
   "l3-7a",
   "l3-8",

@@ -1,4 +1,4 @@
-"""Liquid, figure 6: data preparation beside other loaders, with a small cache."""
+"""What the two halves of Liquid's figure 6 share: loaders with a small cache."""
 
 import functools
 import os
@@ -10,7 +10,6 @@ from liquid_tf.cli.bench import page
 from liquid_tf.cli.bench.papers.figure import Figure, Part, Setting, results
 
 _RATES = (100, 300, 750)  # MB/s
-_EXTENSIONS = ("png", "jpeg")
 # Of the files, as in the paper.
 _SHARE = 0.3
 _SIZES = {"images": 1024, "side": 512, "batch_size": 32, "epochs": 4, "rounds": 2}
@@ -24,20 +23,18 @@ _PEERS = {
 }
 _MIXES = {"mix": "mix", "mix without l3": "best mix without L3"}
 # Over DALI, in the paper: T4, V100, RTX3090.
-_PAPER = {"png": "3.05, 3.05 and 2.25", "jpeg": "1.54, 1.52 and about 1"}
+_PAPER = {"png": "3.05, 3.05 and 2.25", "jpeg": "1.54, 1.52 and nearly 1"}
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
+def _parts(extension: str, setting: Setting) -> Mapping[str, Part]:
   from liquid_tf.cli.bench import preparation
 
   if problem := preparation.why_not():
     raise ValueError(f"liquid-6 holds back disk and memory: {problem}")
-  parts: dict[str, Part] = {}
-  for extension in _EXTENSIONS[:1] if setting.quick else _EXTENSIONS:
-    for rate in _RATES[:1] if setting.quick else _RATES:
-      measure = functools.partial(_measure, setting, extension, rate)
-      parts[f"{extension}, {rate} MB/s"] = measure
-  return parts
+  return {
+    f"{extension}, {rate} MB/s": functools.partial(_measure, setting, extension, rate)
+    for rate in (_RATES[:1] if setting.quick else _RATES)
+  }
 
 
 def _measure(setting: Setting, extension: str, rate: int) -> dict[str, Any]:
@@ -124,17 +121,13 @@ def _about(evidence: Mapping[str, Any]) -> str:
   found = results(evidence)
   first = next(iter(found.values()))
   sizes = _QUICK_SIZES if evidence["settings"]["quick"] else _SIZES
-  kilobytes = ", ".join(
-    f"{part.partition(',')[0]} {result['file_bytes'] / 1e3:.0f} KB"
-    for part, result in found.items()
-    if part.endswith(f"{_RATES[0]} MB/s")
-  )
   dali = first["dali"]
   return (
-    f"{sizes['images']} photographs of {sizes['side']}x{sizes['side']} (a file on "
-    f"average: {kilobytes}), shuffled, decoded to batches of {sizes['batch_size']}; "
-    f"{sizes['epochs']} epochs a process, of which the first does not count, and "
-    f"{sizes['rounds']} processes of each in turn. A cgroup holds reads to the MB/s. "
+    f"{sizes['images']} photographs of {sizes['side']}x{sizes['side']} (a file has "
+    f"{first['file_bytes'] / 1e3:.0f} KB on average), shuffled, decoded to batches of "
+    f"{sizes['batch_size']}; {sizes['epochs']} epochs a process, of which the first "
+    f"does not count, and {sizes['rounds']} processes of each in turn. A cgroup holds "
+    "reads to the MB/s. "
     f"All may cache the same bytes, {_SHARE:.0%} of the files: ours and MinIO's policy "
     "(on our reader, of the files' own format) in their cache, tf.data and DALI in the "
     "page cache, which a cgroup limits beside what the process itself uses. The mix is "
@@ -147,7 +140,7 @@ def _about(evidence: Mapping[str, Any]) -> str:
   )
 
 
-def _why(evidence: Mapping[str, Any]) -> str:
+def _why(extension: str, evidence: Mapping[str, Any]) -> str:
   words = []
   for part, result in results(evidence).items():
     sides = result["sides"]
@@ -158,11 +151,11 @@ def _why(evidence: Mapping[str, Any]) -> str:
       ratios.append(f"{rate / sides['dali']['median']:.2f} times DALI")
     words.append(f"{part}: {' and '.join(ratios)}, {rate / most:.2f} of {best} alone")
   return (
-    f"the advised mix is, of {'; '.join(words)}. The paper has "
-    f"{_PAPER['png']} times DALI with PNG and BMP, {_PAPER['jpeg']} with JPEG and "
-    "BMP. A format that is both small and cheap to decode, as L3 is, takes the place "
-    "of a mix: the row without L3 is the paper's own choice of formats. Our decoders "
-    "of PNG and JPEG are also faster than those of the others."
+    f"the advised mix is, of {'; '.join(words)}. The paper has {_PAPER[extension]} "
+    f"times DALI with {extension.upper()} and BMP. A format that is both small and "
+    "cheap to decode, as L3 is, takes the place of a mix: the row without L3 is the "
+    "paper's own choice of formats. Our decoders of PNG and JPEG are also faster than "
+    "those of the others."
   )
 
 
@@ -186,16 +179,19 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   every[0].set_ylabel(f"images/s, to {'DALI' if with_dali else 'tf.data'}")
 
 
-FIGURE = Figure(
-  name="liquid-6",
-  title="Liquid, figure 6: data preparation with a cache of 30 %",
-  paper="images per second of Liquid's mix over DALI: 3.05, 3.05 and 2.25 on three "
-  "machines with PNG (and BMP), 1.54, 1.52 and nearly 1 with JPEG (and BMP). CoorDL "
-  "with its MinIO cache is near DALI.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
-  size=(11.0, 4.0),
-)
+def figure(extension: str) -> Figure:
+  """The half of figure 6 whose files are "png" or "jpeg"."""
+  name = extension.upper()
+  return Figure(
+    name=f"liquid-6-{extension}",
+    title=f"Liquid, figure 6: preparing {name} with a cache of 30 %",
+    paper=f"images per second of Liquid's mix of {name} and BMP over DALI: "
+    f"{_PAPER[extension]} on three machines. CoorDL, which caches as MinIO does, is "
+    "near DALI.",
+    parts=functools.partial(_parts, extension),
+    about=_about,
+    table=_table,
+    why=functools.partial(_why, extension),
+    draw=_draw,
+    size=(9.0, 4.0),
+  )
