@@ -124,8 +124,13 @@ def theirs(
 
 @contextlib.contextmanager
 def _page_cache(group: memory_group.MemoryGroup, cache_bytes: int) -> Iterator[None]:
-  """Follows what the group uses, and leaves so much more to the page cache."""
+  """Follows what the group uses, and leaves so much more to the page cache.
+
+  Raises:
+    OSError: the kernel did not take the last limit.
+  """
   done = threading.Event()
+  refused: list[OSError] = []
 
   def follow() -> None:
     most, since, spare = -_GROWTH, 0.0, 0
@@ -135,9 +140,15 @@ def _page_cache(group: memory_group.MemoryGroup, cache_bytes: int) -> Iterator[N
       if grows:
         most, since = own, now
       wanted = _GROWING if now - since < _SETTLED_SECONDS else _SPARE
-      if grows or wanted != spare:
+      if not grows and wanted == spare:
+        continue
+      refused.clear()
+      try:
+        group.limit(most + wanted + cache_bytes)
         spare = wanted
-        group.limit(most + spare + cache_bytes)
+      except OSError as error:
+        # Pages that are being read cannot be dropped: the next time.
+        refused.append(error)
 
   thread = threading.Thread(target=follow)
   thread.start()
@@ -146,6 +157,8 @@ def _page_cache(group: memory_group.MemoryGroup, cache_bytes: int) -> Iterator[N
   finally:
     done.set()
     thread.join()
+  if refused:
+    raise refused[0]
 
 
 def make(
