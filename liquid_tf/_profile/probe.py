@@ -15,6 +15,7 @@ from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.recipe import WINDOWS, Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._pipeline.verdict import Verdict
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Step
@@ -147,6 +148,10 @@ class Pipeline:
   def reading(self) -> dict[str, str]:
     """What each format was read with, as `liquid_tf.stats` says."""
     return self._stats.summary()["reading"]
+
+  def verdict(self) -> Verdict:
+    """What limited the batches of its runs; of a mix, those before it settled too."""
+    return self._stats.verdict()
 
   def _settle(self) -> None:
     """Draws batches until reads are those of a long run."""

@@ -1,6 +1,7 @@
 """The demo from images to figures."""
 
 import pathlib
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
-from liquid_tf.cli.demo import images, training
+from liquid_tf.cli.demo import images, mechanism, training
 from liquid_tf.errors import TooNoisyError
 
 BATCH_SIZE = 32
@@ -20,6 +21,8 @@ _ROUNDS = 3
 
 _PROFILE_TRIALS = 2
 _PROFILE_SECONDS = 0.3
+# What a profile of PNG files compares.
+_FORMATS = ("png", "l3-compact", "l3", "raw")
 # Where the machine is too busy to be profiled.
 _FIXED_MIX = "png:6,raw:4"
 
@@ -46,21 +49,26 @@ def run(
     say: receives what people should know.
 
   Returns:
-    `samples`, `classes`, `mix` {format: share}, `loss` and `accuracy` per epoch,
-    `baseline_images_per_s` and `liquid_images_per_s`: medians of whole epochs without
-    a model.
+    `samples`, `classes`, `mix` {format: share}, `profiled`: whether a profile advised
+    it, `loss` and `accuracy` per epoch;
+    without a cache, `disk` {bytes_per_s it was held to or null, reason why it was not}
+    and `pipelines`, see `mechanism.compare`; with all in memory and without a model,
+    `baseline_images_per_s` and `liquid_images_per_s`, medians of whole epochs.
 
   Raises:
     ValueError: an argument is wrong.
     ConvertError: a dataset is already in `workdir`, or cannot be written.
   """
-  if mix is not None:
-    mixes.parse_mix(mix)
+  given = None if mix is None else mixes.parse_mix(mix)
+  if given is not None and "pcr" in given:
+    raise ValueError(
+      f'mix ("{mix}") must have no pcr: its speed depends on the fidelity'
+    )
   photos, output = workdir / "photos", workdir / "photos.liquid"
   say(f"1. making {count} images of {side}x{side} in {photos}")
   made = images.make(photos, side=side, count=count, data=data, say=say)
-  shares = mixes.parse_mix(_profile(photos, say) if mix is None else mix)
-  say(f"2. converting {made} images into {output}, mix {shares}")
+  disk, shares, profiled = _mechanism(photos, given, say)
+  say(f"4. converting {made} images into {output}, mix {shares}")
   report = convert(photos, output, shares)
   for name, entry in report.formats.items():
     say(f"   {name}: {entry['samples']} samples, {entry['bytes']:,} bytes")
@@ -68,7 +76,7 @@ def run(
   tf.keras.utils.set_random_seed(1)
 
   dataset = open_dataset(output, BATCH_SIZE, seed=1)
-  say(f"3. training a small Keras model on {classes} classes, {_EPOCHS} epochs")
+  say(f"5. training a small Keras model on {classes} classes, {_EPOCHS} epochs")
   history = _fit(dataset, training.small_model(side, classes), steps)
   for epoch in range(_EPOCHS):
     say(
@@ -76,7 +84,10 @@ def run(
       f"accuracy {history['accuracy'][epoch]:.3f}"
     )
 
-  say(f"4. measuring both pipelines without a model, {_ROUNDS} epochs each, in turn")
+  say(
+    f"6. measuring stock tf.data and liquid_tf with all images in memory, {_ROUNDS} "
+    "epochs each, in turn"
+  )
   found = training.rates(
     {
       "baseline": training.stock_png(photos, BATCH_SIZE, side),
@@ -89,6 +100,8 @@ def run(
     "samples": report.samples,
     "classes": classes,
     "mix": {name: weight / total for name, weight in shares.items()},
+    "profiled": profiled,
+    **disk,
     "loss": history["loss"],
     "accuracy": history["accuracy"],
     "baseline_images_per_s": training.median(found["baseline"]),
@@ -96,15 +109,52 @@ def run(
   }
 
 
-def _profile(photos: pathlib.Path, say: Callable[[str], None]) -> dict[str, float]:
-  """The mix that is fastest here, for a set like this one that memory does not hold."""
-  say("   profiling this machine, as for a set that is larger than its memory")
+def _mechanism(
+  photos: pathlib.Path, mix: dict[str, float] | None, say: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, float], bool]:
+  """Shows what a mix gains from a slow disk.
+
+  Returns:
+    The figures, the mix, and whether a profile advised it.
+  """
+  profiled = False
+  formats = _FORMATS if mix is None else (*mechanism.SINGLE, *mix)
+  with tempfile.TemporaryDirectory(prefix="formats_", dir=photos.parent) as folder:
+    setting = mechanism.prepare(
+      photos, pathlib.Path(folder), list(dict.fromkeys(formats)), BATCH_SIZE
+    )
+    rate = mechanism.balanced_rate(setting)
+    with mechanism.held(folder, rate) as reason:
+      say(
+        f"2. holding the disk to {rate / 1e6:.0f} MB/s: raw images then come as fast "
+        "as PNG is decoded here"
+        if reason is None
+        else f"2. taking the disk as it is ({reason}), past the page cache"
+      )
+      if mix is None:
+        advised = _profile(photos, say)
+        profiled = advised is not None
+        mix = mixes.parse_mix(_FIXED_MIX if advised is None else advised)
+      say("3. running PNG alone, raw alone and the mix in turn, with an empty cache")
+      compared = {name: {name: 1.0} for name in mechanism.SINGLE}
+      if mix not in compared.values():
+        compared["mix"] = mix
+      found = mechanism.compare(setting, compared)
+  disk = {"bytes_per_s": None if reason else rate, "reason": reason}
+  return {"disk": disk, "threads": setting.threads, "pipelines": found}, mix, profiled
+
+
+def _profile(
+  photos: pathlib.Path, say: Callable[[str], None]
+) -> dict[str, float] | None:
+  """The fastest mix for a set that memory does not hold; None where it is open."""
+  say("   profiling this machine, for a set that is larger than its memory")
   try:
     found = profile(photos, runs=(_PROFILE_TRIALS, _PROFILE_SECONDS), cache=0)
   except TooNoisyError as error:
     say(f"   {error}")
     say(f"   so the mix is a fixed choice, not fitted to this machine: {_FIXED_MIX}")
-    return mixes.parse_mix(_FIXED_MIX)
+    return None
   say(f"   {found.verdict}")
   return found.mix
 

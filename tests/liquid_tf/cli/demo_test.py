@@ -37,7 +37,18 @@ class DemoTest(absltest.TestCase):
     self.assertLess(result["loss"][1], result["loss"][0])
     self.assertGreater(result["baseline_images_per_s"], 0)
     self.assertGreater(result["liquid_images_per_s"], 0)
-    self.assertIn("times stock; the loss went from", done.stderr)
+    # Each pipeline has its rate, and what limited it.
+    self.assertContainsSubset(["png", "raw"], result["pipelines"])
+    for found in result["pipelines"].values():
+      self.assertGreater(found["images_per_s"], 0)
+      self.assertIn(
+        found["limit"], ("the disk", "decoding", "the reader of the batches")
+      )
+    disk = result["disk"]
+    self.assertEqual(disk["bytes_per_s"] is None, disk["reason"] is not None)
+    self.assertRegex(done.stderr, r"png alone +\d+ ")
+    self.assertRegex(done.stderr, r"raw alone +\d+ ")
+    self.assertIn("With all images in memory: ", done.stderr)
     left = [n for n in os.listdir(temporary) if n.startswith("liquid_demo_")]
     self.assertEqual(left, [])
 
@@ -65,6 +76,8 @@ class DemoTest(absltest.TestCase):
     result = json.loads(done.stdout)
     self.assertEqual((result["samples"], result["classes"]), (40, 2))
     self.assertEqual(result["mix"], {"raw": 1.0})
+    self.assertFalse(result["profiled"])
+    self.assertCountEqual(result["pipelines"], ["png", "raw"])
     made = sorted((root / "demo" / "photos").glob("*/*.png"))
     self.assertLen(made, 40)
     with Image.open(made[0]) as image:
@@ -79,6 +92,7 @@ class DemoTest(absltest.TestCase):
     for arguments, message in (
       (["--count=1"], "count"),
       (["--mix=gif:1", "--count=8"], "must be one of png"),
+      (["--mix=pcr:1", "--count=8"], "must have no pcr"),
       ([f"--data={root}/none"], "must be an existing folder"),
       ([f"--data={root}"], "must hold images"),
       (["x"], '"x" is no flag'),
