@@ -25,6 +25,9 @@ from liquid_tf.cli.bench.papers import (
   speeds,
 )
 
+# The checkout, which has the evidence.
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
   return subprocess.run(
@@ -215,6 +218,20 @@ class RegistryTest(absltest.TestCase):
     for one in registry.every():
       absent = "Not run here yet: `python -m tools.bench papers"
       self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
+
+
+class DocumentTest(absltest.TestCase):
+  def test_a_busy_machine_is_told(self):
+    evidence = runner.read(_ROOT / "docs/benchmarks/papers", registry.load("l3-7a"))
+    self.assertIsNotNone(evidence)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for others in (0.1, 1.7):
+      for part in evidence["parts"].values():
+        part["others"] = others
+      (folder / "l3-7a.json").write_text(json.dumps(evidence))
+      page = document.markdown(folder, folder / "page.md").replace("\n", " ")
+      told = "**Other programs kept up to 1.7 processors busy meanwhile."
+      self.assertEqual(told in page, others == 1.7)
 
 
 class RunnerTest(absltest.TestCase):

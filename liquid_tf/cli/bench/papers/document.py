@@ -23,6 +23,9 @@ numbers. `--report` writes this page from them and measures nothing.
 The papers had servers with GPUs. The ratios to compare with theirs are those between
 two formats on one machine; a comparison that is lost here stays on the page."""
 
+# Processors that other programs keep busy, from which on a figure is not at rest.
+_BUSY = 0.3
+
 
 def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   """The page.
@@ -80,6 +83,14 @@ def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
   ]
   if found["settings"]["quick"]:
     parts.append("**A quick run, to try the command. Its numbers say nothing.**")
+  busy = max(part["others"] for part in found["parts"].values())
+  if figure.timed and busy > _BUSY:
+    parts.append(
+      _wrapped(
+        f"**Other programs kept up to {busy} processors busy meanwhile. Compare ratios "
+        "only, and run it again on a machine at rest.**"
+      )
+    )
   parts += [
     figure.table(found),
     f"![{figure.title}]({image})",

@@ -55,6 +55,7 @@ class Figure:
     why: Evidence to why they differ.
     draw: draws Evidence into an empty matplotlib figure, in the paper's form.
     size: of that figure, in inches.
+    timed: whether other programs change its numbers, as they do speeds.
     why_not: why it cannot be run on this machine, or None where it can.
   """
 
@@ -67,6 +68,7 @@ class Figure:
   why: Callable[[Mapping[str, Any]], str]
   draw: Callable[[Mapping[str, Any], Any], None]
   size: tuple[float, float] = (7.0, 4.0)
+  timed: bool = True
   why_not: Callable[[], str | None] = lambda: None
 
 

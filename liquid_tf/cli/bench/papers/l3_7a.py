@@ -129,7 +129,8 @@ def _why(evidence: Mapping[str, Any]) -> str:
     f"both. At {last} PNG takes {ours:.1f} times the processor time of L3 version 2 in "
     f"our pipeline, and {stock:.1f} times in stock tf.data; the paper's PNG decoder is "
     f"neither, and its GPU {_PAPER[last][0]} times as fast. Rates by the clock also "
-    "wait for the disk and for other programs; processor time does not."
+    "wait for the disk and for other programs. Processor time does not, though it "
+    "grows where others fill the caches."
   )
 
 

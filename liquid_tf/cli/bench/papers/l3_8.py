@@ -113,7 +113,8 @@ def _about(evidence: Mapping[str, Any]) -> str:
     "of several qualities; WebP's scale is its own. Whole pipelines read from the "
     "disk, past the page cache and with nothing cached, and decode into batches of "
     f"{first['batch_size']}, each for {first['seconds']:g} s in turn, "
-    f"{first['rounds']} times: the median (least to most). *l3* is version 2."
+    f"{first['rounds']} times: the median (least to most). *CPU* is the "
+    "processor time of all threads for an image. *l3* is version 2."
   )
 
 

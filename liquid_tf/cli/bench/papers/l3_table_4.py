@@ -230,4 +230,5 @@ FIGURE = Figure(
   why=_why,
   draw=_draw,
   size=(9.0, 4.0),
+  timed=False,
 )

@@ -130,4 +130,5 @@ FIGURE = Figure(
   why=_why,
   draw=_draw,
   size=(8.0, 3.2),
+  timed=False,
 )

@@ -28,8 +28,9 @@ WAITING = {
   "l3-7b": "training throughput with lossless formats: not built yet; without a GPU "
   "the network decides the result",
   "l3-9": "training throughput with lossy formats at equal accuracy: not built yet",
-  "l3-10": "time of the decoder without its parts: not built; it needs a GPU, or "
-  "counted instructions, which `perf stat` does not give on this machine",
+  "l3-10": "time of the decoder without its parts: not built yet; without a GPU it "
+  "needs counted instructions, which `perf stat` does not give on this machine; an "
+  "interpreter's are in [gpu.md](gpu.md#predicted-time)",
 }
 
 
