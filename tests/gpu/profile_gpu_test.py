@@ -49,7 +49,8 @@ class ProfileGpuTest(parameterized.TestCase):
       self.assertAlmostEqual(entry["devices"]["bus"], 0.001, places=4)
       taken = max(entry["devices"].values())
       self.assertAlmostEqual(entry["predicted"] * taken, 1)
-      self.assertRegex("\n".join(lines), f"{name}: loads .* takes gpu .* ms, bus .* ms")
+      words = f"{name}: loads .* takes .* gpu .* ms, bus .* ms"
+      self.assertRegex("\n".join(lines), words)
     self.assertEqual(found.data["limit"], "gpu")
     changes = [row["change"] for row in found.data["what_if"]]
     self.assertIn("twice the GPU and its bus", changes)
