@@ -12,6 +12,8 @@ from liquid_tf._recordio import uri
 from liquid_tf._store import schemes, storage
 from liquid_tf.errors import RecordIOError
 
+_MAKES_INDEX = "liquid_tf.recordio.write_index makes one"
+
 Paths = str | os.PathLike | Sequence[str | os.PathLike]
 
 
@@ -83,8 +85,7 @@ def read_index(path: str) -> Index:
     contents = storage.read_file(path)
   except OSError as error:
     raise RecordIOError(
-      f"cannot read the index {path}: {ops.reason(error, path)}; liquid_tf.recordio."
-      "write_index makes one"
+      f"cannot read the index {path}: {ops.reason(error, path)}; {_MAKES_INDEX}"
     ) from error
   try:
     index = ops.lib().liquid_read_record_index(contents=contents)
@@ -106,8 +107,13 @@ def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | No
   """
   if index is None or index is False:
     return None
-  beside = index is True
-  names = [index_path(path) for path in paths] if beside else as_paths(index, ".idx")
+  if index is True:
+    names = [index_path(path) for path in paths]
+  else:
+    try:
+      names = as_paths(index, ".idx")
+    except RecordIOError as error:
+      raise RecordIOError(f"{error}; {_MAKES_INDEX}") from error
   if len(names) != len(paths):
     raise ValueError(
       f"index ({len(names)} files) must have one for each of {len(paths)} files"

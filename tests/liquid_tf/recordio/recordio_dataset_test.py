@@ -199,7 +199,7 @@ class RecordIODatasetTest(parameterized.TestCase, tf.test.TestCase):
       ({"block_bytes": 4096}, r"block_bytes \(4096\)"),
       ({"shard": (2, 2)}, "shard"),
       ({"reader": "tape"}, "reader"),
-      ({"index": "a.idx"}, "one for each of 4 files"),
+      ({"index": ["a.idx"]}, "one for each of 4 files"),
     ):
       with self.assertRaisesRegex(ValueError, message):
         recordio.dataset(self.paths, **options)

@@ -100,6 +100,8 @@ class RecordIOUriTest(tf.test.TestCase):
     for index in (True, ";".join(beside), beside, str(self.folder)):
       found = [self._places(";".join(paths), (i, 2), index) for i in range(2)]
       self.assertEqual(found[1], [("b.rec", 0), ("b.rec", 508)])
+    with self.assertRaisesRegex(RecordIOError, "no.idx: .*write_index makes one"):
+      recordio.Reader(paths[0], index=f"{self.folder}/no.idx")
     with self.assertRaisesRegex(ValueError, r"index \(1 files\)"):
       recordio.Reader(";".join(paths), index=beside[0])
 
