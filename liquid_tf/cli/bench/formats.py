@@ -1,6 +1,5 @@
 """Formats, and the mix that a profile advises, on disks of several speeds."""
 
-import contextlib
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +46,7 @@ def advise(
   Returns:
     `mix`, the advised shares, and `verdict`.
   """
-  with held(directory, read_bytes_per_s):
+  with throttle.held(directory, read_bytes_per_s):
     found = profile(
       source,
       formats,
@@ -97,20 +96,11 @@ def measure(
   for dataset in datasets:
     epochs.consume(dataset.take(_WARM_UP))
   found: list[list[dict[str, float]]] = [[] for _ in mixes]
-  with held(path, read_bytes_per_s):
+  with throttle.held(path, read_bytes_per_s):
     for _ in range(rounds):
       for entry, dataset in zip(found, datasets):
         entry.append(stages.epoch(dataset))
   return {"mixes": found}
-
-
-def held(
-  path: str | os.PathLike, read_bytes_per_s: int | None
-) -> contextlib.AbstractContextManager:
-  """Holds this process, and those that it begins, to a rate; None leaves it alone."""
-  if read_bytes_per_s is None:
-    return contextlib.nullcontext()
-  return throttle.Throttle(path, read_bytes_per_s)
 
 
 def bench(

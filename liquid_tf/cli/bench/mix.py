@@ -1,6 +1,5 @@
 """Loading, decoding and both along the mixes of two formats, on slow and fast disks."""
 
-import contextlib
 import os
 import pathlib
 import statistics
@@ -63,9 +62,7 @@ def measure(
     for weights, found in zip(mixes, rates):
       for name in stages:
         pipeline = Pipeline(setting, weights, name)
-        with contextlib.ExitStack() as stack:
-          if read_bytes_per_s is not None and name != "decode":
-            stack.enter_context(throttle.Throttle(long, read_bytes_per_s))
+        with throttle.held(long, None if name == "decode" else read_bytes_per_s):
           found[name].append(pipeline.run().images_per_s)
   return {"mixes": rates}
 

@@ -12,7 +12,7 @@ from PIL import Image
 from liquid_tf.cli import wheel_images
 
 # More photographs than these are links to the first ones: encoding takes minutes.
-_DISTINCT = 256
+DISTINCT = 256
 
 # What Pillow is told beyond its defaults.
 _OPTIONS = {"jpeg": {"quality": 90}}
@@ -59,7 +59,7 @@ def make(
           _write(file, pixels, extension)
         temporary.rename(path)
 
-  distinct = min(count, _DISTINCT)
+  distinct = min(count, DISTINCT)
   with concurrent.futures.ThreadPoolExecutor(workers) as pool:
     crops = wheel_images.large_crops(_sources(data, distinct), distinct, side)
     # A few at a time: all crops at once would not fit into memory.

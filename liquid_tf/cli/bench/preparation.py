@@ -38,7 +38,6 @@ _SPARE, _GROWING = 16 << 20, 1 << 30
 _GROWTH = 4 << 20
 _POLL_SECONDS = 0.05
 _SETTLED_SECONDS = 1.0
-_DISTINCT = 256
 
 
 def ours(
@@ -78,7 +77,7 @@ def ours(
   )
   dataset = runs.with_threads(dataset, threads)
   entries = []
-  with formats.held(path, read_bytes_per_s):
+  with throttle.held(path, read_bytes_per_s):
     for _ in range(epochs):
       before, cpu_start = process.disk_bytes() or 0, time.process_time()
       images, seconds = runs.consume(dataset)
@@ -115,7 +114,7 @@ def theirs(
   """
   process.drop_from_page_cache(folder)
   with (
-    formats.held(folder, read_bytes_per_s),
+    throttle.held(folder, read_bytes_per_s),
     memory_group.MemoryGroup() as group,
     _page_cache(group, cache_bytes),
   ):
@@ -185,7 +184,7 @@ def make(
     The files, and the replicated dataset.
   """
   root = pathlib.Path(workdir, f"{images}x{side}")
-  distinct = min(images, _DISTINCT)
+  distinct = min(images, photographs.DISTINCT)
   made = photographs.make(root, distinct, side, data, threads, (extension,))[extension]
   folder = root / f"{extension}-files"
   folder.mkdir(exist_ok=True)

@@ -1,6 +1,5 @@
 """A pipeline and its two stages by themselves, turn about in one process."""
 
-import contextlib
 import os
 import statistics
 import time
@@ -66,9 +65,7 @@ def measure(
   for _ in range(rounds):
     entry = {}
     for name, dataset in datasets.items():
-      with contextlib.ExitStack() as stack:
-        if read_bytes_per_s is not None and name != "decode":
-          stack.enter_context(throttle.Throttle(path, read_bytes_per_s))
+      with throttle.held(path, None if name == "decode" else read_bytes_per_s):
         entry[name] = epoch(dataset)
     measured.append(entry)
   result = {

@@ -71,7 +71,7 @@ class Throttle:
 def held(
   path: str | os.PathLike, bytes_per_second: int | None
 ) -> contextlib.AbstractContextManager:
-  """A throttle, or what does nothing where there is no rate."""
+  """Holds this process, and those that it begins, to a rate; None leaves it alone."""
   if bytes_per_second is None:
     return contextlib.nullcontext()
   return Throttle(path, bytes_per_second)

@@ -8,7 +8,7 @@ import sys
 from absl.testing import absltest
 
 from liquid_tf.cli.bench import preparation, throttle
-from liquid_tf.cli.bench.papers import loaders
+from liquid_tf.cli.bench.papers import liquid_6
 
 _FILES = 48
 _FILE_BYTES = 1 << 20
@@ -103,7 +103,7 @@ class OursTest(absltest.TestCase):
 class FigureTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.figure = loaders.figure("png")
+    self.figure = liquid_6.figure("png")
     sides = {"png": 50.0, "l3": 100.0, "raw": 40.0, "mix_without_l3": 90.0}
     peers = {"minio": 45.0, "tf.data": 25.0, "dali": 20.0}
     parts = {

@@ -1,5 +1,5 @@
 """Liquid, figure 6: preparing JPEG files beside other loaders."""
 
-from liquid_tf.cli.bench.papers import loaders
+from liquid_tf.cli.bench.papers import liquid_6
 
-FIGURE = loaders.figure("jpeg")
+FIGURE = liquid_6.figure("jpeg")

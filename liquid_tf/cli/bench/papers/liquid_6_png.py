@@ -1,5 +1,5 @@
 """Liquid, figure 6: preparing PNG files beside other loaders."""
 
-from liquid_tf.cli.bench.papers import loaders
+from liquid_tf.cli.bench.papers import liquid_6
 
-FIGURE = loaders.figure("png")
+FIGURE = liquid_6.figure("png")

@@ -19,7 +19,7 @@ _SEEDS = (0, 1, 2)
 _SIDE = 96
 _EACH, _EPOCHS = 36, 10
 _QUICK_EACH, _QUICK_EPOCHS = 6, 1
-# At 100 kB/s the last image of a quick run would be long in coming.
+# Bytes per second. A quick run has the whole disk.
 _RATE, _QUICK_RATE = 300_000, 0
 # Of Student's distribution, for the 95 % of an interval, by values.
 _STUDENT = {2: 12.71, 3: 4.30}

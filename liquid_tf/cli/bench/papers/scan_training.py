@@ -1,6 +1,5 @@
 """Trains one network on several scan groups of the same images, from a slow disk."""
 
-import os
 import pathlib
 import time
 from collections.abc import Sequence
@@ -85,8 +84,8 @@ def train(
     read_bytes_per_s: what training may read; None for no such limit.
 
   Returns:
-    By scan group, a list of {seconds, disk_bytes, loss, accuracy} of each epoch;
-    `accuracy` is of the test images.
+    `groups`: by scan group, a list of {seconds, disk_bytes, loss, accuracy} of each
+    epoch; `accuracy` is of the test images.
   """
   import tensorflow as tf
 
@@ -94,7 +93,7 @@ def train(
   from liquid_tf._measure import process
   from liquid_tf._pipeline.dataset import dataset as open_dataset
   from liquid_tf._store import manifest as manifests
-  from liquid_tf.cli.bench import formats
+  from liquid_tf.cli.bench import throttle
   from liquid_tf.cli.bench.papers import networks
 
   tf.keras.utils.set_random_seed(seed)
@@ -131,7 +130,7 @@ def train(
       model.set_weights(weights)
       for variable, value in zip(model.optimizer.variables, slots):
         variable.assign(value)
-      with formats.held(path, read_bytes_per_s):
+      with throttle.held(path, read_bytes_per_s):
         before, start = process.disk_bytes() or 0, time.perf_counter()
         history = model.fit(sets[group], verbose=0)
         seconds = time.perf_counter() - start
@@ -149,4 +148,4 @@ def train(
           "accuracy": float(accuracy),
         }
       )
-  return {"groups": found, "processors": len(os.sched_getaffinity(0))}
+  return {"groups": found}
