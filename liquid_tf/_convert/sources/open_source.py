@@ -81,8 +81,8 @@ def find_files(source: str) -> list[str]:
     paths = [path for name in names for path in uri.find(name, records.EXTENSION)]
   except ValueError as error:
     raise ConvertError(
-      f'source ("{source}") must be an existing folder, files of records that exist '
-      f'(several with ";" between them), or {tfds.PREFIX}NAME: {error}'
+      "source must be an existing folder, files of records that exist (several with "
+      f'";" between them), or {tfds.PREFIX}NAME: {error}'
     ) from error
   if len(set(paths)) < len(paths):
     twice = next(path for path in paths if paths.count(path) > 1)

@@ -39,7 +39,7 @@ class OutputTest(tf.test.TestCase):
       (self.source, f"{self.source}/out", "output .* must not be inside source"),
       (self.source, self.root, "source .* must not be inside output"),
       (self.source, self.source, "must not be inside"),
-      (f"{self.root}/absent", self.output, "source .* must be an existing folder"),
+      (f"{self.root}/absent", self.output, "must be an existing folder, .*/absent"),
     ):
       with self.assertRaisesRegex(ConvertError, message):
         convert(source, output, "raw:1", progress=False)
