@@ -8,6 +8,7 @@ import numpy as np
 
 from liquid_tf._cost import model
 from liquid_tf._cost.model import FormatCost
+from liquid_tf._measure.stages import STAGES
 from liquid_tf._profile import devices, measure, noise, sample
 from liquid_tf._profile.probe import Run, Setting
 
@@ -24,14 +25,14 @@ class Seconds:
 
   Attributes:
     load: of the whole disk.
-    load_cpu: of one processor, to load it.
     decode_cpu: of one processor, to decode it.
+    both_cpu: of one processor, to load and decode it.
     processors: a scalar, that decoding gets beside whoever else uses the machine.
   """
 
   load: np.ndarray
-  load_cpu: np.ndarray
   decode_cpu: np.ndarray
+  both_cpu: np.ndarray
   processors: np.ndarray
 
 
@@ -41,7 +42,8 @@ class Rounds:
   Decoding counts in seconds of a processor, which a process on another core does not
   change, and in how many processors decoding got: that is one number, the same for all
   formats. Loading counts in seconds of the disk, whose proportions are those within a
-  round.
+  round. What it takes of a processor is what the whole pipeline takes beside decoding:
+  loading by itself also copies each record into a batch, which decoding does not need.
 
   Args:
     setting: what all runs have alike.
@@ -64,7 +66,7 @@ class Rounds:
     self._trials = trials
     self._names = list(encoded.stored_bytes)
     mixes = [{name: 1} for name in self._names]
-    self._turns = measure.Turns(setting, mixes, measure.STAGES)
+    self._turns = measure.Turns(setting, mixes, STAGES)
     self.runs: dict[str, dict[str, list[Run]]] = dict(
       zip(self._names, self._turns.runs)
     )
@@ -103,14 +105,19 @@ class Rounds:
 
   def _seconds(self, rounds: np.ndarray) -> Seconds:
     load = self._table("load", lambda run: 1 / run.images_per_s)[rounds]
-    load_cpu = self._table("load", lambda run: run.cpu_seconds)[rounds]
     decode = self._table("decode", lambda run: 1 / run.images_per_s)[rounds]
     decode_cpu = self._table("decode", lambda run: run.cpu_seconds)[rounds]
+    both_cpu = self._table("both", lambda run: run.cpu_seconds)[rounds]
     taken = _in_turn(decode_cpu)
     # By the format that keeps them busiest.
     heaviest = int(taken.argmax())
     processors = np.array(np.median(decode_cpu[:, heaviest] / decode[:, heaviest]))
-    return Seconds(noise.in_turn(load), _in_turn(load_cpu), taken, processors)
+    return Seconds(
+      load=noise.in_turn(load),
+      decode_cpu=taken,
+      both_cpu=_with_loading(taken, both_cpu, decode_cpu),
+      processors=processors,
+    )
 
   def _table(self, stage: str, of: Callable[[Run], float]) -> np.ndarray:
     """Shape [rounds, formats]."""
@@ -123,6 +130,7 @@ class Rounds:
     result = {}
     for i, name in enumerate(self._names):
       decode_seconds = float(seconds.decode_cpu[i]) / processors
+      load_cpu = max(0.0, float(seconds.both_cpu[i] - seconds.decode_cpu[i]))
       taken = {}
       if on_gpu:
         taken = dict(self._measured_devices()[name])
@@ -132,7 +140,7 @@ class Rounds:
       result[name] = FormatCost(
         stored_bytes=float(np.mean(self._encoded.stored_bytes[name])),
         load_seconds=float(seconds.load[i]),
-        load_cpu_seconds=float(seconds.load_cpu[i]) / processors,
+        load_cpu_seconds=load_cpu / processors,
         decode_seconds=decode_seconds,
         encode_seconds=self._encoded.seconds[name],
         lossless=self._lossless[name],
@@ -153,7 +161,7 @@ def lines(
 ) -> Iterator[str]:
   """Yields what was found of each format, in words."""
   for name, cost in costs.items():
-    load, decode = (measure.rate(runs[name][stage]) for stage in measure.STAGES)
+    load, decode = (measure.rate(runs[name][stage]) for stage in ("load", "decode"))
     spent = statistics.median(run.cpu_seconds for run in runs[name]["decode"])
     taken = [f"{key} {1e3 * seconds:.3f} ms" for key, seconds in cost.devices.items()]
     listed = ", ".join([f"{1e3 * spent:.3f} ms of a processor", *taken])
@@ -164,6 +172,21 @@ def _widened(centre, drawn, factor: float):
   """A drawn value so many times as far from the centre, in logarithms."""
   apart = np.divide(drawn, centre, out=np.ones_like(centre), where=centre > 0)
   return centre * apart**factor
+
+
+def _with_loading(
+  taken: np.ndarray, both: np.ndarray, decode: np.ndarray
+) -> np.ndarray:
+  """Seconds of loading and decoding, by their proportion to decoding within a round.
+
+  Args:
+    taken: shape [formats], of decoding by itself.
+    both: shape [rounds, formats].
+    decode: shape [rounds, formats], of decoding by itself.
+  """
+  if (decode <= 0).any():
+    return np.median(both, axis=0)
+  return taken * np.median(both / decode, axis=0)
 
 
 def _in_turn(seconds: np.ndarray) -> np.ndarray:

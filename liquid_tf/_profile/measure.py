@@ -5,12 +5,10 @@ from collections.abc import Sequence
 
 from liquid_tf._cost import model
 from liquid_tf._cost.model import Mix
+from liquid_tf._measure.stages import STAGES
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Pipeline, Run, Setting
 from liquid_tf._profile.search import Rates
-
-# What a format is measured by.
-STAGES = ("load", "decode")
 
 
 class Turns:
@@ -58,7 +56,7 @@ def mix_rates(setting: Setting, mix: Mix, trials: int) -> Rates:
     mix: weights of formats.
     trials: runs of each, more where they disagree.
   """
-  turns = Turns(setting, [mix], (*STAGES, "both"))
+  turns = Turns(setting, [mix], STAGES)
   (runs,) = turns.runs
   for trial in range(noise.MORE * trials):
     worst = max((noise.doubt(rates(found)) for found in runs.values()), default=1)

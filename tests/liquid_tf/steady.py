@@ -75,11 +75,14 @@ class Machine:
       }
       cpu = 0.0 if stage == "load" else setting.threads * seconds["decode"]
       taken = max(seconds.values()) if stage == "both" else seconds[stage]
-      wave = self.waves.get(stage, WAVE)
-      factor = wave[len(before) % len(wave)]
+      # Who waits takes no time of a processor, so that of both is decoding's.
+      factor, cpu_factor = (
+        wave[len(before) % len(wave)]
+        for wave in (self.waves.get(name, WAVE) for name in (stage, "decode"))
+      )
       before.append(factor)
       return dataclasses.replace(
-        found, images_per_s=1 / (taken * factor), cpu_seconds=cpu * factor
+        found, images_per_s=1 / (taken * factor), cpu_seconds=cpu * cpu_factor
       )
 
     def timed_peer_run(peer, seconds):

@@ -13,6 +13,8 @@ from liquid_tf.errors import TooNoisyError
 # Milliseconds of the disk, and of one processor to decode an image.
 _FORMATS = {"png": (4.0, 12.0), "raw": (8.0, 1.0), "l3": (4.4, 3.0)}
 _THREADS = 2
+# Seconds of one processor, to load an image of any of them.
+_LOAD_CPU = 1e-4
 
 
 def _rounds(names, spell=lambda number: 1.0, processors=lambda number: 2.0):
@@ -33,8 +35,12 @@ def _rounds(names, spell=lambda number: 1.0, processors=lambda number: 2.0):
     def one():
       number = next(count)
       if stage == "load":
-        return probe.Run(1 / (load * spell(number)), 1e-4, None)
+        # With a copy that the whole pipeline does not make.
+        return probe.Run(1 / (load * spell(number)), 9e-3, None)
       taken = decode * spell(number) / processors(number)
+      if stage == "both":
+        both = max(load * spell(number), taken)
+        return probe.Run(1 / both, decode + _LOAD_CPU, None)
       return probe.Run(1 / taken, decode, None)
 
     return mock.Mock(run=one)
@@ -60,16 +66,17 @@ def _choice(found):
 
 
 class RoundsTest(parameterized.TestCase):
-  @parameterized.parameters(range(18))
+  @parameterized.parameters(range(27))
   def test_a_slow_spell_of_the_machine_is_no_formats_cost(self, begin):
-    # As long as both stages of a format take in all of their three runs.
-    rounds = _rounds(_FORMATS, lambda n: 2.0 if begin <= n < begin + 6 else 1.0)
+    # As long as all stages of a format take in all of their three runs.
+    rounds = _rounds(_FORMATS, lambda n: 2.0 if begin <= n < begin + 9 else 1.0)
     for _ in range(3):
       rounds.measure()
     for name, cost in rounds.costs().items():
       load, decode = _FORMATS[name]
       self.assertAlmostEqual(1e3 * cost.load_seconds, load)
       self.assertAlmostEqual(1e3 * cost.decode_seconds, decode / _THREADS)
+      self.assertAlmostEqual(cost.load_cpu_seconds, _LOAD_CPU / _THREADS)
       self.assertLen(rounds.runs[name]["load"], 3)
 
   def test_a_neighbour_leaves_proportions_of_decoding_and_takes_processors(self):
@@ -128,18 +135,18 @@ class MeasureFormatsTest(absltest.TestCase):
     self.assertLen(rounds, 3)
 
   def test_goes_on_until_little_is_at_stake(self):
-    rounds = _rounds(("png", "raw"), _noise(0, 0.1))
+    rounds = _rounds(("png", "raw"), _noise(1, 0.15))
     self.assertLessEqual(self._measure(rounds, 1000), stake.LITTLE)
     self.assertBetween(len(rounds), 4, 200)
 
   def test_advises_at_the_end_where_only_the_mix_is_open(self):
-    rounds = _rounds(("png", "raw"), _noise(0, 0.15))
+    rounds = _rounds(("png", "raw"), _noise(1, 0.15))
     found = self._measure(rounds, 8)
     self.assertGreater(found, stake.LITTLE)
     self.assertLen(rounds, 8)
 
   def test_refuses_where_the_order_of_formats_is_open(self):
-    rounds = _rounds(("png", "raw"), _noise(0, 1.5))
+    rounds = _rounds(("png", "raw"), _noise(1, 1.5))
     with self.assertRaisesRegex(
       TooNoisyError,
       r"^no advice: after 8 rounds, (png|raw) alone may be \d+% faster than .* runs=",
