@@ -12,6 +12,26 @@ from liquid_tf._cost import budget
 
 
 @dataclasses.dataclass(frozen=True)
+class ScanGroup:
+  """How much is read of a progressive format: through one of its scan groups.
+
+  Attributes:
+    group: which, from 1.
+    of: how many there are.
+    read_bytes: of an image, through that group.
+    mssim: how much its images resemble whole ones, at most 1; None where they are too
+      small to be compared.
+    enough: whether a mix may have it: whole images, or as much as was asked for.
+  """
+
+  group: int
+  of: int
+  read_bytes: float
+  mssim: float | None
+  enough: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class FormatCost:
   """What an image of one format takes, on average.
 
@@ -24,6 +44,7 @@ class FormatCost:
     lossless: whether every image decodes to its source's pixels.
     devices: measured seconds of what else decoding takes, by name: "gpu", "bus", and
       "lanes" to the GPU where neither these nor the processors explain the rate.
+    scans: how much of a progressive format this is; None for other formats.
   """
 
   stored_bytes: float
@@ -33,6 +54,12 @@ class FormatCost:
   encode_seconds: float
   lossless: bool
   devices: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  scans: ScanGroup | None = None
+
+  @property
+  def read_bytes(self) -> float:
+    """Of its record, what loading reads and memory holds."""
+    return self.stored_bytes if self.scans is None else self.scans.read_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +173,9 @@ def hit_ratio(costs: Costs, machine: Machine, mix: Mix) -> float:
   if machine.cache_share is not None:
     return machine.cache_share
   pixels = machine.cache_form == "pixels"
-  size = machine.pixel_bytes if pixels else mean_bytes(costs, mix)
+  size = machine.pixel_bytes
+  if not pixels:
+    size = sum(part * costs[name].read_bytes for name, part in shares(mix).items())
   held = budget.resident_bytes(size, 1)
   return min(1.0, machine.cache_bytes / (machine.samples * held))
 

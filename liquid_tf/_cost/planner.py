@@ -9,6 +9,7 @@ all, so a dataset that memory holds and one that it does not are two programmes.
 
 import dataclasses
 import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -45,10 +46,58 @@ class Choice:
 def best_mix(costs: model.Costs, machine: model.Machine) -> Choice | None:
   """The mix with the highest predicted throughput; None where no mix has the space.
 
+  A lower scan group loses detail, so it is taken only where it gains as much as is
+  worth it.
+
   Args:
     costs: of the formats to choose from.
     machine: what there is to spend, `cache_form` included.
   """
+  return _worth_detail(_best_of(some, machine) for some in _together(costs, machine))
+
+
+def usable(costs: model.Costs, machine: model.Machine) -> model.Costs:
+  """The formats that a mix may have: not a scan group of less than was asked for.
+
+  Where memory holds decoded pixels no progressive format is one.
+  """
+  pixels = machine.cache_form == "pixels"
+  return {
+    name: cost
+    for name, cost in costs.items()
+    if cost.scans is None or (cost.scans.enough and not pixels)
+  }
+
+
+def _together(costs: model.Costs, machine: model.Machine) -> Iterator[model.Costs]:
+  """Yields formats that may share a mix: a dataset is read through one scan group.
+
+  Those with the highest come first.
+  """
+  costs = usable(costs, machine)
+  groups = [name for name, cost in costs.items() if cost.scans is not None]
+  groups.sort(key=lambda name: costs[name].scans.group, reverse=True)
+  for group in groups or [None]:
+    others = [name for name in groups if name != group]
+    yield {name: cost for name, cost in costs.items() if name not in others}
+
+
+def _worth_detail(choices: Iterable[Choice | None]) -> Choice | None:
+  """The best of choices with ever lower scan groups: each has to be worth it."""
+  best = None
+  for choice in choices:
+    if best is None or (
+      choice is not None
+      and choice.prediction.throughput > WORTH * best.prediction.throughput
+    ):
+      best = choice
+  return best
+
+
+def _best_of(costs: model.Costs, machine: model.Machine) -> Choice | None:
+  """The best mix of formats that may share one."""
+  if not costs:
+    return None
   names = list(costs)
   candidates = [model.shares({name: 1}) for name in names]
   for rows, limits in _programmes(costs, machine):
@@ -77,7 +126,17 @@ def worthwhile(costs: model.Costs, machine: model.Machine) -> Choice | None:
 
 
 def best_single(costs: model.Costs, machine: model.Machine) -> Choice | None:
-  """The fastest single format; None where none has the space."""
+  """The fastest single format; None where none has the space.
+
+  A lower scan group has to be worth it, as in `best_mix`.
+  """
+  return _worth_detail(
+    _best_single_of(some, machine) for some in _together(costs, machine)
+  )
+
+
+def _best_single_of(costs: model.Costs, machine: model.Machine) -> Choice | None:
+  """The fastest single format of those that may share a mix."""
   choices = [
     Choice({name: 1.0}, machine.cache_form, model.predict(costs, machine, {name: 1}))
     for name in costs
@@ -90,10 +149,12 @@ def best_pair(
   costs: model.Costs, machine: model.Machine, raw: str
 ) -> tuple[str, Choice] | None:
   """The format that is fastest when it is mixed with `raw`, and that mix."""
+  groups = [name for name, cost in costs.items() if cost.scans is not None]
+  apart = groups if raw in groups else [raw]
   pairs = [
     (name, best_mix({name: costs[name], raw: costs[raw]}, machine))
-    for name in costs
-    if name != raw
+    for name in usable(costs, machine)
+    if name not in apart
   ]
   pairs = [(name, choice) for name, choice in pairs if choice is not None]
   return max(pairs, key=lambda p: p[1].prediction.throughput, default=None)
@@ -114,7 +175,9 @@ def _programmes(
   load = np.array([cost.load_seconds for cost in costs.values()])
   load_cpu = np.array([cost.load_cpu_seconds for cost in costs.values()])
   decode = np.array([cost.decode_seconds for cost in costs.values()])
-  held = np.array([budget.resident_bytes(stored, 1) for stored in size])
+  held = np.array(
+    [budget.resident_bytes(cost.read_bytes, 1) for cost in costs.values()]
+  )
   each = machine.cache_bytes / machine.samples
 
   common = []

@@ -46,6 +46,84 @@ def _random_costs(random, count):
   return costs
 
 
+def _groups(**enough):
+  """Pcr that is read whole, or through lower scan groups that are enough or not."""
+  read = {"pcr": 4e5, "pcr@5": 2e5, "pcr@1": 5e4}
+  return {
+    name: dataclasses.replace(
+      _cost(4e5, size / 2e8, 5e-3),
+      scans=model.ScanGroup(
+        10 if name == "pcr" else int(name[4:]),
+        10,
+        size,
+        0.9,
+        name == "pcr" or enough.get(name.replace("@", ""), False),
+      ),
+    )
+    for name, size in read.items()
+  }
+
+
+class ScanGroupsTest(absltest.TestCase):
+  # A tenth of the disk, so that bytes decide.
+  _SLOW = dataclasses.replace(_MACHINE, disk=0.1)
+
+  def test_less_than_was_asked_for_is_in_no_mix(self):
+    costs = {"raw": _COSTS["raw"], **_groups(pcr5=True)}
+    self.assertEqual(planner.best_single(costs, self._SLOW).mix, {"pcr@5": 1})
+    self.assertEqual(planner.best_mix(costs, self._SLOW).mix, {"pcr@5": 1})
+    whole = {"raw": _COSTS["raw"], **_groups()}
+    self.assertEqual(planner.best_mix(whole, self._SLOW).mix, {"pcr": 1})
+
+  def test_a_mix_has_one_of_them(self):
+    random = np.random.default_rng(0)
+    several = 0
+    for _ in range(50):
+      machine = dataclasses.replace(_MACHINE, disk=10 ** random.uniform(-2, 2))
+      costs = _COSTS | _groups(pcr5=True, pcr1=True)
+      mix = planner.best_mix(costs, machine).mix
+      self.assertLessEqual(sum(name.startswith("pcr") for name in mix), 1, mix)
+      several += len(mix) > 1 and any(name.startswith("pcr") for name in mix)
+    self.assertGreater(several, 0)
+
+  def test_the_most_of_an_image_where_all_are_as_fast(self):
+    # The disk is no limit, and each takes as long to decode.
+    machine = dataclasses.replace(_MACHINE, disk=1e3)
+    costs = dict(reversed(_groups(pcr5=True, pcr1=True).items()))
+    self.assertEqual(planner.best_mix(costs, machine).mix, {"pcr": 1})
+
+  def test_less_of_an_image_has_to_be_worth_it(self):
+    for faster, wanted in ((1.04, "pcr"), (1.06, "pcr@5")):
+      costs = _groups(pcr5=True)
+      costs["pcr@5"] = dataclasses.replace(costs["pcr@5"], decode_seconds=5e-3 / faster)
+      # The disk is no limit.
+      machine = dataclasses.replace(_MACHINE, disk=1e3)
+      for choice in (planner.best_mix, planner.best_single):
+        self.assertEqual(choice(costs, machine).mix, {wanted: 1}, faster)
+
+  def test_memory_holds_what_is_read_and_the_disk_all(self):
+    machine = dataclasses.replace(_MACHINE, cache_bytes=1e8)
+    costs = _groups(pcr5=True)
+    hits = [model.hit_ratio(costs, machine, {name: 1}) for name in ("pcr", "pcr@5")]
+    self.assertAlmostEqual(hits[1] / hits[0], 2, delta=0.01)
+    for name in costs:
+      self.assertEqual(model.mean_bytes(costs, {name: 1}), 4e5)
+    little = dataclasses.replace(machine, space_bytes=3e5 * machine.samples)
+    self.assertIsNone(planner.best_mix(costs, little))
+
+  def test_memory_holds_no_pixels_of_them(self):
+    machine = dataclasses.replace(self._SLOW, cache_form="pixels", cache_bytes=1e8)
+    costs = {"raw": _COSTS["raw"], **_groups(pcr5=True)}
+    self.assertEqual(planner.best_mix(costs, machine).mix, {"raw": 1})
+    self.assertIsNone(planner.best_mix(_groups(), machine))
+
+  def test_a_pair_has_one_of_them(self):
+    costs = {"raw": _COSTS["raw"], **_groups(pcr5=True)}
+    name, _ = planner.best_pair(costs, self._SLOW, "raw")
+    self.assertEqual(name, "pcr@5")
+    self.assertIsNone(planner.best_pair(_groups(pcr5=True), self._SLOW, "pcr"))
+
+
 class DevicesTest(absltest.TestCase):
   def test_a_gpu_and_a_bus_are_shared_out(self):
     cost = _cost(1e6, 1e-6, 1e-6)
