@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from liquid_tf._store.index_rows import pixel_bytes
 from liquid_tf._store.manifest import INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.pcr_index import INDEX as PCR_INDEX
-from liquid_tf._store.pcr_index import PcrEntry, encode_index
+from liquid_tf._store.pcr_index import PcrEntry, write_index
 from liquid_tf.errors import ConvertError
 
 
@@ -56,19 +56,6 @@ def write_idx(path: str, rows: np.ndarray) -> None:
   write_file(path, lines.encode())
 
 
-def write_pcr_index(
-  directory: str, name: str, entries: Sequence[PcrEntry]
-) -> dict[str, Any]:
-  """Writes the index of the records; returns what the manifest says of the file."""
-  written = encode_index(entries)
-  write_file(os.path.join(directory, name), written)
-  return {
-    "path": name,
-    "index_bytes": len(written),
-    "index_crc32c": manifest.crc32c(written),
-  }
-
-
 def _pcr(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
   """Writes the index of the records; returns what the manifest says of them."""
   entries = [
@@ -77,7 +64,7 @@ def _pcr(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any
     if plan.target == "pcr"
   ]
   images = [len(s.rows) for p, s in zip(made.plans, made.shards) if p.target == "pcr"]
-  file = write_pcr_index(directory, PCR_INDEX, entries)
+  file = write_index(directory, PCR_INDEX, entries)
   measured = fidelity.measure(
     directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
   )

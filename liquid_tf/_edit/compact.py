@@ -11,7 +11,7 @@ from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._edit.edit import forget as _forget_versions
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, contents, storage, versions
+from liquid_tf._store import arrays, contents, pcr_index, storage, versions
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
@@ -276,8 +276,8 @@ class _Compaction:
   ) -> dict[str, Any]:
     """Writes the index of the pcr; returns what the manifest says of it."""
     images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
-    name = self._edit.name(finish.PCR_INDEX)
-    file = finish.write_pcr_index(self._edit.directory, name, entries)
+    name = self._edit.name(pcr_index.INDEX)
+    file = pcr_index.write_index(self._edit.directory, name, entries)
     measured = fidelity.measure(
       self._edit.directory, entries, images, self._manifest["seed"], Limits()
     )

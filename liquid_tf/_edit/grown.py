@@ -10,7 +10,7 @@ from liquid_tf._convert.made import Made
 from liquid_tf._edit.edit import WORK, Edit
 from liquid_tf._edit.fit import given_columns, joined_sides
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, columns, contents, labels, names, texts
+from liquid_tf._store import arrays, columns, contents, labels, names, pcr_index, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
@@ -166,8 +166,8 @@ def _pcr(
     if described["format"] == "pcr"
   ]
   images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
-  name = edit.name(finish.PCR_INDEX)
-  file = finish.write_pcr_index(edit.directory, name, entries)
+  name = edit.name(pcr_index.INDEX)
+  file = pcr_index.write_index(edit.directory, name, entries)
   limits = Limits(**arguments["limits"])
   measured = fidelity.measure(
     edit.directory, entries, images, arguments["seed"], limits

@@ -1,12 +1,13 @@
 """A long dataset made of a short one, without a byte written twice."""
 
+import dataclasses
 import json
 import os
 from typing import Any
 
 import numpy as np
 
-from liquid_tf._store import labels, texts
+from liquid_tf._store import labels, pcr_index, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 
@@ -19,7 +20,7 @@ def repeat(manifest: Manifest, times: int, path: str) -> None:
   from the disk again.
 
   Args:
-    manifest: of a dataset without the format pcr.
+    manifest: of the dataset.
     times: that each shard comes.
     path: an empty directory on the same file system.
 
@@ -33,7 +34,7 @@ def repeat(manifest: Manifest, times: int, path: str) -> None:
     copy["shard"] += number * len(manifest.shards)
     rows.append(copy)
     for shard in manifest["shards"]:
-      name = f"{number:04}-{shard['path']}"
+      name = _name(number, shard["path"])
       os.link(manifest.path(shard["path"]), os.path.join(path, name))
       shards.append(shard | {"path": name})
   index = np.concatenate(rows)
@@ -77,11 +78,32 @@ def repeat(manifest: Manifest, times: int, path: str) -> None:
 
 
 def _beside(manifest: Manifest, count: int, path: str) -> dict[str, Any]:
-  """Writes labels and empty names of the sample numbers; returns their entries."""
+  """Writes what lies beside the shards, names empty; returns its entries."""
   result = {"names": texts.write(path, manifests.NAMES, [b""] * count, count)}
+  if "pcr" in manifest.data:
+    result["pcr"] = _pcr(manifest, count // manifest["next_sample"], path)
   values = labels.load(manifest)
   if values is not None:
     more = labels.empty(manifest["features"]["label"], count)
     more[: len(values)] = values
     result["labels"] = labels.write(path, manifests.LABELS, more)
   return result
+
+
+def _pcr(manifest: Manifest, times: int, path: str) -> dict[str, Any]:
+  """Writes the index of progressive records; returns the manifest's entry of them."""
+  entries = manifests.load_pcr_index(manifest).values()
+  copies = [
+    dataclasses.replace(entry, name=_name(number, entry.name))
+    for number in range(times)
+    for entry in entries
+  ]
+  entry = manifest["pcr"]
+  fidelity = [group | {"bytes": group["bytes"] * times} for group in entry["fidelity"]]
+  file = pcr_index.write_index(path, pcr_index.INDEX, copies)
+  return entry | file | {"fidelity": fidelity}
+
+
+def _name(number: int, shard: str) -> str:
+  """Of a copy of a shard."""
+  return f"{number:04}-{shard}"

@@ -1,11 +1,15 @@
 """The index of progressive compressed records (docs/formats/pcr.md)."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from liquid_tf._native import ops
+from liquid_tf._store.files import write_file
+from liquid_tf._store.storage import crc32c
 
 INDEX = "PCR_index.pb"
 
@@ -59,3 +63,16 @@ def encode_index(entries: Sequence[PcrEntry]) -> bytes:
     crc32cs=np.concatenate([none, *(entry.crc32cs for entry in entries)]),
   )
   return contents.numpy()
+
+
+def write_index(
+  directory: str, name: str, entries: Sequence[PcrEntry]
+) -> dict[str, Any]:
+  """Writes the index of a dataset; returns what the manifest says of the file."""
+  written = encode_index(entries)
+  write_file(os.path.join(directory, name), written)
+  return {
+    "path": name,
+    "index_bytes": len(written),
+    "index_crc32c": crc32c(written),
+  }

@@ -8,6 +8,8 @@ import runs
 import tensorflow as tf
 from absl.testing import absltest
 
+import liquid_tf
+from liquid_tf._measure import repeated
 from liquid_tf._profile import disk, probe, sample, stock
 from liquid_tf._store import manifest as manifests
 
@@ -103,6 +105,39 @@ class ProbeTest(absltest.TestCase):
     with self.assertLogs(level="WARNING") as logs:
       stock._rest()
     self.assertRegex(logs.output[0], "at work .* a process of its own")
+
+
+class RepeatedTest(absltest.TestCase):
+  def test_a_repeated_sample_is_read_through_each_scan_group(self):
+    short = runs.make(
+      self.create_tempdir().full_path,
+      "jpeg:1,pcr:1",
+      per_class=9,
+      sides=(64, 64),
+      extension="jpg",
+      replicate=True,
+      encoders={"pcr": {"images": 7}},
+    )
+    long = self.create_tempdir().full_path
+    repeated.repeat(manifests.load(short), 3, long)
+    one, three = manifests.load(short), manifests.load(long)
+    self.assertEqual(three["samples"], 3 * 36)
+    for group, tripled in zip(
+      one["pcr"]["fidelity"], three["pcr"]["fidelity"], strict=True
+    ):
+      self.assertEqual(tripled, group | {"bytes": 3 * group["bytes"]})
+    sizes = []
+    for group in (1, 5, 10):
+      wanted = self._images(short, group)
+      self.assertCountEqual(self._images(long, group), 3 * wanted)
+      sizes.append(sum(map(len, wanted)))
+    self.assertEqual(sizes, sorted(set(sizes)))
+
+  def _images(self, path, group):
+    dataset = liquid_tf.dataset(
+      path, 4, mix="pcr", fidelity=group, decode="none", features=["image"]
+    )
+    return [image for batch in dataset for image in batch["image"].numpy().tolist()]
 
 
 if __name__ == "__main__":
