@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf._convert.fidelity import check_bound, lowest_group
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view
@@ -179,8 +180,7 @@ class ByMssim:
   """
 
   def __init__(self, path: str | os.PathLike | View, bound: float = 0.95):
-    if not 0 < bound <= 1:
-      raise ValueError(f"bound ({bound!r}) must be above 0 and at most 1")
+    check_bound(bound, "bound")
     refuse_mixture("path", path)
     manifest = as_view(path).manifest
     if "pcr" not in manifest.data:
@@ -195,10 +195,7 @@ class ByMssim:
         "MSSIM compares; choose the scan group yourself, or by OnPlateau"
       )
     self.similarities: dict[int, float] = dict(enumerate(measured, start=1))
-    self.group = next(
-      (group for group, mssim in self.similarities.items() if mssim >= bound),
-      len(measured),
-    )
+    self.group = lowest_group(self.similarities, bound)
 
   def first(self, model: tf.keras.Model) -> int:
     """The group of the first epoch."""

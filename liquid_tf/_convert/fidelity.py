@@ -1,7 +1,8 @@
 """What each scan group of progressive compressed records costs and gives."""
 
+import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,7 @@ def measure(
   images: Sequence[int],
   seed: int,
   limits: Limits,
+  images_each: int = _IMAGES,
 ) -> list[dict[str, Any]]:
   """Measures the fidelities of a dataset.
 
@@ -92,6 +94,7 @@ def measure(
     images: how many each record has.
     seed: of the dataset; it draws the images that are compared.
     limits: of every image.
+    images_each: of a drawn record, at most.
 
   Returns:
     For each scan group from 1 on: `bytes` that an epoch reads, and the mean `mssim`, or
@@ -102,7 +105,7 @@ def measure(
   found: list[np.ndarray] = []
   for record in order[: len(entries)].argsort(kind="stable")[:_RECORDS]:
     begin = len(entries) + sum(images[:record])
-    drawn = order[begin : begin + images[record]].argsort(kind="stable")[:_IMAGES]
+    drawn = order[begin : begin + images[record]].argsort(kind="stable")[:images_each]
     entry = entries[record]
     with open(os.path.join(directory, entry.name), "rb") as file:
       found += _measure_record(file.read(), entry, drawn, groups, limits)
@@ -114,3 +117,25 @@ def measure(
     }
     for group, mean in enumerate(means, start=1)
   ]
+
+
+def check_bound(bound: float, argument: str) -> float:
+  """A least MSSIM as it was given; `argument` is its name, for errors.
+
+  Raises:
+    ValueError: it is none.
+  """
+  number = isinstance(bound, numbers.Real) and not isinstance(bound, bool)
+  if not number or not 0 < bound <= 1:
+    raise ValueError(f"{argument} ({bound!r}) must be above 0 and at most 1")
+  return bound
+
+
+def lowest_group(mssim: Mapping[int, float], bound: float) -> int:
+  """The lowest scan group whose images look enough like whole ones (PCR, section 4.3).
+
+  Args:
+    mssim: of each group, in rising order.
+    bound: the least that is enough; where no group has it, the last one is taken.
+  """
+  return next((group for group, m in mssim.items() if m >= bound), list(mssim)[-1])

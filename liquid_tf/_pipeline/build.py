@@ -248,7 +248,7 @@ def _check_changing(
   if "pcr" in formats:
     raise ValueError(
       f"mix ({mix!r}) must be one mix where a format of the dataset is pcr, of whose "
-      "records no part can be drawn"
+      "records no part can be drawn; liquid_tf.profile finds one"
     )
   if mix == _mixes.AUTO and epoch is not None:
     raise ValueError(

@@ -77,6 +77,8 @@ def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
   result: dict[str, Any] = {}
   for kind in ("encoded", "pixels"):
     choice = planner.worthwhile(costs, dataclasses.replace(machine, cache_form=kind))
+    if choice is None:  # Only pcr has the space, of which memory keeps no pixels.
+      return None
     result[kind] = {
       "mix": choice.mix,
       "predicted": choice.prediction.throughput,

@@ -39,7 +39,8 @@ def choose(
   """
   if strategy == "lp" or len(costs) < 2:
     return planner.best_mix(costs, machine), []
-  raw = max(costs, key=lambda name: costs[name].stored_bytes)
+  known = planner.usable(costs, machine)
+  raw = max(known, key=lambda name: known[name].stored_bytes)
   found = planner.best_pair(costs, machine, raw)
   if found is None:
     return planner.best_single(costs, machine), []

@@ -145,6 +145,7 @@ class Rounds:
         encode_seconds=self._encoded.seconds[name],
         lossless=self._lossless[name],
         devices=taken,
+        scans=self._encoded.scans.get(name),
       )
     return result
 

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from liquid_tf._profile import names
 from liquid_tf._profile.measure import describe
 
 _LOAD, _DECODE, _BOTH = "#2a6f97", "#c05621", "#1a202c"
@@ -89,8 +90,9 @@ def _draw_curve(axes: Axes, data: dict[str, Any]) -> None:
       color=_BOTH,
       label="measured",
     )
-  if set(data["mix"]) <= pair:
-    best = 100 * data["mix"].get(found["raw"], 0)
+  mix = names.profiled(data["mix"], data["fidelity"])
+  if set(mix) <= pair:
+    best = 100 * mix.get(found["raw"], 0)
     axes.axvline(best, color=_FILL, linewidth=6, alpha=0.35, label="advised", zorder=0)
   axes.set_xlabel(f"images stored as {found['raw']}, %; the rest is {found['encoded']}")
   axes.set_ylabel("images/s")

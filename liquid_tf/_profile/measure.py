@@ -67,7 +67,7 @@ def mix_rates(setting: Setting, mix: Mix, trials: int) -> Rates:
 
 
 def describe(mix: Mix) -> str:
-  """A mix as `convert` takes it, in tenths or hundredths: "png:6,raw:4"."""
+  """A mix in the names of a profile, in tenths or hundredths: "png:6,raw:4"."""
   parts = {name: round(share * 100) for name, share in model.shares(mix).items()}
   if len(parts) == 1:
     return next(iter(parts))

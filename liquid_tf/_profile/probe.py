@@ -16,8 +16,8 @@ from liquid_tf._pipeline.recipe import WINDOWS, Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._pipeline.verdict import Verdict
+from liquid_tf._profile import groups, names
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Step
 
 # Batches that are decoded ahead, and those that do not count at the beginning of a run.
@@ -82,19 +82,19 @@ class Pipeline:
 
   Args:
     setting: what all runs have alike.
-    mix: weights of formats, named as for `convert`.
+    mix: weights of formats, named as in a profile.
     stage: which.
   """
 
   def __init__(self, setting: Setting, mix: Mix, stage: str):
     decode = stage == "decode"
-    mix = {TARGETS[name][0]: weight for name, weight in mix.items()}
     self._settled = 0 if decode else _settled(setting, mix)
     on_gpu = setting.decode == "gpu" and stage != "load"
     self._setting = setting
     self._stage = stage
     given = {
-      "mix": mix,
+      "mix": {names.stored(name): weight for name, weight in mix.items()},
+      "fidelity": names.fidelity(mix),
       "shuffle": False,
       "cache": 0,
       "memory": setting.memory,
@@ -203,11 +203,11 @@ def _settled(setting: Setting, mix: Mix) -> int:
   """Images of a mix until no format gives what was read ahead of it at first."""
   if len(mix) == 1:
     return 0
-  formats = manifests.load(setting.long)["formats"]
+  manifest = manifests.load(setting.long)
   ahead = budget.lookahead_bytes(setting.memory, len(mix))
   total = sum(mix.values())
   stocks = [
-    ahead * formats[name]["samples"] / formats[name]["bytes"] * total / weight
+    ahead / groups.read_bytes(name, manifest) * total / weight
     for name, weight in mix.items()
   ]
   return math.ceil(_SETTLED * max(stocks))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf import _extras
-from liquid_tf._convert import pipelines
+from liquid_tf._convert import fidelity, pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
 from liquid_tf._convert.sources.open_source import find_files, open_source
@@ -17,7 +17,7 @@ from liquid_tf._native import whole
 from liquid_tf._native.encoders import resolve
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
-from liquid_tf._profile import choose, devices, run, schema, training
+from liquid_tf._profile import choose, devices, names, run, schema, training
 from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
 from liquid_tf._view.view import View
@@ -37,9 +37,11 @@ class Profile:
 
   Attributes:
     data: plain values, as `to_json` writes them. Rates are images per second, sizes
-      bytes, times seconds. Keys: `formats` {name: costs}; `measured`, mixes that the
-      search ran, [{mix, load, decode, throughput, predicted}]; `mix` {format: share};
-      `cache_form`, "encoded" or "pixels";
+      bytes, times seconds. Keys: `formats` {name: costs}, where "pcr@5" is pcr read
+      through scan group 5, and `scans` of pcr has the group, its bytes and its MSSIM;
+      `measured`, mixes that the search ran, [{mix, load, decode, throughput,
+      predicted}]; `mix` {format: share}; `fidelity`, the scan group of pcr in that mix,
+      or null; `cache_form`, "encoded" or "pixels";
       `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
       format and stock tf.data; `predicted_interval` [low, high], 95%; `at_stake`, the
       share of the best mix's speed that this one may lack, 95%; `gain` {mean, low,
@@ -68,14 +70,22 @@ class Profile:
     return dict(self.data["mix"])
 
   @property
+  def fidelity(self) -> int | None:
+    """The scan group of pcr that goes with the mix, as `dataset` takes it.
+
+    None where the mix has no pcr, or whole ones; always without `least_mssim`.
+    """
+    return self.data["fidelity"]
+
+  @property
   def transforms(self) -> tuple[Step, ...]:
     """The `Channels` and `Bits` that were measured, as `convert` takes them."""
     return schema.encoding(self.data).transforms
 
   @property
-  def encoders(self) -> dict[str, dict[str, int]]:
+  def encoders(self) -> dict[str, dict[str, Any]]:
     """The options of encoders that were measured, as `convert` takes them."""
-    return schema.encoding(self.data).encoders
+    return schema.encoder_options(self.data)
 
   @property
   def cache_form(self) -> str:
@@ -142,6 +152,7 @@ def profile(
   encoders: Mapping[str, Mapping[str, Any]] | None = None,
   step: float | tuple[Any, tuple[Any, ...]] | None = None,
   machine: Machine = Machine(),
+  least_mssim: float | None = None,
   seed: int = 0,
   say: Callable[[str], None] = lambda text: None,
 ) -> Profile:
@@ -157,9 +168,10 @@ def profile(
   Args:
     source: images, as `convert` takes them, such as a view; without masks.
     formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
-      l3-compact. By default png, l3-compact, l3 and raw, or if all files are JPEG,
+      l3-compact, pcr. By default png, l3-compact, l3 and raw, or if all files are JPEG,
       jpeg, l3 and raw. So a source without loss gets a lossy format only if it is
-      named.
+      named. Pcr is measured at some of its scan groups: all those that `encoders`
+      names, or else 1, 2, 5 and the last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
       given. What is written there, 1 GB at most, is removed.
@@ -185,6 +197,10 @@ def profile(
       is timed: a compiled and built Keras model, and the arguments of its
       `train_on_batch`. The model is left as it was. The time is scaled to `batch_size`.
     machine: what the data may use of this machine.
+    least_mssim: how much the images of a lower scan group of pcr must resemble whole
+      ones for the group to be advised, above 0 and at most 1; see
+      `liquid_tf.fidelity.ByMssim`. Groups of less are not measured. By default pcr is
+      advised whole or not at all.
     seed: of the sample.
     say: receives lines of progress.
 
@@ -228,7 +244,8 @@ def profile(
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
     raise ValueError('transforms: Bits("skip") is a step of convert alone')
-  encoding = pipelines.Encoding.of(steps, resolve(encoders))
+  options_of = resolve(encoders)
+  encoding = pipelines.Encoding.of(steps, options_of)
   measured = tuple(
     step for step in steps.values() if not isinstance(step, (Channels, Bits))
   )
@@ -245,6 +262,8 @@ def profile(
     say("timing the training's step")
     step = training.step_ms(*step) * batch_size / rows
   chosen = _formats(formats, [file.path for file in samples.files])
+  if least_mssim is not None:
+    _check_mssim(least_mssim, chosen)
   options = run.Options(
     formats=chosen,
     strategy=strategy,
@@ -261,6 +280,8 @@ def profile(
     resources=_resources(machine.resources, chosen, decode, step, batch_size),
     encoding=encoding,
     seed=seed,
+    pcr=options_of[names.PCR] if names.PCR in chosen else None,
+    least_mssim=least_mssim,
   )
   load = evidence.load()
   data = run.run(samples, folder, options, say)
@@ -349,12 +370,16 @@ def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
   if formats is None:
     lossy = all(path.lower().endswith(_JPEG) for path in paths)
     formats = _LOSSY if lossy else _LOSSLESS
-  names = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
-  if "pcr" in names:
-    raise ValueError(
-      "formats: pcr cannot be profiled, since its cost depends on the fidelity that a "
-      "training asks for; measure a dataset of it with `liquid-tf bench pipeline`"
-    )
-  if len(names) < len(list(formats)):
+  chosen = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
+  if len(chosen) < len(list(formats)):
     raise ValueError(f"formats ({formats}) must be different names")
-  return names
+  return chosen
+
+
+def _check_mssim(least_mssim: float, formats: Sequence[str]) -> None:
+  fidelity.check_bound(least_mssim, "least_mssim")
+  if names.PCR not in formats:
+    raise ValueError(
+      f"least_mssim ({least_mssim}) needs pcr among formats; there are "
+      f"{', '.join(formats)}"
+    )

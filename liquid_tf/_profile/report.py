@@ -4,7 +4,7 @@ import html
 import statistics
 from typing import Any
 
-from liquid_tf._profile import figures
+from liquid_tf._profile import figures, names
 from liquid_tf._profile.measure import describe
 
 _STYLE = """
@@ -38,8 +38,9 @@ def render(data: dict[str, Any]) -> str:
     HTML with its style and plots inside; no script, and nothing that is fetched.
   """
   devices = _devices(data)
+  mix = names.profiled(data["mix"], data["fidelity"])
   parts = [
-    f"<h1>Which formats, in what mix: {_text(describe(data['mix']))}</h1>",
+    f"<h1>Which formats, in what mix: {_text(describe(mix))}</h1>",
     f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
     f"{_text(data['sampled'])} of them were looked at.</p>",
     f'<p class="verdict">{_text(data["verdict"])}</p>',
@@ -89,12 +90,13 @@ def _devices(data: dict[str, Any]) -> list[str]:
 
 def _formats(data: dict[str, Any], devices: list[str]) -> str:
   rows = []
+  scans = any(entry["scans"] for entry in data["formats"].values())
   for name, entry in data["formats"].items():
     rows.append(
       [
         name,
-        _size(entry["bytes"]),
-        f"{entry['bytes'] / data['pixel_bytes']:.3f}",
+        _size(_read_bytes(entry)),
+        f"{_read_bytes(entry) / data['pixel_bytes']:.3f}",
         f"{entry['load']:.0f}",
         f"{entry['decode']:.0f}",
         f"{1000 * entry['decode_cpu_seconds']:.2f}",
@@ -102,11 +104,32 @@ def _formats(data: dict[str, Any], devices: list[str]) -> str:
         f"{entry['predicted']:.0f}",
         _size(entry["dataset_bytes"]),
         "yes" if entry["lossless"] else "no",
+        *([_mssim(entry)] if scans else []),
       ]
     )
   head = ["format", "an image", "of raw", "loads /s", "decodes /s", "CPU ms an image"]
   head += [f"{device} ms an image" for device in devices]
-  return _table([*head, "predicted /s", "the dataset", "lossless"], rows)
+  head += ["predicted /s", "the dataset", "lossless", *(["MSSIM"] if scans else [])]
+  table = _table(head, rows)
+  if scans:
+    table += (
+      "<p>pcr@5 is pcr read through scan group 5. MSSIM is the similarity of such "
+      "images with whole ones, which have 1.</p>"
+    )
+  return table
+
+
+def _read_bytes(entry: dict[str, Any]) -> float:
+  """Of an image of a format."""
+  scans = entry["scans"]
+  return scans["read_bytes"] if scans else entry["bytes"]
+
+
+def _mssim(entry: dict[str, Any]) -> str:
+  scans = entry["scans"]
+  if scans is None:
+    return ""
+  return "unknown" if scans["mssim"] is None else f"{scans['mssim']:.4f}"
 
 
 def _disk(data: dict[str, Any]) -> str:
@@ -149,7 +172,8 @@ def _verified(data: dict[str, Any]) -> str:
 
 
 def _what_if(data: dict[str, Any]) -> str:
-  rows = [["this one", describe(data["mix"]), f"{data['predicted']:.0f}", "1.00"]]
+  mix = names.profiled(data["mix"], data["fidelity"])
+  rows = [["this one", describe(mix), f"{data['predicted']:.0f}", "1.00"]]
   rows += [
     [
       row["change"],

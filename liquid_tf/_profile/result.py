@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, measure, noise, sample, stake
+from liquid_tf._profile import advice, groups, measure, names, noise, sample, stake
 from liquid_tf._profile.choose import Verified
 from liquid_tf._profile.measure import describe
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.search import STEPS
 
-SCHEMA = 1
+# 2 since a mix may have pcr, with the `fidelity` that it is read at.
+SCHEMA = 2
 
 
 def build(
@@ -78,6 +79,11 @@ def build(
     own_format,
     run_of.get(own_format),
   )
+  lossy = (
+    groups.described(costs, final.mix),
+    groups.not_advised(costs, machine, final),
+  )
+  verdict = " ".join([verdict, *filter(None, lossy)])
   (name,) = single.mix
   return {
     "schema": SCHEMA,
@@ -91,7 +97,8 @@ def build(
     "disk": None if blocks is None else {str(k): v for k, v in blocks.items()},
     "strategy": options.strategy,
     "measured": [dict(row) for row in measured],
-    "mix": dict(final.mix),
+    "mix": names.convertible(final.mix),
+    "fidelity": names.fidelity(final.mix),
     "cache_form": machine.cache_form,
     "predicted": said.prediction.throughput,
     "predicted_interval": [
@@ -135,6 +142,8 @@ def build(
       "transforms": [str(step) for step in setting.transforms],
       "decode": setting.decode,
       "encoding": options.encoding.record,
+      "pcr": options.pcr,
+      "least_mssim": options.least_mssim,
     },
     "written_bytes": written,
   }
@@ -164,6 +173,7 @@ def _format(
     "predicted": model.predict(costs, machine, {name: 1}).throughput,
     "lossless": cost.lossless,
     "devices": dict(cost.devices),
+    "scans": cost.scans and dataclasses.asdict(cost.scans),
   }
 
 
@@ -225,7 +235,13 @@ def _pair(costs: model.Costs, choice: planner.Choice) -> list[str]:
   size = {name: cost.stored_bytes for name, cost in costs.items()}
   pair = sorted(choice.mix, key=choice.mix.__getitem__)[-2:]
   if len(pair) == 1:
-    others = [name for name in costs if name not in pair]
+    group = costs[pair[0]].scans
+    others = [
+      name
+      for name, cost in costs.items()
+      if name not in pair
+      and (cost.scans is None or (group is None and cost.scans.enough))
+    ]
     pair += sorted(others, key=lambda name: abs(size[name] - size[pair[0]]))[-1:]
   return sorted(pair, key=size.__getitem__)
 

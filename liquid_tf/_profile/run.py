@@ -15,12 +15,11 @@ from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf._profile import choose, disk, result, sample, stake
+from liquid_tf._profile import choose, disk, groups, names, result, sample, stake
 from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
-from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # An epoch of the repeated sample.
@@ -63,6 +62,8 @@ class Options:
   resources: dict[str, model.Resource]
   encoding: pipelines.Encoding
   seed: int
+  pcr: dict[str, Any] | None = None
+  least_mssim: float | None = None
 
 
 def run(
@@ -99,8 +100,15 @@ def run(
       os.mkdir(path)
     say(f"writing {count} images in every format below {temporary}")
     manifest = sample.write(
-      source, order[:count], options.formats, encoding, workers, paths["short"]
+      source,
+      order[:count],
+      options.formats,
+      encoding,
+      workers,
+      paths["short"],
+      options.pcr,
     )
+    encoded = groups.split(encoded, manifest, options.pcr, options.least_mssim)
     repeats = -(-_EPOCH_IMAGES // manifest["samples"])
     repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
@@ -174,9 +182,7 @@ def _measure(
 ) -> dict[str, Any]:
   """Measures formats, then mixes, until `end` of the monotonic clock at the latest."""
   manifest, encoded = subject.manifest, subject.encoded
-  lossless = {
-    name: manifest["formats"][TARGETS[name][0]]["lossless"] for name in options.formats
-  }
+  lossless = groups.lossless(encoded, manifest)
   rounds = costs_of.Rounds(setting, encoded, lossless, options.trials)
 
   def machine_of(costs: model.Costs) -> model.Machine:
@@ -192,7 +198,7 @@ def _measure(
     say(line)
   say("measuring the disk")
   largest = max(costs, key=lambda name: costs[name].stored_bytes)
-  blocks = disk.sweep(setting.long, TARGETS[largest][0], options.seconds / 2)
+  blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)
   machine = machine_of(costs)
   single = advised = planner.best_single(costs, machine)
   choice, measured = choose.choose(
@@ -312,7 +318,7 @@ def _machine(
     copy_seconds=raw.decode_seconds if raw is not None else 0,
     reserve=options.reserve,
     space_bytes=options.space,
-    resources=options.resources,
+    resources=groups.resources(options.resources, costs),
   )
 
 

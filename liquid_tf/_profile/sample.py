@@ -3,8 +3,9 @@
 import dataclasses
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +13,8 @@ import tensorflow as tf
 from liquid_tf._convert import finish, pipelines, run
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SampleSource
+from liquid_tf._cost.model import ScanGroup
+from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import noise, stock
@@ -89,12 +92,14 @@ class Encoded:
     stored_bytes: of each record, by format.
     seconds: of all processors together for an image, by format: to read it, encode it,
       and prove that it comes back.
+    scans: how much of pcr is read, by its names in the profile; empty without it.
   """
 
   images: int
   pixel_bytes: list[int]
   stored_bytes: dict[str, list[int]]
   seconds: dict[str, float]
+  scans: dict[str, ScanGroup] = dataclasses.field(default_factory=dict)
 
 
 def draw(source: SampleSource, seed: int) -> np.ndarray:
@@ -232,6 +237,7 @@ def write(
   encoding: pipelines.Encoding,
   workers: int,
   path: str,
+  pcr: Mapping[str, Any] | None = None,
 ) -> manifests.Manifest:
   """Converts images into a dataset that has each in every format.
 
@@ -242,6 +248,7 @@ def write(
     encoding: what encoders are given.
     workers: images at a time.
     path: an empty directory for it.
+    pcr: options of its encoder, where it is one of the formats.
 
   Raises:
     ConvertError: they cannot be converted.
@@ -259,7 +266,8 @@ def write(
     "skip_bits": False,
     "encoding": encoding.record,
     "geometry": encoding.geometry.record,
-    "pcr": None,
+    "pcr": pcr and dict(pcr),
+    "limits": dataclasses.asdict(Limits()),
   }
   made = run.run(
     Subset(source, order),

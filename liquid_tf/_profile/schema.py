@@ -7,6 +7,7 @@ from typing import Any
 
 from liquid_tf._convert import pipelines
 from liquid_tf._native import encoders
+from liquid_tf._profile import names
 from liquid_tf._profile.result import SCHEMA
 from liquid_tf._store import mix as mixes
 
@@ -18,6 +19,7 @@ _KEYS = (
   "formats",
   "measured",
   "mix",
+  "fidelity",
   "cache_form",
   "predicted",
   "best_single",
@@ -58,15 +60,36 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
       "again"
     )
   _check_mix(data["mix"], path)
+  _check_fidelity(data, path)
   if data["cache_form"] not in _KEPT:
     raise ValueError(
       f"{path}: cache_form ({data['cache_form']!r}) must be one of {', '.join(_KEPT)}"
     )
   try:
     encoding(data)
+    encoder_options(data)
   except ValueError as error:
     raise ValueError(f"{path}: {error}") from error
   return data
+
+
+def encoder_options(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+  """What `convert` is to be given, by format; pcr only if it was measured.
+
+  Raises:
+    ValueError: the profile does not say so, or a value is wrong.
+  """
+  options: dict[str, dict[str, Any]] = encoding(data).encoders
+  pcr = data["setting"].get("pcr")
+  if pcr is not None or names.PCR in data["mix"]:
+    # Other groups than those that were measured would be another fidelity.
+    if not isinstance(pcr, dict) or set(pcr) != {"images", "groups"}:
+      raise ValueError(
+        f"setting: pcr ({pcr!r}) must give images and groups: make the profile again"
+      )
+    options[names.PCR] = pcr
+  resolved = encoders.resolve(options)
+  return {name: resolved[name] for name in options}
 
 
 def encoding(data: dict[str, Any]) -> pipelines.Encoding:
@@ -97,3 +120,13 @@ def _check_mix(mix: Any, path: str) -> None:
     mixes.parse_mix(mix)
   except ValueError as error:
     raise ValueError(f"{path}: {error}") from error
+
+
+def _check_fidelity(data: dict[str, Any], path: str) -> None:
+  group = data["fidelity"]
+  whole = isinstance(group, int) and not isinstance(group, bool) and group >= 1
+  if group is not None and not (whole and names.PCR in data["mix"]):
+    raise ValueError(
+      f"{path}: fidelity ({group!r}) must be null, or the scan group, from 1, that the "
+      "pcr of the mix is read through"
+    )

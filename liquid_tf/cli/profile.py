@@ -20,6 +20,12 @@ _FLAGS.words(
   "formats to choose from, as png,webp,raw; by default png,l3-compact,l3,raw, and "
   "jpeg,l3,raw for JPEG files",
 )
+_FLAGS.number(
+  "least_mssim",
+  None,
+  "how much the images of a scan group of pcr must resemble whole ones for it to be "
+  "advised, as .95; by default pcr is advised whole or not at all",
+)
 _FLAGS.string(
   "directory",
   None,
@@ -60,15 +66,22 @@ _FLAGS.integer("seed", 0, "seed of the sample of images", 0)
 _FLAGS.string("output", None, "write the profile here, for convert")
 _FLAGS.string("report", None, "write a page of HTML here")
 source.define(_FLAGS, whole=False)
-encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact"))
+encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 _FLAGS.switch("json", "one JSON object on stdout")
 
 
 def _print(data: dict) -> None:
   rows = [["format", "an image", "loads/s", "decodes/s", "predicted/s"]]
+  scanned = any(entry["scans"] for entry in data["formats"].values())
+  if scanned:
+    rows[0].append("MSSIM")
   for name, entry in data["formats"].items():
     rates = (entry["load"], entry["decode"], entry["predicted"])
-    rows.append([name, tool.size(round(entry["bytes"])), *(f"{r:.0f}" for r in rates)])
+    scans = entry["scans"] or {"read_bytes": entry["bytes"], "mssim": None}
+    mssim = "" if scans["mssim"] is None else f"{scans['mssim']:.4f}"
+    size = tool.size(round(scans["read_bytes"]))
+    row = [name, size, *(f"{rate:.0f}" for rate in rates)]
+    rows.append([*row, mssim] if scanned else row)
   tool.say(tool.table(rows))
   for row in data["what_if"]:
     mix = ", ".join(f"{share:.0%} {name}" for name, share in row["mix"].items())
@@ -109,6 +122,7 @@ def _main(arguments: list[str]) -> int:
       encoders=encoders.read(_FLAGS),
       step=_FLAGS.step_ms,
       machine=Machine(_FLAGS.threads or None, _FLAGS.reserve, _FLAGS.space),
+      least_mssim=_FLAGS.least_mssim,
       seed=_FLAGS.seed,
       say=tool.say,
     )

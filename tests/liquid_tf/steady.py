@@ -23,6 +23,10 @@ _LOAD = {
   "l3-compact": 0.75,
   "jpeg": 0.5,
   "webp-lossy": 0.4,
+  "pcr": 3.6,
+  "pcr@5": 1.8,
+  "pcr@2": 0.9,
+  "pcr@1": 0.45,
 }
 _DECODE = {
   "png": 4.0,
@@ -31,6 +35,10 @@ _DECODE = {
   "l3-compact": 1.5,
   "jpeg": 2.0,
   "webp-lossy": 3.0,
+  "pcr": 2.0,
+  "pcr@5": 1.5,
+  "pcr@2": 1.2,
+  "pcr@1": 1.0,
 }
 _STOCK = 8.0
 _DEVICES = {"gpu": 10.0, "bus": 1.0}

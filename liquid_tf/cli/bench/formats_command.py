@@ -30,7 +30,9 @@ def _check_formats() -> None:
   except ValueError as error:
     raise tool.FlagsError(f"--formats: {error}") from error
   if "pcr" in _FLAGS.formats:
-    raise tool.FlagsError("--formats: pcr cannot be profiled")
+    raise tool.FlagsError(
+      "--formats: pcr is not compared here; `liquid-tf profile` measures its groups"
+    )
 
 
 def _main(arguments: list[str]) -> int:

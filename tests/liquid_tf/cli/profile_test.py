@@ -82,7 +82,9 @@ class ProfileToolTest(absltest.TestCase):
     self.assertEqual(os.listdir(self.root), ["photos"])
 
   def test_convert_takes_the_mix(self):
-    data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
+    data = dict.fromkeys(
+      ("formats", "measured", "fidelity", "predicted", "best_single")
+    )
     encoding = dict.fromkeys(("channels", "bits"))
     encoding |= {
       "jpeg_quality": 95,
@@ -91,7 +93,7 @@ class ProfileToolTest(absltest.TestCase):
       "l3_effort": "default",
     }
     data |= {"setting": {"encoding": encoding}}
-    data |= {"schema": 1, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
+    data |= {"schema": 2, "verdict": "so be it", "mix": {"raw": 0.25, "png": 0.75}}
     data["cache_form"] = "encoded"
     self.output.write_text(json.dumps(data))
     arguments = [f"--input={self.photos}", f"--output={self.root / 'dataset'}"]
@@ -103,8 +105,10 @@ class ProfileToolTest(absltest.TestCase):
     self.assertEqual(found["formats"]["raw"]["samples"], 3)
 
   def test_convert_encodes_as_the_profile_did_where_no_flag_says_otherwise(self):
-    data = dict.fromkeys(("formats", "measured", "predicted", "best_single"))
-    data |= {"schema": 1, "verdict": "", "mix": {"jpeg": 1}, "cache_form": "encoded"}
+    data = dict.fromkeys(
+      ("formats", "measured", "fidelity", "predicted", "best_single")
+    )
+    data |= {"schema": 2, "verdict": "", "mix": {"jpeg": 1}, "cache_form": "encoded"}
     encoding = {
       "jpeg_quality": 30,
       "png_level": 1,
@@ -123,6 +127,27 @@ class ProfileToolTest(absltest.TestCase):
       sizes.append(manifest.load(output)["formats"]["jpeg"]["bytes"])
     self.assertLess(sizes[0], 0.7 * sizes[1])
 
+  def test_scan_groups(self):
+    photos.class_folders(
+      self.root / "jpegs", per_class=4, sides=(64, 64), extension="jpg"
+    )
+    done = _run(
+      "-c", _STEADY.format(""), f"--input={self.root / 'jpegs'}", "--formats=raw,pcr",
+      "--trials=2", "--seconds=.05", "--cache=0", "--least_mssim=.1",
+      "--pcr_groups=1,4,10", "--pcr_images=8", f"--output={self.output}",
+    )  # fmt: skip
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertRegex(done.stderr, r"format .* predicted/s +MSSIM\n")
+    self.assertRegex(done.stderr, r"\npcr@1 .* 0\.\d{4}\n")
+    self.assertIn("by dataset(fidelity=1): ", done.stderr)
+    output = self.root / "dataset"
+    source = f"--input={self.root / 'jpegs'}"
+    done = run("convert", source, f"--output={output}", f"--profile={self.output}")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("by dataset(fidelity=1): ", done.stderr)
+    pcr = manifest.load(output)["pcr"]
+    self.assertEqual((pcr["images"], pcr["groups"]), (8, [1, 4, 10]))
+
   def test_images_that_cannot_be_read_end_with_1(self):
     for path in (self.root / "photos").rglob("*.png"):
       path.write_bytes(b"no image")
@@ -137,6 +162,11 @@ class ProfileToolTest(absltest.TestCase):
     for arguments, message in (
       (["profile", source, "--crop=3"], "--crop (3) must be HEIGHT,WIDTH"),
       (["profile", source, "--formats=gif"], '--formats ("gif") must be one of'),
+      (["profile", source, "--least_mssim=.9"], "--least_mssim (0.9) needs pcr among"),
+      (
+        ["profile", source, "--formats=pcr", "--least_mssim=2"],
+        "--least_mssim (2.0) must be above 0 and at most 1",
+      ),
       (["convert", source, output, f"--profile={self.output}"], "it has no 'schema'"),
       (["convert", source, output, "--profile=x", "--mix=png"], "and not both"),
     ):

@@ -287,6 +287,28 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, "needs the format pcr"):
       _dataset(raw, fidelity=1)
 
+  def test_a_mix_that_moves_is_refused_and_one_mix_has_a_fidelity(self):
+    path = runs.make(
+      os.path.join(self.root, "replicated"),
+      "jpeg:1,pcr:1",
+      per_class=5,
+      sides=(64, 64),
+      extension="jpg",
+      replicate=True,
+      encoders={"pcr": {"images": _IMAGES}},
+    )
+    for mix in ("auto", ["jpeg", "pcr"]):
+      with self.assertRaisesRegex(
+        ValueError, r"^mix .* must be one mix where a format of the dataset is pcr, of "
+      ):
+        _dataset(path, mix=mix, fidelity=2)
+    read = []
+    for fidelity in (2, None):
+      dataset = _dataset(path, mix={"jpeg": 2, "pcr": 3}, fidelity=fidelity, cache=0)
+      self.assertCountEqual(runs.flat(runs.ids(dataset)), range(20))
+      read.append(liquid_tf.stats(dataset).epochs[0]["disk_bytes"])
+    self.assertLess(read[0], read[1])
+
   def _damage(self, group: int) -> str:
     """A copy with one byte changed in a scan group of the second record."""
     output = os.path.join(self.create_tempdir().full_path, "damaged")

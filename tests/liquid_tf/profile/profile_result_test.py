@@ -23,7 +23,11 @@ _FORMATS = {
   "png": (1_600_000, 300.0, 90.0),
   "raw": (3_000_000, 160.0, 2000.0),
   "l3": (1_500_000, 320.0, 600.0),
+  "pcr": (1_000_000, 400.0, 300.0),
+  "pcr@5": (1_000_000, 800.0, 500.0),
 }
+_READ = {"pcr": (10, 1e6, 1.0), "pcr@5": (5, 5e5, 0.97)}
+_PCR = {"images": 64, "groups": None}
 
 
 def fabricated(
@@ -34,6 +38,7 @@ def fabricated(
   step_ms=None,
   own_format="png",
   at_stake=0.02,
+  least_mssim=None,
   **has,
 ) -> Profile:
   """A profile of rates that are given, through everything that follows from them.
@@ -45,13 +50,21 @@ def fabricated(
     step_ms: of the training.
     own_format: of the source's images.
     at_stake: share of the speed that another mix may have more.
+    least_mssim: of scan groups.
     **has: what the machine has, as `model.Machine`.
   """
   wave = [1 - noise, 1.0, 1 + noise]
   costs, runs = {}, {}
   for name in formats:
     stored, load, decode = _FORMATS[name]
-    costs[name] = model.FormatCost(stored, 1 / load, 5e-4, 1 / decode, 0.05, True)
+    scans = None
+    if name in _READ:
+      group, read, mssim = _READ[name]
+      enough = group == 10 or (least_mssim is not None and mssim >= least_mssim)
+      scans = model.ScanGroup(group, 10, read, mssim, enough)
+    costs[name] = model.FormatCost(
+      stored, 1 / load, 5e-4, 1 / decode, 0.05, True, scans=scans
+    )
     runs[name] = {
       "load": [Run(load * w, 1e-3, load * stored) for w in wave],
       "decode": [Run(decode * w, 2 / decode, 0.0) for w in wave],
@@ -105,6 +118,8 @@ def fabricated(
       resources={},
       encoding=pipelines.Encoding(3, None, 60, 6, 90, "best"),
       seed=0,
+      pcr=_PCR if "pcr" in formats else None,
+      least_mssim=least_mssim,
     ),
     own_format=own_format,
     written=10**8,
@@ -268,6 +283,41 @@ class VerdictTest(parameterized.TestCase):
       for row in data["what_if"]:
         self.assertAlmostEqual(row["gain"], row["predicted"] / data["predicted"])
 
+  def test_a_scan_group_that_is_enough_is_told_with_what_it_loses(self):
+    found = fabricated(("raw", "pcr", "pcr@5"), least_mssim=0.95)
+    self.assertEqual(found.fidelity, 5)
+    self.assertIn("pcr", found.mix)
+    self.assertRegex(found.verdict, r"^Mix raw:\d+,pcr@5:\d+: measured at ")
+    self.assertEndsWith(
+      found.verdict,
+      " pcr@5 is pcr read through scan group 5 of 10, by dataset(fidelity=5): 500.0 "
+      "of 1000.0 KB an image, which loses detail (MSSIM 0.9700).",
+    )
+    self.assertEqual(
+      found.data["formats"]["pcr@5"]["scans"],
+      {"group": 5, "of": 10, "read_bytes": 5e5, "mssim": 0.97, "enough": True},
+    )
+    self.assertEqual(found.data["setting"]["least_mssim"], 0.95)
+
+  @parameterized.parameters(None, 0.98)
+  def test_a_scan_group_that_is_not_enough_is_told_and_not_advised(self, least_mssim):
+    found = fabricated(("raw", "pcr", "pcr@5"), least_mssim=least_mssim)
+    self.assertIsNone(found.fidelity)
+    self.assertNotIn("pcr@5:", found.verdict)
+    self.assertRegex(
+      found.verdict,
+      r"least_mssim=0.97 or less, pcr read through scan group 5 is predicted to give "
+      r"1\.\d\d times",
+    )
+
+  def test_memory_keeps_no_pixels_of_pcr(self):
+    found = fabricated(("raw", "pcr"), cache_bytes=10**9)
+    self.assertEqual(found.data["memory"]["pixels"]["mix"], {"raw": 1.0})
+    # Only pcr has the space, so there is nothing to compare.
+    little = fabricated(("raw", "pcr"), cache_bytes=10**9, space_bytes=10**9)
+    self.assertIsNone(little.data["memory"])
+    self.assertEqual(little.mix, {"pcr": 1.0})
+
   def test_other_machines(self):
     rows = fabricated().data["what_if"]
     by_change = {row["change"]: row for row in rows}
@@ -316,10 +366,41 @@ class FileTest(parameterized.TestCase):
     self.assertEqual(Profile.from_json(self.path).cache_form, "encoded")
     self.assertEqual(Profile.from_json(self.path).encoders["jpeg"], {"quality": 60})
     self.assertEqual(found.transforms, (Channels(3),))
+    self.assertIsNone(Profile.from_json(self.path).fidelity)
+    self.assertNotIn("pcr", found.encoders)
+
+  def test_a_scan_group_comes_back(self):
+    found = fabricated(("raw", "pcr", "pcr@5"), least_mssim=0.95)
+    found.to_json(self.path)
+    self.assertEqual(Profile.from_json(self.path).fidelity, 5)
+    self.assertEqual(Profile.from_json(self.path).mix, found.mix)
+    self.assertEqual(Profile.from_json(self.path).encoders["pcr"], _PCR)
 
   @parameterized.parameters(
     (lambda data: data.pop("mix"), "has no 'mix'"),
-    (lambda data: data.update(schema=2), "has schema 2"),
+    (lambda data: data.update(schema=1), "has schema 1, and this version reads 2"),
+    (lambda data: data.pop("fidelity"), "has no 'fidelity'"),
+    (
+      lambda data: data.update(fidelity=5),
+      "fidelity (5) must be null, or the scan group",
+    ),
+    (lambda data: data.update(fidelity=0, mix={"pcr": 1}), "fidelity (0) must be"),
+    (
+      lambda data: data.update(fidelity=True, mix={"pcr": 1}),
+      "fidelity (True) must be",
+    ),
+    (
+      lambda data: data.update(mix={"pcr": 1}),
+      "pcr (None) must give images and groups",
+    ),
+    (
+      lambda data: data["setting"].update(pcr={"images": 64}),
+      "pcr ({'images': 64}) must give images and groups",
+    ),
+    (
+      lambda data: data["setting"].update(pcr={"images": 0, "groups": None}),
+      'encoders["pcr"]["images"] (0) must be',
+    ),
     (lambda data: data.update(mix={"gif": 1}), 'format ("gif") must be one of'),
     (lambda data: data.update(mix={"png": float("nan")}), "must give shares"),
     (lambda data: data.update(mix=["png"]), "must give shares"),
@@ -368,6 +449,21 @@ class ReportTest(absltest.TestCase):
     self.assertIn(found.verdict, page.words)
     for words in ("twice the disk", "stock tf.data", "Memory", "Converting"):
       self.assertIn(words, page.words)
+
+  def test_scan_groups_have_their_similarity(self):
+    path = os.path.join(self.create_tempdir().full_path, "profile.html")
+    found = fabricated(("raw", "pcr", "pcr@5"), least_mssim=0.95)
+    found.report(path)
+    words = _Page(pathlib.Path(path).read_text(encoding="utf-8")).words
+    self.assertRegex(words, r"in what mix: raw:\d+,pcr@5:\d+")
+    for text in (
+      "MSSIM",
+      "0.9700",
+      "500.0 KB",
+      "pcr@5 is pcr read through scan group 5",
+    ):
+      self.assertIn(text, words)
+    self.assertEqual(found.data["curve"]["raw"], "raw")
 
   def test_no_value_of_a_file_is_markup(self):
     path = os.path.join(self.create_tempdir().full_path, "profile.html")

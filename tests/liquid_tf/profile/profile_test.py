@@ -10,6 +10,7 @@ import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
 
+import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._convert.source import Source
 from liquid_tf._profile import run
@@ -105,6 +106,71 @@ class ProfileTest(parameterized.TestCase):
       found["training"]["sentence"],
       "The mix matters: the training takes 400 images/s, raw alone gives 335 and would "
       "hold it up; the mix gives 479.",
+    )
+
+  def _profile_jpeg(self, formats, per_class=8, **options):
+    folder = photos.class_folders(
+      self.root / "photos", per_class=per_class, sides=(96, 96), extension="jpg"
+    )
+    with steady.Machine().timed():
+      return profile(folder, formats, cache=0, **_FAST, **options)
+
+  def test_pcr_is_measured_through_its_groups_and_advised_whole(self):
+    found = self._profile_jpeg(["raw", "pcr"])
+    self.assertEqual(
+      list(found.data["formats"]), ["raw", "pcr", "pcr@5", "pcr@2", "pcr@1"]
+    )
+    sizes = [entry["scans"] for entry in found.data["formats"].values()]
+    self.assertIsNone(sizes.pop(0))
+    read = [scans["read_bytes"] for scans in sizes]
+    self.assertEqual(read, sorted(read, reverse=True))
+    self.assertLess(read[-1], read[0] / 2)
+    self.assertIsNone(found.fidelity)
+    self.assertNotIn("@", str([found.mix, found.data["what_if"], found.data["memory"]]))
+    self.assertRegex(
+      found.verdict,
+      r"least_mssim=0\.\d+ or less, pcr read through scan group 5 is predicted to give",
+    )
+    self.assertFalse(found.data["formats"]["pcr@5"]["lossless"])
+    self.assertTrue(found.data["formats"]["pcr"]["lossless"])
+    self.assertEqual(os.listdir(self.root), ["photos"])
+
+  def test_a_group_that_is_enough_is_advised_and_trained_from(self):
+    found = self._profile_jpeg(["raw", "pcr"], least_mssim=0.1)
+    # 0.45 ms of the disk and 1.0 of the processors, and of raw 3.0 and 0.5.
+    self.assertEqual(found.fidelity, 1)
+    self.assertEqual(found.mix, {"raw": 0.18, "pcr": 0.82})
+    self.assertRegex(
+      found.verdict,
+      r"^Mix raw:18,pcr@1:82: measured at .*, which loses detail \(MSSIM 0\.",
+    )
+    self.assertEqual(found.encoders["pcr"], {"images": 64, "groups": None})
+    output = os.fspath(self.root / "dataset")
+    liquid_tf.convert(
+      self.root / "photos", output, found.mix, encoders=found.encoders, progress=False
+    )
+    images = [
+      liquid_tf.dataset(output, 4, fidelity=group, shuffle=False)
+      for group in (found.fidelity, None)
+    ]
+    pairs = list(zip(*(data.as_numpy_iterator() for data in images)))
+    self.assertTrue(any((one[0] != other[0]).any() for one, other in pairs))
+
+  def test_groups_of_the_encoder_are_all_measured(self):
+    found = self._profile_jpeg(
+      ["pcr"], 2, encoders={"pcr": {"images": 4, "groups": [1, 3, 10]}}, least_mssim=0.1
+    )
+    self.assertEqual(list(found.data["formats"]), ["pcr", "pcr@2", "pcr@1"])
+    self.assertEqual(found.fidelity, 1)
+    self.assertEqual(found.mix, {"pcr": 1.0})
+    self.assertEqual(found.encoders["pcr"], {"images": 4, "groups": [1, 3, 10]})
+    self.assertIn("none of the formats", found.data["verified"]["stock_skipped"])
+
+  def test_the_search_knows_groups(self):
+    found = self._profile_jpeg(["raw", "pcr"], strategy="search", least_mssim=0.1)
+    self.assertEqual(found.fidelity, 1)
+    self.assertEqual(
+      {name for row in found.data["measured"] for name in row["mix"]}, {"raw", "pcr@1"}
     )
 
   def test_a_mix_that_is_no_faster_is_not_advised(self):
@@ -285,7 +351,9 @@ class ProfileTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"formats": ["png", "gif"]}, r'format \("gif"\) must be one of'),
-    ({"formats": ["png", "pcr"]}, "pcr cannot be profiled"),
+    ({"least_mssim": 0.9}, r"least_mssim \(0.9\) needs pcr among formats; there are"),
+    ({"formats": ["pcr"], "least_mssim": 2}, r"least_mssim \(2\) must be above 0 and"),
+    ({"formats": ["pcr"], "least_mssim": "1"}, r"least_mssim \('1'\) must be above 0"),
     ({"formats": ["png", "png"]}, "must be different names"),
     ({"encoders": {"jpeg": {"quality": 0}}}, r'"quality"\] \(0\) must be'),
     ({"cache": "half"}, r"cache \('half'\) must be a share"),
