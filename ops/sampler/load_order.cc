@@ -27,12 +27,17 @@ LoadOrder::LoadOrder(RandomStream* files, const PlanSpec& spec, uint32_t format,
 void LoadOrder::OpenFiles(const PlanSpec& spec, uint32_t format,
                           RandomStream* files) {
   const FormatSpec& f = spec.formats[format];
+  const uint64_t stored = StoredCount(f);
   const uint64_t end = f.first + RecordCount(f);
   uint64_t first = 0;
   for (uint64_t records : f.files) {
     const Cursor file = {std::max(first, f.first),
                          std::min(first + records, end)};
     if (file.next < file.end) files_.push_back(file);
+    // What of the part goes on at the first record.
+    const uint64_t again = end > stored ? end - stored : 0;
+    const Cursor wrapped = {first, std::min(first + records, again)};
+    if (wrapped.next < wrapped.end) files_.push_back(wrapped);
     first += records;
   }
   if (spec.shuffle) files->Shuffle(&files_);

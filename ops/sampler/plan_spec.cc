@@ -35,9 +35,10 @@ bool IsPart(const FormatSpec& format) {
 
 // Members of `set` in the part of `format`.
 uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
+  const uint64_t stored = StoredCount(format);
   uint64_t count = 0;
   for (uint64_t i = 0; i < format.count; ++i) {
-    count += set.contains(format.first + i);
+    count += set.contains(RecordAt(format, i, stored));
   }
   return count;
 }
@@ -46,18 +47,20 @@ uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
 Status ValidatePart(const PlanSpec& spec, size_t f, uint64_t stored) {
   const FormatSpec& format = spec.formats[f];
   if (!IsPart(format)) return OkStatus();
-  if (format.first > stored || format.count > stored - format.first) {
+  if (format.first > stored || format.count > stored) {
     return InvalidArgument(InFormat(f, "count", format.count) + " from " +
                            std::to_string(format.first) +
                            " on must lie within the format's samples, " +
                            std::to_string(stored));
   }
-  if (!spec.shuffle || spec.policy != CachePolicy::kLiquid ||
-      !format.record_samples.empty()) {
+  if (!spec.shuffle || spec.policy != CachePolicy::kLiquid) {
     return InvalidArgument(InFormat(f, "count", format.count) +
-                           " must be all of them where shuffle is off, where "
-                           "the policy is not Liquid's, and of records of many "
-                           "samples");
+                           " must be all of them where shuffle is off, and "
+                           "where the policy is not Liquid's");
+  }
+  if (format.count == 0 && !format.record_samples.empty()) {
+    return InvalidArgument(InFormat(f, "count", format.count) +
+                           " must be at least 1 of records of many samples");
   }
   return OkStatus();
 }
@@ -65,7 +68,7 @@ Status ValidatePart(const PlanSpec& spec, size_t f, uint64_t stored) {
 // Error: where records hold many samples, one that cannot be.
 Status ValidateRecords(const FormatSpec& format, size_t f) {
   if (format.record_samples.empty()) return OkStatus();
-  const uint64_t records = RecordCount(format);
+  const uint64_t records = StoredCount(format);
   if (format.record_samples.size() != records) {
     return InvalidArgument(
         InFormat(f, "record_samples", format.record_samples.size()) +
@@ -137,8 +140,12 @@ uint64_t RecordCount(const FormatSpec& format) {
 
 uint64_t SampleCount(const FormatSpec& format) {
   if (format.record_samples.empty()) return RecordCount(format);
+  const uint64_t stored = format.record_samples.size();
+  const uint64_t records = RecordCount(format);
   uint64_t samples = 0;
-  for (uint32_t in_record : format.record_samples) samples += in_record;
+  for (uint64_t i = 0; i < records; ++i) {
+    samples += format.record_samples[RecordAt(format, i, stored)];
+  }
   return samples;
 }
 
@@ -160,8 +167,10 @@ HeldSets CarryOver(const PlanSpec& next, HeldSets kept) {
     const FormatSpec& format = next.formats[f];
     if (!IsPart(format)) continue;
     std::vector<uint64_t> left;
-    for (uint64_t i = format.first; i < format.first + format.count; ++i) {
-      if (kept[f].contains(i)) left.push_back(i);
+    const uint64_t stored = StoredCount(format);
+    for (uint64_t i = 0; i < format.count; ++i) {
+      const uint64_t record = RecordAt(format, i, stored);
+      if (kept[f].contains(record)) left.push_back(record);
     }
     const uint64_t room = std::min<uint64_t>(format.cached, left.size());
     kept[f] = SampleSet(StoredCount(format));

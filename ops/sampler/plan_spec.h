@@ -28,8 +28,9 @@ struct FormatSpec {
                                 // the fewest to shuffle among
   // Samples of each record in stored order; empty: a record is a sample.
   std::vector<uint32_t> record_samples = {};
-  // Only `count` samples from `first` on are drawn, under their numbers; N_f is
-  // `count` then. Where formats share samples, and each epoch another mix.
+  // Only `count` records from `first` on are drawn, under their numbers; behind
+  // the last record the part goes on at the first. N_f is `count` then. Where
+  // formats share samples, of which each epoch gives them other ones.
   static constexpr uint64_t kWhole = UINT64_MAX;
   uint64_t first = 0;
   uint64_t count = kWhole;
@@ -89,6 +90,13 @@ uint64_t SampleCount(const FormatSpec& format);
 uint64_t RecordCount(const FormatSpec& format);
 // Records of its files, drawn or not: what a SampleSet of it has room for.
 uint64_t StoredCount(const FormatSpec& format);
+// The i-th record of a format's part, of `stored` ones; all of a format are its
+// part where it has none. Requires i < RecordCount(format).
+inline uint64_t RecordAt(const FormatSpec& format, uint64_t i,
+                         uint64_t stored) {
+  const uint64_t record = format.first + i;
+  return record < stored ? record : record - stored;
+}
 // Samples that an epoch draws of all formats.
 uint64_t EpochSize(const PlanSpec& spec);
 // Empty regions.

@@ -247,8 +247,9 @@ Status HeldAt(std::shared_ptr<const PlanSpec> spec, int64_t first_epoch,
   if (fixed && epoch > first_epoch) {
     for (size_t f = 0; f < held.size(); ++f) {
       const FormatSpec& format = spec->formats[f];
+      const uint64_t stored = StoredCount(format);
       for (uint64_t i = 0; i < format.cached; ++i) {
-        held[f].insert(format.first + i);
+        held[f].insert(RecordAt(format, i, stored));
       }
     }
     *result = std::move(held);

@@ -60,6 +60,7 @@ RecordWindow::RecordWindow(const PlanSpec& spec, uint32_t format, int64_t epoch,
     : format_(format),
       shuffle_(spec.shuffle),
       cached_(spec.formats[format].cached),
+      records_(RecordCount(spec.formats[format])),
       kept_(kept),
       first_(FirstSamples(spec.formats[format])),
       region_(spec, format, epoch,
@@ -132,8 +133,7 @@ void RecordWindow::TakeRecord() {
 
 Draw RecordWindow::Next() {
   if (!shuffle_) return NextStored();
-  const uint64_t records = first_.size() - 1;
-  while (taken_ < records && in_window_ + largest_ <= most_) {
+  while (taken_ < records_ && in_window_ + largest_ <= most_) {
     // Room, and yet no place: the oldest record has to go.
     if (open_.size() == most_open_) return DrawOldest();
     TakeRecord();

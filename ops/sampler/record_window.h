@@ -76,6 +76,7 @@ class RecordWindow {
   const uint32_t format_;
   const bool shuffle_;
   const uint64_t cached_;
+  const uint64_t records_;
   SampleSet* const kept_;        // not owned
   std::vector<uint64_t> first_;  // first sample of each record, and their end
   Region region_;

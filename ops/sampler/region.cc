@@ -25,9 +25,11 @@ Region::Region(const PlanSpec& spec, uint32_t format, int64_t epoch,
            : capacity_;
   if (shuffle_) {
     members_.reserve(std::min(capacity_, records));
-    for (uint64_t i = f.first; i < f.first + records; ++i) {
-      if (held.contains(i)) {
-        members_.push_back({static_cast<uint32_t>(i), Member::kHeld});
+    const uint64_t stored = StoredCount(f);
+    for (uint64_t i = 0; i < records; ++i) {
+      const uint64_t record = RecordAt(f, i, stored);
+      if (held.contains(record)) {
+        members_.push_back({static_cast<uint32_t>(record), Member::kHeld});
       }
     }
   }

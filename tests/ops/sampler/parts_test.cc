@@ -187,12 +187,138 @@ TEST(PartsTest, CarriedSamplesAreSpreadOverThePart) {
               testing::ElementsAre(20, 26, 32, 38, 44, 50, 56, 62, 68, 74));
 }
 
+// The same records of many samples at two or three fidelities. A part begins
+// where the one before it ends, and goes on at the first record.
+PlanSpec Fidelities(RandomStream* random) {
+  PlanSpec spec;
+  spec.seed = random->Next();
+  const uint64_t records = 3 + random->Below(40);
+  FormatSpec format;
+  format.files.assign(records, 1);
+  for (uint64_t i = 0; i < records; ++i) {
+    format.record_samples.push_back(
+        static_cast<uint32_t>(1 + random->Below(9)));
+  }
+  spec.formats.assign(2 + random->Below(2), format);
+  spec.batch_size = 1 + random->Below(SampleCount(format) / 4 + 1);
+  return spec;
+}
+
+void CutFrom(RandomStream* random, uint64_t first, PlanSpec* spec) {
+  const uint64_t records = StoredCount(spec->formats[0]);
+  uint64_t left = records;
+  uint64_t after = spec->formats.size();
+  for (FormatSpec& format : spec->formats) {
+    --after;
+    format.first = first % records;
+    format.count = after == 0 ? left : 1 + random->Below(left - after);
+    const uint64_t cached[] = {0, format.count,
+                               random->Below(format.count + 1)};
+    format.cached = cached[random->Below(3)];
+    format.fill = random->Below(SampleCount(format) + 1);
+    first += format.count;
+    left -= format.count;
+  }
+}
+
+bool InPart(const FormatSpec& format, uint64_t record) {
+  const uint64_t stored = StoredCount(format);
+  return (record + stored - format.first) % stored < format.count;
+}
+
+TEST(PartsTest, EverySampleOfRecordsOnceInBatchesOfOneComposition) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    RandomStream random = TestStream(3000 + seed);
+    PlanSpec spec = Fidelities(&random);
+    const uint64_t samples = SampleCount(spec.formats[0]);
+    HeldSets held = NothingHeld(spec);
+    for (int64_t epoch = 0; epoch < 4; ++epoch) {
+      CutFrom(&random, random.Next() % 1000, &spec);
+      held = CarryOver(spec, held);
+      const auto plan = Plan(spec, epoch, held);
+      ASSERT_EQ(plan->size(), samples);
+      std::vector<int> drawn(samples);
+      std::vector<std::vector<uint64_t>> of_batch(spec.formats.size());
+      while (plan->position() < plan->size()) {
+        const bool full = samples - plan->position() >= spec.batch_size;
+        std::vector<uint64_t> counts(spec.formats.size());
+        for (uint64_t i = 0; i < spec.batch_size; ++i) {
+          if (plan->position() == plan->size()) break;
+          const Draw draw = plan->Next();
+          ASSERT_TRUE(InPart(spec.formats[draw.format], draw.record));
+          EXPECT_EQ(draw.load == Draw::kHeld,
+                    held[draw.format].contains(draw.record));
+          ++drawn[draw.sample];
+          ++counts[draw.format];
+        }
+        for (size_t f = 0; full && f < counts.size(); ++f) {
+          of_batch[f].push_back(counts[f]);
+        }
+      }
+      EXPECT_THAT(drawn, testing::Each(1)) << "seed " << seed;
+      for (size_t f = 0; f < spec.formats.size(); ++f) {
+        EXPECT_EQ(plan->kept()[f].count(), spec.formats[f].cached);
+        const auto& counts = of_batch[f];
+        if (counts.empty()) continue;
+        const auto [least, most] =
+            std::minmax_element(counts.begin(), counts.end());
+        EXPECT_LE(*most - *least, 1u) << "seed " << seed;
+      }
+      held = plan->kept();
+    }
+  }
+}
+
+TEST(PartsTest, APartOfAllRecordsIsPlannedAsTheWhole) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    RandomStream random = TestStream(4000 + seed);
+    PlanSpec whole = Fidelities(&random);
+    whole.formats.resize(1);
+    whole.formats[0].cached = random.Below(RecordCount(whole.formats[0]) + 1);
+    whole.formats[0].fill = random.Below(20);
+    PlanSpec part = whole;
+    part.formats[0].count = RecordCount(whole.formats[0]);
+    HeldSets held = NothingHeld(whole);
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      const auto expected = Plan(whole, epoch, held);
+      const auto found = Plan(part, epoch, held);
+      while (expected->position() < expected->size()) {
+        ASSERT_EQ(found->Next(), expected->Next());
+      }
+      held = expected->kept();
+    }
+  }
+}
+
+TEST(PartsTest, APartGoesOnAtTheFirstRecord) {
+  PlanSpec spec;
+  spec.formats = {{{4, 3, 3}, 3, 0}};
+  spec.formats[0].first = 8;
+  spec.formats[0].count = 5;
+  const auto plan = Plan(spec, 0, NothingHeld(spec));
+  std::vector<uint64_t> drawn;
+  while (plan->position() < plan->size()) drawn.push_back(plan->Next().sample);
+  EXPECT_THAT(drawn, testing::UnorderedElementsAre(8, 9, 0, 1, 2));
+  spec.formats[0].cached = 5;
+  HeldSets held;
+  const auto shared = std::make_shared<const PlanSpec>(spec);
+  ASSERT_TRUE(HeldAt(shared, 0, NothingHeld(spec), 2, &held).ok());
+  EXPECT_EQ(held[0].words()[0], 0b1100000111u);
+  // Of them, those of the next epoch's part.
+  spec.formats[0].first = 9;
+  spec.formats[0].count = 2;
+  spec.formats[0].cached = 2;
+  EXPECT_EQ(CarryOver(spec, held)[0].words()[0], 0b1000000001u);
+}
+
 TEST(PartsTest, WhatCannotBeIsNamed) {
   PlanSpec spec;
   spec.formats = {{{10, 10}, 0, 0}};
   spec.formats[0].first = 15;
+  spec.formats[0].count = 21;
+  EXPECT_THAT(Validate(spec).message(), HasSubstr("formats[0].count (21)"));
   spec.formats[0].count = 6;
-  EXPECT_THAT(Validate(spec).message(), HasSubstr("formats[0].count (6)"));
+  EXPECT_TRUE(Validate(spec).ok());
   spec.formats[0].count = 5;
   EXPECT_TRUE(Validate(spec).ok());
   spec.formats[0].cached = 6;
@@ -206,6 +332,11 @@ TEST(PartsTest, WhatCannotBeIsNamed) {
   EXPECT_TRUE(ValidateHeld(spec, held).ok());
   spec.shuffle = false;
   EXPECT_THAT(Validate(spec).message(), HasSubstr("shuffle is off"));
+  spec = PlanSpec();
+  spec.formats = {{{1, 1}, 0, 0, {7, 7}}};
+  spec.formats[0].count = 0;
+  EXPECT_THAT(Validate(spec).message(),
+              HasSubstr("count (0) must be at least"));
 }
 
 }  // namespace
