@@ -46,8 +46,9 @@ class Resume(tf.keras.callbacks.Callback):
       `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
       dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
       directory holds a run with another dataset, split, shard, batch size, seed,
-      `shuffle`, `transforms` or `steps_per_epoch`, or one of an older version. At the
-      first checkpoint: the model cannot say how to build it again.
+      `shuffle`, `transforms`, shares of scan groups or `steps_per_epoch`, or one of an
+      older version. At the first checkpoint: the model cannot say how to build it
+      again.
   """
 
   def __init__(
@@ -233,6 +234,8 @@ def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
     "shuffle": blocks.shuffle,
     "seed": blocks.seed,
   }
+  groups = [s.name for s in blocks.sources if s.scan_groups is not None]
+  found["records of scan groups"] = dict(zip(groups, blocks.parts)) if groups else None
   if blocks.weighing is not None:
     found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
     found["shard"]["worker"] = list(blocks.weighing.worker)

@@ -13,6 +13,7 @@ from liquid_tf._native import whole
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import decode as _decode
 from liquid_tf._pipeline import epoch as _epoch
+from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sizes as _sizes
@@ -118,7 +119,10 @@ def build(
   shard = _sources.resolve_shard(shard)
   _sources.check_policy(shard_policy)
   mixes = None
+  groups = _fidelity.shares(fidelity)
   weighing = _weighing.of(view, shard, shard_policy)
+  if groups is not None:
+    _check_groups(fidelity, shuffle, mix, weighing is not None)
   if weighing is not None:
     _weighing.check(weighing, shuffle, mix, cache_policy)
     reads = _weighing.reads(weighing, mix)
@@ -135,8 +139,15 @@ def build(
   else:
     first, counts = replicas.parts(view, mix)
     part = _sources.split_part(counts, shard, shard_policy, first)
+    if groups is not None and list(counts) != ["pcr"]:
+      raise ValueError(
+        f"fidelity ({fidelity!r}) with shares needs a dataset that is read in pcr "
+        f"alone; there are {', '.join(counts)}"
+      )
   if weighing is None:
-    reads = [_weighing.Read(view, name, name) for name in part.ranges]
+    # Scan groups with shares are read as formats are that share all samples.
+    formats = list(part.ranges) if groups is None else ["pcr"] * len(groups)
+    reads = [_weighing.Read(view, name, name) for name in formats]
   snapshot = Snapshot(
     Cache(0 if page_cache else cache, form),
     memory,
@@ -158,6 +169,11 @@ def build(
   ]
   if weighing is not None:
     _weighing.tell(weighing, reads, sources)
+  if groups is not None:
+    for source, group in zip(sources, groups):
+      source.read_through(group)
+    records = _fidelity.records(groups, sources[0].records)
+    mixes = _mixes.Mixes([source.name for source in sources], [records])
   blocks = interleave.InterleaveDataset(
     sources,
     snapshot,
@@ -168,7 +184,7 @@ def build(
     epoch=epoch,
     steps=steps,
     policy=cache_policy,
-    fidelity=fidelity,
+    fidelity=fidelity if groups is None else None,
     part=part,
     fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
@@ -229,6 +245,24 @@ def _dense(sample: tuple[Any, ...], planar: bool) -> Any:
     return {**dense[0], "image": tf.transpose(dense[0]["image"], [2, 0, 1])}
   image = tf.transpose(dense[0], [2, 0, 1])
   return (image, *dense[1:]) if len(dense) > 1 else image
+
+
+def _check_groups(fidelity: Any, shuffle: bool, mix: Any, weighted: bool) -> None:
+  """Checks what goes with shares of scan groups."""
+  if not shuffle:
+    raise ValueError(
+      f"shuffle (False) must be True where fidelity ({fidelity!r}) has shares: which "
+      "samples are read at which changes between epochs, and the stored order does not"
+    )
+  if _mixes.is_changing(mix):
+    raise ValueError(
+      f"mix ({mix!r}) must be one mix where fidelity ({fidelity!r}) has shares"
+    )
+  if weighted:
+    raise ValueError(
+      f"fidelity ({fidelity!r}) must have no shares with weights or a mixture, which "
+      "are of formats other than pcr"
+    )
 
 
 def _check_changing(

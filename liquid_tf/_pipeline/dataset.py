@@ -72,6 +72,10 @@ def dataset(
       batch when an epoch begins; it must be pure, since a restored checkpoint calls it
       for later epochs only. Or an integer tf.Variable, read when an epoch begins. A
       higher fidelity reads again what is in memory. The order does not depend on it.
+      Or scan groups with their shares, as {2: .25, 10: .75}: every batch then has a
+      quarter of its samples at group 2, and which these are moves on with each epoch
+      (docs/determinism.md). Shares are those of whole records, and each group needs
+      one at least; they need `shuffle`, one mix, and samples read in pcr alone.
     mix: of a dataset that was converted with `replicate`, the format to read each
       sample in: weights, as {"png": .6, "raw": .4} or "png:6,raw:4". The first part of
       the stored order is read in the dataset's first format, and so on. By default the

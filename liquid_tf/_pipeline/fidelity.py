@@ -1,14 +1,16 @@
 """`fidelity=`: how many scan groups of a pcr the batches of an epoch have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import ops
+from liquid_tf._store import mix as mixes
 
-Fidelity = int | tf.Variable | Callable[[int, int], int] | None
+Fidelity = int | tf.Variable | Callable[[int, int], int] | Mapping[int, float] | None
 
 
 class EpochDataset(tf.data.Dataset):
@@ -25,6 +27,46 @@ class EpochDataset(tf.data.Dataset):
     return tf.TensorSpec([], tf.int64)
 
 
+def shares(fidelity: Any) -> dict[int, Fraction] | None:
+  """The share of records of each scan group, the lowest first; None without shares.
+
+  Raises:
+    ValueError: `fidelity` has shares, and a group or a share is none.
+  """
+  if not isinstance(fidelity, Mapping):
+    return None
+  for group in fidelity:
+    if not _is_group(group):
+      raise ValueError(
+        f"fidelity ({fidelity!r}) must have scan groups of at least 1 with their "
+        f"shares, as {{2: 0.25, 10: 0.75}}, not {group!r}"
+      )
+  parsed = mixes.parse_shares(fidelity, "fidelity")
+  return {int(group): Fraction(str(parsed[group])) for group in sorted(parsed)}
+
+
+def records(of_groups: Mapping[int, Fraction], count: int) -> list[int]:
+  """So many of `count` records each scan group gets, to one.
+
+  Raises:
+    ValueError: one gets none.
+  """
+  counts = mixes.apportion(count, list(of_groups.values()))
+  for group, of_group in zip(of_groups, counts):
+    if of_group == 0:
+      raise ValueError(
+        f"fidelity must give each scan group at least one of the {count} pcr records "
+        f"that are read here: group {group} has none. Give it a larger share, or "
+        "convert with fewer images in a record"
+      )
+  return counts
+
+
+def _is_group(value: Any) -> bool:
+  whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+  return whole and value >= 1
+
+
 def check(fidelity: Any, formats: list[str]) -> Fidelity:
   """Returns `fidelity` where it can be one for a dataset of these formats.
 
@@ -35,14 +77,13 @@ def check(fidelity: Any, formats: list[str]) -> Fidelity:
     return None
   if isinstance(fidelity, tf.Variable):
     right = fidelity.shape.rank == 0 and fidelity.dtype.is_integer
-  elif isinstance(fidelity, (int, np.integer)) and not isinstance(fidelity, bool):
-    right = fidelity >= 1
   else:
-    right = callable(fidelity)
+    right = _is_group(fidelity) or callable(fidelity)
   if not right:
     raise ValueError(
       f"fidelity ({fidelity!r}) must be a scan group of at least 1, a function of "
-      "(epoch, batch) that gives one, a tf.Variable that holds one, or None"
+      "(epoch, batch) that gives one, a tf.Variable that holds one, or None; dataset() "
+      "and epochs() also take groups with shares, as {2: 0.25, 10: 0.75}"
     )
   if "pcr" not in formats:
     raise ValueError(

@@ -27,6 +27,7 @@ class InterleaveDataset(tf.data.Dataset):
   Attributes:
     samples: of a whole epoch.
     batches: likewise.
+    parts: records of each source in epoch 0 where sources share them, else None.
   """
 
   def __init__(
@@ -65,8 +66,10 @@ class InterleaveDataset(tf.data.Dataset):
     keep_pixels = snapshot.cache.form == "pixels"
     if keep_pixels and any(source.record_samples is not None for source in sources):
       raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
-    parts = None if mixes is None else mixes.given[0]
-    samples = sum(parts or [len(source.rows) for source in sources])
+    self.parts = parts = None if mixes is None else mixes.given[0]
+    samples = sum(len(source.rows) for source in sources)
+    if mixes is not None:  # They share them.
+      samples = len(self.sources[0].rows)
     if weighing is not None:
       samples = weighing.samples
     self.samples = samples
@@ -95,7 +98,8 @@ class InterleaveDataset(tf.data.Dataset):
     )
     fill, division = room.divide(parts)
     most = list(map(max, fill, division.resident))
-    if mixes is not None:  # Another epoch may hold more of a format than the first.
+    if mixes is not None and mixes.changing:
+      # Another epoch may hold more of a format than the first.
       most = [source.records for source in sources]
     snapshot.most_bytes = room.most_bytes(most)
     self.cached = division.cached
@@ -118,6 +122,9 @@ class InterleaveDataset(tf.data.Dataset):
       resident=division.resident,
       kept=division.kept,
       parts=tf.constant(parts or [], tf.int64),
+      scan_groups=tf.constant(
+        [s.scan_groups for s in sources if s.scan_groups is not None], tf.int64
+      ),
       **_weights(sources, weighing),
       formats=[source.name for source in sources],
       view=_view_hash(sources),
@@ -245,7 +252,8 @@ def interleave(
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is, "drop" leaves it out. Only for `format_dataset`s.
     epoch: runs this epoch in every iterator, instead of the snapshot's next.
-    fidelity: scan groups of the format pcr that a batch has; see `dataset`.
+    fidelity: scan groups of the format pcr that a batch has; as `dataset` takes them,
+      but without shares.
     policy: which samples memory keeps between epochs. "liquid" replaces as many in
       every batch. "minio", there to be compared with it, keeps what it met first and
       never replaces it (CoorDL, VLDB '21): each format is drawn in a uniformly random

@@ -1,4 +1,4 @@
-"""`mix=` that changes between epochs: a list of mixes, or "auto"."""
+"""Sources that share samples: `mix=` that changes between epochs, or scan groups."""
 
 import dataclasses
 import json
@@ -32,10 +32,11 @@ Mix = str | Mapping[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Mixes:
-  """The mixes of epochs, each the number of samples of every format.
+  """The mixes of epochs, each the number of records of every source.
 
   Attributes:
-    formats: of the dataset, in its order.
+    formats: of the dataset, in its order; or one format's scan groups, which have the
+      same mix in every epoch, of other records.
     given: counts of the epochs from 0 on, of which the last goes on; where the mix is
       chosen, only that of the first.
     threads: that decode at once, at most, where the mix is chosen by what is measured;
@@ -45,6 +46,11 @@ class Mixes:
   formats: list[str]
   given: list[list[int]]
   threads: int | None = None
+
+  @property
+  def changing(self) -> bool:
+    """Whether an epoch may have another mix than the first."""
+    return self.threads is not None or len(self.given) > 1
 
   def dataset(self, room: Room, pixel_bytes: float) -> tf.data.Dataset:
     """A dataset whose one element gives the mixes of epochs up to the one that is run.

@@ -27,7 +27,7 @@ class Room:
     shuffle: whether there is something to shuffle among.
     lookahead: bytes for what is read, or decoded, ahead of its use.
     fidelity: scan groups that are read of every record, where that is known and not
-      all.
+      all, and the same for all sources.
     weighing: how often samples are drawn; None for once.
   """
 
@@ -45,7 +45,7 @@ class Room:
     """The first fill of each format (determinism.md), and what memory is spent on.
 
     Args:
-      counts: samples of each format, where these are parts of the same ones, one behind
+      counts: records of each format, where these are parts of the same ones, one behind
         the other; None for all of each.
     """
     parts = [slice(None)] * len(self.sources)
@@ -55,7 +55,7 @@ class Room:
       parts = list(itertools.starmap(slice, itertools.pairwise(ends)))
       records = list(counts)
     of_part = list(zip(self.sources, parts))
-    samples = [len(source.rows[part]) for source, part in of_part]
+    samples = [source.samples(part) for source, part in of_part]
     if self.weighing is not None:
       samples = [self.weighing.draws(source) for source in self.sources]
     # The order is the same at every fidelity.
@@ -69,8 +69,12 @@ class Room:
         drawn_size = [size * n // max(1, count) for size, n, count in drawn]
       fill = _fill(samples, drawn_size, self.batch_size)
     size = full_size
-    if self.fidelity is not None:
-      size = [source.stored_bytes(self.fidelity, part) for source, part in of_part]
+    fidelities = [source.scan_groups or self.fidelity for source in self.sources]
+    if any(fidelities):
+      size = [
+        source.stored_bytes(fidelity, part)
+        for (source, part), fidelity in zip(of_part, fidelities)
+      ]
     kept_size = size
     if self.snapshot.cache.form == "pixels":
       kept_size = [source.pixel_bytes(part) for source, part in of_part]
@@ -115,7 +119,9 @@ class Room:
     pixels = self.snapshot.cache.form == "pixels"
     held = 0
     for source, most in zip(self.sources, samples):
-      size = source.pixel_bytes() if pixels else source.stored_bytes(None)
+      size = source.stored_bytes(source.scan_groups)
+      if pixels:
+        size = source.pixel_bytes()
       records = max(1, source.records)
       each = budget.resident_bytes(size, records) / records
       held += round(each * min(records, most))

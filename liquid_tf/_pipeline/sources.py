@@ -38,7 +38,9 @@ class FormatDataset(tf.data.Dataset):
     view: as given.
     manifest: of the dataset.
     format: name of the format.
-    name: in statistics: of the format, or of a mixture "member/format".
+    name: in statistics: of the format, or of a mixture "member/format"; "pcr@2" where
+      scan groups are given.
+    scan_groups: that are read of each record at most; None for those of its batch.
     first_group: number of the first group of its samples, where these have weights.
     groups: of each sample its group, counted from the first, uint16; empty for one.
     rows: the index's `Rows` of this part, in stored order.
@@ -63,6 +65,7 @@ class FormatDataset(tf.data.Dataset):
     self.manifest = manifest = view.manifest
     self.format = format_name
     self.name = format_name
+    self.scan_groups = None
     self.first_group = 0
     self.groups = np.zeros(0, np.uint16)
     self.lookahead_bytes = lookahead_bytes
@@ -112,16 +115,23 @@ class FormatDataset(tf.data.Dataset):
     """Says whose groups its samples are of; see the attributes."""
     self.name, self.first_group, self.groups = name, first_group, groups
 
+  def read_through(self, scan_group: int) -> None:
+    """Says at which fidelity all of its records are read; see the attributes."""
+    self.name, self.scan_groups = f"{self.format}@{scan_group}", scan_group
+
   @property
   def records(self) -> int:
     """What the planner loads and keeps: samples, or records that hold many."""
     return int(self.file_counts.sum())
 
-  def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
-    """What reading all records takes; of pcr through scan group `fidelity`, or all.
+  def samples(self, part: slice = slice(None)) -> int:
+    """Samples of all records, or of a part of these."""
+    if self.record_samples is None:
+      return len(self.rows[part])
+    return int(self.record_samples[part].sum())
 
-    Of formats whose records are samples, also what a part of them takes.
-    """
+  def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
+    """What reading all records takes, or a part; of pcr through that scan group."""
     if self.record_samples is None:
       return int(self.rows["length"][part].sum())
     first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
@@ -129,7 +139,7 @@ class FormatDataset(tf.data.Dataset):
       entries = manifests.load_pcr_index(self.manifest)
     return sum(
       entries[shard].prefix_bytes(fidelity or entries[shard].groups)
-      for shard in self.rows["shard"][first].tolist()
+      for shard in self.rows["shard"][first[part]].tolist()
     )
 
   def pixel_bytes(self, part: slice = slice(None)) -> int:

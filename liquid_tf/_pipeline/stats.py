@@ -40,7 +40,8 @@ class Stats:
     - `decodes`, whose pixels were not in memory, and their `decode_seconds`, summed
       over threads.
 
-    Of the format pcr, `hits` and `loads` are records. An epoch that read scan groups
+    Of the format pcr, `hits` and `loads` are records; where a batch has several scan
+    groups, these count as formats: "pcr@2", "pcr@10". An epoch that read scan groups
     has `fidelity`, [batch, groups], from which batch on how many were asked for (none:
     all), and `bytes_by_group`, the bytes of reads that ended with that group."""
     return self._read()["epochs"]
@@ -73,6 +74,8 @@ class Stats:
     """Where `mix` is "auto" or a list: of each epoch that was begun, from 0 on, the
     samples of each format. As `mix=` they give the same order again, with the same
     cache. Else there are none."""
+    if self._blocks.sources[0].scan_groups is not None:
+      return []
     stats = self._read()
     return [
       dict(zip(stats["formats"], samples.tolist()))

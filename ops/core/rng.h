@@ -42,6 +42,7 @@ enum class RngPurpose : uint8_t {
   kPinnedDraw = 13,   // per epoch and source: which pinned sample is drawn
   kPinnedOrder = 14,  // as kFileOrder, of pinned samples that are read
   kRepeats = 15,      // per epoch and source: the order of frequent samples
+  kFirstPart = 16,    // per seed: where the records of a fidelity begin
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

@@ -69,6 +69,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("resident: int64")
     .Input("kept: int64")
     .Input("parts: int64")
+    .Input("scan_groups: int64")
     .Input("shares: int64")
     .Input("first_groups: int64")
     .Input("grouped_samples: int64")
@@ -126,8 +127,11 @@ fill: [N], samples of each format to shuffle among at least.
 resident: [N], most records of each format in memory; the rest is read later,
   at its draw.
 kept: [N], most of them that were drawn and are kept.
-parts: [0], or with `mixes`, [N]: all samples that formats share, cut into a
+parts: [0], or with `mixes`, [N]: all records that formats share, cut into a
   part of each.
+scan_groups: [0], or with `parts`, [N]: the scan groups to read of each input at
+  most, where all of them are the same records; their parts move on with each
+  epoch.
 shares: [groups], of an epoch, in proportion; [0] where each sample is drawn
   once. `cached` are then the samples of greatest share, which stay.
 first_groups: [N], the first group of each input; [0] without shares.

@@ -88,7 +88,9 @@ bool ReadOrder::ClaimDraw(uint64_t record) {
 }
 
 uint32_t ReadOrder::FidelityNow() const {
-  return fidelity_.At(plan_->position() / plan_->spec().batch_size);
+  const PlanSpec& spec = plan_->spec();
+  return std::min(fidelity_.At(plan_->position() / spec.batch_size),
+                  spec.formats[format_].groups);
 }
 
 PlannedRead ReadOrder::ReadOf(uint64_t record, uint32_t fidelity) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/sampler/fidelity.h"
 #include "ops/sampler/weights.h"
 
 namespace liquid {
@@ -34,11 +35,15 @@ struct FormatSpec {
   static constexpr uint64_t kWhole = UINT64_MAX;
   uint64_t first = 0;
   uint64_t count = kWhole;
+  // Of records that can be read in part, the scan groups that are read at most:
+  // formats may be the same records at several fidelities.
+  uint32_t groups = kFullFidelity;
 
   bool operator==(const FormatSpec& other) const {
     return files == other.files && cached == other.cached &&
            fill == other.fill && record_samples == other.record_samples &&
-           first == other.first && count == other.count;
+           first == other.first && count == other.count &&
+           groups == other.groups;
   }
 };
 

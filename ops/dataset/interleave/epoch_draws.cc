@@ -107,7 +107,9 @@ absl::Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
     item.whole = !HasSamples(draw.format);
     item.load = item.whole && NeedsRead(draw);
     if (item.load) ledgers_[draw.format].Need(block->cost);
-    TF_RETURN_IF_ERROR(Obtain(draw, fidelity, owner, read, &item, block));
+    const uint32_t groups =
+        std::min(fidelity, spec_->formats[draw.format].groups);
+    TF_RETURN_IF_ERROR(Obtain(draw, groups, owner, read, &item, block));
     if (spec_->policy == CachePolicy::kPage) {
       item.load = item.record->disk_bytes > 0;  // the kernel had not all of it
     }

@@ -1,19 +1,64 @@
 #include "ops/dataset/interleave/epoch_mixes.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
+#include "ops/core/rng.h"
+
 namespace liquid {
+namespace {
+
+// Whether formats are the same records at several fidelities.
+bool PartsMove(const PlanSpec& spec) {
+  return HasParts(spec) && spec.formats[0].groups != kFullFidelity;
+}
+
+}  // namespace
 
 bool HasParts(const PlanSpec& spec) {
   return !spec.formats.empty() && spec.formats[0].count != FormatSpec::kWhole;
 }
 
+uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch) {
+  const uint64_t records = StoredCount(spec.formats[0]);
+  if (records == 0) return 0;
+  // Beginnings are as far apart as the greatest common divisor of a step and
+  // all records says. Where that divides a part, it has each record equally
+  // often.
+  const auto fair = [&](uint64_t step) {
+    const uint64_t apart = std::gcd(step, records);
+    return std::all_of(spec.formats.begin(), spec.formats.end(),
+                       [apart](const FormatSpec& format) {
+                         return format.count % apart == 0;
+                       });
+  };
+  uint64_t step = spec.formats[0].count;
+  while (!fair(step)) ++step;
+  RandomStream random(spec.seed, 0, RngPurpose::kFirstPart);
+  // Neither factor has more than 32 bits: see kMaxFormatSamples.
+  const uint64_t moved =
+      static_cast<uint64_t>(epoch) % records * (step % records) % records;
+  return (random.Below(records) + moved) % records;
+}
+
 EpochMixes::EpochMixes(std::shared_ptr<const PlanSpec> base)
     : base_(std::move(base)) {
   for (const FormatSpec& format : base_->formats) {
-    samples_ += SampleCount(format);
+    records_ += RecordCount(format);
   }
+}
+
+std::shared_ptr<const PlanSpec> EpochMixes::Of(int64_t epoch) const {
+  const auto& spec = specs_[static_cast<size_t>(epoch)];
+  if (!PartsMove(*spec)) return spec;
+  const uint64_t first = FirstRecord(*spec, epoch);
+  auto moved = std::make_shared<PlanSpec>(*spec);
+  for (FormatSpec& format : moved->formats) {
+    format.first = (format.first + first) % records_;
+  }
+  return moved;
 }
 
 Status EpochMixes::MakeSpec(const std::vector<int64_t>& numbers,
@@ -30,11 +75,11 @@ Status EpochMixes::MakeSpec(const std::vector<int64_t>& numbers,
   for (size_t f = 0; f < formats; ++f) {
     FormatSpec& format = made->formats[f];
     const int64_t count = numbers[f];
-    if (count < 0 || static_cast<uint64_t>(count) > samples_ - first) {
+    if (count < 0 || static_cast<uint64_t>(count) > records_ - first) {
       return InvalidArgument("a mix's samples (" + std::to_string(count) +
                              " of format " + std::to_string(f) +
                              ") must be at least 0 and sum to " +
-                             std::to_string(samples_));
+                             std::to_string(records_));
     }
     format.first = first;
     format.count = static_cast<uint64_t>(count);
@@ -43,10 +88,10 @@ Status EpochMixes::MakeSpec(const std::vector<int64_t>& numbers,
     format.fill = static_cast<uint64_t>(numbers[2 * formats + f]);
     first += format.count;
   }
-  if (first != samples_) {
+  if (first != records_) {
     return InvalidArgument("a mix's samples (" + std::to_string(first) +
                            ") must be all that formats share, " +
-                           std::to_string(samples_));
+                           std::to_string(records_));
   }
   LIQUID_RETURN_IF_ERROR(Validate(*made));
   *spec = std::move(made);
@@ -65,7 +110,8 @@ Status EpochMixes::Append(const std::vector<int64_t>& numbers) {
 std::vector<int64_t> EpochMixes::Numbers(int64_t epochs) const {
   std::vector<int64_t> numbers;
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const std::vector<FormatSpec>& formats = Of(epoch)->formats;
+    const std::vector<FormatSpec>& formats =
+        specs_[static_cast<size_t>(epoch)]->formats;
     for (const auto member :
          {&FormatSpec::count, &FormatSpec::cached, &FormatSpec::fill}) {
       for (const FormatSpec& format : formats) {

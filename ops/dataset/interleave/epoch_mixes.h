@@ -1,4 +1,7 @@
 // The mix of each epoch, of formats that share samples.
+//
+// Formats may also be the same records at several fidelities. Their parts then
+// move on with each epoch, so that every record has its turn at each.
 #ifndef LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_MIXES_H_
 #define LIQUID_OPS_DATASET_INTERLEAVE_EPOCH_MIXES_H_
 
@@ -14,12 +17,19 @@ namespace liquid {
 
 // Whether the formats of a plan share samples, of which each has a part.
 bool HasParts(const PlanSpec& spec);
+// Of formats that are the same records at several fidelities, the record that
+// the first part begins with in an epoch: a random one of the seed in epoch 0,
+// and from there on by as many records as the first part has. Where that would
+// leave parts out of the turns, by the next number that does not: after as many
+// epochs as there are records, each was of each part as often as any other.
+// Requires epoch >= 0.
+uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch);
 
 // Grows by an epoch at a time: what was decided once stays, since later epochs
 // follow from it. Thread-compatible.
 class EpochMixes {
  public:
-  // Numbers of an epoch: of each format its samples; then of each those that
+  // Numbers of an epoch: of each format its records; then of each those that
   // are cached; then of each its fill.
   static constexpr size_t kKinds = 3;
 
@@ -29,10 +39,9 @@ class EpochMixes {
 
   // Epochs that are decided, from 0 on.
   int64_t epochs() const { return static_cast<int64_t>(specs_.size()); }
-  // Requires 0 <= epoch < epochs().
-  const std::shared_ptr<const PlanSpec>& Of(int64_t epoch) const {
-    return specs_[static_cast<size_t>(epoch)];
-  }
+  // Requires 0 <= epoch < epochs(). O(records) where parts move, else O(1), and
+  // the same object for epochs of one plan that follow one another.
+  std::shared_ptr<const PlanSpec> Of(int64_t epoch) const;
   // Decides the next epoch. Error: InvalidArgument where `numbers` are not
   // kKinds for each format that can be planned.
   Status Append(const std::vector<int64_t>& numbers);
@@ -46,8 +55,9 @@ class EpochMixes {
                   std::shared_ptr<const PlanSpec>* spec) const;
 
   std::shared_ptr<const PlanSpec> base_;
-  uint64_t samples_ = 0;  // that the formats share
-  std::vector<std::shared_ptr<const PlanSpec>> specs_;  // equal ones are shared
+  uint64_t records_ = 0;  // that the formats share
+  // Before they are moved; equal ones are shared.
+  std::vector<std::shared_ptr<const PlanSpec>> specs_;
 };
 
 }  // namespace liquid

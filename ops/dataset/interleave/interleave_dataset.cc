@@ -28,6 +28,10 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
     if (!format.record_samples.empty()) {
       absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
     }
+    // Unlike a mix, it has the same parts in all epochs.
+    if (format.groups != kFullFidelity) {
+      absl::StrAppend(&text, ":groups ", format.groups, " of ", format.count);
+    }
   }
   if (spec.weights != nullptr) {
     absl::StrAppend(&text, ";weights:", spec.weights->fingerprint());
@@ -137,7 +141,7 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   for (const auto* vector :
        {&a.file_counts, &a.files_per_format, &a.record_samples,
         &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts,
-        &a.shares, &a.first_groups, &a.grouped_samples}) {
+        &a.scan_groups, &a.shares, &a.first_groups, &a.grouped_samples}) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddVector(*vector, &nodes.back()));
   }

@@ -166,8 +166,9 @@ absl::Status InterleaveIterator::RestoreInternal(
   if (plan != dataset()->fingerprint()) {
     return absl::InvalidArgumentError(
         "the checkpoint was saved by a dataset with other samples, seed, "
-        "batch size, shard or shuffle, or by a liquid_tf that orders samples "
-        "otherwise: make this one with the same arguments and version");
+        "batch size, shard, shuffle or shares of scan groups, or by a "
+        "liquid_tf that orders samples otherwise: make this one with the same "
+        "arguments and version");
   }
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));

@@ -34,6 +34,7 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
       {"resident", &resident},
       {"kept", &kept},
       {"parts", &parts},
+      {"scan_groups", &scan_groups},
       {"shares", &shares},
       {"first_groups", &first_groups},
       {"grouped_samples", &grouped_samples}};
@@ -159,6 +160,17 @@ absl::Status InterleaveInputs::MakeSpec(
                      "the ",
                      datasets, " input datasets"));
   }
+  if (!scan_groups.empty() && scan_groups.size() != parts.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scan_groups (", scan_groups.size(),
+                     " numbers) must be none, or one for each of the ",
+                     parts.size(), " parts"));
+  }
+  for (const int64_t groups : scan_groups) {
+    if (groups >= 1 && groups < kFullFidelity) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "scan_groups (", groups, ") must be in 1..", kFullFidelity - 1));
+  }
   auto made = std::make_shared<PlanSpec>();
   made->seed = static_cast<uint64_t>(seed);
   made->batch_size = static_cast<uint64_t>(batch_size);
@@ -195,6 +207,9 @@ absl::Status InterleaveInputs::MakeSpec(
       format.first = first;
       format.count = static_cast<uint64_t>(parts[f]);
       first += format.count;
+    }
+    if (!scan_groups.empty()) {
+      format.groups = static_cast<uint32_t>(scan_groups[f]);
     }
     made->formats.push_back(std::move(format));
   }

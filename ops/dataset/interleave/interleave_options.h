@@ -35,6 +35,7 @@ struct InterleaveInputs {
   std::vector<int64_t> resident;
   std::vector<int64_t> kept;
   std::vector<int64_t> parts;
+  std::vector<int64_t> scan_groups;
   std::vector<int64_t> shares;
   std::vector<int64_t> first_groups;
   std::vector<int64_t> grouped_samples;

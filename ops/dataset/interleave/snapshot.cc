@@ -137,9 +137,9 @@ Status Snapshot::HeldBefore(int64_t epoch, HeldSets* held) {
   for (;;) {
     const std::shared_ptr<const PlanSpec> spec = SpecOf(at);
     *held = CarryOver(*spec, std::move(*held));
-    int64_t end = at;
+    if (at == epoch) return OkStatus();
+    int64_t end = at + 1;
     while (end < epoch && SpecOf(end) == spec) ++end;
-    if (end == at) return OkStatus();
     LIQUID_RETURN_IF_ERROR(HeldAt(spec, at, std::move(*held), end, held));
     at = end;
   }

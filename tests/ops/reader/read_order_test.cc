@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ops/sampler/load_order.h"
@@ -314,6 +315,22 @@ TEST_P(RecordsTest, FidelityMayChangeInsideAnEpoch) {
 
 TEST_P(RecordsTest, GoesOnInTheMiddle) {
   for (const uint64_t batch : {1, 7, 15}) Draw(Of({3}), {SampleSet(30)}, batch);
+}
+
+TEST_P(RecordsTest, AFormatMayBeReadAtALowerFidelityThanTheBatch) {
+  auto low = std::make_shared<PlanSpec>(*spec_);
+  low->formats[0].groups = 3;
+  spec_ = low;
+  const std::pair<Fidelity, uint32_t> cases[] = {
+      {Fidelity(), 3}, {Of({5}), 3}, {Of({2}), 2}};
+  for (const auto& [fidelity, groups] : cases) {
+    ReadOrder order(Plan(spec_, 0, NothingHeld(*spec_)), 0, {SampleSet(30)},
+                    MemoryLimits(), fidelity, groups_);
+    PlannedRead read;
+    size_t reads = 0;
+    for (; order.Next(&read); ++reads) EXPECT_EQ(read.groups, groups);
+    EXPECT_EQ(reads, 30u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Room, RecordsTest, ::testing::Values(0, 5, 1000));

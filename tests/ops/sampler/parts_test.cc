@@ -278,6 +278,7 @@ TEST(PartsTest, APartOfAllRecordsIsPlannedAsTheWhole) {
     whole.formats[0].fill = random.Below(20);
     PlanSpec part = whole;
     part.formats[0].count = RecordCount(whole.formats[0]);
+    part.formats[0].groups = 2;
     HeldSets held = NothingHeld(whole);
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
       const auto expected = Plan(whole, epoch, held);
