@@ -7,7 +7,7 @@ it does to the gradient, or by how much its images resemble whole ones (section 
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -249,8 +249,10 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
       model.fit(ds, epochs=30, callbacks=[liquid_tf.FidelityScheduler(fidelity, rule)])
 
   The pipeline stays as it is: it reads the variable once per epoch, at its beginning.
-  A fidelity that never changes needs no callback: `dataset(fidelity=5)`. `logs` of
-  later callbacks gain "fidelity", the group that the epoch was trained on.
+  A fidelity that never changes needs no callback: `dataset(fidelity=5)`. Neither do
+  shares of scan groups, `dataset(fidelity={2: .25, 10: .75})`, which are the same in
+  every epoch: such a dataset reads no variable. `logs` of later callbacks gain
+  "fidelity", the group that the epoch was trained on.
 
   Args:
     variable: the scalar integer `tf.Variable` that the dataset was given.
@@ -258,11 +260,16 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
       `next`.
 
   Raises:
-    ValueError: `variable` is not a scalar integer.
+    ValueError: `variable` is not a scalar integer, or has shares of scan groups.
   """
 
   def __init__(self, variable: tf.Variable, rule: Any):
     super().__init__()
+    if isinstance(variable, Mapping):
+      raise ValueError(
+        f"variable ({variable!r}) must be a scalar integer tf.Variable: shares of scan "
+        "groups are the same in every epoch, and go to dataset(fidelity=) alone"
+      )
     if variable.shape.rank != 0 or not variable.dtype.is_integer:
       raise ValueError(
         f"variable ({variable.dtype.name} of shape {variable.shape}) must be a scalar "

@@ -245,6 +245,12 @@ class FidelitySchedulerTest(tf.test.TestCase):
       with self.assertRaisesRegex(ValueError, "scalar integer"):
         liquid_tf.FidelityScheduler(variable, fidelity.OnPlateau([1]))
 
+  def test_shares_do_not_change(self):
+    with self.assertRaisesRegex(
+      ValueError, r"^variable .* must be .*shares of scan groups are the same in every"
+    ):
+      liquid_tf.FidelityScheduler({2: 0.25, 10: 0.75}, fidelity.OnPlateau([1]))
+
 
 if __name__ == "__main__":
   tf.test.main()
