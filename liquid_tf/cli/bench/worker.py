@@ -30,7 +30,7 @@ from liquid_tf.cli.bench import (
   scale,
   stages,
 )
-from liquid_tf.cli.bench.papers import pcr_8, scan_training, speeds
+from liquid_tf.cli.bench.papers import l3_10, pcr_8, scan_training, speeds
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -59,6 +59,7 @@ _STAGES = {
   "liquid": _liquid,
   "mix": mix.measure,
   "papers": speeds.measure,
+  "papers decoder": l3_10.measure,
   "papers stalls": pcr_8.measure,
   "preparation": preparation.ours,
   "recipe": recipe_stages.liquid,

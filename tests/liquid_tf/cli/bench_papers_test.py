@@ -11,12 +11,14 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf import codecs, recordio
+from liquid_tf._native import instructions
 from liquid_tf.cli import wheel_images
 from liquid_tf.cli.bench import codec_sets, throttle
 from liquid_tf.cli.bench.papers import (
   document,
   figure,
   jpegs,
+  l3_10,
   l3_table_4,
   liquid_3,
   mxnet,
@@ -98,7 +100,7 @@ class CommandTest(absltest.TestCase):
   def test_speeds_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     _photographs(root / "photos")
-    figures = ["l3-7a", "l3-8", "liquid-3"]
+    figures = ["l3-7a", "l3-8", "l3-10", "liquid-3"]
     done = _run(
       *figures,
       "--quick",
@@ -124,6 +126,18 @@ class CommandTest(absltest.TestCase):
     sizes = figure.results(found["l3-7a"])["FHD"]["image_bytes"]
     self.assertGreater(sizes["l3 version 1"], sizes["l3"])
     page = (root / "papers.md").read_text()
+    if len(instructions.runnable()) > 1:
+      for part in figure.results(found["l3-10"]).values():
+        self.assertEqual(list(part["runs"]), ["l3 v1", "l3 v2", "l3-compact"])
+        self.assertEqual(list(part["runs"]["l3 v2"]), instructions.runnable())
+        for sets in part["runs"].values():
+          for runs in sets.values():
+            self.assertEqual(runs[0]["threads"], 1)
+            self.assertGreater(min(run["clock_ms"] for run in runs), 0)
+      self.assertIn("| + custom Paeth | −46.0 %, on average | not taken apart |", page)
+    else:
+      self.assertIn("l3-10 is left out: ", done.stderr)
+      figures.remove("l3-10")
     if throttle.why_not():
       self.assertIn("liquid-3 is left out: ", done.stderr)
       self.assertIn("Not run here yet: `python -m tools.bench papers liquid-3`", page)
@@ -339,6 +353,45 @@ class SpeedsTest(absltest.TestCase):
       self.assertEqual(image.size, (72, 48))
     (old,) = speeds.version_1(made).iterdir()
     self.assertEqual(int(codecs.peek_l3(old.read_bytes()).version), 1)
+
+
+def _decoder(*cpu_ms: float) -> dict[str, object]:
+  """Evidence of figure 10 at two resolutions, the second one twice as slow."""
+  parts = {}
+  for name, slow in (("HD", 1), ("FHD", 2)):
+    # Three threads are not quite three times as fast as one.
+    sets = {
+      used: [
+        {"threads": threads, "cpu_ms": slow * ms, "clock_ms": slow * ms * share}
+        for threads, share in ((1, 1.0), (3, 1.1 / 3))
+      ]
+      for used, ms in zip(("scalar", "avx2"), cpu_ms)
+    }
+    runs = dict.fromkeys(l3_10.FORMATS, sets)
+    parts[name] = {"result": {"images": 2, "rounds": 1, "runs": runs}}
+  return {"parts": parts, "settings": {"sets": {"driving": 2}}}
+
+
+class L310Test(absltest.TestCase):
+  def test_shares_are_those_of_scalar_code(self):
+    evidence = _decoder(20.0, 2.0)
+    for result in figure.results(evidence).values():
+      self.assertAlmostEqual(l3_10.saved_by_vectors(result), 0.9)
+      self.assertAlmostEqual(l3_10.saved_by_threads(result), 1 - 1.1 / 3)
+    table = l3_10.FIGURE.table(evidence)
+    self.assertIn("| −76.8 % | −63.3 % | −83.9 % | −63.3 % |", table)
+    self.assertIn("| −49.5 % | −90.0 % | −56.7 % | −90.0 % |", table)
+    self.assertIn("| l3 v2, avx2 | 2.00 (2.00 to 2.00) | 10.0 | 0.73 (0.73 ", table)
+    why = l3_10.FIGURE.why(evidence).replace("\n", " ")
+    self.assertIn("3 threads can save 67 % at most", why)
+    self.assertIn("avx2 saves 90.0 % of the scalar decoder's", why)
+    self.assertIn("| +50.0 % |", l3_10.FIGURE.table(_decoder(2.0, 3.0)))
+
+  def test_a_decoder_that_changes_pixels_is_refused(self):
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    l3_10.check("x", [lambda: pixels], [pixels])
+    with self.assertRaisesRegex(ValueError, "x does not give back the pixels"):
+      l3_10.check("x", [lambda: pixels + 1], [pixels])
 
 
 class L3Table4Test(parameterized.TestCase):

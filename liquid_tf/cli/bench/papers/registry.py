@@ -12,6 +12,7 @@ FIGURES = (
   "l3-table-4",
   "l3-7a",
   "l3-8",
+  "l3-10",
   "pcr-4",
   "pcr-5",
   "pcr-6",
@@ -28,9 +29,6 @@ WAITING = {
   "l3-7b": "training throughput with lossless formats: not built yet; without a GPU "
   "the network decides the result",
   "l3-9": "training throughput with lossy formats at equal accuracy: not built yet",
-  "l3-10": "time of the decoder without its parts: not built yet; without a GPU it "
-  "needs counted instructions, which `perf stat` does not give on this machine; an "
-  "interpreter's are in [gpu.md](gpu.md#predicted-time)",
 }
 
 
