@@ -30,7 +30,13 @@ from liquid_tf.cli.bench import (
   scale,
   stages,
 )
-from liquid_tf.cli.bench.papers import l3_10, pcr_8, scan_training, speeds
+from liquid_tf.cli.bench.papers import (
+  l3_10,
+  pcr_8,
+  scan_training,
+  segmentation_training,
+  speeds,
+)
 from liquid_tf.errors import ManifestError, TooNoisyError
 
 
@@ -66,6 +72,7 @@ _STAGES = {
   "scale": scale.measure,
   "scale view": scale.measure_view,
   "scan training": scan_training.train,
+  "segmentation training": segmentation_training.train,
   "stages": stages.measure,
   "stock": _stock,
   "stock recipe": recipe_stages.stock,

@@ -57,6 +57,7 @@ class Figure:
     size: of that figure, in inches.
     timed: whether other programs change its numbers, as they do speeds.
     why_not: why it cannot be run on this machine, or None where it can.
+    lacks: what the images of a Setting have not got that it needs, or None.
   """
 
   name: str
@@ -70,6 +71,7 @@ class Figure:
   size: tuple[float, float] = (7.0, 4.0)
   timed: bool = True
   why_not: Callable[[], str | None] = lambda: None
+  lacks: Callable[[Setting], str | None] = lambda setting: None
 
 
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -12,9 +12,11 @@ def _conv(x: tf.Tensor, filters: int, size: int, strides: int = 1) -> tf.Tensor:
   return layers.BatchNormalization(momentum=_MOMENTUM)(x)
 
 
-def _depthwise(x: tf.Tensor, strides: int) -> tf.Tensor:
+def _depthwise(x: tf.Tensor, strides: int, rate: int = 1) -> tf.Tensor:
   layers = tf.keras.layers
-  x = layers.DepthwiseConv2D(3, strides=strides, padding="same", use_bias=False)(x)
+  x = layers.DepthwiseConv2D(
+    3, strides=strides, padding="same", dilation_rate=rate, use_bias=False
+  )(x)
   return layers.BatchNormalization(momentum=_MOMENTUM)(x)
 
 
@@ -92,6 +94,44 @@ def shufflenet_v2(side: int, classes: int) -> tf.keras.Model:
   x = layers.ReLU()(_conv(x, 256, 1))
   x = layers.Dense(classes)(layers.GlobalAveragePooling2D()(x))
   return tf.keras.Model(image, x)
+
+
+def _separable(x: tf.Tensor, filters: int, strides: int = 1, rate: int = 1):
+  layers = tf.keras.layers
+  return layers.ReLU()(_conv(_depthwise(x, strides, rate), filters, 1))
+
+
+def deeplab(classes: int) -> tf.keras.Model:
+  """A small network in the manner of DeepLabv3+ (Chen et al., 2018).
+
+  It has their parts: separable convolutions, some of them dilated in place of a stride;
+  several dilations and the whole image side by side; and a decoder that takes in an
+  early layer. Depth and width are far below the original's.
+
+  Args:
+    classes: that it tells apart.
+
+  Returns:
+    A model from [n, height, width, 3] float32 to [n, height, width, classes] logits;
+    sides are multiples of 8.
+  """
+  layers = tf.keras.layers
+  image = tf.keras.Input((None, None, 3))
+  x = layers.ReLU()(_conv(image, 16, 3, 2))
+  early = x = _separable(x, 32, 2)
+  x = _separable(_separable(x, 64, 2), 64)
+  x = _separable(x, 64, rate=2)
+  context = layers.GlobalAveragePooling2D(keepdims=True)(x)
+  context = layers.Conv2D(48, 1)(context)
+  sides = [layers.ReLU()(_conv(x, 48, 1))]
+  sides += [_separable(x, 48, rate=rate) for rate in (3, 6)]
+  x = layers.ReLU()(_conv(layers.Concatenate()(sides), 48, 1))
+  x = layers.Add()([x, context])
+  x = layers.UpSampling2D(2, interpolation="bilinear")(x)
+  early = layers.ReLU()(_conv(early, 16, 1))
+  x = _separable(layers.Concatenate()([x, early]), 48)
+  x = layers.Conv2D(classes, 1)(x)
+  return tf.keras.Model(image, layers.UpSampling2D(4, interpolation="bilinear")(x))
 
 
 NETWORKS = {"resnet18": resnet18, "shufflenet_v2": shufflenet_v2}

@@ -50,7 +50,7 @@ def run(
     folder: of the evidence; made where it is not there.
 
   Returns:
-    The whole evidence; None where the figure cannot be run here.
+    The whole evidence; None where the figure cannot be run here, or with these images.
 
   Raises:
     ValueError: what is there was measured with another setting, or a part says so.
@@ -66,7 +66,7 @@ def run(
       f"{path} was begun with {json.dumps(found['settings'])}, not "
       f"{json.dumps(setting.record)}: remove it, or give what it was begun with"
     )
-  reason = figure.why_not()
+  reason = figure.why_not() or figure.lacks(setting)
   if reason:
     say(f"{figure.name} is left out: {reason}")
     return None

@@ -95,6 +95,7 @@ def train(
   from liquid_tf._store import manifest as manifests
   from liquid_tf.cli.bench import throttle
   from liquid_tf.cli.bench.papers import networks
+  from liquid_tf.cli.bench.papers.contestants import Contestants
 
   tf.keras.utils.set_random_seed(seed)
   manifest = manifests.load(path)
@@ -115,31 +116,20 @@ def train(
 
   sets = {group: opened(group) for group in groups}
   tests = open_dataset(test, 32, shuffle=False, transforms=[numbers])
+  contestants = Contestants(model, groups)
   # Traces both functions; what it learns is forgotten.
   model.fit(opened(groups[0]).take(1), verbose=0)
   model.evaluate(tests.take(1), verbose=0)
-  tf.keras.utils.set_random_seed(seed)
-  fresh = networks.NETWORKS[network](side, len(manifest.classes)).get_weights()
-  blank = [np.zeros_like(value) for value in model.optimizer.variables]
-  blank[1] = np.asarray(model.optimizer.variables[1])  # the learning rate
-  states = {group: (fresh, blank) for group in groups}
   found: dict[str, list[dict[str, float]]] = {str(group): [] for group in groups}
   for _ in range(epochs):
     for group in groups:
-      weights, slots = states[group]
-      model.set_weights(weights)
-      for variable, value in zip(model.optimizer.variables, slots):
-        variable.assign(value)
-      with throttle.held(path, read_bytes_per_s):
-        before, start = process.disk_bytes() or 0, time.perf_counter()
-        history = model.fit(sets[group], verbose=0)
-        seconds = time.perf_counter() - start
-        read = (process.disk_bytes() or 0) - before
-      states[group] = (
-        model.get_weights(),
-        [np.asarray(value) for value in model.optimizer.variables],
-      )
-      _, accuracy = model.evaluate(tests, verbose=0)
+      with contestants.turn(group):
+        with throttle.held(path, read_bytes_per_s):
+          before, start = process.disk_bytes() or 0, time.perf_counter()
+          history = model.fit(sets[group], verbose=0)
+          seconds = time.perf_counter() - start
+          read = (process.disk_bytes() or 0) - before
+        _, accuracy = model.evaluate(tests, verbose=0)
       found[str(group)].append(
         {
           "seconds": seconds,
