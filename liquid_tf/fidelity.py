@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.fidelity import check_bound, lowest_group
+from liquid_tf._cost.similarity import check_bound, lowest_group
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view

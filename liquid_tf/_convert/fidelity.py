@@ -1,8 +1,7 @@
 """What each scan group of progressive compressed records costs and gives."""
 
-import numbers
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,25 +116,3 @@ def measure(
     }
     for group, mean in enumerate(means, start=1)
   ]
-
-
-def check_bound(bound: float, argument: str) -> float:
-  """A least MSSIM as it was given; `argument` is its name, for errors.
-
-  Raises:
-    ValueError: it is none.
-  """
-  number = isinstance(bound, numbers.Real) and not isinstance(bound, bool)
-  if not number or not 0 < bound <= 1:
-    raise ValueError(f"{argument} ({bound!r}) must be above 0 and at most 1")
-  return bound
-
-
-def lowest_group(mssim: Mapping[int, float], bound: float) -> int:
-  """The lowest scan group whose images look enough like whole ones (PCR, section 4.3).
-
-  Args:
-    mssim: of each group, in rising order.
-    bound: the least that is enough; where no group has it, the last one is taken.
-  """
-  return next((group for group, m in mssim.items() if m >= bound), list(mssim)[-1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity
-from liquid_tf._cost import model, planner
+from liquid_tf._cost import model, planner, similarity
 from liquid_tf._native.limits import Limits
 from liquid_tf._profile import names
 from liquid_tf._profile.sample import Encoded
@@ -55,7 +55,7 @@ def split(
         f"least_mssim ({least_mssim}) needs images of at least 11x11 pixels, which "
         "MSSIM compares"
       )
-    least = fidelity.lowest_group(mssim, least_mssim)
+    least = similarity.lowest_group(mssim, least_mssim)
   compared = {*_COMPARED, least, last} if pcr["groups"] is None else set(mssim)
   size = float(np.mean(encoded.stored_bytes[names.PCR]))
   scans = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf import _extras
-from liquid_tf._convert import fidelity, pipelines
+from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
 from liquid_tf._convert.sources.open_source import find_files, open_source
-from liquid_tf._cost import model
+from liquid_tf._cost import model, similarity
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
 from liquid_tf._native.encoders import resolve
@@ -377,7 +377,7 @@ def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
 
 
 def _check_mssim(least_mssim: float, formats: Sequence[str]) -> None:
-  fidelity.check_bound(least_mssim, "least_mssim")
+  similarity.check_bound(least_mssim, "least_mssim")
   if names.PCR not in formats:
     raise ValueError(
       f"least_mssim ({least_mssim}) needs pcr among formats; there are "
