@@ -14,6 +14,7 @@ from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.cli.bench import fresh, mix, stages, throttle
+from liquid_tf.transforms import Step
 
 _TRIALS = 3
 # Batches of each contestant before anything counts.
@@ -30,6 +31,7 @@ def advise(
   read_bytes_per_s: int | None,
   seconds: float,
   cache: int | str = 0,
+  transforms: Sequence[Step] = (),
 ) -> dict[str, Any]:
   """Profiles images on a disk that is held to a rate.
 
@@ -42,6 +44,7 @@ def advise(
     read_bytes_per_s: what this process may read; None for no such limit.
     seconds: that a run of the profile lasts at least.
     cache: what memory keeps between epochs, as `profile` takes it.
+    transforms: of the training, as `profile` takes them.
 
   Returns:
     `mix`, the advised shares, and `verdict`.
@@ -54,6 +57,7 @@ def advise(
       runs=(_TRIALS, seconds),
       batch_size=batch_size,
       cache=cache,
+      transforms=transforms,
       machine=Machine(threads=threads),
     )
   return {"mix": found.mix, "verdict": found.verdict}

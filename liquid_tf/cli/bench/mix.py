@@ -76,6 +76,7 @@ def make(
   data: str | None,
   workers: int,
   epoch_images: int = _EPOCH_IMAGES,
+  encoded: str = _ENCODED,
 ) -> tuple[pathlib.Path, dict[str, str]]:
   """Makes photographs and their datasets, unless they are there.
 
@@ -87,27 +88,29 @@ def make(
     data: folder of images to cut photographs from; None for scikit-image's.
     workers: images at a time.
     epoch_images: in the long one, at least.
+    encoded: what the photographs are made as, "png" or "jpeg"; other formats get the
+      pixels of these files.
 
   Returns:
-    The folder of the PNG files, and the paths of the datasets: `short`, with every
+    The folder of these files, and the paths of the datasets: `short`, with every
     photograph in every format, and `long`, the same repeated.
   """
   root = pathlib.Path(workdir, f"{images}x{side}")
-  photographs.make(root, images, side, data, workers, (_ENCODED,))
-  name = "-".join(sorted(formats))
+  photographs.make(root, images, side, data, workers, (encoded,))
+  name = "-".join([encoded, *sorted(set(formats) - {encoded})])
   paths = {
     "short": os.fspath(root / f"{name}.short"),
     "long": os.fspath(root / f"{name}.long-{epoch_images}"),
   }
   if not os.path.exists(os.path.join(paths["short"], manifests.MANIFEST)):
-    source = open_source(Source(root / _ENCODED), paths["short"], skips=False)
+    source = open_source(Source(root / encoded), paths["short"], skips=False)
     order = sample.draw(source, 0)
     sample.write(source, order, formats, _ENCODING, workers, paths["short"])
   if not os.path.exists(os.path.join(paths["long"], manifests.MANIFEST)):
     os.makedirs(paths["long"], exist_ok=True)
     manifest = manifests.load(paths["short"])
     repeated.repeat(manifest, -(-epoch_images // images), paths["long"])
-  return root / _ENCODED, paths
+  return root / encoded, paths
 
 
 def bench(

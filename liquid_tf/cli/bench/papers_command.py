@@ -35,8 +35,6 @@ def _names(arguments: list[str]) -> list[str]:
   from liquid_tf.cli.bench.papers import registry
 
   for name in arguments:
-    if name in registry.WAITING:
-      raise tool.FlagsError(f'figure "{name}" is not there: {registry.WAITING[name]}')
     if name not in registry.FIGURES:
       near = difflib.get_close_matches(name, registry.FIGURES, 1)
       hint = f"; did you mean {near[0]}?" if near else ""

@@ -187,19 +187,36 @@ def make(
   distinct = min(images, photographs.DISTINCT)
   made = photographs.make(root, distinct, side, data, threads, (extension,))[extension]
   folder = root / f"{extension}-files"
-  folder.mkdir(exist_ok=True)
-  files = [folder / f"{i:05}.{extension}" for i in range(images)]
-  for i, file in enumerate(files):
-    if not file.exists():
-      temporary = file.with_suffix(".tmp")
-      shutil.copyfile(made[i % distinct], temporary)
-      temporary.rename(file)
+  files = copies(made, folder, images)
   dataset = root / f"{extension}.liquid"
   if not (dataset / manifests.MANIFEST).exists():
     mix = dict.fromkeys(FORMATS[extension], 1)
     convert(folder, dataset, mix, replicate=True, existing="resume", progress=False)
   os.sync()
   return files, dataset
+
+
+def copies(
+  made: Sequence[pathlib.Path], folder: pathlib.Path, count: int
+) -> list[pathlib.Path]:
+  """Copies files in turn until there are so many, unless they are there.
+
+  Args:
+    made: files.
+    folder: gets `NNNNN.EXTENSION`.
+    count: files to make.
+
+  Returns:
+    The files, sorted.
+  """
+  folder.mkdir(exist_ok=True)
+  files = [folder / f"{i:05}{made[0].suffix}" for i in range(count)]
+  for i, file in enumerate(files):
+    if not file.exists():
+      temporary = file.with_suffix(".tmp")
+      shutil.copyfile(made[i % len(made)], temporary)
+      temporary.rename(file)
+  return files
 
 
 def bench(

@@ -31,7 +31,10 @@ from liquid_tf.cli.bench import (
   stages,
 )
 from liquid_tf.cli.bench.papers import (
+  core_aside,
+  equal_losses,
   l3_10,
+  loaders,
   pcr_8,
   scan_training,
   segmentation_training,
@@ -65,8 +68,12 @@ _STAGES = {
   "liquid": _liquid,
   "mix": mix.measure,
   "papers": speeds.measure,
+  "papers advice": loaders.advise,
   "papers decoder": l3_10.measure,
+  "papers loader": loaders.serve,
+  "papers losses": equal_losses.measure,
   "papers stalls": pcr_8.measure,
+  "papers training": core_aside.train,
   "preparation": preparation.ours,
   "recipe": recipe_stages.liquid,
   "scale": scale.measure,

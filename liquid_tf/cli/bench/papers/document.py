@@ -49,7 +49,6 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
       )
       continue
     parts += _section(figure, found, f"{beside.stem}/{figure.name}.png")
-  parts += ["## Not there yet", _waiting()]
   return "\n\n".join(parts) + "\n"
 
 
@@ -114,10 +113,6 @@ def _span(found: Mapping[str, Any], key: str) -> str:
   """The least and the most of all parts."""
   values = [part[key] for part in found["parts"].values()]
   return " to ".join(dict.fromkeys(f"{end}" for end in (min(values), max(values))))
-
-
-def _waiting() -> str:
-  return "\n".join(f"* **{name}**, {why}." for name, why in registry.WAITING.items())
 
 
 def _draw(figure: Figure, found: Mapping[str, Any], path: pathlib.Path) -> None:

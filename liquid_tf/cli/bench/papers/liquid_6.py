@@ -2,11 +2,11 @@
 
 import functools
 import os
-import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf.cli.bench import page
+from liquid_tf.cli.bench.papers import all_images
 from liquid_tf.cli.bench.papers.figure import Figure, Part, Setting, results
 
 _RATES = (100, 300, 750)  # MB/s
@@ -50,24 +50,10 @@ def _measure(setting: Setting, extension: str, rate: int) -> dict[str, Any]:
     threads=len(os.sched_getaffinity(0)),
     seconds=_QUICK_SECONDS if setting.quick else _SECONDS,
     dali_python=setting.dali_python,
-    data=_together(setting),
+    data=all_images.folder(setting),
     say=setting.say,
     **(_QUICK_SIZES if setting.quick else _SIZES),
   )
-
-
-def _together(setting: Setting) -> str | None:
-  """A folder of links to the images of all sets; None for scikit-image's."""
-  paths = [(s.name, path) for s in setting.sets for path in s.paths]
-  if not paths:
-    return None
-  folder = pathlib.Path(setting.folder, "photographs")
-  folder.mkdir(parents=True, exist_ok=True)
-  for name, path in paths:
-    link = folder / f"{name}-{os.path.basename(path)}"
-    if not link.is_symlink():
-      link.symlink_to(os.path.abspath(path))
-  return os.fspath(folder)
 
 
 def _best(result: Mapping[str, Any], names: Sequence[str]) -> tuple[str, float]:

@@ -1,5 +1,7 @@
 """The papers' networks, narrow enough to train on two cores in minutes."""
 
+import functools
+
 import tensorflow as tf
 
 # Keras's .99 takes more steps to settle than these trainings have.
@@ -134,4 +136,61 @@ def deeplab(classes: int) -> tf.keras.Model:
   return tf.keras.Model(image, layers.UpSampling2D(4, interpolation="bilinear")(x))
 
 
-NETWORKS = {"resnet18": resnet18, "shufflenet_v2": shufflenet_v2}
+def mobilenet_v3_small(side: int, classes: int) -> tf.keras.Model:
+  """Keras's MobileNetV3-small (Howard et al., 2019), with fresh weights.
+
+  Args:
+    side: of the images, in pixels.
+    classes: that it tells apart.
+
+  Returns:
+    A model from [n, side, side, 3] float32 to [n, classes] logits.
+  """
+  return tf.keras.applications.MobileNetV3Small(
+    (side, side, 3),
+    weights=None,
+    classes=classes,
+    classifier_activation=None,
+    include_preprocessing=False,
+  )
+
+
+def _twice(x: tf.Tensor, filters: int) -> tf.Tensor:
+  for _ in range(2):
+    x = tf.keras.layers.ReLU()(_conv(x, filters, 3))
+  return x
+
+
+def unet(side: int, classes: int, width: int) -> tf.keras.Model:
+  """U-Net (Ronneberger et al., 2015) with padding, whose first stage has few filters.
+
+  Args:
+    side: of the images, in pixels, a multiple of 16.
+    classes: that it tells apart at each pixel.
+    width: filters of the first stage and not 64; each of the four below has twice as
+      many.
+
+  Returns:
+    A model from [n, side, side, 3] float32 to [n, side, side, classes] logits.
+  """
+  layers = tf.keras.layers
+  image = tf.keras.Input((side, side, 3))
+  x, skipped = image, []
+  for stage in range(4):
+    x = _twice(x, width << stage)
+    skipped.append(x)
+    x = layers.MaxPooling2D(2)(x)
+  x = _twice(x, width << 4)
+  for stage in reversed(range(4)):
+    x = layers.Conv2DTranspose(width << stage, 2, strides=2)(x)
+    x = _twice(layers.Concatenate()([skipped[stage], x]), width << stage)
+  return tf.keras.Model(image, layers.Conv2D(classes, 1)(x))
+
+
+NETWORKS = {
+  "resnet18": resnet18,
+  "shufflenet_v2": shufflenet_v2,
+  "mobilenet_v3_small": mobilenet_v3_small,
+  "unet_4": functools.partial(unet, width=4),
+  "unet_8": functools.partial(unet, width=8),
+}
