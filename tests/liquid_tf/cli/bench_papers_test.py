@@ -221,6 +221,7 @@ class RegistryTest(absltest.TestCase):
   def test_the_page_names_what_has_not_run(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     page = document.markdown(folder, folder / "page.md")
+    self.assertIn(f"\n\n0 of {len(registry.FIGURES)} figures are here; ", page)
     for one in registry.every():
       absent = "Not run here yet: `python -m tools.bench papers"
       self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
@@ -233,9 +234,10 @@ class DocumentTest(absltest.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     for others in (0.1, 1.7):
       for part in evidence["parts"].values():
-        part["others"] = others
+        part |= {"others": others, "seconds": 120.0}
       (folder / "l3-7a.json").write_text(json.dumps(evidence))
       page = document.markdown(folder, folder / "page.md").replace("\n", " ")
+      self.assertIn("figures are here; they took 6 minutes.", page)
       told = "**Other programs kept up to 1.7 processors busy meanwhile."
       self.assertEqual(told in page, others == 1.7)
 

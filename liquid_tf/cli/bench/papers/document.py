@@ -3,7 +3,7 @@
 import os
 import pathlib
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf.cli.bench import page
@@ -39,10 +39,11 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   """
   beside = pathlib.Path(path)
   link = os.path.relpath(folder, beside.parent)
-  parts = [_INTRODUCTION % link]
-  for figure in registry.every():
+  every = {figure: runner.read(folder, figure) for figure in registry.every()}
+  whole = [found for found in every.values() if found and found["complete"]]
+  parts = [_INTRODUCTION % link, _together(whole, len(every))]
+  for figure, found in every.items():
     parts.append(f"## {figure.title}")
-    found = runner.read(folder, figure)
     if not found or not found["complete"]:
       parts.append(
         f"Not run here yet: `python -m tools.bench papers {figure.name}` does."
@@ -72,6 +73,11 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
       _draw(figure, found, plots / f"{figure.name}.png")
   place.parent.mkdir(parents=True, exist_ok=True)
   place.write_text(markdown(folder, path))
+
+
+def _together(whole: Sequence[Mapping[str, Any]], figures: int) -> str:
+  minutes = sum(map(runner.minutes, whole))
+  return f"{len(whole)} of {figures} figures are here; they took {minutes:.0f} minutes."
 
 
 def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
@@ -106,7 +112,9 @@ def _wrapped(text: str) -> str:
 def _machine(found: Mapping[str, Any]) -> str:
   machine = found["evidence"] | {"load_before": _span(found, "load_before")}
   others = f"| others meanwhile | {_span(found, 'others')} processors |"
-  return f"{page.machine(machine)}\n{others}\n| time | {runner.minutes(found)} |"
+  return (
+    f"{page.machine(machine)}\n{others}\n| time | {runner.minutes(found):.1f} minutes |"
+  )
 
 
 def _span(found: Mapping[str, Any], key: str) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from liquid_tf._measure import evidence
@@ -59,7 +60,9 @@ def run(
   path, say = path_of(folder, figure), setting.say
   found = read(folder, figure)
   if found and found["complete"]:
-    say(f"{figure.name} is there, {minutes(found)}: remove {path} to run it again")
+    say(
+      f"{figure.name} is there, {minutes(found):.1f} minutes: remove {path} to run it again"
+    )
     return found
   if found and found["settings"] != setting.record:
     raise ValueError(
@@ -99,14 +102,13 @@ def run(
     _write(path, found)
   found["complete"] = True
   _write(path, found)
-  say(f"{figure.name}: {minutes(found)}")
+  say(f"{figure.name}: {minutes(found):.1f} minutes")
   return found
 
 
-def minutes(found: dict[str, Any]) -> str:
-  """How long the parts took together, in words."""
-  seconds = sum(part["seconds"] for part in found["parts"].values())
-  return f"{seconds / 60:.1f} minutes"
+def minutes(found: Mapping[str, Any]) -> float:
+  """How long the parts took together."""
+  return sum(part["seconds"] for part in found["parts"].values()) / 60
 
 
 def _command(figure: Figure, setting: Setting) -> str:
