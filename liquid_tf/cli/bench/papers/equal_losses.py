@@ -66,11 +66,18 @@ def measure(
     order += [os.path.join(source, names[i]) for i in batch["id"].numpy().tolist()]
   theirs = tf.data.Dataset.from_tensor_slices(order)
   theirs = theirs.map(lambda file: _stock_image(file, size)).batch(batch_size)
+
+  def examples(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    # With a size that is unknown to one of them, the graphs differ, and so does
+    # rounding.
+    images = tf.ensure_shape(images, [batch_size, size, size, 3])
+    return tasks.examples(network, images)
+
   losses, weights = {}, {}
   sides = {"mix": ours(["image"]).map(lambda batch: batch["image"]), "files": theirs}
   for name, images in sides.items():
     model = tasks.compiled(network, size, seed)
-    data = images.map(lambda batch: tasks.examples(network, batch))
+    data = images.map(examples)
     # An epoch of Keras is a step, so that each has a loss of its own.
     history = model.fit(data, epochs=steps, steps_per_epoch=1, verbose=0)
     losses[name] = [float(loss) for loss in history.history["loss"]]
