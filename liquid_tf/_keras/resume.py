@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.decode import DecodeBatchDataset
@@ -36,6 +37,11 @@ class Resume(tf.keras.callbacks.Callback):
   line in the log says so. A run that ended is not run again. The dataset must be the
   one that `fit` gets, or what it is mapped from.
 
+  Of workers that train in step, each with its `shard`, every one has the same model and
+  the same (epoch, step). So the checkpoint of one serves all, and another number of
+  workers too, which share what is left of the epoch (docs/scaling.md): give each a copy
+  of some worker's directory.
+
   Args:
     dataset: what `liquid_tf.dataset` gave, or anything mapped from it.
     directory: for the checkpoints; made where there is none.
@@ -45,10 +51,12 @@ class Resume(tf.keras.callbacks.Callback):
     ValueError: the dataset is not made from `liquid_tf.dataset`, or has
       `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
       dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
-      directory holds a run with another dataset, split, shard, batch size, seed,
-      `shuffle`, `transforms`, shares of scan groups or `steps_per_epoch`, or one of an
-      older version. At the first checkpoint: the model cannot say how to build it
-      again.
+      directory holds a run with another dataset, split, batch size, seed, `shuffle`,
+      `shard_policy`, `transforms`, scan groups or `steps_per_epoch`, or one of an older
+      version; or one that another worker, or another number of them, left inside of an
+      epoch, and the dataset has weights, a mix that changes, shares of scan groups,
+      cache="auto", or other batches than `steps_per_epoch`. At the first checkpoint:
+      the model cannot say how to build it again.
   """
 
   def __init__(
@@ -67,6 +75,9 @@ class Resume(tf.keras.callbacks.Callback):
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
+    # Of an epoch that other numbers of workers began, who ran how many steps; `step`
+    # counts those that came after.
+    self._cuts = tf.Variable("[]", dtype=tf.string, trainable=False)
     # A cache="auto" that another machine resolves otherwise would change the order.
     self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
@@ -81,6 +92,7 @@ class Resume(tf.keras.callbacks.Callback):
     self._manager = None
     self._step_offset = 0
     self._steps_since_save = 0
+    self._epoch_steps = 0
 
   @property
   def epoch(self) -> int:
@@ -89,8 +101,18 @@ class Resume(tf.keras.callbacks.Callback):
 
   @property
   def step(self) -> int:
-    """Batches of it that were trained on."""
-    return int(self._step.numpy())
+    """Batches of it that were trained on, by whatever number of workers."""
+    return self._start().before + int(self._step.numpy())
+
+  def _start(self) -> _rest.Start:
+    """Where the checkpoint's variables stand, for as many workers as saved them."""
+    cuts = tuple(map(tuple, json.loads(self._cuts.numpy())))
+    return _rest.Start(self.epoch, int(self._step.numpy()), cuts)
+
+  def _set_start(self, start: _rest.Start) -> None:
+    self._epoch.assign(start.epoch)
+    self._step.assign(start.step)
+    self._cuts.assign(json.dumps(start.cuts))
 
   def on_train_begin(self, logs=None):
     self._manager = None
@@ -103,55 +125,117 @@ class Resume(tf.keras.callbacks.Callback):
         "the dataset of fit must have a known cardinality(), or fit steps_per_epoch: "
         "to go on inside of an epoch Keras must know how many batches it has"
       )
-    run = self._identity | {"steps_per_epoch": steps}
+    self._epoch_steps = steps
+    worker = (0, 1) if self._blocks.rests is None else self._blocks.rests.shard
+    run = {
+      **self._identity,
+      "worker": list(worker),
+      "batches": int(self._blocks.cardinality()),
+      "records of scan groups": self._blocks.parts
+      if self._identity["scan groups"]
+      else None,
+      "steps_per_epoch": steps,
+    }
     self._run.assign(json.dumps(run))
     latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
       return
-    self._check_run(latest, run)
+    before = self._check_run(latest, run)
     self._build_model(latest)
     checkpoint = self._make_manager().checkpoint
     checkpoint.restore(latest).assert_existing_objects_matched()
-    # Epochs of steps_per_epoch batches are not those of the data.
-    batches = int(self._blocks.cardinality())
-    trained = self.epoch * steps + self.step
-    mixes = [] if self._mixes is None else self._mixes.numpy()
-    self._blocks.snapshot.seek(*divmod(trained, batches), self._cached.numpy(), mixes)
-    # A kill may come between an epoch's last batch and its end.
-    epoch, step = divmod(trained, steps)
-    if step > 0:
+    self._run.assign(json.dumps(run))
+    start = self._start()
+    if before["worker"] == run["worker"] and not start.cuts:
+      self._go_on(start, run)
+    else:
+      self._go_on_for_others(start, before, run)
+    start = self._start()
+    self._step_offset = start.step
+    if start.step > 0 or start.cuts:
       _logger.warning(
         "going on at batch %d of epoch %d: the metrics of this epoch cover its other "
         "%d batches",
-        step,
-        epoch + 1,
-        steps - step,
+        self.step,
+        start.epoch + 1,
+        self._epoch_steps - start.step,
       )
-    self._epoch.assign(epoch)
-    self._step.assign(step)
-    self._step_offset = self.step
     # What Keras's own BackupAndRestore does; fit reads it after this call.
-    self.model._initial_epoch = self.epoch
+    self.model._initial_epoch = start.epoch
+
+  def _go_on(self, start: _rest.Start, run: dict[str, Any]) -> None:
+    """Makes the dataset go on where this worker stood."""
+    # Epochs of steps_per_epoch batches are not those of the data.
+    steps = run["steps_per_epoch"]
+    trained = start.epoch * steps + start.step
+    mixes = [] if self._mixes is None else self._mixes.numpy()
+    place = divmod(trained, run["batches"])
+    self._blocks.snapshot.seek(*place, self._cached.numpy(), mixes)
+    # A kill may come between an epoch's last batch and its end.
+    self._set_start(_rest.Start(*divmod(trained, steps)))
+
+  def _go_on_for_others(
+    self, start: _rest.Start, before: dict[str, Any], run: dict[str, Any]
+  ) -> None:
+    """Makes the dataset go on where other workers stood."""
+    # What that worker cached, and the mixes that it chose, were its own.
+    self._cached.assign(self._blocks.cached)
+    if self._mixes is not None:
+      self._mixes.assign(tf.zeros([0], tf.int64))
+    ran = [*start.cuts, (before["worker"][1], start.step)]
+    start = _rest.parse((start.epoch, ran), run["worker"][1])
+    self._check_others(start, before, run)
+    if not start.cuts:
+      left = run["batches"] - start.step
+      if left > 0:
+        self._blocks.snapshot.seek(start.epoch, start.step)
+    else:
+      left = self._blocks.rests.seek(start)
+    if left > 0:
+      self._epoch_steps = start.step + left
+    else:
+      start = _rest.Start(start.epoch + 1, 0)
+      self._blocks.snapshot.seek(start.epoch)
+    self._set_start(start)
+
+  def _check_others(
+    self, start: _rest.Start, before: dict[str, Any], run: dict[str, Any]
+  ) -> None:
+    """Raises ValueError where it is not known what others have left to do."""
+    inside = start.step > 0 or bool(start.cuts)
+    refusal = self._blocks.rests.refusal if inside else None
+    if any(one["steps_per_epoch"] != one["batches"] for one in (before, run)):
+      refusal = (
+        "steps_per_epoch must be the batches of the dataset, so that an epoch of fit "
+        "is one of the data"
+      )
+    if refusal is not None:
+      (theirs, others), (mine, workers) = before["worker"], run["worker"]
+      raise ValueError(
+        f"{self._directory} holds a run of worker {theirs} of {others} that stopped in "
+        f"epoch {start.epoch}, where worker {mine} of {workers} cannot go on: "
+        f"{refusal}. Give as many workers, each its own directory, until the epoch ends"
+      )
 
   def on_train_batch_end(self, batch, logs=None):
     # With steps_per_execution the last execution may be a shorter one.
-    step = min(self._step_offset + batch + 1, self.params["steps"])
-    self._steps_since_save += step - self.step
+    step = min(self._step_offset + batch + 1, self._epoch_steps)
+    self._steps_since_save += step - int(self._step.numpy())
     self._step.assign(step)
     if self._steps_since_save >= self._save_freq:
       self._save()
     # Of the epoch that was gone on with, Keras would run as many steps as of a whole
     # one. Asking the iterator at its end would already advance random generators.
-    over = self._step_offset and step == self.params.get("steps")
-    if over and not self.model.stop_training:
+    gone_on = self._step_offset or self._epoch_steps != self.params["steps"]
+    if gone_on and step == self._epoch_steps and not self.model.stop_training:
       self.model.stop_training = _EPOCH_IS_OVER
 
   def on_epoch_end(self, epoch, logs=None):
     if self.model.stop_training is _EPOCH_IS_OVER:
       self.model.stop_training = False
-    self._epoch.assign(epoch + 1)
-    self._step.assign(0)
+    self._set_start(_rest.Start(epoch + 1, 0))
     self._step_offset = 0
+    self._epoch_steps = self.params["steps"]
     self._save()
 
   def _save(self) -> None:
@@ -168,21 +252,32 @@ class Resume(tf.keras.callbacks.Callback):
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
-  def _check_run(self, latest: str, run: dict[str, Any]) -> None:
-    """Raises ValueError unless a checkpoint is of a run such as this one."""
+  def _check_run(self, latest: str, run: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint is of.
+
+    Raises:
+      ValueError: it is not a run such as this one.
+    """
     reader = tf.train.load_checkpoint(latest)
-    if not reader.has_tensor(_KEY.format("run")):
+    before = {}
+    if reader.has_tensor(_KEY.format("run")):
+      before = json.loads(reader.get_tensor(_KEY.format("run")))
+    if "worker" not in before:
       raise ValueError(
         f"{latest} does not say what it was trained on, as this version of Resume "
         "does: give another directory for a new run"
       )
-    before = json.loads(reader.get_tensor(_KEY.format("run")))
-    for name, value in run.items():
-      if before.get(name) != value:
+    same = run.keys()
+    if before["worker"] != run["worker"]:  # Their epochs may differ in length.
+      same = self._identity.keys()
+    for name in same:
+      if before.get(name) != run[name]:
         raise ValueError(
           f"{self._directory} holds a run with {name} {before.get(name)!r}, but this "
-          f"one has {value!r}: give the same again, or another directory for a new run"
+          f"one has {run[name]!r}: give the same again, or another directory for a new "
+          "run"
         )
+    return before
 
   def _build_model(self, latest: str) -> None:
     """Makes the variables that Keras would only make in the first batch."""
@@ -210,6 +305,7 @@ class Resume(tf.keras.callbacks.Callback):
     checkpoint = tf.train.Checkpoint(
       epoch=self._epoch,
       step=self._step,
+      cuts=self._cuts,
       cached=self._cached,
       build=self._build,
       run=self._run,
@@ -226,19 +322,15 @@ def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
     "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
     "split": "+".join(view.splits),
     "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
-    "shard": {
-      name: list(map(int, found)) for name, found in blocks.part.ranges.items()
-    },
+    "shard_policy": None if blocks.rests is None else blocks.rests.policy,
     "batch_size": blocks.batch_size,
-    "batches": blocks.batches,
     "shuffle": blocks.shuffle,
     "seed": blocks.seed,
   }
   groups = [s.name for s in blocks.sources if s.scan_groups is not None]
-  found["records of scan groups"] = dict(zip(groups, blocks.parts)) if groups else None
+  found["scan groups"] = groups or None
   if blocks.weighing is not None:
     found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
-    found["shard"]["worker"] = list(blocks.weighing.worker)
   decoded = find_part(dataset, DecodeBatchDataset)
   if decoded is not None:
     found["transforms"] = [str(step) for step in decoded.recipe.given]

@@ -16,6 +16,7 @@ from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
@@ -58,7 +59,7 @@ def build(
   shard: Any = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
-  start: tuple[int, int] = (0, 0),
+  start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),
   last_batch: str = "short",
   tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
@@ -118,7 +119,8 @@ def build(
     view = _sources.open_source(path, split)
   shard = _sources.resolve_shard(shard)
   _sources.check_policy(shard_policy)
-  mixes = None
+  begin = _rest.parse(start, shard[1])
+  mixes = samples = None
   groups = _fidelity.shares(fidelity)
   weighing = _weighing.of(view, shard, shard_policy)
   if groups is not None:
@@ -130,14 +132,15 @@ def build(
   elif view.manifest["replicated"] and _mixes.is_changing(mix):
     formats = view.formats
     _check_changing(mix, shuffle, cache_policy, epoch, formats)
-    samples = replicas.common_samples(view, formats)
+    common = replicas.common_samples(view, formats)
     # All formats have one range of samples, whatever mix a worker chooses of them.
-    part = _sources.split_common(formats, samples, shard, shard_policy)
+    part = _sources.split_common(formats, common, shard, shard_policy)
     _, length = next(iter(part.ranges.values()))
     default = view.manifest["mix"]
     mixes = _mixes.make(mix, formats, default, length, tuning.parallelism)
   else:
     first, counts = replicas.parts(view, mix)
+    samples = _rest.Samples(view, first, counts)
     part = _sources.split_part(counts, shard, shard_policy, first)
     if groups is not None and list(counts) != ["pcr"]:
       raise ValueError(
@@ -151,22 +154,57 @@ def build(
   snapshot = Snapshot(
     Cache(0 if page_cache else cache, form),
     memory,
-    start=start,
+    start=(begin.epoch, 0 if begin.cuts else begin.step),
   )
   remote = any(storage.is_remote(read.view.path) for read in reads)
   threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
-  sources = [
-    _sources.FormatDataset(
-      read.view,
-      read.format,
-      part.ranges[read.name],
-      threads,
-      budget.lookahead_bytes(snapshot.memory, len(reads), remote),
-      tuning.reader,
-      page_cache,
+
+  def open_sources(
+    reads: Sequence[_weighing.Read], part: _sources.Part
+  ) -> list[_sources.FormatDataset]:
+    return [
+      _sources.FormatDataset(
+        read.view,
+        read.format,
+        part.ranges[read.name],
+        threads,
+        budget.lookahead_bytes(snapshot.memory, len(reads), remote),
+        tuning.reader,
+        page_cache,
+      )
+      for read in reads
+    ]
+
+  def draw(
+    sources: Sequence[_sources.FormatDataset],
+    snapshot: Snapshot,
+    fidelity: Fidelity,
+    part: _sources.Part,
+    **more: Any,
+  ) -> interleave.InterleaveDataset:
+    return interleave.InterleaveDataset(
+      sources,
+      snapshot,
+      batch_size=batch_size or _UNBATCHED,
+      seed=seed,
+      shuffle=shuffle,
+      last_batch="drop" if last_batch == "drop" else "short",
+      policy=cache_policy,
+      fidelity=fidelity,
+      part=part,
+      fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
+      **more,
     )
-    for read in reads
-  ]
+
+  def draw_rest(
+    left: _rest.Samples, snapshot: Snapshot, before: int
+  ) -> interleave.InterleaveDataset:
+    part = _sources.split_part(left.counts, shard, shard_policy, left.first)
+    reads = [_weighing.Read(left.view, name, name) for name in left.counts]
+    of_rest = _fidelity.later(fidelity, before)
+    return draw(open_sources(reads, part), snapshot, of_rest, part, epoch=None)
+
+  sources = open_sources(reads, part)
   if weighing is not None:
     _weighing.tell(weighing, reads, sources)
   if groups is not None:
@@ -174,23 +212,33 @@ def build(
       source.read_through(group)
     records = _fidelity.records(groups, sources[0].records)
     mixes = _mixes.Mixes([source.name for source in sources], [records])
-  blocks = interleave.InterleaveDataset(
+  blocks = draw(
     sources,
     snapshot,
-    batch_size=batch_size or _UNBATCHED,
-    seed=seed,
-    shuffle=shuffle,
-    last_batch="drop" if last_batch == "drop" else "short",
+    fidelity if groups is None else None,
+    part,
     epoch=epoch,
     steps=steps,
-    policy=cache_policy,
-    fidelity=fidelity if groups is None else None,
-    part=part,
-    fill_short_batches=shard[1] > 1 and shard_policy != "uneven",
     mixes=mixes,
     weighing=weighing,
+    rest_follows=bool(begin.cuts),
   )
   blocks.draws = shuffle or draws_in_order
+  blocks.rests = _rest.Rests(
+    shard=shard,
+    refusal=_rest.why_unknown(weighing, mixes, cache, cache_policy),
+    samples=samples,
+    policy=shard_policy,
+    snapshot=snapshot,
+    batch_size=blocks.batch_size,
+    seed=blocks.seed,
+    shuffle=shuffle,
+    drops=blocks.drops,
+    fidelity=_fidelity.constant(fidelity),
+    make=draw_rest,
+  )
+  if begin.cuts:
+    blocks.rests.begin(begin, start)
   recipe = Recipe.parse(transforms)
   own_size = (
     batch_size is None

@@ -35,7 +35,7 @@ def dataset(
   shard: Any = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
-  start: tuple[int, int] = (0, 0),
+  start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),
   last_batch: str = "short",
   tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
@@ -100,7 +100,11 @@ def dataset(
       dataset was converted with `replicate`, they are first read in another format,
       without loss if there is one; `stats` counts them as `fallbacks`.
     start: (epoch, step) of the first batch, as if all batches before had been run; with
-      mix="auto", all in its first mix. See `Resume`.
+      mix="auto", all in its first mix. Or (epoch, [(workers, steps), …]): that epoch
+      was run by other numbers of workers, one after another, each of which made so many
+      batches, and goes on with the samples that they left; later epochs are those of
+      `shard`. It needs a cache that is not "auto", one mix, and no weights and no
+      shares of scan groups (docs/scaling.md). See `Resume`.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
     tuning: how the pipeline is run; by default it tunes itself.

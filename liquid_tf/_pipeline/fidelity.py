@@ -97,6 +97,13 @@ def constant(fidelity: Fidelity) -> int | None:
   return int(fidelity) if isinstance(fidelity, (int, np.integer)) else None
 
 
+def later(fidelity: Fidelity, batches: int) -> Fidelity:
+  """Of an epoch's batches from number `batches` on, counted from 0."""
+  if not callable(fidelity):
+    return fidelity
+  return lambda epoch, batch: fidelity(epoch, batches + batch)
+
+
 def table(fidelity: Fidelity, batches: int) -> tf.data.Dataset | None:
   """A dataset whose one element is the scan groups of an epoch's batches.
 

@@ -11,6 +11,7 @@ from liquid_tf._cost import budget
 from liquid_tf._native import ops
 from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import fidelity as _fidelity
+from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.room import Room
@@ -28,6 +29,7 @@ class InterleaveDataset(tf.data.Dataset):
     samples: of a whole epoch.
     batches: likewise.
     parts: records of each source in epoch 0 where sources share them, else None.
+    rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
   """
 
   def __init__(
@@ -47,6 +49,7 @@ class InterleaveDataset(tf.data.Dataset):
     fill_short_batches: bool = False,
     mixes: _mixes.Mixes | None = None,
     weighing: Weighing | None = None,
+    rest_follows: bool = False,
   ):
     self.sources = list(sources)
     self.snapshot = snapshot
@@ -60,6 +63,7 @@ class InterleaveDataset(tf.data.Dataset):
     self.drops = last_batch == "drop"
     # Whether steps may leave something to chance.
     self.draws = shuffle
+    self.rests = None
     if policy != "liquid" and any(source.format == "pcr" for source in sources):
       raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
@@ -134,7 +138,8 @@ class InterleaveDataset(tf.data.Dataset):
       first_step=0 if steps is None else steps[0],
       steps=-1 if steps is None else steps[1],
       initial_epoch=start_epoch,
-      initial_step=start_step,
+      # A process in which nobody seeks it must not begin with all of the epoch.
+      initial_step=-1 if rest_follows else start_step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,
@@ -142,7 +147,7 @@ class InterleaveDataset(tf.data.Dataset):
       drop_remainder=self.drops,
       policy=policy,
       keep_pixels=keep_pixels,
-      mask_bytes=_sources.mask_bytes(sources[0].manifest),
+      mask_bytes=_format_rows.mask_bytes(sources[0].manifest),
     )
     super().__init__(variant)
 
@@ -318,6 +323,8 @@ def _interleave_plain(
   plan = ops.lib().liquid_plan_epoch(
     file_counts=sizes,
     files_per_format=[1] * len(sizes),
+    record_samples=[],
+    sized_records=[0] * len(sizes),
     cached=[0] * len(sizes),
     fill=[0] * len(sizes),
     seed=seed,

@@ -73,6 +73,7 @@ class Snapshot:
     step: int = 0,
     cached: Sequence[int] = (),
     mixes: Sequence[int] = (),
+    rest: tf.data.Dataset | None = None,
   ) -> None:
     """Makes the next new iterator run `epoch` from its batch `step` on.
 
@@ -83,11 +84,16 @@ class Snapshot:
         are to be others than before.
       mixes: of a dataset whose mix changes, those of all epochs that were begun, as
         `stats_json` gives them.
+      rest: draws what is left of the epoch, where other numbers of workers began it;
+        `step` is then one of its batches.
     """
+    # What Python it calls ends with it.
+    self._rest = rest
+    given = [] if rest is None else [rest._variant_tensor]
     with tf.init_scope(), tf.device("CPU:0"):
       counts = tf.constant(list(cached), tf.int64, [len(cached)])
       begun = tf.constant(list(mixes), tf.int64, [len(mixes)])
-      ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts, begun)
+      ops.lib().liquid_seek_snapshot(self.name, epoch, step, counts, begun, given)
 
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `liquid_tf.stats`."""

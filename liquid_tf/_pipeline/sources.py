@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._store import manifest as manifests
+from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._store import preference
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
@@ -21,7 +21,7 @@ _POLICIES = ("pad", "drop", "uneven")
 _READERS = ("auto", "io_uring", "threads", "buffered")
 
 
-class FormatDataset(tf.data.Dataset):
+class FormatDataset(FormatRows, tf.data.Dataset):
   """Records of one format; made by `format_dataset`.
 
   Args:
@@ -35,18 +35,6 @@ class FormatDataset(tf.data.Dataset):
     page_cache: whether through the kernel's page cache.
 
   Attributes:
-    view: as given.
-    manifest: of the dataset.
-    format: name of the format.
-    name: in statistics: of the format, or of a mixture "member/format"; "pcr@2" where
-      scan groups are given.
-    scan_groups: that are read of each record at most; None for those of its batch.
-    first_group: number of the first group of its samples, where these have weights.
-    groups: of each sample its group, counted from the first, uint16; empty for one.
-    rows: the index's `Rows` of this part, in stored order.
-    file_counts: records in each shard file, in stored order.
-    record_samples: samples of each record, in stored order, of the format pcr; None
-      where a record is a sample.
     lookahead_bytes: as given.
   """
 
@@ -61,25 +49,10 @@ class FormatDataset(tf.data.Dataset):
     page_cache: bool = False,
   ):
     check_reader(reader)
-    self.view = view
-    self.manifest = manifest = view.manifest
-    self.format = format_name
-    self.name = format_name
-    self.scan_groups = None
-    self.first_group = 0
-    self.groups = np.zeros(0, np.uint16)
+    FormatRows.__init__(self, view, format_name, part)
     self.lookahead_bytes = lookahead_bytes
-    stored = view.rows(format_name)
-    start, length = part if part is not None else (0, len(stored))
-    wrap = len(stored) - start
-    self.rows = stored[start : start + length]
-    if length > wrap:
-      self.rows += stored[: length - wrap]
-    self.file_counts = _file_counts(self.rows["shard"], wrap)
-    self.record_samples = None
-    if format_name == "pcr":
-      self.record_samples = self.file_counts
-      self.file_counts = np.ones_like(self.record_samples)
+    manifest = self.manifest
+    start, length = self.part
     paths = [
       manifest.path(shard.path) if shard.format == format_name else ""
       for shard in manifest.shards
@@ -89,69 +62,26 @@ class FormatDataset(tf.data.Dataset):
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
       replica_formats = preference.by_preference(manifest)
     chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
-    super().__init__(
-      ops.lib().liquid_format_dataset(
-        index=manifest.index_path,
-        index_crc32c=manifest["index"]["crc32c"],
-        pcr_index=manifest.path(manifest["pcr"]["path"])
-        if "pcr" in manifest.data
-        else "",
-        paths=tf.constant(paths, tf.string, [len(paths)]),
-        splits=np.array(sorted(map(manifest.split_index, view.splits)), np.int64),
-        chosen=chosen,
-        format=FORMATS.index(format_name),
-        start=start,
-        length=length,
-        threads=threads,
-        lookahead_bytes=lookahead_bytes,
-        reader=reader,
-        replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
-        replica_formats=[FORMATS.index(name) for name in replica_formats],
-        page_cache=page_cache,
-      )
+    variant = ops.lib().liquid_format_dataset(
+      index=manifest.index_path,
+      index_crc32c=manifest["index"]["crc32c"],
+      pcr_index=manifest.path(manifest["pcr"]["path"])
+      if "pcr" in manifest.data
+      else "",
+      paths=tf.constant(paths, tf.string, [len(paths)]),
+      splits=np.array(sorted(map(manifest.split_index, view.splits)), np.int64),
+      chosen=chosen,
+      format=FORMATS.index(format_name),
+      start=start,
+      length=length,
+      threads=threads,
+      lookahead_bytes=lookahead_bytes,
+      reader=reader,
+      replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
+      replica_formats=[FORMATS.index(name) for name in replica_formats],
+      page_cache=page_cache,
     )
-
-  def weigh(self, name: str, first_group: int, groups: np.ndarray) -> None:
-    """Says whose groups its samples are of; see the attributes."""
-    self.name, self.first_group, self.groups = name, first_group, groups
-
-  def read_through(self, scan_group: int) -> None:
-    """Says at which fidelity all of its records are read; see the attributes."""
-    self.name, self.scan_groups = f"{self.format}@{scan_group}", scan_group
-
-  @property
-  def records(self) -> int:
-    """What the planner loads and keeps: samples, or records that hold many."""
-    return int(self.file_counts.sum())
-
-  def samples(self, part: slice = slice(None)) -> int:
-    """Samples of all records, or of a part of these."""
-    if self.record_samples is None:
-      return len(self.rows[part])
-    return int(self.record_samples[part].sum())
-
-  def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
-    """What reading all records takes, or a part; of pcr through that scan group."""
-    if self.record_samples is None:
-      return int(self.rows["length"][part].sum())
-    first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
-    with tf.init_scope():
-      entries = manifests.load_pcr_index(self.manifest)
-    return sum(
-      entries[shard].prefix_bytes(fidelity or entries[shard].groups)
-      for shard in self.rows["shard"][first[part]].tolist()
-    )
-
-  def pixel_bytes(self, part: slice = slice(None)) -> int:
-    """What the pixels of all records take, or of a part, masks included."""
-    return int(self.pixel_bytes_each(part).sum())
-
-  def pixel_bytes_each(self, part: slice = slice(None)) -> np.ndarray:
-    """Likewise, of each record."""
-    rows = self.rows[part]
-    of_image = rows["channels"].astype(np.int64) * (rows["bits"] // 8)
-    pixels = rows["height"].astype(np.int64) * rows["width"]
-    return pixels * (of_image + mask_bytes(self.manifest))
+    tf.data.Dataset.__init__(self, variant)
 
   def _inputs(self):
     return []
@@ -159,12 +89,6 @@ class FormatDataset(tf.data.Dataset):
   @property
   def element_spec(self):
     return tf.TensorSpec([], tf.variant)
-
-
-def mask_bytes(manifest: Manifest) -> int:
-  """Bytes of a pixel of the masks; 0 where there are none."""
-  mask = manifest["features"].get("mask")
-  return tf.as_dtype(mask["dtype"]).size * mask["shape"][-1] if mask else 0
 
 
 def check_reader(reader: str) -> None:
@@ -175,18 +99,6 @@ def check_reader(reader: str) -> None:
   """
   if reader not in _READERS:
     raise ValueError(f"reader ({reader!r}) must be one of {', '.join(_READERS)}")
-
-
-def _file_counts(shards: np.ndarray, wrap: int) -> np.ndarray:
-  """Lengths of the runs of one shard file; at `wrap` the first sample follows."""
-  if len(shards) == 0:
-    return np.zeros([0], np.int64)
-  new_file = np.ones([len(shards)], bool)
-  new_file[1:] = shards[1:] != shards[:-1]
-  if wrap < len(shards):
-    new_file[wrap] = True
-  starts = np.flatnonzero(new_file)
-  return np.diff(np.append(starts, len(shards))).astype(np.int64)
 
 
 def resolve_shard(shard: Any) -> tuple[int, int]:

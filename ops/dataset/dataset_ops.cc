@@ -147,7 +147,8 @@ first_step: the first batch of `epoch` to run; only where it is given.
 steps: how many batches of it to run at most; -1: to its end. What they do not
   draw is not read.
 initial_epoch: first epoch that a new snapshot gives out.
-initial_step: batches of it to leave out.
+initial_step: batches of it to leave out; -1: it has a rest, which must be sought
+  (Liquid>SeekSnapshot) before an iterator takes it.
 cache_bytes: most bytes kept between epochs.
 spare_bytes: most bytes of free memory that a new snapshot keeps for later use.
 samples_per_epoch: of all workers, where there are shares.
@@ -265,6 +266,8 @@ REGISTER_OP("Liquid>SeekSnapshot")
     .Input("step: int64")
     .Input("cached: int64")
     .Input("mixes: int64")
+    .Input("rest: R * variant")
+    .Attr("R: int >= 0")
     .SetIsStateful()
     .SetShapeFn(NoOutputs)
     .Doc(R"doc(
@@ -277,6 +280,9 @@ cached: [formats], samples of each format kept between epochs from now on; [0]
   leaves it as it is.
 mixes: of formats that share samples, the mixes of all epochs that were begun,
   as Liquid>SnapshotStats gives them; [0] leaves them as they are.
+rest: none, or a Liquid>InterleaveDataset of the same formats that draws what is
+  left of the epoch, where other numbers of workers began it; `step` is then one
+  of its batches. Later epochs are the snapshot's own.
 )doc");
 
 REGISTER_OP("Liquid>DeleteSnapshot")

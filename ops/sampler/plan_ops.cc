@@ -30,6 +30,8 @@ using tensorflow::shape_inference::ShapeHandle;
 REGISTER_OP("Liquid>PlanEpoch")
     .Input("file_counts: int64")
     .Input("files_per_format: int64")
+    .Input("record_samples: int64")
+    .Input("sized_records: int64")
     .Input("cached: int64")
     .Input("fill: int64")
     .Input("seed: int64")
@@ -47,12 +49,13 @@ REGISTER_OP("Liquid>PlanEpoch")
       DimensionHandle formats;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &shape));
       TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &shape));
-      for (int i = 2; i < 4; ++i) {
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 1, &shape));
+      for (int i = 3; i < 6; ++i) {
         TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &shape));
         TF_RETURN_IF_ERROR(
             c->Merge(c->Dim(shape, 0), c->Dim(c->input(1), 0), &formats));
       }
-      for (int i = 4; i < 8; ++i) {
+      for (int i = 6; i < 10; ++i) {
         TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 0, &shape));
       }
       const ShapeHandle draws = c->Vector(InferenceContext::kUnknownDim);
@@ -64,9 +67,12 @@ The order of samples of one epoch, as `docs/determinism.md` promises it.
 
 The epochs from `first_epoch` on are replayed; memory held nothing before it.
 
-file_counts: Samples in each file, format after format, in stored order.
+file_counts: Records in each file, format after format, in stored order.
 files_per_format: How many of `file_counts` belong to each format: [F].
-cached: Samples of each format that are kept between epochs: [F].
+record_samples: Samples of each record, of the formats whose records have many.
+sized_records: How many of `record_samples` belong to each format; 0 where a
+  record is a sample: [F].
+cached: Records of each format that are kept between epochs: [F].
 fill: Samples of each format in memory before the first draw of an epoch that
   starts with none, and the fewest to shuffle in: [F].
 seed: Any number.
@@ -76,9 +82,9 @@ epoch: The epoch to plan, at least `first_epoch`.
 shuffle: False for stored order.
 format: Format of each draw: [N].
 sample: Sample of each draw, in its format's stored order: [N].
-load: Which load of the format in this epoch brought it, or -1 where it was held
-  when the epoch began: [N].
-keep: Whether it is kept for the next epoch: [N].
+load: Which load of the format in this epoch brought its record, or -1 where it
+  was held when the epoch began: [N].
+keep: Whether its record is kept for the next epoch: [N].
 loads_before: Loads of the format that came before the draw: [N].
 )doc");
 
@@ -188,18 +194,25 @@ class PlanEpochOp : public OpKernel {
  private:
   static absl::Status Formats(OpKernelContext* ctx, PlanSpec* spec) {
     std::vector<uint64_t> files, files_per_format, cached, fill;
+    std::vector<uint64_t> record_samples, sized_records;
     TF_RETURN_IF_ERROR(Counts(ctx, "file_counts", &files));
     TF_RETURN_IF_ERROR(Counts(ctx, "files_per_format", &files_per_format));
+    TF_RETURN_IF_ERROR(Counts(ctx, "record_samples", &record_samples));
+    TF_RETURN_IF_ERROR(Counts(ctx, "sized_records", &sized_records));
     TF_RETURN_IF_ERROR(Counts(ctx, "cached", &cached));
     TF_RETURN_IF_ERROR(Counts(ctx, "fill", &fill));
     const size_t formats = files_per_format.size();
-    if (cached.size() != formats || fill.size() != formats) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cached (", cached.size(), " values) and fill (",
-                       fill.size(), " values) must have one value for each of ",
-                       "the ", formats, " formats of files_per_format"));
+    if (cached.size() != formats || fill.size() != formats ||
+        sized_records.size() != formats) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cached (", cached.size(), " values), fill (", fill.size(),
+          " values) and sized_records (", sized_records.size(),
+          " values) must have one value for "
+          "each of the ",
+          formats, " formats of files_per_format"));
     }
     size_t next = 0;
+    size_t next_record = 0;
     for (size_t f = 0; f < formats; ++f) {
       if (files_per_format[f] > files.size() - next) {
         return absl::InvalidArgumentError(
@@ -209,6 +222,17 @@ class PlanEpochOp : public OpKernel {
       FormatSpec format;
       format.files.assign(files.begin() + next,
                           files.begin() + next + files_per_format[f]);
+      if (sized_records[f] > record_samples.size() - next_record) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "sized_records must sum to the ", record_samples.size(),
+            " values of record_samples; it is more at format ", f));
+      }
+      for (uint64_t i = 0; i < sized_records[f]; ++i) {
+        // What is too much is none: the planner says so.
+        const uint64_t samples = record_samples[next_record++];
+        format.record_samples.push_back(
+            samples > UINT32_MAX ? 0 : static_cast<uint32_t>(samples));
+      }
       format.cached = cached[f];
       format.fill = fill[f];
       spec->formats.push_back(std::move(format));

@@ -141,6 +141,8 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
   plan = ops.lib().liquid_plan_epoch(
     file_counts=[int(count) for counts in files for count in counts],
     files_per_format=[len(counts) for counts in files],
+    record_samples=[],
+    sized_records=[0] * len(files),
     cached=[0] * len(files),
     fill=[10 * _BATCH] * len(files),
     seed=0,

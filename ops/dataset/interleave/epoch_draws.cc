@@ -315,6 +315,11 @@ void EpochDraws::Finish() {
 
 void EpochDraws::Release(const HeldSets* next) {
   released_ = true;
+  if (options_.rest) {
+    region_ = std::vector<RecordMap>(region_.size());
+    next_ = std::vector<RecordMap>(region_.size());
+    next = nullptr;
+  }
   // What was read and not drawn may serve the next epoch as well.
   for (size_t f = 0; f < region_.size(); ++f) {
     for (auto& entry : region_[f]) {

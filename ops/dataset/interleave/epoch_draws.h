@@ -35,6 +35,8 @@ class EpochDraws {
     uint64_t mask_bytes = 0;
     bool drop_remainder = false;
     uint64_t end = UINT64_MAX;  // the draw before which to end
+    // Only a rest of the epoch is drawn, under numbers that no other epoch has.
+    bool rest = false;
     Fidelity fidelity;
   };
   // Reads on in one format; no records at its end.

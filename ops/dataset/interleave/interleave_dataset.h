@@ -50,6 +50,7 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
   // Gives the mixes of epochs; null where all have that of the spec.
   tensorflow::data::DatasetBase* mixes() const { return mixes_; }
   const PlanSpec& spec() const { return *spec_; }
+  const std::shared_ptr<const PlanSpec>& shared_spec() const { return spec_; }
   Snapshot* snapshot() const { return snapshot_.get(); }
   // Of all that must be equal for a checkpoint to fit.
   int64_t fingerprint() const { return fingerprint_; }

@@ -49,7 +49,19 @@ std::function<void(const std::string&)> InterleaveIterator::TellMethod(
 }
 
 absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
-  for (size_t f = 0; f < dataset()->datasets().size(); ++f) {
+  TF_RETURN_IF_ERROR(MakeInputs(ctx));
+  if (dataset()->mixes() == nullptr) return absl::OkStatus();
+  return mixes_answer_.Initialize(ctx, dataset()->mixes(), this,
+                                  absl::StrCat(prefix(), "[mixes]"));
+}
+
+// Of what is drawn from, in the place of those that were there.
+absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
+  inputs_.clear();  // before their resources
+  plans_.clear();
+  resources_.clear();
+  limits_.clear();
+  for (size_t f = 0; f < drawn().datasets().size(); ++f) {
     resources_.push_back(
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
     plans_.push_back(
@@ -58,21 +70,17 @@ absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
                                              PlanContext::kName, plans_[f]));
     inputs_.emplace_back();
     tfd::IteratorContext nested = InputContext(ctx, f);
-    TF_RETURN_IF_ERROR(dataset()->datasets()[f]->MakeIterator(
+    TF_RETURN_IF_ERROR(drawn().datasets()[f]->MakeIterator(
         &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
     ctx->MergeCheckpoint(nested.checkpoint());
   }
-  const InterleaveInputs& inputs = dataset()->inputs();
+  const InterleaveInputs& inputs = drawn().inputs();
   for (size_t f = 0; f < inputs.resident.size(); ++f) {
     limits_.push_back({static_cast<uint64_t>(inputs.resident[f]),
                        static_cast<uint64_t>(inputs.kept[f])});
   }
-  if (dataset()->mixes() != nullptr) {
-    TF_RETURN_IF_ERROR(mixes_answer_.Initialize(
-        ctx, dataset()->mixes(), this, absl::StrCat(prefix(), "[mixes]")));
-  }
-  if (dataset()->fidelity() == nullptr) return absl::OkStatus();
-  return fidelity_answer_.Initialize(ctx, dataset()->fidelity(), this,
+  if (drawn().fidelity() == nullptr) return absl::OkStatus();
+  return fidelity_answer_.Initialize(ctx, drawn().fidelity(), this,
                                      absl::StrCat(prefix(), "[fidelity]"));
 }
 
@@ -80,16 +88,49 @@ absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
 absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
   TraceMe trace("Liquid Plan");  // may replay epochs
   const InterleaveInputs& inputs = dataset()->inputs();
-  int64_t epoch = inputs.epoch;
-  auto step = static_cast<uint64_t>(inputs.first_step);
-  if (epoch < 0) dataset()->snapshot()->Next(&epoch, &step);
-  TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));
+  Snapshot::Place place = {inputs.epoch,
+                           static_cast<uint64_t>(inputs.first_step)};
+  if (place.epoch < 0) place = dataset()->snapshot()->Next();
+  if (place.step == Snapshot::kUnknown) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "what other numbers of workers left of epoch ", place.epoch,
+        " is known only in the process that made the dataset: another one, as "
+        "of tf.data service, begins with an epoch"));
+  }
   Snapshot::Lease lease;
-  const Status taken = dataset()->snapshot()->Take(epoch, step, &lease);
-  if (!taken.ok()) return ToTf(taken);
+  if (place.rest != nullptr) {
+    const uint64_t position = place.step * place.rest->spec().batch_size;
+    TF_RETURN_IF_ERROR(TakeRest(ctx, place, position, &lease));
+  } else {
+    TF_RETURN_IF_ERROR(ReadMixes(ctx, place.epoch));
+    const Status taken =
+        dataset()->snapshot()->Take(place.epoch, place.step, &lease);
+    if (!taken.ok()) return ToTf(taken);
+  }
   Fidelity fidelity;
-  TF_RETURN_IF_ERROR(ReadFidelity(ctx, epoch, &fidelity));
+  TF_RETURN_IF_ERROR(ReadFidelity(ctx, place.epoch, &fidelity));
   return Begin(std::move(lease), std::move(fidelity));
+}
+
+// Draws from the rest of an epoch from now on.
+absl::Status InterleaveIterator::TakeRest(tfd::IteratorContext* ctx,
+                                          Snapshot::Place place,
+                                          uint64_t position,
+                                          Snapshot::Lease* lease) {
+  if (place.rest->datasets().size() != dataset()->datasets().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the rest of epoch ", place.epoch, " has ",
+        place.rest->datasets().size(), " formats; it must have those of the ",
+        dataset()->datasets().size(), " of the dataset"));
+  }
+  rest_ = std::move(place.rest);
+  TF_RETURN_IF_ERROR(MakeInputs(ctx));
+  lease->spec = rest_->shared_spec();
+  lease->epoch = place.epoch;
+  lease->position = position;
+  lease->held = NothingHeld(*lease->spec);
+  dataset()->snapshot()->LendRest(lease);
+  return absl::OkStatus();
 }
 
 absl::Status InterleaveIterator::GetNextInternal(
@@ -130,19 +171,22 @@ absl::Status InterleaveIterator::GetNextInternal(
 absl::Status InterleaveIterator::SaveInternal(
     tfd::SerializationContext* ctx, tfd::IteratorStateWriter* writer) {
   std::unique_lock<std::mutex> lock(mu_);
-  TF_RETURN_IF_ERROR(
-      writer->WriteScalar(prefix(), "plan", dataset()->fingerprint()));
   if (draws_ == nullptr) {
-    int64_t epoch;
-    uint64_t step;
-    dataset()->snapshot()->Next(&epoch, &step);
-    TF_RETURN_IF_ERROR(SaveMixes(writer, epoch));
+    const Snapshot::Place place = dataset()->snapshot()->Next();
+    const InterleaveDataset& next =
+        place.rest != nullptr ? *place.rest : *dataset();
+    TF_RETURN_IF_ERROR(
+        writer->WriteScalar(prefix(), "plan", next.fingerprint()));
+    TF_RETURN_IF_ERROR(SaveMixes(writer, place.epoch));
     TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", epoch));
+    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", place.epoch));
     TF_RETURN_IF_ERROR(writer->WriteTensor(
         prefix(), "cached", AsVector(dataset()->snapshot()->Cached())));
-    return writer->WriteScalar(prefix(), "step", static_cast<int64_t>(step));
+    return writer->WriteScalar(prefix(), "step",
+                               static_cast<int64_t>(place.step));
   }
+  TF_RETURN_IF_ERROR(
+      writer->WriteScalar(prefix(), "plan", drawn().fingerprint()));
   const EpochPlan& plan = draws_->plan();
   TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 1));
   TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", plan.epoch()));
@@ -161,17 +205,20 @@ absl::Status InterleaveIterator::SaveInternal(
 absl::Status InterleaveIterator::RestoreInternal(
     tfd::IteratorContext* ctx, tfd::IteratorStateReader* reader) {
   std::unique_lock<std::mutex> lock(mu_);
-  int64_t plan, begun, epoch, position, step;
+  int64_t plan, begun, epoch, step;
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "plan", &plan));
-  if (plan != dataset()->fingerprint()) {
-    return absl::InvalidArgumentError(
-        "the checkpoint was saved by a dataset with other samples, seed, "
-        "batch size, shard, shuffle or shares of scan groups, or by a "
-        "liquid_tf that orders samples otherwise: make this one with the same "
-        "arguments and version");
-  }
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
   TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
+  Snapshot::Place sought = dataset()->snapshot()->Sought();
+  const bool of_rest = sought.rest != nullptr && sought.epoch == epoch &&
+                       sought.rest->fingerprint() == plan;
+  if (!of_rest && plan != dataset()->fingerprint()) {
+    return absl::InvalidArgumentError(
+        "the checkpoint was saved by a dataset with other samples, seed, "
+        "batch size, shard, shuffle or shares of scan groups, in an epoch that "
+        "other numbers of workers began (start), or by a liquid_tf that orders "
+        "samples otherwise: make this one with the same arguments and version");
+  }
   std::vector<int64_t> mixes;
   std::vector<uint64_t> cached;
   if (dataset()->mixes() != nullptr) {
@@ -181,36 +228,75 @@ absl::Status InterleaveIterator::RestoreInternal(
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
     TF_RETURN_IF_ERROR(
         ReadWords(reader, "cached", dataset()->datasets().size(), &cached));
-    return ToTf(dataset()->snapshot()->Seek(epoch, static_cast<uint64_t>(step),
-                                            cached, mixes));
+    sought.epoch = epoch;
+    sought.step = static_cast<uint64_t>(step);
+    if (!of_rest) sought.rest = nullptr;
+    return ToTf(dataset()->snapshot()->Seek(std::move(sought), cached, mixes));
   }
-  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &position));
-  const uint64_t samples = dataset()->samples();
-  if (position < 0 || static_cast<uint64_t>(position) > samples) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the checkpoint stands at draw ", position, " of ",
-                     samples, ": it was saved by another dataset"));
-  }
+  if (of_rest) return RestoreRest(ctx, reader, std::move(sought));
+  uint64_t position;
+  TF_RETURN_IF_ERROR(ReadPosition(reader, &position));
   HeldSets held = NothingHeld(dataset()->spec());
   TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
-  std::vector<int64_t> steps;
-  TF_RETURN_IF_ERROR(ReadNumbers(reader, "fidelity", &steps));
   Fidelity fidelity;
-  TF_RETURN_IF_ERROR(ToTf(Fidelity::FromSteps(steps, &fidelity)));
+  TF_RETURN_IF_ERROR(ReadSteps(reader, &fidelity));
   for (size_t f = 0; f < held.size(); ++f) {
     TF_RETURN_IF_ERROR(ReadWords(reader, absl::StrCat("held", f),
                                  held[f].words().size(), &held[f].words()));
   }
-  const uint64_t left = samples - static_cast<uint64_t>(position);
-  const bool complete = left == 0 || (dataset()->attributes().drop_remainder &&
-                                      left < dataset()->spec().batch_size);
   Snapshot::Lease lease;
   const Status restored = dataset()->snapshot()->Restore(
-      cached, mixes, epoch, static_cast<uint64_t>(position), std::move(held),
-      complete, &lease);
+      cached, mixes, epoch, position, std::move(held), Complete(position),
+      &lease);
   if (!restored.ok()) return ToTf(restored);
   TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));  // for the memory
   return Begin(std::move(lease), std::move(fidelity));
+}
+
+// The cache of later epochs is not that of the rest: it follows from `cache=`.
+absl::Status InterleaveIterator::RestoreRest(tfd::IteratorContext* ctx,
+                                             tfd::IteratorStateReader* reader,
+                                             Snapshot::Place place) {
+  rest_ = place.rest;
+  uint64_t position;
+  TF_RETURN_IF_ERROR(ReadPosition(reader, &position));
+  Fidelity fidelity;
+  TF_RETURN_IF_ERROR(ReadSteps(reader, &fidelity));
+  Snapshot::Place next = place;
+  if (Complete(position)) next = {place.epoch + 1};
+  TF_RETURN_IF_ERROR(
+      ToTf(dataset()->snapshot()->Seek(std::move(next), {}, {})));
+  Snapshot::Lease lease;
+  TF_RETURN_IF_ERROR(TakeRest(ctx, std::move(place), position, &lease));
+  return Begin(std::move(lease), std::move(fidelity));
+}
+
+// Whether every batch before a draw is all that is delivered of the epoch.
+bool InterleaveIterator::Complete(uint64_t position) const {
+  const uint64_t left = drawn().samples() - position;
+  return left == 0 || (dataset()->attributes().drop_remainder &&
+                       left < dataset()->spec().batch_size);
+}
+
+absl::Status InterleaveIterator::ReadPosition(tfd::IteratorStateReader* reader,
+                                              uint64_t* position) {
+  int64_t saved;
+  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "position", &saved));
+  const uint64_t samples = drawn().samples();
+  if (saved < 0 || static_cast<uint64_t>(saved) > samples) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the checkpoint stands at draw ", saved, " of ", samples,
+                     ": it was saved by another dataset"));
+  }
+  *position = static_cast<uint64_t>(saved);
+  return absl::OkStatus();
+}
+
+absl::Status InterleaveIterator::ReadSteps(tfd::IteratorStateReader* reader,
+                                           Fidelity* fidelity) {
+  std::vector<int64_t> steps;
+  TF_RETURN_IF_ERROR(ReadNumbers(reader, "fidelity", &steps));
+  return ToTf(Fidelity::FromSteps(steps, fidelity));
 }
 
 tfd::IteratorContext InterleaveIterator::InputContext(tfd::IteratorContext* ctx,
@@ -267,7 +353,7 @@ absl::Status InterleaveIterator::SaveMixes(tfd::IteratorStateWriter* writer,
 absl::Status InterleaveIterator::ReadFidelity(tfd::IteratorContext* ctx,
                                               int64_t epoch,
                                               Fidelity* fidelity) {
-  if (dataset()->fidelity() == nullptr) return absl::OkStatus();
+  if (drawn().fidelity() == nullptr) return absl::OkStatus();
   std::vector<Tensor> answer;
   TF_RETURN_IF_ERROR(fidelity_answer_.Ask(ctx, epoch, 1, &answer));
   if (answer[0].dims() != 1) {
@@ -295,7 +381,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     if (lease.spec->weights != nullptr && !owner) limits.kept = 0;
   }
   EpochDraws::Options options;
-  options.cache_bytes = static_cast<uint64_t>(dataset()->inputs().cache_bytes);
+  options.cache_bytes = static_cast<uint64_t>(drawn().inputs().cache_bytes);
   for (const MemoryLimits& limits : of_run) {
     options.kept.push_back(limits.kept);
     options.resident.push_back(limits.resident);
@@ -304,7 +390,8 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.mask_bytes =
       static_cast<uint64_t>(dataset()->attributes().mask_bytes);
   options.drop_remainder = dataset()->attributes().drop_remainder;
-  options.end = dataset()->inputs().EndDraw(dataset()->samples());
+  options.end = drawn().inputs().EndDraw(drawn().samples());
+  options.rest = rest_ != nullptr;
   options.fidelity = fidelity;
   const std::vector<int64_t> steps = fidelity.steps();
   fidelity_ = AsVector(steps);

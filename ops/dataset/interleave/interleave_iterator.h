@@ -18,7 +18,8 @@
 
 namespace liquid {
 
-// Thread-safe. Tells each input what to read through a PlanContext.
+// Thread-safe. Tells each input what to read through a PlanContext. Of an epoch
+// that other numbers of workers began, it draws from the dataset of the rest.
 class InterleaveIterator
     : public tensorflow::data::DatasetIterator<InterleaveDataset> {
  public:
@@ -49,10 +50,23 @@ class InterleaveIterator
       tensorflow::data::IteratorStateReader* reader) override;
 
  private:
+  // What the epoch is drawn from.
+  const InterleaveDataset& drawn() const {
+    return rest_ != nullptr ? *rest_ : *dataset();
+  }
   std::function<void(const std::string&)> TellMethod(size_t format);
+  absl::Status MakeInputs(tensorflow::data::IteratorContext* ctx);
   tensorflow::data::IteratorContext InputContext(
       tensorflow::data::IteratorContext* ctx, size_t format);
   absl::Status Take(tensorflow::data::IteratorContext* ctx)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status TakeRest(tensorflow::data::IteratorContext* ctx,
+                        Snapshot::Place place, uint64_t position,
+                        Snapshot::Lease* lease)
+      TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status RestoreRest(tensorflow::data::IteratorContext* ctx,
+                           tensorflow::data::IteratorStateReader* reader,
+                           Snapshot::Place place)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadMixes(tensorflow::data::IteratorContext* ctx, int64_t epoch)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -61,6 +75,11 @@ class InterleaveIterator
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Begin(Snapshot::Lease lease, Fidelity fidelity)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Complete(uint64_t position) const;
+  absl::Status ReadPosition(tensorflow::data::IteratorStateReader* reader,
+                            uint64_t* position);
+  absl::Status ReadSteps(tensorflow::data::IteratorStateReader* reader,
+                         Fidelity* fidelity);
   absl::Status Read(tensorflow::data::IteratorContext* ctx, uint32_t format,
                     std::vector<RecordPtr>* records);
   absl::Status SaveMixes(tensorflow::data::IteratorStateWriter* writer,
@@ -74,7 +93,8 @@ class InterleaveIterator
 
   std::mutex mu_;
   const std::shared_ptr<ReadClock> clock_ = std::make_shared<ReadClock>();
-  double disk_seconds_ TF_GUARDED_BY(mu_) = 0;  // that blocks have told of
+  double disk_seconds_ TF_GUARDED_BY(mu_) = 0;     // that blocks have told of
+  std::shared_ptr<const InterleaveDataset> rest_;  // null for a whole epoch
   // One per input; `plans_` are owned by `resources_`.
   std::vector<std::unique_ptr<tensorflow::ResourceMgr>> resources_;
   std::vector<PlanContext*> plans_;

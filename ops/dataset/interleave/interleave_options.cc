@@ -60,7 +60,7 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
                  {"first_step", &first_step, 0},
                  {"steps", &steps, -1},
                  {"initial_epoch", &initial_epoch, 0},
-                 {"initial_step", &initial_step, 0},
+                 {"initial_step", &initial_step, -1},
                  {"cache_bytes", &cache_bytes, 0},
                  {"spare_bytes", &spare_bytes, 0},
                  {"samples_per_epoch", &samples_per_epoch, 0},

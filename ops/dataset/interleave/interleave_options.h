@@ -48,7 +48,7 @@ struct InterleaveInputs {
   int64_t first_step = 0;  // of `epoch`
   int64_t steps = -1;      // -1: to the epoch's end
   int64_t initial_epoch = 0;
-  int64_t initial_step = 0;
+  int64_t initial_step = 0;  // -1: that of a rest, which is sought
   int64_t cache_bytes = 0;
   int64_t spare_bytes = 0;
   int64_t samples_per_epoch = 0;

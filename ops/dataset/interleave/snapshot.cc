@@ -81,8 +81,7 @@ Status Snapshot::Configure(const Config& config) {
   config_ = config;
   spec_ = config.spec;
   next_epoch_ = config.initial_epoch;
-  seek_epoch_ = config.initial_epoch;
-  seek_step_ = config.initial_step;
+  sought_ = {config.initial_epoch, config.initial_step};
   memory_.resize(config.formats.size());
   spare_ = BufferPool::Process().Allow(config.spare_bytes);
   stats_.SetFormats(config.formats);
@@ -167,6 +166,16 @@ Status Snapshot::Take(int64_t epoch, uint64_t step, Lease* lease) {
   return OkStatus();
 }
 
+void Snapshot::LendRest(Lease* lease) {
+  std::vector<RecordMap> left;  // goes behind the lock
+  std::unique_lock<std::mutex> lock(mu_);
+  if (owner_ == nullptr) {
+    left.resize(memory_.size());
+    left.swap(memory_);
+  }
+  Lend(lease);
+}
+
 // What memory holds and the plan does not is dropped; so is all of it where the
 // epoch goes on in its middle, since part of it was drawn before.
 void Snapshot::Lend(Lease* lease) {
@@ -230,6 +239,8 @@ Status Snapshot::Restore(const std::vector<uint64_t>& cached,
   lease->spec = SpecOf(epoch);
   Remember(epoch, held);
   next_epoch_ = complete ? epoch + 1 : epoch;
+  // All of the epoch is run, whatever was left of it elsewhere.
+  if (sought_.rest != nullptr && sought_.epoch == epoch) sought_ = {epoch};
   lease->epoch = epoch;
   lease->position = position;
   lease->held = std::move(held);
@@ -237,10 +248,14 @@ Status Snapshot::Restore(const std::vector<uint64_t>& cached,
   return OkStatus();
 }
 
-void Snapshot::Next(int64_t* epoch, uint64_t* step) const {
+Snapshot::Place Snapshot::Next() const {
   std::unique_lock<std::mutex> lock(mu_);
-  *epoch = next_epoch_;
-  *step = StepOf(next_epoch_);
+  return sought_.epoch == next_epoch_ ? sought_ : Place{next_epoch_};
+}
+
+Snapshot::Place Snapshot::Sought() const {
+  std::unique_lock<std::mutex> lock(mu_);
+  return sought_;
 }
 
 std::vector<uint64_t> Snapshot::Cached() const {
@@ -252,12 +267,7 @@ std::vector<uint64_t> Snapshot::Cached() const {
   return cached;
 }
 
-uint64_t Snapshot::StepOf(int64_t epoch) const {
-  return epoch == seek_epoch_ ? seek_step_ : 0;
-}
-
-Status Snapshot::Seek(int64_t epoch, uint64_t step,
-                      const std::vector<uint64_t>& cached,
+Status Snapshot::Seek(Place place, const std::vector<uint64_t>& cached,
                       const std::vector<int64_t>& mixes) {
   std::unique_lock<std::mutex> lock(mu_);
   if (!mixes.empty()) {
@@ -265,9 +275,8 @@ Status Snapshot::Seek(int64_t epoch, uint64_t step,
   } else if (!cached.empty() && mixes_ == nullptr) {
     LIQUID_RETURN_IF_ERROR(SetCached(cached));
   }
-  next_epoch_ = epoch;
-  seek_epoch_ = epoch;
-  seek_step_ = step;
+  next_epoch_ = place.epoch;
+  std::swap(sought_, place);  // what was sought before goes behind the lock
   return OkStatus();
 }
 

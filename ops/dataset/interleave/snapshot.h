@@ -26,6 +26,8 @@
 
 namespace liquid {
 
+class InterleaveDataset;
+
 // Records of one format by position.
 using RecordMap = absl::flat_hash_map<uint64_t, RecordPtr>;
 
@@ -36,8 +38,21 @@ class Snapshot : public tensorflow::ResourceBase {
     std::shared_ptr<const PlanSpec> spec;
     std::vector<std::string> formats;  // names, in the plan's order
     int64_t initial_epoch = 0;
-    uint64_t initial_step = 0;  // batches of it that were already delivered
+    uint64_t initial_step = 0;  // batches of it that were already delivered,
+                                // or kUnknown
     uint64_t spare_bytes = 0;   // free memory that is kept for later
+  };
+
+  // The step of a place that is yet to be sought.
+  static constexpr uint64_t kUnknown = UINT64_MAX;
+
+  // Where an iterator begins.
+  struct Place {
+    int64_t epoch = 0;
+    uint64_t step = 0;  // batches to leave out
+    // Of an epoch that other numbers of workers began: draws what they left of
+    // it, in the place of the snapshot's own dataset. Else null.
+    std::shared_ptr<const InterleaveDataset> rest = nullptr;
   };
 
   // An epoch as one iterator runs it.
@@ -53,9 +68,10 @@ class Snapshot : public tensorflow::ResourceBase {
   // The first call decides; a later one with another plan is an error.
   Status Configure(const Config& config);
 
-  // What a new iterator runs: the epoch after the last complete one, and the
-  // batches of it to leave out.
-  void Next(int64_t* epoch, uint64_t* step) const;
+  // What a new iterator runs: the epoch after the last complete one.
+  Place Next() const;
+  // What was sought last, which may be complete by now.
+  Place Sought() const;
   // Cached samples per format, where formats share none.
   std::vector<uint64_t> Cached() const;
   // Of formats that share samples: decides the mixes of the epochs from `first`
@@ -71,6 +87,9 @@ class Snapshot : public tensorflow::ResourceBase {
   // decided. Its records come from memory only for the one run that owns the
   // cache.
   Status Take(int64_t epoch, uint64_t step, Lease* lease);
+  // Adds a run to a lease of the rest of an epoch. Memory holds nothing of it:
+  // its records have numbers of their own.
+  void LendRest(Lease* lease);
   // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
   // samples per format as it says, or its mixes: a cache="auto" that this
   // machine resolved otherwise gives way. An epoch whose every batch was
@@ -78,9 +97,9 @@ class Snapshot : public tensorflow::ResourceBase {
   Status Restore(const std::vector<uint64_t>& cached,
                  const std::vector<int64_t>& mixes, int64_t epoch,
                  uint64_t position, HeldSets held, bool complete, Lease* lease);
-  // Makes `epoch` the next, from its batch `step` on, with as many cached
-  // samples per format, or the mixes; none given leaves them as they are.
-  Status Seek(int64_t epoch, uint64_t step, const std::vector<uint64_t>& cached,
+  // Makes `place` the next, with as many cached samples per format, or the
+  // mixes; none given leaves them as they are.
+  Status Seek(Place place, const std::vector<uint64_t>& cached,
               const std::vector<int64_t>& mixes);
 
   // Whether `run` owns the cache; it becomes the owner where there is
@@ -110,7 +129,6 @@ class Snapshot : public tensorflow::ResourceBase {
   Status CheckDecided(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status HeldBefore(int64_t epoch, HeldSets* held)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  uint64_t StepOf(int64_t epoch) const TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Lend(Lease* lease) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remember(int64_t epoch, HeldSets held) TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -120,8 +138,7 @@ class Snapshot : public tensorflow::ResourceBase {
   // Of formats that share samples, else null: then it is spec_ in every epoch.
   std::unique_ptr<EpochMixes> mixes_ TF_GUARDED_BY(mu_);
   int64_t next_epoch_ TF_GUARDED_BY(mu_) = 0;
-  int64_t seek_epoch_ TF_GUARDED_BY(mu_) = 0;
-  uint64_t seek_step_ TF_GUARDED_BY(mu_) = 0;
+  Place sought_ TF_GUARDED_BY(mu_);
   const EpochRun* owner_ TF_GUARDED_BY(mu_) = nullptr;
   // What the epochs before the last two that were planned have kept.
   std::map<int64_t, HeldSets> chain_ TF_GUARDED_BY(mu_);

@@ -1,9 +1,13 @@
 // Kernels of the ops on a snapshot.
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "ops/dataset/interleave/interleave_dataset.h"
 #include "ops/dataset/interleave/snapshot.h"
 #include "ops/kernel/tf_status.h"
+#include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace liquid {
@@ -53,6 +57,26 @@ class SnapshotStatsOp : public tensorflow::OpKernel {
   bool batches_;
 };
 
+// The dataset of an input `rest`, or null where there is none.
+absl::Status FindRest(OpKernelContext* ctx,
+                      std::shared_ptr<const InterleaveDataset>* rest) {
+  tensorflow::OpInputList list;
+  TF_RETURN_IF_ERROR(ctx->input_list("rest", &list));
+  if (list.size() == 0) return absl::OkStatus();
+  tensorflow::data::DatasetBase* dataset;
+  TF_RETURN_IF_ERROR(
+      tensorflow::data::GetDatasetFromVariantTensor(list[0], &dataset));
+  const auto* found = dynamic_cast<const InterleaveDataset*>(dataset);
+  if (list.size() > 1 || found == nullptr) {
+    return absl::InvalidArgumentError(
+        "rest must be one dataset that interleave() made, or none");
+  }
+  found->Ref();
+  *rest = std::shared_ptr<const InterleaveDataset>(
+      found, [](const InterleaveDataset* owned) { owned->Unref(); });
+  return absl::OkStatus();
+}
+
 class SeekSnapshotOp : public tensorflow::OpKernel {
  public:
   using OpKernel::OpKernel;
@@ -80,8 +104,10 @@ class SeekSnapshotOp : public tensorflow::OpKernel {
       const auto flat = tensor->vec<int64_t>();
       vectors[i].assign(flat.data(), flat.data() + flat.size());
     }
+    Snapshot::Place place = {values[0], static_cast<uint64_t>(values[1])};
+    OP_REQUIRES_OK(ctx, FindRest(ctx, &place.rest));
     const Status sought = snapshot->Seek(
-        values[0], static_cast<uint64_t>(values[1]),
+        std::move(place),
         std::vector<uint64_t>(vectors[0].begin(), vectors[0].end()),
         vectors[1]);
     OP_REQUIRES_OK(ctx, ToTf(sought));

@@ -244,6 +244,95 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     ids = [line[0] for line in _log(folder)]
     self.assertEqual(ids, [line[0] for line in self.wanted[: 2 * _STEPS]])
 
+  def _work(self, folder: str, worker: int, workers: int, kill_after: int = 0) -> list:
+    """Trains as one of several workers; returns the epochs of fit."""
+    dataset = _dataset(self.path, shard=(worker, workers))
+    resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
+    callbacks = [resume]
+    if kill_after:
+      callbacks.append(_KillAt(kill_after, whole_process=False))
+    try:
+      fit = _model(folder).fit(dataset, epochs=_EPOCHS, verbose=0, callbacks=callbacks)
+    except _KilledError:
+      return []
+    return fit.epoch
+
+  def test_another_number_of_workers_goes_on(self):
+    root = self.create_tempdir().full_path
+    seen = []  # samples of the second epoch
+
+    def work(
+      workers: int, kill_after: int, steps: int, model_of: str | None = None
+    ) -> None:
+      for worker in range(workers):
+        folder = os.path.join(root, f"{worker} of {workers}")
+        if model_of is not None:
+          shutil.copytree(os.path.join(root, model_of, "run"), f"{folder}/run")
+        self._work(folder, worker, workers, kill_after)
+        log = _log(folder)
+        os.remove(f"{folder}/log")
+        seen.extend(runs.flat(ids for ids, _, _ in log[-steps:]))
+
+    os.makedirs(f"{root}/0 of 2")
+    os.makedirs(f"{root}/1 of 2")
+    work(2, 7 + 3, 3)  # an epoch of two has 7 batches
+    self.assertLen(set(seen), 48)
+    work(3, 1, 1, "0 of 2")
+    work(3, 1, 1)  # as many as before go on where they stood
+    self.assertLen(seen, 48 + 48)
+    folder = os.path.join(root, "0 of 1")
+    shutil.copytree(f"{root}/2 of 3/run", f"{folder}/run")
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
+      self.assertEqual(self._work(folder, 0, 1), [1, 2])
+    self.assertRegex(logs.output[0], "batch 5 of epoch 2: .* cover its other 1 batches")
+    ids = [line[0] for line in _log(folder)]
+    # Of 52 samples, two of three workers have a second one of another's.
+    self.assertLessEqual(len(seen) - len(set(seen)), 2)
+    self.assertCountEqual(set(range(100)) - set(seen), ids[0])
+    self.assertEqual(ids[1:], [line[0] for line in self.wanted[2 * _STEPS :]])
+
+  def test_workers_that_stopped_at_the_end_of_an_epoch(self):
+    folder = self.create_tempdir().full_path
+    self._work(folder, 0, 2, kill_after=7)  # before fit has told of the end
+    os.remove(os.path.join(folder, "log"))
+    self.assertEqual(self._work(folder, 0, 1), [1, 2])
+    ids = [line[0] for line in _log(folder)]
+    self.assertEqual(ids, [line[0] for line in self.wanted[_STEPS:]])
+
+  def test_what_other_workers_left_may_be_unknown(self):
+    folder = self.create_tempdir().full_path
+
+    def fit(workers: int, epochs: int, steps: int | None = None, kill: int = 0):
+      dataset = liquid_tf.dataset(
+        self.path,
+        8,
+        seed=3,
+        shard=(0, workers),
+        transforms=[transforms.RandomCrop(16)],
+        cache="auto" if steps is None else 0,
+      )
+      model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
+      loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+      model.compile("sgd", loss)
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
+      callbacks = [resume] + ([_KillAt(kill, whole_process=False)] if kill else [])
+      data = dataset.repeat() if steps else dataset
+      return model.fit(
+        data, epochs=epochs, steps_per_epoch=steps, verbose=0, callbacks=callbacks
+      ).epoch
+
+    with self.assertRaises(_KilledError):
+      fit(2, 1, kill=3)
+    with self.assertRaisesRegex(ValueError, r'epoch 0, .* cache \("auto"\) must be a'):
+      fit(3, 1)
+    self.assertEqual(fit(2, 1), [0])
+    # A whole epoch is known to everybody.
+    self.assertEqual(fit(3, 2), [1])
+    shutil.rmtree(folder)
+    fit(2, 1, steps=5)
+    with self.assertRaisesRegex(ValueError, "steps_per_epoch must be the batches"):
+      fit(3, 2, steps=5)
+
   def test_inside_of_an_epoch_of_unknown_length_it_does_not_go_on(self):
     folder = self.create_tempdir().full_path
     dataset = _dataset(self.path)
@@ -261,6 +350,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ({"seed": 4}, "seed 3, but this one has 4"),
     ({"batch_size": 4}, "batch_size 8, but this one has 4"),
+    ({"shard_policy": "drop"}, "shard_policy 'pad', but this one has 'drop'"),
     ({"transforms": [transforms.RandomCrop(12)]}, r"transforms .*16, 16.*12, 12"),
     ({"shuffle": False, "transforms": [transforms.CenterCrop(16)]}, "shuffle True"),
   )

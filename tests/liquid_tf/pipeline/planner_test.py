@@ -43,6 +43,8 @@ def plan(spec: Spec, epoch: int, first_epoch: int = 0) -> list[tuple]:
   columns = ops.lib().liquid_plan_epoch(
     file_counts=[count for files in spec.files for count in files],
     files_per_format=[len(files) for files in spec.files],
+    record_samples=[],
+    sized_records=[0] * len(spec.files),
     cached=list(spec.cached),
     fill=list(spec.fill),
     seed=spec.seed,
@@ -207,12 +209,20 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
     ("few_files", {"files_per_format": [0]}, "must sum to the 1 values"),
     ("many_files", {"files_per_format": [2]}, "must sum to the 1 values"),
     ("formats", {"cached": [0, 0]}, "one value for each of the 1 formats"),
+    ("records", {"sized_records": [1]}, "must sum to the 0 values of record_samples"),
+    (
+      "sizes",
+      {"record_samples": [2], "sized_records": [1]},
+      r"record_samples \(1\) must have a value for each of the 3 records",
+    ),
     ("huge", {"file_counts": [2**32]}, r"formats\[0\].files must sum to at most"),
   )
   def test_wrong_argument(self, change, message):
     arguments = dict(
       file_counts=[3],
       files_per_format=[1],
+      record_samples=[],
+      sized_records=[0],
       cached=[0],
       fill=[0],
       seed=0,
@@ -226,7 +236,8 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
   def test_in_a_graph(self):
     @tf.function
     def samples(epoch):
-      return ops.lib().liquid_plan_epoch([30], [1], [9], [0], 5, 4, 0, epoch).sample
+      plan = ops.lib().liquid_plan_epoch([30], [1], [], [0], [9], [0], 5, 4, 0, epoch)
+      return plan.sample
 
     spec = Spec(((30,),), (9,), (0,), 5, 4)
     self.assertAllEqual(

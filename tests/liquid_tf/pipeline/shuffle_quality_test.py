@@ -33,6 +33,8 @@ def liquid_orders(cached: int) -> list[np.ndarray]:
     .liquid_plan_epoch(
       file_counts=[_SAMPLES // _FILES] * _FILES,
       files_per_format=[_FILES],
+      record_samples=[],
+      sized_records=[0],
       cached=[cached],
       fill=[_MEMORY],
       seed=1,
