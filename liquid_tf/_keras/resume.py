@@ -182,6 +182,9 @@ class Resume(tf.keras.callbacks.Callback):
     self._cached.assign(self._blocks.cached)
     if self._mixes is not None:
       self._mixes.assign(tf.zeros([0], tf.int64))
+    if not start.cuts and start.step == before["batches"]:
+      # A kill came between the epoch's last batch and its end.
+      start = _rest.Start(start.epoch + 1, 0)
     ran = [*start.cuts, (before["worker"][1], start.step)]
     start = _rest.parse((start.epoch, ran), run["worker"][1])
     self._check_others(start, before, run)
