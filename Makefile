@@ -65,6 +65,7 @@ HEADERS ?= build/tensorflow$(patsubst %,/%,$(filter-out %_x86_64,$(PLATFORM)))
 LANE_WHEEL := build/wheel-$(TF_VERSION)
 LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
+SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
 WITHOUT_TF := core codecs containers direct gpu reader sampler
@@ -75,7 +76,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -85,6 +86,7 @@ help:
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
 	@echo 'make format   format C++ and Python'
+	@echo 'make site     build the documentation in build/site, and check its links'
 	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
 	@echo '              requirements/wheels.txt (WHEEL_VERSIONS=...: only for these)'
 	@echo 'make sdist    put the source distribution into dist/'
@@ -194,6 +196,16 @@ wheel-test: setup $(WHEEL_PY)
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(LANE_VENV))/bin/python \
 	  -I -c 'import numpy, liquid_tf.codecs as c; \
 	    assert c.encode_png(numpy.zeros((1, 1, 1), "u1")).numpy()[1:4] == b"PNG"'
+
+$(SITE_VENV)/.installed: requirements/site.txt
+	python3 -m venv --clear $(SITE_VENV)
+	$(SITE_VENV)/bin/python -m pip install --disable-pip-version-check --quiet -r $<
+	@touch $@
+
+# The variable silences an announcement of the theme.
+site: $(SITE_VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet
+	$(SITE_VENV)/bin/python tools/site/check.py build/site
 
 # A view in the loaders of others, beside the TensorFlow of $(VENV).
 loaders-test: setup

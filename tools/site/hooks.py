@@ -1,0 +1,93 @@
+"""What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
+
+import ast
+import posixpath
+import re
+
+import reference
+from docstrings import fence_examples
+from lists import widen
+from mkdocs.structure.files import File
+
+_DOCS = reference.ROOT / "docs"
+# Pages that show a file which lies elsewhere in the repository.
+_SHOWN = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
+
+
+def _example(path) -> str:
+  """A page that shows an example, under its first line."""
+  source = path.read_text()
+  title, _, rest = ast.get_docstring(ast.parse(source)).partition("\n")
+  code = source.split('"""', 2)[2].strip()
+  return (
+    f"# {title.rstrip('.')}\n{fence_examples(rest, '')}\n\n"
+    f"The program is `docs/examples/{path.name}` of the repository:\n\n"
+    f"```python\n{code}\n```\n"
+  )
+
+
+def _results() -> str:
+  """A page with links to the results that pages of benchmarks are made of."""
+  lines = [
+    "# Results as JSON",
+    "The pages of benchmarks are made of these files. Each also has the figures of "
+    "other runs, the machine and the versions.",
+  ]
+  for title, folder in (("Benchmarks", "benchmarks"), ("Papers", "benchmarks/papers")):
+    files = sorted((_DOCS / folder).glob("*.json"))
+    lines += [
+      f"## {title}",
+      "\n".join(f"- [{f.name}]({folder}/{f.name})" for f in files),
+    ]
+  return "\n\n".join(lines) + "\n"
+
+
+def _moved() -> dict[str, str]:
+  """The site's page, or part of one, for each file or folder that is none itself."""
+  found = {name: page for name, page in _SHOWN.items()}
+  found["README.md"] = "index.md"
+  found["docs/benchmarks"] = "results.md"
+  found["docs/benchmarks/papers"] = "results.md#papers"
+  for path in (_DOCS / "examples").glob("*.py"):
+    found[f"docs/examples/{path.name}"] = f"examples/{path.stem}.md"
+  for name in reference.modules():
+    found[f"liquid_tf/{name}.py"] = f"reference/{name}.md"
+  return found
+
+
+def on_files(files, config):
+  """Adds the pages that docs/ does not have."""
+  pages = reference.pages()
+  pages["results.md"] = _results()
+  for name, page in _SHOWN.items():
+    pages[page] = (reference.ROOT / name).read_text()
+  for path in sorted((_DOCS / "examples").glob("*.py")):
+    pages[f"examples/{path.stem}.md"] = _example(path)
+    files.remove(files.get_file_from_path(f"examples/{path.name}"))
+  for path, text in pages.items():
+    files.append(File.generated(config, path, content=text))
+  return files
+
+
+def on_page_markdown(markdown, page, config, files):
+  """Makes a page for a code-hosting site one of this site.
+
+  Links into the repository go to the pages that show those files, and lists are
+  indented as Python-Markdown wants them.
+  """
+  shown = {page: name for name, page in _SHOWN.items()}
+  path = page.file.src_uri
+  # Where the links of the text start from, in the repository.
+  folder = posixpath.dirname(shown.get(path, f"docs/{path}"))
+  moved = _moved()
+
+  def rewrite(match):
+    opening, target, anchor = match.groups(default="")
+    wanted = posixpath.normpath(posixpath.join(folder, target))
+    there = moved.get(wanted, wanted.removeprefix("docs/"))
+    if wanted not in moved and not wanted.startswith("docs/"):
+      return match.group()
+    return opening + posixpath.relpath(there, posixpath.dirname(path) or ".") + anchor
+
+  return widen(_LINK.sub(rewrite, markdown))
