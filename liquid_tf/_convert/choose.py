@@ -26,7 +26,7 @@ def choose(
   *,
   skip_bits: bool,
   most_skipped: Fraction | None,
-  output: str,
+  output: str | None,
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
   """Chooses the samples of a dataset.
 
@@ -38,13 +38,13 @@ def choose(
     skip_bits: whether samples of another depth than most are left out.
     most_skipped: the share of samples that may be left out since they cannot be stored;
       None where none may.
-    output: the dataset's directory, where the list of problems goes.
+    output: the dataset's directory, where the list of problems goes; None for no list.
 
   Returns:
     Positions of the samples, and (path, reason) of the others.
 
   Raises:
-    ConvertError: the samples cannot make one dataset. A file lists why.
+    ConvertError: the samples cannot make one dataset. The list, if any, says why.
     OSError: that file cannot be written.
   """
   problems = {"cannot be read": dict(errors)}
@@ -69,13 +69,14 @@ def choose(
   if len(kinds) > 1:
     complaints.append(_complain_of_kinds(source, table, good, kinds))
   if complaints:
-    listed = good if len(kinds) > 1 else good[:0]
-    path = os.path.join(output, PROBLEMS)
-    _write_list(path, source, table, skipped, listed)
-    raise ConvertError(
-      f'source ("{source.root}"): {"; ".join(complaints)}; {path} lists them all, and '
-      'existing="resume" goes on from the scan'
-    )
+    if output is not None:
+      listed = good if len(kinds) > 1 else good[:0]
+      path = os.path.join(output, PROBLEMS)
+      _write_list(path, source, table, skipped, listed)
+      complaints.append(
+        f'{path} lists them all, and existing="resume" goes on from the scan'
+      )
+    raise ConvertError(f'source ("{source.root}"): {"; ".join(complaints)}')
   skipped |= uncommon
   if not len(good):
     position, reason = min(skipped.items())

@@ -60,6 +60,7 @@ def run(
   most_skipped: Fraction | None,
   progress: Progress,
   base: Base | None = None,
+  lists_problems: bool = True,
 ) -> Made:
   """Writes the shards of a source, or goes on with that.
 
@@ -72,6 +73,8 @@ def run(
     most_skipped: the share of samples that may be left out; None where none may.
     progress: is told of each sample.
     base: of the dataset that the samples are added to; None for a new one.
+    lists_problems: whether `output` stays after an error, with a list of samples that
+      make no dataset.
 
   Raises:
     ConvertError: the conversion cannot go on; what is done so far is journaled.
@@ -99,7 +102,7 @@ def run(
       arguments["mix"],
       skip_bits=arguments["skip_bits"],
       most_skipped=most_skipped,
-      output=output,
+      output=output if lists_problems else None,
     )
     job, splits, split_of, label = _plan(
       source, output, table, good, arguments, encoding, base

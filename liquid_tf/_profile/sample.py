@@ -277,6 +277,7 @@ def write(
     LocalEngine(workers),
     Fraction(1),
     Progress(False),
+    lists_problems=False,
   )
   finish.finish(path, made, arguments)
   return manifests.load(path)

@@ -335,6 +335,18 @@ class ProfileTest(parameterized.TestCase):
     ):
       profile(folder, ["png", "raw"])
 
+  def test_images_of_two_kinds_are_told_without_a_list_that_is_gone(self):
+    folder = photos.class_folders(self.root / "photos", per_class=1)
+    first, *others = sorted(pathlib.Path(folder).rglob("*.png"))
+    photos.save(first, photos.photo("camera")[:40, :40])
+    with self.assertRaisesRegex(
+      ConvertError,
+      r"^source \(.*\): its samples are of 2 kinds \(1 of 1 channels and 8 bits, as "
+      rf"{first}; {len(others)} of 3 channels .*, as .*\.png\): choose one with "
+      r"transforms=\[Channels\(N\)\]$",
+    ):
+      profile(folder, ["png", "raw"])
+
   def test_a_crop_that_is_too_large_is_told_before_encoding(self):
     folder = photos.class_folders(self.root / "photos", per_class=1, sides=(40, 50))
     said = []
