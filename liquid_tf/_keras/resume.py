@@ -131,7 +131,7 @@ class Resume(tf.keras.callbacks.Callback):
       **self._identity,
       "worker": list(worker),
       "batches": int(self._blocks.cardinality()),
-      "records of scan groups": self._blocks.parts
+      "samples of scan groups": self._blocks.parts
       if self._identity["scan groups"]
       else None,
       "steps_per_epoch": steps,

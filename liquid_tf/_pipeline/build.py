@@ -120,7 +120,7 @@ def build(
   shard = _sources.resolve_shard(shard)
   _sources.check_policy(shard_policy)
   begin = _rest.parse(start, shard[1])
-  mixes = samples = None
+  samples = None
   groups = _fidelity.shares(fidelity)
   weighing = _weighing.of(view, shard, shard_policy)
   if groups is not None:
@@ -130,14 +130,11 @@ def build(
     reads = _weighing.reads(weighing, mix)
     part = _weighing.part(weighing, reads)
   elif view.manifest["replicated"] and _mixes.is_changing(mix):
-    formats = view.formats
-    _check_changing(mix, shuffle, cache_policy, epoch, formats)
+    _check_changing(mix, shuffle, cache_policy, epoch, fidelity)
+    formats = _mixes.in_order(view.formats)
     common = replicas.common_samples(view, formats)
     # All formats have one range of samples, whatever mix a worker chooses of them.
     part = _sources.split_common(formats, common, shard, shard_policy)
-    _, length = next(iter(part.ranges.values()))
-    default = view.manifest["mix"]
-    mixes = _mixes.make(mix, formats, default, length, tuning.parallelism)
   else:
     first, counts = replicas.parts(view, mix)
     samples = _rest.Samples(view, first, counts)
@@ -207,11 +204,14 @@ def build(
   sources = open_sources(reads, part)
   if weighing is not None:
     _weighing.tell(weighing, reads, sources)
+  mixes = None
+  if _mixes.is_changing(mix):
+    mixes = _mixes.make(mix, sources, view.manifest["mix"], tuning.parallelism)
   if groups is not None:
     for source, group in zip(sources, groups):
       source.read_through(group)
-    records = _fidelity.records(groups, sources[0].records)
-    mixes = _mixes.Mixes([source.name for source in sources], [records])
+    of_groups = _fidelity.samples(groups, sources[0].record_samples)
+    mixes = _mixes.Mixes([source.name for source in sources], [of_groups])
   blocks = draw(
     sources,
     snapshot,
@@ -314,7 +314,7 @@ def _check_groups(fidelity: Any, shuffle: bool, mix: Any, weighted: bool) -> Non
 
 
 def _check_changing(
-  mix: Any, shuffle: bool, cache_policy: str, epoch: Any, formats: list[str]
+  mix: Any, shuffle: bool, cache_policy: str, epoch: Any, fidelity: Fidelity
 ) -> None:
   """Checks what goes with a mix that may be another one in another epoch."""
   name = '"auto"' if mix == _mixes.AUTO else "a list"
@@ -327,10 +327,12 @@ def _check_changing(
     raise ValueError(
       f'cache_policy ("{cache_policy}") must be "liquid" where mix is {name}'
     )
-  if "pcr" in formats:
+  known = fidelity is None or _fidelity.constant(fidelity) is not None
+  if mix == _mixes.AUTO and not known:
     raise ValueError(
-      f"mix ({mix!r}) must be one mix where a format of the dataset is pcr, of whose "
-      "records no part can be drawn; liquid_tf.profile finds one"
+      f'fidelity ({fidelity!r}) must be a scan group or None where mix is "auto", '
+      "which is chosen by the bytes that each format takes; with a mix or a list of "
+      "mixes it may change"
     )
   if mix == _mixes.AUTO and epoch is not None:
     raise ValueError(

@@ -83,7 +83,8 @@ def dataset(
       goes on. "auto" begins with the mix of the conversion, and moves it between epochs
       to where disk and processors are both busy, by what was measured;
       `stats(ds).mixes` is then the list that gives the same order again. Both need
-      `shuffle` and formats other than pcr, which takes one mix. See docs/profile.md.
+      `shuffle`; an epoch reads whole records as pcr, and with "auto" `fidelity` is a
+      number or None. See docs/profile.md.
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
     features: None gives the supervised tuple, (image, label) or (image, mask); a list

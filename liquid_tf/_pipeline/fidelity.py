@@ -45,21 +45,27 @@ def shares(fidelity: Any) -> dict[int, Fraction] | None:
   return {int(group): Fraction(str(parsed[group])) for group in sorted(parsed)}
 
 
-def records(of_groups: Mapping[int, Fraction], count: int) -> list[int]:
-  """So many of `count` records each scan group gets, to one.
+def samples(of_groups: Mapping[int, Fraction], record_samples: np.ndarray) -> list[int]:
+  """Samples of each scan group: of so many records, to one, as its share says.
+
+  Args:
+    of_groups: the share of records of each.
+    record_samples: samples of each record, in stored order.
 
   Raises:
-    ValueError: one gets none.
+    ValueError: a group gets no record.
   """
-  counts = mixes.apportion(count, list(of_groups.values()))
-  for group, of_group in zip(of_groups, counts):
+  count = len(record_samples)
+  records = mixes.apportion(count, list(of_groups.values()))
+  for group, of_group in zip(of_groups, records):
     if of_group == 0:
       raise ValueError(
         f"fidelity must give each scan group at least one of the {count} pcr records "
         f"that are read here: group {group} has none. Give it a larger share, or "
         "convert with fewer images in a record"
       )
-  return counts
+  ends = np.cumsum([0, *records])
+  return np.diff(np.cumsum([0, *record_samples])[ends]).tolist()
 
 
 def _is_group(value: Any) -> bool:

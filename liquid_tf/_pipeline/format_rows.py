@@ -1,10 +1,13 @@
 """What one format of a view and shard has, known without reading a record."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
+from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._view.view import View
 
 
@@ -66,6 +69,13 @@ class FormatRows:
     """What the planner loads and keeps: samples, or records that hold many."""
     return int(self.file_counts.sum())
 
+  def span(self, begin: int, end: int) -> slice:
+    """The records that begin at one of these samples, `end` not among them."""
+    if self.record_samples is None:
+      return slice(begin, end)
+    first = np.cumsum(self.record_samples) - self.record_samples
+    return slice(*np.searchsorted(first, [begin, end]).tolist())
+
   def samples(self, part: slice = slice(None)) -> int:
     """Samples of all records, or of a part of these."""
     if self.record_samples is None:
@@ -76,13 +86,17 @@ class FormatRows:
     """What reading all records takes, or a part; of pcr through that scan group."""
     if self.record_samples is None:
       return int(self.rows["length"][part].sum())
-    first = np.concatenate([[0], np.cumsum(self.record_samples)])[:-1]
+    return sum(
+      entry.prefix_bytes(fidelity or entry.groups) for entry in self._entries[part]
+    )
+
+  @functools.cached_property
+  def _entries(self) -> list[PcrEntry]:
+    """Of each record of the format pcr, what the index says."""
+    first = np.cumsum(self.record_samples) - self.record_samples
     with tf.init_scope():
       entries = manifests.load_pcr_index(self.manifest)
-    return sum(
-      entries[shard].prefix_bytes(fidelity or entries[shard].groups)
-      for shard in self.rows["shard"][first[part]].tolist()
-    )
+    return [entries[shard] for shard in self.rows["shard"][first].tolist()]
 
   def pixel_bytes(self, part: slice = slice(None)) -> int:
     """What the pixels of all records take, or of a part, masks included."""

@@ -28,7 +28,7 @@ class InterleaveDataset(tf.data.Dataset):
   Attributes:
     samples: of a whole epoch.
     batches: likewise.
-    parts: records of each source in epoch 0 where sources share them, else None.
+    parts: samples of each source in epoch 0 where sources share them, else None.
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
   """
 

@@ -15,14 +15,14 @@ from liquid_tf._cost import budget, model
 from liquid_tf._pipeline import mix_control
 from liquid_tf._pipeline.fidelity import EpochDataset
 from liquid_tf._pipeline.room import Room
-from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.sources import FormatDataset
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.mix import apportion
 
 AUTO = "auto"
 
 # What decides an epoch of formats that share samples: of each format its samples, the
-# cached ones and the fill, which the plan follows from, and this machine's memory.
+# cached records and the fill, which the plan follows from, and this machine's memory.
 _NUMBERS = ("samples", "cached", "fill", "resident", "kept")
 # So many of them does the snapshot hold, one after another.
 _OF_PLAN = 3
@@ -32,11 +32,11 @@ Mix = str | Mapping[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Mixes:
-  """The mixes of epochs, each the number of records of every source.
+  """The mixes of epochs, each the number of samples of every source.
 
   Attributes:
-    formats: of the dataset, in its order; or one format's scan groups, which have the
-      same mix in every epoch, of other records.
+    formats: of the dataset, as `in_order` gives them; or one format's scan groups,
+      which have the same mix in every epoch, of other records.
     given: counts of the epochs from 0 on, of which the last goes on; where the mix is
       chosen, only that of the first.
     threads: that decode at once, at most, where the mix is chosen by what is measured;
@@ -103,31 +103,39 @@ def is_changing(mix: Any) -> bool:
   return mix == AUTO or isinstance(mix, list | tuple)
 
 
+def in_order(formats: Sequence[str]) -> list[str]:
+  """Formats in the order in which they have their parts of what they share.
+
+  A part of pcr is of whole records, so it is the first one and begins with one.
+  """
+  return sorted(formats, key=lambda name: name != "pcr")
+
+
 def make(
-  mix: Any, formats: Sequence[str], default: Mix, samples: int, parallelism: int
+  mix: Any, sources: Sequence[FormatDataset], default: Mix, parallelism: int
 ) -> Mixes:
   """Reads a `mix=` that `is_changing`.
 
   Args:
     mix: "auto", or the mixes of the epochs from 0 on.
-    formats: of the dataset, in its order.
+    sources: of the dataset's formats, `in_order`, which share all samples.
     default: the mix that "auto" begins with.
-    samples: that all formats share.
     parallelism: of the dataset.
 
   Raises:
     ValueError: a mix is none of these formats.
   """
-  formats = list(formats)
+  formats = [source.format for source in sources]
   if mix == AUTO:
     threads = parallelism if parallelism > 0 else len(os.sched_getaffinity(0))
-    return Mixes(formats, [_counts(default, formats, samples)], threads)
+    return Mixes(formats, [_cut(_weights(default, formats), sources)], threads)
   if not mix:
     raise ValueError(f"mix ({mix!r}) must have the mix of at least one epoch")
-  return Mixes(formats, [_counts(one, formats, samples) for one in mix])
+  return Mixes(formats, [_cut(_weights(one, formats), sources) for one in mix])
 
 
-def _counts(mix: Mix, formats: list[str], samples: int) -> list[int]:
+def _weights(mix: Mix, formats: list[str]) -> list[Fraction]:
+  """Of each format, 0 where it has none."""
   if isinstance(mix, Mapping):
     mix = {name: share for name, share in mix.items() if share != 0}
   shares = mixes.parse_shares(mix, "mix")
@@ -137,7 +145,26 @@ def _counts(mix: Mix, formats: list[str], samples: int) -> list[int]:
         f'mix: format ("{name}") must be one of {", ".join(formats)}, the formats of '
         "the dataset"
       )
-  return apportion(samples, [Fraction(str(shares.get(name, 0))) for name in formats])
+  return [Fraction(str(shares.get(name, 0))) for name in formats]
+
+
+def _cut(weights: Sequence[Fraction], sources: Sequence[FormatDataset]) -> list[int]:
+  """So many samples each source gets by its weight, to one; pcr to one record.
+
+  Where there are two records, what has a weight gets one of them or what one leaves.
+  """
+  samples = len(sources[0].rows)
+  records = sources[0].record_samples
+  if records is None:
+    return apportion(samples, weights)
+  share = weights[0] / sum(weights)
+  ends = np.cumsum([0, *records])
+  nearest = int(np.abs(ends - float(share * samples)).argmin())
+  least, most = int(share > 0), len(records) - int(share < 1)
+  of_pcr = int(ends[min(max(nearest, least), most)])
+  left = samples - of_pcr
+  others = apportion(left, weights[1:]) if left else [0] * len(weights[1:])
+  return [of_pcr, *others]
 
 
 class Chooser:
@@ -157,11 +184,11 @@ class Chooser:
     self._room = room
     self._lock = threading.Lock()
     stored = {
-      source.format: source.stored_bytes(None) / max(1, source.records)
+      source.format: source.stored_bytes(room.fidelity) / max(1, len(source.rows))
       for source in room.sources
     }
     numbers = _numbers(room, self._first)
-    machine = _machine(room.snapshot, numbers, list(stored.values()), pixel_bytes)
+    machine = _machine(room, numbers["kept"], pixel_bytes)
     self._control = mix_control.Controller(stored, machine, mixes.threads)
 
   def __call__(self, epoch: np.ndarray) -> dict[str, np.ndarray]:
@@ -199,9 +226,8 @@ class Chooser:
         **{key: seconds[key] for key in ("read", "wait", "step", "disk")},
       )
     )
-    return apportion(
-      samples, [Fraction(round(mix.get(name, 0.0), 6)) for name in self._formats]
-    )
+    weights = [Fraction(round(mix.get(name, 0.0), 6)) for name in self._formats]
+    return _cut(weights, self._room.sources)
 
 
 def decided_samples(stats: dict[str, Any]) -> np.ndarray:
@@ -210,23 +236,20 @@ def decided_samples(stats: dict[str, Any]) -> np.ndarray:
   return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))[:, 0]
 
 
-def _machine(
-  snapshot: Snapshot,
-  numbers: dict[str, np.ndarray],
-  stored: Sequence[float],
-  pixel_bytes: float,
-) -> model.Machine:
-  """What memory holds; `numbers` are those of the first epoch."""
-  samples, kept = numbers["samples"], numbers["kept"]
+def _machine(room: Room, kept: np.ndarray, pixel_bytes: float) -> model.Machine:
+  """What memory holds; `kept` are records of each format in the first epoch."""
+  samples = len(room.sources[0].rows)
+  records = np.array([max(1, source.records) for source in room.sources])
+  cache = room.snapshot.cache
   machine = model.Machine(
-    samples=max(1, int(samples.sum())),
-    pixel_bytes=pixel_bytes,
-    cache_form=snapshot.cache.form,
+    samples=max(1, samples), pixel_bytes=pixel_bytes, cache_form=cache.form
   )
-  cache = snapshot.cache.size
-  if snapshot.cache.form == "pixels" or (isinstance(cache, str) and "%" in cache):
+  if cache.form == "pixels" or (isinstance(cache.size, str) and "%" in cache.size):
     # As much of every format whatever the mix.
-    share = float(kept.sum() / machine.samples)
+    share = float((kept / records).sum())
     return dataclasses.replace(machine, cache_share=share)
-  held = [budget.resident_bytes(size, 1) for size in stored]
-  return dataclasses.replace(machine, cache_bytes=float(kept @ np.array(held)))
+  held = [
+    budget.resident_bytes(source.stored_bytes(room.fidelity), source.records)
+    for source in room.sources
+  ]
+  return dataclasses.replace(machine, cache_bytes=float(kept @ (held / records)))

@@ -40,21 +40,20 @@ class Room:
   weighing: Weighing | None = None
 
   def divide(
-    self, counts: Sequence[int] | None = None
+    self, shared: Sequence[int] | None = None
   ) -> tuple[list[int], budget.Division]:
     """The first fill of each format (determinism.md), and what memory is spent on.
 
     Args:
-      counts: records of each format, where these are parts of the same ones, one behind
+      shared: samples of each format, where these are parts of the same ones, one behind
         the other; None for all of each.
     """
     parts = [slice(None)] * len(self.sources)
-    records = [source.records for source in self.sources]
-    if counts is not None:
-      ends = itertools.accumulate(counts, initial=0)
-      parts = list(itertools.starmap(slice, itertools.pairwise(ends)))
-      records = list(counts)
+    if shared is not None:
+      ends = itertools.pairwise(itertools.accumulate(shared, initial=0))
+      parts = [source.span(*of_source) for source, of_source in zip(self.sources, ends)]
     of_part = list(zip(self.sources, parts))
+    records = [len(range(source.records)[part]) for source, part in of_part]
     samples = [source.samples(part) for source, part in of_part]
     if self.weighing is not None:
       samples = [self.weighing.draws(source) for source in self.sources]

@@ -127,8 +127,8 @@ fill: [N], samples of each format to shuffle among at least.
 resident: [N], most records of each format in memory; the rest is read later,
   at its draw.
 kept: [N], most of them that were drawn and are kept.
-parts: [0], or with `mixes`, [N]: all records that formats share, cut into a
-  part of each.
+parts: [0], or with `mixes`, [N]: all samples that formats share, cut into a
+  part of each; one of records with many samples has whole ones.
 scan_groups: [0], or with `parts`, [N]: the scan groups to read of each input at
   most, where all of them are the same records; their parts move on with each
   epoch.

@@ -2,6 +2,7 @@
 #include "ops/sampler/plan_spec.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "ops/sampler/mixture.h"
@@ -33,6 +34,30 @@ bool IsPart(const FormatSpec& format) {
   return format.count != FormatSpec::kWhole;
 }
 
+// Samples of its files, drawn or not.
+uint64_t StoredSamples(const FormatSpec& format) {
+  if (format.record_samples.empty()) return StoredCount(format);
+  return std::accumulate(format.record_samples.begin(),
+                         format.record_samples.end(), uint64_t{0});
+}
+
+// How many records are before a sample; false where it is inside of one.
+bool RecordsBefore(const FormatSpec& format, uint64_t sample,
+                   uint64_t* records) {
+  if (format.record_samples.empty()) {
+    *records = sample;
+    return true;
+  }
+  *records = 0;
+  uint64_t before = 0;
+  for (const uint32_t in_record : format.record_samples) {
+    if (before >= sample) break;
+    before += in_record;
+    ++*records;
+  }
+  return before == sample;
+}
+
 // Members of `set` in the part of `format`.
 uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
   const uint64_t stored = StoredCount(format);
@@ -57,10 +82,6 @@ Status ValidatePart(const PlanSpec& spec, size_t f, uint64_t stored) {
     return InvalidArgument(InFormat(f, "count", format.count) +
                            " must be all of them where shuffle is off, and "
                            "where the policy is not Liquid's");
-  }
-  if (format.count == 0 && !format.record_samples.empty()) {
-    return InvalidArgument(InFormat(f, "count", format.count) +
-                           " must be at least 1 of records of many samples");
   }
   return OkStatus();
 }
@@ -160,6 +181,38 @@ HeldSets NothingHeld(const PlanSpec& spec) {
   HeldSets held;
   for (const FormatSpec& f : spec.formats) held.emplace_back(StoredCount(f));
   return held;
+}
+
+Status CutParts(const std::vector<int64_t>& samples, PlanSpec* spec) {
+  if (samples.empty()) return OkStatus();
+  const uint64_t shared = StoredSamples(spec->formats[0]);
+  uint64_t first = 0;
+  for (size_t f = 0; f < samples.size(); ++f) {
+    FormatSpec& format = spec->formats[f];
+    const std::string part = "a part (" + std::to_string(samples[f]) +
+                             " samples of format " + std::to_string(f) + ")";
+    const auto count = static_cast<uint64_t>(samples[f]);
+    if (samples[f] < 0 || count > shared - first) {
+      return InvalidArgument(part + " must be at least 0, and all sum to " +
+                             std::to_string(shared));
+    }
+    uint64_t end = 0;
+    const bool begins = RecordsBefore(format, first, &format.first);
+    const bool ends = RecordsBefore(format, first + count, &end);
+    if (count > 0 && !(begins && ends)) {
+      return InvalidArgument(part + " must be of whole records: from sample " +
+                             std::to_string(first) +
+                             " on, it begins or ends inside of one");
+    }
+    format.count = end - format.first;
+    first += count;
+  }
+  if (first != shared) {
+    return InvalidArgument("parts (" + std::to_string(first) +
+                           " samples) must be all that formats share, " +
+                           std::to_string(shared));
+  }
+  return OkStatus();
 }
 
 HeldSets CarryOver(const PlanSpec& next, HeldSets kept) {

@@ -107,6 +107,12 @@ uint64_t EpochSize(const PlanSpec& spec);
 // Empty regions.
 HeldSets NothingHeld(const PlanSpec& spec);
 
+// Cuts the samples that all formats have into a part for each of them, one
+// behind the other: as many as `samples` says. Requires a number for each
+// format. Error: InvalidArgument where they are not all, or where a part of
+// records of many samples begins or ends inside of one. O(records).
+Status CutParts(const std::vector<int64_t>& samples, PlanSpec* spec);
+
 // An error that names argument, value and constraint, where `spec` is none that
 // can be planned. Everything below but Create and HeldAt requires a valid spec.
 Status Validate(const PlanSpec& spec);

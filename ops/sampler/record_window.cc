@@ -38,10 +38,10 @@ uint64_t WindowSize(const FormatSpec& format) {
                   2 * LargestRecord(format));
 }
 
-// Records whose samples fit the window.
+// Records whose samples fit the window; none where the part has none.
 uint64_t RecordsAhead(const FormatSpec& format) {
-  return MulDivCeil(WindowSize(format), RecordCount(format),
-                    SampleCount(format));
+  const uint64_t samples = std::max<uint64_t>(SampleCount(format), 1);
+  return MulDivCeil(WindowSize(format), RecordCount(format), samples);
 }
 
 Region::Size SizeOf(const FormatSpec& format, uint64_t batch_size,

@@ -44,11 +44,7 @@ uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch) {
 }
 
 EpochMixes::EpochMixes(std::shared_ptr<const PlanSpec> base)
-    : base_(std::move(base)) {
-  for (const FormatSpec& format : base_->formats) {
-    records_ += RecordCount(format);
-  }
-}
+    : base_(std::move(base)) {}
 
 std::shared_ptr<const PlanSpec> EpochMixes::Of(int64_t epoch) const {
   const auto& spec = specs_[static_cast<size_t>(epoch)];
@@ -56,7 +52,7 @@ std::shared_ptr<const PlanSpec> EpochMixes::Of(int64_t epoch) const {
   const uint64_t first = FirstRecord(*spec, epoch);
   auto moved = std::make_shared<PlanSpec>(*spec);
   for (FormatSpec& format : moved->formats) {
-    format.first = (format.first + first) % records_;
+    format.first = (format.first + first) % StoredCount(format);
   }
   return moved;
 }
@@ -71,27 +67,13 @@ Status EpochMixes::MakeSpec(const std::vector<int64_t>& numbers,
                            " for each of the " + std::to_string(formats) +
                            " formats");
   }
-  uint64_t first = 0;
+  const std::vector<int64_t> samples(
+      numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(formats));
+  LIQUID_RETURN_IF_ERROR(CutParts(samples, made.get()));
   for (size_t f = 0; f < formats; ++f) {
-    FormatSpec& format = made->formats[f];
-    const int64_t count = numbers[f];
-    if (count < 0 || static_cast<uint64_t>(count) > records_ - first) {
-      return InvalidArgument("a mix's samples (" + std::to_string(count) +
-                             " of format " + std::to_string(f) +
-                             ") must be at least 0 and sum to " +
-                             std::to_string(records_));
-    }
-    format.first = first;
-    format.count = static_cast<uint64_t>(count);
     // What is negative is too much: the planner says so.
-    format.cached = static_cast<uint64_t>(numbers[formats + f]);
-    format.fill = static_cast<uint64_t>(numbers[2 * formats + f]);
-    first += format.count;
-  }
-  if (first != records_) {
-    return InvalidArgument("a mix's samples (" + std::to_string(first) +
-                           ") must be all that formats share, " +
-                           std::to_string(records_));
+    made->formats[f].cached = static_cast<uint64_t>(numbers[formats + f]);
+    made->formats[f].fill = static_cast<uint64_t>(numbers[2 * formats + f]);
   }
   LIQUID_RETURN_IF_ERROR(Validate(*made));
   *spec = std::move(made);
@@ -104,22 +86,13 @@ Status EpochMixes::Append(const std::vector<int64_t>& numbers) {
   const bool as_before =
       !specs_.empty() && specs_.back()->formats == spec->formats;
   specs_.push_back(as_before ? specs_.back() : std::move(spec));
+  numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
   return OkStatus();
 }
 
 std::vector<int64_t> EpochMixes::Numbers(int64_t epochs) const {
-  std::vector<int64_t> numbers;
-  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const std::vector<FormatSpec>& formats =
-        specs_[static_cast<size_t>(epoch)]->formats;
-    for (const auto member :
-         {&FormatSpec::count, &FormatSpec::cached, &FormatSpec::fill}) {
-      for (const FormatSpec& format : formats) {
-        numbers.push_back(static_cast<int64_t>(format.*member));
-      }
-    }
-  }
-  return numbers;
+  const auto each = static_cast<std::ptrdiff_t>(kKinds * base_->formats.size());
+  return {numbers_.begin(), numbers_.begin() + epochs * each};
 }
 
 Status EpochMixes::Assign(const std::vector<int64_t>& numbers) {
@@ -135,7 +108,7 @@ Status EpochMixes::Assign(const std::vector<int64_t>& numbers) {
     LIQUID_RETURN_IF_ERROR(made.Append(std::vector<int64_t>(
         begin, begin + static_cast<std::ptrdiff_t>(each))));
   }
-  specs_ = std::move(made.specs_);
+  *this = std::move(made);
   return OkStatus();
 }
 

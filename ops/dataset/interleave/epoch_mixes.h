@@ -29,8 +29,8 @@ uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch);
 // follow from it. Thread-compatible.
 class EpochMixes {
  public:
-  // Numbers of an epoch: of each format its records; then of each those that
-  // are cached; then of each its fill.
+  // Numbers of an epoch: of each format its samples, before parts are moved;
+  // then of each the records that are cached; then of each its fill.
   static constexpr size_t kKinds = 3;
 
   // `base`: a plan whose formats share samples, which are cut into their parts
@@ -55,7 +55,7 @@ class EpochMixes {
                   std::shared_ptr<const PlanSpec>* spec) const;
 
   std::shared_ptr<const PlanSpec> base_;
-  uint64_t records_ = 0;  // that the formats share
+  std::vector<int64_t> numbers_;  // of all epochs
   // Before they are moved; equal ones are shared.
   std::vector<std::shared_ptr<const PlanSpec>> specs_;
 };

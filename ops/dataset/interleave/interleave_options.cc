@@ -179,7 +179,6 @@ absl::Status InterleaveInputs::MakeSpec(
   if (attributes.policy == "page") made->policy = CachePolicy::kPage;
   size_t next = 0;
   size_t next_record = 0;
-  uint64_t first = 0;
   for (size_t f = 0; f < datasets; ++f) {
     const auto files = static_cast<size_t>(files_per_format[f]);
     if (files > file_counts.size() - next) {
@@ -203,15 +202,14 @@ absl::Status InterleaveInputs::MakeSpec(
     }
     format.cached = static_cast<uint64_t>(cached[f]);
     format.fill = static_cast<uint64_t>(fill[f]);
-    if (!parts.empty()) {
-      format.first = first;
-      format.count = static_cast<uint64_t>(parts[f]);
-      first += format.count;
-    }
     if (!scan_groups.empty()) {
       format.groups = static_cast<uint32_t>(scan_groups[f]);
     }
     made->formats.push_back(std::move(format));
+  }
+  if (!parts.empty()) {
+    const Status cut = CutParts(parts, made.get());
+    if (!cut.ok()) return ToTf(cut);
   }
   TF_RETURN_IF_ERROR(MakeWeights(attributes, made.get()));
   // Names every wrong number now rather than at the first batch.

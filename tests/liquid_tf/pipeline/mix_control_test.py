@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import types
+from fractions import Fraction
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +11,7 @@ from absl.testing import parameterized
 
 from liquid_tf._cost import model
 from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline.mix_control import Controller, Epoch
 
 _STORED = {"raw": 3e6, "png": 1.2e6, "webp": 0.9e6}
@@ -101,6 +104,18 @@ class Machine:
 def _controller(machine: Machine, threads: int = 2) -> Controller:
   known = model.Machine(samples=_SAMPLES, pixel_bytes=3e6, cache_share=machine.held)
   return Controller(_STORED, known, threads)
+
+
+def _in_records(mix, records: int):
+  """What becomes of a mix where webp has so many records."""
+  sizes = {"webp": np.full(records, _SAMPLES // records), "raw": None, "png": None}
+  sources = [
+    types.SimpleNamespace(rows=range(_SAMPLES), record_samples=of_record)
+    for of_record in sizes.values()
+  ]
+  weights = [Fraction(round(mix.get(name, 0.0), 6)) for name in sizes]
+  counts = _mixes._cut(weights, sources)
+  return {name: count / _SAMPLES for name, count in zip(sizes, counts)}
 
 
 _START = {"raw": 0.34, "png": 0.33, "webp": 0.33}
@@ -223,6 +238,17 @@ class MixControlTest(tf.test.TestCase, parameterized.TestCase):
     for one, other in itertools.pairwise(mixes):
       moved = sum(abs(one.get(n, 0) - other.get(n, 0)) for n in _STORED) / 2
       self.assertLessEqual(moved, mix_control._STEP + 1e-9)
+
+  @parameterized.product(disk=(10e6, 40e6, 100e6, 400e6), records=(20, 50))
+  def test_is_near_the_best_where_a_format_has_whole_records(self, disk, records):
+    machine = Machine(disk=disk, noise=0.03, contention=1.1)
+    for seed in range(10):
+      random = np.random.default_rng(seed)
+      controller, mix = _controller(machine), _in_records(_START, records)
+      for epoch in range(12):
+        mix = _in_records(controller.next_mix(machine.run(mix, random)), records)
+        if epoch >= _EPOCHS:
+          self._check_near(machine, mix, _WITHIN + 0.5 / records)
 
   def test_a_faster_disk_is_seen_though_it_is_not_the_limit(self):
     machine = Machine(held=0.3)

@@ -329,7 +329,7 @@ class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(self._fit(broken, _SHARES, 1), wanted[:10])
     for other in ({2: 0.5, 10: 0.5}, 2):
       with self.assertRaisesRegex(
-        ValueError, r"holds a run with (records of )?scan groups"
+        ValueError, r"holds a run with (samples of )?scan groups"
       ):
         self._fit(broken, other, 3)
     self.assertEqual(self._fit(broken, _SHARES, 3), wanted[10:])

@@ -44,7 +44,7 @@ std::shared_ptr<PlanSpec> Shared(const std::vector<uint64_t>& counts,
 std::vector<int64_t> Numbers(const PlanSpec& spec) {
   std::vector<int64_t> numbers;
   for (const FormatSpec& format : spec.formats) {
-    numbers.push_back(static_cast<int64_t>(format.count));
+    numbers.push_back(static_cast<int64_t>(SampleCount(format)));
   }
   numbers.resize(EpochMixes::kKinds * spec.formats.size());
   return numbers;
@@ -119,9 +119,9 @@ TEST(EpochMixesTest, NumbersSayWhereEachEpochIs) {
   const auto spec = Shared({10, 31});
   EpochMixes mixes(spec), restored(spec);
   for (const int64_t cached : {3, 5, 5}) {
-    ASSERT_TRUE(mixes.Append({10, 31, cached, 0, 6, 7}).ok());
+    ASSERT_TRUE(mixes.Append({70, 217, cached, 0, 6, 7}).ok());
   }
-  EXPECT_THAT(mixes.Numbers(1), testing::ElementsAre(10, 31, 3, 0, 6, 7));
+  EXPECT_THAT(mixes.Numbers(1), testing::ElementsAre(70, 217, 3, 0, 6, 7));
   ASSERT_TRUE(restored.Assign(mixes.Numbers(3)).ok());
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     EXPECT_EQ(restored.Of(epoch)->formats, mixes.Of(epoch)->formats);
@@ -132,16 +132,17 @@ TEST(EpochMixesTest, NumbersSayWhereEachEpochIs) {
 
 TEST(EpochMixesTest, WhatCannotBeIsNamed) {
   EpochMixes mixes(Shared({10, 31}));
-  EXPECT_THAT(mixes.Append({10, 31}).message(), HasSubstr("(2 numbers)"));
-  EXPECT_THAT(mixes.Append({10, 32, 0, 0, 0, 0}).message(),
-              HasSubstr("sum to 41"));
-  EXPECT_THAT(mixes.Append({10, 30, 0, 0, 0, 0}).message(),
-              HasSubstr("all that formats share, 41"));
-  EXPECT_THAT(mixes.Append({0, 41, 0, 0, 0, 0}).message(),
-              HasSubstr("count (0) must be at least 1"));
-  EXPECT_THAT(mixes.Append({10, 31, 11, 0, 0, 0}).message(),
+  EXPECT_THAT(mixes.Append({70, 217}).message(), HasSubstr("(2 numbers)"));
+  EXPECT_THAT(mixes.Append({70, 218, 0, 0, 0, 0}).message(),
+              HasSubstr("sum to 287"));
+  EXPECT_THAT(mixes.Append({70, 210, 0, 0, 0, 0}).message(),
+              HasSubstr("all that formats share, 287"));
+  EXPECT_THAT(mixes.Append({71, 216, 0, 0, 0, 0}).message(),
+              HasSubstr("(71 samples of format 0) must be of whole records"));
+  EXPECT_THAT(mixes.Append({70, 217, 11, 0, 0, 0}).message(),
               HasSubstr("cached (11)"));
   EXPECT_EQ(mixes.epochs(), 0);
+  EXPECT_THAT(mixes.Numbers(0), testing::IsEmpty());
 }
 
 }  // namespace

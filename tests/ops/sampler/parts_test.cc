@@ -1,6 +1,7 @@
 // Formats that share samples: parts of them, other ones in each epoch.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -226,47 +227,126 @@ bool InPart(const FormatSpec& format, uint64_t record) {
   return (record + stored - format.first) % stored < format.count;
 }
 
+// Runs epochs, each of parts that `cut` makes: every sample once, in batches of
+// one composition.
+void ExpectFair(PlanSpec spec, const std::function<void(PlanSpec*)>& cut) {
+  const uint64_t samples = SampleCount(spec.formats[0]);
+  HeldSets held = NothingHeld(spec);
+  for (int64_t epoch = 0; epoch < 4; ++epoch) {
+    cut(&spec);
+    held = CarryOver(spec, held);
+    const auto plan = Plan(spec, epoch, held);
+    ASSERT_EQ(plan->size(), samples);
+    std::vector<int> drawn(samples);
+    std::vector<std::vector<uint64_t>> of_batch(spec.formats.size());
+    while (plan->position() < plan->size()) {
+      const bool full = samples - plan->position() >= spec.batch_size;
+      std::vector<uint64_t> counts(spec.formats.size());
+      for (uint64_t i = 0; i < spec.batch_size; ++i) {
+        if (plan->position() == plan->size()) break;
+        const Draw draw = plan->Next();
+        ASSERT_TRUE(InPart(spec.formats[draw.format], draw.record));
+        EXPECT_EQ(draw.load == Draw::kHeld,
+                  held[draw.format].contains(draw.record));
+        ++drawn[draw.sample];
+        ++counts[draw.format];
+      }
+      for (size_t f = 0; full && f < counts.size(); ++f) {
+        of_batch[f].push_back(counts[f]);
+      }
+    }
+    EXPECT_THAT(drawn, testing::Each(1));
+    for (size_t f = 0; f < spec.formats.size(); ++f) {
+      EXPECT_EQ(plan->kept()[f].count(), spec.formats[f].cached);
+      const auto& counts = of_batch[f];
+      if (counts.empty()) continue;
+      const auto [least, most] =
+          std::minmax_element(counts.begin(), counts.end());
+      EXPECT_LE(*most - *least, 1u);
+    }
+    held = plan->kept();
+  }
+}
+
 TEST(PartsTest, EverySampleOfRecordsOnceInBatchesOfOneComposition) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
     RandomStream random = TestStream(3000 + seed);
-    PlanSpec spec = Fidelities(&random);
-    const uint64_t samples = SampleCount(spec.formats[0]);
-    HeldSets held = NothingHeld(spec);
-    for (int64_t epoch = 0; epoch < 4; ++epoch) {
-      CutFrom(&random, random.Next() % 1000, &spec);
-      held = CarryOver(spec, held);
-      const auto plan = Plan(spec, epoch, held);
-      ASSERT_EQ(plan->size(), samples);
-      std::vector<int> drawn(samples);
-      std::vector<std::vector<uint64_t>> of_batch(spec.formats.size());
-      while (plan->position() < plan->size()) {
-        const bool full = samples - plan->position() >= spec.batch_size;
-        std::vector<uint64_t> counts(spec.formats.size());
-        for (uint64_t i = 0; i < spec.batch_size; ++i) {
-          if (plan->position() == plan->size()) break;
-          const Draw draw = plan->Next();
-          ASSERT_TRUE(InPart(spec.formats[draw.format], draw.record));
-          EXPECT_EQ(draw.load == Draw::kHeld,
-                    held[draw.format].contains(draw.record));
-          ++drawn[draw.sample];
-          ++counts[draw.format];
-        }
-        for (size_t f = 0; full && f < counts.size(); ++f) {
-          of_batch[f].push_back(counts[f]);
-        }
-      }
-      EXPECT_THAT(drawn, testing::Each(1)) << "seed " << seed;
-      for (size_t f = 0; f < spec.formats.size(); ++f) {
-        EXPECT_EQ(plan->kept()[f].count(), spec.formats[f].cached);
-        const auto& counts = of_batch[f];
-        if (counts.empty()) continue;
-        const auto [least, most] =
-            std::minmax_element(counts.begin(), counts.end());
-        EXPECT_LE(*most - *least, 1u) << "seed " << seed;
-      }
-      held = plan->kept();
-    }
+    ExpectFair(Fidelities(&random), [&random](PlanSpec* spec) {
+      CutFrom(&random, random.Next() % 1000, spec);
+    });
   }
+}
+
+// Formats that share samples; of the first, records have many of them.
+PlanSpec BesideRecords(RandomStream* random) {
+  PlanSpec spec = Fidelities(random);
+  const uint64_t samples = SampleCount(spec.formats[0]);
+  for (size_t f = 1; f < spec.formats.size(); ++f) {
+    spec.formats[f] = FormatSpec();
+    spec.formats[f].files = Files(random, samples);
+  }
+  return spec;
+}
+
+// Parts of these formats: of the first any number of records, of the others any
+// of the samples that are left.
+void CutBeside(RandomStream* random, PlanSpec* spec) {
+  const std::vector<uint32_t>& records = spec->formats[0].record_samples;
+  const uint64_t all = StoredCount(spec->formats[1]);
+  const uint64_t taken = random->Below(records.size() + 1);
+  std::vector<int64_t> samples = {0};
+  for (uint64_t r = 0; r < taken; ++r) samples[0] += records[r];
+  auto left = static_cast<int64_t>(all) - samples[0];
+  while (samples.size() + 1 < spec->formats.size()) {
+    samples.push_back(
+        static_cast<int64_t>(random->Below(static_cast<uint64_t>(left) + 1)));
+    left -= samples.back();
+  }
+  samples.push_back(left);
+  const Status cut = CutParts(samples, spec);
+  ASSERT_TRUE(cut.ok()) << cut.message();
+  for (size_t f = 0; f < samples.size(); ++f) {
+    FormatSpec& format = spec->formats[f];
+    EXPECT_EQ(SampleCount(format), static_cast<uint64_t>(samples[f]));
+    const uint64_t cached[] = {0, format.count,
+                               random->Below(format.count + 1)};
+    format.cached = cached[random->Below(3)];
+    format.fill = random->Below(SampleCount(format) + 1);
+  }
+}
+
+TEST(PartsTest, EverySampleOnceWhereOneFormatHasRecordsOfMany) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random = TestStream(5000 + seed);
+    ExpectFair(BesideRecords(&random),
+               [&random](PlanSpec* spec) { CutBeside(&random, spec); });
+  }
+}
+
+TEST(PartsTest, PartsAreCutAtRecords) {
+  PlanSpec spec;
+  spec.formats = {{{10}, 0, 0}, {{1, 1, 1}, 0, 0, {4, 3, 3}}, {{5, 5}, 0, 0}};
+  ASSERT_TRUE(CutParts({4, 3, 3}, &spec).ok());
+  EXPECT_EQ(spec.formats[0].count, 4u);
+  EXPECT_EQ(spec.formats[1].first, 1u);
+  EXPECT_EQ(spec.formats[1].count, 1u);
+  EXPECT_EQ(spec.formats[2].first, 7u);
+  EXPECT_EQ(spec.formats[2].count, 3u);
+  // None of them begins anywhere.
+  ASSERT_TRUE(CutParts({5, 0, 5}, &spec).ok());
+  EXPECT_EQ(spec.formats[1].count, 0u);
+  EXPECT_TRUE(Validate(spec).ok());
+  EXPECT_EQ(Plan(spec, 0, NothingHeld(spec))->size(), 10u);
+  EXPECT_THAT(CutParts({5, 2, 3}, &spec).message(),
+              HasSubstr("(2 samples of format 1) must be of whole records"));
+  EXPECT_THAT(CutParts({4, 4, 2}, &spec).message(),
+              HasSubstr("(4 samples of format 1) must be of whole records"));
+  EXPECT_THAT(CutParts({4, 3, 4}, &spec).message(), HasSubstr("sum to 10"));
+  EXPECT_THAT(CutParts({4, 3, -1}, &spec).message(), HasSubstr("at least 0"));
+  EXPECT_THAT(CutParts({4, 3, 2}, &spec).message(),
+              HasSubstr("all that formats share, 10"));
 }
 
 TEST(PartsTest, APartOfAllRecordsIsPlannedAsTheWhole) {
@@ -333,11 +413,6 @@ TEST(PartsTest, WhatCannotBeIsNamed) {
   EXPECT_TRUE(ValidateHeld(spec, held).ok());
   spec.shuffle = false;
   EXPECT_THAT(Validate(spec).message(), HasSubstr("shuffle is off"));
-  spec = PlanSpec();
-  spec.formats = {{{1, 1}, 0, 0, {7, 7}}};
-  spec.formats[0].count = 0;
-  EXPECT_THAT(Validate(spec).message(),
-              HasSubstr("count (0) must be at least"));
 }
 
 }  // namespace
