@@ -61,7 +61,8 @@ def run(
   found = read(folder, figure)
   if found and found["complete"]:
     say(
-      f"{figure.name} is there, {minutes(found):.1f} minutes: remove {path} to run it again"
+      f"{figure.name} is there, {minutes(found):.1f} minutes: remove {path} to run it "
+      "again"
     )
     return found
   if found and found["settings"] != setting.record:
