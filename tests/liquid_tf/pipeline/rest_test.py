@@ -179,7 +179,8 @@ class RestTest(parameterized.TestCase, tf.test.TestCase):
       rest = _dataset(path, 8, shard=(worker, 3), start=(1, [(2, 5)]), **options)
       for batch in _batches(rest):
         self.assertEqual(batch.formats, [wanted[i] for i in batch.ids])
-        self.assertBetween(batch.formats.count("png"), 2, 3)
+        if len(batch.ids) == 8:
+          self.assertBetween(batch.formats.count("png"), 2, 3)
 
   def test_as_many_workers_go_on_where_they_stood(self):
     options = {"seed": 3, "cache": "30%"}
