@@ -12,6 +12,7 @@ from mkdocs.structure.files import File
 _DOCS = reference.ROOT / "docs"
 # Pages that show a file which lies elsewhere in the repository.
 _SHOWN = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_FLAGS = re.compile(r"<code>[^<]*--[^<]*</code>")
 _LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -45,7 +46,7 @@ def _results() -> str:
 
 def _moved() -> dict[str, str]:
   """The site's page, or part of one, for each file or folder that is none itself."""
-  found = {name: page for name, page in _SHOWN.items()}
+  found = dict(_SHOWN)
   found["README.md"] = "index.md"
   found["docs/benchmarks"] = "results.md"
   found["docs/benchmarks/papers"] = "results.md#papers"
@@ -91,3 +92,12 @@ def on_page_markdown(markdown, page, config, files):
     return opening + posixpath.relpath(there, posixpath.dirname(path) or ".") + anchor
 
   return widen(_LINK.sub(rewrite, markdown))
+
+
+def on_page_content(html, page, config, files):
+  """Keeps a line from ending inside a flag, after its hyphens."""
+
+  def keep(match):
+    return re.sub(r"--\w+", r'<span class="flag">\g<0></span>', match.group())
+
+  return _FLAGS.sub(keep, html)
