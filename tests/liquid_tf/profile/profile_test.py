@@ -342,8 +342,8 @@ class ProfileTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ConvertError,
       r"^source \(.*\): its samples are of 2 kinds \(1 of 1 channels and 8 bits, as "
-      rf"{first}; {len(others)} of 3 channels .*, as .*\.png\): choose one with "
-      r"transforms=\[Channels\(N\)\]$",
+      rf"{first.relative_to(folder)}; {len(others)} of 3 channels .*, as .*\.png\): "
+      r"choose one with transforms=\[Channels\(N\)\]$",
     ):
       profile(folder, ["png", "raw"])
 
