@@ -205,7 +205,9 @@ class CommandTest(absltest.TestCase):
       self.assertEqual(part["records"], 32)
       for rates in part["images_per_s"].values():
         self.assertGreater(min(rates), 0)
-    self.assertIn("| reading, 1 part | 3,000 | ", (root / "papers.md").read_text())
+    page = (root / "papers.md").read_text()
+    self.assertIn("| reading, 1 part | 3,000 | ", page)
+    self.assertIn("| packing, 1 process |", page)
 
   def test_a_wrong_figure(self):
     done = _run("l3-tabel-4")

@@ -170,22 +170,21 @@ def _pack(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str,
 def _table(evidence: Mapping[str, Any]) -> str:
   found = results(evidence)
   rows = [
-    *_rows("reading, {} parts", found["reading"]),
-    *_rows("packing, {} processes", found["packing"]),
+    *_rows("reading", "part", "parts", found["reading"]),
+    *_rows("packing", "process", "processes", found["packing"]),
   ]
   rows[0][1] = f"{_PAPER:,}"
   head = ["", "paper, images/s", "images/s", "least to most", "MB/s"]
   return page.table(head, rows)
 
 
-def _rows(label: str, result: Mapping[str, Any]) -> list[list[str]]:
+def _rows(what: str, one: str, many: str, result: Mapping[str, Any]) -> list[list[str]]:
   rows = []
   for count, rates in result["images_per_s"].items():
     middle = statistics.median(rates)
-    name = label.format(count)
     rows.append(
       [
-        name.removesuffix("s") if count == "1" else name,
+        f"{what}, {count} {one if count == '1' else many}",
         "",
         f"{middle:,.0f}",
         f"{min(rates):,.0f} to {max(rates):,.0f}",
@@ -233,6 +232,7 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     axes.set_title(name)
     axes.set_xlabel(label)
     axes.grid(True, axis="y", alpha=0.3)
+    axes.margins(y=0.25)  # Above the bars is the legend's place.
   left.axhline(_PAPER, color="black", linestyle=":", label="paper")
   left.set_ylabel("images/s")
   left.legend(frameon=False)
