@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,37 @@ def digest(element: Any) -> str:
 def digests(dataset: Iterable) -> list[str]:
   """Hashes of every element of one run through a dataset."""
   return [digest(element) for element in dataset]
+
+
+def draws(dataset: tf.data.Dataset) -> list[tuple[int, str, str]]:
+  """[(id, format, hash of the pixels)] of one run through a dataset of dicts."""
+  found = []
+  for batch in dataset:
+    pixels = [digest(image) for image in batch["image"]]
+    formats = [name.decode() for name in batch["format"].numpy()]
+    found += zip(batch["id"].numpy().tolist(), formats, pixels)
+  return found
+
+
+def save_and_die(dataset: tf.data.Dataset, prefix: str, batches: int) -> None:
+  """Saves an iterator after each of some batches; kills the process after the next.
+
+  For `in_new_process`.
+  """
+  iterator = iter(dataset)
+  checkpoint = tf.train.Checkpoint(iterator=iterator)
+  for _ in range(batches):
+    next(iterator)
+    checkpoint.write(prefix)
+  next(iterator)
+  os.kill(os.getpid(), signal.SIGKILL)
+
+
+def restored_digests(dataset: tf.data.Dataset, prefix: str) -> list[str]:
+  """Hashes of what comes after a checkpoint of an iterator."""
+  iterator = iter(dataset)
+  tf.train.Checkpoint(iterator=iterator).restore(prefix)
+  return digests(iterator)
 
 
 def in_new_process(

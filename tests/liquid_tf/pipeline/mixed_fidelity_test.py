@@ -3,7 +3,6 @@
 import collections
 import os
 import shutil
-import signal
 import tempfile
 
 import runs
@@ -51,20 +50,11 @@ def _repeated(path: str, symbolic: bool = False) -> tf.data.Dataset:
 
 
 def _killed(path: str, prefix: str, after: int) -> None:
-  """Saves after every batch, and dies behind one of them."""
-  iterator = iter(_repeated(path))
-  checkpoint = tf.train.Checkpoint(iterator=iterator)
-  for _ in range(after):
-    next(iterator)
-    checkpoint.write(prefix)
-  next(iterator)
-  os.kill(os.getpid(), signal.SIGKILL)
+  runs.save_and_die(_repeated(path), prefix, after)
 
 
 def _rest(path: str, prefix: str) -> list[str]:
-  iterator = iter(_repeated(path))
-  tf.train.Checkpoint(iterator=iterator).restore(prefix)
-  return runs.digests(iterator)
+  return runs.restored_digests(_repeated(path), prefix)
 
 
 class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):

@@ -26,16 +26,6 @@ def _options(**options):
   return {"features": ["id", "format", "image"], "cache": "30%", **options}
 
 
-def _draws(dataset) -> list[tuple[int, str, str]]:
-  """[(id, format, hash of the pixels)] of one run through a dataset."""
-  draws = []
-  for batch in dataset:
-    pixels = [runs.digest(image) for image in batch["image"]]
-    names = [name.decode() for name in batch["format"].numpy()]
-    draws += zip(batch["id"].numpy().tolist(), names, pixels)
-  return draws
-
-
 class Scripted:
   """Stands for the controller: moves the mix as it is told, whatever was measured."""
 
@@ -61,7 +51,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     cls.path = runs.make(folder.name, "png:6,raw:4,webp:2", replicate=True)
     cls.samples = manifest.load(cls.path)["samples"]
     plain = build(cls.path, 8, mix="png", **_options())
-    cls.pixels = {sample: pixels for sample, _, pixels in _draws(plain)}
+    cls.pixels = {sample: pixels for sample, _, pixels in runs.draws(plain)}
 
   def _check_epoch(self, draws, counts):
     self.assertEqual({s: p for s, _, p in draws}, self.pixels)
@@ -79,7 +69,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       {"png": 34, "raw": 33, "webp": 33},
       {"png": 34, "raw": 33, "webp": 33},
     ):
-      self._check_epoch(_draws(dataset), counts)
+      self._check_epoch(runs.draws(dataset), counts)
     stats = liquid_tf.stats(dataset)
     self.assertLen(stats.mixes, 5)
     self.assertEqual(stats.mixes[1], {"png": 20, "raw": 70, "webp": 10})
@@ -106,25 +96,25 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     mix = {"png": 5, "raw": 3, "webp": 2}
     one, changing = (build(self.path, 8, mix=mix, **_options()) for mix in (mix, [mix]))
     for _ in range(3):
-      self.assertEqual(_draws(one), _draws(changing))
+      self.assertEqual(runs.draws(one), runs.draws(changing))
 
   def test_an_epoch_depends_on_the_mixes_and_its_number_alone(self):
     whole = build(self.path, 8, mix=_MIXES, **_options())
-    epochs = [_draws(whole) for _ in range(4)]
+    epochs = [runs.draws(whole) for _ in range(4)]
     third = build(self.path, 8, mix=_MIXES, epoch=3, **_options())
-    self.assertEqual(epochs[3], _draws(third))
+    self.assertEqual(epochs[3], runs.draws(third))
     later = build(self.path, 8, mix=_MIXES, start=(2, 3), **_options())
-    self.assertEqual(epochs[2][24:], _draws(later))
-    self.assertEqual(epochs[3], _draws(later))
+    self.assertEqual(epochs[2][24:], runs.draws(later))
+    self.assertEqual(epochs[3], runs.draws(later))
     abandoned = build(self.path, 8, mix=_MIXES, **_options())
-    _draws(abandoned)
+    runs.draws(abandoned)
     next(iter(abandoned))
-    self.assertEqual(epochs[1], _draws(abandoned))
+    self.assertEqual(epochs[1], runs.draws(abandoned))
 
   def test_auto_begins_with_the_mix_of_the_conversion_and_can_be_replayed(self):
     with _scripted():
       dataset = build(self.path, 8, mix="auto", **_options())
-      epochs = [_draws(dataset) for _ in range(5)]
+      epochs = [runs.draws(dataset) for _ in range(5)]
     mixes = liquid_tf.stats(dataset).mixes
     self.assertEqual(mixes[0], {"png": 50, "raw": 33, "webp": 17})
     self.assertEqual(mixes[1], {"png": 20, "raw": 80, "webp": 0})
@@ -132,7 +122,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     for draws, counts in zip(epochs, mixes):
       self._check_epoch(draws, counts)
     again = build(self.path, 8, mix=mixes, **_options())
-    self.assertEqual(epochs, [_draws(again) for _ in range(5)])
+    self.assertEqual(epochs, [runs.draws(again) for _ in range(5)])
 
   def test_the_controller_is_shown_what_was_counted(self):
     made = []
@@ -147,7 +137,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
         self.path, 8, mix="auto", tuning=liquid_tf.Tuning(parallelism=3), **_options()
       )
       for _ in range(3):
-        _draws(dataset)
+        runs.draws(dataset)
     ((controller, (stored, machine, threads)),) = made
     entry = liquid_tf.stats(dataset).epochs[1]
     seen = controller.epochs[1]
@@ -170,7 +160,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
   def test_two_iterators_of_one_epoch_have_one_mix(self):
     with _scripted():
       dataset = build(self.path, 8, mix="auto", **_options())
-      _draws(dataset)
+      runs.draws(dataset)
       one, other = iter(dataset), iter(dataset)
       first = next(one), next(other)
       self.assertEqual(*map(runs.digest, first))
@@ -237,7 +227,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       for i, mix in enumerate(mixes)
     ]
     for _ in range(3):
-      parts = [[s for s, _, _ in _draws(worker)] for worker in workers]
+      parts = [[s for s, _, _ in runs.draws(worker)] for worker in workers]
       ids = [sample for part in parts for sample in part]
       if policy != "uneven":
         self.assertLen({len(part) for part in parts}, 1)

@@ -3,7 +3,6 @@
 import collections
 import os
 import shutil
-import signal
 import tempfile
 from unittest import mock
 
@@ -50,16 +49,6 @@ def _dataset(path: str, **options) -> tf.data.Dataset:
   return build(path, _BATCH, **options)
 
 
-def _draws(dataset: tf.data.Dataset) -> list[tuple[int, str, str]]:
-  """[(id, format, hash of the pixels)] of one run through a dataset."""
-  draws = []
-  for batch in dataset:
-    pixels = [runs.digest(image) for image in batch["image"]]
-    names = [name.decode() for name in batch["format"].numpy()]
-    draws += zip(batch["id"].numpy().tolist(), names, pixels)
-  return draws
-
-
 def _repeated(path: str, symbolic: bool = False) -> tf.data.Dataset:
   options = tf.data.Options()
   options.experimental_symbolic_checkpoint = symbolic
@@ -67,20 +56,11 @@ def _repeated(path: str, symbolic: bool = False) -> tf.data.Dataset:
 
 
 def _killed(path: str, prefix: str, after: int) -> None:
-  """Saves after every batch, and dies behind one of them."""
-  iterator = iter(_repeated(path))
-  checkpoint = tf.train.Checkpoint(iterator=iterator)
-  for _ in range(after):
-    next(iterator)
-    checkpoint.write(prefix)
-  next(iterator)
-  os.kill(os.getpid(), signal.SIGKILL)
+  runs.save_and_die(_repeated(path), prefix, after)
 
 
 def _rest(path: str, prefix: str) -> list[str]:
-  iterator = iter(_repeated(path))
-  tf.train.Checkpoint(iterator=iterator).restore(prefix)
-  return runs.digests(iterator)
+  return runs.restored_digests(_repeated(path), prefix)
 
 
 class _Scripted:
@@ -120,7 +100,7 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
       replicate=True,
     )
     cls.whole, cls.low = (
-      {s: p for s, _, p in _draws(_dataset(cls.path, mix="pcr", fidelity=fidelity))}
+      {s: p for s, _, p in runs.draws(_dataset(cls.path, mix="pcr", fidelity=fidelity))}
       for fidelity in (None, 2)
     )
 
@@ -138,7 +118,7 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
   def test_each_sample_once_in_every_epoch_of_a_list(self, cache):
     dataset = _dataset(self.path, cache=cache)
     for counts in [*_COUNTS, _COUNTS[-1]]:
-      self._check_epoch(_draws(dataset), counts)
+      self._check_epoch(runs.draws(dataset), counts)
     stats = liquid_tf.stats(dataset)
     self.assertEqual(stats.mixes, [*_COUNTS, _COUNTS[-1]])
     if cache == "100%":
@@ -167,23 +147,23 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_an_epoch_depends_on_the_mixes_and_its_number_alone(self):
     whole = _dataset(self.path)
-    epochs = [_draws(whole) for _ in _MIXES]
+    epochs = [runs.draws(whole) for _ in _MIXES]
     small = _dataset(self.path, memory="120KB", tuning=liquid_tf.Tuning(threads=1))
-    self.assertEqual([_draws(small) for _ in _MIXES], epochs)
-    self.assertEqual(_draws(_dataset(self.path, epoch=4)), epochs[4])
+    self.assertEqual([runs.draws(small) for _ in _MIXES], epochs)
+    self.assertEqual(runs.draws(_dataset(self.path, epoch=4)), epochs[4])
     later = _dataset(self.path, start=(1, 3))
-    self.assertEqual(_draws(later), epochs[1][3 * _BATCH :])
-    self.assertEqual(_draws(later), epochs[2])
+    self.assertEqual(runs.draws(later), epochs[1][3 * _BATCH :])
+    self.assertEqual(runs.draws(later), epochs[2])
     abandoned = _dataset(self.path)
-    _draws(abandoned)
+    runs.draws(abandoned)
     next(iter(abandoned))
-    self.assertEqual(_draws(abandoned), epochs[1])
-    self.assertNotEqual(_draws(_dataset(self.path, seed=6)), epochs[0])
+    self.assertEqual(runs.draws(abandoned), epochs[1])
+    self.assertNotEqual(runs.draws(_dataset(self.path, seed=6)), epochs[0])
 
   def test_a_list_of_pcr_alone_is_that_format(self):
     one, changing = (_dataset(self.path, mix=mix) for mix in ("pcr", ["pcr"]))
     for _ in range(3):
-      self.assertEqual(_draws(one), _draws(changing))
+      self.assertEqual(runs.draws(one), runs.draws(changing))
 
   @parameterized.product(symbolic=(False, True))
   def test_checkpoints_at_any_batch(self, symbolic):
@@ -216,7 +196,7 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
       for i, mix in enumerate([_MIXES, _MIXES[::-1], ["pcr", "jpeg"]])
     ]
     for _ in range(3):
-      parts = [[s for s, _, _ in _draws(worker)] for worker in workers]
+      parts = [[s for s, _, _ in runs.draws(worker)] for worker in workers]
       ids = [sample for part in parts for sample in part]
       if policy != "uneven":
         self.assertLen({len(part) for part in parts}, 1)
@@ -259,9 +239,9 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEmpty(set(self.low.values()) & set(self.whole.values()))
     whole, lower = _dataset(self.path), _dataset(self.path, fidelity=2)
     for number, counts in enumerate(_COUNTS):
-      draws = _draws(lower)
+      draws = runs.draws(lower)
       self._check_epoch(draws, counts, self.low)
-      self.assertEqual([d[:2] for d in draws], [d[:2] for d in _draws(whole)])
+      self.assertEqual([d[:2] for d in draws], [d[:2] for d in runs.draws(whole)])
       read = [liquid_tf.stats(d).epochs[number]["disk_bytes"] for d in (lower, whole)]
       if counts["pcr"]:
         self.assertLess(*read)
@@ -269,17 +249,17 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_fidelity_that_changes_goes_with_a_list(self):
     group = tf.Variable(2, dtype=tf.int64)
     dataset = _dataset(self.path, fidelity=group)
-    self._check_epoch(_draws(dataset), _COUNTS[0], self.low)
+    self._check_epoch(runs.draws(dataset), _COUNTS[0], self.low)
     group.assign(10)
-    self._check_epoch(_draws(dataset), _COUNTS[1])
+    self._check_epoch(runs.draws(dataset), _COUNTS[1])
     scheduled = _dataset(self.path, fidelity=lambda epoch, _: 10 if epoch else 2)
-    self._check_epoch(_draws(scheduled), _COUNTS[0], self.low)
-    self._check_epoch(_draws(scheduled), _COUNTS[1])
+    self._check_epoch(runs.draws(scheduled), _COUNTS[0], self.low)
+    self._check_epoch(runs.draws(scheduled), _COUNTS[1])
 
   def test_auto_begins_with_the_mix_of_the_conversion_and_can_be_replayed(self):
     with _scripted():
       dataset = _dataset(self.path, mix="auto")
-      epochs = [_draws(dataset) for _ in range(5)]
+      epochs = [runs.draws(dataset) for _ in range(5)]
     mixes = liquid_tf.stats(dataset).mixes
     self.assertEqual(
       [list(mix.values()) for mix in mixes[:4]],
@@ -291,7 +271,7 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
       made[-1].epochs[1].mix, {"pcr": 0.49, "jpeg": 0.51, "l3-compact": 0}
     )
     again = _dataset(self.path, mix=mixes)
-    self.assertEqual([_draws(again) for _ in range(5)], epochs)
+    self.assertEqual([runs.draws(again) for _ in range(5)], epochs)
 
   @parameterized.parameters((None, "40%"), (2, "40%"), (2, "40KiB"))
   def test_auto_weighs_what_an_image_takes_of_its_record(self, fidelity, cache):
