@@ -17,7 +17,7 @@ from liquid_tf._pipeline.sources import split_part
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
 
-# Each is planned once, so that a slip of the pen takes no hours.
+# Each is planned once: a mistyped number must not take hours.
 _MOST_WORKERS = 1 << 16
 
 
@@ -46,7 +46,7 @@ def parse(start: Any, workers: int) -> Start:
 
   Args:
     start: (epoch, step), or (epoch, [(workers, steps), …]): who ran the epoch so far.
-    workers: of this dataset. What as many ran last, it goes on with.
+    workers: of this dataset. If the last ones were as many, it goes on at their step.
 
   Raises:
     ValueError: it is neither.

@@ -175,7 +175,7 @@ class NumbersTest(absltest.TestCase):
     self.assertIn("| jpeg 10 | 2 | 42.0 ± 5.0 | −10.0 ± 0.0 |  |  |", table)
     # The lowest quality is ten points off, the next is not, but nobody can tell.
     self.assertEqual(l3_9.least_quality(evidence, "jpeg"), 75)
-    self.assertIn("| 75 by the mean, which cannot be told |", table)
+    self.assertIn("| 75 by the mean; the interval does not tell |", table)
     self.assertEqual(l3_9.least_quality(evidence, "webp-lossy"), 10)
     about = l3_9.FIGURE.about(evidence)
     self.assertIn("always answering with the largest class has 3.0 %", about)

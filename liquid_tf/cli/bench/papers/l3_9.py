@@ -283,7 +283,7 @@ def _decided(evidence: Mapping[str, Any], format: str, quality: int) -> str:
   _, half = difference(evidence, f"{format} {quality}")
   if half <= _WITHIN:
     return f"{quality}"
-  return f"{quality} by the mean, which cannot be told"
+  return f"{quality} by the mean; the interval does not tell"
 
 
 def _about(evidence: Mapping[str, Any]) -> str:

@@ -203,8 +203,8 @@ def _about(evidence: Mapping[str, Any]) -> str:
     "nothing of the files, for what each network takes, without its time. For *losses* "
     "a network trains twice from the same weights, with deterministic ops: on a mix of "
     "all these formats, and by stock tf.data on the files in the same order. There it "
-    "decodes JPEG by `INTEGER_ACCURATE`, as we do; by its default, the fast transform, "
-    "which the speeds are with, pixels are a few levels off."
+    "decodes JPEG by `INTEGER_ACCURATE`, as we do. The speeds are those of its "
+    "default, a faster transform, whose pixels are a few levels off."
   )
 
 
@@ -215,8 +215,8 @@ def _why(evidence: Mapping[str, Any]) -> str:
     most = trainings.ideal(result) / trainings.median(result, trainings.STOCK)
     waits = trainings.median(result, trainings.STOCK, "idle")
     said.append(
-      f"{part}: {_gain(result):.2f} times tf.data, for which it waits {waits:.0%} of "
-      f"the time, and of which the ideal is {most:.2f}"
+      f"{part}: {_gain(result):.2f} times tf.data, where the network waits {waits:.0%} "
+      f"of the time, and the ideal is {most:.2f} times"
     )
   return (
     f"{'; '.join(said)}. Only what a network waits for stock tf.data can be gained: "

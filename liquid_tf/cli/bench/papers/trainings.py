@@ -224,8 +224,9 @@ def about(results: Sequence[Mapping[str, Any]]) -> str:
     f"{result['read_bytes_per_s'] / 1e6:.0f} MB/s. Each runs for "
     f"{result['seconds']:g} s after a warm-up, in turn, {result['rounds']} times; "
     "*ideal* trains on one batch in memory, before, between and after. *Goodput* is "
-    "speed by the ideals around it, *waits* the share of the time that training waits "
-    "for a batch, *CPU* that of the loader's cores, *disk* that of what it may read. "
+    "speed by the ideals around it; above 1 the machine's own speed has changed. "
+    "*Waits* is the share of the time that training waits for a batch, *CPU* that of "
+    "the loader's cores, *disk* that of what it may read. "
     "All resize as tf.image.resize does, without antialiasing, so that the pixels are "
     "the same. What is to be learned is the images' own brightness."
   )
