@@ -68,12 +68,12 @@ LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers direct gpu reader sampler
+WITHOUT_TF := core codecs containers direct gpu http reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
 TAGS := --test_tag_filters=-once
 endif
 # What several threads run in the C++ without TensorFlow.
-THREADED := //tests/ops/core/... //tests/ops/reader/...
+THREADED := //tests/ops/core/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format site wheels sdist reproducible release-check stop clean

@@ -5,6 +5,7 @@ in it: TensorFlow exports some of the same names. The compiler (CC, or `gcc`) sa
 archive lies, so that a compiler for another processor finds that processor's.
 
   @system_libs//:NAME            a library
+  @system_libs//curl             libcurl, compiled from the system's source
   @system_libs//:libraries.json  {NAME: [package, version]} of what the op library holds
 """
 
@@ -12,6 +13,7 @@ archive lies, so that a compiler for another processor finds that processor's.
 _STATIC = {
     "deflate": ["libdeflate.a"],
     "jpeg": ["libjpeg.a"],
+    "ssl": ["libssl.a", "libcrypto.a"],
     "uring": ["liburing.a"],
     "webp": ["libwebp.a", "libsharpyuv.a"],
 }
@@ -85,6 +87,21 @@ def _package(ctx, file):
     ])
     return shown.stdout.split(" ")
 
+def _curl(ctx):
+    """Lays out the source of curl; its [package, version]."""
+    cache = ctx.os.environ.get("XDG_CACHE_HOME", ctx.os.environ["HOME"] + "/.cache")
+    source = ctx.path(ctx.os.environ.get("LIQUID_CURL", cache + "/liquid_tf/curl"))
+    if not source.exists:
+        fail("%s is not there; run `make setup`, or tools/fetch_curl.sh." % source)
+    for folder in ["include", "lib"]:
+        ctx.symlink(source.get_child(folder), "curl/" + folder)
+    ctx.symlink(Label("//third_party/curl:curl.BUILD"), "curl/BUILD")
+    ctx.symlink(Label("//third_party/curl:curl_config.h"), "curl/curl_config.h")
+
+    # "curl (7.88.1-10) bookworm; ..."
+    changes = ctx.read(source.get_child("debian").get_child("changelog"))
+    return ["curl", changes.partition("(")[2].partition(")")[0]]
+
 def _system_libs_impl(ctx):
     compiler = ctx.os.environ.get("CC", "gcc")
     libraries = {}
@@ -102,12 +119,13 @@ def _system_libs_impl(ctx):
         static.append(_STATIC_BUILD.format(name = name, archives = repr(links)))
     for name, header in _INLINE.items():
         libraries[name] = _package(ctx, "/usr/include/" + header)
+    libraries["curl"] = _curl(ctx)
     ctx.file("BUILD", _BUILD.format(static = "".join(static)))
     ctx.file("libraries.json", json.encode(libraries) + "\n")
 
 system_libs = repository_rule(
     implementation = _system_libs_impl,
     configure = True,
-    environ = ["CC", "PATH"],
+    environ = ["CC", "HOME", "LIQUID_CURL", "PATH", "XDG_CACHE_HOME"],
     local = True,
 )

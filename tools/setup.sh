@@ -1,6 +1,7 @@
 #!/bin/bash
 # Prepares a Debian or Ubuntu machine: installs the system packages that are
-# missing, then makes a virtual environment from requirements/.
+# missing, fetches the source of curl, and makes a virtual environment from
+# requirements/.
 #
 # usage: tools/setup.sh VENV REQUIREMENTS...
 #
@@ -49,6 +50,9 @@ missing_packages() {
 g++ g++
 ${BAZEL:-bazel} bazel-bootstrap
 clang-format-16 clang-format-16
+dpkg-source dpkg-dev
+openssl openssl
+patch patch
 python3 python3
 EOF
   while read -r name package; do
@@ -60,6 +64,7 @@ gtest/gtest.h libgtest-dev
 jpeglib.h libjpeg-dev
 libdeflate.h libdeflate-dev
 liburing.h liburing-dev
+openssl/ssl.h libssl-dev
 protozero/pbf_reader.hpp libprotozero-dev
 webp/decode.h libwebp-dev
 xxhash.h libxxhash-dev
@@ -102,4 +107,5 @@ make_venv() {
 }
 
 install_packages
+"$(dirname "$0")/fetch_curl.sh" "${XDG_CACHE_HOME:-${HOME}/.cache}/liquid_tf/curl"
 make_venv "$@"

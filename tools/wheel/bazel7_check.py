@@ -20,8 +20,11 @@ _PACKAGES = """
 bazel-bootstrap bazel-features bazel-platforms bazel-rules-cc bazel-rules-java
 bazel-rules-license bazel-rules-proto bazel-rules-python bazel-skylib binutils g++
 libbenchmark-dev libdeflate-dev libgmock-dev libgtest-dev libjpeg-dev libprotozero-dev
-liburing-dev libwebp-dev libxxhash-dev
+libssl-dev liburing-dev libwebp-dev libxxhash-dev openssl
 """.split()
+# Where `make setup` unpacks it.
+_CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+_CURL = _CACHE / "liquid_tf" / "curl"
 # Repositories that are named in WORKSPACE mode, by their folders.
 _RULES = {
   "bazel_features": "tools/features",
@@ -51,15 +54,16 @@ def _install(root: pathlib.Path) -> None:
 
 
 def _lay_out(root: pathlib.Path, headers: pathlib.Path) -> None:
-  """The last commit, and the headers."""
+  """The last commit, the headers, and the source of curl."""
   source = root / "src"
   shutil.rmtree(source, ignore_errors=True)
   source.mkdir()
   words = ["git", "archive", "HEAD"]
   tree = subprocess.run(words, cwd=release_check.ROOT, capture_output=True, check=True)
   subprocess.run(["tar", "-x", "-C", str(source)], input=tree.stdout, check=True)
-  shutil.rmtree(root / "headers", ignore_errors=True)
-  shutil.copytree(headers, root / "headers")
+  for name, folder in (("headers", headers), ("curl", _CURL)):
+    shutil.rmtree(root / name, ignore_errors=True)
+    shutil.copytree(folder, root / name, symlinks=True)
 
 
 def main() -> int:
@@ -80,6 +84,7 @@ def main() -> int:
   ]
   env = {
     "USE_BAZEL_VERSION": "",
+    "LIQUID_CURL": "/curl",
     "LIQUID_TENSORFLOW": "/headers",
     "PYTHON_BIN_PATH": "/usr/bin/python3",
     "NVCC": "none",

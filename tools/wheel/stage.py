@@ -20,6 +20,7 @@ _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+)\.(\d+)")
 
 # As Bazel knows the libraries: name, licence, and the site of its authors.
 _PARTS = {
+  "curl": ("curl", "curl", "https://curl.se"),
   "deflate": ("libdeflate", "MIT", "https://github.com/ebiggers/libdeflate"),
   "jpeg": (
     "libjpeg-turbo",
@@ -31,6 +32,7 @@ _PARTS = {
     "BSD-2-Clause AND Apache-2.0",
     "https://github.com/mapbox/protozero",
   ),
+  "ssl": ("OpenSSL", "Apache-2.0", "https://www.openssl.org"),
   "uring": ("liburing", "MIT", "https://git.kernel.dk/cgit/liburing"),
   "webp": (
     "libwebp",
