@@ -30,7 +30,7 @@ _LIBRARIES = {
 _VERSIONS = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}
 # Names of each library that is linked statically.
 _STATIC = ("libdeflate_crc32", "jpeg_start_decompress", "io_uring_queue_init_params")
-_STATIC += ("WebPEncode",)
+_STATIC += ("WebPEncode", "curl_multi_perform", "SSL_connect")
 
 _USE = """
 import sys

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/http/url.h"
+
 namespace liquid {
 
 BlockSource::BlockSource(std::vector<FileStretch> stretches,
@@ -40,7 +42,7 @@ std::shared_ptr<Record> BlockSource::Describe(uint64_t position) const {
   auto record = std::make_shared<Record>();
   record->position = position;
   record->row = row(position);
-  record->shard = stretches_[record->row.shard].path;
+  record->shard = PublicPath(stretches_[record->row.shard].path);
   record->is_block = true;
   return record;
 }

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,15 @@ class RandomFile {
   // EIO is asked once more, which is counted whatever comes of it.
   virtual Status ReadInto(uint64_t offset, const std::vector<iovec>& segments,
                           ReadCount* count) const = 0;
+  // Whether Start may be called.
+  virtual bool asynchronous() const { return false; }
+  // Begins what ReadInto does and returns at once. When it has ended, `done` is
+  // called by a thread of the file's, which must not wait there; until then the
+  // caller keeps all that the arguments point to.
+  virtual void Start(uint64_t /*offset*/,
+                     const std::vector<iovec>& /*segments*/,
+                     ReadCount* /*count*/, Status* /*status*/,
+                     std::function<void()> /*done*/) const {}
   // 1, or kDirectAlignment for a file that is read past the page cache.
   virtual uint64_t alignment() const { return 1; }
   // Descriptor for reads that ReadInto does not make; -1 where there is none.
@@ -54,6 +64,8 @@ class RandomFile {
   // Whether it comes over a network, where a read may fail, or give wrong
   // bytes, and the next one not.
   virtual bool remote() const { return false; }
+  // Whether a read that fails has been repeated as long as that may help.
+  virtual bool persistent() const { return false; }
   // "direct", "buffered" or the name of another file system.
   virtual const char* method() const = 0;
   virtual const std::string& path() const = 0;

@@ -1,6 +1,5 @@
 #include <liburing.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -91,13 +90,7 @@ class IoUringEngine : public ReadEngine {
   }
 
   int most_waiting() const override { return 1; }
-  // One waits, the others check what has come; more than the disk's speed needs
-  // would only wake each other.
-  int Workers(int depth) const override {
-    const int cores =
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    return std::max(2, std::min({depth, cores, 8}));
-  }
+  int Workers(int depth) const override { return CheckingWorkers(depth); }
   const char* name() const override { return "io_uring"; }
 
  private:

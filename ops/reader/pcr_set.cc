@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/containers/pcr/pcr_record.h"
+#include "ops/http/url.h"
 
 namespace liquid {
 namespace {
@@ -69,7 +70,7 @@ Status PcrSet::Create(std::shared_ptr<ShardSet> samples,
     const uint32_t shard = samples->row(first).shard;
     if (shard >= entries.size() || entries[shard].lengths.size() < 2) {
       return DataLoss("the index of the pcr has no entry for " +
-                      samples->path(first));
+                      PublicPath(samples->path(first)));
     }
     made->first_.push_back(first + count);
   }
@@ -117,7 +118,7 @@ std::shared_ptr<Record> PcrSet::Describe(uint64_t position) const {
   auto record = std::make_shared<Record>();
   record->position = RecordAt(position);
   record->row = row(position);
-  record->shard = samples_->path(first_[record->position]);
+  record->shard = PublicPath(samples_->path(first_[record->position]));
   record->groups = GroupsAt(position);
   record->all_groups = static_cast<uint32_t>(entry(record->position).groups());
   record->samples = std::make_unique<PcrSamples>(samples_);

@@ -30,6 +30,7 @@ void ReadAlone(RecordSource* source, int asked, Record* record,
                uint64_t* retries) {
   // Only a remote file was asked before.
   bool remote = asked > 0;
+  bool settled = false;
   do {
     if (asked > 0) {
       ++*retries;
@@ -40,6 +41,7 @@ void ReadAlone(RecordSource* source, int asked, Record* record,
     if (status.ok()) {
       remote = file->remote();
       status = Read(*file, record, retries);
+      settled = !status.ok() && file->persistent();
     }
     record->status = OkStatus();
     if (status.ok()) {
@@ -47,7 +49,8 @@ void ReadAlone(RecordSource* source, int asked, Record* record,
     } else {
       Fail(status, record);
     }
-  } while (!record->status.ok() && remote && ++asked < kRemoteAttempts);
+  } while (!record->status.ok() && remote && !settled &&
+           ++asked < kRemoteAttempts);
   if (record->status.ok()) return;
   record->framed = ByteSpan();
   record->memory.Reset();

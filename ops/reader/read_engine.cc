@@ -1,7 +1,9 @@
 #include "ops/reader/read_engine.h"
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 namespace liquid {
@@ -51,6 +53,12 @@ Status ParseReadMode(const std::string& name, ReadMode* mode) {
       "\") must be one of auto, io_uring, threads, buffered");
 }
 
+int CheckingWorkers(int depth) {
+  const int cores =
+      std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(2, std::min({depth, cores, 8}));
+}
+
 std::unique_ptr<ReadEngine> MakeThreadEngine() {
   return std::make_unique<ThreadEngine>();
 }
@@ -60,6 +68,10 @@ Status MakeReadEngine(ReadMode mode, const RandomFile& file, int depth,
   if (mode != ReadMode::kAuto && file.fd() < 0) {
     return InvalidArgument("reader must be \"auto\" for " + file.path() +
                            ", which is no local file");
+  }
+  if (file.asynchronous()) {
+    *engine = MakeAsynchronousEngine();
+    return OkStatus();
   }
   // Through the page cache a ring would read on threads of the kernel's.
   const bool worthwhile =

@@ -1,4 +1,5 @@
-// How reads are made: by threads that wait for one each, or by io_uring.
+// How reads are made: by threads that wait for one each, by io_uring, or by
+// files that need no thread to wait.
 #ifndef LIQUID_OPS_READER_READ_ENGINE_H_
 #define LIQUID_OPS_READER_READ_ENGINE_H_
 
@@ -59,12 +60,20 @@ class ReadEngine {
   virtual bool Register(const std::vector<Buffer>& /*buffers*/) {
     return false;
   }
-  // "io_uring" or "threads".
+  // "io_uring", "threads" or "asynchronous".
   virtual const char* name() const = 0;
 };
 
+// Threads for reads that no thread has to wait for: one waits for them, the
+// others check what has come. More than the speed needs would only wake each
+// other.
+int CheckingWorkers(int depth);
+
 // Reads on the threads that call Finish.
 std::unique_ptr<ReadEngine> MakeThreadEngine();
+
+// Lets asynchronous files read; others as the thread engine does.
+std::unique_ptr<ReadEngine> MakeAsynchronousEngine();
 
 // Reads with io_uring, `depth` at once at most. It is tried by reading the
 // first block of `file`. Error: Unimplemented with the reason where it does not

@@ -39,6 +39,7 @@ void ReadJob::Prepare(RecordSource* source, uint8_t* staging) {
   } else {
     segments = {{staging, file->AlignedEnd(end()) - offset}};
   }
+  prepared = status.ok();
 }
 
 // Of a block that two records share, the second one's memory gets all; the
@@ -75,6 +76,7 @@ void ReadJob::JoinSegments() {
 
 void ReadJob::Complete(RecordSource* source) {
   const bool whole = status.ok() && count.bytes >= needed;
+  const bool settled = prepared && !status.ok() && file->persistent();
   if (whole && in_place()) JoinSegments();
   for (size_t i = 0; i < records.size(); ++i) {
     Record* record = records[i].get();
@@ -88,6 +90,8 @@ void ReadJob::Complete(RecordSource* source) {
       record->disk_bytes =
           record->row.length + (i == 0 ? count.disk_bytes - length : 0);
       if (record->status.ok()) CheckRead(*source, record);
+    } else if (settled) {
+      Fail(status, record);
     } else {
       ReadAlone(source, /*asked=*/0, record, &count.retries);
     }

@@ -24,6 +24,7 @@ struct ReadJob : ReadRequest {
   uint64_t begin = 0;               // bytes of the records in their file
   uint64_t length = 0;
   std::vector<std::shared_ptr<Record>> records;
+  bool prepared = false;  // the status is the read's, not Prepare's
 
   uint64_t end() const { return begin + length; }
   bool in_place() const { return length >= positions.size() * kReadInPlace; }
@@ -34,7 +35,8 @@ struct ReadJob : ReadRequest {
   void Prepare(RecordSource* source, uint8_t* staging);
   // After the read: makes the records, each checked, or with the status that
   // says why not. One bad block does not cost its neighbours: where the read
-  // failed, each record is read alone, by the calling thread.
+  // failed, each record is read alone, by the calling thread; but not of a file
+  // that has repeated the read as long as that may help.
   void Complete(RecordSource* source);
 
  private:

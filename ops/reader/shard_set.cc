@@ -5,6 +5,7 @@
 
 #include "ops/codecs/codec.h"
 #include "ops/containers/recordio/read_record.h"
+#include "ops/http/url.h"
 
 namespace liquid {
 namespace {
@@ -98,7 +99,7 @@ std::shared_ptr<Record> ShardSet::Describe(uint64_t position) const {
   auto record = std::make_shared<Record>();
   record->position = position;
   record->row = row(position);
-  record->shard = path(position);
+  record->shard = PublicPath(path(position));
   record->number = record_number(position);
   record->replicas = replicas_;
   return record;
