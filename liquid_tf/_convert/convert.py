@@ -117,7 +117,7 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
       f'staging ({staging!r}) must be a local folder where output ("{output}") is of '
       "another file system, and None where it is local"
     )
-  schemes.require_folders(output)
+  schemes.require_writable(output)
   return os.path.abspath(local_path_of("staging", staging) if remote else output)
 
 

@@ -50,8 +50,8 @@ def copy(
   resume, overwrite = resumes_replaces(existing)
   source = path_of("source", source)
   destination = path_of("destination", destination)
-  for path in (source, destination):
-    schemes.require_folders(path)
+  schemes.require_dataset(source)
+  schemes.require_writable(destination)
   _copy(source, destination, resume, overwrite, progress)
 
 

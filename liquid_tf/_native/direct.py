@@ -72,7 +72,8 @@ class PcrPlaces(NamedTuple):
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
+def functions() -> ctypes.CDLL:
+  """The op library, by whose C functions Python calls it."""
   from liquid_tf._tensorflow import tf
 
   ops.lib()  # The library needs what this loads.
@@ -89,7 +90,7 @@ def _library() -> ctypes.CDLL:
 
 def crc32c(data: np.ndarray, crc: int = 0) -> int:
   """CRC-32C of an array of uint8, extending `crc`."""
-  return _library().liquid_direct_crc32c(_Bytes(data.ctypes.data, data.size), crc)
+  return functions().liquid_direct_crc32c(_Bytes(data.ctypes.data, data.size), crc)
 
 
 def decode(
@@ -131,7 +132,7 @@ def decode(
     limits.scans,
   )
   text = ctypes.create_string_buffer(_PROBLEM)
-  done = _library().liquid_direct_decode(
+  done = functions().liquid_direct_decode(
     _Bytes(file.ctypes.data, file.size),
     ctypes.addressof(image),
     pixels.ctypes.data,
@@ -173,7 +174,7 @@ def pcr_places(
   )
   found = _PcrPlaces(*(array.ctypes.data for array in places))
   text = ctypes.create_string_buffer(_PROBLEM)
-  done = _library().liquid_direct_pcr(
+  done = functions().liquid_direct_pcr(
     ctypes.addressof(pcr),
     ctypes.addressof(found),
     _Problem(ctypes.addressof(text), _PROBLEM),

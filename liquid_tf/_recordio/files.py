@@ -54,9 +54,10 @@ def size_of(path: str) -> int:
   try:
     size = storage.file_size(path)
   except OSError as error:
-    raise RecordIOError(f"cannot read {path}: {ops.reason(error, path)}") from error
+    name = schemes.shown(path)
+    raise RecordIOError(f"cannot read {name}: {ops.reason(error, name)}") from error
   if size is None:
-    raise RecordIOError(f"cannot read {path}: there is no such file")
+    raise RecordIOError(f"cannot read {schemes.shown(path)}: there is no such file")
   return size
 
 
@@ -65,7 +66,7 @@ class Index:
   """The index of one file.
 
   Attributes:
-    path: its own.
+    path: its own, as messages may show it.
     keys: shape [n], int64.
     offsets: shape [n], int64, of each record's first byte.
   """
@@ -81,17 +82,18 @@ def read_index(path: str) -> Index:
   Raises:
     RecordIOError: it cannot be read, or is damaged.
   """
+  name = schemes.shown(path)
   try:
     contents = storage.read_file(path)
   except OSError as error:
     raise RecordIOError(
-      f"cannot read the index {path}: {ops.reason(error, path)}; {_MAKES_INDEX}"
+      f"cannot read the index {name}: {ops.reason(error, name)}; {_MAKES_INDEX}"
     ) from error
   try:
     index = ops.lib().liquid_read_record_index(contents=contents)
   except tf.errors.OpError as error:
-    raise RecordIOError(f"{path}: {ops.reason(error)}") from error
-  return Index(path, index.keys.numpy(), index.offsets.numpy())
+    raise RecordIOError(f"{name}: {ops.reason(error)}") from error
+  return Index(name, index.keys.numpy(), index.offsets.numpy())
 
 
 def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | None:
@@ -144,8 +146,8 @@ def split(
     last = max(index.offsets.tolist(), default=-1)
     if last >= size:
       raise RecordIOError(
-        f"{index.path} has a record at offset {last}, but {path} ends at {size}: use "
-        "the index that was written with it"
+        f"{index.path} has a record at offset {last}, but {schemes.shown(path)} ends "
+        f"at {size}: use the index that was written with it"
       )
   none = np.zeros(0, np.int64)
   try:

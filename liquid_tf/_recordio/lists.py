@@ -32,24 +32,25 @@ def read_list(path: str | os.PathLike) -> list[ListEntry]:
     ImportError: nothing that is installed has the path's file system.
   """
   path = os.fspath(path)
+  name = schemes.shown(path)
   schemes.require(path)
   try:
     text = storage.read_file(path).decode(errors="surrogateescape")
   except OSError as error:
-    reason = ops.reason(error, path)
-    raise RecordIOError(f"cannot read the list {path}: {reason}") from error
+    reason = ops.reason(error, name)
+    raise RecordIOError(f"cannot read the list {name}: {reason}") from error
   entries = []
   for number, line in enumerate(text.split("\n"), start=1):
     if not line.strip():
       continue
     try:
-      index, *labels, name = (field.strip() for field in line.split("\t"))
-      if not labels or not name:
+      index, *labels, image = (field.strip() for field in line.split("\t"))
+      if not labels or not image:
         raise ValueError
-      entries.append(ListEntry(int(index), tuple(map(float, labels)), name))
+      entries.append(ListEntry(int(index), tuple(map(float, labels)), image))
     except ValueError:
       raise RecordIOError(
-        f"{path}, line {number} ({line[:40]!r}) must be an integer, at least one "
+        f"{name}, line {number} ({line[:40]!r}) must be an integer, at least one "
         "number and a path, with tabs between them"
       ) from None
   return entries

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._native import ops
 from liquid_tf._recordio import files
+from liquid_tf._store import schemes
 from liquid_tf.errors import RecordIOError
 
 # Records that are fetched at once, and reads for them, in bytes.
@@ -67,9 +68,9 @@ def fetch(
       path=path, range=row, repair=repair, max_bytes=max_bytes, block_bytes=block
     )
   except tf.errors.OpError as error:
-    message = ops.reason(error)
+    message, name = ops.reason(error), schemes.shown(path)
     # The file systems' own sentences may not name the file.
-    raise RecordIOError(message if path in message else f"{path}: {message}") from error
+    raise RecordIOError(message if name in message else f"{name}: {message}") from error
 
 
 class Reader:
@@ -137,7 +138,9 @@ class Reader:
         for one, offset in zip(index.keys.tolist(), index.offsets.tolist())
       }
     if key not in self._places:
-      raise KeyError(f"no record of {', '.join(self._paths)} has the key {key}")
+      raise KeyError(
+        f"no record of {', '.join(map(schemes.shown, self._paths))} has the key {key}"
+      )
     number, offset = self._places[key]
     row = np.array([number, offset, offset + 1, 1, 1, 1])
     try:
@@ -147,7 +150,7 @@ class Reader:
       raise RecordIOError(f"{error}, where {index} has the record {key}") from error
     if not len(found.records):
       raise RecordIOError(
-        f"{self._paths[number]}: no record at offset {offset}, where "
+        f"{schemes.shown(self._paths[number])}: no record at offset {offset}, where "
         f"{self._index()[number].path} has the record {key}: the file ends there"
       )
     return found.records.numpy()[0]
@@ -162,6 +165,7 @@ class Reader:
     self.losses = []
     for row in self._ranges:
       path, count, left = self._paths[row[0]], 0, row.copy()
+      name = schemes.shown(path)
       while left[1] >= 0:
         found = fetch(path, left, repair=self._repair)
         for data, offset in zip(found.records.numpy(), found.offsets.numpy().tolist()):
@@ -172,7 +176,7 @@ class Reader:
         left[1], left[3] = found.next.numpy(), 1
       if row[5] not in (-1, count) and not self._repair:
         raise RecordIOError(
-          f"{path}: {count} records in the bytes {row[1]} to {row[2]}, but "
+          f"{name}: {count} records in the bytes {row[1]} to {row[2]}, but "
           f"{self._indexes[row[0]].path} has {row[5]}: use the index that was written "
           "with it"
         )

@@ -38,7 +38,7 @@ def _local_files(name: str, extension: str) -> list[str]:
 
 def _remote_files(name: str, extension: str) -> list[str]:
   schemes.require(name)
-  if not schemes.has_folders(name):
+  if schemes.is_http(name):
     return [name]  # Whoever opens it says whether it is there.
   if tf.io.gfile.isdir(name):
     found = tf.io.gfile.listdir(name)

@@ -6,8 +6,10 @@ found in one place and described in one sentence.
 
 import bisect
 import dataclasses
+import itertools
 import json
 import os
+from concurrent import futures
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from liquid_tf._store.storage import (
   crc32c,
   file_size,
   is_json,
+  is_remote,
   join,
   read_right,
 )
@@ -35,6 +38,8 @@ JOURNAL = "_journal.db"
 # Of an unfinished conversion: what its source has that cannot make a dataset.
 PROBLEMS = "_problems.jsonl"
 
+# Files whose sizes a server is asked for at once.
+_AT_ONCE = 32
 # Largest manifest that is read, in bytes.
 MOST_MANIFEST = 256 << 20
 
@@ -130,11 +135,11 @@ def load(
   Raises:
     ManifestError: the directory holds no dataset, an unfinished one, or one that
       contradicts its manifest. The message names the file and the key.
-    ValueError: the URL is of a file system without folders.
+    ValueError: the URL has a query or a user.
     ImportError: nothing that is installed has its file system.
   """
   directory = os.fspath(directory)
-  schemes.require_folders(directory)
+  schemes.require_dataset(directory)
   file = versions.manifest_file(_choose(directory, version))
   path = join(directory, file)
   size = _size(path)
@@ -184,11 +189,12 @@ def _choose(directory: str, version: int | None) -> int:
     ManifestError: there is none.
   """
   try:
+    # A server of HTTP may have it where others before it are missing.
+    if version is not None and versions.exists(directory, version):
+      return version
     found = versions.in_directory(directory)
   except OSError as error:
     raise _unreadable(directory, error) from error
-  if version in found:
-    return version
   if found and version is None:
     return found[-1]
   if found:
@@ -232,8 +238,8 @@ def file_problems(manifest: Manifest) -> list[str]:
     One sentence for each missing or irregular file or wrong size; empty where all is
     right.
   """
-  found = [
-    _file_problem(
+  files = [
+    (
       manifest.path(shard.path),
       shard.bytes,
       f"shards[{i}].bytes of {manifest.file} says",
@@ -243,8 +249,15 @@ def file_problems(manifest: Manifest) -> list[str]:
   ]
   for file in contents.beside(manifest.data):
     says = f"{file.key} of {manifest.file} says"
-    found.append(_file_problem(manifest.path(file.name), file.bytes, says))
-  return [problem for problem in found if problem]
+    files.append((manifest.path(file.name), file.bytes, says))
+  if not is_remote(manifest.directory):
+    found = itertools.starmap(_file_problem, files)
+    return [problem for problem in found if problem]
+  # A server's answers are waited for together.
+  with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+    return [
+      problem for problem in pool.map(lambda f: _file_problem(*f), files) if problem
+    ]
 
 
 def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:

@@ -1,9 +1,10 @@
-"""File systems that TensorFlow has only with a plugin, or only in part."""
+"""Where files may lie: which part of that TensorFlow has, and with what."""
 
 import importlib
+import re
 
-# These read files, and have neither folders nor a way to write.
-_FILES_ONLY = ("http", "https")
+# Read by the op library itself; they have neither folders nor a way to write.
+_HTTP = ("http", "https")
 
 
 def scheme_of(path: str) -> str:
@@ -12,22 +13,49 @@ def scheme_of(path: str) -> str:
   return scheme if colon else ""
 
 
-def has_folders(path: str) -> bool:
-  """Whether the file system of a path lists folders."""
-  return scheme_of(path) not in _FILES_ONLY
+def is_http(path: str) -> bool:
+  """Whether a path is of a server of http:// or https://."""
+  return scheme_of(path).lower() in _HTTP
 
 
-def require_folders(path: str) -> None:
-  """As `require`, for the folder of a dataset.
+def shown(path: str) -> str:
+  """What messages may show of a path: of one over HTTP, neither its query nor its user.
+
+  These may be a signature and a password.
+  """
+  if not is_http(path):
+    return path
+  scheme, _, rest = re.split("[?#]", path, maxsplit=1)[0].partition("://")
+  host, slash, name = rest.partition("/")
+  return f"{scheme}://{host.rpartition('@')[2]}{slash}{name}"
+
+
+def require_writable(path: str) -> None:
+  """As `require`, for a folder that is to be written.
 
   Raises:
-    ValueError: the file system has no folders.
+    ValueError: the file system cannot be written.
     ImportError: nothing that is installed has it; the message says what to install.
   """
-  if not has_folders(path):
+  if is_http(path):
     raise ValueError(
-      f"{path} cannot be a dataset: {scheme_of(path)}:// lists no folders. Use s3:// "
-      "or gs://, or copy its files to a local folder first (wget --recursive)"
+      f"{shown(path)} cannot be written: {scheme_of(path)}:// is only read. Name a "
+      "local folder, or one of s3:// or gs://"
+    )
+  require(path)
+
+
+def require_dataset(path: str) -> None:
+  """As `require`, for the folder of a dataset that is read.
+
+  Raises:
+    ValueError: a dataset's address has a query or a user.
+    ImportError: nothing that is installed has it; the message says what to install.
+  """
+  if path != shown(path):
+    raise ValueError(
+      f"{shown(path)} must be a dataset's address without a user, a query (?) and a "
+      "fragment (#), which messages would show"
     )
   require(path)
 
@@ -38,10 +66,12 @@ def require(path: str) -> None:
   Raises:
     ImportError: nothing that is installed has it; the message says what to install.
   """
+  scheme = scheme_of(path)
+  if not scheme or is_http(path):
+    return
   from liquid_tf._tensorflow import tf
 
-  scheme = scheme_of(path)
-  if not scheme or scheme in tf.io.gfile.get_registered_schemes():
+  if scheme in tf.io.gfile.get_registered_schemes():
     return
   try:
     importlib.import_module("tensorflow_io")
@@ -52,7 +82,7 @@ def require(path: str) -> None:
       return
     found = "does not bring it"
   raise ImportError(
-    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// and "
-    "http:// need TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install "
+    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// "
+    "needs TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install "
     f'tensorflow==2.16.2 "liquid-tf[s3]"); this is TensorFlow {tf.__version__}'
   )

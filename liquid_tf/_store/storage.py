@@ -1,4 +1,4 @@
-"""Files of a dataset, local or of a file system that TensorFlow has."""
+"""Files of a dataset: local, on a server of HTTP, or of TensorFlow's file systems."""
 
 import errno
 import json
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from liquid_tf._native import direct, ops
+from liquid_tf._native.http_file import HttpFile
+from liquid_tf._store import schemes
 
 # How often a remote file is read until it is right.
 REMOTE_ATTEMPTS = 4
@@ -70,6 +72,11 @@ def file_size(path: str) -> int | None:
   Raises:
     OSError: it cannot be looked at, or is no regular file.
   """
+  if schemes.is_http(path):
+    try:
+      return HttpFile(path).size()
+    except FileNotFoundError:
+      return None
   if is_remote(path):
     import tensorflow as tf
 
@@ -98,6 +105,8 @@ def names_in(directory: str) -> set[str]:
       return set(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
       return set()
+  if schemes.is_http(directory):
+    raise OSError(f"{directory}: {schemes.scheme_of(directory)}:// lists no folders")
   import tensorflow as tf
 
   try:
@@ -150,6 +159,12 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
     with open(path, "rb", opener=regular) as file:
       while data := file.read(size):
         yield data
+    return
+  if schemes.is_http(path):
+    file, offset = HttpFile(path), 0
+    while data := file.read(offset, size):
+      yield data
+      offset += len(data)
     return
   import tensorflow as tf
 

@@ -4,10 +4,12 @@ A version is a manifest: dataset.json is version 1, dataset-N.json version N. Wh
 a version adds has its number in its name as well, and later versions share it.
 """
 
+import itertools
 import os
 import re
 
-from liquid_tf._store.storage import names_in
+from liquid_tf._store.schemes import is_http
+from liquid_tf._store.storage import file_size, join, names_in
 
 MANIFEST = "dataset.json"
 
@@ -44,11 +46,26 @@ def of_manifest(name: str) -> int | None:
 def in_directory(directory: str) -> list[int]:
   """The versions in a directory or at a URL, ascending; one listing.
 
+  A server of HTTP lists nothing: it is asked for one version after another, from 1 on
+  until one is missing.
+
   Raises:
     OSError: it cannot be listed.
   """
+  if is_http(directory):
+    every = itertools.count(1)
+    return list(itertools.takewhile(lambda v: exists(directory, v), every))
   found = map(of_manifest, names_in(directory))
   return sorted(version for version in found if version is not None)
+
+
+def exists(directory: str, version: int) -> bool:
+  """Whether the manifest of a version is there.
+
+  Raises:
+    OSError: it cannot be looked at.
+  """
+  return file_size(join(directory, manifest_file(version))) is not None
 
 
 def said(versions: list[int]) -> str:

@@ -1,16 +1,11 @@
 #include "ops/direct/direct.h"
 
-#include <algorithm>
-#include <cstring>
-#include <new>
 #include <string>
 
 #include "ops/codecs/codec.h"
 #include "ops/containers/pcr/pcr_record.h"
 #include "ops/core/crc32c.h"
-
-// The library hides all other symbols.
-#define LIQUID_DIRECT __attribute__((visibility("default")))
+#include "ops/direct/problem.h"
 
 namespace liquid {
 namespace {
@@ -73,24 +68,6 @@ Status FindPlaces(const LiquidPcr& pcr, const LiquidPcrPlaces& places) {
   return OkStatus();
 }
 
-bool Say(const std::string& message, LiquidProblem problem) {
-  const size_t size = std::min<size_t>(message.size(), problem.size - 1);
-  std::memcpy(problem.text, message.data(), size);
-  problem.text[size] = '\0';
-  return false;
-}
-
-// Calls `work`, which gives a Status.
-template <typename Work>
-bool Guarded(LiquidProblem problem, const Work& work) {
-  try {
-    const Status status = work();
-    return status.ok() || Say(status.message(), problem);
-  } catch (const std::bad_alloc&) {
-    return Say("memory is short", problem);
-  }
-}
-
 }  // namespace
 }  // namespace liquid
 
@@ -102,15 +79,16 @@ LIQUID_DIRECT bool liquid_direct_decode(LiquidBytes file,
                                         const LiquidImage* image,
                                         uint8_t* pixels,
                                         LiquidProblem problem) {
-  return liquid::Guarded(problem, [&] {
+  const auto decode = [&] {
     return liquid::DecodeWhole(liquid::ByteSpan(file.data, file.size), *image,
                                pixels);
-  });
+  };
+  return liquid::Guarded(problem, decode) == liquid::StatusCode::kOk;
 }
 
 LIQUID_DIRECT bool liquid_direct_pcr(const LiquidPcr* pcr,
                                      const LiquidPcrPlaces* places,
                                      LiquidProblem problem) {
-  return liquid::Guarded(problem,
-                         [&] { return liquid::FindPlaces(*pcr, *places); });
+  const auto find = [&] { return liquid::FindPlaces(*pcr, *places); };
+  return liquid::Guarded(problem, find) == liquid::StatusCode::kOk;
 }

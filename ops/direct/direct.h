@@ -1,8 +1,8 @@
 // What Python calls without an op: a call costs a microsecond, and not fifty.
 //
-// C functions, since Python finds them by name. All work on the calling thread
-// alone, so they also do in a forked child, which has no other; thread-safe,
-// without state. Nothing is thrown, and no byte is trusted.
+// C functions, since Python finds them by name. Those here work on the calling
+// thread alone, so they also do in a forked child, which has no other;
+// thread-safe, without state. Nothing is thrown, and no byte is trusted.
 #ifndef LIQUID_OPS_DIRECT_DIRECT_H_
 #define LIQUID_OPS_DIRECT_DIRECT_H_
 

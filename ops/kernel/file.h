@@ -1,17 +1,13 @@
-// Files as kernels open them: of any file system of TensorFlow, and of local
-// ones only those that are regular.
+// Paths as TensorFlow takes them apart, and which of them may be opened.
 #ifndef LIQUID_OPS_KERNEL_FILE_H_
 #define LIQUID_OPS_KERNEL_FILE_H_
 
 #include <sys/stat.h>
 
-#include <cstdint>
-#include <memory>
 #include <string>
 
 #include "ops/core/regular_file.h"
 #include "ops/kernel/tf_status.h"
-#include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/platform/path.h"
 
 namespace liquid {
@@ -38,17 +34,6 @@ inline absl::Status CheckRegular(const std::string& path) {
     return absl::OkStatus();
   }
   return ToTf(CheckRegular(path, info.st_mode));
-}
-
-// Opens a file and tells its size.
-inline absl::Status OpenFile(
-    tensorflow::Env* env, const std::string& path,
-    std::unique_ptr<tensorflow::RandomAccessFile>* file, uint64_t* size) {
-  TF_RETURN_IF_ERROR(CheckRegular(path));
-  tensorflow::uint64 bytes = 0;
-  TF_RETURN_IF_ERROR(env->GetFileSize(path, &bytes));
-  *size = bytes;
-  return env->NewRandomAccessFile(path, file);
 }
 
 }  // namespace liquid

@@ -1,96 +1,139 @@
-"""What http:// is good for: RecordIO files and lists, by tensorflow-io. No datasets."""
+"""Datasets and RecordIO files on a server of HTTP, which our own client reads."""
 
-import functools
-import http.server
 import os
 import pathlib
-import re
-import sys
-import threading
-import unittest
+import subprocess
+import tempfile
+from unittest import mock
 
+import http_server
+import photos
+import runs
 import tensorflow as tf
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 import liquid_tf
-from liquid_tf import recordio
+from liquid_tf import recordio, transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import schemes
-from liquid_tf.errors import RecordIOError
+from liquid_tf.errors import ManifestError, RecordIOError
+
+_BATCH = 8
+_OPTIONS = {
+  "features": ["id", "image"],
+  "transforms": [transforms.RandomCrop(16)],
+  "memory": "256MiB",
+}
+_PRIVATE = "?signature=secret"
 
 
-def _has_http() -> bool:
-  try:
-    schemes.require("http://host")
-  except ImportError:
-    return False
-  return True
+class HttpTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(folder.cleanup)
+    cls.local = runs.make(folder.name, "png:5,raw:3,pcr:2", shard_size=65536)
+    cls.server = cls.enterClassContext(http_server.HttpServer(folder.name))
+    cls.remote = f"{cls.server.url}/dataset"
+    cls.wanted = runs.digests(liquid_tf.dataset(cls.local, _BATCH, **_OPTIONS))
 
+  def setUp(self):
+    super().setUp()
+    self.enterContext(mock.patch.object(self.server, "failure", lambda again: None))
 
-class WithoutFoldersTest(absltest.TestCase):
-  def test_no_dataset_lies_there(self):
-    url = "https://host/photos.liquid"
+  def _dataset(self, **options) -> tf.data.Dataset:
+    return liquid_tf.dataset(self.remote, _BATCH, **_OPTIONS, **options)
+
+  def test_epochs_are_those_of_a_disk(self):
+    there = self._dataset(cache="30%")
+    here = liquid_tf.dataset(self.local, _BATCH, cache="30%", **_OPTIONS)
+    for _ in range(2):
+      self.assertEqual(runs.digests(there), runs.digests(here))
+    stats = liquid_tf.stats(there)
+    self.assertEqual(set(stats.summary()["reading"].values()), {"http"})
+    first, second = (epoch["disk_bytes"] for epoch in stats.epochs)
+    self.assertLess(second, 0.9 * first)
+
+  def test_it_is_inspected_verified_and_viewed(self):
+    there, here = (liquid_tf.inspect(path) for path in (self.remote, self.local))
+    self.assertEqual(there.pop("path"), self.remote)
+    here.pop("path")
+    self.assertEqual(there, here)
+    self.assertEmpty(liquid_tf.verify(self.remote)["problems"])
+    view = liquid_tf.open(self.remote)
+    for number in (0, 7, 99):
+      self.assertEqual(
+        runs.digest(view[number]), runs.digest(liquid_tf.open(self.local)[number])
+      )
+
+  def test_it_is_copied(self):
+    copied = f"{self.create_tempdir().full_path}/copy"
+    liquid_tf.copy(self.remote, copied, progress=False)
+    self.assertEqual(photos.files(copied), photos.files(self.local))
+
+  def test_the_newest_version(self):
+    folder = self.create_tempdir().full_path
+    path = runs.make(folder, "png:1", per_class=3)
+    liquid_tf.remove(liquid_tf.open(path).take([0]))
+    with http_server.HttpServer(folder) as server:
+      url = f"{server.url}/dataset"
+      self.assertLen(liquid_tf.open(url), 11)
+      self.assertLen(liquid_tf.open(url, version=1), 12)
+      with self.assertRaisesRegex(ManifestError, "version .3. of .* is not there"):
+        liquid_tf.open(url, version=3)
+      # As after compact(forget=[1]).
+      os.remove(f"{path}/dataset.json")
+      self.assertLen(liquid_tf.open(url, version=2), 11)
+      with self.assertRaisesRegex(ManifestError, "no dataset.json"):
+        liquid_tf.open(url)
+
+  @parameterized.parameters(503, 429, "break", "flip")
+  def test_failures_that_pass(self, failure):
+    dataset = self._dataset()
+    self.server.requests.clear()
+    self.server.failure = lambda again: None if again else failure
+    self.assertEqual(runs.digests(dataset), self.wanted)
+    self.assertGreater(liquid_tf.stats(dataset).summary()["retries"], 0)
+
+  def test_a_file_that_goes_away(self):
+    [png, *_] = sorted(pathlib.Path(self.local).glob("png-*.rec"))
+    dataset = self._dataset()
+    png.rename(f"{png}.away")
+    self.addCleanup(pathlib.Path(f"{png}.away").rename, png)
+    url = f"{self.remote}/{png.name}"
+    with self.assertRaisesRegex(tf.errors.OpError, f"{url}: .*404: there is no such"):
+      runs.digests(dataset)
+    with self.assertRaisesRegex(ManifestError, f"{url} is missing"):
+      self._dataset()
+
+  def test_no_dataset(self):
+    with self.assertRaisesRegex(ManifestError, "nothing is not a Liquid dataset"):
+      liquid_tf.dataset(f"{self.server.url}/nothing")
+    self.server.failure = lambda again: 403
+    with self.assertRaisesRegex(ManifestError, "cannot be read: .*refuses access"):
+      self._dataset()
+
+  def test_an_address_with_a_secret(self):
+    for url in (f"{self.remote}{_PRIVATE}", self.remote.replace("//", "//me:secret@")):
+      with self.assertRaisesRegex(ValueError, "must be .*without a user") as caught:
+        liquid_tf.dataset(url)
+      self.assertNotIn("secret", str(caught.exception))
+
+  def test_nothing_is_written_there(self):
     for call in (
-      lambda: liquid_tf.dataset(url),
-      lambda: liquid_tf.inspect(url),
-      lambda: liquid_tf.copy(url, "here"),
-      lambda: liquid_tf.copy("here", url),
-      lambda: convert("source", url, "png:1", staging="there"),
+      lambda: liquid_tf.copy(self.local, f"{self.server.url}/new"),
+      lambda: convert("source", f"{self.server.url}/new", "png:1", staging="there"),
     ):
-      with self.assertRaisesRegex(ValueError, f"{url} cannot be a dataset.*wget"):
+      with self.assertRaisesRegex(ValueError, "new cannot be written: http://"):
         call()
 
-  def test_says_what_to_install(self):
-    if _has_http():
-      self.skipTest("TensorFlow has http:// here")
-    for call in (recordio.Reader, recordio.dataset, recordio.read_list):
-      with self.assertRaisesRegex(ImportError, "http://.*pip install tensorflow==2.16"):
-        call("http://host/a.rec")
 
-
-class _Server(http.server.BaseHTTPRequestHandler):
-  """Files of a folder, in ranges; some answers end too early."""
-
-  protocol_version = "HTTP/1.1"
-  breaks = False
-
-  def __init__(self, root: pathlib.Path, *args):
-    self._root = root
-    super().__init__(*args)
-
-  def log_message(self, *_):
-    pass
-
-  def do_GET(self):
-    try:
-      data = (self._root / self.path.lstrip("/")).read_bytes()
-    except OSError:
-      self.send_error(404)
-      return
-    wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-    part = data[int(wanted[1]) : int(wanted[2]) + 1] if wanted else data
-    self.send_response(206 if wanted else 200)
-    self.send_header("Content-Length", str(len(part)))
-    self.end_headers()
-    if wanted and type(self).breaks:
-      part, self.close_connection = part[: len(part) // 2], True
-    self.wfile.write(part)
-
-
-@unittest.skipIf(not _has_http(), "needs http:// in TensorFlow")
-class HttpTest(absltest.TestCase):
+class RecordsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
-    server = http.server.ThreadingHTTPServer(
-      ("127.0.0.1", 0), functools.partial(_Server, self.root)
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    self.addCleanup(server.server_close)
-    self.addCleanup(thread.join)
-    self.addCleanup(server.shutdown)
-    self.url = f"http://127.0.0.1:{server.server_port}"
+    self.server = self.enterContext(http_server.HttpServer(str(self.root)))
     self.payloads = {}
     for name, sizes in (("a", (90, 700000)), ("b", (4, 40, 400000, 9))):
       payloads = [bytes([i]) * size for i, size in enumerate(sizes)]
@@ -99,8 +142,11 @@ class HttpTest(absltest.TestCase):
           writer.write(payload)
       self.payloads[name] = payloads
 
+  def _url(self, name: str) -> str:
+    return f"{self.server.url}/{name}"
+
   def test_records(self):
-    uri = f"{self.url}/b.rec;{self.url}/a.rec"
+    uri = f"{self._url('b.rec')};{self._url('a.rec')}"
     together = self.payloads["b"] + self.payloads["a"]
     self.assertEqual(list(recordio.Reader(uri)), together)
     here = [str(self.root / "b.rec"), str(self.root / "a.rec")]
@@ -114,30 +160,72 @@ class HttpTest(absltest.TestCase):
   def test_lists(self):
     entries = [recordio.ListEntry(7, (1.0, 2.0), "cats/1.jpg")]
     recordio.write_list(self.root / "a.lst", entries)
-    self.assertEqual(recordio.read_list(f"{self.url}/a.lst"), entries)
+    self.assertEqual(recordio.read_list(self._url("a.lst")), entries)
 
-  def test_errors(self):
-    for uri in (f"{self.url}/none.rec", f"{self.url}/a.rec;{self.url}/none.rec"):
-      with self.assertRaisesRegex(RecordIOError, "none.rec: there is no such file"):
-        recordio.Reader(uri)
-    with self.assertRaisesRegex(RecordIOError, "cannot read the list .*none.lst"):
-      recordio.read_list(f"{self.url}/none.lst")
+  def test_an_address_with_a_signature(self):
+    url = self._url(f"a.rec{_PRIVATE}")
+    self.assertEqual(list(recordio.Reader(url)), self.payloads["a"])
+    self.assertEqual(
+      list(recordio.dataset(url).as_numpy_iterator()), self.payloads["a"]
+    )
+    self.assertEqual(set(self.server.requests), {f"/a.rec{_PRIVATE}"})
+
+  def test_errors_show_no_secret(self):
+    (self.root / "a.rec").write_bytes(b"damage" * 100)
+    for name, what in (("none.rec", "there is no such file"), ("a.rec", "offset 0")):
+      url = self._url(f"{name}{_PRIVATE}")
+      for call in (
+        lambda url=url: list(recordio.Reader(url)),
+        lambda url=url: list(recordio.dataset(url)),
+      ):
+        with self.assertRaisesRegex(
+          (RecordIOError, tf.errors.OpError), f"{name}: .*{what}"
+        ) as caught:
+          call()
+        self.assertNotIn("secret", str(caught.exception))
+    with self.assertRaisesRegex(RecordIOError, "cannot read the list .*none.lst: "):
+      recordio.read_list(self._url("none.lst"))
 
   def test_a_connection_that_breaks(self):
-    reader = recordio.Reader(f"{self.url}/a.rec")
-    _Server.breaks = True
-    self.addCleanup(setattr, _Server, "breaks", False)
-    with self.assertRaisesRegex(RecordIOError, "a.rec"):
-      list(reader)
-    with self.assertRaisesRegex(tf.errors.OpError, "a.rec"):
-      list(recordio.dataset(f"{self.url}/a.rec"))
+    reader = recordio.Reader(self._url("a.rec"))
+    dataset = recordio.dataset(self._url("a.rec"))
+    self.server.failure = lambda again: None if again else "break"
+    for records in (reader, dataset.as_numpy_iterator()):
+      self.server.requests.clear()
+      self.assertEqual(list(records), self.payloads["a"])
+
+
+class TlsTest(absltest.TestCase):
+  def test_the_server_is_checked(self):
+    folder = self.create_tempdir().full_path
+    recordio.write_list(f"{folder}/a.lst", [recordio.ListEntry(1, (0.0,), "x")])
+    certificate, key = f"{folder}/certificate.pem", f"{folder}/key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    both = pathlib.Path(folder, "both.pem")
+    both.write_bytes(b"".join(pathlib.Path(p).read_bytes() for p in (certificate, key)))
+    with http_server.HttpServer(folder, str(both)) as server:
+      url = f"{server.url}/a.lst"
+      with mock.patch.dict(os.environ, SSL_CERT_FILE=certificate):
+        self.assertLen(recordio.read_list(url), 1)
+      with mock.patch.dict(os.environ, SSL_CERT_FILE=f"{folder}/none.pem"):
+        with self.assertRaisesRegex(RecordIOError, "SSL_CERT_FILE .*none.pem"):
+          recordio.read_list(url)
+
+
+class SchemesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("https://host/a.rec", "https://host/a.rec"),
+    (f"https://me:sec@ret@host:1/a@b.rec{_PRIVATE}", "https://host:1/a@b.rec"),
+    ("https://host/a#secret?x", "https://host/a"),
+    ("/data/a#1?b", "/data/a#1?b"),
+    ("s3://bucket/a?b", "s3://bucket/a?b"),
+  )
+  def test_what_messages_show(self, path, shown):
+    self.assertEqual(schemes.shown(path), shown)
 
 
 if __name__ == "__main__":
-  try:
-    absltest.main()
-  except SystemExit as done:
-    # tensorflow-io's file systems may abort while a process ends.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(int(done.code))
+  absltest.main()

@@ -5,7 +5,7 @@
 
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
-#include "ops/kernel/file.h"
+#include "ops/kernel/open_file.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -66,16 +66,15 @@ class ReadSampleOp : public OpKernel {
                 absl::InvalidArgumentError(
                     "offset (" + std::to_string(offset) + ") and length (" +
                     std::to_string(length) + ") must be those of a record"));
-    std::string framed, scratch, payload;
+    Buffer buffer;
+    ByteSpan framed;
+    std::string scratch, payload;
     SampleRecord sample;
-    std::string error =
-        Read(context->env(), context->input(0).scalar<tstring>()(), offset,
-             length, &framed);
-    const int64_t crc =
-        error.empty() ? Crc32c(ByteSpan(framed.data(), framed.size())) : 0;
-    if (error.empty()) {
-      const Status status = Parse(framed, &scratch, &payload, &sample);
-      error = status.message();
+    Status status = Read(context->env(), context->input(0).scalar<tstring>()(),
+                         offset, length, &buffer, &framed);
+    const int64_t crc = status.ok() ? Crc32c(framed) : 0;
+    if (status.ok()) {
+      status = Parse(framed, &scratch, &payload, &sample);
       if (!status.ok()) sample = SampleRecord();
     }
 
@@ -90,7 +89,7 @@ class ReadSampleOp : public OpKernel {
               outputs[1]->flat<float>().data());
     Assign(sample.example, outputs[2]);
     outputs[3]->scalar<int64_t>()() = crc;
-    outputs[4]->scalar<tstring>()() = error;
+    outputs[4]->scalar<tstring>()() = status.message();
   }
 
  private:
@@ -99,33 +98,25 @@ class ReadSampleOp : public OpKernel {
                                     bytes.size);
   }
 
-  // Returns why the bytes cannot be read, or nothing.
-  static std::string Read(tensorflow::Env* env, const std::string& path,
-                          int64_t offset, int64_t length, std::string* framed) {
-    std::unique_ptr<tensorflow::RandomAccessFile> file;
+  static Status Read(tensorflow::Env* env, const std::string& path,
+                     uint64_t offset, uint64_t length, Buffer* buffer,
+                     ByteSpan* framed) {
+    std::unique_ptr<RandomFile> file;
     uint64_t size = 0;
-    absl::Status status = OpenFile(env, path, &file, &size);
-    if (!status.ok()) return std::string(status.message());
-    if (static_cast<uint64_t>(offset) > size ||
-        static_cast<uint64_t>(length) > size - offset) {
-      return "its file ends at offset " + std::to_string(size) +
-             ", before the record";
+    LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
+    if (offset > size || length > size - offset) {
+      return DataLoss("its file ends at offset " + std::to_string(size) +
+                      ", before the record");
     }
-    framed->resize(length);
-    absl::string_view read;
-    status = file->Read(offset, length, &read, framed->data());
-    if (!status.ok()) return std::string(status.message());
-    // A file system may answer from memory of its own.
-    if (read.data() != framed->data()) framed->assign(read.data(), read.size());
-    return "";
+    ReadCount count;
+    return file->Read(offset, length, buffer, framed, &count);
   }
 
   // The spans of `*sample` point into the others.
-  Status Parse(const std::string& framed, std::string* scratch,
-               std::string* payload, SampleRecord* sample) const {
+  Status Parse(ByteSpan framed, std::string* scratch, std::string* payload,
+               SampleRecord* sample) const {
     ByteSpan span;
-    const Status status =
-        ParseRecord(ByteSpan(framed.data(), framed.size()), scratch, &span);
+    const Status status = ParseRecord(framed, scratch, &span);
     if (!status.ok()) return status;
     if (!foreign_) return ParseSamplePayload(span, sample);
     payload->assign(reinterpret_cast<const char*>(span.data), span.size);

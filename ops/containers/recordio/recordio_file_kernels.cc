@@ -8,7 +8,8 @@
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_part.h"
 #include "ops/containers/recordio/record_scanner.h"
-#include "ops/kernel/file.h"
+#include "ops/http/url.h"
+#include "ops/kernel/open_file.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -57,39 +58,26 @@ absl::Status SetVector(OpKernelContext* context, int index, V values) {
 // Reads a file of any file system from an offset on.
 class FileStream : public ByteStream {
  public:
-  FileStream(std::string path, const tensorflow::RandomAccessFile* file,
-             uint64_t offset, uint64_t end, size_t block)
-      : path_(std::move(path)),
-        file_(file),
-        offset_(offset),
-        end_(end),
-        block_(block) {}
+  FileStream(const RandomFile* file, uint64_t offset, uint64_t end,
+             size_t block)
+      : file_(file), offset_(offset), end_(end), block_(block) {}
 
   Status Next(ByteSpan* bytes) override {
     *bytes = ByteSpan();
     const uint64_t size = std::min<uint64_t>(block_, end_ - offset_);
     if (size == 0) return OkStatus();
-    if (buffer_ == nullptr) buffer_ = std::make_unique<char[]>(block_);
-    absl::string_view read;
-    const absl::Status status =
-        file_->Read(offset_, size, &read, buffer_.get());
-    if (!status.ok()) {
-      return Internal(path_ + ": cannot read" + AtOffset(offset_) + ": " +
-                      std::string(status.message()));
-    }
-    // A file system may answer from memory of its own.
-    *bytes = ByteSpan(read.data(), read.size());
-    offset_ += read.size();
+    ReadCount count;
+    LIQUID_RETURN_IF_ERROR(file_->Read(offset_, size, &buffer_, bytes, &count));
+    offset_ += size;
     return OkStatus();
   }
 
  private:
-  const std::string path_;
-  const tensorflow::RandomAccessFile* const file_;
+  const RandomFile* const file_;
   uint64_t offset_;
   const uint64_t end_;  // of the file
   const size_t block_;
-  std::unique_ptr<char[]> buffer_;
+  Buffer buffer_;
 };
 
 class ReadRecordsOp : public OpKernel {
@@ -98,7 +86,8 @@ class ReadRecordsOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckRanks(context, {0, 1, 0, 0, 0}));
-    const tstring& path = context->input(0).scalar<tstring>()();
+    const std::string path = context->input(0).scalar<tstring>()();
+    const std::string name = PublicPath(path);
     const Tensor& row = context->input(1);
     const int64_t max_bytes = context->input(3).scalar<int64_t>()();
     const int64_t block = context->input(4).scalar<int64_t>()();
@@ -123,15 +112,15 @@ class ReadRecordsOp : public OpKernel {
     range.ends_at_head = columns(4) != 0;
 
     uint64_t size = 0;
-    std::unique_ptr<tensorflow::RandomAccessFile> file;
-    OP_REQUIRES_OK(context, OpenFile(context->env(), path, &file, &size));
-    OP_REQUIRES(context, range.begin <= size,
-                absl::DataLossError(
-                    std::string(path) + ": no record" + AtOffset(range.begin) +
-                    ": the file ends at " + std::to_string(size)));
-    FileStream stream(path, file.get(), range.begin, size,
+    std::unique_ptr<RandomFile> file;
+    OP_REQUIRES_OK(context, ToTf(OpenFile(context->env(), path, &file, &size)));
+    OP_REQUIRES(
+        context, range.begin <= size,
+        absl::DataLossError(name + ": no record" + AtOffset(range.begin) +
+                            ": the file ends at " + std::to_string(size)));
+    FileStream stream(file.get(), range.begin, size,
                       static_cast<size_t>(block));
-    RecordScanner scanner(path, range, context->input(2).scalar<bool>()(),
+    RecordScanner scanner(name, range, context->input(2).scalar<bool>()(),
                           &stream);
 
     std::vector<tstring> records;

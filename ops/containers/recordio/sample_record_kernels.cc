@@ -9,8 +9,8 @@
 #include "ops/containers/recordio/read_record.h"
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
-#include "ops/kernel/file.h"
 #include "ops/kernel/image_inputs.h"
+#include "ops/kernel/open_file.h"
 #include "ops/kernel/parallel.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -66,30 +66,30 @@ class ReadFileOp : public OpKernel {
     OP_REQUIRES_OK(context,
                    context->allocate_output(2, TensorShape({}), &error));
     tstring& bytes = contents->scalar<tstring>()();
-    const absl::Status status = Read(context->env(), *path, &bytes);
+    const Status status = Read(context->env(), *path, &bytes);
     if (!status.ok()) {
       bytes.clear();
-      error->scalar<tstring>()() = std::string(status.message());
+      error->scalar<tstring>()() = status.message();
     }
     crc->scalar<int64_t>()() = Crc32c(Bytes(bytes));
   }
 
  private:
-  absl::Status Read(tensorflow::Env* env, const std::string& path,
-                    tstring* bytes) const {
+  Status Read(tensorflow::Env* env, const std::string& path,
+              tstring* bytes) const {
     uint64_t size = 0;
-    std::unique_ptr<tensorflow::RandomAccessFile> file;
-    TF_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
+    std::unique_ptr<RandomFile> file;
+    LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
     if (size > static_cast<uint64_t>(max_bytes_)) {
-      return absl::ResourceExhaustedError("file of " + std::to_string(size) +
-                                          " bytes is longer than " +
-                                          std::to_string(max_bytes_));
+      return ResourceExhausted("file of " + std::to_string(size) +
+                               " bytes is longer than " +
+                               std::to_string(max_bytes_));
     }
     bytes->resize_uninitialized(size);
-    absl::string_view read;
-    TF_RETURN_IF_ERROR(file->Read(0, size, &read, bytes->mdata()));
-    if (read.data() != bytes->data()) bytes->assign(read.data(), read.size());
-    return absl::OkStatus();
+    ReadCount count;
+    LIQUID_RETURN_IF_ERROR(file->ReadInto(0, {{bytes->mdata(), size}}, &count));
+    return count.bytes == size ? OkStatus()
+                               : file->Truncated(count.bytes, 0, size);
   }
 
   int64_t max_bytes_;
@@ -226,9 +226,10 @@ class VerifyRecordsOp : public OpKernel {
         context, context->allocate_output(1, TensorShape({count}), &examples));
     OP_REQUIRES_OK(context,
                    context->allocate_output(3, TensorShape({count}), &counts));
-    std::unique_ptr<tensorflow::RandomAccessFile> file;
+    std::unique_ptr<RandomFile> file;
     uint64_t size = 0;
-    OP_REQUIRES_OK(context, OpenFile(context->env(), *path, &file, &size));
+    OP_REQUIRES_OK(context,
+                   ToTf(OpenFile(context->env(), *path, &file, &size)));
 
     auto problem = problems->vec<tstring>();
     auto example = examples->vec<tstring>();
@@ -237,7 +238,8 @@ class VerifyRecordsOp : public OpKernel {
     constexpr int64_t kCost = 10 * 1000 * 1000;
     ParallelFor(context, count, kCost, [&](int64_t begin, int64_t end) {
       std::string scratch;
-      std::vector<uint8_t> framed, pixels;
+      Buffer framed;
+      std::vector<uint8_t> pixels;
       for (int64_t i = begin; i < end; ++i) {
         SampleRecord sample;
         const Status status =
@@ -265,25 +267,20 @@ class VerifyRecordsOp : public OpKernel {
 
  private:
   // The spans of `*sample` point into `*framed` or `*scratch`.
-  Status Verify(const tensorflow::RandomAccessFile& file, uint64_t file_size,
-                const IndexRow& row, std::vector<uint8_t>* framed,
-                std::string* scratch, std::vector<uint8_t>* pixels,
-                SampleRecord* sample) const {
+  Status Verify(const RandomFile& file, uint64_t file_size, const IndexRow& row,
+                Buffer* framed, std::string* scratch,
+                std::vector<uint8_t>* pixels, SampleRecord* sample) const {
     if (row.offset > file_size || row.length > file_size - row.offset) {
       return DataLoss("ends at " + std::to_string(row.offset + row.length) +
                       ", past the end of the file at " +
                       std::to_string(file_size));
     }
-    framed->resize(row.length);
-    absl::string_view read;
-    const absl::Status status = file.Read(
-        row.offset, row.length, &read, reinterpret_cast<char*>(framed->data()));
-    if (!status.ok() && !absl::IsOutOfRange(status)) {
-      return DataLoss("cannot be read: " + std::string(status.message()));
-    }
-    // A file system may answer from memory of its own.
-    LIQUID_RETURN_IF_ERROR(
-        CheckRecord(ByteSpan(read.data(), read.size()), row, scratch, sample));
+    ByteSpan read;
+    ReadCount count;
+    const Status status =
+        file.Read(row.offset, row.length, framed, &read, &count);
+    if (!status.ok()) return DataLoss("cannot be read: " + status.message());
+    LIQUID_RETURN_IF_ERROR(CheckRecord(read, row, scratch, sample));
     if (!decode_) return OkStatus();
     ImageInfo info;
     info.height = row.height;

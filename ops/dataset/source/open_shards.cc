@@ -6,8 +6,9 @@
 
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
-#include "ops/dataset/source/open_file.h"
+#include "ops/http/url.h"
 #include "ops/kernel/file.h"
+#include "ops/kernel/open_file.h"
 #include "ops/reader/replicas.h"
 #include "tensorflow/core/platform/path.h"
 
@@ -17,16 +18,19 @@ namespace {
 // Reads a file of another file system. Where a connection breaks, some of these
 // give what came until then as if it were all.
 Status ReadRemote(tensorflow::Env* env, const std::string& path,
-                  uint32_t crc32c, std::string* bytes) {
+                  uint32_t crc32c, Buffer* buffer, ByteSpan* bytes) {
   Status status;
   for (int i = 0; i < kRemoteAttempts; ++i) {
-    status = FromTf(tensorflow::ReadFileToString(env, path, bytes), path);
-    if (!status.ok()) continue;
-    const uint32_t found = Crc32c(ByteSpan(bytes->data(), bytes->size()));
-    if (found == crc32c) return OkStatus();
-    status =
-        DataLoss(path + ": its CRC-32C is not what the manifest says, in " +
-                 std::to_string(kRemoteAttempts) + " reads");
+    status = ReadWhole(env, path, buffer, bytes);
+    if (!status.ok()) {
+      // Our own client has repeated it as long as that may help.
+      if (IsHttpUrl(path)) return status;
+      continue;
+    }
+    if (Crc32c(*bytes) == crc32c) return OkStatus();
+    status = DataLoss(PublicPath(path) +
+                      ": its CRC-32C is not what the manifest says, in " +
+                      std::to_string(kRemoteAttempts) + " reads");
   }
   return status;
 }
@@ -45,14 +49,13 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
     bytes = ByteSpan(mapped->data(), mapped->length());
     keep = std::shared_ptr<const void>(std::move(mapped));
   } else {
-    auto read = std::make_shared<std::string>();
-    LIQUID_RETURN_IF_ERROR(ReadRemote(env, path, crc32c, read.get()));
-    bytes = ByteSpan(read->data(), read->size());
+    auto read = std::make_shared<Buffer>();
+    LIQUID_RETURN_IF_ERROR(ReadRemote(env, path, crc32c, read.get(), &bytes));
     keep = std::move(read);
   }
   const Status checked = IndexView::Create(bytes, std::move(keep), index);
   if (checked.ok()) return OkStatus();
-  return Status(checked.code(), path + ": " + checked.message());
+  return Status(checked.code(), PublicPath(path) + ": " + checked.message());
 }
 
 }  // namespace
@@ -84,15 +87,14 @@ Status OpenPcr(tensorflow::Env* env, const std::string& pcr_index,
                const std::vector<std::string>& paths,
                std::shared_ptr<ShardSet> samples,
                std::unique_ptr<PcrSet>* pcr) {
-  std::string bytes;
-  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(pcr_index), pcr_index));
-  LIQUID_RETURN_IF_ERROR(
-      FromTf(tensorflow::ReadFileToString(env, pcr_index, &bytes), pcr_index));
+  Buffer buffer;
+  ByteSpan bytes;
+  LIQUID_RETURN_IF_ERROR(ReadWhole(env, pcr_index, &buffer, &bytes));
   std::vector<PcrEntry> listed;
-  const Status parsed =
-      ParsePcrIndex(ByteSpan(bytes.data(), bytes.size()), &listed);
+  const Status parsed = ParsePcrIndex(bytes, &listed);
   if (!parsed.ok()) {
-    return Status(parsed.code(), pcr_index + ": " + parsed.message());
+    return Status(parsed.code(),
+                  PublicPath(pcr_index) + ": " + parsed.message());
   }
   std::map<std::string, PcrEntry> by_name;
   for (PcrEntry& entry : listed) {

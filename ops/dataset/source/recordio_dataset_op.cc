@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/dataset/source/open_file.h"
+#include "ops/kernel/open_file.h"
 #include "ops/kernel/source_dataset.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/reader/range_reader.h"

@@ -343,6 +343,21 @@ TEST_F(HttpClientTest, FollowsToAnotherPlace) {
             StatusCode::kInternal);
 }
 
+TEST_F(HttpClientTest, AsksTheProxyOfTheEnvironment) {
+  const HttpServer proxy([this](const ServerRequest& request) {
+    return request.target == "http://elsewhere.invalid/a.rec?x"
+               ? AnswerOf(file_, request)
+               : ServerAnswer{404, {}, ""};
+  });
+  setenv("http_proxy", proxy.Url("").c_str(), 1);
+  Reading reading(
+      std::make_shared<RemoteObject>("http://elsewhere.invalid/a.rec?x"), 5, 9);
+  client_->Read(&reading.request);
+  unsetenv("http_proxy");
+  EXPECT_TRUE(reading.request.status.ok()) << reading.request.status.message();
+  EXPECT_EQ(reading.bytes(), file_.substr(5, 9));
+}
+
 TEST_F(HttpClientTest, SaysThatNobodyListens) {
   std::string url;
   {

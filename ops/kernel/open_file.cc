@@ -1,4 +1,4 @@
-#include "ops/dataset/source/open_file.h"
+#include "ops/kernel/open_file.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +9,10 @@
 
 #include "absl/strings/strip.h"
 #include "ops/core/buffer_pool.h"
+#include "ops/http/url.h"
 #include "ops/kernel/file.h"
 #include "ops/reader/cached_file.h"
+#include "ops/reader/http_file.h"
 
 namespace liquid {
 namespace {
@@ -71,6 +73,14 @@ class TensorFlowFile : public RandomFile {
   const std::unique_ptr<tensorflow::RandomAccessFile> file_;
 };
 
+Status OpenByTensorFlow(tensorflow::Env* env, const std::string& path,
+                        std::unique_ptr<RandomFile>* file) {
+  std::unique_ptr<tensorflow::RandomAccessFile> opened;
+  LIQUID_RETURN_IF_ERROR(FromTf(env->NewRandomAccessFile(path, &opened), path));
+  *file = std::make_unique<TensorFlowFile>(path, std::move(opened));
+  return OkStatus();
+}
+
 }  // namespace
 
 Status FromTf(const absl::Status& status, const std::string& path) {
@@ -82,8 +92,30 @@ Status FromTf(const absl::Status& status, const std::string& path) {
   }
   const std::string message = path + ": " + std::string(said);
   if (absl::IsNotFound(status)) return NotFound(message);
+  if (absl::IsInvalidArgument(status)) return InvalidArgument(message);
   return absl::IsResourceExhausted(status) ? Unavailable(message)
                                            : Internal(message);
+}
+
+Status OpenFile(tensorflow::Env* env, const std::string& path,
+                std::unique_ptr<RandomFile>* file, uint64_t* size) {
+  if (IsHttpUrl(path)) {
+    return OpenHttpFile(path, kHttpPatience, file, size);
+  }
+  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(path), path));
+  tensorflow::uint64 bytes = 0;
+  LIQUID_RETURN_IF_ERROR(FromTf(env->GetFileSize(path, &bytes), path));
+  *size = bytes;
+  return OpenByTensorFlow(env, path, file);
+}
+
+Status ReadWhole(tensorflow::Env* env, const std::string& path, Buffer* buffer,
+                 ByteSpan* bytes) {
+  std::unique_ptr<RandomFile> file;
+  uint64_t size = 0;
+  LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
+  ReadCount count;
+  return file->Read(0, size, buffer, bytes, &count);
 }
 
 FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,
@@ -102,13 +134,11 @@ FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,
       return OkStatus();
     }
     if (page_cache) {
-      return Unimplemented(path + ": only local files have a page cache");
+      return Unimplemented(PublicPath(path) +
+                           ": only local files have a page cache");
     }
-    std::unique_ptr<tensorflow::RandomAccessFile> opened;
-    LIQUID_RETURN_IF_ERROR(
-        FromTf(env->NewRandomAccessFile(path, &opened), path));
-    *file = std::make_unique<TensorFlowFile>(path, std::move(opened));
-    return OkStatus();
+    if (IsHttpUrl(path)) return OpenHttpFile(path, kHttpPatience, file);
+    return OpenByTensorFlow(env, path, file);
   };
 }
 

@@ -1,0 +1,39 @@
+// How direct functions say what is wrong.
+#ifndef LIQUID_OPS_DIRECT_PROBLEM_H_
+#define LIQUID_OPS_DIRECT_PROBLEM_H_
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "ops/core/status.h"
+#include "ops/direct/direct.h"
+
+// The library hides all other symbols.
+#define LIQUID_DIRECT __attribute__((visibility("default")))
+
+namespace liquid {
+
+inline void Say(const std::string& message, LiquidProblem problem) {
+  const size_t size = std::min<size_t>(message.size(), problem.size - 1);
+  std::memcpy(problem.text, message.data(), size);
+  problem.text[size] = '\0';
+}
+
+// Calls `work`, which gives a Status, and says what is wrong.
+template <typename Work>
+StatusCode Guarded(LiquidProblem problem, const Work& work) {
+  try {
+    const Status status = work();
+    if (!status.ok()) Say(status.message(), problem);
+    return status.code();
+  } catch (const std::bad_alloc&) {
+    Say("memory is short", problem);
+    return StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DIRECT_PROBLEM_H_
