@@ -143,17 +143,30 @@ def _copy_remotely(
 def _copy_files(
   data: manifest.Manifest, destination: str, resume: bool, bar: Progress
 ) -> None:
+  import tensorflow as tf
+
   files = _files(data)
   bar.start("copy", len(files), unit="file")
   for name, crc in files.items():
-    _copy_file(data.path(name), storage.join(destination, name), crc, resume)
+    place = storage.join(destination, name)
+    if name == versions.LIST:
+      with tf.io.gfile.GFile(place, "wb") as file:
+        file.write(versions.encode_list([data["version"]]))
+    else:
+      _copy_file(data.path(name), place, crc, resume)
     bar.step()
 
 
 def _files(data: manifest.Manifest) -> dict[str, int | None]:
-  """Every file of a dataset, the manifest last; its CRC-32C where that is known."""
+  """Every file of a dataset, the manifest last; its CRC-32C where that is known.
+
+  With the list of versions, which is not copied but made: only this one is there.
+  """
   every = itertools.chain(contents.shards(data.data), contents.beside(data.data))
-  return {file.name: file.crc32c for file in every} | {data.file: None}
+  files: dict[str, int | None] = {file.name: file.crc32c for file in every}
+  if data["version"] > 1:
+    files[versions.LIST] = None
+  return files | {data.file: None}
 
 
 def _is_same(data: manifest.Manifest, destination: str) -> bool:

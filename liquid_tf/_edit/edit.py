@@ -22,7 +22,7 @@ from liquid_tf._convert.journal import Journal
 from liquid_tf._native import ops
 from liquid_tf._store import contents, schema, storage, versions
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.files import TEMPORARY, create_file, sync_directory
+from liquid_tf._store.files import TEMPORARY, create_file, sync_directory, write_file
 from liquid_tf._store.manifest import JOURNAL, Manifest
 from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError
@@ -126,6 +126,7 @@ class Edit:
       raise ConvertError(
         f"{path} was made by another process meanwhile, and is kept: do this again"
       ) from error
+    _list(self.directory, versions.in_directory(self.directory))
     return manifests.load(self.directory, self.version)
 
 
@@ -179,12 +180,21 @@ def _clear(manifest: Manifest) -> None:
   for name in names:
     if name.endswith(TEMPORARY) and name != WORK:
       os.unlink(os.path.join(manifest.directory, name))
+  if manifest["version"] > 1:
+    _list(manifest.directory, versions.in_directory(manifest.directory))
   late = [name for name in names if _is_later(name, manifest["version"])]
   if late:
     # The name of a split may look like a version's.
     every = versions.in_directory(manifest.directory)
     for name in set(late) - _used(manifest.directory, every):
       os.unlink(os.path.join(manifest.directory, name))
+
+
+def _list(directory: str, found: list[int]) -> None:
+  """Writes which versions there are, unless that is written already."""
+  path, listed = os.path.join(directory, versions.LIST), versions.encode_list(found)
+  if not os.path.exists(path) or storage.read_file(path) != listed:
+    write_file(path, listed)
 
 
 def _is_later(name: str, version: int) -> bool:
@@ -202,7 +212,9 @@ def forget(directory: str, forgotten: list[int]) -> None:
     ManifestError: another version's manifest cannot be read; nothing was removed.
     OSError: a file cannot be removed.
   """
-  _used(directory, [v for v in versions.in_directory(directory) if v not in forgotten])
+  kept = [v for v in versions.in_directory(directory) if v not in forgotten]
+  _used(directory, kept)
+  _list(directory, kept)
   with open(os.path.join(directory, _FORGETTING), "wb"):
     pass
   sync_directory(directory)

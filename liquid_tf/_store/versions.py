@@ -2,16 +2,22 @@
 
 A version is a manifest: dataset.json is version 1, dataset-N.json version N. What else
 a version adds has its number in its name as well, and later versions share it.
+versions.json lists them for servers that list no folder; where a dataset has none,
+version 1 is the only one.
 """
 
-import itertools
+import json
 import os
 import re
 
 from liquid_tf._store.schemes import is_http
-from liquid_tf._store.storage import file_size, join, names_in
+from liquid_tf._store.storage import file_size, is_json, join, names_in, read_right
 
 MANIFEST = "dataset.json"
+LIST = "versions.json"
+
+# Of the list, in bytes: a hundred thousand versions.
+_MOST_LIST = 1 << 20
 
 _MANIFEST = re.compile(r"dataset(?:-([1-9]\d{0,9}))?\.json\Z")
 # Shards may have any name that a manifest lists; these are what is written.
@@ -46,17 +52,41 @@ def of_manifest(name: str) -> int | None:
 def in_directory(directory: str) -> list[int]:
   """The versions in a directory or at a URL, ascending; one listing.
 
-  A server of HTTP lists nothing: it is asked for one version after another, from 1 on
-  until one is missing.
-
   Raises:
     OSError: it cannot be listed.
   """
   if is_http(directory):
-    every = itertools.count(1)
-    return list(itertools.takewhile(lambda v: exists(directory, v), every))
+    return _listed(directory)
   found = map(of_manifest, names_in(directory))
   return sorted(version for version in found if version is not None)
+
+
+def encode_list(found: list[int]) -> bytes:
+  """The bytes of the list of these versions."""
+  return json.dumps({"versions": sorted(found)}).encode() + b"\n"
+
+
+def _listed(directory: str) -> list[int]:
+  """The versions that the list has, or that are there without one.
+
+  Raises:
+    OSError: it cannot be read, or is no such list.
+  """
+  path = join(directory, LIST)
+  size = file_size(path)
+  if size is None:
+    return [1] if exists(directory, 1) else []
+  if size > _MOST_LIST:
+    raise OSError(f"{path} has {size} bytes, and must have at most {_MOST_LIST}")
+  contents = read_right(path, is_json)
+  try:
+    found = json.loads(contents)["versions"]
+    if not found or not all(type(one) is int and 0 < one < 10**10 for one in found):
+      raise ValueError
+  except (KeyError, RecursionError, TypeError, ValueError):
+    wanted = encode_list([1, 2]).decode().strip()
+    raise OSError(f"{path} must be a list of versions such as {wanted}") from None
+  return sorted(found)
 
 
 def exists(directory: str, version: int) -> bool:
@@ -82,4 +112,5 @@ def is_written(name: str) -> bool:
 def is_file(name: str) -> bool:
   """Whether a file of this name may be a dataset's."""
   is_shard = name.endswith((".rec", ".idx", ".pcr"))
-  return is_shard or of_manifest(name) is not None or bool(_BESIDE.match(name))
+  is_known = name == LIST or bool(_BESIDE.match(name))
+  return is_shard or is_known or of_manifest(name) is not None

@@ -75,18 +75,41 @@ class HttpTest(parameterized.TestCase):
   def test_the_newest_version(self):
     folder = self.create_tempdir().full_path
     path = runs.make(folder, "png:1", per_class=3)
-    liquid_tf.remove(liquid_tf.open(path).take([0]))
     with http_server.HttpServer(folder) as server:
       url = f"{server.url}/dataset"
-      self.assertLen(liquid_tf.open(url), 11)
+      for number, left in enumerate((11, 10, 9)):
+        liquid_tf.remove(liquid_tf.open(path).take([number]))
+        self.assertLen(liquid_tf.open(url), left)
       self.assertLen(liquid_tf.open(url, version=1), 12)
-      with self.assertRaisesRegex(ManifestError, "version .3. of .* is not there"):
-        liquid_tf.open(url, version=3)
-      # As after compact(forget=[1]).
-      os.remove(f"{path}/dataset.json")
-      self.assertLen(liquid_tf.open(url, version=2), 11)
-      with self.assertRaisesRegex(ManifestError, "no dataset.json"):
-        liquid_tf.open(url)
+      with self.assertRaisesRegex(ManifestError, "version .5. of .* is not there"):
+        liquid_tf.open(url, version=5)
+      liquid_tf.compact(path, forget=[2, 3], progress=False)
+      self.assertLen(liquid_tf.open(url), 9)
+      with self.assertRaisesRegex(ManifestError, "version .2. .*versions 1, 4 and 5"):
+        liquid_tf.open(url, version=2)
+      liquid_tf.compact(path, forget="older", progress=False)
+      self.assertLen(liquid_tf.open(url), 9)
+      liquid_tf.copy(url, f"{folder}/copy", progress=False)
+      self.assertLen(liquid_tf.open(f"{server.url}/copy"), 9)
+
+  def test_a_list_of_versions_that_a_kill_left_out(self):
+    folder = self.create_tempdir().full_path
+    path = runs.make(folder, "png:1", per_class=3)
+    liquid_tf.remove(liquid_tf.open(path).take([0]))
+    os.remove(f"{path}/versions.json")
+    with http_server.HttpServer(folder) as server:
+      self.assertLen(liquid_tf.open(f"{server.url}/dataset"), 12)
+      liquid_tf.compact(path, progress=False)
+      self.assertLen(liquid_tf.open(f"{server.url}/dataset"), 11)
+
+  @parameterized.parameters(b"", b"[]", b'{"versions": []}', b'{"versions": [0]}')
+  def test_a_wrong_list_of_versions(self, listed):
+    folder = self.create_tempdir().full_path
+    path = runs.make(folder, "png:1", per_class=3)
+    pathlib.Path(f"{path}/versions.json").write_bytes(listed)
+    with http_server.HttpServer(folder) as server:
+      with self.assertRaisesRegex(ManifestError, "versions.json must be a list of"):
+        liquid_tf.open(f"{server.url}/dataset")
 
   @parameterized.parameters(503, 429, "break", "flip")
   def test_failures_that_pass(self, failure):
