@@ -1,13 +1,12 @@
-"""The README's example runs as printed, and its links lead somewhere."""
+"""The first examples run as printed, and the README's links lead somewhere."""
 
 import json
-import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
+import keras
+import pages
 from absl.testing import absltest
 
 from liquid_tf.cli import main
@@ -22,28 +21,33 @@ class ReadmeTest(absltest.TestCase):
     super().setUp()
     self.text = (_ROOT / "README.md").read_text()
 
-  def test_example_runs_as_printed(self):
-    [example] = re.findall(r"```python\n(.*?)```", self.text, re.DOTALL)
-    lines = [line for line in example.splitlines() if line.strip()]
-    self.assertLessEqual(len(lines), 12)
+  def _run(self, page: str, source: str, names=None) -> str:
+    """What a page prints where it finds photographs in a folder."""
     folder = pathlib.Path(self.create_tempdir().full_path)
-    images.make(folder / "demo_data" / "photos", side=128, count=160)
-    done = subprocess.run(
-      [sys.executable, "-c", example],
-      cwd=folder,
-      env={
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
-      },
-      capture_output=True,
-      text=True,
-      timeout=240,
-    )
-    self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("Epoch 3/3", done.stdout)
+    images.make(folder / source, side=128, count=160)
+    [(_, printed)] = pages.run(_ROOT / page, folder, names)
+    return printed
+
+  def test_example_runs_as_printed(self):
+    [example] = pages.blocks(self.text)
+    lines = [line for line in example.code.splitlines() if line.strip()]
+    self.assertLessEqual(len(lines), 12)
+    printed = self._run("README.md", "demo_data/photos")
+    self.assertIn("Epoch 3/3", printed)
     # Three epochs of each format's samples in the split.
-    self.assertIn("'samples': 258", done.stdout)
-    self.assertIn("'samples': 174", done.stdout)
+    self.assertIn("'samples': 258", printed)
+    self.assertIn("'samples': 174", printed)
+
+  def test_example_of_the_start_page_runs_as_printed(self):
+    layers = keras.layers
+    model = keras.Sequential(
+      [layers.Rescaling(1 / 255), layers.GlobalAveragePooling2D(), layers.Dense(8)]
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss)
+    printed = self._run("docs/index.md", "photos", {"model": model})
+    self.assertIn("Epoch 3/3", printed)
+    self.assertRegex(printed, r"val_loss.*\n.* is the limit.*\n\Z")
 
   def test_says_how_much_faster_it_is_and_when_not_to_use_it(self):
     result = json.loads((_ROOT / "docs/benchmarks/compare.json").read_text())
@@ -79,10 +83,10 @@ class ReadmeTest(absltest.TestCase):
     self.assertEqual(named, set(main.COMMANDS))
 
   def test_every_command_of_the_pages_parses(self):
-    pages = [_ROOT / "README.md", *(_ROOT / "docs").rglob("*.md")]
+    files = [_ROOT / "README.md", *(_ROOT / "docs").rglob("*.md")]
     lines = [
       line.replace("\\\n", " ")
-      for page in pages
+      for page in files
       for line in re.findall(
         r"^(?:python -m tools\.|liquid-tf )((?:.*\\\n)*.*)$", page.read_text(), re.M
       )

@@ -1,0 +1,98 @@
+"""Runs the Python of a page as a reader does who copies one block after the other.
+
+The ```python blocks of a page are run in one namespace, in a folder of their own. A
+```text block after one of them shows what it prints, where "..." stands for anything
+in a line, and a line "..." for any number of lines.
+"""
+
+import contextlib
+import dataclasses
+import io
+import os
+import pathlib
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+_BLOCK = re.compile(
+  r"^```python\n(?P<code>.*?)^```\n(?:\n*```text\n(?P<shown>.*?)^```$)?", re.M | re.S
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+  """Python of a page.
+
+  Attributes:
+    line: of the page, where the code begins.
+    code: what to run.
+    shown: what the page says that it prints; None where the page says nothing.
+  """
+
+  line: int
+  code: str
+  shown: str | None
+
+
+def blocks(text: str) -> list[Block]:
+  """The Python of a page, in order."""
+  return [
+    Block(text.count("\n", 0, found.start("code")) + 1, found["code"], found["shown"])
+    for found in _BLOCK.finditer(text)
+  ]
+
+
+def matches(shown: str, printed: str) -> bool:
+  """Whether a page shows what was printed."""
+  parts = []
+  for line in shown.strip().split("\n"):
+    if line.strip() == "...":
+      parts.append(r"(?:.*\n)*?")
+    else:
+      parts.append(".*".join(map(re.escape, line.rstrip().split("..."))) + r"\n")
+  lines = [line.rstrip() for line in printed.strip().split("\n")]
+  return re.fullmatch("".join(parts), "\n".join([*lines, ""])) is not None
+
+
+def run(
+  page: pathlib.Path,
+  folder: str | os.PathLike,
+  names: Mapping[str, Any] | None = None,
+) -> list[tuple[Block, str]]:
+  """Runs a page, and compares what it prints with what it shows.
+
+  Args:
+    page: a Markdown file.
+    folder: where to run it; programs that it starts find the packages of this process.
+    names: what the page takes as given, such as a model.
+
+  Returns:
+    Each block, and what it printed.
+
+  Raises:
+    AssertionError: a block prints something else than the page shows.
+  """
+  done = []
+  namespace = {"__name__": "__main__", **(names or {})}
+  path = os.pathsep.join(os.path.abspath(path) for path in sys.path)
+  before = os.getcwd()
+  os.chdir(folder)
+  try:
+    with mock.patch.dict(os.environ, PYTHONPATH=path):
+      for block in blocks(page.read_text()):
+        # Line numbers of errors are then those of the page.
+        code = "\n" * (block.line - 1) + block.code
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+          exec(compile(code, os.fspath(page), "exec"), namespace)
+        text = printed.getvalue()
+        done.append((block, text))
+        if block.shown is not None and not matches(block.shown, text):
+          raise AssertionError(
+            f"{page}:{block.line} shows\n{block.shown}and prints\n{text}"
+          )
+  finally:
+    os.chdir(before)
+  return done
