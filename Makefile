@@ -76,7 +76,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -84,7 +84,9 @@ help:
 	@echo 'make test     set up, check the style, run every test, list the skipped'
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
-	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
+	@echo 'make tutorials   run the pages of docs/tutorials, and compare what they print'
+	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch, and run the'
+	@echo '              tutorials of PyTorch and JAX'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
 	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
@@ -207,6 +209,11 @@ site: $(SITE_VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --quiet
 	$(SITE_VENV)/bin/python tools/site/check.py build/site
 
+# Says how long each page takes, and which ones need more than is installed.
+tutorials: setup
+	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests TF_CPP_MIN_LOG_LEVEL=2 \
+	  $(PY) tests/tutorials_test.py
+
 # A view in the loaders of others, beside the TensorFlow of $(VENV).
 loaders-test: setup
 	$(PY) -m venv --clear $(LOADERS_VENV)
@@ -216,6 +223,9 @@ loaders-test: setup
 	  -c requirements/$(LANE).txt -r requirements/loaders.txt
 	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests/liquid_tf \
 	  $(LOADERS_VENV)/bin/python tests/liquid_tf/view/loaders_test.py
+	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests TF_CPP_MIN_LOG_LEVEL=2 \
+	  $(LOADERS_VENV)/bin/python tests/tutorials_test.py \
+	  TutorialsTest.test_runs_as_shown_pytorch TutorialsTest.test_runs_as_shown_jax
 
 # Ends the Bazel server, which would otherwise wait for the next command.
 stop:
