@@ -57,6 +57,29 @@ class ReadmeTest(absltest.TestCase):
     self.assertIn("**When not to use it.**", self.text)
     self.assertIn("pip install -e .", self.text)
 
+  def test_figures_beside_other_loaders_are_those_measured(self):
+    text = (_ROOT / "docs/which_loader.md").read_text()
+    rows = json.loads((_ROOT / "docs/benchmarks/recipe.json").read_text())["rows"]
+    rates = {
+      (row["recipe"], row["what"], row["stored"]): f"{row['median']:,.0f}"
+      for row in rows
+      if row["dtype"] == "float32"
+    }
+    for row in rows:
+      what, stored, size = row["what"], row["stored"], row["bytes"] / 1e6
+      train, evaluate = (rates[r, what, stored] for r in ("train", "evaluate"))
+      line = f"| {what} | {stored} | {train} | {evaluate} | {size:.1f} |"
+      self.assertIn(line, text)
+    for files in ("png", "jpeg"):
+      path = _ROOT / f"docs/benchmarks/papers/liquid-6-{files}.json"
+      for name, part in json.loads(path.read_text())["parts"].items():
+        mix, sides = part["result"]["advised"], part["result"]["sides"]
+        shares = ", ".join(f"{key} {share:.0%}" for key, share in mix.items())
+        ours = sides["mix"] if "mix" in sides else sides[next(iter(mix))]
+        figures = (ours, sides["tf.data"], sides["dali"])
+        rates = (f"{side['median']:,.0f}" for side in figures)
+        self.assertIn(f"| {' | '.join((name, shares, *rates))} |", text)
+
   def test_what_has_not_run_on_a_gpu_is_not_claimed(self):
     # Each place that speaks of decoding there says so.
     lines = [line for line in self.text.splitlines() if "on a GPU" in line]
