@@ -9,6 +9,7 @@ _SENTENCES = {
   '"liquid-tf[tensorflow]" for TensorFlow with CUDA',
   "matplotlib": 'plots and reports need matplotlib: pip install "liquid-tf[plot]"',
   "cupy": 'decoding on a GPU needs CuPy: pip install "liquid-tf[gpu]"',
+  "botocore": 's3:// needs botocore: pip install "liquid-tf[s3]"',
   "apache_beam": 'workers=Beam(…) needs Apache Beam: pip install "liquid-tf[beam]", '
   "which TensorFlow 2.16 goes together with and newer ones may not",
 }

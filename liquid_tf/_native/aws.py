@@ -1,0 +1,160 @@
+"""What botocore knows of stores of S3: credentials, regions and endpoints.
+
+All of it comes from the environment of the process: AWS_ACCESS_KEY_ID and its like,
+~/.aws, the metadata of a machine or a container. botocore is imported when something
+of s3:// is met.
+"""
+
+import dataclasses
+import os
+import re
+import threading
+from typing import Any, NamedTuple
+
+from liquid_tf import _extras
+
+# Seconds; of a metadata server and of an endpoint alike.
+_CONNECT, _READ = 10, 60
+_ATTEMPTS = 6
+_CONNECTIONS = 32
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
+# Not a private endpoint, whose name begins otherwise.
+_AMAZON = re.compile(r"https?://s3[.-][\w.-]*amazonaws\.com(\.cn)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+  """What requests for the objects of a bucket need.
+
+  Attributes:
+    address: URL of the bucket, to which "/" and a key are added.
+    region: that signatures name.
+    key: the access key's identifier.
+    secret: that signs.
+    token: of a session, or "".
+  """
+
+  address: str
+  region: str
+  key: str
+  secret: str = dataclasses.field(repr=False)
+  token: str = dataclasses.field(repr=False)
+
+
+def is_bucket(name: str) -> bool:
+  """Whether a bucket may have this name, which goes into an address."""
+  return _BUCKET.fullmatch(name) is not None
+
+
+class _Made(NamedTuple):
+  session: Any
+  client: Any
+
+
+class _Process:
+  """What a process has. A forked child has its own: its parent's lock may be taken."""
+
+  def __init__(self):
+    self.lock = threading.Lock()
+    self.made: _Made | None = None
+
+
+_process = _Process()
+os.register_at_fork(after_in_child=_process.__init__)
+
+
+def require() -> None:
+  """Raises ModuleNotFoundError, with what to install, where botocore is missing."""
+  with _extras.explained():
+    import botocore.session  # noqa: F401
+
+
+def client() -> Any:
+  """botocore's client of S3, one for the process; thread-safe.
+
+  Raises:
+    ModuleNotFoundError: botocore is not installed.
+    botocore.exceptions.BotoCoreError: the environment's configuration is wrong.
+  """
+  return _get().client
+
+
+def renew() -> None:
+  """Makes the next call look for credentials anew, wherever they come from."""
+  with _process.lock:
+    _process.made = None
+
+
+def access(bucket: str) -> Access:
+  """How to ask for the objects of a bucket now.
+
+  Credentials that expire are those that hold for minutes.
+
+  Raises:
+    ModuleNotFoundError: botocore is not installed.
+    ValueError: no bucket has such a name.
+    botocore.exceptions.BotoCoreError: there are no credentials, or they cannot be had;
+      or the environment's configuration is wrong.
+  """
+  from botocore import exceptions
+
+  if not is_bucket(bucket):
+    raise ValueError(f"{bucket} cannot be the name of a bucket")
+  made = _get()
+  credentials = made.session.get_credentials()
+  if credentials is None:
+    raise exceptions.NoCredentialsError
+  found = credentials.get_frozen_credentials()
+  region = made.client.meta.region_name
+  return Access(
+    _address(made.client.meta, bucket),
+    "us-east-1" if region == "aws-global" else region,
+    found.access_key,
+    found.secret_key,
+    found.token or "",
+  )
+
+
+def _address(meta: Any, bucket: str) -> str:
+  """A bucket of Amazon's is a host, but no certificate holds for one with dots.
+
+  Elsewhere it is a folder, unless the configuration says otherwise.
+  """
+  endpoint = meta.endpoint_url.rstrip("/")
+  style = (meta.config.s3 or {}).get("addressing_style", "auto")
+  if style == "auto":
+    is_host = _AMAZON.fullmatch(endpoint) and "." not in bucket
+    style = "virtual" if is_host else "path"
+  if style == "path":
+    return f"{endpoint}/{bucket}"
+  scheme, _, host = endpoint.partition("://")
+  return f"{scheme}://{bucket}.{host}"
+
+
+def _get() -> _Made:
+  with _process.lock:
+    if _process.made is None:
+      _process.made = _make()
+    return _process.made
+
+
+def _make() -> _Made:
+  require()
+  import botocore.config
+  import botocore.session
+
+  session = botocore.session.Session()
+  # Amazon's other libraries read AWS_REGION.
+  region = session.get_config_variable("region") or os.environ.get("AWS_REGION")
+  config = botocore.config.Config(
+    signature_version="s3v4",
+    connect_timeout=_CONNECT,
+    read_timeout=_READ,
+    retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+    max_pool_connections=_CONNECTIONS,
+    # Other stores than Amazon's do not know all of its checksums.
+    request_checksum_calculation="when_required",
+    response_checksum_validation="when_required",
+    user_agent_extra="liquid_tf",
+  )
+  return _Made(session, session.create_client("s3", region, config=config))
