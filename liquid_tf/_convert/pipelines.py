@@ -1,7 +1,7 @@
 """The tf.data pipelines of a conversion: many samples at once, in order."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.geometry import Geometry
-from liquid_tf._convert.sources import masks
+from liquid_tf._convert.sources import addresses, masks
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
@@ -101,15 +101,40 @@ def _first_error(*errors: tf.Tensor) -> tf.Tensor:
   return result
 
 
-def _parallel(data: tf.data.Dataset, function, workers: int) -> tf.data.Dataset:
+def _parallel(
+  source: SampleSource, data: tf.data.Dataset, function: Callable, workers: int
+) -> tf.data.Dataset:
+  """Maps samples, loaded, and what comes with them; several at a time, in order.
+
+  Args:
+    source: where they are. A store's answers are waited for together.
+    data: of columns of the source, and what else `function` takes.
+    function: of a loaded sample.
+    workers: samples at a time.
+  """
+
+  def load(columns, *more):
+    return source.load(*columns), *more
+
+  def whole(columns, *more):
+    return function(*load(columns, *more))
+
+  # There is nothing in them to convert, and of some AutoGraph has no source.
+  load, whole, function = map(
+    tf.autograph.experimental.do_not_convert, (load, whole, function)
+  )
   options = tf.data.Options()
   options.autotune.enabled = False
-  options.threading.private_threadpool_size = workers
   # One image inside one kernel is the unit of work; more threads than that only queue.
   options.threading.max_intra_op_parallelism = 1
-  # There is nothing in it to convert, and of some of it AutoGraph has no source.
-  function = tf.autograph.experimental.do_not_convert(function)
-  data = data.map(function, num_parallel_calls=workers, deterministic=True)
+  threads = workers
+  if source.is_remote:
+    reads = addresses.reads_at_once(int(source.sizes.max()))
+    threads += reads
+    data = data.map(load, num_parallel_calls=reads, deterministic=True)
+    whole = function
+  options.threading.private_threadpool_size = threads
+  data = data.map(whole, num_parallel_calls=workers, deterministic=True)
   return data.prefetch(1).with_options(options)
 
 
@@ -144,19 +169,20 @@ def _samples(
   return chunks.map(tensors).prefetch(1).unbatch()
 
 
-def _load(source: SampleSource, columns, encoding: Encoding) -> dict[str, tf.Tensor]:
-  """Reads a sample inside a tf.data graph, as codecs and records take it.
+def _decodable(
+  source: SampleSource, loaded: dict[str, tf.Tensor], encoding: Encoding
+) -> dict[str, tf.Tensor]:
+  """A sample as codecs and records take it, inside a tf.data graph.
 
   What `source.load` gives, and `orientation`, 1 to 8; and where the source does not
   know its pixels, an image that the codecs do not decode is a raw
   encoding of Pillow's pixels, and `by_pillow`.
   """
-  loaded = source.load(*columns)
   if "orientation" not in loaded:
     orientation, example = ops.lib().liquid_orientation(
       contents=loaded["image"], example=loaded["example"]
     )
-    loaded |= {"orientation": orientation, "example": example}
+    loaded = loaded | {"orientation": orientation, "example": example}
   if _knows_pixels(source, encoding):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
@@ -186,8 +212,8 @@ def scan(
   limits = source.limits.attributes()
   geometry = encoding.geometry
 
-  def scan_one(columns):
-    loaded = _load(source, columns, encoding)
+  def scan_one(loaded):
+    loaded = _decodable(source, loaded, encoding)
     names = ("labels", "crc32c", "orientation", "by_pillow", "error")
     result = {key: loaded[key] for key in names}
     if _knows_pixels(source, encoding):
@@ -219,7 +245,7 @@ def scan(
       }
     return result
 
-  return _parallel(_samples(source, positions, None), scan_one, workers)
+  return _parallel(source, _samples(source, positions, None), scan_one, workers)
 
 
 def _stored_as(
@@ -291,8 +317,8 @@ def encode(
   known = _knows_pixels(source, encoding)
   geometry = encoding.geometry
 
-  def encode_one(columns, target, sample):
-    loaded = _load(source, columns, encoding)
+  def encode_one(loaded, target, sample):
+    loaded = _decodable(source, loaded, encoding)
     encoded, shape, bits, pixels_hash, error = _stored_as(
       loaded, target, encoding, source.limits, known
     )
@@ -343,7 +369,7 @@ def encode(
     return result
 
   data = _samples(source, positions, targets, np.array(targets, object), ids)
-  return _parallel(data, encode_one, workers)
+  return _parallel(source, data, encode_one, workers)
 
 
 def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.Tensor:
@@ -387,8 +413,8 @@ def export(
     where the rest is right.
   """
 
-  def export_one(columns):
-    loaded = _load(source, columns, encoding)
+  def export_one(loaded):
+    loaded = _decodable(source, loaded, encoding)
     if image_format is None:
       stored = loaded["format"]
       kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))
@@ -412,4 +438,4 @@ def export(
 
   # Of several encodings, PNG needs the least work.
   wanted = [image_format or "png"] * len(positions)
-  return _parallel(_samples(source, positions, wanted), export_one, workers)
+  return _parallel(source, _samples(source, positions, wanted), export_one, workers)

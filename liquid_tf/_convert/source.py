@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from liquid_tf._convert.arguments import local_path_of, path_of
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
+from liquid_tf._store import schemes
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
 
@@ -32,8 +33,12 @@ class Source:
       - a dataset directory. Labels, splits, features and sample numbers stay; where
         samples were removed, the others are numbered anew in their order.
       - a view, of whose samples that holds likewise; it must have no weights.
-    masks: a folder with a mask for each image at the same path, any extension: gray, or
-      with a palette, whose indices are kept.
+
+      All but TFDS's may be of S3, as "s3://bucket/photos"; files of records and
+      datasets of "https://server/…" as well. Images come from there when they are
+      needed, several at once.
+    masks: a folder, local or of S3, with a mask for each image at the same path, any
+      extension: gray, or with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
     annotations: boxes and other things that belong to the images of a folder: a COCO
@@ -75,7 +80,9 @@ class Source:
       object.__setattr__(self, "path", self.path.path)
     refuse_mixture("source", self.path)
     object.__setattr__(self, "path", path_of("source", self.path))
-    for name in ("masks", "annotations", "tfds_dir"):
+    if self.masks is not None:
+      object.__setattr__(self, "masks", _masks_path(self.masks))
+    for name in ("annotations", "tfds_dir"):
       value = getattr(self, name)
       if value is not None:
         object.__setattr__(self, name, local_path_of(name, value))
@@ -105,6 +112,12 @@ class Source:
     if self.mask_suffix is None:
       return SAME_NAMES
     return MaskNames.parse(self.mask_suffix)
+
+
+def _masks_path(path: str | os.PathLike) -> str:
+  """A folder of masks, local or of S3; raises ValueError if it is neither."""
+  text = path_of("masks", path)
+  return text if schemes.scheme_of(text) == "s3" else local_path_of("masks", text)
 
 
 def source_of(source: str | os.PathLike | View | Source) -> Source:

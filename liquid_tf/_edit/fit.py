@@ -38,6 +38,7 @@ class RelabelledSource(SampleSource):
       skipped=source.skipped,
       features=source.features,
       has_masks=source.has_masks,
+      is_remote=source.is_remote,
     )
     self.limits = source.limits
     self._source = source

@@ -20,6 +20,7 @@ from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import choose, devices, names, run, schema, training
 from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
+from liquid_tf._store import storage
 from liquid_tf._view.view import View
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
@@ -357,7 +358,7 @@ def _refuse(**given: Any) -> None:
 
 def _beside(source: str) -> str:
   """The folder that holds a source, or the first file of a pattern."""
-  if source.startswith(tfds.PREFIX):
+  if source.startswith(tfds.PREFIX) or storage.is_remote(source):
     raise ValueError(
       f'directory (None) must be given for "{source}": a folder on the disk where the '
       "dataset will lie"

@@ -61,6 +61,7 @@ class Subset(SampleSource):
       np.zeros(len(self._positions), np.uint8),
       source.sizes[self._positions],
       splits=(DEFAULT_SPLIT,),
+      is_remote=source.is_remote,
     )
 
   def path(self, position: int) -> str:

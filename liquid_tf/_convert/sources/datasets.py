@@ -1,11 +1,11 @@
 """A dataset directory as a source: a new mix from an old one, or a way out of it."""
 
-import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.sources import addresses
 from liquid_tf._convert.sources.pcr_places import PcrPlaces
 from liquid_tf._convert.sources.source import (
   Sample,
@@ -13,12 +13,13 @@ from liquid_tf._convert.sources.source import (
   SampleSource,
   SourceFile,
   read_range,
+  stat_file,
 )
 from liquid_tf._native import ops
-from liquid_tf._store import columns, names, preference
+from liquid_tf._store import columns, names, preference, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import Column
-from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.manifest import FORMATS
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
@@ -73,7 +74,7 @@ class DatasetSource(SampleSource):
     super().__init__(
       manifest.directory,
       "liquid",
-      [_stat(manifest, name) for name in files],
+      [SourceFile(name, *stat_file(manifest.path(name))) for name in files],
       index["shard"][best].astype(np.int64),
       np.searchsorted(split_of, index["split"][best]).astype(np.uint8),
       index["length"][best].astype(np.int64),
@@ -84,6 +85,7 @@ class DatasetSource(SampleSource):
         for name, entry in manifest["features"].items()
         if name not in ("image", "label")
       },
+      is_remote=storage.is_remote(manifest.directory),
     )
     self.channels = manifest["features"]["image"]["shape"][2]
     self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
@@ -136,12 +138,15 @@ class DatasetSource(SampleSource):
       "best_crc32c": best,
       "shape": np.stack(sides, axis=-1),
     }
-    for name in ("shard", "offset", "length", "crc32c", "format"):
+    for name in ("offset", "length", "crc32c", "format"):
       values[name] = rows[name]
     result = {name: value.astype(np.int64) for name, value in values.items()}
     result["bits"] = rows["bits"].astype(np.int32)
     result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
     result["orientation"] = rows["orientation"].astype(np.int64)
+    shards = [self._manifest.shards[shard].path for shard in rows["shard"].tolist()]
+    paths = addresses.encoded([self._manifest.path(path) for path in shards])
+    result["path"] = np.array(paths, object)
     return (result,)
 
   def _choose(self, positions: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -168,7 +173,6 @@ class DatasetSource(SampleSource):
     return sorted(rows, key=lambda row: row["format"] != wanted)
 
   def load(self, row: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-    paths = [os.fsencode(self._manifest.path(s.path)) for s in self._manifest.shards]
     fields = ("format", "shape", "bits", "pixels_hash")
 
     def by_hand():
@@ -176,7 +180,7 @@ class DatasetSource(SampleSource):
 
     def directly():
       read = ops.lib().liquid_read_sample(
-        path=tf.gather(tf.constant(paths), row["shard"]),
+        path=row["path"],
         offset=row["offset"],
         length=row["length"],
       )
@@ -256,8 +260,3 @@ class DatasetSource(SampleSource):
       raise SampleError(
         f"is damaged: its CRC-32C is 0x{crc:08x}, the index says 0x{row['crc32c']:08x}"
       )
-
-
-def _stat(manifest: Manifest, name: str) -> SourceFile:
-  stat = os.stat(manifest.path(name))
-  return SourceFile(name, stat.st_size, stat.st_mtime_ns)

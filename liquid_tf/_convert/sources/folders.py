@@ -2,18 +2,20 @@
 
 import array
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.output import beside
-from liquid_tf._convert.sources import walk
+from liquid_tf._convert.sources import addresses, s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSource
 from liquid_tf._native import ops
+from liquid_tf._store import schemes, storage
 from liquid_tf.errors import ConvertError
 
 
@@ -53,18 +55,17 @@ class FolderSource(SampleSource):
       classes=classes,
       skipped=skipped,
       has_masks=masks is not None,
+      is_remote=any(storage.is_remote(folder) for folder in (root, masks or "")),
     )
     self.labels = labels
     self._masks = masks
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
-    root = os.fsencode(self.root) + b"/"
-    paths = [root + self.files.path(position) for position in positions]
+    paths = _below(self.root, map(self.files.path, positions))
     masks = [b""] * len(paths)
     if self._masks is not None:
-      root = os.fsencode(self._masks) + b"/"
-      masks = [root + self.files.mask(position) for position in positions]
+      masks = _below(self._masks, map(self.files.mask, positions))
     labels = self.labels[np.asarray(positions, np.int64)].astype(np.float32)
     return np.array(paths, object), np.array(masks, object), labels
 
@@ -86,6 +87,14 @@ class FolderSource(SampleSource):
     return result
 
 
+def _below(folder: str, names: Iterable[bytes]) -> list[bytes]:
+  """Where ops read files below a folder."""
+  root = os.fsencode(folder) + b"/"
+  if not storage.is_remote(folder):
+    return [root + name for name in names]
+  return addresses.encoded([os.fsdecode(root + name) for name in names])
+
+
 def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns a mask as a raw encoding, the CRC-32C of its file, and an error."""
   contents, crc, read_error = ops.lib().liquid_read_file(path=path)
@@ -97,36 +106,61 @@ def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-  return os.path.commonpath([path, folder]) == folder
+  """Whether a path is below a folder, or is it, links resolved."""
+  if storage.is_remote(path) or storage.is_remote(folder):
+    return (path.rstrip("/") + "/").startswith(folder.rstrip("/") + "/")
+  folder = os.path.realpath(folder)
+  return os.path.commonpath([os.path.realpath(path), folder]) == folder
 
 
-def check_apart(path: str, output: str) -> None:
-  """Raises ConvertError if a file of the source would be inside the output."""
-  for place in (output, beside(output)):
-    if _is_inside(os.path.realpath(path), os.path.realpath(place)):
+def _places(outputs: Iterable[str]) -> list[str]:
+  """The folders that are written: outputs, and what is beside local ones."""
+  return [
+    place
+    for output in outputs
+    for place in ((output,) if storage.is_remote(output) else (output, beside(output)))
+  ]
+
+
+def is_folder(path: str) -> bool:
+  """Whether a path is that of a folder, or of S3, where objects are below it.
+
+  Raises:
+    ConvertError: nobody can look.
+  """
+  return s3_walk.is_folder(path) if storage.is_remote(path) else os.path.isdir(path)
+
+
+def check_apart(path: str, *outputs: str) -> None:
+  """Raises ConvertError if a file of the source would be inside an output."""
+  for place in _places(outputs):
+    if _is_inside(path, place):
       raise ConvertError(f'source ("{path}") must not be inside output ("{place}")')
 
 
-def check_places(source: str, masks: str | None, output: str) -> None:
-  """Raises ConvertError unless source, masks and output are apart from each other."""
+def check_places(source: str, masks: str | None, *outputs: str) -> None:
+  """Raises ConvertError unless source, masks and outputs are apart from each other."""
+  places = _places(outputs)
   for name, folder in (("source", source), ("masks", masks)):
     if folder is None:
       continue
-    if not os.path.isdir(folder):
+    if not schemes.is_http(folder) and not is_folder(folder):
       raise ConvertError(f'{name} ("{folder}") must be an existing folder')
-    real = os.path.realpath(folder)
-    for place in (output, beside(output)):
-      real_place = os.path.realpath(place)
-      if _is_inside(real_place, real):
+    for place in places:
+      if _is_inside(place, folder):
         raise ConvertError(f'output ("{place}") must not be inside {name} ("{folder}")')
-      if _is_inside(real, real_place):
+      if _is_inside(folder, place):
         raise ConvertError(f'{name} ("{folder}") must not be inside output ("{place}")')
   if masks is not None:
-    real, real_masks = os.path.realpath(source), os.path.realpath(masks)
-    if _is_inside(real_masks, real) or _is_inside(real, real_masks):
+    if _is_inside(masks, source) or _is_inside(source, masks):
       raise ConvertError(
         f'masks ("{masks}") and source ("{source}") must be folders side by side'
       )
+
+
+def _listed(folder: str) -> ModuleType:
+  """What lists a folder."""
+  return s3_walk if storage.is_remote(folder) else walk
 
 
 def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
@@ -139,7 +173,9 @@ def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
   found = {
     split: {
       os.fsdecode(name)
-      for name, is_folder in walk.folders(os.fsencode(os.path.join(root, folder)))
+      for name, is_folder in _listed(root).folders(
+        os.fsencode(storage.join(root, folder))
+      )
       if is_folder
     }
     for split, folder in below.items()
@@ -158,7 +194,7 @@ def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
 def _split_names(root: str) -> list[str]:
   """The splits whose folders are all that is visible in the source, or none."""
   names = []
-  for name, is_folder in walk.folders(os.fsencode(root)):
+  for name, is_folder in _listed(root).folders(os.fsencode(root)):
     names.append(os.fsdecode(name))
     if not is_folder or names[-1] not in SPLITS:
       return []
@@ -198,26 +234,26 @@ def list_folder(
   labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
   numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
-  listed = walk.Walk(root, skips, step)
+  listed = _listed(root).Walk(root, skips, step)
   skipped = listed.skipped
   files = FileTable()
   split_of, label_of = array.array("B"), array.array("i")
-  for path, info in listed.files():
+  for path, size, mtime_ns in listed.files():
     # Of the folders only; and of those, split and class alone matter.
     parts = path.split(b"/", 2)[:-1]
     split = numbers[parts.pop(0)] if splits else 0
     if classes is not None and not parts:
       skipped.append((os.fsdecode(path), "is in no class folder"))
       continue
-    files.add(path, info.st_size, info.st_mtime_ns)
+    files.add(path, size, mtime_ns)
     split_of.append(split)
     label_of.append(labels[parts[0]] if labels else -1)
   split_of, label_of = np.array(split_of), np.array(label_of)
   if masks is not None and len(files):
     found = FileTable()
-    beside_them = walk.Walk(masks, skips, step)
-    for path, info in beside_them.files():
-      found.add(path, info.st_size, info.st_mtime_ns)
+    beside_them = _listed(masks).Walk(masks, skips, step)
+    for file in beside_them.files():
+      found.add(*file)
     skipped += beside_them.skipped
     files = pair(files, found, masks, mask_names, skipped)
     split_of, label_of = split_of[files.image_of], label_of[files.image_of]

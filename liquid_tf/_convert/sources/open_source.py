@@ -3,12 +3,19 @@
 import os
 
 from liquid_tf._convert.source import Source
-from liquid_tf._convert.sources import datasets, folders, records, tfds, tfrecords
+from liquid_tf._convert.sources import (
+  datasets,
+  folders,
+  records,
+  s3_walk,
+  tfds,
+  tfrecords,
+)
 from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._recordio import uri
-from liquid_tf._store import manifest, storage, versions
+from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf._view import view as views
 from liquid_tf.errors import ConvertError, ManifestError
@@ -26,6 +33,10 @@ def _only_for_examples(source: str, names: ExampleNames) -> None:
 
 def _is_dataset(folder: str) -> bool:
   """Whether a folder is a dataset directory, finished or not."""
+  if schemes.scheme_of(folder) == "s3":
+    return s3_walk.is_dataset(folder)
+  if storage.is_remote(folder):
+    return bool(versions.in_directory(folder))
   begun = os.path.lexists(os.path.join(folder, manifest.JOURNAL))
   return begun or bool(versions.in_directory(folder))
 
@@ -45,6 +56,11 @@ def _open_folder(
     except ManifestError as error:
       raise ConvertError(str(error)) from error
   if masks is None and tfds.is_folder(source):
+    if storage.is_remote(source):
+      raise ConvertError(
+        f'source ("{source}") is a folder of TFDS, which must be on a local disk: copy '
+        "it, or name its files of TFRecords, as s3://bucket/name-train.tfrecord*"
+      )
     return tfds.list_tfds(source, names, skips)
   _only_for_examples(source, names)
   progress.start("list", None, unit="file")
@@ -57,13 +73,41 @@ def _open_folder(
   return annotate(folder, os.path.abspath(given.annotations))
 
 
-def _refuse_remote(source: str) -> None:
-  if storage.is_remote(source):
+def _check_scheme(source: str) -> None:
+  """Raises ConvertError for a source of a file system that conversions do not read."""
+  if not storage.is_remote(source) or schemes.is_http(source):
+    return
+  if schemes.scheme_of(source) != "s3":
     raise ConvertError(
-      f'source ("{source}") must be on a local disk: copy a dataset there by '
-      "liquid_tf.copy, and other files by the tool of their storage (gcloud storage "
-      "cp, aws s3 cp, curl)"
+      f'source ("{source}") must be on a local disk, or of s3://, http:// or https://: '
+      "copy a dataset by liquid_tf.copy, and other files by the tool of their storage "
+      "(gcloud storage cp)"
     )
+
+
+def _whole(path: str) -> str:
+  """A path from the root on; URLs are such."""
+  return path if storage.is_remote(path) else os.path.abspath(path)
+
+
+def _is_folder(source: str) -> bool:
+  """Whether a source is a folder, which over HTTP must be a dataset.
+
+  Raises:
+    ConvertError: nobody can look.
+  """
+  if not storage.is_remote(source):
+    return os.path.isdir(source)
+  if ";" in source:
+    return False
+  _check_scheme(source)
+  if not schemes.is_http(source):
+    return folders.is_folder(source)
+  try:
+    return source == schemes.shown(source) and _is_dataset(source)
+  except OSError:
+    # Some servers deny what is not there. Whoever reads the file says what is wrong.
+    return False
 
 
 def find_files(source: str) -> list[str]:
@@ -73,11 +117,13 @@ def find_files(source: str) -> list[str]:
     source: files, patterns and folders of .rec files, with ";" between them.
 
   Raises:
-    ConvertError: a name has none, two have the same one, or one is not local.
+    ConvertError: a name has none, two have the same one, or one is of a file system
+      that conversions do not read.
   """
-  _refuse_remote(source)
   try:
-    names = map(os.path.abspath, uri.split(source))
+    names = list(map(_whole, uri.split(source)))
+    for name in names:
+      _check_scheme(name)
     paths = [path for name in names for path in uri.find(name, records.EXTENSION)]
   except ValueError as error:
     raise ConvertError(
@@ -85,15 +131,14 @@ def find_files(source: str) -> list[str]:
       f'";" between them), or {tfds.PREFIX}NAME: {error}'
     ) from error
   if len(set(paths)) < len(paths):
-    twice = next(path for path in paths if paths.count(path) > 1)
+    twice = schemes.shown(next(path for path in paths if paths.count(path) > 1))
     raise ConvertError(f'source ("{source}") names {twice} twice')
   return paths
 
 
 def open_source(
   given: Source,
-  output: str,
-  *,
+  *outputs: str,
   skips: bool = True,
   progress: Progress = HIDDEN,
 ) -> SampleSource:
@@ -101,7 +146,7 @@ def open_source(
 
   Args:
     given: what the user named.
-    output: where the conversion writes; checked to be elsewhere.
+    *outputs: where the conversion writes; checked to be elsewhere.
     skips: whether damage between records, and files that cannot be looked at, are
       passed over.
     progress: is told of each file of a folder.
@@ -110,10 +155,11 @@ def open_source(
     ConvertError: the source is none, or cannot be read.
   """
   source, names, tfds_dir = given.path, given.names, given.tfds_dir
-  output = os.path.abspath(output)
-  masks = None if given.masks is None else os.path.abspath(given.masks)
+  places = [_whole(output) for output in outputs]
+  masks = None if given.masks is None else _whole(given.masks)
   is_tfds = source.startswith(tfds.PREFIX)
-  plain = not is_tfds and os.path.isdir(source) and not _is_dataset(source)
+  is_folder = not is_tfds and _is_folder(source)
+  plain = is_folder and not _is_dataset(source)
   if given.annotations is not None and not plain:
     raise ConvertError(
       f'annotations ("{given.annotations}") are of a folder of images, and source '
@@ -127,17 +173,17 @@ def open_source(
   elif tfds_dir is not None:
     raise ConvertError(f'tfds_dir ("{tfds_dir}") is of a source "{tfds.PREFIX}NAME"')
   else:
-    folder = os.path.abspath(source)
-  if is_tfds or os.path.isdir(folder):
-    folders.check_places(folder, masks, output)
+    folder = _whole(source).rstrip("/") or "/"
+  if is_tfds or is_folder:
+    folders.check_places(folder, masks, *places)
     return _open_folder(folder, masks, given, skips, progress)
 
   paths = find_files(source)
   if masks is not None:
     raise ConvertError(f'masks ("{masks}") are of a folder of images')
   for path in paths:
-    folders.check_apart(path, output)
-  kinds = {path.endswith(records.EXTENSION) for path in paths}
+    folders.check_apart(path, *places)
+  kinds = {schemes.shown(path).endswith(records.EXTENSION) for path in paths}
   if len(kinds) > 1:
     raise ConvertError(
       f'source ("{source}") matches {records.EXTENSION} files and others: name one kind'

@@ -5,7 +5,6 @@ reads all of them. A conversion takes its samples in another order, one at a tim
 """
 
 import functools
-import os
 
 import numpy as np
 
@@ -91,7 +90,7 @@ class PcrPlaces:
 
     entry = self._entries[shard]
     path = self._path(shard)
-    record = read_range(path, 0, os.path.getsize(path))
+    record = read_range(path, 0, self._manifest.shards[shard].bytes)
     try:
       read = ops.lib().liquid_read_pcr(
         prefix=record,

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import recordio
+from liquid_tf._convert.sources import addresses
 from liquid_tf._convert.sources.source import (
   SampleSource,
   SourceFile,
@@ -18,6 +19,7 @@ from liquid_tf._convert.sources.source import (
 )
 from liquid_tf._native import ops
 from liquid_tf._recordio import files as record_files
+from liquid_tf._store import schemes, storage
 from liquid_tf.errors import ConvertError, RecordIOError
 
 EXTENSION = ".rec"
@@ -31,6 +33,7 @@ class RecordIOSource(SampleSource):
   Args:
     root: folder of the files.
     files: their paths below it.
+    paths: of the same files, or URLs.
     places: shape [samples, 4], int64: position of the file, offset, length, and the
       record's key in the file's index, or its number in the file.
     split_of_file: the split of each file.
@@ -41,14 +44,23 @@ class RecordIOSource(SampleSource):
     self,
     root: str,
     files: list[SourceFile],
+    paths: Sequence[str],
     places: np.ndarray,
     split_of_file: Sequence[int],
     **options,
   ):
     split_of = np.array(split_of_file, np.uint8)[places[:, 0]]
     super().__init__(
-      root, "recordio", files, places[:, 0], split_of, places[:, 2], **options
+      root,
+      "recordio",
+      files,
+      places[:, 0],
+      split_of,
+      places[:, 2],
+      is_remote=any(map(storage.is_remote, paths)),
+      **options,
     )
+    self._paths = paths
     self._places = places
 
   def path(self, position: int) -> str:
@@ -62,14 +74,14 @@ class RecordIOSource(SampleSource):
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
     places = self._places[np.asarray(positions, np.int64)]
-    return places[:, 0], places[:, 1], places[:, 2]
+    paths = addresses.encoded([self._paths[file] for file in places[:, 0].tolist()])
+    return np.array(paths, object), places[:, 1], places[:, 2]
 
   def load(
-    self, file: tf.Tensor, offset: tf.Tensor, length: tf.Tensor
+    self, path: tf.Tensor, offset: tf.Tensor, length: tf.Tensor
   ) -> dict[str, tf.Tensor]:
-    paths = [os.fsencode(os.path.join(self.root, file.path)) for file in self.files]
     read = ops.lib().liquid_read_sample(
-      path=tf.gather(tf.constant(paths), file),
+      path=path,
       offset=offset,
       length=length,
       # MXNet leaves id2 to its users.
@@ -78,19 +90,26 @@ class RecordIOSource(SampleSource):
     return read._asdict()
 
 
-def _indexed(path: str) -> tuple[np.ndarray, np.ndarray] | None:
-  """Offsets of all records by the index beside a file, at last its size; and keys.
-
-  Where there is no index, or it does not fit the file record for record: None. Reads
-  the parts' headers only.
-  """
-  name = record_files.index_path(path)
-  if not os.path.isfile(name):
+def _index_of(path: str) -> tuple[np.ndarray, np.ndarray] | None:
+  """Offsets, ascending, and keys by the index beside a file; None without one."""
+  name = addresses.beside(path, ".idx")
+  if name is None:
     return None
-  size = os.path.getsize(path)
   index = record_files.read_index(name)
   offsets, first = np.unique(index.offsets, return_index=True)
-  keys = index.keys[first]
+  return offsets, index.keys[first]
+
+
+def _indexed(
+  path: str, index: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray] | None:
+  """Offsets of all records of a local file by its index, at last its size; and keys.
+
+  Where the index does not fit the file record for record: None. Reads the parts'
+  headers only.
+  """
+  size = os.path.getsize(path)
+  offsets, keys = index
   ends = np.append(offsets, size)
   if not size and not len(offsets):
     return ends, keys
@@ -116,32 +135,37 @@ def _indexed(path: str) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _find(
-  path: str, name: str, skipped: list[tuple[str, str]] | None
+  path: str, file: SourceFile, skipped: list[tuple[str, str]] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Offsets, lengths and keys of a file's records; see `list_records`."""
-  indexed = _indexed(path)
-  if indexed is not None:
-    ends, keys = indexed
-    return ends[:-1], np.diff(ends), keys
-  reader = recordio.Reader([path], repair=skipped is not None)
+  index = _index_of(path)
+  # Of a remote one, each header would be a request.
+  if index is not None and not storage.is_remote(path):
+    indexed = _indexed(path, index)
+    if indexed is not None:
+      ends, keys = indexed
+      return ends[:-1], np.diff(ends), keys
+  reader = recordio.Reader([addresses.address(path)], repair=skipped is not None)
   offsets = array.array("q")
   for record in reader.records():
     offsets.append(record.offset)
-  index = record_files.index_path(path)
-  if os.path.isfile(index) and not reader.losses:
-    raise ConvertError(
-      f"{index} does not list the records of {path}: make it anew with "
-      "liquid_tf.recordio.write_index, or remove it"
-    )
+  keys = np.arange(len(offsets))
+  if index is not None and not reader.losses:
+    if not np.array_equal(index[0], offsets):
+      raise ConvertError(
+        f"{record_files.index_path(path)} does not list the records of {path}: make it "
+        "anew with liquid_tf.recordio.write_index, or remove it"
+      )
+    keys = index[1]
   for loss in reader.losses:
-    place = f"{name}, offset {loss.offset}"
+    place = f"{file.path}, offset {loss.offset}"
     skipped.append((place, f"{loss.length} bytes without a record: {loss.reason}"))
   found = np.array(offsets, np.int64)
   # What a record is followed by is another one, a loss, or the end.
-  stops = [loss.offset for loss in reader.losses] + [os.path.getsize(path)]
+  stops = [loss.offset for loss in reader.losses] + [file.size]
   ends = np.sort(np.concatenate([found, stops]))
   lengths = ends[np.searchsorted(ends, found, side="right")] - found
-  return found, lengths, np.arange(len(found))
+  return found, lengths, keys
 
 
 def _class_names(paths: Sequence[str]) -> list[str] | None:
@@ -151,8 +175,8 @@ def _class_names(paths: Sequence[str]) -> list[str] | None:
   """
   folders: dict[int, str] = {}
   for path in paths:
-    name = os.path.splitext(path)[0] + ".lst"
-    if not os.path.isfile(name):
+    name = addresses.beside(path, ".lst")
+    if name is None:
       return None
     for entry in recordio.read_list(name):
       label, folder = entry.labels[0], os.path.dirname(entry.path)
@@ -182,10 +206,12 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   try:
     for number, (path, file) in enumerate(zip(paths, files)):
       lost = skipped if skips else None
-      offsets, lengths, keys = _find(path, file.path, lost)
+      offsets, lengths, keys = _find(path, file, lost)
       numbers = np.full(len(offsets), number, np.int64)
       parts.append(np.stack([numbers, offsets, lengths, keys], axis=1))
     classes = _class_names(paths)
+  except OSError as error:
+    raise ConvertError(f"cannot read {ops.reason(error)}") from error
   except RecordIOError as error:
     raise ConvertError(
       f'{error}; mend or remove it, or skip what cannot be read with on_error="skip"'
@@ -194,11 +220,13 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   if not len(places):
     reasons = "; ".join(f"{path}: {reason}" for path, reason in skipped[:3])
     raise ConvertError(
-      f"{', '.join(paths[:3])} holds no records{': ' + reasons if reasons else ''}"
+      f"{', '.join(map(schemes.shown, paths[:3]))} holds no records"
+      f"{': ' + reasons if reasons else ''}"
     )
   return RecordIOSource(
     root,
     files,
+    paths,
     places,
     split_of_file,
     splits=splits,

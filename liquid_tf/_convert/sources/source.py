@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.sources import addresses, s3_walk
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import storage
+from liquid_tf._store import schemes, storage
 from liquid_tf._store.columns import Column
 from liquid_tf.errors import ConvertError
 
@@ -81,6 +82,7 @@ class SampleSource:
     skipped: (path, reason) of files that cannot be samples.
     features: the manifest's entries of features that the samples' examples hold.
     has_masks: whether `load` gives a mask with each image.
+    is_remote: whether samples come from a store, whose answers are waited for.
     limits: of every image; set before anything is read, where it is not the default.
   """
 
@@ -98,6 +100,7 @@ class SampleSource:
     skipped: Sequence[tuple[str, str]] = (),
     features: dict[str, dict[str, Any]] | None = None,
     has_masks: bool = False,
+    is_remote: bool = False,
   ):
     self.root = root
     self.kind = kind
@@ -110,6 +113,7 @@ class SampleSource:
     self.skipped = list(skipped)
     self.features = features or {}
     self.has_masks = has_masks
+    self.is_remote = is_remote
     self.limits = Limits()
 
   def __len__(self) -> int:
@@ -210,20 +214,53 @@ def numbered_name(files: Sequence[SourceFile], file: int, number: int) -> str:
 def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
   """The folder that files have in common, and what they are below it.
 
+  An address of HTTP is there without its query; that file tells no time of change.
+
   Raises:
     ConvertError: one cannot be looked at.
   """
-  folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+  folder = _common_folder([schemes.shown(path) for path in paths])
   result = []
   for path in paths:
     try:
-      stat = os.stat(path)
-      storage.check_regular(path, stat.st_mode)
+      size, mtime_ns = stat_file(path)
     except OSError as error:
-      raise ConvertError(f"cannot read {path}: {error.strerror}") from error
-    name = os.path.relpath(path, folder).replace(os.sep, "/")
-    result.append(SourceFile(name, stat.st_size, stat.st_mtime_ns))
+      raise ConvertError(f"cannot read {ops.reason(error)}") from error
+    shown = schemes.shown(path)
+    if storage.is_remote(path):
+      name = shown.removeprefix(folder).lstrip("/")
+    else:
+      name = os.path.relpath(shown, folder).replace(os.sep, "/")
+    result.append(SourceFile(name, size, mtime_ns))
   return folder, result
+
+
+def _common_folder(paths: Sequence[str]) -> str:
+  """The folder that all paths or URLs are below; "" where servers differ."""
+  folders = [addresses.folder_of(path) for path in paths]
+  if not any(map(storage.is_remote, paths)):
+    return os.path.commonpath(folders)
+  common = os.path.commonprefix([folder.split("/") for folder in folders])
+  # A scheme, nothing and a host, at least.
+  return "/".join(common) if len(common) > 2 else ""
+
+
+def stat_file(path: str) -> tuple[int, int]:
+  """Size of a file and when it was changed, in ns; 0 where nobody says.
+
+  Raises:
+    OSError: it is not there, or cannot be looked at.
+  """
+  if schemes.scheme_of(path) == "s3":
+    return s3_walk.stat(path)
+  if storage.is_remote(path):
+    size = storage.file_size(path)
+    if size is None:
+      raise OSError(f"{schemes.shown(path)}: there is no such file")
+    return size, 0
+  found = os.stat(path)
+  storage.check_regular(path, found.st_mode)
+  return found.st_size, found.st_mtime_ns
 
 
 def class_list(names: dict[int, str]) -> list[str] | None:
@@ -245,7 +282,9 @@ def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
     Names of the splits, and for each path the position of its split. There is one split
     unless every file's name begins with one.
   """
-  found = [_SPLIT_OF_FILE.match(os.path.basename(path)) for path in paths]
+  found = [
+    _SPLIT_OF_FILE.match(os.path.basename(schemes.shown(path))) for path in paths
+  ]
   if not all(found):
     return [DEFAULT_SPLIT], [0] * len(paths)
   names = [match.group(1) for match in found]
@@ -260,13 +299,10 @@ def read_range(path: str, offset: int, length: int) -> bytes:
     SampleError: the file ends before it.
     OSError: the file cannot be read.
   """
-  with open(path, "rb", buffering=0, opener=storage.regular) as file:
-    parts = []
-    while length:
-      part = os.pread(file.fileno(), length, offset)
-      if not part:
-        raise SampleError(f"its file ends at offset {offset}, {length} bytes too early")
-      parts.append(part)
-      offset += len(part)
-      length -= len(part)
-  return parts[0] if len(parts) == 1 else b"".join(parts)
+  found = addresses.read(path, offset, length)
+  if len(found) < length:
+    raise SampleError(
+      f"its file ends at offset {offset + len(found)}, {length - len(found)} bytes too "
+      "early"
+    )
+  return found

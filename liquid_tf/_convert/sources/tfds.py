@@ -245,13 +245,14 @@ def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
   if file_format == "array_record":
     return ArrayRecordSource(names, root, "tfds", files, split_of_file, **options)
   skipped: list[tuple[str, str]] = []
-  places = find_places(root, [file.path for file in files], skipped if skips else None)
+  places = find_places(paths, files, skipped if skips else None)
   if not len(places):
     raise ConvertError(f"{folder} holds no records")
   return TFRecordSource(
     names,
     root,
     "tfds",
+    paths,
     places,
     files,
     places[:, 0],

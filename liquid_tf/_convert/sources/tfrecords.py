@@ -6,12 +6,13 @@ Little-endian; a CRC is masked by rotating it right by 15 bits and adding 0xa282
 """
 
 import array
-import os
+import io
 import struct
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from liquid_tf._convert.sources import addresses
 from liquid_tf._convert.sources.examples import (
   DEFAULT_NAMES,
   ExampleNames,
@@ -19,13 +20,16 @@ from liquid_tf._convert.sources.examples import (
 )
 from liquid_tf._convert.sources.source import (
   SampleError,
+  SourceFile,
   class_list,
   numbered_name,
   read_range,
   splits_of_files,
   stat_files,
 )
-from liquid_tf._store import manifest, storage
+from liquid_tf._native import ops
+from liquid_tf._native.http_file import HttpFile
+from liquid_tf._store import manifest, schemes, storage
 from liquid_tf.errors import ConvertError
 
 # Beside the files, as TF-Slim's scripts write it.
@@ -33,6 +37,8 @@ LABELS = "labels.txt"
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = 4
+# Bytes of a read of a remote file, in which most headers lie.
+_STRETCH = 8 << 20
 # A longer record could not be a tf.train.Example: messages are shorter than 2^31 bytes.
 _LONGEST = (1 << 31) - 1
 
@@ -56,8 +62,8 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
     SampleError: the file is damaged from some offset on, or is none of TFRecords.
     OSError: it cannot be read.
   """
-  with open(path, "rb", opener=storage.regular) as file:
-    size = os.fstat(file.fileno()).st_size
+  with _opened(path) as file:
+    size = file.seek(0, io.SEEK_END)
     offset = before = 0
     while offset < size:
       file.seek(offset)
@@ -81,18 +87,56 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
       before, offset = offset, offset + framed
 
 
+class _Remote(io.RawIOBase):
+  """A file of a store or a server."""
+
+  def __init__(self, path: str):
+    self._file = HttpFile(addresses.address(path))
+    self._size, self._offset = self._file.size(), 0
+
+  def readable(self) -> bool:
+    return True
+
+  def seekable(self) -> bool:
+    return True
+
+  def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+    begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._size}
+    self._offset = begin[whence] + offset
+    return self._offset
+
+  def readinto(self, buffer: memoryview) -> int:
+    data = self._file.read(self._offset, min(len(buffer), self._size - self._offset))
+    buffer[: len(data)] = data
+    self._offset += len(data)
+    return len(data)
+
+
+def _opened(path: str) -> io.BufferedIOBase:
+  """A file to look for headers in."""
+  if storage.is_remote(path):
+    return io.BufferedReader(_Remote(path), _STRETCH)
+  return open(path, "rb", opener=storage.regular)
+
+
 class TFRecordSource(ExampleSource):
   """Samples in TFRecord files of tf.train.Examples, in the order of files and records.
 
   Args:
     names: of the features.
-    folder: that the files' paths are below.
+    root: folder that the files' paths are below.
+    kind: what the manifest calls it.
+    paths: of the files, or URLs.
     places: shape [samples, 3], int64: position of the file, offset, length.
     *args: of `SampleSource`, as are all others.
   """
 
-  def __init__(self, names: ExampleNames, root: str, kind: str, places, *args, **more):
+  def __init__(
+    self, names: ExampleNames, root: str, kind: str, paths, places, *args, **more
+  ):
+    self._paths = paths
     self._places = places
+    more["is_remote"] = any(map(storage.is_remote, paths))
     # Of each file, the position of its first record.
     self._first = np.searchsorted(places[:, 0], np.arange(len(args[0])))
     super().__init__(names, root, kind, *args, **more)
@@ -107,8 +151,7 @@ class TFRecordSource(ExampleSource):
 
   def serialized(self, position: int) -> bytes:
     file, offset, length = self._places[position].tolist()
-    path = os.path.join(self.root, self.files[file].path)
-    framed = read_range(path, offset, length)
+    framed = read_range(self._paths[file], offset, length)
     header, data, footer = (
       framed[: _HEADER.size],
       framed[_HEADER.size : -_FOOTER],
@@ -122,13 +165,15 @@ class TFRecordSource(ExampleSource):
 
 
 def find_places(
-  root: str, files: Sequence[str], skipped: list[tuple[str, str]] | None
+  paths: Sequence[str],
+  files: Sequence[SourceFile],
+  skipped: list[tuple[str, str]] | None,
 ) -> np.ndarray:
   """Where every record is.
 
   Args:
-    root: folder of the files.
-    files: paths below it.
+    paths: of the files, or URLs.
+    files: the same, as messages name them.
     skipped: gets (path, reason) of files that are damaged from some record on; with
       None, they are an error.
 
@@ -139,20 +184,20 @@ def find_places(
     ConvertError: a file is damaged, or cannot be read.
   """
   parts = [np.zeros((0, 3), np.int64)]
-  for number, path in enumerate(files):
+  for number, (path, file) in enumerate(zip(paths, files)):
     found = array.array("q")
     try:
-      for place in walk(os.path.join(root, path)):
+      for place in walk(path):
         found.extend(place)
     except SampleError as error:
       if skipped is None:
         raise ConvertError(
-          f"{path} {error}; mend or remove it, or skip what cannot be read with "
+          f"{file.path} {error}; mend or remove it, or skip what cannot be read with "
           'on_error="skip"'
         ) from error
-      skipped.append((path, str(error)))
+      skipped.append((file.path, str(error)))
     except OSError as error:
-      raise ConvertError(f"cannot read {path}: {error.strerror}") from error
+      raise ConvertError(f"cannot read {ops.reason(error)}") from error
     places = np.frombuffer(found, np.int64).reshape(-1, 2)
     parts.append(np.insert(places, 0, number, axis=1))
   return np.concatenate(parts)
@@ -162,18 +207,21 @@ def read_labels(folder: str) -> list[str] | None:
   """Names of the classes by labels.txt, lines of NUMBER:NAME; None without the file.
 
   Raises:
-    ConvertError: it is something else.
+    ConvertError: it is something else, or cannot be read.
   """
-  path = os.path.join(folder, LABELS)
-  if not os.path.isfile(path):
-    return None
+  path = storage.join(folder, LABELS)
+  try:
+    if storage.file_size(path) is None:
+      return None
+    text = storage.read_file(path).decode("utf-8", errors="surrogateescape")
+  except OSError as error:
+    raise ConvertError(f"cannot read {ops.reason(error)}") from error
   names = {}
-  with open(path, encoding="utf-8", errors="surrogateescape") as file:
-    for number, line in enumerate(file, start=1):
-      label, colon, name = line.rstrip("\n").partition(":")
-      if not (label.isdecimal() and colon and name):
-        raise ConvertError(f"{path}, line {number} ({line[:40]!r}) must be NUMBER:NAME")
-      names[int(label)] = name
+  for number, line in enumerate(io.StringIO(text), start=1):
+    label, colon, name = line.rstrip("\n").partition(":")
+    if not (label.isdecimal() and colon and name):
+      raise ConvertError(f"{path}, line {number} ({line[:40]!r}) must be NUMBER:NAME")
+    names[int(label)] = name
   return class_list(names)
 
 
@@ -193,23 +241,26 @@ def list_tfrecords(
   names = names.or_else(*DEFAULT_NAMES)
   folder, files = stat_files(paths)
   splits, split_of_file = splits_of_files(paths)
+  # An address with a signature is that of one file.
+  is_alone = not folder or any(path != schemes.shown(path) for path in paths)
   skipped: list[tuple[str, str]] = []
-  places = find_places(
-    folder, [file.path for file in files], skipped if skips else None
-  )
+  places = find_places(paths, files, skipped if skips else None)
   if not len(places):
     reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
-    raise ConvertError(f"{folder} holds no records{': ' + reasons if reasons else ''}")
+    raise ConvertError(
+      f"{schemes.shown(paths[0])} holds no records{': ' + reasons if reasons else ''}"
+    )
   return TFRecordSource(
     names,
     folder,
     "tfrecord",
+    paths,
     places,
     files,
     places[:, 0],
     np.array(split_of_file, np.uint8)[places[:, 0]],
     places[:, 2],
     splits=splits,
-    classes=read_labels(folder),
+    classes=None if is_alone else read_labels(folder),
     skipped=skipped,
   )

@@ -52,8 +52,8 @@ class Walk:
     self._skips = skips
     self._step = step
 
-  def files(self) -> Iterator[tuple[bytes, os.stat_result]]:
-    """Yields the path below the root of each file, and what the system says of it.
+  def files(self) -> Iterator[tuple[bytes, int, int]]:
+    """Yields path below the root, size and time of change, in ns, of each file.
 
     Raises:
       ConvertError: something cannot be looked at, and that is an error.
@@ -62,7 +62,7 @@ class Walk:
 
   def _below(
     self, below: bytes, info: os.stat_result, parents: tuple[tuple[int, int], ...]
-  ) -> Iterator[tuple[bytes, os.stat_result]]:
+  ) -> Iterator[tuple[bytes, int, int]]:
     place = info.st_dev, info.st_ino
     if place in parents:
       self._skip(below[:-1], "is a link to a folder above it")
@@ -79,7 +79,7 @@ class Walk:
         yield from self._below(path, found, (*parents, place))
       elif stat.S_ISREG(found.st_mode):
         self._step()
-        yield path, found
+        yield path, found.st_size, found.st_mtime_ns
       else:
         self._skip(path, "is not a file")
 

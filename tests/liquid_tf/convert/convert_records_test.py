@@ -156,8 +156,7 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
       (f"{path};{self.root}/none.rec", "none.rec: there is no such file"),
       (f"{path};gs://bucket/a.rec", "must be on a local disk"),
       ("gs://bucket/a.rec", "must be on a local disk.*gcloud storage cp"),
-      ("s3://bucket/photos.liquid", "must be on a local disk.*liquid_tf.copy"),
-      ("https://host/photos", "must be on a local disk.*curl"),
+      ("gs://bucket/photos.liquid", "must be on a local disk.*liquid_tf.copy"),
     ):
       with self.assertRaisesRegex(ConvertError, message):
         convert(source, f"{self.root}/other", "png:1", progress=False)

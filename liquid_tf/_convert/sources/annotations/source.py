@@ -45,6 +45,7 @@ class AnnotatedSource(SampleSource):
       skipped=[*folder.skipped, *skipped],
       features=annotations.features,
       has_masks=folder.has_masks,
+      is_remote=folder.is_remote,
     )
     self._folder = folder
     self._annotations = annotations

@@ -1,0 +1,85 @@
+"""Where the op library reads files of a source, wherever they are."""
+
+import os
+import posixpath
+
+from liquid_tf._native.http_file import HttpFile
+from liquid_tf._store import s3, schemes, storage
+
+# Seconds that a signed address holds at most, and the more so where the credentials do:
+# a file of records is read from one for as long as it takes.
+_VALID = 12 * 3600
+# Samples of a store that are read at once, and what they may take together, in bytes.
+_READS = 32
+_BYTES = 256 << 20
+
+
+def address(path: str) -> str:
+  """What the op library opens for a path: of an object of S3, a signed address.
+
+  Raises:
+    ImportError: botocore is not installed.
+    OSError: there are no credentials.
+  """
+  if schemes.scheme_of(path) != "s3":
+    return path
+  bucket, key = s3.split(path)
+  with s3.explained(path):
+    return s3.client().generate_presigned_url(
+      "get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=_VALID
+    )
+
+
+def encoded(paths: list[str]) -> list[bytes]:
+  """The addresses of paths, each signed once, as ops take them."""
+  known = {path: os.fsencode(address(path)) for path in dict.fromkeys(paths)}
+  return [known[path] for path in paths]
+
+
+def reads_at_once(largest: int) -> int:
+  """How many samples of a store are read at once.
+
+  Args:
+    largest: bytes of the largest one.
+  """
+  return min(_READS, max(1, _BYTES // max(largest, 1)))
+
+
+def read(path: str, offset: int, length: int) -> bytes:
+  """Reads a part of a file; fewer bytes come at its end. Thread-safe.
+
+  Raises:
+    OSError: it cannot be read.
+  """
+  if storage.is_remote(path):
+    return HttpFile(address(path)).read(offset, length)
+  with open(path, "rb", buffering=0, opener=storage.regular) as file:
+    parts = []
+    while length and (part := os.pread(file.fileno(), length, offset)):
+      parts.append(part)
+      offset += len(part)
+      length -= len(part)
+  return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def beside(path: str, extension: str) -> str | None:
+  """The file beside another one that differs in its extension, if it is there.
+
+  Args:
+    path: of a file. One with a query, which may be a signature, has none beside it.
+    extension: of the other.
+
+  Raises:
+    OSError: nobody can look.
+  """
+  if path != schemes.shown(path):
+    return None
+  other = os.path.splitext(path)[0] + extension
+  return other if storage.file_size(other) is not None else None
+
+
+def folder_of(path: str) -> str:
+  """The folder of a file at a path or URL, without a query."""
+  if storage.is_remote(path):
+    return posixpath.dirname(schemes.shown(path))
+  return os.path.dirname(path)

@@ -1,0 +1,144 @@
+"""Every object below a folder of S3, in the order of their keys' bytes, as `walk`."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from liquid_tf._store import s3, versions
+from liquid_tf._store.manifest import JOURNAL
+from liquid_tf.errors import ConvertError
+
+
+def _pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
+  """The answers to a listing of keys that begin with a path.
+
+  Raises:
+    ConvertError: the store does not list them.
+  """
+  bucket, key = s3.split(path)
+  try:
+    with s3.explained(path):
+      pages = s3.client().get_paginator("list_objects_v2")
+      yield from pages.paginate(Bucket=bucket, Prefix=key, **more)
+  except OSError as error:
+    raise ConvertError(f"cannot list {error}") from error
+
+
+def _inside(folder: str) -> str:
+  return folder.rstrip("/") + "/"
+
+
+def _prefix(folder: str) -> str:
+  """What the keys of all objects in a folder begin with."""
+  _, key = s3.split(_inside(folder))
+  return key
+
+
+def is_folder(path: str) -> bool:
+  """Whether there are objects below a path.
+
+  Raises:
+    ConvertError: nobody can look.
+  """
+  [page] = _pages(_inside(path), PaginationConfig={"MaxItems": 1, "PageSize": 1})
+  return bool(page.get("Contents"))
+
+
+def is_dataset(folder: str) -> bool:
+  """Whether a folder is a dataset, finished or not.
+
+  Raises:
+    ConvertError: nobody can look.
+  """
+  prefix = _prefix(folder)
+  return any(
+    name == JOURNAL or versions.of_manifest(name) is not None
+    for begin in (JOURNAL, "dataset")
+    for page in _pages(_inside(folder) + begin, Delimiter="/")
+    for name in (
+      entry["Key"].removeprefix(prefix) for entry in page.get("Contents", ())
+    )
+  )
+
+
+def stat(path: str) -> tuple[int, int]:
+  """Size of an object, and when it was last changed, in nanoseconds.
+
+  Raises:
+    OSError: there is none, or nobody can look.
+  """
+  bucket, key = s3.split(path)
+  with s3.explained(path):
+    found = s3.client().head_object(Bucket=bucket, Key=key)
+  return found["ContentLength"], _nanoseconds(found["LastModified"])
+
+
+def _nanoseconds(time: Any) -> int:
+  return round(time.timestamp() * 1000) * 1_000_000
+
+
+def folders(folder: bytes) -> Iterator[tuple[bytes, bool]]:
+  """Yields the name of every visible entry of a folder, and whether it is a folder.
+
+  Raises:
+    ConvertError: the folder cannot be listed.
+  """
+  path = os.fsdecode(folder)
+  prefix = _prefix(path)
+  for page in _pages(_inside(path), Delimiter="/"):
+    found = [(entry["Prefix"], True) for entry in page.get("CommonPrefixes", ())]
+    found += [(entry["Key"], False) for entry in page.get("Contents", ())]
+    for key, is_folder in found:
+      name = key.removeprefix(prefix).removesuffix("/")
+      if name and not name.startswith("."):
+        yield os.fsencode(name), is_folder
+
+
+class Walk:
+  """Lists the visible objects below a folder.
+
+  Args:
+    root: the folder.
+    skips: has no meaning here: S3 lists nothing that cannot be looked at.
+    step: is called for each object.
+
+  Attributes:
+    skipped: (path, reason) of what is passed over.
+  """
+
+  def __init__(self, root: str, skips: bool, step: Callable[[], None]):
+    del skips
+    self.skipped: list[tuple[str, str]] = []
+    self._root = root
+    self._step = step
+
+  def files(self) -> Iterator[tuple[bytes, int, int]]:
+    """Yields path below the root, size and time of change of each object.
+
+    Raises:
+      ConvertError: the folder cannot be listed.
+    """
+    prefix, hidden = _prefix(self._root), None
+    for page in _pages(_inside(self._root)):
+      for entry in page.get("Contents", ()):
+        path = entry["Key"].removeprefix(prefix)
+        # Some tools make an object for a folder.
+        if not path or path.endswith("/"):
+          continue
+        found = _hidden(path)
+        if found is None:
+          self._step()
+          time = _nanoseconds(entry["LastModified"])
+          yield os.fsencode(path), entry["Size"], time
+        elif found != hidden:
+          hidden = found
+          self.skipped.append((found, "is hidden"))
+
+
+def _hidden(path: str) -> str | None:
+  """The file or folder that hides a path, or None."""
+  parts = path.split("/")
+  for count, part in enumerate(parts, start=1):
+    if part.startswith("."):
+      return "/".join(parts[:count])
+  return None
