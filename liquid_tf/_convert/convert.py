@@ -15,23 +15,25 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import (
   in_range,
-  local_path_of,
   most_skipped,
   path_of,
   resumes_replaces,
 )
 from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
-from liquid_tf._convert.copy import check_destination as _is_finished
-from liquid_tf._convert.copy import publish as _publish_remotely
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.local import LocalEngine
+from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._convert.stores import publish
+from liquid_tf._convert.stores.sender import Sender
+from liquid_tf._convert.stores.staging import staging_folder
+from liquid_tf._convert.stores.store import Store, open_store
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
 from liquid_tf._native.encoders import resolve
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import manifest, schemes
+from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
@@ -76,9 +78,10 @@ def _clear_errors(output: str) -> Iterator[None]:
   try:
     yield
   except OSError as error:
+    what = f"cannot write {error.filename or output}: {error.strerror}"
     raise ConvertError(
-      f"cannot write {error.filename or output}: {error.strerror or error}; what is "
-      'done so far is kept: mend it and existing="resume"'
+      f"{what if error.strerror else error}; what is done so far is kept: mend it and "
+      'existing="resume"'
     ) from error
   except sqlite3.Error as error:
     raise ConvertError(
@@ -89,8 +92,8 @@ def _clear_errors(output: str) -> Iterator[None]:
     raise ConvertError(f"cannot convert: {ops.reason(error)}") from error
 
 
-def _report(folder: str, output: str, seconds: float) -> ConvertReport:
-  data = manifest.load(folder)
+def _report(data: Mapping[str, Any], output: str, begin: float) -> ConvertReport:
+  """What a manifest says was made, by a run that began then."""
   return ConvertReport(
     output=output,
     samples=data["samples"],
@@ -98,7 +101,7 @@ def _report(folder: str, output: str, seconds: float) -> ConvertReport:
       name: {key: entry[key] for key in ("samples", "bytes", "pixel_bytes")}
       for name, entry in data["formats"].items()
     },
-    seconds=round(seconds, 3),
+    seconds=round(time.monotonic() - begin, 3),
     skipped=data["skipped"],
     by_pillow=data["source"]["by_pillow"],
   )
@@ -108,17 +111,44 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
   """Where the dataset is made.
 
   Raises:
-    ImportError: TensorFlow lacks the output's file system.
-    ValueError: `staging` is missing, or of no use.
+    ImportError: nothing that is installed has the output's file system.
+    ValueError: the output cannot be written, or `staging` is of no use.
   """
-  remote = bool(schemes.scheme_of(output))
-  if remote != (staging is not None):
-    raise ValueError(
-      f'staging ({staging!r}) must be a local folder where output ("{output}") is of '
-      "another file system, and None where it is local"
-    )
   schemes.require_writable(output)
-  return os.path.abspath(local_path_of("staging", staging) if remote else output)
+  if storage.is_remote(output):
+    return os.path.abspath(staging_folder(output, staging))
+  if staging is not None:
+    raise ValueError(
+      f'staging ("{staging}") must be None where output ("{output}") is local'
+    )
+  return os.path.abspath(output)
+
+
+def _send_beside(
+  folder: str, store: Store, data: Mapping[str, Any], progress: Progress
+) -> None:
+  """Sends the files beside the shards, and at last the manifest.
+
+  Raises:
+    ConvertError: the store holds another dataset.
+    OSError: a file cannot be sent.
+  """
+  text = finish.encode_manifest(data)
+  every = [*contents.shards(data), *contents.beside(data)]
+  if publish.is_finished(store):
+    # A run that was killed when all was done.
+    there = storage.join(store.url, manifest.MANIFEST)
+    if storage.read_right(there, storage.is_json) != text:
+      raise publish.holds_another(store.url)
+  beside = {file.name for file in every} - {shard["path"] for shard in data["shards"]}
+  progress.start("send", len(beside), unit="file")
+  with Sender(store, lambda *sent: progress.step()) as sender:
+    for name in sorted(beside):
+      path = os.path.join(folder, name)
+      sender.add(path, name, storage.checksum(path))
+    sender.finish()
+  progress.close()
+  publish.end(store, (file.name for file in every), manifest.MANIFEST, text)
 
 
 def _in_order(transforms: Any) -> Any:
@@ -158,8 +188,9 @@ def convert(
 
   Args:
     source: the images: a path, a view, or a `Source`, which lists what a path may be.
-    output: the dataset directory; made if it does not exist. One of another file
-      system, as "s3://bucket/photos.liquid", needs `staging`.
+    output: the dataset directory; made if it does not exist. One in a store, as
+      "s3://bucket/photos.liquid", gets each shard as soon as it is made, and the
+      manifest last.
     mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, l3-compact, pcr, as
       "png:6,raw:4" or a mapping. A lossy format is used only if it is named here. A
       pcr of JPEG files keeps their pixels. From a dataset directory, samples that are
@@ -178,15 +209,16 @@ def convert(
     replicate: stores every sample in every format of the mix.
     existing: what happens to an `output` that is there: "refuse" it; "resume" the
       interrupted conversion, or start one; or "replace" the dataset, once the new one
-      is whole.
+      is whole; or in a store, when its first shard is ready.
     on_error: what happens if a sample cannot be read, lacks a label that others have,
       or is too large for a format of the mix. "raise" ends the conversion before
       anything is written, with a list of all such samples; "skip" leaves them out and
       reports them, if they are at most 1 % of all; "skip:10%" sets that share.
     workers: images at a time; None for one a processor. `Beam(options)` runs the
       conversion on a cluster; the bytes are the same.
-    staging: a local folder. A dataset whose output is not local is made there, copied,
-      checked, and removed.
+    staging: of an output in a store, the local folder of the journal and of the few
+      shards that are not yet sent; removed at the end. None: one below XDG_CACHE_HOME
+      or ~/.cache.
     shard_size: bytes of a shard, at most roughly.
     limits: the largest image, and most scans of a JPEG, that are decoded; others cannot
       be read. `dataset` has limits of its own.
@@ -232,15 +264,19 @@ def convert(
     "pcr": options["pcr"] if "pcr" in shares else None,
     "limits": dataclasses.asdict(limits),
   }
-  if staging is not None and _is_finished(target, resume, overwrite):
-    if not outputs.is_begun(output):
+  store = None
+  if storage.is_remote(target):
+    with _clear_errors(target):
+      store = open_store(target)
+    if publish.check(store, resume, overwrite) and not outputs.is_begun(output):
       runs.check_same(target, arguments)
-      return _report(target, target, time.monotonic() - begin)
+      return _report(manifest.load(target).data, target, begin)
   if isinstance(workers, Beam):
     require_beam()
   samples = open_source(
     source,
     output,
+    target,
     skips=most is not None,
     progress=Progress(progress),
   )
@@ -250,32 +286,33 @@ def convert(
       f'splits ("{splits}") must not be given: source ("{source.path}") has splits of '
       f"its own, {', '.join(samples.splits)}"
     )
-  staged = staging is not None
+  remote = store is not None
+  if remote and versions.in_directory(output):
+    raise ConvertError(f'staging ("{output}") holds a dataset: choose another folder')
   with (
     _clear_errors(output),
-    outputs.opened(output, resume, overwrite, apart=staged) as place,
+    outputs.opened(output, resume, overwrite, apart=remote) as place,
   ):
     if place.is_finished:
       runs.check_same(output, arguments)
+      return _report(manifest.load(output).data, target, begin)
+    made = runs.run(
+      samples,
+      place.folder,
+      arguments,
+      encoding,
+      BeamEngine(place.folder, workers)
+      if isinstance(workers, Beam)
+      else LocalEngine(workers or os.cpu_count()),
+      most,
+      Progress(progress),
+      destination=Destination(store, place.replaces) if remote else None,
+    )
+    if remote:
+      data = finish.write_beside(place.folder, target, made, arguments)
+      _send_beside(place.folder, store, data, Progress(progress))
+      place.discard()
     else:
-      made = runs.run(
-        samples,
-        place.folder,
-        arguments,
-        encoding,
-        BeamEngine(place.folder, workers)
-        if isinstance(workers, Beam)
-        else LocalEngine(workers or os.cpu_count()),
-        most,
-        Progress(progress),
-      )
-      finish.finish(place.folder, made, arguments)
-    report = _report(place.folder, output, time.monotonic() - begin)
-    if not staged:
-      if not place.is_finished:
-        place.publish()
-      return report
-    _publish_remotely(place.folder, target, place.replaces, progress)
-    place.discard()
-  seconds = round(time.monotonic() - begin, 3)
-  return dataclasses.replace(report, output=target, seconds=seconds)
+      data = finish.finish(place.folder, made, arguments)
+      place.publish()
+    return _report(data, target, begin)

@@ -1,6 +1,5 @@
 """What each scan group of progressive compressed records costs and gives."""
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import tensorflow as tf
 from liquid_tf._convert import plan
 from liquid_tf._native import image_ops, ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import storage
 from liquid_tf._store.pcr_index import PcrEntry
 
 # Enough images for two digits, few enough not to be felt beside the conversion.
@@ -88,7 +88,7 @@ def measure(
   """Measures the fidelities of a dataset.
 
   Args:
-    directory: of the dataset.
+    directory: path or URL of the dataset.
     entries: of every record.
     images: how many each record has.
     seed: of the dataset; it draws the images that are compared.
@@ -106,8 +106,8 @@ def measure(
     begin = len(entries) + sum(images[:record])
     drawn = order[begin : begin + images[record]].argsort(kind="stable")[:images_each]
     entry = entries[record]
-    with open(os.path.join(directory, entry.name), "rb") as file:
-      found += _measure_record(file.read(), entry, drawn, groups, limits)
+    data = storage.read_file(storage.join(directory, entry.name))
+    found += _measure_record(data, entry, drawn, groups, limits)
   means = np.mean(found, axis=0) if found else [None] * groups
   return [
     {

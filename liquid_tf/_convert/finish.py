@@ -56,7 +56,9 @@ def write_idx(path: str, rows: np.ndarray) -> None:
   write_file(path, lines.encode())
 
 
-def _pcr(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
+def _pcr(
+  directory: str, shards: str, made: Made, arguments: dict[str, Any]
+) -> dict[str, Any]:
   """Writes the index of the records; returns what the manifest says of them."""
   entries = [
     PcrEntry(plan.name, *shard.parts)
@@ -66,7 +68,7 @@ def _pcr(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any
   images = [len(s.rows) for p, s in zip(made.plans, made.shards) if p.target == "pcr"]
   file = write_index(directory, PCR_INDEX, entries)
   measured = fidelity.measure(
-    directory, entries, images, arguments["seed"], Limits(**arguments["limits"])
+    shards, entries, images, arguments["seed"], Limits(**arguments["limits"])
   )
   return arguments["pcr"] | file | {"fidelity": measured}
 
@@ -160,12 +162,34 @@ def encode_manifest(data: dict[str, Any]) -> bytes:
   return text
 
 
-def finish(directory: str, made: Made, arguments: dict[str, Any]) -> None:
-  """Writes the `.idx` files, the indices, labels, names and at last the manifest.
+def finish(directory: str, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
+  """Writes the files beside the shards, and at last the manifest, which it returns.
 
   Raises:
     OSError: a file cannot be written; there is then no manifest.
     ConvertError: the manifest would be longer than one that is read.
+  """
+  data = write_beside(directory, directory, made, arguments)
+  write_file(os.path.join(directory, manifest.MANIFEST), encode_manifest(data))
+  return data
+
+
+def write_beside(
+  directory: str, shards: str, made: Made, arguments: dict[str, Any]
+) -> dict[str, Any]:
+  """Writes the `.idx` files, the indices, labels and names.
+
+  Args:
+    directory: where they go.
+    shards: path or URL of the folder that has the shards.
+    made: what they are of.
+    arguments: all that the dataset's bytes depend on.
+
+  Returns:
+    The manifest.
+
+  Raises:
+    OSError: a file cannot be written.
   """
   for plan, shard in zip(made.plans, made.shards):
     if plan.target != "pcr":
@@ -215,5 +239,5 @@ def finish(directory: str, made: Made, arguments: dict[str, Any]) -> None:
     put_labels(values, made)
     data["labels"] = labels.write(directory, manifest.LABELS, values)
   if arguments["pcr"] is not None:
-    data["pcr"] = _pcr(directory, made, arguments)
-  write_file(os.path.join(directory, manifest.MANIFEST), encode_manifest(data))
+    data["pcr"] = _pcr(directory, shards, made, arguments)
+  return data

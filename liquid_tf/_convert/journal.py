@@ -18,6 +18,7 @@ import numpy as np
 
 from liquid_tf._convert.engine import ShardResult
 from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
 from liquid_tf.errors import ConvertError
@@ -64,6 +65,7 @@ CREATE TABLE samples (position INTEGER PRIMARY KEY, row BLOB, error TEXT);
 CREATE TABLE shards (
   name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB, labels BLOB,
   parts BLOB);
+CREATE TABLE sent (name TEXT PRIMARY KEY, bytes INTEGER, tag TEXT);
 """
 
 
@@ -238,12 +240,24 @@ class Journal:
     return result
 
   def add_shard(self, name: str, result: ShardResult) -> None:
-    """Journals a shard that is on the disk under its name."""
+    """Journals a shard that is on the disk under its name, and not yet in a store."""
     size, crc, *arrays = result
+    self._db.execute("BEGIN")
+    self._db.execute("DELETE FROM sent WHERE name = ?", (name,))
     self._db.execute(
       "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?, ?)",
       (name, size, crc, *(array.tobytes() for array in arrays)),
     )
+    self._db.execute("COMMIT")
+
+  def sent(self) -> dict[str, Stored]:
+    """Every shard that a store has, by name, and what the store said of it."""
+    rows = self._db.execute("SELECT name, bytes, tag FROM sent")
+    return {name: Stored(size, tag) for name, size, tag in rows}
+
+  def add_sent(self, name: str, stored: Stored) -> None:
+    """Journals a shard that a store has, and which the disk need not have."""
+    self._db.execute("INSERT OR REPLACE INTO sent VALUES (?, ?, ?)", (name, *stored))
 
 
 def parts_folder(directory: str) -> str:

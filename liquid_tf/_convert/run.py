@@ -19,6 +19,7 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert.engine import Engine, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
 from liquid_tf._convert.made import Base, Made
+from liquid_tf._convert.outlet import Destination, open_outlet
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
@@ -61,6 +62,7 @@ def run(
   progress: Progress,
   base: Base | None = None,
   lists_problems: bool = True,
+  destination: Destination | None = None,
 ) -> Made:
   """Writes the shards of a source, or goes on with that.
 
@@ -75,10 +77,11 @@ def run(
     base: of the dataset that the samples are added to; None for a new one.
     lists_problems: whether `output` stays after an error, with a list of samples that
       make no dataset.
+    destination: what gets the shards, which then do not stay in `output`; or None.
 
   Raises:
     ConvertError: the conversion cannot go on; what is done so far is journaled.
-    OSError: a file cannot be read or written.
+    OSError: a file cannot be read, written or sent.
   """
   journal = Journal(output)
   try:
@@ -107,6 +110,8 @@ def run(
     job, splits, split_of, label = _plan(
       source, output, table, good, arguments, encoding, base
     )
+    with open_outlet(output, journal, destination) as outlet:
+      written = write.write_shards(job, engine, journal, outlet, progress)
     return Made(
       source=source,
       scan=table,
@@ -115,7 +120,7 @@ def run(
       splits=splits,
       split_of=split_of,
       plans=job.plans,
-      shards=write.write_shards(job, engine, journal, progress),
+      shards=written,
       label=label,
       first=job.first,
     )

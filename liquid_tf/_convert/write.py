@@ -9,9 +9,9 @@ import tensorflow as tf
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
 from liquid_tf._convert.journal import Journal
+from liquid_tf._convert.outlet import Outlet
 from liquid_tf._convert.shard_files import PcrFile, RecordFile
 from liquid_tf._native import ops
-from liquid_tf._store import storage
 from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import FORMATS, INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
@@ -85,7 +85,7 @@ def write_some(
 
 
 def write_shards(
-  job: WriteJob, engine: Engine, journal: Journal, progress: Progress
+  job: WriteJob, engine: Engine, journal: Journal, outlet: Outlet, progress: Progress
 ) -> list[ShardResult]:
   """Writes the shards that are not yet there, or no longer right.
 
@@ -93,6 +93,7 @@ def write_shards(
     job: all shards of the dataset.
     engine: that writes them.
     journal: says which are there, and is told of each.
+    outlet: says whether they still are, and takes each.
     progress: is told of each record.
 
   Returns:
@@ -100,9 +101,9 @@ def write_shards(
 
   Raises:
     ConvertError: a sample cannot be stored, or it has changed.
-    OSError: a shard cannot be written.
+    OSError: a shard cannot be written, or not be brought where it belongs.
   """
-  done = _right_shards(job.directory, journal.shards(), progress)
+  done = _right_shards(outlet, journal.shards(), progress)
   todo = [i for i, plan in enumerate(job.plans) if plan.name not in done]
   total = sum(len(plan.samples) for plan in job.plans)
   left = sum(len(job.plans[number].samples) for number in todo)
@@ -112,19 +113,19 @@ def write_shards(
       name = job.plans[number].name
       journal.add_shard(name, result)
       done[name] = result
+      outlet.take(name, result)
+  outlet.finish()
   return [done[plan.name] for plan in job.plans]
 
 
 def _right_shards(
-  directory: str, journaled: dict[str, ShardResult], progress: Progress
+  outlet: Outlet, journaled: dict[str, ShardResult], progress: Progress
 ) -> dict[str, ShardResult]:
-  """The journaled shards whose files have their size and checksum; reads each once."""
+  """The journaled shards that are where they belong, or on their way there."""
   progress.start("check", len(journaled), unit="file")
   right = {}
   for name, result in journaled.items():
-    path = os.path.join(directory, name)
-    size = storage.file_size(path)
-    if size == result.bytes and storage.checksum(path) == result.crc32c:
+    if outlet.has(name, result):
       right[name] = result
     progress.step()
   return right

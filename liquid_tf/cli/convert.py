@@ -4,10 +4,13 @@
   liquid-tf convert --input=photos --output=photos.liquid --profile=profile.json
   liquid-tf convert --input='data/*.rec' --output=photos.liquid --mix=jpeg
   liquid-tf convert --input=old.liquid --output=new.liquid --mix=l3:1,raw:1
+  liquid-tf convert --input=s3://a/photos --output=s3://b/photos.liquid --mix=png
 
 The input is a folder of class folders, of images, or with --masks of images with masks;
 files of RecordIO (*.rec); files of TFRecords of tf.train.Examples; tfds:NAME, a dataset
-that TFDS prepared; or another dataset. A conversion that was killed goes on with
+that TFDS prepared; or another dataset. All but TFDS's may be of s3://, and files and
+datasets of https://. An output of s3:// or gs:// gets each shard as soon as it is made.
+A conversion that was killed goes on with
 --existing=resume, and ends in the same bytes.
 """
 
@@ -48,7 +51,8 @@ _FLAGS.string(
 _FLAGS.string(
   "staging",
   None,
-  "local folder to make the dataset in, for an --output of s3://, gs://, …",
+  "local folder of what is not yet sent to an --output of s3:// or gs://; by default "
+  "one in ~/.cache/liquid_tf",
 )
 _FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _FLAGS.switch("verify", "read and check everything at the end")
@@ -201,10 +205,15 @@ def _verify(path: str) -> None:
 
 def _interrupted() -> str:
   from liquid_tf._convert import output
+  from liquid_tf._convert.stores.staging import staging_folder
+  from liquid_tf._store import storage
 
+  folder = _FLAGS.output
+  if storage.is_remote(folder):
+    folder = staging_folder(folder, _FLAGS.staging)
   # Before anything is begun, --existing=resume would find what is to be replaced.
   replaces = _FLAGS.existing == "replace"
-  if replaces and not output.is_begun(_FLAGS.staging or _FLAGS.output):
+  if replaces and not output.is_begun(folder):
     return "run the same command again"
   place = " in place of --existing=replace" if replaces else ""
   return f"run the same command with --existing=resume{place} to go on"

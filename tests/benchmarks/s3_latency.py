@@ -52,6 +52,7 @@ def main() -> None:
     stderr=subprocess.DEVNULL,
   )
   os.environ.update(
+    AWS_ENDPOINT_URL=url,
     S3_ENDPOINT=url,
     S3_USE_HTTPS="0",
     S3_VERIFY_SSL="0",

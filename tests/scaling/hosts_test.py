@@ -87,6 +87,7 @@ class HostsTest(absltest.TestCase):
     return {
       **os.environ,
       "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+      "AWS_ENDPOINT_URL": f"http://{_SERVER}:{_S3_PORT}",
       "S3_ENDPOINT": f"http://{_SERVER}:{_S3_PORT}",
       "S3_USE_HTTPS": "0",
       "S3_VERIFY_SSL": "0",

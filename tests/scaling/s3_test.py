@@ -1,6 +1,6 @@
 """Datasets in object storage: a real S3 server on loopback, and its faults."""
 
-import importlib
+import itertools
 import json
 import os
 import pathlib
@@ -20,6 +20,8 @@ from absl.testing import absltest
 import liquid_tf
 from liquid_tf import recordio, transforms
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.stores import publish
+from liquid_tf._convert.stores.sender import Sender
 from liquid_tf._store import manifest, schemes
 from liquid_tf.errors import ConvertError, RecordIOError
 
@@ -27,10 +29,6 @@ try:
   import moto
 except ImportError:
   moto = None
-
-# The package has functions of these names.
-copy_module = importlib.import_module("liquid_tf._convert.copy")
-convert_module = importlib.import_module("liquid_tf._convert.convert")
 
 _BATCH = 8
 _OPTIONS = {
@@ -46,6 +44,18 @@ def _has_s3() -> bool:
   except ImportError:
     return False
   return True
+
+
+def _interrupted_at(count: int):
+  """A patch that interrupts the sending of files, after so many."""
+  add, calls = Sender.add, itertools.count()
+
+  def add_or_stop(*arguments):
+    if next(calls) == count:
+      raise KeyboardInterrupt
+    add(*arguments)
+
+  return mock.patch.object(Sender, "add", add_or_stop)
 
 
 class WithoutS3Test(absltest.TestCase):
@@ -82,6 +92,7 @@ class S3Test(absltest.TestCase):
     cls.server.stdout.readline()
     cls.url = f"http://127.0.0.1:{port}"
     os.environ.update(
+      AWS_ENDPOINT_URL=cls.url,
       S3_ENDPOINT=cls.url,
       S3_USE_HTTPS="0",
       S3_VERIFY_SSL="0",
@@ -251,16 +262,12 @@ class S3Test(absltest.TestCase):
     new, remote = f"{folder}/new", "s3://bucket/replaced.liquid"
     convert(self.source, new, "raw:1", shard_size=65536, progress=False)
     liquid_tf.copy(self.local, remote, progress=False)
-    real = copy_module._copy_file
     for count in range(0, 40, 5):
-      effects = [mock.DEFAULT] * count + [KeyboardInterrupt]
-      copied = mock.Mock(wraps=real, side_effect=effects)
-      with mock.patch.object(copy_module, "_copy_file", copied):
-        with self.assertRaises(KeyboardInterrupt):
-          liquid_tf.copy(new, remote, existing="replace", progress=False)
+      with _interrupted_at(count), self.assertRaises(KeyboardInterrupt):
+        liquid_tf.copy(new, remote, existing="replace", progress=False)
       with self.assertRaisesRegex(liquid_tf.errors.ManifestError, "unfinished"):
         manifest.load(remote)
-      if count >= len(os.listdir(new)) - 5:
+      if count >= len(os.listdir(new)) - 6:
         break
     liquid_tf.copy(new, remote, existing="resume", progress=False)
     self.assertCountEqual(tf.io.gfile.listdir(remote), os.listdir(new))
@@ -283,11 +290,9 @@ class S3Test(absltest.TestCase):
         self.source, remote, "raw:1", staging=staging, progress=False, **options
       )
 
-    with mock.patch.object(copy_module, "_copy_file", side_effect=KeyboardInterrupt):
-      with self.assertRaises(KeyboardInterrupt):
-        replace(existing="replace")
-    with mock.patch.object(convert_module, "_publish_remotely") as publish:
-      publish.side_effect = KeyboardInterrupt
+    with _interrupted_at(0), self.assertRaises(KeyboardInterrupt):
+      replace(existing="replace")
+    with mock.patch.object(publish, "end", side_effect=KeyboardInterrupt):
       with self.assertRaises(KeyboardInterrupt):
         replace(existing="resume")
     self.assertEqual(replace(existing="resume").output, remote)
@@ -314,10 +319,6 @@ class S3Test(absltest.TestCase):
       self.assertEqual(list(dataset.as_numpy_iterator()), wanted)
     with self.assertRaisesRegex(RecordIOError, "none.rec: there is no such file"):
       recordio.Reader(f"{there}/none.rec")
-
-  def test_staging_is_asked_for(self):
-    with self.assertRaisesRegex(ValueError, "staging .None. must be a local folder"):
-      convert(self.source, "s3://bucket/other.liquid", "png:1")
 
 
 if __name__ == "__main__":

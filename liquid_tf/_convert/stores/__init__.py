@@ -1,0 +1,1 @@
+"""Stores that datasets are sent to while they are made."""
