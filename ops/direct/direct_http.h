@@ -1,4 +1,5 @@
-// Files on servers of http:// and https://, as Python reads them.
+// Files on servers of http:// and https://, and objects of s3://, as Python
+// reads them.
 //
 // As in direct.h, but the requests are made by the thread of the process's
 // client, for which these functions wait.

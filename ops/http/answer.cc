@@ -163,11 +163,22 @@ void AnswerHead::AddLine(const std::string& line) {
     etag = value;
   } else if (is("Last-Modified")) {
     last_modified = value;
+  } else if (is("x-amz-bucket-region")) {
+    // It goes into a message.
+    const auto odd = [](unsigned char c) {
+      return !std::isalnum(c) && c != '-';
+    };
+    if (std::none_of(value.begin(), value.end(), odd)) bucket_region = value;
   } else if (is("Content-Length") && ParseNumber(value, &number)) {
     content_length = number;
   } else if (is("Retry-After") && ParseNumber(value, &number)) {
     retry_after = static_cast<double>(number);
   }
+}
+
+Judgement JudgeError(long status, const std::string& name) {
+  return Fail(IsPassing(status) ? Verdict::kRetry : Verdict::kFail,
+              FailedStatus(status, name));
 }
 
 Judgement Judge(const AnswerHead& head, const ByteRange& wanted,
@@ -188,8 +199,7 @@ Judgement Judge(const AnswerHead& head, const ByteRange& wanted,
                    : JudgeBeyond(given, wanted, name);
       break;
     default:
-      return Fail(IsPassing(head.status) ? Verdict::kRetry : Verdict::kFail,
-                  FailedStatus(head.status, name));
+      return JudgeError(head.status, name);
   }
   if (result.verdict != Verdict::kTake) return result;
   const Status same =

@@ -23,6 +23,7 @@ struct AnswerHead {
   std::string content_range;
   std::string etag;
   std::string last_modified;
+  std::string bucket_region;  // of a store of S3
   std::optional<uint64_t> content_length;
   double retry_after = 0;  // seconds; 0: not told
 
@@ -34,6 +35,7 @@ enum class Verdict {
   kTake,      // the body is the bytes `length` from the wanted begin on
   kRetry,     // something passing: ask again
   kDistrust,  // not what was asked for: ask again, but not often
+  kRenew,     // ask again with new credentials, but not often
   kFail,      // asking again does not help
 };
 
@@ -48,6 +50,9 @@ struct Judgement {
 // is trusted: it may be broken.
 Judgement Judge(const AnswerHead& head, const ByteRange& wanted,
                 RemoteObject* object);
+
+// The same of an answer whose status is an error.
+Judgement JudgeError(long status, const std::string& name);
 
 }  // namespace liquid
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -21,6 +22,8 @@
 #include "ops/core/clock.h"
 #include "ops/core/condition.h"
 #include "ops/http/ca_bundle.h"
+#include "ops/http/s3_accesses.h"
+#include "ops/http/s3_request.h"
 #include "ops/http/transfer.h"
 #include "ops/http/url.h"
 
@@ -30,6 +33,8 @@ namespace {
 // How often what a server gives may be something else than what it was asked
 // for.
 constexpr int kMostDistrust = 4;
+// How often a store may refuse new credentials.
+constexpr int kMostRenewals = 3;
 
 bool InitLibraries() {
   static const bool done = [] {
@@ -56,9 +61,14 @@ class HttpClient::Loop {
   explicit Loop(const HttpClientOptions& options)
       : options_(options),
         multi_(curl_multi_init()),
-        random_(std::random_device()()) {}
+        random_(std::random_device()()),
+        accesses_(std::make_unique<S3Accesses>(
+            [this] { curl_multi_wakeup(multi_); })) {}
   // The thread must have ended, or never have begun.
-  ~Loop() { curl_multi_cleanup(multi_); }
+  ~Loop() {
+    accesses_ = nullptr;  // whose thread wakes what goes now
+    curl_multi_cleanup(multi_);
+  }
 
   bool Begin() {
     if (multi_ == nullptr) return false;
@@ -94,7 +104,10 @@ class HttpClient::Loop {
     double begun = 0;
     int attempts = 0;
     int distrusted = 0;
-    uint64_t done = 0;                   // bytes from its offset on
+    int renewals = 0;
+    S3Path s3;                               // empty for other servers
+    std::shared_ptr<const S3Access> access;  // that the transfer is signed by
+    uint64_t done = 0;                       // bytes from its offset on
     std::unique_ptr<Transfer> transfer;  // null while it waits to be repeated
   };
 
@@ -105,6 +118,7 @@ class HttpClient::Loop {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     while (TakeIncoming()) {
+      StartUnsigned();
       StartDue();
       int running = 0;
       curl_multi_perform(multi_, &running);
@@ -117,6 +131,7 @@ class HttpClient::Loop {
       curl_multi_poll(multi_, nullptr, 0, Pause(), nullptr);
     }
     due_.clear();
+    unsigned_.clear();
     while (!jobs_.empty()) {
       Job* const job = &jobs_.begin()->second;
       Finish(job, Cancelled(job->request->object->name() +
@@ -151,6 +166,46 @@ class HttpClient::Loop {
     }
   }
 
+  // Those for which credentials may have come.
+  void StartUnsigned() {
+    std::vector<Job*> jobs;
+    jobs.swap(unsigned_);
+    for (Job* const job : jobs) StartTransfer(job);
+  }
+
+  // False: it waits for credentials, or has ended.
+  bool Sign(Job* job, S3Request* signed_request) {
+    const std::string& name = job->request->object->name();
+    if (job->s3.bucket.empty()) {
+      const Status parsed = ParseS3Path(job->request->object->url(), &job->s3);
+      if (!parsed.ok()) {
+        Finish(job, parsed);
+        return false;
+      }
+    }
+    const double now = MonotonicSeconds();
+    const Status found = accesses_->Get(job->s3.bucket, now, &job->access);
+    if (!found.ok()) {
+      const Status status(found.code(), name + ": " + found.message());
+      if (status.code() == StatusCode::kUnavailable) {
+        Repeat(job, status, 0);
+      } else {
+        Finish(job, status);
+      }
+      return false;
+    }
+    if (job->access == nullptr) {
+      if (now > job->begun + job->request->patience) {
+        Finish(job, Unavailable(name + ": no credentials came in time"));
+      } else {
+        unsigned_.push_back(job);
+      }
+      return false;
+    }
+    *signed_request = SignGet(*job->access, job->s3.key, std::time(nullptr));
+    return true;
+  }
+
   void StartTransfer(Job* job) {
     const HttpRequest& request = *job->request;
     ByteRange wanted = {request.offset + job->done,
@@ -158,14 +213,18 @@ class HttpClient::Loop {
     const std::optional<uint64_t> size = request.object->size();
     if (size) wanted.end = std::min(wanted.end, *size);
     if (wanted.begin >= wanted.end) return Finish(job, OkStatus());
+    const bool is_s3 = IsS3Url(request.object->url());
+    S3Request s3;
+    if (is_s3 && !Sign(job, &s3)) return;
     TransferOptions options = {options_.connect_seconds, options_.stall_seconds,
                                ""};
     const Status found = FindCaBundle(SystemCaBundles(), &options.ca_bundle);
-    if (!found.ok() && IsHttpsUrl(request.object->url())) {
+    if (!found.ok() && IsHttpsUrl(is_s3 ? s3.url : request.object->url())) {
       return Finish(job,
                     NotFound(request.object->name() + ": " + found.message()));
     }
-    job->transfer = std::make_unique<Transfer>(request, wanted, options);
+    job->transfer = std::make_unique<Transfer>(request, wanted, options,
+                                               is_s3 ? &s3 : nullptr);
     CURL* const handle = job->transfer->handle();
     if (handle == nullptr) {
       job->transfer = nullptr;
@@ -204,6 +263,12 @@ class HttpClient::Loop {
           return Finish(job, judgement.status);
         }
         break;
+      case Verdict::kRenew:
+        if (job->renewals++ == kMostRenewals) {
+          return Finish(job, judgement.status);
+        }
+        accesses_->Renew(job->s3.bucket, job->access);
+        break;
       case Verdict::kRetry:
         break;
     }
@@ -238,7 +303,7 @@ class HttpClient::Loop {
 
   // Milliseconds until something is to be done without an event.
   int Pause() const {
-    if (due_.empty()) return 60'000;
+    if (due_.empty()) return unsigned_.empty() ? 60'000 : 1'000;
     const double seconds = due_.begin()->first - MonotonicSeconds();
     return static_cast<int>(std::min(60., std::max(0., seconds)) * 1000) + 1;
   }
@@ -249,6 +314,8 @@ class HttpClient::Loop {
   std::unordered_map<HttpRequest*, Job> jobs_;
   std::unordered_map<CURL*, Job*> transfers_;
   std::multimap<double, Job*> due_;  // those that wait, by when they begin
+  std::vector<Job*> unsigned_;       // those that wait for credentials
+  std::unique_ptr<S3Accesses> accesses_;
   std::thread thread_;
 
   std::mutex mu_;

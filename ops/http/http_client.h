@@ -1,4 +1,5 @@
-// Reads files over HTTP and HTTPS, many at once, on a thread of its own.
+// Reads files over HTTP and HTTPS, and of stores of S3, many at once, on a
+// thread of its own.
 #ifndef LIQUID_OPS_HTTP_HTTP_CLIENT_H_
 #define LIQUID_OPS_HTTP_HTTP_CLIENT_H_
 
@@ -18,7 +19,9 @@ struct HttpClientOptions {
 
 // Keeps connections for later requests. What passes, such as a broken
 // connection, 429 or 5xx, is repeated while the request's patience lasts, from
-// the byte on that is missing; proxies are those of the environment.
+// the byte on that is missing; proxies are those of the environment. Each
+// request to s3://bucket/key is signed anew, by what the process's provider
+// gives (s3_provider.h), which is asked again where the store refuses that.
 //
 // Thread-safe. The destructor ends requests that are under way as Cancelled.
 class HttpClient {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/http/s3_error.h"
 #include "ops/http/url.h"
 
 namespace liquid {
@@ -13,6 +14,8 @@ namespace {
 // An error page of up to this many bytes is read to its end, so that the
 // connection can be used again.
 constexpr uint64_t kErrorPage = uint64_t{64} << 10;
+// Of it, what may say what is wrong.
+constexpr size_t kKeptPage = 4 << 10;
 
 // No child that the process starts has the connection.
 curl_socket_t OpenSocket(void* /*unused*/, curlsocktype /*purpose*/,
@@ -46,14 +49,17 @@ Verdict VerdictOf(CURLcode code) {
 }  // namespace
 
 Transfer::Transfer(const HttpRequest& request, const ByteRange& wanted,
-                   const TransferOptions& options)
-    : request_(request), wanted_(wanted), handle_(curl_easy_init()) {
+                   const TransferOptions& options, const S3Request* s3)
+    : request_(request),
+      is_s3_(s3 != nullptr),
+      wanted_(wanted),
+      handle_(curl_easy_init()) {
   place_ = wanted.begin - request.offset;
   while (segment_ < request.segments.size() &&
          place_ >= request.segments[segment_].iov_len) {
     place_ -= request.segments[segment_++].iov_len;
   }
-  if (handle_ != nullptr) SetOptions(options);
+  if (handle_ != nullptr) SetOptions(options, s3);
 }
 
 Transfer::~Transfer() {
@@ -67,26 +73,33 @@ Transfer* Transfer::Of(CURL* handle) {
   return reinterpret_cast<Transfer*>(self);
 }
 
-void Transfer::SetOptions(const TransferOptions& options) {
+void Transfer::AddHeader(const std::string& line) {
+  curl_slist* const longer = curl_slist_append(headers_, line.c_str());
+  if (longer != nullptr) headers_ = longer;
+}
+
+void Transfer::SetOptions(const TransferOptions& options, const S3Request* s3) {
   const RemoteObject& object = *request_.object;
   const auto set = [this](CURLoption option, auto value) {
     curl_easy_setopt(handle_, option, value);
   };
   const std::string range =
       std::to_string(wanted_.begin) + "-" + std::to_string(wanted_.end - 1);
-  set(CURLOPT_URL, object.url().c_str());
+  const std::string& url = is_s3_ ? s3->url : object.url();
+  set(CURLOPT_URL, url.c_str());
   set(CURLOPT_RANGE, range.c_str());
   set(CURLOPT_USERAGENT, "liquid_tf");
   const std::string condition = object.condition();
-  if (!condition.empty()) {
-    headers_ = curl_slist_append(nullptr, ("If-Match: " + condition).c_str());
-    set(CURLOPT_HTTPHEADER, headers_);
+  if (!condition.empty()) AddHeader("If-Match: " + condition);
+  if (is_s3_) {
+    for (const std::string& line : s3->headers) AddHeader(line);
   }
+  set(CURLOPT_HTTPHEADER, headers_);
   // A name that is served elsewhere may be, but not with less protection.
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_REDIR_PROTOCOLS_STR,
-      IsHttpsUrl(object.url()) ? "https" : "http,https");
-  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_REDIR_PROTOCOLS_STR, IsHttpsUrl(url) ? "https" : "http,https");
+  // A signature is for one host.
+  set(CURLOPT_FOLLOWLOCATION, is_s3_ ? 0L : 1L);
   set(CURLOPT_MAXREDIRS, 5L);
   // A signature is of the path as it is.
   set(CURLOPT_PATH_AS_IS, 1L);
@@ -122,7 +135,8 @@ size_t Transfer::TakeHeader(char* bytes, size_t size, size_t count,
   } else if (line == "\r\n" || line == "\n") {
     curl_easy_getinfo(transfer->handle_, CURLINFO_RESPONSE_CODE, &head.status);
     // After 1xx and 3xx another answer may come.
-    const bool last = head.status / 100 == 2 || head.status >= 400;
+    const bool last = head.status / 100 == 2 || head.status >= 400 ||
+                      (transfer->is_s3_ && head.status >= 300);
     if (last && !transfer->judged_) transfer->JudgeHead();
   } else if (!transfer->judged_) {
     head.AddLine(line);
@@ -143,6 +157,7 @@ size_t Transfer::TakeBody(char* bytes, size_t size, size_t count, void* self) {
 
 bool Transfer::Take(const char* bytes, size_t size) {
   if (judgement_.verdict != Verdict::kTake || judgement_.length == 0) {
+    page_.append(bytes, std::min(size, kKeptPage - page_.size()));
     discarded_ += size;
     return discarded_ <= kErrorPage;
   }
@@ -184,9 +199,23 @@ Status Transfer::Broken(CURLcode code) const {
                                            : Unavailable(message);
 }
 
+Judgement Transfer::Refused(CURLcode code) const {
+  // 412 is about the file, and 416 about its size.
+  if (!is_s3_ || head_.status < 300 || head_.status == 412 ||
+      head_.status == 416) {
+    return judgement_;
+  }
+  // A page that was cut off does not say why; the rest of a long one is not
+  // wanted.
+  if (code != CURLE_OK && code != CURLE_WRITE_ERROR) {
+    return {VerdictOf(code), Broken(code), 0};
+  }
+  return JudgeS3Error(head_, page_, request_.object->name());
+}
+
 Judgement Transfer::Ended(CURLcode code) {
   if (!judged_ && code == CURLE_OK) JudgeHead();
-  if (judged_ && judgement_.verdict != Verdict::kTake) return judgement_;
+  if (judged_ && judgement_.verdict != Verdict::kTake) return Refused(code);
   if (code != CURLE_OK) {
     // Of a page beyond the file's end, nothing is wanted.
     if (judged_ && judgement_.length == 0) return judgement_;

@@ -9,6 +9,7 @@
 
 #include "ops/http/answer.h"
 #include "ops/http/http_request.h"
+#include "ops/http/s3_request.h"
 
 namespace liquid {
 
@@ -22,9 +23,10 @@ struct TransferOptions {
 // the handle, which must not belong to a curl_multi when it is destroyed.
 class Transfer {
  public:
-  // Asks for `wanted`, a part of what `request` reads.
+  // Asks for `wanted`, a part of what `request` reads; of a store of S3 by
+  // `s3`, which is null for other servers.
   Transfer(const HttpRequest& request, const ByteRange& wanted,
-           const TransferOptions& options);
+           const TransferOptions& options, const S3Request* s3);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -48,10 +50,14 @@ class Transfer {
   void JudgeHead();
   // False: the rest of the body is not wanted.
   bool Take(const char* bytes, size_t size);
-  void SetOptions(const TransferOptions& options);
+  void SetOptions(const TransferOptions& options, const S3Request* s3);
+  void AddHeader(const std::string& line);
+  // Of an answer that is not to be taken.
+  Judgement Refused(CURLcode code) const;
   Status Broken(CURLcode code) const;
 
   const HttpRequest& request_;
+  const bool is_s3_;
   const ByteRange wanted_;
   CURL* const handle_;
   curl_slist* headers_ = nullptr;
@@ -61,6 +67,7 @@ class Transfer {
   Judgement judgement_;  // of the headers
   uint64_t received_ = 0;
   uint64_t discarded_ = 0;  // of a body that is not the file's
+  std::string page_;        // the beginning of that body
   size_t segment_ = 0;      // where the next byte goes
   size_t place_ = 0;        // in that segment
 };

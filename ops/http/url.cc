@@ -20,6 +20,12 @@ bool IsHttpUrl(const std::string& path) {
   return HasScheme(path, "http://") || IsHttpsUrl(path);
 }
 
+bool IsS3Url(const std::string& path) { return HasScheme(path, "s3://"); }
+
+bool IsClientUrl(const std::string& path) {
+  return IsHttpUrl(path) || IsS3Url(path);
+}
+
 std::string PublicPath(const std::string& path) {
   if (!IsHttpUrl(path)) return path;
   std::string shown = path.substr(0, path.find_first_of("?#"));

@@ -9,6 +9,10 @@ namespace liquid {
 // Whether a path begins with http:// or https://, in any case.
 bool IsHttpUrl(const std::string& path);
 bool IsHttpsUrl(const std::string& path);
+// Whether a path begins with s3://, in any case.
+bool IsS3Url(const std::string& path);
+// Whether HttpClient reads a path: one of these.
+bool IsClientUrl(const std::string& path);
 
 // What messages may show of a path: of one over HTTP the query may be a
 // signature, and the user may have a password. Neither is in it, nor is a

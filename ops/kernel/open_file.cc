@@ -99,7 +99,7 @@ Status FromTf(const absl::Status& status, const std::string& path) {
 
 Status OpenFile(tensorflow::Env* env, const std::string& path,
                 std::unique_ptr<RandomFile>* file, uint64_t* size) {
-  if (IsHttpUrl(path)) {
+  if (IsClientUrl(path)) {
     return OpenHttpFile(path, kHttpPatience, file, size);
   }
   LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(path), path));
@@ -137,7 +137,7 @@ FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,
       return Unimplemented(PublicPath(path) +
                            ": only local files have a page cache");
     }
-    if (IsHttpUrl(path)) return OpenHttpFile(path, kHttpPatience, file);
+    if (IsClientUrl(path)) return OpenHttpFile(path, kHttpPatience, file);
     return OpenByTensorFlow(env, path, file);
   };
 }

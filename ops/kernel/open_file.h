@@ -1,6 +1,6 @@
 // Opens files by what their path begins with: local ones directly, those of
-// http:// and https:// by a client of our own, every other scheme through
-// TensorFlow.
+// http://, https:// and s3:// by a client of our own, every other scheme
+// through TensorFlow.
 #ifndef LIQUID_OPS_KERNEL_OPEN_FILE_H_
 #define LIQUID_OPS_KERNEL_OPEN_FILE_H_
 

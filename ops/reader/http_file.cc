@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/http/http_client.h"
+#include "ops/http/url.h"
 
 namespace liquid {
 namespace {
@@ -49,7 +50,9 @@ class HttpFile : public RandomFile {
 
   bool remote() const override { return true; }
   bool persistent() const override { return true; }
-  const char* method() const override { return "http"; }
+  const char* method() const override {
+    return IsS3Url(object_->url()) ? "s3" : "http";
+  }
   const std::string& path() const override { return object_->name(); }
 
  private:

@@ -1,4 +1,4 @@
-// Files on servers of http:// and https://.
+// Files on servers of http:// and https://, and objects of s3://.
 #ifndef LIQUID_OPS_READER_HTTP_FILE_H_
 #define LIQUID_OPS_READER_HTTP_FILE_H_
 

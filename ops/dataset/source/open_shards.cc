@@ -24,7 +24,7 @@ Status ReadRemote(tensorflow::Env* env, const std::string& path,
     status = ReadWhole(env, path, buffer, bytes);
     if (!status.ok()) {
       // Our own client has repeated it as long as that may help.
-      if (IsHttpUrl(path)) return status;
+      if (IsClientUrl(path)) return status;
       continue;
     }
     if (Crc32c(*bytes) == crc32c) return OkStatus();

@@ -1,0 +1,8 @@
+#include "ops/direct/direct_s3.h"
+
+#include "ops/direct/problem.h"
+#include "ops/http/s3_provider.h"
+
+LIQUID_DIRECT void liquid_direct_s3_provider(LiquidS3Provider provider) {
+  liquid::SetS3Provider(provider);
+}
