@@ -15,7 +15,7 @@ DATA ?=
 STEPS ?=
 
 LANE := tf$(subst .,,$(basename $(TF_VERSION)))
-REQUIREMENTS := requirements/$(LANE).txt requirements/dev.txt
+REQUIREMENTS := requirements/$(LANE).txt requirements/dev.txt requirements/stores.txt
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/liquid_tf
 CHECKOUT_ID := $(shell printf %s '$(CURDIR)' | md5sum | cut -c1-12)
 
@@ -25,7 +25,7 @@ LINKS := build/bazel
 STARTUP :=
 # Once is enough for what needs no TensorFlow.
 SANITIZE := sanitize
-# Apache Beam and s3:// go with this TensorFlow only.
+# Apache Beam goes with this TensorFlow only.
 REQUIREMENTS += requirements/scaling.txt
 else
 VENV := .venv-$(TF_VERSION)

@@ -18,6 +18,10 @@ _CONNECT, _READ = 10, 60
 _ATTEMPTS = 6
 _CONNECTIONS = 32
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
+WITHOUT_CREDENTIALS = (
+  "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+  "AWS_PROFILE, or use a machine with a role"
+)
 # Not a private endpoint, whose name begins otherwise.
 _AMAZON = re.compile(r"https?://s3[.-][\w.-]*amazonaws\.com(\.cn)?")
 

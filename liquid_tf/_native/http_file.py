@@ -1,4 +1,4 @@
-"""Files on servers of http:// and https:// (ops/direct/direct_http.h).
+"""Files of http://, https:// and s3:// (ops/direct/direct_http.h).
 
 Requests are repeated for 15 seconds where what fails may pass. Proxies are those of the
 environment; servers are checked by the certificates of its SSL_CERT_FILE, or by those

@@ -6,7 +6,7 @@ import threading
 import types
 from collections.abc import Callable
 
-from liquid_tf._native import library
+from liquid_tf._native import library, s3_provider
 
 # What TensorFlow puts around the message of an op, run by itself or in a function.
 _AROUND = re.compile(
@@ -21,7 +21,9 @@ _lock = threading.Lock()
 def _load() -> types.ModuleType:
   from liquid_tf._tensorflow import tf
 
-  ops = tf.load_op_library(library.find(tf.__version__))
+  path = library.find(tf.__version__)
+  ops = tf.load_op_library(path)
+  s3_provider.register(path)
   for name, function in list(vars(ops).items()):
     if name.startswith("liquid_") and not name.endswith("_eager_fallback"):
       setattr(ops, name, _plain(function))

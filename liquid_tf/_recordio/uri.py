@@ -3,6 +3,7 @@
 dmlc-core's InputSplit takes such strings (docs/formats/recordio.md, Several files).
 """
 
+import fnmatch
 import glob
 import os
 
@@ -40,6 +41,8 @@ def _remote_files(name: str, extension: str) -> list[str]:
   schemes.require(name)
   if schemes.is_http(name):
     return [name]  # Whoever opens it says whether it is there.
+  if schemes.is_s3(name):
+    return _objects(name, extension)
   if tf.io.gfile.isdir(name):
     found = tf.io.gfile.listdir(name)
     return [
@@ -50,6 +53,32 @@ def _remote_files(name: str, extension: str) -> list[str]:
   if tf.io.gfile.exists(name):
     return [name]
   return tf.io.gfile.glob(name) if glob.has_magic(name) else []
+
+
+def _objects(name: str, extension: str) -> list[str]:
+  """As `_local_files`, in a store without folders of its own."""
+  bucket, *parts = name.partition("://")[2].rstrip("/").split("/")
+  root = f"s3://{bucket}"
+  found = storage.names_in(name)
+  if found:
+    return [
+      storage.join(name, file)
+      for file in found
+      if file.endswith(extension) and not file.startswith(".")
+    ]
+  if parts and storage.file_size(name) is not None:
+    return [name]
+  return _matches(root, parts) if glob.has_magic(name) else []
+
+
+def _matches(folder: str, parts: list[str]) -> list[str]:
+  """What lies in a folder of a store below names that match patterns."""
+  part, *rest = parts
+  if rest and not glob.has_magic(part):
+    return _matches(storage.join(folder, part), rest)
+  names = fnmatch.filter(storage.names_in(folder), part)
+  paths = [storage.join(folder, name) for name in names]
+  return [end for path in paths for end in _matches(path, rest)] if rest else paths
 
 
 def find(name: str, extension: str) -> list[str]:
@@ -66,7 +95,7 @@ def find(name: str, extension: str) -> list[str]:
   look = _remote_files if storage.is_remote(name) else _local_files
   try:
     paths = look(name, extension)
-  except tf.errors.OpError as error:
+  except (tf.errors.OpError, OSError) as error:
     raise RecordIOError(f"cannot read {name}: {ops.reason(error, name)}") from error
   if not paths and os.path.isdir(name):
     raise RecordIOError(f"cannot read {name}: the folder has no {extension} file")

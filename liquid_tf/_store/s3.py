@@ -18,11 +18,6 @@ _ELSEWHERE = {
 }
 _NO_FILE = {"NoSuchKey", "NotFound", "404"}
 
-WITHOUT_CREDENTIALS = (
-  "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-  "AWS_PROFILE, or use a machine with a role"
-)
-
 
 def split(path: str) -> tuple[str, str]:
   """Bucket and key of "s3://bucket/key"; the key may be empty.
@@ -119,7 +114,7 @@ def explained(path: str) -> Iterator[None]:
     kind = FileNotFoundError if code in _NO_FILE else OSError
     raise kind(f"{path}: {_meaning(code)}") from None
   except exceptions.NoCredentialsError:
-    raise OSError(f"{path}: {WITHOUT_CREDENTIALS}") from None
+    raise OSError(f"{path}: {aws.WITHOUT_CREDENTIALS}") from None
   except exceptions.BotoCoreError as error:
     raise OSError(f"{path}: {error}") from None
 

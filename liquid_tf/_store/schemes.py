@@ -1,9 +1,14 @@
-"""Where files may lie: which part of that TensorFlow has, and with what."""
+"""Where files may lie, and who reads them there.
+
+The op library itself reads http://, https:// and s3://; TensorFlow what else it has.
+"""
 
 import importlib
 import re
 
-# Read by the op library itself; they have neither folders nor a way to write.
+from liquid_tf._native import aws
+
+# They have neither folders nor a way to write.
 _HTTP = ("http", "https")
 
 
@@ -16,6 +21,11 @@ def scheme_of(path: str) -> str:
 def is_http(path: str) -> bool:
   """Whether a path is of a server of http:// or https://."""
   return scheme_of(path).lower() in _HTTP
+
+
+def is_s3(path: str) -> bool:
+  """Whether a path is of a store of s3://."""
+  return scheme_of(path).lower() == "s3"
 
 
 def shown(path: str) -> str:
@@ -61,13 +71,16 @@ def require_dataset(path: str) -> None:
 
 
 def require(path: str) -> None:
-  """Makes TensorFlow know the file system of a path, by tensorflow-io where it must.
+  """Makes sure that a path's file system is there, by tensorflow-io where it must.
 
   Raises:
     ImportError: nothing that is installed has it; the message says what to install.
   """
   scheme = scheme_of(path)
   if not scheme or is_http(path):
+    return
+  if is_s3(path):
+    aws.require()
     return
   from liquid_tf._tensorflow import tf
 
@@ -82,7 +95,7 @@ def require(path: str) -> None:
       return
     found = "does not bring it"
   raise ImportError(
-    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. s3:// "
-    "needs TensorFlow 2.16 and tensorflow-io 0.37.1 (pip install "
-    f'tensorflow==2.16.2 "liquid-tf[s3]"); this is TensorFlow {tf.__version__}'
+    f"{path} needs the file system {scheme}://, and tensorflow-io {found}. "
+    "tensorflow-io 0.37.1 goes with TensorFlow 2.16 (pip install tensorflow==2.16.2 "
+    f"tensorflow-io==0.37.1); this is TensorFlow {tf.__version__}"
   )

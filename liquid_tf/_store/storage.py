@@ -1,4 +1,4 @@
-"""Files of a dataset: local, on a server of HTTP, or of TensorFlow's file systems."""
+"""Files of a dataset: local, of a server or store, or of TensorFlow's file systems."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from liquid_tf._native import direct, ops
 from liquid_tf._native.http_file import HttpFile
-from liquid_tf._store import schemes
+from liquid_tf._store import s3, schemes
 
 # How often a remote file is read until it is right.
 REMOTE_ATTEMPTS = 4
@@ -77,6 +77,8 @@ def file_size(path: str) -> int | None:
       return HttpFile(path).size()
     except FileNotFoundError:
       return None
+  if schemes.is_s3(path):
+    return s3.size(path)
   if is_remote(path):
     import tensorflow as tf
 
@@ -107,6 +109,8 @@ def names_in(directory: str) -> set[str]:
       return set()
   if schemes.is_http(directory):
     raise OSError(f"{directory}: {schemes.scheme_of(directory)}:// lists no folders")
+  if schemes.is_s3(directory):
+    return s3.names_in(directory)
   import tensorflow as tf
 
   try:
@@ -160,7 +164,7 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
       while data := file.read(size):
         yield data
     return
-  if schemes.is_http(path):
+  if schemes.is_http(path) or schemes.is_s3(path):
     file, offset = HttpFile(path), 0
     while data := file.read(offset, size):
       yield data

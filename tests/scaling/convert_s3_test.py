@@ -65,10 +65,6 @@ class ConvertS3Test(absltest.TestCase):
     cls.url = f"http://127.0.0.1:{port}"
     os.environ.update(
       AWS_ENDPOINT_URL=cls.url,
-      # For TensorFlow's own file system.
-      S3_ENDPOINT=cls.url,
-      S3_USE_HTTPS="0",
-      S3_VERIFY_SSL="0",
       AWS_REGION="us-east-1",
       AWS_ACCESS_KEY_ID="an-identifier",
       AWS_SECRET_ACCESS_KEY=_SECRET,
