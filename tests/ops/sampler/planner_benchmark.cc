@@ -1,4 +1,5 @@
-// Draws per second of a replay: what restoring a checkpoint costs.
+// Draws per second of a replay: what restoring a checkpoint costs; and of
+// planning a tier, which every epoch does.
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include "ops/core/rng.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
+#include "ops/sampler/tier_plan.h"
 #include "ops/sampler/weights.h"
 
 namespace liquid {
@@ -43,6 +45,36 @@ void BM_Skip(benchmark::State& state) {
 BENCHMARK(BM_Skip)
     ->ArgsProduct({{1, 32, 256}, {0, 30, 100}})
     ->Unit(benchmark::kMillisecond);
+
+// Half of two formats of 500,000 samples each. Argument: percent cached.
+void BM_TierPlan(benchmark::State& state) {
+  auto spec = std::make_shared<PlanSpec>();
+  spec->batch_size = 64;
+  spec->formats.resize(2);
+  RecordBlocks blocks(2);
+  for (size_t f = 0; f < 2; ++f) {
+    spec->formats[f].files.assign(100, 5000);
+    spec->formats[f].cached = 5000 * static_cast<uint64_t>(state.range(0));
+    spec->formats[f].fill = 640;
+    for (uint32_t i = 0; i < 500000; ++i) blocks[f].push_back(10 + i % 31);
+  }
+  TierEpoch epoch = {spec, 0, NothingHeld(*spec), 0, UINT64_MAX, spec};
+  HeldSets there = NothingHeld(*spec);
+  int64_t draws = 0;
+  for (auto _ : state) {
+    TierPlan plan;
+    if (!PlanTier(epoch, blocks, 12500000, 0, there, &plan).ok()) std::abort();
+    there = std::move(plan.wanted);
+    if (!HeldAt(spec, epoch.epoch, epoch.held, epoch.epoch + 1, &epoch.held)
+             .ok()) {
+      std::abort();
+    }
+    ++epoch.epoch;
+    draws += 1000000;
+  }
+  state.SetItemsProcessed(draws);
+}
+BENCHMARK(BM_TierPlan)->Arg(0)->Arg(30)->Unit(benchmark::kMillisecond);
 
 // Likewise, in records of 64. Arguments: batch size, percent cached.
 void BM_SkipRecords(benchmark::State& state) {
