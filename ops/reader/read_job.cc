@@ -93,10 +93,15 @@ void ReadJob::Complete(RecordSource* source) {
     } else if (settled) {
       Fail(status, record);
     } else {
+      source->Elsewhere(status, record);
       ReadAlone(source, /*asked=*/0, record, &count.retries);
     }
-    if (whole && !record->status.ok() && file->remote()) {
-      ReadAlone(source, /*asked=*/1, record, &count.retries);
+    if (whole && !record->status.ok()) {
+      if (source->Elsewhere(status, record)) {
+        ReadAlone(source, /*asked=*/0, record, &count.retries);
+      } else if (file->remote()) {
+        ReadAlone(source, /*asked=*/1, record, &count.retries);
+      }
     }
     if (!record->status.ok()) {
       record->framed = ByteSpan();

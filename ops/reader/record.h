@@ -67,6 +67,7 @@ struct Record {
   std::string shard;        // path of its file
   uint64_t number = 0;      // which record of the file
   bool is_block = false;    // no record, but any bytes of a file
+  bool in_tier = false;     // it was read from a tier, not from its file
   Status status;            // why it cannot be used; content is then empty
   uint64_t disk_bytes = 0;  // its part of what was read for it
   Buffer memory;            // holds framed

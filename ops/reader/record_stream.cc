@@ -128,7 +128,8 @@ struct RecordStream::State {
       has_next = false;
       if (!FetchPosition()) break;
       const IndexRow row = source->row(next);
-      if (row.shard != first.shard || row.offset != job->end() ||
+      if (row.shard != first.shard || row.shard == kAlone ||
+          row.offset != job->end() ||
           (row.length >= kReadInPlace) != in_place ||
           job->length + row.length > read_bytes ||
           held_bytes + job->length + row.length > budget) {
@@ -204,7 +205,7 @@ void RecordStream::Begin(std::shared_ptr<State> state) {
   std::shared_ptr<RandomFile> file;
   std::unique_ptr<ReadEngine> engine;
   Status made;
-  if (state->source->Open(first, &file).ok()) {
+  if (state->source->OpenStore(first, &file).ok()) {
     made = MakeReadEngine(options.mode, *file, options.depth, &engine);
   } else {
     // Each record will say why.
