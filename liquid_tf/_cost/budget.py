@@ -75,6 +75,10 @@ _SLACK_PART = 4
 _SPARE_PART = 16
 _SPARE_MOST = 512 << 20
 
+# Likewise, of records that wait to be written to a tier on a disk.
+_TIER_QUEUE_PART = 32
+_TIER_QUEUE_MOST = 64 << 20
+
 # What the counters of `stats` come to, and the part of the budget that is set aside
 # for them at most: few pipelines so small run for so many batches.
 _COUNTERS_MOST = 3 << 20
@@ -111,6 +115,11 @@ def decoded_bytes(memory: int, batch_bytes: float) -> int:
   """Bytes for the batches that may be decoded ahead, of so many bytes or fewer."""
   most = min(memory // _DECODED_PART, _DECODED_BATCHES * batch_bytes)
   return int(max(batch_bytes, most))
+
+
+def tier_queue_bytes(memory: int) -> int:
+  """Bytes of records that wait to be written to a tier, at most."""
+  return min(_TIER_QUEUE_MOST, memory // _TIER_QUEUE_PART)
 
 
 def spare_bytes(memory: int) -> int:

@@ -1,14 +1,24 @@
-"""What lasts in memory between epochs."""
+"""What lasts between epochs, in memory and on a local disk."""
 
 import dataclasses
+import os
 from typing import Any
 
+from liquid_tf._cost import budget
+
 FORMS = ("encoded", "pixels")
+
+_LEAST_DISK = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Cache:
-  """What lasts in memory between epochs.
+  """What lasts between epochs, in memory and on a local disk.
+
+  With `disk`, of the records that memory does not keep, a part lies in a file on a
+  local disk: a *tier* between the dataset's storage and memory. Which ones, a plan
+  says, so that every batch takes as much from the storage as any other
+  (docs/explain/tier.md). The order of samples never depends on it.
 
   Attributes:
     size: a share of the dataset ("30%"), bytes ("2GiB"), 0, or "auto" for what fits
@@ -18,17 +28,43 @@ class Cache:
       copied, so epochs cost less processor time; but the same bytes hold fewer samples.
       `Profile.cache_form` says which is faster. Not with the format pcr, nor where the
       features have no decoded image.
+    disk: a folder on a local disk for the tier; None for none. Its file has no name and
+      goes with the process. Not with the format pcr, weights, mixtures or `epochs`.
+    disk_size: most bytes of the tier ("200GiB"), of each process and dataset by itself;
+      it takes no more than the dataset has.
 
   Raises:
-    ValueError: the form is unknown. A wrong size is told by `dataset`.
+    ValueError: the form is unknown, or the disk is wrong. A wrong size is told by
+      `dataset`.
   """
 
   size: int | str = "auto"
   form: str = "encoded"
+  disk: str | os.PathLike | None = None
+  disk_size: int | str = 0
 
   def __post_init__(self):
     if self.form not in FORMS:
       raise ValueError(f"Cache: form ({self.form!r}) must be one of {', '.join(FORMS)}")
+    if self.disk is None and self.disk_size != 0:
+      raise ValueError(
+        f"Cache: disk_size ({self.disk_size!r}) needs disk, the folder to take it in"
+      )
+    if self.disk is not None and self.disk_bytes < _LEAST_DISK:
+      raise ValueError(
+        f"Cache: disk_size ({self.disk_size!r}) must be at least 1MiB, such as "
+        '"200GiB", with disk'
+      )
+
+  @property
+  def disk_bytes(self) -> int:
+    """Most bytes of the tier."""
+    try:
+      return budget.parse_bytes(self.disk_size, "disk_size")
+    except ValueError:
+      raise ValueError(
+        f'Cache: disk_size ({self.disk_size!r}) must be bytes, such as "200GiB"'
+      ) from None
 
 
 def of(cache: Any) -> Cache:

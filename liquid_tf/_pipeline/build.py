@@ -1,5 +1,6 @@
 """How the parts of a pipeline are put together."""
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,8 +88,9 @@ def build(
     raise ValueError(
       'batch_size (None) must be a number with decode="gpu", which gives whole batches'
     )
-  form = _cache.of(cache).form
-  cache = _epoch.check(epoch, steps, _cache.of(cache).size)
+  given = _cache.of(cache)
+  form = given.form
+  cache = _epoch.check(epoch, steps, given.size)
   page_cache = cache_policy == "page"
   if cache_policy not in _POLICIES:
     raise ValueError(
@@ -149,7 +151,7 @@ def build(
     formats = list(part.ranges) if groups is None else ["pcr"] * len(groups)
     reads = [_weighing.Read(view, name, name) for name in formats]
   snapshot = Snapshot(
-    Cache(0 if page_cache else cache, form),
+    dataclasses.replace(given, size=0 if page_cache else cache),
     memory,
     start=(begin.epoch, 0 if begin.cuts else begin.step),
   )

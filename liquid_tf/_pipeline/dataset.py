@@ -64,7 +64,8 @@ def dataset(
       with its stored records; or "auto" for three quarters of what the machine or its
       cgroup has free, and the process's other datasets will not take.
     cache: the part of the memory that lasts between epochs: a share of the dataset
-      ("30%"), bytes, 0, or "auto" for what fits; or a `Cache`, to keep decoded pixels.
+      ("30%"), bytes, 0, or "auto" for what fits; or a `Cache`, to keep decoded pixels,
+      or records on a local disk as well.
       Samples that do not fit into `memory` are read again. Of the cache, only the
       number of samples that it holds changes the order.
     fidelity: the scan groups of the format pcr to read, from 1; a number above those of

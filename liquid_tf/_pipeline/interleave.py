@@ -14,6 +14,7 @@ from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import tier as _tier
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.weighing import Weighing
@@ -70,6 +71,8 @@ class InterleaveDataset(tf.data.Dataset):
     keep_pixels = snapshot.cache.form == "pixels"
     if keep_pixels and any(source.record_samples is not None for source in sources):
       raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
+    formats = [source.format for source in sources]
+    _tier.check(snapshot.cache, formats, policy, weighing is not None, epoch)
     self.parts = parts = None if mixes is None else mixes.given[0]
     samples = sum(len(source.rows) for source in sources)
     if mixes is not None:  # They share them.
@@ -91,6 +94,7 @@ class InterleaveDataset(tf.data.Dataset):
     lookahead += budget.decoded_bytes(
       snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
     )
+    lookahead += _tier.queue_bytes(snapshot.cache, snapshot.memory)
     room = Room(
       self.sources,
       snapshot,
@@ -130,6 +134,7 @@ class InterleaveDataset(tf.data.Dataset):
         [s.scan_groups for s in sources if s.scan_groups is not None], tf.int64
       ),
       **_weights(sources, weighing),
+      **_tier.inputs(snapshot.cache, snapshot.memory, sources),
       formats=[source.name for source in sources],
       view=_view_hash(sources),
       seed=seed,

@@ -220,7 +220,7 @@ class Chooser:
         batches=entry["batches"],
         decodes=entry["decodes"],
         decode_seconds=entry["decode_seconds"],
-        disk_bytes=entry["disk_bytes"],
+        disk_bytes=entry["disk_bytes"] + entry["tier"]["bytes"],
         fill_bytes=entry["fill"]["bytes"],
         fill_seconds=entry["fill"]["seconds"],
         **{key: seconds[key] for key in ("read", "wait", "step", "disk")},

@@ -24,9 +24,10 @@ class Stats:
   def epochs(self) -> list[dict[str, Any]]:
     """The last 1,024 epochs in order, each a dict.
 
-    Of an epoch: `epoch`; `batches`; `disk_bytes` that were read for its samples;
-    `seconds` as in `batches`; `fill` {bytes, seconds}, what was read before the first
-    batch; and `decoding` {parallelism, lookahead}, as tf.data has tuned them by now.
+    Of an epoch: `epoch`; `batches`; `disk_bytes` that were read for its samples; `tier`
+    {records, bytes}, which were read from the disk of the cache instead; `seconds` as
+    in `batches`; `fill` {bytes, seconds}, what was read before the first batch; and
+    `decoding` {parallelism, lookahead}, as tf.data has tuned them by now.
 
     By format:
 
@@ -127,8 +128,13 @@ class Stats:
       holds between epochs,
       `pool` {used, kept}: bytes of records and batches in the whole process, and free
       ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
-      dropped} samples, and `reading` {name: what the format is read with, such as
-      "io_uring+direct"; none before its first read}.
+      dropped} samples, `reading` {name: what the format is read with, such as
+      "io_uring+direct"; none before its first read}, and `tier`, None without a disk of
+      the cache: `bytes` of its file; {records, bytes} that are `there`, and that were
+      `read` and `written` so far; records that were `left_out`, for want of room or
+      time to write them; that `failed`, whose bytes were wrong there and came from the
+      dataset; and `off`, why the tier has ended, or "". What was read there is not part
+      of `disk_bytes`.
     """
     data = self._read()
     counts = ("samples", "hits", "loads", "memory_hits", "retries", "decodes")
@@ -156,6 +162,7 @@ class Stats:
       "memory": self._blocks.snapshot.memory,
       "shard": {"repeated": part.repeated, "dropped": part.dropped},
       "reading": data["reading"],
+      "tier": data.get("tier"),
     }
 
 

@@ -74,6 +74,7 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("first_groups: int64")
     .Input("grouped_samples: int64")
     .Input("groups: uint16")
+    .Input("record_blocks: uint32")
     .Input("formats: string")
     .Input("view: int64")
     .Input("seed: int64")
@@ -88,6 +89,9 @@ REGISTER_OP("Liquid>InterleaveDataset")
     .Input("samples_per_epoch: int64")
     .Input("worker: int64")
     .Input("workers: int64")
+    .Input("tier_bytes: int64")
+    .Input("tier_queue_bytes: int64")
+    .Input("tier: string")
     .Input("snapshot: string")
     .Output("handle: variant")
     .Attr("N: int >= 1")
@@ -138,6 +142,8 @@ first_groups: [N], the first group of each input; [0] without shares.
 grouped_samples: [N], how many of `groups` are whose; 0 where all samples are of
   the first group. [0] without shares.
 groups: of each sample its group, counted from the first one of its input.
+record_blocks: [0], or with `tier`, of each record of each format the blocks of
+  4 KiB that it takes.
 formats: [N], names for errors and statistics.
 view: a hash of which samples are read: a checkpoint of others does not fit.
 seed: of the order of samples.
@@ -154,6 +160,9 @@ spare_bytes: most bytes of free memory that a new snapshot keeps for later use.
 samples_per_epoch: of all workers, where there are shares.
 worker: this one, where there are shares; else the inputs are its part.
 workers: how many there are.
+tier_bytes: most bytes in the tier of a new snapshot.
+tier_queue_bytes: of records that wait to be written there, at most.
+tier: a local folder for records between store and memory; empty for none.
 snapshot: name of the resource that iterators share; made where there is none.
 shard_policy: how workers have epochs of equal length; see Liquid>ShardRanges.
 policy: what stays in memory between epochs. "liquid": a constant part of every

@@ -55,6 +55,22 @@ class HttpTest(parameterized.TestCase):
     first, second = (epoch["disk_bytes"] for epoch in stats.epochs)
     self.assertLess(second, 0.9 * first)
 
+  def test_a_tier_on_a_disk(self):
+    folder = self.create_tempdir().full_path
+    local = runs.make(folder, "png:1,raw:1", sides=(96, 96), shard_size=1 << 18)
+    disk = liquid_tf.Cache(0, disk=folder, disk_size="1MiB")
+    with http_server.HttpServer(folder) as server:
+      there = liquid_tf.dataset(f"{server.url}/dataset", _BATCH, cache=disk, **_OPTIONS)
+      here = liquid_tf.dataset(local, _BATCH, cache=0, **_OPTIONS)
+      for _ in range(3):
+        self.assertEqual(runs.digests(there), runs.digests(here))
+    stats = liquid_tf.stats(there)
+    tier = stats.summary()["tier"]
+    self.assertEqual((tier["failed"], tier["off"]), (0, ""))
+    first, *later = (epoch["disk_bytes"] for epoch in stats.epochs)
+    for epoch in later:
+      self.assertLess(epoch, first - 0.85 * (1 << 20))
+
   def test_it_is_inspected_verified_and_viewed(self):
     there, here = (liquid_tf.inspect(path) for path in (self.remote, self.local))
     self.assertEqual(there.pop("path"), self.remote)

@@ -175,6 +175,9 @@ absl::Status EpochDraws::Obtain(const Draw& draw, uint32_t fidelity, bool owner,
   if (item->whole) {
     item->record = found->second;
     item->disk_bytes = item->memory_hit ? 0 : item->record->disk_bytes;
+    if (options_.tier != nullptr && owner) {
+      options_.tier->Drawn(draw.format, item->record);
+    }
   } else {
     const Record& record = *found->second;
     item->record = record.samples->Get(record, draw.sample, fidelity);
@@ -241,6 +244,7 @@ void EpochDraws::Arrive(uint32_t format, RecordPtr record, RecordBlock* block) {
              !filling_[format].contains(position)) {
     ledgers_[format].Read(record->disk_bytes);
   }
+  if (record->in_tier) run_->ReadTier(record->row.length);
   if (HasSamples(format)) {
     fresh_[format][position] += record->disk_bytes;
     at_hand_[format].erase(position);

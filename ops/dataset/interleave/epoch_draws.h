@@ -13,6 +13,7 @@
 #include "ops/dataset/source/record_block.h"
 #include "ops/dataset/stats/load_ledger.h"
 #include "ops/reader/read_order.h"
+#include "ops/reader/tier.h"
 #include "ops/sampler/fidelity.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
@@ -38,6 +39,7 @@ class EpochDraws {
     // Only a rest of the epoch is drawn, under numbers that no other epoch has.
     bool rest = false;
     Fidelity fidelity;
+    std::shared_ptr<Tier> tier = nullptr;  // of the run; null for none
   };
   // Reads on in one format; no records at its end.
   using ReadMore =

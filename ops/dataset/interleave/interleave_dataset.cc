@@ -148,18 +148,22 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddTensor(a.groups, &nodes.back()));
   nodes.emplace_back();
+  TF_RETURN_IF_ERROR(b->AddTensor(a.record_blocks, &nodes.back()));
+  nodes.emplace_back();
   TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
   const int64_t numbers[] = {
       a.view,        a.seed,        a.batch_size,        a.epoch,
       a.first_step,  a.steps,       a.initial_epoch,     a.initial_step,
       a.cache_bytes, a.spare_bytes, a.samples_per_epoch, a.worker,
-      a.workers};
+      a.workers,     a.tier_bytes,  a.tier_queue_bytes};
   for (const int64_t number : numbers) {
     nodes.emplace_back();
     TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));
   }
-  nodes.emplace_back();
-  TF_RETURN_IF_ERROR(b->AddScalar(a.snapshot, &nodes.back()));
+  for (const tensorflow::tstring& name : {a.tier, a.snapshot}) {
+    nodes.emplace_back();
+    TF_RETURN_IF_ERROR(b->AddScalar(name, &nodes.back()));
+  }
   tensorflow::AttrValue shuffle, drop_remainder, policy, keep_pixels,
       mask_bytes, shard_policy;
   b->BuildAttrValue(attributes_.shuffle, &shuffle);

@@ -75,6 +75,7 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   config.initial_epoch = inputs.initial_epoch;
   config.initial_step = static_cast<uint64_t>(inputs.initial_step);
   config.spare_bytes = static_cast<uint64_t>(inputs.spare_bytes);
+  OP_REQUIRES_OK(ctx, inputs.MakeTier(*spec, &config.tier));
   OP_REQUIRES_OK(ctx, ToTf(owned->Configure(config)));
   *output = new InterleaveDataset(ctx, std::move(inputs), attributes_,
                                   std::move(datasets), fidelity, mixes,

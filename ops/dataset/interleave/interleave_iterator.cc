@@ -393,6 +393,9 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.end = drawn().inputs().EndDraw(drawn().samples());
   options.rest = rest_ != nullptr;
   options.fidelity = fidelity;
+  if (owner && rest_ == nullptr) {
+    TF_RETURN_IF_ERROR(BeginTier(lease, options.end, &options.tier));
+  }
   const std::vector<int64_t> steps = fidelity.steps();
   fidelity_ = AsVector(steps);
   lease.run->SetFidelity(steps);
@@ -402,8 +405,33 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     const EpochPlan& plan = draws_->plan();
     plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
                    draws_->at_hand(static_cast<uint32_t>(f)), of_run[f],
-                   fidelity, options.end);
+                   fidelity, options.end, options.tier);
   }
+  return absl::OkStatus();
+}
+
+// Plans what the tier holds in this epoch, and for the next.
+absl::Status InterleaveIterator::BeginTier(const Snapshot::Lease& lease,
+                                           uint64_t end,
+                                           std::shared_ptr<Tier>* tier) {
+  std::shared_ptr<Tier> of_snapshot = dataset()->snapshot()->tier();
+  if (of_snapshot == nullptr) return absl::OkStatus();
+  TraceMe trace("Liquid Tier plan");
+  TierEpoch epoch;
+  epoch.spec = lease.spec;
+  epoch.epoch = lease.epoch;
+  epoch.held = lease.held;
+  epoch.begin = lease.position;
+  epoch.end = end;
+  if (dataset()->attributes().drop_remainder) {
+    const uint64_t samples = EpochSize(*lease.spec);
+    epoch.end = std::min(end, samples - samples % lease.spec->batch_size);
+  }
+  epoch.next = dataset()->snapshot()->SpecAfter(lease.epoch);
+  epoch.holds_stored = !dataset()->attributes().keep_pixels;
+  const Status begun = of_snapshot->Begin(epoch);
+  if (!begun.ok()) return ToTf(begun);
+  *tier = std::move(of_snapshot);
   return absl::OkStatus();
 }
 

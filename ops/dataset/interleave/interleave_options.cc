@@ -8,6 +8,7 @@
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/platform/errors.h"
+#include "tensorflow/core/platform/logging.h"
 
 namespace liquid {
 
@@ -65,7 +66,9 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
                  {"spare_bytes", &spare_bytes, 0},
                  {"samples_per_epoch", &samples_per_epoch, 0},
                  {"worker", &worker, 0},
-                 {"workers", &workers, 1}};
+                 {"workers", &workers, 1},
+                 {"tier_bytes", &tier_bytes, 0},
+                 {"tier_queue_bytes", &tier_queue_bytes, 0}};
   for (const auto& scalar : scalars) {
     TF_RETURN_IF_ERROR(
         tfd::ParseScalarArgument<int64_t>(ctx, scalar.name, scalar.value));
@@ -85,6 +88,13 @@ absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
     return absl::InvalidArgumentError("groups must be a vector");
   }
   groups = *of_samples;
+  const tensorflow::Tensor* of_records;
+  TF_RETURN_IF_ERROR(ctx->input("record_blocks", &of_records));
+  if (of_records->dims() != 1) {
+    return absl::InvalidArgumentError("record_blocks must be a vector");
+  }
+  record_blocks = *of_records;
+  TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<tstring>(ctx, "tier", &tier));
   TF_RETURN_IF_ERROR(
       tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
   if (snapshot.empty()) {
@@ -139,6 +149,35 @@ absl::Status InterleaveInputs::MakeWeights(
     options.sources.push_back(std::move(source));
   }
   return ToTf(Weights::Create(std::move(options), &spec->weights));
+}
+
+absl::Status InterleaveInputs::MakeTier(const PlanSpec& spec,
+                                        Tier::Options* options) const {
+  options->folder = std::string(tier);
+  if (options->folder.empty()) return absl::OkStatus();
+  options->bytes = static_cast<uint64_t>(tier_bytes);
+  options->queue_bytes = static_cast<uint64_t>(tier_queue_bytes);
+  const auto blocks = record_blocks.vec<uint32_t>();
+  int64_t next = 0;
+  for (const FormatSpec& format : spec.formats) {
+    const auto records = static_cast<int64_t>(StoredCount(format));
+    if (records > blocks.size() - next) break;
+    const uint32_t* const begin = blocks.data() + next;
+    options->blocks.emplace_back(begin, begin + records);
+    next += records;
+  }
+  if (next != blocks.size() || options->blocks.size() != spec.formats.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("record_blocks (", blocks.size(),
+                     " numbers) must be one for each record where there is a "
+                     "tier"));
+  }
+  options->warn = [](const std::string& why) {
+    LOG(WARNING) << "the tier of the cache is off, and training goes on "
+                    "without it: "
+                 << why;
+  };
+  return absl::OkStatus();
 }
 
 absl::Status InterleaveInputs::MakeSpec(

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/reader/tier.h"
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -40,6 +41,7 @@ struct InterleaveInputs {
   std::vector<int64_t> first_groups;
   std::vector<int64_t> grouped_samples;
   tensorflow::Tensor groups;
+  tensorflow::Tensor record_blocks;  // uint32
   std::vector<tensorflow::tstring> formats;
   int64_t view = 0;  // a hash of which samples are read
   int64_t seed = 0;
@@ -54,6 +56,9 @@ struct InterleaveInputs {
   int64_t samples_per_epoch = 0;
   int64_t worker = 0;
   int64_t workers = 1;
+  int64_t tier_bytes = 0;
+  int64_t tier_queue_bytes = 0;
+  tensorflow::tstring tier;  // its folder; empty for none
   tensorflow::tstring snapshot;
 
   // Error: InvalidArgument that names input, value and constraint.
@@ -63,6 +68,8 @@ struct InterleaveInputs {
   // The plan of `datasets` formats. Error: likewise.
   absl::Status MakeSpec(size_t datasets, const InterleaveAttributes& attributes,
                         std::shared_ptr<const PlanSpec>* spec) const;
+  // The tier of a plan; without a folder where there is none. Error: likewise.
+  absl::Status MakeTier(const PlanSpec& spec, Tier::Options* options) const;
 
  private:
   absl::Status MakeWeights(const InterleaveAttributes& attributes,

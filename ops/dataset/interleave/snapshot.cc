@@ -51,6 +51,9 @@ class SnapshotRun : public EpochRun {
   void ReadGroups(uint32_t groups, uint64_t disk_bytes) override {
     snapshot_->stats_.AddRead(epoch_, groups, disk_bytes);
   }
+  void ReadTier(uint64_t bytes) override {
+    snapshot_->stats_.AddTierRead(epoch_, bytes);
+  }
   void Retried(uint32_t format, uint64_t reads) override {
     snapshot_->stats_.AddRetries(epoch_, format, reads);
   }
@@ -78,19 +81,32 @@ Status Snapshot::Configure(const Config& config) {
         "the snapshot belongs to a dataset with another plan (seed, batch "
         "size, formats or cache): give each its own snapshot");
   }
-  config_ = config;
+  config_.spec = config.spec;
+  config_.formats = config.formats;
   spec_ = config.spec;
   next_epoch_ = config.initial_epoch;
   sought_ = {config.initial_epoch, config.initial_step};
   memory_.resize(config.formats.size());
   spare_ = BufferPool::Process().Allow(config.spare_bytes);
   stats_.SetFormats(config.formats);
+  if (!config.tier.folder.empty()) tier_ = std::make_shared<Tier>(config.tier);
   if (HasParts(*spec_)) mixes_ = std::make_unique<EpochMixes>(spec_);
   return OkStatus();
 }
 
 std::shared_ptr<const PlanSpec> Snapshot::SpecOf(int64_t epoch) const {
   return mixes_ == nullptr ? spec_ : mixes_->Of(epoch);
+}
+
+std::shared_ptr<Tier> Snapshot::tier() const {
+  std::unique_lock<std::mutex> lock(mu_);
+  return tier_;
+}
+
+std::shared_ptr<const PlanSpec> Snapshot::SpecAfter(int64_t epoch) const {
+  std::unique_lock<std::mutex> lock(mu_);
+  const bool decided = mixes_ == nullptr || epoch + 1 < mixes_->epochs();
+  return SpecOf(decided ? epoch + 1 : epoch);
 }
 
 Status Snapshot::CheckDecided(int64_t epoch) const {
@@ -317,6 +333,7 @@ std::string Snapshot::StatsJson(bool with_batches) const {
         now.cached_bytes += record->footprint();
       }
     }
+    if (tier_ != nullptr) now.tier = tier_->counters();
   }
   const BufferPool::Counters pool = BufferPool::Process().counters();
   now.pool_used = pool.used_bytes;

@@ -20,6 +20,7 @@
 #include "ops/dataset/stats/epoch_run.h"
 #include "ops/dataset/stats/stats.h"
 #include "ops/reader/record.h"
+#include "ops/reader/tier.h"
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tensorflow/core/platform/thread_annotations.h"
@@ -41,6 +42,7 @@ class Snapshot : public tensorflow::ResourceBase {
     uint64_t initial_step = 0;  // batches of it that were already delivered,
                                 // or kUnknown
     uint64_t spare_bytes = 0;   // free memory that is kept for later
+    Tier::Options tier = {};    // without a folder there is none
   };
 
   // The step of a place that is yet to be sought.
@@ -64,6 +66,11 @@ class Snapshot : public tensorflow::ResourceBase {
     std::vector<RecordMap> memory;  // what of it is at hand
     std::shared_ptr<EpochRun> run;
   };
+
+  // Null where there is none. What `Own` says of the cache holds for it, too.
+  std::shared_ptr<Tier> tier() const;
+  // The plan of the epoch after one, where it is decided; else that of the one.
+  std::shared_ptr<const PlanSpec> SpecAfter(int64_t epoch) const;
 
   // The first call decides; a later one with another plan is an error.
   Status Configure(const Config& config);
@@ -145,6 +152,7 @@ class Snapshot : public tensorflow::ResourceBase {
   std::vector<RecordMap> memory_ TF_GUARDED_BY(mu_);
   // Between epochs too, for as long as the dataset lives.
   BufferPool::Allowance spare_ TF_GUARDED_BY(mu_);
+  std::shared_ptr<Tier> tier_ TF_GUARDED_BY(mu_);
   StatsBoard stats_;
 };
 

@@ -15,6 +15,7 @@
 #include "ops/kernel/source_dataset.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/reader/record_stream.h"
+#include "ops/reader/tiered_source.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
@@ -175,6 +176,7 @@ class FormatDatasetOp::Dataset::Iterator
     if (dataset()->page_cache_) options.max_read_bytes = 0;
     std::shared_ptr<RecordSource> source = dataset()->shards_;
     if (dataset()->pcr_ != nullptr) source = dataset()->pcr_;
+    if (tiered_ != nullptr) source = tiered_;
     // A source by itself has no budget but this.
     if (!planned_)
       spare_ = BufferPool::Process().Allow(options.lookahead_bytes);
@@ -261,12 +263,17 @@ class FormatDatasetOp::Dataset::Iterator
     const Status made = plan->MakeReadOrder(
         pcr == nullptr ? std::vector<uint32_t>() : pcr->RecordGroups(), &order);
     if (!made.ok()) return ToTf(made);
+    if (plan->tier() != nullptr && pcr == nullptr) {
+      tiered_ = std::make_shared<TieredSource>(dataset()->shards_, plan->tier(),
+                                               plan->number());
+    }
     *positions = [order = std::shared_ptr<ReadOrder>(std::move(order)),
-                  pcr = dataset()->pcr_](uint64_t* position) {
+                  pcr = dataset()->pcr_, tiered = tiered_](uint64_t* position) {
       PlannedRead read;
       if (!order->Next(&read)) return false;
-      *position = pcr == nullptr ? read.record
-                                 : pcr->PositionOf(read.record, read.groups);
+      *position = read.record;
+      if (pcr != nullptr) *position = pcr->PositionOf(read.record, read.groups);
+      if (tiered != nullptr) *position = tiered->PositionOf(read.record);
       return true;
     };
     tell_method_ = plan->tell_method();
@@ -290,6 +297,7 @@ class FormatDatasetOp::Dataset::Iterator
   int64_t records_ = 0;
   int64_t samples_ = 0;
   BufferPool::Allowance spare_;
+  std::shared_ptr<TieredSource> tiered_;  // null without a tier
   std::shared_ptr<RecordStream> stream_;
   std::function<void()> deregister_;
   std::function<void(const std::string&)> tell_method_;

@@ -15,6 +15,7 @@
 #include "ops/core/status.h"
 #include "ops/reader/read_clock.h"
 #include "ops/reader/read_order.h"
+#include "ops/reader/tier.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/framework/resource_mgr.h"
@@ -43,7 +44,8 @@ class PlanContext : public tensorflow::ResourceBase {
 
   void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
            uint64_t position, HeldSets held, AtHand at_hand,
-           const MemoryLimits& limits, Fidelity fidelity, uint64_t end) {
+           const MemoryLimits& limits, Fidelity fidelity, uint64_t end,
+           std::shared_ptr<Tier> tier) {
     spec_ = std::move(spec);
     epoch_ = epoch;
     position_ = position;
@@ -52,9 +54,14 @@ class PlanContext : public tensorflow::ResourceBase {
     limits_ = limits;
     fidelity_ = std::move(fidelity);
     end_ = end;
+    tier_ = std::move(tier);
   }
 
   const FormatSpec& format() const { return spec_->formats[format_]; }
+  // Position of the format in the plan.
+  uint32_t number() const { return format_; }
+  // Where records are read that lie there; null where there is none.
+  const std::shared_ptr<Tier>& tier() const { return tier_; }
 
   // `groups`: see ReadOrder.
   Status MakeReadOrder(std::vector<uint32_t> groups,
@@ -92,6 +99,7 @@ class PlanContext : public tensorflow::ResourceBase {
   MemoryLimits limits_;
   Fidelity fidelity_;
   uint64_t end_ = UINT64_MAX;
+  std::shared_ptr<Tier> tier_;
 };
 
 // The number of the epoch, for what gives the fidelity of its batches.

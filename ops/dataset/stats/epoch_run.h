@@ -66,6 +66,8 @@ class EpochRun {
   virtual void Filled(uint64_t bytes, double seconds) = 0;
   // A record was read through scan group `groups`.
   virtual void ReadGroups(uint32_t groups, uint64_t disk_bytes) = 0;
+  // A record of so many bytes was read from the tier.
+  virtual void ReadTier(uint64_t bytes) = 0;
   // So many reads of a format were refused by a device, and repeated.
   virtual void Retried(uint32_t format, uint64_t reads) = 0;
   // The last batch was delivered: the next epoch may be taken.

@@ -41,6 +41,20 @@ void WriteSeconds(const BatchSeconds& seconds, std::ostream& out) {
       << ",\"step\":" << seconds.step << ",\"disk\":" << seconds.disk << '}';
 }
 
+void WriteCount(const char* name, const Tier::Count& count, std::ostream& out) {
+  out << '"' << name << "\":{\"records\":" << count.records
+      << ",\"bytes\":" << count.bytes << "},";
+}
+
+void WriteTier(const Tier::Counters& tier, std::ostream& out) {
+  out << ",\"tier\":{\"bytes\":" << tier.bytes << ',';
+  WriteCount("there", tier.there, out);
+  WriteCount("read", tier.read, out);
+  WriteCount("written", tier.written, out);
+  out << "\"left_out\":" << tier.left_out << ",\"failed\":" << tier.failed
+      << ",\"off\":" << Quote(tier.off) << '}';
+}
+
 // Only of epochs that have read scan groups, or were told how many to.
 void WriteFidelity(const std::vector<int64_t>& steps,
                    const std::map<uint32_t, uint64_t>& bytes_by_group,
@@ -111,6 +125,8 @@ StatsBoard::Epoch& StatsBoard::At(int64_t number) {
     Add(oldest.decode_seconds, &earlier_.decode_seconds);
     earlier_.batches += oldest.batches;
     earlier_.disk_bytes += oldest.disk_bytes;
+    earlier_.tier.records += oldest.tier.records;
+    earlier_.tier.bytes += oldest.tier.bytes;
     Add(oldest.seconds, &earlier_.seconds);
     epochs_.erase(epochs_.begin());
   }
@@ -178,6 +194,13 @@ void StatsBoard::AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes) {
   At(epoch).bytes_by_group[groups] += disk_bytes;
 }
 
+void StatsBoard::AddTierRead(int64_t epoch, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Tier::Count& count = At(epoch).tier;
+  ++count.records;
+  count.bytes += bytes;
+}
+
 void StatsBoard::AddRetries(int64_t epoch, uint32_t format, uint64_t reads) {
   std::lock_guard<std::mutex> lock(mu_);
   Epoch& entry = At(epoch);
@@ -203,6 +226,7 @@ void StatsBoard::SetDecoding(int64_t epoch, int64_t parallelism,
 void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
   out << "\"batches\":" << epoch.batches
       << ",\"disk_bytes\":" << epoch.disk_bytes << ',';
+  WriteCount("tier", epoch.tier, out);
   WriteSeconds(epoch.seconds, out);
   out << ",\"fill\":{\"bytes\":" << epoch.fill_bytes
       << ",\"seconds\":" << epoch.fill_seconds << '}';
@@ -249,7 +273,9 @@ std::string StatsBoard::Json(const Now& now, bool with_batches) const {
       << ",\"cached\":{\"records\":" << now.cached_records
       << ",\"bytes\":" << now.cached_bytes
       << "},\"pool\":{\"used\":" << now.pool_used
-      << ",\"kept\":" << now.pool_kept << "},\"mixes\":[";
+      << ",\"kept\":" << now.pool_kept << '}';
+  if (now.tier) WriteTier(*now.tier, out);
+  out << ",\"mixes\":[";
   for (size_t i = 0; i < now.mixes.size(); ++i) {
     out << (i == 0 ? "" : ",") << now.mixes[i];
   }

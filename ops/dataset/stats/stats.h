@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "ops/dataset/stats/epoch_run.h"
+#include "ops/reader/tier.h"
 
 namespace liquid {
 
@@ -32,6 +34,7 @@ class StatsBoard {
     uint64_t pool_used = 0;  // of the process
     uint64_t pool_kept = 0;
     std::vector<int64_t> mixes;  // of every epoch; see EpochMixes
+    std::optional<Tier::Counters> tier = {};
   };
 
   void SetFormats(std::vector<std::string> formats);
@@ -42,12 +45,14 @@ class StatsBoard {
   void SetFidelity(int64_t epoch, std::vector<int64_t> steps);
   void SetFill(int64_t epoch, uint64_t bytes, double seconds);
   void AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes);
+  void AddTierRead(int64_t epoch, uint64_t bytes);
   void AddRetries(int64_t epoch, uint32_t format, uint64_t reads);
   void AddSkipped(int64_t epoch, const SkippedRecord& record);
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);
   // One JSON object: formats, reading, next_epoch, mixes, cached {records,
-  // bytes}, pool {used, kept}, epochs, earlier (the sums of `count` epochs that
-  // were too many), skipped, fallbacks, and `batches` where asked for.
+  // bytes}, pool {used, kept}, tier where there is one, epochs, earlier (the
+  // sums of `count` epochs that were too many), skipped, fallbacks, and
+  // `batches` where asked for.
   std::string Json(const Now& now, bool with_batches) const;
 
  private:
@@ -57,6 +62,7 @@ class StatsBoard {
     std::vector<double> decode_seconds;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
+    Tier::Count tier;  // read there
     BatchSeconds seconds;
     uint64_t fill_bytes = 0;
     double fill_seconds = 0;

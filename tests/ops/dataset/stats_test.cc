@@ -53,6 +53,7 @@ TEST(StatsTest, NothingYet) {
       "\"mixes\":[],"
       "\"formats\":[\"png\",\"raw\"],\"reading\":{},\"epochs\":[],"
       "\"earlier\":{\"count\":0,\"batches\":0,\"disk_bytes\":0,"
+      "\"tier\":{\"records\":0,\"bytes\":0},"
       "\"seconds\":{\"read\":0,\"decode\":0,\"wait\":0,\"step\":0,\"disk\":0},"
       "\"fill\":{\"bytes\":0,\"seconds\":0},"
       "\"decoding\":{\"parallelism\":0,\"lookahead\":0},"
@@ -77,6 +78,21 @@ TEST(StatsTest, SaysWhatAFormatIsReadWith) {
               ::testing::HasSubstr("\"reading\":{\"raw\":\"threads+direct\"}"));
 }
 
+TEST(StatsTest, SaysWhatATierHas) {
+  StatsBoard board;
+  StatsBoard::Now now;
+  EXPECT_THAT(board.Json(now, false), Not(HasSubstr("\"off\"")));
+  now.tier =
+      Tier::Counters{8192, {1, 100}, {2, 200}, {3, 300}, 4, 5, "a \"b\""};
+  EXPECT_THAT(board.Json(now, false),
+              HasSubstr("\"tier\":{\"bytes\":8192,"
+                        "\"there\":{\"records\":1,\"bytes\":100},"
+                        "\"read\":{\"records\":2,\"bytes\":200},"
+                        "\"written\":{\"records\":3,\"bytes\":300},"
+                        "\"left_out\":4,\"failed\":5,"
+                        "\"off\":\"a \\\"b\\\"\"},"));
+}
+
 TEST(StatsTest, SumsByEpochAndFormat) {
   StatsBoard board;
   board.SetFormats({"png", "raw"});
@@ -90,6 +106,8 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   board.AddSkipped(0, {1, 77, "it is bad"});
   board.AddRetries(0, 0, 2);
   board.AddRetries(0, 0, 3);
+  board.AddTierRead(0, 200);
+  board.AddTierRead(0, 300);
   const std::string json = board.Json({2, 5, 600, 7000, 800, {}}, false);
   EXPECT_THAT(json, HasSubstr("\"next_epoch\":2,\"cached\":{\"records\":5,"
                               "\"bytes\":600},\"pool\":{\"used\":7000,"
@@ -97,6 +115,7 @@ TEST(StatsTest, SumsByEpochAndFormat) {
   EXPECT_THAT(
       json,
       HasSubstr("{\"epoch\":0,\"batches\":2,\"disk_bytes\":8192,"
+                "\"tier\":{\"records\":2,\"bytes\":500},"
                 "\"seconds\":{\"read\":1,\"decode\":0.5,\"wait\":4,\"step\":6,"
                 "\"disk\":3},"
                 "\"fill\":{\"bytes\":700,\"seconds\":0.5},"
@@ -209,6 +228,7 @@ TEST(StatsTest, TheOldestEpochsAreSummed) {
   for (size_t i = 0; i < StatsBoard::kMaxEpochs + 3; ++i) {
     board.AddBatch(Report(static_cast<int64_t>(i), 0));
     board.AddRetries(static_cast<int64_t>(i), 1, 2);
+    board.AddTierRead(static_cast<int64_t>(i), 50);
   }
   const std::string json = board.Json({}, false);
   EXPECT_EQ(Count(json, "\"epoch\":"), StatsBoard::kMaxEpochs);
@@ -218,6 +238,7 @@ TEST(StatsTest, TheOldestEpochsAreSummed) {
       json,
       HasSubstr(
           "\"earlier\":{\"count\":3,\"batches\":3,\"disk_bytes\":12288,"
+          "\"tier\":{\"records\":3,\"bytes\":150},"
           "\"seconds\":{\"read\":1.5,\"decode\":0.75,\"wait\":6,\"step\":9,"
           "\"disk\":4.5}"));
   EXPECT_THAT(json, HasSubstr("\"retries\":{\"png\":0,\"raw\":6}"));

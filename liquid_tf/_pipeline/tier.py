@@ -1,0 +1,66 @@
+"""The tier of a cache: records on a local disk, between storage and memory."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._cost import budget
+from liquid_tf._cost.cache import Cache
+from liquid_tf._pipeline.format_rows import FormatRows
+
+# What a record takes a whole number of in the tier.
+_BLOCK = 4096
+
+
+def check(
+  cache: Cache, formats: Sequence[str], policy: str, weighted: bool, epoch: Any
+) -> None:
+  """Checks what goes with the disk of a cache.
+
+  Args:
+    cache: with or without one.
+    formats: names of those that are read.
+    policy: which samples memory keeps.
+    weighted: whether samples have weights.
+    epoch: that every iterator runs; None where one follows the other.
+
+  Raises:
+    ValueError: something does not; the message names it.
+  """
+  if cache.disk is None:
+    return
+  disk = f"Cache: disk ({os.fspath(cache.disk)!r})"
+  if not os.path.isdir(cache.disk) or not os.access(cache.disk, os.W_OK | os.X_OK):
+    raise ValueError(f"{disk} must be a local folder that can be written to")
+  refusals = {
+    "where a format is pcr, whose records are read in part": "pcr" in formats,
+    "with weights or a mixture, whose samples are drawn more than once": weighted,
+    f'with the policy "{policy}"': policy != "liquid",
+    "where the epoch is given: it holds what the next epoch needs": epoch is not None,
+  }
+  for reason, refused in refusals.items():
+    if refused:
+      raise ValueError(f"{disk} must be None {reason}")
+
+
+def queue_bytes(cache: Cache, memory: int) -> int:
+  """Memory for records that wait to be written; 0 without a disk."""
+  return 0 if cache.disk is None else budget.tier_queue_bytes(memory)
+
+
+def inputs(cache: Cache, memory: int, sources: Sequence[FormatRows]) -> dict[str, Any]:
+  """The inputs of Liquid>InterleaveDataset that make the tier."""
+  if cache.disk is None:
+    blocks = [np.zeros(0, np.uint32)]
+  else:
+    blocks = [
+      -(-source.rows["length"].astype(np.int64) // _BLOCK) for source in sources
+    ]
+  return dict(
+    record_blocks=np.concatenate(blocks).astype(np.uint32),
+    tier_bytes=cache.disk_bytes,
+    tier_queue_bytes=queue_bytes(cache, memory),
+    tier="" if cache.disk is None else os.path.abspath(cache.disk),
+  )
