@@ -48,6 +48,7 @@ COMMANDS = {
   "bench disk": Entry("bench.disk_command", "our reads beside fio's"),
   "bench access": Entry("bench.access_command", "single samples, beside fio"),
   "bench recordio": Entry("bench.recordio_command", "RecordIO beside fio and dd"),
+  "bench remote": Entry("bench.remote_command", "late answers of a server; curl"),
   "bench mix": Entry("bench.mix_command", "loading and decoding along mixes"),
   "bench formats": Entry("bench.formats_command", "formats and a mix on slow disks"),
   "bench codecs": Entry("bench.codecs_command", "size and speed of image codecs"),

@@ -5,14 +5,18 @@ import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
+def run(
+  request: dict[str, Any], environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
   """Runs `liquid_tf.cli.bench.worker` on a request.
 
   Args:
     request: see the worker.
+    environment: variables that it has beside this process's.
 
   Returns:
     Its measurement.
@@ -22,7 +26,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     ChildProcessError: it could not measure, or ended without an answer, as when memory
       ran out.
   """
-  answer = _run([sys.executable, "-m", "liquid_tf.cli.bench.worker"], request)
+  command = [sys.executable, "-m", "liquid_tf.cli.bench.worker"]
+  answer = _run(command, request, environment or {})
   if "error" in answer:
     raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
   return answer
@@ -44,7 +49,7 @@ def run_peer(python: str, script: str, request: dict[str, Any]) -> dict[str, Any
   """
   path = pathlib.Path(__file__).with_name(script)
   # Isolated: neither this interpreter's packages nor this folder's modules.
-  return _run([python, "-I", os.fspath(path)], request)
+  return _run([python, "-I", os.fspath(path)], request, {})
 
 
 def why_not(python: str, module: str) -> str | None:
@@ -62,12 +67,14 @@ def why_not(python: str, module: str) -> str | None:
   return said.splitlines()[-1]
 
 
-def _run(command: list[str], request: dict[str, Any]) -> dict[str, Any]:
+def _run(
+  command: list[str], request: dict[str, Any], environment: Mapping[str, str]
+) -> dict[str, Any]:
   path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
   done = subprocess.run(
     command,
     input=json.dumps(request),
-    env={**os.environ, "PYTHONPATH": path},
+    env={**os.environ, "PYTHONPATH": path, **environment},
     capture_output=True,
     text=True,
   )

@@ -1,0 +1,51 @@
+"""Measures what late answers of a server cost, beside curl, by nginx on this machine.
+
+liquid-tf bench remote --delay_ms=50
+"""
+
+from liquid_tf.cli import tool
+from liquid_tf.cli.bench import common
+from liquid_tf.cli.flag_values import Flags
+
+_FLAGS = Flags()
+common.define_workdir(_FLAGS)
+common.define_rounds(_FLAGS)
+common.define_threads(_FLAGS)
+common.define_batch_size(_FLAGS)
+common.define_results(_FLAGS)
+_FLAGS.integer("images", 2000, "photographs of 1 MB", 1)
+_FLAGS.integer("small_images", 20_000, "photographs of 50 KB", 1)
+_FLAGS.integer("delay_ms", 50, "milliseconds before each late answer", 1)
+_FLAGS.string(
+  "data", None, "folder of photographs to cut them from; by default scikit-image's"
+)
+
+
+def _main(arguments: list[str]) -> int:
+  tool.no_arguments(arguments)
+  from liquid_tf.cli.bench import remote, remote_report
+
+  # Not /tmp, which may be memory.
+  with common.folder(_FLAGS.workdir, beside=".") as folder:
+    result = common.with_evidence(
+      folder,
+      lambda: remote.bench(
+        folder,
+        images=_FLAGS.images,
+        small_images=_FLAGS.small_images,
+        delay=_FLAGS.delay_ms / 1e3,
+        batch_size=_FLAGS.batch_size,
+        rounds=_FLAGS.rounds,
+        threads=common.threads(_FLAGS),
+        data=_FLAGS.data,
+        say=tool.say,
+      ),
+    )
+  if result["skipped"]:
+    tool.say(f"nothing to measure with: {result['skipped']}")
+  else:
+    common.write_section(_FLAGS, remote_report.TITLE, remote_report.section(result))
+  return common.finish(_FLAGS, result)
+
+
+COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -1,0 +1,67 @@
+"""`tools.bench remote`: what it measures, and what it says."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from liquid_tf.cli.bench import remote_server
+
+
+def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
+  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+  if path is not None:
+    environment["PATH"] = path
+  return subprocess.run(
+    [sys.executable, "-m", "tools.bench", "remote", "--json", *arguments],
+    env=environment,
+    capture_output=True,
+    text=True,
+    timeout=280,
+  )
+
+
+class BenchRemoteTest(absltest.TestCase):
+  def test_measures_both_sizes(self):
+    missing = remote_server.why_not()
+    if missing:
+      self.skipTest(missing)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    done = _run(
+      *(f"--workdir={folder}/work", f"--report={folder}/page.md", "--rounds=1"),
+      *("--images=20", "--small_images=64", "--delay_ms=20", "--batch_size=4"),
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    self.assertIsNone(result["skipped"])
+    self.assertBetween(result["sizes"]["large"]["image_bytes"], 1.04e6, 1.07e6)
+    self.assertBetween(result["sizes"]["small"]["image_bytes"], 5e4, 5.2e4)
+    for entry in result["sizes"].values():
+      # A delay of each answer is longer than a short epoch.
+      self.assertLess(max(entry["kept"].values()), 1)
+      rates = entry["rates"]
+      for name in ("http", "s3"):
+        self.assertEqual(
+          entry["kept"][name],
+          rates[f"{name} delayed"]["median"] / rates[name]["median"],
+        )
+        self.assertEqual(
+          entry["of_curl"][f"{name} delayed"],
+          rates[f"{name} delayed"]["median"] / rates["curl delayed"]["median"],
+        )
+    text = (folder / "page.md").read_text()
+    self.assertIn("## Servers whose answers come late", text)
+    self.assertIn("`s3://`", text)
+
+  def test_without_nginx(self):
+    done = _run(path=self.create_tempdir().full_path)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("nginx is not installed", json.loads(done.stdout)["skipped"])
+    self.assertIn("nothing to measure with: nginx", done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
