@@ -104,9 +104,12 @@ class SymbolsTest(tf.test.TestCase):
         if "liquid_ops" not in line:
           continue
         for found in elf.bindings(line):
-          if os.path.realpath(found.file) == ours:
+          file, provider = map(os.path.realpath, (found.file, found.provider))
+          if file == provider:
+            continue  # What Python calls by name is looked up in the library itself.
+          if file == ours:
             taken.append(found)
-          elif os.path.realpath(found.provider) == ours:
+          elif provider == ours:
             given.append(found)
     providers = {pathlib.Path(found.provider).name for found in taken}
     self.assertContainsSubset({"libtensorflow_framework.so.2"}, providers)
