@@ -267,7 +267,10 @@ TEST_F(S3ClientTest, AForkedChildAsksForItself) {
     EXPECT_TRUE(AskForS3Access("bucket", false, &access).ok());
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  environment_.delay = 0;
+  {
+    std::lock_guard<std::mutex> lock(environment_.mu);
+    environment_.delay = 0;
+  }
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);
