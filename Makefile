@@ -65,6 +65,7 @@ HEADERS ?= build/tensorflow$(patsubst %,/%,$(filter-out %_x86_64,$(PLATFORM)))
 LANE_WHEEL := build/wheel-$(TF_VERSION)
 LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
+BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
@@ -76,7 +77,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test tutorials format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test backends-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -85,8 +86,8 @@ help:
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make tutorials   run the pages of docs/tutorials, and compare what they print'
-	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch, and run the'
-	@echo '              tutorials of PyTorch and JAX'
+	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
+	@echo 'make backends-test  train by Keras with JAX and with PyTorch, and run their tutorials'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
 	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
@@ -214,17 +215,26 @@ tutorials: setup
 	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests TF_CPP_MIN_LOG_LEVEL=2 \
 	  $(PY) tests/tutorials_test.py
 
-# A view in the loaders of others, beside the TensorFlow of $(VENV).
-loaders-test: setup
-	$(PY) -m venv --clear $(LOADERS_VENV)
+# Two environments of what others bring, beside the TensorFlow of $(VENV).
+define BESIDE
+	$(PY) -m venv --clear $(1)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-	  > $$(echo $(LOADERS_VENV)/lib/python*/site-packages)/tensorflow.pth
-	$(LOADERS_VENV)/bin/pip install --disable-pip-version-check --quiet \
-	  -c requirements/$(LANE).txt -r requirements/loaders.txt
-	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests/liquid_tf \
-	  $(LOADERS_VENV)/bin/python tests/liquid_tf/view/loaders_test.py
-	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests TF_CPP_MIN_LOG_LEVEL=2 \
-	  $(LOADERS_VENV)/bin/python tests/tutorials_test.py \
+	  > $$(echo $(1)/lib/python*/site-packages)/tensorflow.pth
+	$(1)/bin/pip install --disable-pip-version-check --quiet \
+	  -c requirements/$(LANE).txt -r $(2)
+endef
+TRY = LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests/liquid_tf
+
+# A view in the loaders of others.
+loaders-test: setup
+	$(call BESIDE,$(LOADERS_VENV),requirements/loaders.txt)
+	$(TRY) $(LOADERS_VENV)/bin/python tests/liquid_tf/view/loaders_test.py
+
+# Keras with JAX and with PyTorch.
+backends-test: setup
+	$(call BESIDE,$(BACKENDS_VENV),requirements/backends_$(LANE).txt)
+	$(TRY) $(BACKENDS_VENV)/bin/python tests/liquid_tf/keras/backends_test.py
+	$(TRY):tests TF_CPP_MIN_LOG_LEVEL=2 $(BACKENDS_VENV)/bin/python tests/tutorials_test.py \
 	  TutorialsTest.test_runs_as_shown_pytorch TutorialsTest.test_runs_as_shown_jax
 
 # Ends the Bazel server, which would otherwise wait for the next command.

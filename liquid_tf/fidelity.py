@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._cost.similarity import check_bound, lowest_group
+from liquid_tf._keras import gradients
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view
@@ -220,12 +221,7 @@ def gradient(model: tf.keras.Model, batches: Iterable[Any]) -> np.ndarray:
   """
   total = None
   for batch in batches:
-    x, y, weight = tf.keras.utils.unpack_x_y_sample_weight(batch)
-    with tf.GradientTape() as tape:
-      predicted = model(x, training=False)
-      loss = model.compute_loss(x, y, predicted, weight, training=False)
-    parts = tape.gradient(loss, [v.value for v in model.trainable_variables])
-    flat = [np.ravel(tf.convert_to_tensor(p)) for p in parts if p is not None]
+    flat = [np.ravel(part) for part in gradients.parts(model, batch)]
     if not flat:
       raise ValueError("the model has no trainable variable that the loss depends on")
     vector = np.concatenate(flat)

@@ -18,7 +18,7 @@ def _missing(name: str) -> str | None:
   """What a page needs that is not here, and who has it."""
   package = {"jax": "jax", "pytorch": "torch"}.get(name)
   if package and importlib.util.find_spec(package) is None:
-    return f"{package} is not installed: make loaders-test runs {name}.md"
+    return f"{package} is not installed: make backends-test runs {name}.md"
   if name == "s3" and importlib.util.find_spec("moto") is None:
     return "moto is not installed: see requirements/stores.txt"
   return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._keras import state
 from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
@@ -27,7 +28,8 @@ class Resume(tf.keras.callbacks.Callback):
 
   `fit` hides its iterator from checkpoints. But the order of samples is a pure function
   of the epoch's number, so (epoch, step) is all there is to save. Both are in one
-  checkpoint with the variables of the model and the optimizer.
+  checkpoint with the variables of the model and the optimizer, whether Keras trains
+  with TensorFlow, JAX or PyTorch.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
       model.fit(ds, epochs=4, callbacks=[liquid_tf.Resume(ds, "run1")])
@@ -51,12 +53,12 @@ class Resume(tf.keras.callbacks.Callback):
     ValueError: the dataset is not made from `liquid_tf.dataset`, or has
       `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
       dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
-      directory holds a run with another dataset, split, batch size, seed, `shuffle`,
-      `shard_policy`, `transforms`, scan groups or `steps_per_epoch`, or one of an older
-      version; or one that another worker, or another number of them, left inside of an
-      epoch, and the dataset has weights, a mix that changes, shares of scan groups,
-      cache="auto", or other batches than `steps_per_epoch`. At the first checkpoint:
-      the model cannot say how to build it again.
+      directory holds a run with another backend of Keras, dataset, split, batch size,
+      seed, `shuffle`, `shard_policy`, `transforms`, scan groups or `steps_per_epoch`,
+      or one of an older version; or one that another worker, or another number of
+      them, left inside of an epoch, and the dataset has weights, a mix that changes,
+      shares of scan groups, cache="auto", or other batches than `steps_per_epoch`. At
+      the first checkpoint: the model cannot say how to build it again.
   """
 
   def __init__(
@@ -265,7 +267,7 @@ class Resume(tf.keras.callbacks.Callback):
     before = {}
     if reader.has_tensor(_KEY.format("run")):
       before = json.loads(reader.get_tensor(_KEY.format("run")))
-    if "worker" not in before:
+    if "backend" not in before:
       raise ValueError(
         f"{latest} does not say what it was trained on, as this version of Resume "
         "does: give another directory for a new run"
@@ -302,9 +304,9 @@ class Resume(tf.keras.callbacks.Callback):
       # By identity: Keras compares variables by value.
       known = {id(variable) for variable in variables}
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
-    state = {f"variable{i}": _raw(v) for i, v in enumerate(variables)}
+    held = {f"variable{i}": state.trackable(v) for i, v in enumerate(variables)}
     if self._mixes is not None:
-      state["mixes"] = self._mixes
+      held["mixes"] = self._mixes
     checkpoint = tf.train.Checkpoint(
       epoch=self._epoch,
       step=self._step,
@@ -312,7 +314,7 @@ class Resume(tf.keras.callbacks.Callback):
       cached=self._cached,
       build=self._build,
       run=self._run,
-      **state,
+      **held,
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
@@ -322,6 +324,7 @@ def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
   """What must be the same for a run to go on, by name."""
   view = blocks.sources[0].view
   found = {
+    "backend": tf.keras.backend.backend(),
     "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
     "split": "+".join(view.splits),
     "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
@@ -338,8 +341,3 @@ def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
   if decoded is not None:
     found["transforms"] = [str(step) for step in decoded.recipe.given]
   return found
-
-
-def _raw(variable) -> tf.Variable:
-  """The TensorFlow variable behind a Keras one."""
-  return getattr(variable, "value", variable)

@@ -1,0 +1,26 @@
+"""Variables of a Keras model in a TensorFlow checkpoint, whatever backend trains it."""
+
+import tensorflow as tf
+
+
+class _Value(tf.train.experimental.PythonState):
+  """A variable of JAX or PyTorch: its value is copied when a checkpoint is written."""
+
+  def __init__(self, variable: tf.keras.Variable):
+    self._variable = variable
+
+  def serialize(self) -> bytes:
+    array = tf.keras.ops.convert_to_numpy(self._variable.value)
+    return tf.io.serialize_tensor(array).numpy()
+
+  def deserialize(self, string_value: bytes) -> None:
+    value = tf.io.parse_tensor(string_value, self._variable.dtype)
+    self._variable.assign(value.numpy())
+
+
+def trackable(variable: tf.keras.Variable) -> tf.Variable | _Value:
+  """What a `tf.train.Checkpoint` holds of a Keras variable."""
+  if tf.keras.backend.backend() != "tensorflow":
+    return _Value(variable)
+  # Some optimizers hold variables of TensorFlow itself.
+  return getattr(variable, "value", variable)
