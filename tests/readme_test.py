@@ -80,6 +80,29 @@ class ReadmeTest(absltest.TestCase):
         rates = (f"{side['median']:,.0f}" for side in figures)
         self.assertIn(f"| {' | '.join((name, shares, *rates))} |", text)
 
+  def test_says_what_its_picture_proves(self):
+    self.assertIn("](docs/recipe.svg)", self.text)
+    result = json.loads((_ROOT / "docs/benchmarks/recipe.json").read_text())
+    rows = {
+      row["what"]: row
+      for row in result["rows"]
+      if (row["recipe"], row["stored"], row["dtype"]) == ("train", "full", "float32")
+    }
+    others = [row for row in rows.values() if row["loader"] != "liquid"]
+    best = max(others, key=lambda row: row["median"])
+    self.assertStartsWith(best["what"], "FFCV")
+    jpeg, l3, stock = (rows[n] for n in ("ours, jpeg", "ours, l3", "tf.data, JPEG"))
+    [sentences] = re.findall(
+      r"^From JPEG files in memory, .*?\n\n", self.text, re.DOTALL | re.MULTILINE
+    )
+    for ratio in (
+      f"{jpeg['median'] / best['median']:.2f} times as many images a second as with",
+      f"{jpeg['median'] / stock['median']:.2f} times as many as with tf.data",
+      f"{l3['median'] / best['median']:.2f} times as fast as with FFCV",
+      f"{l3['bytes'] / jpeg['bytes']:.1f} times the space",
+    ):
+      self.assertIn(ratio, " ".join(sentences.split()))
+
   def test_what_has_not_run_on_a_gpu_is_not_claimed(self):
     # Each place that speaks of decoding there says so.
     lines = [line for line in self.text.splitlines() if "on a GPU" in line]

@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md, codecs.md and papers.md from docs/benchmarks/*.json.
+"""Writes docs/benchmarks.md, codecs.md, papers.md and recipe.svg from their results.
 
   python tests/benchmarks/render.py
 
@@ -21,6 +21,7 @@ from liquid_tf.cli.bench import (
   formats_report,
   mix_report,
   page,
+  recipe_chart,
   recipe_report,
   scale_report,
 )
@@ -230,7 +231,7 @@ def render() -> str:
   sections = {
     compare_report.TITLE: [compare_report.section(compare), _notes(compare)],
     recipe_report.TITLE: [
-      recipe_report.section(_read("recipe")),
+      recipe_report.section(_read("recipe"), "recipe.svg"),
       _notes(_read("recipe")),
     ],
     efficiency_report.TITLE: [
@@ -259,7 +260,17 @@ def papers() -> str:
   return document.markdown(DOCS / "benchmarks" / "papers", DOCS / "papers.md")
 
 
-PAGES = {"benchmarks.md": render, "codecs.md": codecs, "papers.md": papers}
+def recipe_picture() -> str:
+  """The README's picture."""
+  return recipe_chart.draw(_read("recipe"))
+
+
+PAGES = {
+  "benchmarks.md": render,
+  "codecs.md": codecs,
+  "papers.md": papers,
+  "recipe.svg": recipe_picture,
+}
 
 
 if __name__ == "__main__":

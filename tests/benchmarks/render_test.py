@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, codecs.md and papers.md are what their results say."""
+"""docs/benchmarks.md, codecs.md, papers.md and recipe.svg are what results say."""
 
 import re
 

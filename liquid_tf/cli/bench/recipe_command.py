@@ -1,6 +1,6 @@
 """Compares the recipes of ImageNet over your own photographs with other loaders.
 
-  liquid-tf bench recipe --input=photos
+  liquid-tf bench recipe --input=photos --plot=recipe.svg
   liquid-tf bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
     --dali_python=dali/bin/python --ffcv_python=ffcv/bin/python
 
@@ -10,6 +10,9 @@ normalises. Ours runs with every format and stored size, as uint8 (not normalise
 float32 and bfloat16, beside stock tf.data, DALI, FFCV and torchvision, which give
 float32. All take turns, each time in a fresh process.
 """
+
+import os
+import pathlib
 
 from liquid_tf.cli import tool
 from liquid_tf.cli.bench import common
@@ -34,11 +37,12 @@ common.define_rounds(_FLAGS)
 common.define_threads(_FLAGS)
 common.define_workdir(_FLAGS)
 common.define_results(_FLAGS)
+_FLAGS.string("plot", None, "draw the rates here, as x.svg")
 
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  from liquid_tf.cli.bench import recipe, recipe_report
+  from liquid_tf.cli.bench import recipe, recipe_chart, recipe_report
 
   with common.folder(_FLAGS.workdir) as folder:
     result = common.with_evidence(
@@ -62,7 +66,13 @@ def _main(arguments: list[str]) -> int:
       ),
     )
   tool.say(recipe_report.text(result))
-  common.write_section(_FLAGS, recipe_report.TITLE, recipe_report.section(result))
+  image = None
+  if _FLAGS.plot:
+    recipe_chart.plot(result, _FLAGS.plot)
+    if _FLAGS.report:
+      image = os.path.relpath(_FLAGS.plot, pathlib.Path(_FLAGS.report).parent)
+  section = recipe_report.section(result, image)
+  common.write_section(_FLAGS, recipe_report.TITLE, section)
   return common.finish(_FLAGS, result)
 
 

@@ -86,8 +86,8 @@ def text(result: dict[str, Any]) -> str:
   return "\n".join([*parts, *lines])
 
 
-def section(result: dict[str, Any]) -> str:
-  """What was measured, how, with what, and the tables."""
+def section(result: dict[str, Any], image: str | None) -> str:
+  """What was measured, how, with what, a picture if there is one, the tables."""
   tables = "\n\n".join(
     f"*{recipe}*: {_DOES[recipe]}. Other programs kept {busy} processors busy "
     f"meanwhile, on average.\n\n{table(result, recipe)}"
@@ -117,6 +117,7 @@ def section(result: dict[str, Any]) -> str:
     *promises(result),
   ]
   notes = "\n".join(f"* {line}" for line in lines)
+  picture = f"\n![Images per second of each loader]({image})\n" if image else ""
   side = recipes.SIDE
   return f"""```
 {result["evidence"]["command"]}
@@ -127,7 +128,7 @@ def section(result: dict[str, Any]) -> str:
 fresh process each, in {result["rounds"]} rounds; of {result["epochs"]} epochs the first
 one does not count. Processor time is user and system time of the process and its
 children. Left out: {result["left_out"]} files of the folder that are no RGB JPEGs.
-
+{picture}
 {tables}
 
 {notes}

@@ -6,13 +6,21 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from unittest import mock
 
 from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
-from liquid_tf.cli.bench import fresh, recipe, recipe_report, recipes, worker
+from liquid_tf.cli.bench import (
+  fresh,
+  recipe,
+  recipe_chart,
+  recipe_report,
+  recipes,
+  worker,
+)
 
 _SIZES = ((300, 260), (240, 330), (280, 280))
 
@@ -89,7 +97,8 @@ class BenchRecipeTest(parameterized.TestCase):
       self.assertGreater(row["bytes"], 0)
     self.assertEmpty(result["unlike"])
 
-    section = recipe_report.section({**result, "evidence": _EVIDENCE})
+    section = recipe_report.section({**result, "evidence": _EVIDENCE}, "plots/x.svg")
+    self.assertIn("(plots/x.svg)", section)
     for name in result["skipped"]:
       self.assertIn(f"{name} was skipped", section)
     self.assertIn(recipe_report.table(result, "train"), section)
@@ -97,16 +106,35 @@ class BenchRecipeTest(parameterized.TestCase):
     # Less than all peers cannot show that the best one is beaten.
     self.assertLen(list(recipe_report.promises(result)), 2)
 
+    self._check_picture(recipe_chart.draw(result), result)
+
     with self.assertRaisesRegex(ValueError, "workdir .* must be empty"):
       _bench(self.folder, workdir, images=17)
 
+  def _check_picture(self, picture: str, result: dict):
+    drawn = [row for row in result["rows"] if row["recipe"] == "train"]
+    drawn = [r for r in drawn if (r["stored"], r["dtype"]) == ("full", "float32")]
+    drawn.sort(key=lambda row: -row["median"])
+    root = ElementTree.fromstring(picture)
+    space = "{http://www.w3.org/2000/svg}"
+    texts = [text.text for text in root.iter(f"{space}text")]
+    rates = [text for text in texts if text.replace(",", "").isdigit()]
+    self.assertEqual(rates, [f"{row['median']:,.0f}" for row in drawn])
+    _, *bars = root.iter(f"{space}rect")
+    lengths = [float(bar.get("width")) for bar in bars]
+    for row, length in zip(drawn, lengths, strict=True):
+      share = row["median"] / drawn[0]["median"]
+      self.assertAlmostEqual(length, share * lengths[0], delta=1)
+
   def test_one_run_of_the_command(self):
+    plot = pathlib.Path(self.create_tempdir().full_path, "x.svg")
     done = _run(
       *(f"--input={self.folder}", "--formats=jpeg", "--sizes=full", "--recipes=train"),
-      *("--epochs=2", "--rounds=1", "--batch_size=4"),
+      *("--epochs=2", "--rounds=1", "--batch_size=4", f"--plot={plot}"),
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
+    self._check_picture(plot.read_text(), result)
     self.assertLen(result["rows"], 4)
     ours, theirs = result["rows"][1], result["rows"][3]
     self.assertEqual((ours["loader"], theirs["loader"]), ("liquid", "stock"))
