@@ -126,6 +126,7 @@ test:
 lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(PY) -m mypy
 	clang-format-16 --dry-run -Werror $(SOURCES)
 
 unit-test: $(STAMP)

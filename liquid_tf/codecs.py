@@ -22,12 +22,14 @@ raise `tf.errors.DataLossError`, a valid file that uses an unsupported feature r
 raises `tf.errors.ResourceExhaustedError` before any memory is taken for it.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeVar
 
 from liquid_tf._native import ops
 from liquid_tf._native.image_ops import (
   Contents,
   ImageInfo,
+  Pixels,
   Window,
   decode_image,
   decode_image_batch,
@@ -83,7 +85,26 @@ class L3Info(NamedTuple):
   profile: tf.Tensor
 
 
-def _decoder(name: str, title: str, notes: str):
+class _Decode(Protocol):
+  def __call__(
+    self,
+    contents: Contents,
+    *,
+    channels: int = 0,
+    dtype: tf.DType = tf.uint8,
+    window: Window | None = None,
+    limits: Limits = Limits(),
+  ) -> tf.Tensor: ...
+
+
+class _Peek(Protocol):
+  def __call__(self, contents: Contents, *, limits: Limits = Limits()) -> ImageInfo: ...
+
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def _decoder(name: str, title: str, notes: str) -> _Decode:
   """The decode function of a format; `notes` say what is peculiar to it."""
 
   def decode(
@@ -126,7 +147,7 @@ def _decoder(name: str, title: str, notes: str):
   )
 
 
-def _peeker(name: str, title: str):
+def _peeker(name: str, title: str) -> _Peek:
   """The peek function of a format."""
 
   def peek(contents: Contents, *, limits: Limits = Limits()) -> ImageInfo:
@@ -150,7 +171,7 @@ def _peeker(name: str, title: str):
   )
 
 
-def _named(function, name: str, doc: str):
+def _named(function: _Function, name: str, doc: str) -> _Function:
   function.__name__ = function.__qualname__ = name
   function.__doc__ = doc
   return function
@@ -219,12 +240,12 @@ def peek_l3(contents: Contents, *, limits: Limits = Limits()) -> L3Info:
   return L3Info(*ops.lib().liquid_peek_l3(contents, max_pixels=limits.pixels))
 
 
-def encode_raw(image: tf.Tensor) -> tf.Tensor:
+def encode_raw(image: Pixels) -> tf.Tensor:
   """Encodes a uint8 or uint16 image of 1 to 4 channels as raw; see `encode_image`."""
   return encode_image(image, "raw")
 
 
-def encode_png(image: tf.Tensor, *, level: int = 6) -> tf.Tensor:
+def encode_png(image: Pixels, *, level: int = 6) -> tf.Tensor:
   """Encodes an image as PNG, with a filter chosen per row; see `encode_image`.
 
   Args:
@@ -234,7 +255,7 @@ def encode_png(image: tf.Tensor, *, level: int = 6) -> tf.Tensor:
   return encode_image(image, "png", png_level=level)
 
 
-def encode_jpeg(image: tf.Tensor, *, quality: int = 95) -> tf.Tensor:
+def encode_jpeg(image: Pixels, *, quality: int = 95) -> tf.Tensor:
   """Encodes an image as JPEG without chroma subsampling (4:4:4); see `encode_image`.
 
   Args:
@@ -245,7 +266,7 @@ def encode_jpeg(image: tf.Tensor, *, quality: int = 95) -> tf.Tensor:
 
 
 def encode_webp(
-  image: tf.Tensor, *, lossless: bool = True, quality: int = 90
+  image: Pixels, *, lossless: bool = True, quality: int = 90
 ) -> tf.Tensor:
   """Encodes an image as WebP; see `encode_image`.
 
@@ -257,14 +278,14 @@ def encode_webp(
   return encode_image(image, "webp", webp_lossless=lossless, webp_quality=quality)
 
 
-def encode_bmp(image: tf.Tensor) -> tf.Tensor:
+def encode_bmp(image: Pixels) -> tf.Tensor:
   """Encodes a uint8 image of 1, 3 or 4 channels as uncompressed BMP; see
   `encode_image`."""
   return encode_image(image, "bmp")
 
 
 def encode_l3(
-  image: tf.Tensor,
+  image: Pixels,
   *,
   version: int = 2,
   patch: int = 0,

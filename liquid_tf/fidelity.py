@@ -8,7 +8,7 @@ it does to the gradient, or by how much its images resemble whole ones (section 
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +17,27 @@ from liquid_tf._keras import gradients
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view
+
+
+class Rule(Protocol):
+  """What chooses scan groups for a `FidelityScheduler`, which calls it in `fit`."""
+
+  def first(self, model: tf.keras.Model) -> int:
+    """The group of the first epoch."""
+    ...
+
+  def next(
+    self, group: int, model: tf.keras.Model, epoch: int, logs: dict[str, float]
+  ) -> int:
+    """The group of the epoch after `epoch`, which was trained on `group`.
+
+    Args:
+      group: that the epoch was trained on.
+      model: as the epoch left it.
+      epoch: its number, from 0.
+      logs: metrics of the epoch by name.
+    """
+    ...
 
 
 def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:
@@ -118,7 +139,7 @@ class ByGradient:
   def __init__(
     self,
     groups: Sequence[int],
-    batches: Callable[[int], Iterable[Any]],
+    batches: Callable[[int], Iterable[object]],
     every: int = 5,
     threshold: float = 0.8,
   ):
@@ -209,7 +230,7 @@ class ByMssim:
     return self.group
 
 
-def gradient(model: tf.keras.Model, batches: Iterable[Any]) -> np.ndarray:
+def gradient(model: tf.keras.Model, batches: Iterable[object]) -> np.ndarray:
   """Gradient of a compiled model's loss, summed over batches, as one flat vector.
 
   Args:
@@ -252,14 +273,13 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
 
   Args:
     variable: the scalar integer `tf.Variable` that the dataset was given.
-    rule: `OnPlateau`, `ByGradient`, `ByMssim`, or an object with their `first` and
-      `next`.
+    rule: `OnPlateau`, `ByGradient`, `ByMssim`, or another `Rule`.
 
   Raises:
     ValueError: `variable` is not a scalar integer, or has shares of scan groups.
   """
 
-  def __init__(self, variable: tf.Variable, rule: Any):
+  def __init__(self, variable: tf.Variable, rule: Rule):
     super().__init__()
     if isinstance(variable, Mapping):
       raise ValueError(
@@ -274,12 +294,12 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
     self._variable = variable
     self._rule = rule
 
-  def on_train_begin(self, logs=None):
+  def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._variable.assign(self._rule.first(self.model))
 
-  def on_epoch_end(self, epoch, logs=None):
+  def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     group = int(self._variable.numpy())
     following = self._rule.next(group, self.model, epoch, dict(logs or {}))
-    if logs is not None:
+    if isinstance(logs, dict):
       logs["fidelity"] = group
     self._variable.assign(following)

@@ -25,7 +25,7 @@ CUDA that compiled the kernels, and `decode` needs `cupy-cuda12x` or `cupy-cuda1
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from liquid_tf._gpu.layer import Decode
 from liquid_tf._native.limits import Limits
 from liquid_tf._tensorflow import tf
 from liquid_tf.transforms import Step
+
+if TYPE_CHECKING:
+  import cupy
 
 __all__ = ["Decode", "available", "decode", "problem"]
 
@@ -81,7 +84,7 @@ def decode(
   windows: tf.Tensor | Sequence[Sequence[int]] | None = None,
   transforms: Sequence[Step] = (),
   limits: Limits = Limits(),
-) -> Any:
+) -> "cupy.ndarray":
   """Decodes a batch of L3 and raw images, or a window of each, on the current GPU.
 
   It runs on CuPy's current device and stream, and waits for that stream, so that damage

@@ -52,7 +52,7 @@ def _read_index(path: str) -> list[PcrEntry]:
     return decode_index(file.read())
 
 
-class Reader(Sequence):
+class Reader(Sequence[Record]):
   """The records of a folder, a sequence of `Record`. Thread-safe.
 
   Args:
@@ -88,7 +88,7 @@ class Reader(Sequence):
         f"cannot read the index {path}: {ops.reason(error, path)}"
       ) from error
     # Some writers put whole paths into their index.
-    self._entries = {}
+    self._entries: dict[str, PcrEntry] = {}
     for entry in entries:
       self._entries.setdefault(os.path.basename(entry.name), entry)
     for name in sorted(os.listdir(self._directory)):
@@ -117,7 +117,10 @@ class Reader(Sequence):
   def __len__(self) -> int:
     return len(self._names)
 
-  def __getitem__(self, position: int) -> Record:
+  # No slices: one would read all of its records.
+  def __getitem__(  # type: ignore[override]
+    self, position: int
+  ) -> Record:
     """Reads one record.
 
     Raises:
@@ -251,6 +254,6 @@ class Writer:
   def __enter__(self) -> "Writer":
     return self
 
-  def __exit__(self, kind, *unused) -> None:
+  def __exit__(self, kind: type[BaseException] | None, *unused: object) -> None:
     if kind is None:
       self.close()

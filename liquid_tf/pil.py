@@ -45,6 +45,7 @@ class L3ImageFile(ImageFile.ImageFile):
   format_description = "L3, lossless image in patches"
 
   def _open(self) -> None:
+    assert self.fp is not None  # Pillow has opened the file.
     contents = self.fp.read()
     try:
       found = codecs.peek_l3(contents)
@@ -71,8 +72,9 @@ class _Decoder(ImageFile.PyDecoder):
 
   _pulls_fd = True
 
-  def decode(self, buffer: bytes) -> tuple[int, int]:
+  def decode(self, buffer: object) -> tuple[int, int]:
     del buffer  # It is empty: this decoder reads the file by itself.
+    assert self.fd is not None  # Pillow has opened the file.
     contents = self.fd.read()
     dtype = tf.uint16 if self.mode == "I;16" else tf.uint8
     try:
@@ -103,7 +105,7 @@ def _save(image: Image.Image, file: IO[bytes], filename: str | bytes) -> None:
     contents = codecs.encode_l3(pixels, **given)
   except tf.errors.InvalidArgumentError as error:
     raise OSError(f"{os.fsdecode(filename)}: {ops.reason(error)}") from error
-  file.write(contents.numpy())
+  file.write(bytes(contents.numpy()))
 
 
 Image.register_open(_FORMAT, L3ImageFile, _accept)

@@ -25,7 +25,11 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+  import numpy as np
+  import tensorflow as tf
 
 __all__ = [
   "Bits",
@@ -53,6 +57,7 @@ _MOST_RATIO = 1000
 _FLOATS = ("float32", "float16", "bfloat16")
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class Step:
   """One step of a list of transforms."""
 
@@ -69,9 +74,6 @@ class Step:
   def random(self) -> bool:
     """Whether it leaves something to chance."""
     return False
-
-
-_step = dataclasses.dataclass(frozen=True, repr=False)
 
 
 def _size(value: Any, name: str) -> tuple[int, int]:
@@ -122,6 +124,7 @@ def _values(step: Any) -> None:
 
 def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
   """One number, or one for each channel, as a tuple."""
+  values: tuple[float, ...]
   try:
     values = (float(value),)
   except (TypeError, ValueError):
@@ -139,7 +142,7 @@ def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
   return values
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Channels(Step):
   """Stores every image with as many channels; only changes without loss are made.
 
@@ -149,12 +152,12 @@ class Channels(Step):
 
   count: int
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if isinstance(self.count, bool) or self.count not in (1, 2, 3, 4):
       raise ValueError(f"Channels ({self.count!r}) must be 1, 2, 3 or 4")
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Bits(Step):
   """Stores every image with one depth.
 
@@ -165,12 +168,12 @@ class Bits(Step):
 
   depth: int | str
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if isinstance(self.depth, bool) or self.depth not in (8, 16, "skip"):
       raise ValueError(f'Bits ({self.depth!r}) must be 8, 16 or "skip"')
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Orient(Step):
   """Turns and mirrors an image as the EXIF of its source file says.
 
@@ -178,7 +181,7 @@ class Orient(Step):
   """
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class RandomCrop(Step):
   """A window of fixed size at a random place; only what it needs is decoded.
 
@@ -188,7 +191,7 @@ class RandomCrop(Step):
 
   size: int | tuple[int, int]
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     object.__setattr__(self, "size", _size(self.size, "RandomCrop: size"))
 
   @property
@@ -196,7 +199,7 @@ class RandomCrop(Step):
     return True
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class CenterCrop(Step):
   """A window of fixed size in the centre; only what it needs is decoded.
 
@@ -209,11 +212,11 @@ class CenterCrop(Step):
 
   size: int | tuple[int, int]
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     object.__setattr__(self, "size", _size(self.size, "CenterCrop: size"))
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class RandomResizedCrop(Step):
   """A window of random place, size and shape, resized: the crop of ImageNet recipes.
 
@@ -240,7 +243,7 @@ class RandomResizedCrop(Step):
   antialias: bool = True
   draft: bool = False
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if self.size is not None:
       object.__setattr__(self, "size", _size(self.size, "RandomResizedCrop: size"))
     _check_resizing(self)
@@ -262,7 +265,7 @@ class RandomResizedCrop(Step):
     return True
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Resize(Step):
   """Resizes the image, or the window before it; masks take the nearest pixel.
 
@@ -289,7 +292,7 @@ class Resize(Step):
   antialias: bool = dataclasses.field(default=True, kw_only=True)
   draft: bool = dataclasses.field(default=False, kw_only=True)
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     given = [
       name for name in ("size", "shorter", "longer") if getattr(self, name) is not None
     ]
@@ -311,7 +314,7 @@ class Resize(Step):
     _check_resizing(self)
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Pad(Step):
   """Puts the image in the centre of a larger one; half a pixel goes to the left or top.
 
@@ -325,12 +328,12 @@ class Pad(Step):
   value: int = 0
   mask_value: int = 0
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     object.__setattr__(self, "size", _size(self.size, "Pad: size"))
     _values(self)
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Mirror(Step):
   """Mirrors images by chance, left to right, with their masks, boxes and keypoints.
 
@@ -345,7 +348,7 @@ class Mirror(Step):
   p: float = 0.5
   flip: Sequence[int] = ()
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     _chance(self)
     flip = tuple(self.flip)
     if sorted(flip) != list(range(len(flip))):
@@ -360,7 +363,7 @@ class Mirror(Step):
     return 0 < self.p < 1
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Rotate(Step):
   """Rotates about the centre by a random angle; the size stays.
 
@@ -376,7 +379,7 @@ class Rotate(Step):
   value: int = 0
   mask_value: int = 0
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if isinstance(self.degrees, bool) or not 0 < self.degrees <= 180:
       raise ValueError(
         f"Rotate: degrees ({self.degrees!r}) must be above 0 and at most 180"
@@ -388,7 +391,7 @@ class Rotate(Step):
     return True
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class ColorJitter(Step):
   """Changes brightness, contrast, saturation and hue by chance, in a random order.
 
@@ -407,7 +410,7 @@ class ColorJitter(Step):
   saturation: float = 0.0
   hue: float = 0.0
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     for name in ("brightness", "contrast", "saturation", "hue"):
       value = getattr(self, name)
       most = 0.5 if name == "hue" else 1e6
@@ -419,7 +422,7 @@ class ColorJitter(Step):
     return True
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Grayscale(Step):
   """Makes images gray by chance: Pillow's `convert("L")`, in three equal channels.
 
@@ -429,7 +432,7 @@ class Grayscale(Step):
 
   p: float = 0.1
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     _chance(self)
 
   @property
@@ -437,7 +440,7 @@ class Grayscale(Step):
     return 0 < self.p < 1
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Normalize(Step):
   """Subtracts `mean`, then divides by `std`, in float32, each rounded once.
 
@@ -452,28 +455,28 @@ class Normalize(Step):
   std: float | Sequence[float] = 1.0
   mean_image: str | os.PathLike | None = dataclasses.field(default=None, kw_only=True)
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     if self.mean_image is not None:
       object.__setattr__(self, "mean_image", os.fspath(self.mean_image))
       if self.mean != 0.0:
         raise ValueError("Normalize: mean and mean_image must not both be given")
-    for name in ("mean", "std"):
-      values = _numbers(getattr(self, name), name, positive=name == "std")
-      object.__setattr__(self, name, values)
-    means = [abs(value) for value in self.mean]
-    if 0 < max(means) <= 1 or max(self.std) < 1:
+    mean = _numbers(self.mean, "mean", positive=False)
+    std = _numbers(self.std, "std", positive=True)
+    object.__setattr__(self, "mean", mean)
+    object.__setattr__(self, "std", std)
+    if 0 < max(map(abs, mean)) <= 1 or max(std) < 1:
       # Means of pixels from 0 to 1, as torchvision has them.
       wanted = ", ".join(
-        f"{name}={[round(255 * value, 3) for value in getattr(self, name)]}"
-        for name in ("mean", "std")
+        f"{name}={[round(255 * value, 3) for value in values]}"
+        for name, values in (("mean", mean), ("std", std))
       )
       raise ValueError(
-        f"Normalize: mean ({list(self.mean)}) and std ({list(self.std)}) must be in "
+        f"Normalize: mean ({list(mean)}) and std ({list(std)}) must be in "
         f"units of a pixel, 0 to 255; for pixels of 0 to 1 that is Normalize({wanted})"
       )
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Cast(Step):
   """Gives images another type; results in float32 are rounded to it.
 
@@ -481,9 +484,9 @@ class Cast(Step):
     dtype: "float32", "float16" or "bfloat16", or TensorFlow's or NumPy's name for one.
   """
 
-  dtype: Any
+  dtype: "str | tf.DType | np.dtype | type[np.generic]"
 
-  def __post_init__(self):
+  def __post_init__(self) -> None:
     name = getattr(self.dtype, "name", None) or getattr(self.dtype, "__name__", None)
     name = name or self.dtype
     if name not in _FLOATS:
@@ -491,12 +494,12 @@ class Cast(Step):
     object.__setattr__(self, "dtype", name)
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class ChannelsFirst(Step):
   """Gives images as [n, c, h, w], instead of [n, h, w, c]."""
 
 
-@_step
+@dataclasses.dataclass(frozen=True, repr=False)
 class Ragged(Step):
   """Lets images of unequal size make a batch, a ragged tensor [n, None, None, c]."""
 

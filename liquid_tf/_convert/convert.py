@@ -31,7 +31,7 @@ from liquid_tf._convert.stores.staging import staging_folder
 from liquid_tf._convert.stores.store import Store, open_store
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
-from liquid_tf._native.encoders import resolve
+from liquid_tf._native.encoders import Encoders, resolve
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store import mix as mixes
@@ -166,7 +166,7 @@ def convert(
   seed: int = 0,
   splits: str | Mapping[str, float] | None = None,
   transforms: Sequence[Step] = (),
-  encoders: Mapping[str, Mapping[str, Any]] | None = None,
+  encoders: Encoders | None = None,
   replicate: bool = False,
   existing: str = "refuse",
   on_error: str = "raise",

@@ -1,7 +1,7 @@
 """Metadata columns for a dataset that is there."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ __all__ = ["annotate"]
 
 def annotate(
   path: str | os.PathLike,
-  table: str | os.PathLike | Mapping[str, Any],
+  table: str | os.PathLike | Mapping[str, Sequence[object] | np.ndarray],
   *,
-  defaults: Mapping[str, Any] | None = None,
+  defaults: Mapping[str, int | float | bool | str] | None = None,
 ) -> EditReport:
   """Adds metadata columns to a dataset, in a new version; no shard is written.
 

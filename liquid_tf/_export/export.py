@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +31,7 @@ from liquid_tf._export.rec import RecWriter
 from liquid_tf._export.tfrecord import TFRecordWriter
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
-from liquid_tf._native.encoders import resolve
+from liquid_tf._native.encoders import Encoders, resolve
 from liquid_tf._native.limits import Limits
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
@@ -164,7 +164,7 @@ def export(
   image_feature: str = DEFAULT_NAMES[0],
   label_feature: str = DEFAULT_NAMES[1],
   shard_size: int = 64 << 20,
-  encoders: Mapping[str, Mapping[str, Any]] | None = None,
+  encoders: Encoders | None = None,
   workers: int | None = None,
   existing: str = "refuse",
   on_error: str = "raise",

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -116,7 +117,7 @@ class Resume(tf.keras.callbacks.Callback):
     self._step.assign(start.step)
     self._cuts.assign(json.dumps(start.cuts))
 
-  def on_train_begin(self, logs=None):
+  def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._manager = None
     self._was_built = self.model.built
     self._step_offset = 0
@@ -222,7 +223,9 @@ class Resume(tf.keras.callbacks.Callback):
         f"{refusal}. Give as many workers, each its own directory, until the epoch ends"
       )
 
-  def on_train_batch_end(self, batch, logs=None):
+  def on_train_batch_end(
+    self, batch: int, logs: Mapping[str, float] | None = None
+  ) -> None:
     # With steps_per_execution the last execution may be a shorter one.
     step = min(self._step_offset + batch + 1, self._epoch_steps)
     self._steps_since_save += step - int(self._step.numpy())
@@ -235,7 +238,7 @@ class Resume(tf.keras.callbacks.Callback):
     if gone_on and step == self._epoch_steps and not self.model.stop_training:
       self.model.stop_training = _EPOCH_IS_OVER
 
-  def on_epoch_end(self, epoch, logs=None):
+  def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if self.model.stop_training is _EPOCH_IS_OVER:
       self.model.stop_training = False
     self._set_start(_rest.Start(epoch + 1, 0))

@@ -1,6 +1,7 @@
 """A Keras callback that shows a dataset's counters in TensorBoard."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -46,22 +47,24 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
     self._step = 0
     self._points = {}
 
-  def on_train_begin(self, logs=None):
+  def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._writer = tf.summary.create_file_writer(self._log_dir)
     self._step = 0
     now = self._stats.summary()
     self._points = {"liquid_epoch": now, "liquid_steps": now}
 
-  def on_train_batch_end(self, batch, logs=None):
+  def on_train_batch_end(
+    self, batch: int, logs: Mapping[str, float] | None = None
+  ) -> None:
     self._step += 1
     if self._update_freq != "epoch" and self._step % self._update_freq == 0:
       self._write("liquid_steps", self._step)
 
-  def on_epoch_end(self, epoch, logs=None):
+  def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     self._write("liquid_epoch", epoch)
     self._writer.flush()
 
-  def on_train_end(self, logs=None):
+  def on_train_end(self, logs: Mapping[str, float] | None = None) -> None:
     self._writer.close()
 
   def _write(self, prefix: str, step: int) -> None:

@@ -1,10 +1,13 @@
 """Options of the encoders, by format."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._native import whole
+
+Option = int | str | Sequence[int] | None
+Encoders = Mapping[str, Mapping[str, Option]]
 
 # Format, option: its default, least and most; or its default and all that it may be.
 _OPTIONS = {
@@ -16,7 +19,7 @@ _OPTIONS = {
 }
 
 
-def resolve(encoders: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict]:
+def resolve(encoders: Encoders | None) -> dict[str, dict]:
   """Checks `encoders=` and fills in what is not given.
 
   Args:

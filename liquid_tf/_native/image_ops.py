@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._tensorflow import tf
@@ -10,6 +12,7 @@ from liquid_tf._tensorflow import tf
 _WHOLE = (0, 0, 0, 0)
 
 Contents = tf.Tensor | bytes
+Pixels = tf.Tensor | np.ndarray
 Window = tf.Tensor | Sequence[int]
 
 
@@ -142,7 +145,7 @@ def peek_image(
 
 
 def encode_image(
-  image: tf.Tensor,
+  image: Pixels,
   format: str,  # noqa: A002
   *,
   png_level: int = 6,

@@ -27,8 +27,10 @@ from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.sources import Shard
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import storage
+from liquid_tf._tensorflow import do_not_convert
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
@@ -42,7 +44,7 @@ _THREADS, _REMOTE_THREADS = 8, 32
 _UNBATCHED = 32
 
 
-@tf.autograph.experimental.do_not_convert
+@do_not_convert
 def build(
   path: str | os.PathLike | View | Mixture,
   batch_size: int | None = 32,
@@ -57,7 +59,7 @@ def build(
   transforms: Sequence[Step] = (),
   features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
-  shard: Any = (0, 1),
+  shard: Shard = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
   start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),

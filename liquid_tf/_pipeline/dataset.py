@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import tensorflow as tf
 
@@ -11,13 +10,15 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
+from liquid_tf._pipeline.sources import Shard
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._tensorflow import do_not_convert
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.transforms import Step
 
 
-@tf.autograph.experimental.do_not_convert
+@do_not_convert
 def dataset(
   path: str | os.PathLike | View | Mixture,
   batch_size: int | None = 32,
@@ -32,7 +33,7 @@ def dataset(
   transforms: Sequence[Step] = (),
   features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
-  shard: Any = (0, 1),
+  shard: Shard = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
   start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),

@@ -17,6 +17,9 @@ from liquid_tf._view.rows import Rows
 from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError
 
+# (index, count), or what TensorFlow gives for it.
+Shard = tuple[int, int] | tf.distribute.InputContext
+
 _POLICIES = ("pad", "drop", "uneven")
 _READERS = ("auto", "io_uring", "threads", "buffered")
 
@@ -101,7 +104,7 @@ def check_reader(reader: str) -> None:
     raise ValueError(f"reader ({reader!r}) must be one of {', '.join(_READERS)}")
 
 
-def resolve_shard(shard: Any) -> tuple[int, int]:
+def resolve_shard(shard: Shard) -> tuple[int, int]:
   """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
   if isinstance(shard, tf.distribute.InputContext):
     return shard.input_pipeline_id, shard.num_input_pipelines
@@ -237,7 +240,7 @@ def format_dataset(
   format: str,  # noqa: A002 - the field's name for it.
   *,
   split: str | None = None,
-  shard: Any = (0, 1),
+  shard: Shard = (0, 1),
   shard_policy: str = "pad",
   threads: int = 8,
   lookahead_bytes: int = 32 << 20,

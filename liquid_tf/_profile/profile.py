@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from liquid_tf import _extras
 from liquid_tf._convert import pipelines
@@ -14,7 +14,7 @@ from liquid_tf._convert.sources.open_source import find_files, open_source
 from liquid_tf._cost import model, similarity
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
-from liquid_tf._native.encoders import resolve
+from liquid_tf._native.encoders import Encoders, Option, resolve
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import choose, devices, names, run, schema, training
@@ -23,6 +23,10 @@ from liquid_tf._store import mix as mixes
 from liquid_tf._store import storage
 from liquid_tf._view.view import View
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
+
+if TYPE_CHECKING:
+  import tensorflow as tf
+  from matplotlib.figure import Figure
 
 __all__ = ["Profile", "profile"]
 
@@ -84,7 +88,7 @@ class Profile:
     return schema.encoding(self.data).transforms
 
   @property
-  def encoders(self) -> dict[str, dict[str, Any]]:
+  def encoders(self) -> dict[str, dict[str, Option]]:
     """The options of encoders that were measured, as `convert` takes them."""
     return schema.encoder_options(self.data)
 
@@ -111,7 +115,7 @@ class Profile:
         file.write(text)
     return text
 
-  def plot(self) -> Any:
+  def plot(self) -> "Figure":
     """Draws the mix curve and the use of disk and processors.
 
     Returns:
@@ -150,8 +154,8 @@ def profile(
   transforms: Sequence[Step] = (),
   cache: int | str = "auto",
   decode: str = "cpu",
-  encoders: Mapping[str, Mapping[str, Any]] | None = None,
-  step: float | tuple[Any, tuple[Any, ...]] | None = None,
+  encoders: Encoders | None = None,
+  step: float | tuple["tf.keras.Model", tuple[object, ...]] | None = None,
   machine: Machine = Machine(),
   least_mssim: float | None = None,
   seed: int = 0,

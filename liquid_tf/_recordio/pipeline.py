@@ -1,7 +1,5 @@
 """RecordIO files as a tf.data dataset."""
 
-from typing import Any
-
 import tensorflow as tf
 
 from liquid_tf._native import ops
@@ -13,7 +11,7 @@ def dataset(
   path: files.Paths,
   *,
   index: files.Paths | bool | None = None,
-  shard: Any = (0, 1),
+  shard: sources.Shard = (0, 1),
   repair: bool = False,
   depth: int = 8,
   block_bytes: int = 2 << 20,

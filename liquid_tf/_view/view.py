@@ -5,7 +5,7 @@ import hashlib
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -82,7 +82,13 @@ class View:
       return int(_ONES[self.chosen].sum())
     return sum(self.manifest["splits"][name]["samples"] for name in self.splits)
 
-  def __getitem__(self, key: int | slice) -> "dict[str, Any] | View":
+  @overload
+  def __getitem__(self, key: int) -> dict[str, Any]: ...
+
+  @overload
+  def __getitem__(self, key: slice) -> "View": ...
+
+  def __getitem__(self, key):
     """Reads one sample, or gives the view of some.
 
     The calling thread alone reads and decodes. Threads may call it at once, and so may
@@ -337,7 +343,7 @@ class View:
 
   def weighted(
     self,
-    weights: Sequence[float] | np.ndarray | Mapping[str | int, float],
+    weights: Sequence[float] | np.ndarray | Mapping[str, float] | Mapping[int, float],
     samples_per_epoch: int | None = None,
   ) -> "View":
     """The same samples, drawn as often as their weights say.

@@ -1,0 +1,237 @@
+"""A program of a user's that has every public name; `make lint` checks its types.
+
+Nothing runs it. `assert_type` finds what a type checker sees no type of, `type: ignore`
+what it does not refuse, and annotations_test.py a name that is missing.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from typing_extensions import assert_type
+
+import liquid_tf
+import liquid_tf.pil
+from liquid_tf import codecs, errors, fidelity, gpu, pcr, recordio, transforms
+
+
+def make(folder: str) -> str:
+  assert_type(liquid_tf.__version__, str)
+  path = os.path.join(folder, "photos.liquid")
+  source = liquid_tf.Source(folder, masks="masks", features=["id"])
+  converted = liquid_tf.convert(
+    source,
+    path,
+    {"png": 6, "raw": 4},
+    splits="train:.9,val:.1",
+    transforms=[transforms.Channels(3), transforms.Bits(8)],
+    encoders={"jpeg": {"quality": 90}, "pcr": {"groups": (1, 2, 5, 10)}},
+    workers=liquid_tf.Beam(["--runner=DirectRunner"]),
+    limits=liquid_tf.Limits(pixels=1 << 20),
+  )
+  assert_type(converted, liquid_tf.ConvertReport)
+  assert_type(converted.to_dict(), dict[str, Any])
+  liquid_tf.convert(folder, path, mix=3)  # type: ignore[arg-type]
+  exported = liquid_tf.export(path, folder, "rec", encoders={"png": {"level": 9}})
+  assert_type(exported, liquid_tf.ExportReport)
+  liquid_tf.copy(path, "s3://bucket/photos.liquid")
+  assert_type(liquid_tf.inspect(path), dict[str, Any])
+  assert_type(liquid_tf.verify(path, progress=True), dict[str, Any])
+  return path
+
+
+def change(path: str) -> None:
+  changed = liquid_tf.append(path, "more", splits="train")
+  assert_type(changed, liquid_tf.EditReport)
+  liquid_tf.annotate(path, "table.csv")
+  liquid_tf.annotate(
+    path,
+    {"number": [0, 1], "sharpness": np.array([0.5, 0.7])},
+    defaults={"sharpness": 0.0},
+  )
+  liquid_tf.remove(liquid_tf.open(path).take([3]))
+  liquid_tf.compact(path, forget=[1, 2])
+  liquid_tf.compact(path, forget=1.5)  # type: ignore[arg-type]
+
+
+def choose(path: str) -> liquid_tf.Mixture:
+  view = liquid_tf.open(path).split("train[10%:]").where(lambda t: t["label"] == 3)
+  assert_type(view, liquid_tf.View)
+  assert_type(view[3], dict[str, Any])
+  assert_type(view[3:9], liquid_tf.View)
+  assert_type(len(view.weighted({3: 2.0}).balanced()), int)
+  return liquid_tf.mixture([(view, 0.5), (liquid_tf.open(path), 0.5)])
+
+
+def images() -> Sequence[transforms.Step]:
+  mean, std = (123.7, 116.3, 103.5), 58.0
+  return [
+    transforms.Orient(),
+    transforms.RandomCrop(256),
+    transforms.CenterCrop((224, 224)),
+    transforms.RandomResizedCrop(224, scale=(0.08, 1)),
+    transforms.Resize(shorter=256, interpolation="bicubic", antialias=True),
+    transforms.Pad(256, value=0),
+    transforms.Mirror(p=0.5),
+    transforms.Rotate(15),
+    transforms.ColorJitter(brightness=0.4),
+    transforms.Grayscale(p=0.1),
+    transforms.Normalize(mean, std),
+    transforms.Cast(tf.bfloat16),
+    transforms.Cast("float16"),
+    transforms.Cast(np.float32),
+    transforms.ChannelsFirst(),
+    transforms.Ragged(),
+    transforms.Mirror(probability=0.5),  # type: ignore[call-arg]
+    transforms.Resize("256"),  # type: ignore[arg-type]
+  ]
+
+
+def train(
+  path: str, model: tf.keras.Model, context: tf.distribute.InputContext
+) -> None:
+  variable = tf.Variable(tf.constant(1, tf.int64))
+  batches = liquid_tf.dataset(
+    choose(path),
+    batch_size=64,
+    cache=liquid_tf.Cache("30%", form="pixels"),
+    fidelity=variable,
+    mix=["png:6,raw:4", {"raw": 1.0}],
+    transforms=images(),
+    features=["image", liquid_tf.Boxes(pad=100)],
+    shard=context,
+    start=(3, [(8, 120), (6, 41)]),
+    tuning=liquid_tf.Tuning(threads=4),
+  )
+  taken: tf.data.Dataset = batches
+  liquid_tf.dataset(path, batch_size="64")  # type: ignore[arg-type]
+  liquid_tf.dataset(path, 64, crop=224)  # type: ignore[call-arg]
+  liquid_tf.epochs(path, 90, parts=20, batch_size=256)
+  found = liquid_tf.stats(taken)
+  assert_type(found, liquid_tf.Stats)
+  assert_type(found.summary(), dict[str, Any])
+  print(found.verdict(step_ms=12.5))
+  model.fit(
+    taken,
+    callbacks=[
+      liquid_tf.Resume(taken, "run", save_freq=50),
+      liquid_tf.TensorBoardStats(taken, "logs", update_freq=10),
+      liquid_tf.FidelityScheduler(variable, fidelity.OnPlateau([1, 5], patience=2)),
+    ],
+  )
+
+
+class Always(fidelity.ByMssim):
+  """A rule of the user's own."""
+
+  def first(self, model: tf.keras.Model) -> int:
+    return 2
+
+
+def schedule(path: str, model: tf.keras.Model, variable: tf.Variable) -> fidelity.Rule:
+  by_gradient = fidelity.ByGradient([1, 10], lambda g: liquid_tf.epochs(path, 1))
+  assert_type(by_gradient.similarities, dict[int, float])
+  gradient = fidelity.gradient(model, liquid_tf.epochs(path, 1).take(4))
+  assert_type(float(gradient.sum()), float)
+  fidelity.FidelityScheduler(variable, by_gradient)
+  fidelity.FidelityScheduler(variable, rule=3)  # type: ignore[arg-type]
+  return Always(path, bound=0.9)
+
+
+def parts(path: str) -> None:
+  sources = [liquid_tf.format_dataset(path, name, shard=(0, 2)) for name in ("png",)]
+  snapshot = liquid_tf.Snapshot(cache="30%", memory="8GiB")
+  blocks = liquid_tf.interleave(sources, snapshot, batch_size=32)
+  decoded: tf.data.Dataset = liquid_tf.decode_and_batch(blocks, last_batch="drop")
+  print(decoded)
+
+
+def measure(path: str, model: tf.keras.Model) -> liquid_tf.Profile:
+  found = liquid_tf.profile(
+    path,
+    ["png", "raw"],
+    step=(model, (np.zeros([8, 224, 224, 3]), np.zeros(8))),
+    machine=liquid_tf.Machine(threads=8, resources={"remote": {"png": 2.0}}),
+  )
+  assert_type(found.mix, dict[str, float])
+  liquid_tf.convert(path, "out", found.mix, encoders=found.encoders)
+  liquid_tf.profile(path, step="12")  # type: ignore[arg-type]
+  return found
+
+
+def encode(pixels: np.ndarray) -> None:
+  contents = [
+    codecs.encode_png(pixels, level=9),
+    codecs.encode_jpeg(pixels, quality=90),
+    codecs.encode_webp(pixels, lossless=False),
+    codecs.encode_l3(pixels),
+    codecs.encode_bmp(pixels),
+    codecs.encode_raw(pixels),
+    codecs.encode_image(pixels, "png"),
+  ]
+  png, jpeg, webp, l3, bmp, raw, other = contents
+  images = [
+    codecs.decode_png(png, channels=3, dtype=tf.uint16),
+    codecs.decode_jpeg(jpeg, window=(0, 0, 9, 9)),
+    codecs.decode_webp(webp, limits=liquid_tf.Limits()),
+    codecs.decode_l3(l3),
+    codecs.decode_bmp(bmp),
+    codecs.decode_raw(raw),
+    codecs.decode_image(other),
+    codecs.decode_image_batch(tf.stack(contents)),
+  ]
+  assert_type(images, list[tf.Tensor])
+  codecs.decode_png(png, chanels=3)  # type: ignore[call-arg]
+  headers = [
+    codecs.peek_png(png),
+    codecs.peek_jpeg(jpeg),
+    codecs.peek_webp(webp),
+    codecs.peek_bmp(bmp),
+    codecs.peek_raw(raw),
+    codecs.peek_image(b"\x89PNG"),
+  ]
+  assert_type(headers, list[codecs.ImageInfo])
+  assert_type(codecs.peek_l3(l3), codecs.L3Info)
+
+
+def on_a_gpu(contents: list[bytes]) -> None:
+  assert_type(gpu.problem(), str | None)
+  if gpu.available():
+    print(gpu.decode(contents, transforms=[transforms.ChannelsFirst()]))
+  print(gpu.Decode(transforms=[transforms.Cast("bfloat16")], name="decode"))
+
+
+def records(path: str, jpeg: bytes) -> None:
+  header = recordio.Header(label=[3.0, 1.0], id=7)
+  with recordio.Writer("photos.rec") as writer:
+    writer.write(recordio.pack(header, jpeg), key=7)
+  with recordio.Reader("photos.rec", part=(0, 2)) as reader:
+    for found in reader.records():
+      assert_type(found, recordio.Record)
+      assert_type(recordio.unpack(found.data), tuple[recordio.Header, bytes])
+  recordio.write_index("photos.rec")
+  recordio.write_list("photos.lst", [recordio.ListEntry(0, (3.0,), "a.jpg")])
+  assert_type(recordio.read_list("photos.lst"), list[recordio.ListEntry])
+  lost: list[recordio.Loss] = []
+  print(lost, recordio.dataset("photos.rec", shard=(0, 2)))
+  with pcr.Writer("records") as progressive:
+    progressive.write(jpeg, label=3)
+  for record in pcr.Reader("records", fidelity=2):
+    assert_type(record, pcr.Record)
+
+
+def open_l3(path: str) -> None:
+  try:
+    print(liquid_tf.pil.L3ImageFile(path).info)
+  except (
+    errors.BuildError,
+    errors.ConvertError,
+    errors.ManifestError,
+    errors.PcrError,
+    errors.RecordError,
+    errors.RecordIOError,
+    errors.TooNoisyError,
+  ) as error:
+    print(error)
