@@ -15,7 +15,7 @@
 namespace liquid {
 namespace {
 
-// Reads of small records at once.
+// Reads of small records at once, from a disk.
 constexpr int kStagingSlots = 4;
 
 std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
@@ -27,7 +27,9 @@ std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
 
 // A read on its way to Next.
 struct RecordStream::Delivery : ReadJob {
-  int staging = -1;  // position of its memory there; -1: none
+  int staging = -1;    // position of its memory there; -1: none
+  bool apart = false;  // small records are read into memory of its own:
+  Buffer memory;
   // Guarded by mu of the state.
   bool done = false;
   size_t taken = 0;
@@ -65,6 +67,7 @@ struct RecordStream::State {
   int under_way = 0;  // reads that were begun and have not ended
   int unclaimed = 0;  // of them, those that no worker waits for
   int waiting = 0;    // workers that wait for a read
+  bool far = false;   // reads come over a network
   std::vector<Buffer> staging;
   std::vector<int> free_slots;  // of staging
   int busy_slots = 0;
@@ -85,6 +88,7 @@ struct RecordStream::State {
   // Of a network it is the waiting that costs: reads are large, and many are
   // under way from the start. Each is made in memory of its own first.
   void ReadFarAhead() {
+    far = true;
     tuner = DepthTuner(options.depth, options.depth);
     budget -= std::min(budget / 2, read_bytes * options.depth);
   }
@@ -112,12 +116,13 @@ struct RecordStream::State {
     }
     const IndexRow first = source->row(next);
     const bool in_place = first.length >= kReadInPlace;
-    if (!in_place && staging.empty()) MakeStaging();
+    const bool staged = !in_place && !far;
+    if (staged && staging.empty()) MakeStaging();
     // Not a small read for each record that was taken.
     const uint64_t room =
         std::max(first.length, std::min(read_bytes, budget / 2));
     if (!deliveries.empty() && held_bytes + room > budget) return nullptr;
-    if (!in_place && free_slots.empty() && busy_slots > 0) return nullptr;
+    if (staged && free_slots.empty() && busy_slots > 0) return nullptr;
 
     deliveries.push_back(std::make_unique<Delivery>());
     Delivery* job = deliveries.back().get();
@@ -136,7 +141,8 @@ struct RecordStream::State {
         break;
       }
     }
-    if (!in_place && !free_slots.empty()) {
+    job->apart = !in_place && far;
+    if (staged && !free_slots.empty()) {
       job->staging = free_slots.back();
       free_slots.pop_back();
       ++busy_slots;
@@ -241,9 +247,13 @@ void RecordStream::Work(std::shared_ptr<State> state) {
   std::unique_lock<std::mutex> lock(state->mu);
   for (;;) {
     if (Delivery* job = state->MakeJob()) {
-      uint8_t* const staging =
+      uint8_t* staging =
           job->staging < 0 ? nullptr : state->staging[job->staging].data();
       lock.unlock();
+      if (job->apart &&
+          Reserve(job->length + 2 * kDirectAlignment, &job->memory)) {
+        staging = job->memory.data();
+      }
       job->Prepare(state->source.get(), staging);
       const bool read = job->status.ok();
       if (read) engine->Start(job);
@@ -287,6 +297,7 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
   if (!state->cancelled) {
     lock->unlock();
     job->Complete(state->source.get());
+    job->memory.Reset();
     lock->lock();
   }
   if (job->staging >= 0) {

@@ -102,6 +102,22 @@ TEST_F(HttpFileTest, ReadsFarAhead) {
   EXPECT_EQ(server_->requests(), 80);
 }
 
+// They are copied out of what was read, of which a disk needs little at once.
+TEST_F(HttpFileTest, ReadsSmallRecordsFarAheadToo) {
+  FakeShards shards({64}, [](uint64_t) { return 1000; });
+  Serve(&shards,
+        [](const ServerRequest&, ServerAnswer* answer) { answer->delay = .1; });
+  StreamOptions options = Options(32);
+  options.max_read_bytes = 1;  // a read each
+  const double begun = MonotonicSeconds();
+  RecordStream stream(Open(), Positions(Range(64)), options);
+  const std::vector<RecordPtr> records = ReadAll(&stream);
+  // Four at a time they would take 1.6 s.
+  EXPECT_LT(MonotonicSeconds() - begun, 1);
+  ASSERT_THAT(records, SizeIs(64));
+  for (size_t i = 0; i < 64; ++i) Expect(*records[i], i);
+}
+
 TEST_F(HttpFileTest, AStormOfFailuresCostsRetriesOnly) {
   FakeShards shards({30, 10}, Uneven);
   std::mutex mu;
