@@ -38,7 +38,7 @@ from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 _POLICIES = ("liquid", "minio", "page")
 
 # Reads under way: what a disk needs, and what hides a network's waiting.
-_THREADS, _REMOTE_THREADS = 8, 32
+_THREADS, _REMOTE_THREADS = 8, 64
 
 # Samples that are drawn together where no batch is asked for.
 _UNBATCHED = 32

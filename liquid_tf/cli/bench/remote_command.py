@@ -13,8 +13,8 @@ common.define_rounds(_FLAGS)
 common.define_threads(_FLAGS)
 common.define_batch_size(_FLAGS)
 common.define_results(_FLAGS)
-_FLAGS.integer("images", 2000, "photographs of 1 MB", 1)
-_FLAGS.integer("small_images", 20_000, "photographs of 50 KB", 1)
+_FLAGS.integer("images", 3000, "photographs of 1 MB", 1)
+_FLAGS.integer("small_images", 50_000, "photographs of 50 KB", 1)
 _FLAGS.integer("delay_ms", 50, "milliseconds before each late answer", 1)
 _FLAGS.string(
   "data", None, "folder of photographs to cut them from; by default scikit-image's"
