@@ -55,7 +55,7 @@ class WithoutTensorflowTest(parameterized.TestCase):
     "import liquid_tf; liquid_tf.dataset",
     "from liquid_tf import convert",
     "from liquid_tf import append",
-    "import liquid_tf; liquid_tf.open('/nowhere')",
+    "import liquid_tf; liquid_tf.open('gs://bucket/photos')",
     "import liquid_tf.codecs",
     "from liquid_tf import gpu",
     "import liquid_tf.fidelity",
