@@ -1,5 +1,6 @@
 """What each scan group of progressive compressed records costs and gives."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,6 +78,15 @@ def _measure_record(
   return result
 
 
+def _is_right(entry: PcrEntry, record: bytes) -> bool:
+  """Whether the parts of a record have their checksums."""
+  ends = np.cumsum(entry.lengths).tolist()
+  return all(
+    storage.crc32c(record[begin:end]) == crc
+    for begin, end, crc in zip([0, *ends], ends, entry.crc32cs.tolist())
+  )
+
+
 def measure(
   directory: str,
   entries: Sequence[PcrEntry],
@@ -106,7 +116,8 @@ def measure(
     begin = len(entries) + sum(images[:record])
     drawn = order[begin : begin + images[record]].argsort(kind="stable")[:images_each]
     entry = entries[record]
-    data = storage.read_file(storage.join(directory, entry.name))
+    path = storage.join(directory, entry.name)
+    data = storage.read_right(path, functools.partial(_is_right, entry))
     found += _measure_record(data, entry, drawn, groups, limits)
   means = np.mean(found, axis=0) if found else [None] * groups
   return [

@@ -172,18 +172,26 @@ class ConvertS3Test(absltest.TestCase):
     self.assertEqual(self._uploads(key), [])
     self.assertEqual(self._log()["again"], [])
 
-  def _kill(self, output: str, seconds: float) -> tuple[bool, int]:
-    """Kills a conversion after so long.
+  def _kill(self, output: str, seconds: float, sends: bool) -> tuple[bool, int]:
+    """Kills a conversion at a random moment.
+
+    Args:
+      output: of it.
+      seconds: in which that moment is.
+      sends: whether they are counted from the next part that is sent, and are fewer.
 
     Returns:
       Whether it had not ended, and the most bytes that were staged.
     """
-    staging = staging_folder(output, None)
+    staging, parts, most = staging_folder(output, None), self._log()["parts"], 0
     child = kills.fork(lambda: self._convert("s3://bucket/photos", output))
-    end, most = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
+    ended, end = False, time.monotonic() + seconds
+    while not ended and (sends or time.monotonic() < end):
+      if sends and self._log()["parts"] > parts:
+        sends, end = False, time.monotonic() + seconds / 20
       most = max(most, _bytes_in(staging))
-      time.sleep(0.02)
+      time.sleep(0.01)
+      ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     self.assertIn(status, (0, signal.SIGKILL))
@@ -198,7 +206,7 @@ class ConvertS3Test(absltest.TestCase):
       # A new one where the last came to its end.
       key = f"killed-{done}.liquid"
       seconds = moments.uniform(0, 2 * self.seconds)
-      killed, most = self._kill(f"s3://bucket/{key}", seconds)
+      killed, most = self._kill(f"s3://bucket/{key}", seconds, left % 2 == 0)
       left, done = left - killed, done + (not killed)
       staged = max(staged, most)
       begun += bool(self._uploads(key))
@@ -301,9 +309,9 @@ class ConvertS3Test(absltest.TestCase):
           self.assertNotIn(word, text)
 
   def test_memory(self):
-    """A source four times as large needs no more of it."""
+    """A source three times as large needs hardly more of it."""
     rng = np.random.default_rng(5)
-    for count in (50, 200):
+    for count in (100, 300):
       folder = f"{self.root}/large{count}"
       for i in range(count):
         pixels = rng.integers(0, 256, (640, 640, 3), np.uint8)
@@ -318,9 +326,9 @@ class ConvertS3Test(absltest.TestCase):
           replicate=False,
         )
       )
-      for count in (50, 200)
+      for count in (100, 300)
     ]
-    more = 150 * 640 * 640 * 3
+    more = 200 * 640 * 640 * 3
     self.assertLess(used[1] - used[0], more // 3)
 
   def test_records_and_datasets(self):
