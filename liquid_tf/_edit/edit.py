@@ -120,13 +120,14 @@ class Edit:
     }
     schema.check(data)
     path = self.path(versions.manifest_file(self.version))
+    # First: it may list a version that is not there, but must list all that are.
+    _list(self.directory, [*versions.in_directory(self.directory), self.version])
     try:
       create_file(path, finish.encode_manifest(data))
     except FileExistsError as error:
       raise ConvertError(
         f"{path} was made by another process meanwhile, and is kept: do this again"
       ) from error
-    _list(self.directory, versions.in_directory(self.directory))
     return manifests.load(self.directory, self.version)
 
 
@@ -214,7 +215,6 @@ def forget(directory: str, forgotten: list[int]) -> None:
   """
   kept = [v for v in versions.in_directory(directory) if v not in forgotten]
   _used(directory, kept)
-  _list(directory, kept)
   with open(os.path.join(directory, _FORGETTING), "wb"):
     pass
   sync_directory(directory)
@@ -222,6 +222,7 @@ def forget(directory: str, forgotten: list[int]) -> None:
     os.unlink(os.path.join(directory, versions.manifest_file(version)))
   # No version is there of which files are gone.
   sync_directory(directory)
+  _list(directory, kept)
   remove_unused(directory)
 
 

@@ -86,7 +86,11 @@ def _listed(directory: str) -> list[int]:
   except (KeyError, RecursionError, TypeError, ValueError):
     wanted = encode_list([1, 2]).decode().strip()
     raise OSError(f"{path} must be a list of versions such as {wanted}") from None
-  return sorted(found)
+  found.sort()
+  # A new version is listed before it is there.
+  while found and not exists(directory, found[-1]):
+    found.pop()
+  return found
 
 
 def exists(directory: str, version: int) -> bool:
