@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.geometry import Geometry
-from liquid_tf._convert.sources import addresses, masks
+from liquid_tf._convert.sources import masks, reading
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
@@ -129,7 +129,7 @@ def _parallel(
   options.threading.max_intra_op_parallelism = 1
   threads = workers
   if source.is_remote:
-    reads = addresses.reads_at_once(int(source.sizes.max()))
+    reads = reading.reads_at_once(int(source.sizes.max()))
     threads += reads
     data = data.map(load, num_parallel_calls=reads, deterministic=True)
     whole = function

@@ -1,11 +1,11 @@
 """A dataset directory as a source: a new mix from an old one, or a way out of it."""
 
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.sources import addresses
 from liquid_tf._convert.sources.pcr_places import PcrPlaces
 from liquid_tf._convert.sources.source import (
   Sample,
@@ -145,7 +145,7 @@ class DatasetSource(SampleSource):
     result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
     result["orientation"] = rows["orientation"].astype(np.int64)
     shards = [self._manifest.shards[shard].path for shard in rows["shard"].tolist()]
-    paths = addresses.encoded([self._manifest.path(path) for path in shards])
+    paths = [os.fsencode(self._manifest.path(path)) for path in shards]
     result["path"] = np.array(paths, object)
     return (result,)
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.output import beside
-from liquid_tf._convert.sources import addresses, s3_walk, walk
+from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
@@ -90,9 +90,7 @@ class FolderSource(SampleSource):
 def _below(folder: str, names: Iterable[bytes]) -> list[bytes]:
   """Where ops read files below a folder."""
   root = os.fsencode(folder) + b"/"
-  if not storage.is_remote(folder):
-    return [root + name for name in names]
-  return addresses.encoded([os.fsdecode(root + name) for name in names])
+  return [root + name for name in names]
 
 
 def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import recordio
-from liquid_tf._convert.sources import addresses
+from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.source import (
   SampleSource,
   SourceFile,
@@ -74,7 +74,7 @@ class RecordIOSource(SampleSource):
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
     places = self._places[np.asarray(positions, np.int64)]
-    paths = addresses.encoded([self._paths[file] for file in places[:, 0].tolist()])
+    paths = [os.fsencode(self._paths[file]) for file in places[:, 0].tolist()]
     return np.array(paths, object), places[:, 1], places[:, 2]
 
   def load(
@@ -92,7 +92,7 @@ class RecordIOSource(SampleSource):
 
 def _index_of(path: str) -> tuple[np.ndarray, np.ndarray] | None:
   """Offsets, ascending, and keys by the index beside a file; None without one."""
-  name = addresses.beside(path, ".idx")
+  name = reading.beside(path, ".idx")
   if name is None:
     return None
   index = record_files.read_index(name)
@@ -145,7 +145,7 @@ def _find(
     if indexed is not None:
       ends, keys = indexed
       return ends[:-1], np.diff(ends), keys
-  reader = recordio.Reader([addresses.address(path)], repair=skipped is not None)
+  reader = recordio.Reader([path], repair=skipped is not None)
   offsets = array.array("q")
   for record in reader.records():
     offsets.append(record.offset)
@@ -175,7 +175,7 @@ def _class_names(paths: Sequence[str]) -> list[str] | None:
   """
   folders: dict[int, str] = {}
   for path in paths:
-    name = addresses.beside(path, ".lst")
+    name = reading.beside(path, ".lst")
     if name is None:
       return None
     for entry in recordio.read_list(name):

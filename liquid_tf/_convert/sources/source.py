@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.sources import addresses, s3_walk
+from liquid_tf._convert.sources import reading, s3_walk
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import schemes, storage
@@ -237,7 +237,7 @@ def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
 
 def _common_folder(paths: Sequence[str]) -> str:
   """The folder that all paths or URLs are below; "" where servers differ."""
-  folders = [addresses.folder_of(path) for path in paths]
+  folders = [reading.folder_of(path) for path in paths]
   if not any(map(storage.is_remote, paths)):
     return os.path.commonpath(folders)
   common = os.path.commonprefix([folder.split("/") for folder in folders])
@@ -299,7 +299,7 @@ def read_range(path: str, offset: int, length: int) -> bytes:
     SampleError: the file ends before it.
     OSError: the file cannot be read.
   """
-  found = addresses.read(path, offset, length)
+  found = reading.read(path, offset, length)
   if len(found) < length:
     raise SampleError(
       f"its file ends at offset {offset + len(found)}, {length - len(found)} bytes too "

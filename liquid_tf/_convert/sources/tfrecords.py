@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf._convert.sources import addresses
 from liquid_tf._convert.sources.examples import (
   DEFAULT_NAMES,
   ExampleNames,
@@ -91,7 +90,7 @@ class _Remote(io.RawIOBase):
   """A file of a store or a server."""
 
   def __init__(self, path: str):
-    self._file = HttpFile(addresses.address(path))
+    self._file = HttpFile(path)
     self._size, self._offset = self._file.size(), 0
 
   def readable(self) -> bool:

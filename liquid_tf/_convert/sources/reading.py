@@ -1,39 +1,14 @@
-"""Where the op library reads files of a source, wherever they are."""
+"""Files of a source, wherever they are."""
 
 import os
 import posixpath
 
 from liquid_tf._native.http_file import HttpFile
-from liquid_tf._store import s3, schemes, storage
+from liquid_tf._store import schemes, storage
 
-# Seconds that a signed address holds at most, and the more so where the credentials do:
-# a file of records is read from one for as long as it takes.
-_VALID = 12 * 3600
 # Samples of a store that are read at once, and what they may take together, in bytes.
 _READS = 32
 _BYTES = 256 << 20
-
-
-def address(path: str) -> str:
-  """What the op library opens for a path: of an object of S3, a signed address.
-
-  Raises:
-    ImportError: botocore is not installed.
-    OSError: there are no credentials.
-  """
-  if schemes.scheme_of(path) != "s3":
-    return path
-  bucket, key = s3.split(path)
-  with s3.explained(path):
-    return s3.client().generate_presigned_url(
-      "get_object", {"Bucket": bucket, "Key": key}, ExpiresIn=_VALID
-    )
-
-
-def encoded(paths: list[str]) -> list[bytes]:
-  """The addresses of paths, each signed once, as ops take them."""
-  known = {path: os.fsencode(address(path)) for path in dict.fromkeys(paths)}
-  return [known[path] for path in paths]
 
 
 def reads_at_once(largest: int) -> int:
@@ -52,7 +27,7 @@ def read(path: str, offset: int, length: int) -> bytes:
     OSError: it cannot be read.
   """
   if storage.is_remote(path):
-    return HttpFile(address(path)).read(offset, length)
+    return HttpFile(path).read(offset, length)
   with open(path, "rb", buffering=0, opener=storage.regular) as file:
     parts = []
     while length and (part := os.pread(file.fileno(), length, offset)):
