@@ -117,7 +117,7 @@ class Source:
 def _masks_path(path: str | os.PathLike) -> str:
   """A folder of masks, local or of S3; raises ValueError if it is neither."""
   text = path_of("masks", path)
-  return text if schemes.scheme_of(text) == "s3" else local_path_of("masks", text)
+  return text if schemes.is_s3(text) else local_path_of("masks", text)
 
 
 def source_of(source: str | os.PathLike | View | Source) -> Source:

@@ -117,26 +117,26 @@ uint64_t RangeReader::position() const {
 
 Status RangeReader::NextOfRange(ByteSpan* payload, bool* found) {
   const FileRange& range = ranges_[range_];
-  const std::string name = PublicPath(range.path);
   if (scanner_ == nullptr) {
     records_ = 0;
     losses_ = 0;
     bytes_ = std::make_unique<Bytes>(range_, range.range.begin, source_.get(),
                                      stream_.get());
-    scanner_ = std::make_unique<RecordScanner>(name, range.range,
-                                               options_.repair, bytes_.get());
+    scanner_ = std::make_unique<RecordScanner>(
+        PublicPath(range.path), range.range, options_.repair, bytes_.get());
   }
   LIQUID_RETURN_IF_ERROR(scanner_->Next(payload, found));
   for (; losses_ < scanner_->losses().size(); ++losses_) {
-    lost_(name, scanner_->losses()[losses_]);
+    lost_(PublicPath(range.path), scanner_->losses()[losses_]);
   }
   if (*found) ++records_;
   // One too many is told at once.
   const bool wrong =
       *found ? records_ > range.records : records_ < range.records;
   if (range.records >= 0 && wrong && !options_.repair) {
-    return DataLoss(name + ": " + (*found ? "at least " : "") +
-                    std::to_string(records_) + " records in the bytes " +
+    return DataLoss(PublicPath(range.path) + ": " +
+                    (*found ? "at least " : "") + std::to_string(records_) +
+                    " records in the bytes " +
                     std::to_string(range.range.begin) + " to " +
                     std::to_string(range.range.end) + ", but its index has " +
                     std::to_string(range.records) +

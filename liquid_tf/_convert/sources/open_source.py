@@ -33,7 +33,7 @@ def _only_for_examples(source: str, names: ExampleNames) -> None:
 
 def _is_dataset(folder: str) -> bool:
   """Whether a folder is a dataset directory, finished or not."""
-  if schemes.scheme_of(folder) == "s3":
+  if schemes.is_s3(folder):
     return s3_walk.is_dataset(folder)
   if storage.is_remote(folder):
     return bool(versions.in_directory(folder))
@@ -77,7 +77,7 @@ def _check_scheme(source: str) -> None:
   """Raises ConvertError for a source of a file system that conversions do not read."""
   if not storage.is_remote(source) or schemes.is_http(source):
     return
-  if schemes.scheme_of(source) != "s3":
+  if not schemes.is_s3(source):
     raise ConvertError(
       f'source ("{source}") must be on a local disk, or of s3://, http:// or https://: '
       "copy a dataset by liquid_tf.copy, and other files by the tool of their storage "

@@ -251,7 +251,7 @@ def stat_file(path: str) -> tuple[int, int]:
   Raises:
     OSError: it is not there, or cannot be looked at.
   """
-  if schemes.scheme_of(path) == "s3":
+  if schemes.is_s3(path):
     return s3_walk.stat(path)
   if storage.is_remote(path):
     size = storage.file_size(path)

@@ -71,7 +71,7 @@ def open_store(url: str) -> Store:
     ImportError: a library for it is not installed.
     OSError: the store does not answer, or refuses.
   """
-  if schemes.scheme_of(url) == "s3":
+  if schemes.is_s3(url):
     from liquid_tf._convert.stores.s3_store import S3Store
 
     return S3Store(url)
