@@ -67,13 +67,14 @@ def reason(error: Exception, path: str = "") -> str:
 
   Args:
     error: what was caught.
-    path: of a file that the caller's own sentence names already.
+    path: of a file or folder that the caller's own sentence names already.
   """
   text = getattr(error, "message", None) or str(error)
   if isinstance(error, OSError) and error.strerror:
     text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
   text = _AROUND.sub("", text)
-  if path:
-    text = text.removeprefix(path)
+  if path and text.startswith(path):
+    # Of a file in a folder, its name is left.
+    text = text.removeprefix(path).lstrip("/")
   # A file system may say its kind of error alone.
   return text.strip(":; ") or type(error).__name__

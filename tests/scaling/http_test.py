@@ -150,7 +150,9 @@ class HttpTest(parameterized.TestCase):
     with self.assertRaisesRegex(ManifestError, "nothing is not a Liquid dataset"):
       liquid_tf.dataset(f"{self.server.url}/nothing")
     self.server.failure = lambda again: 403
-    with self.assertRaisesRegex(ManifestError, "cannot be read: .*refuses access"):
+    with self.assertRaisesRegex(
+      ManifestError, "cannot be read: dataset.json: .*refuses"
+    ):
       self._dataset()
 
   def test_an_address_with_a_secret(self):
