@@ -32,14 +32,21 @@ def _dataset(
   Their label, which TensorFlow copies to the GPU, is the sum of their pixels.
   """
   count, n = len(batches), len(batches[0])
-  stored = (
-    tf.constant(batches),
-    tf.zeros([count, n, 4], tf.int32),
-    tf.reshape(tf.range(count * n, dtype=tf.int64), [count, n]),
-    tf.constant([_sum(files) for files in batches], tf.int64),
-  )
+  # Whole batches, which TensorFlow passes on; it would copy the files of slices.
+  stored = [
+    tf.data.Dataset.from_tensors(
+      (
+        tf.constant(files),
+        tf.zeros([n, 4], tf.int32),
+        tf.range(i * n, (i + 1) * n, dtype=tf.int64),
+        tf.constant(_sum(files), tf.int64),
+      )
+    ).repeat()
+    for i, files in enumerate(batches)
+  ]
+  turns = tf.data.Dataset.range(count).repeat()
   return gpu.decoded(
-    tf.data.Dataset.from_tensor_slices(stored).repeat(),
+    tf.data.Dataset.choose_from_datasets(stored, turns),
     [*gpu.STORED, "label"],
     ["image", "label"],
     False,

@@ -63,7 +63,7 @@ L3Lane::~L3Lane() {
   for (const CuEvent event : {free_, begun_, copied_, decoded_}) {
     if (event != nullptr) driver_.event_destroy(event);
   }
-  if (host_ != nullptr) driver_.host_free(host_);
+  host_.GiveBack();
 }
 
 Status L3Lane::WaitFor(CuStream stream) {
@@ -71,20 +71,6 @@ Status L3Lane::WaitFor(CuStream stream) {
   LIQUID_RETURN_IF_ERROR(scope.status());
   return CudaStatus(driver_, driver_.event_record(free_, stream),
                     "to mark a place in TensorFlow's stream");
-}
-
-// Pinned memory takes milliseconds to make, and batches are of about one size.
-Status L3Lane::Reserve(size_t size) {
-  if (size <= capacity_) return OkStatus();
-  if (host_ != nullptr) driver_.host_free(host_);
-  host_ = nullptr;
-  capacity_ = 0;
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver_,
-      driver_.host_allocate(&host_, size + size / 8, kCuHostMemoryPortable),
-      "to take pinned memory"));
-  capacity_ = size + size / 8;
-  return OkStatus();
 }
 
 Status L3Lane::Mark(CuEvent event) {
@@ -100,7 +86,8 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
   LIQUID_RETURN_IF_ERROR(Mark(begun_));
   LIQUID_RETURN_IF_ERROR(CudaStatus(
       driver_,
-      driver_.copy_to_device(memory.staging, host_, layout.size, stream_),
+      driver_.copy_to_device(memory.staging, host_.data(), layout.size,
+                             stream_),
       "to copy a batch to the GPU"));
   LIQUID_RETURN_IF_ERROR(Mark(copied_));
   CuAddress results = memory.staging;
@@ -117,7 +104,7 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
       "to launch a kernel"));
   LIQUID_RETURN_IF_ERROR(Mark(decoded_));
   return CudaStatus(driver_,
-                    driver_.copy_to_host(host_, memory.staging,
+                    driver_.copy_to_host(host_.data(), memory.staging,
                                          count * sizeof(uint32_t), stream_),
                     "to copy the results");
 }
@@ -133,8 +120,8 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
   LIQUID_RETURN_IF_ERROR(
       FindL3Function(driver, context_, "liquid_l3_" + kernel, &function));
   const L3LaneLayout layout(batch);
-  LIQUID_RETURN_IF_ERROR(Reserve(layout.size));
-  uint8_t* const host = static_cast<uint8_t*>(host_);
+  LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.size));
+  uint8_t* const host = host_.data();
   std::memset(host, kNotRun, batch.tasks.size() * sizeof(uint32_t));
   std::memcpy(host + layout.output, &output, sizeof(output));
   std::memcpy(host + layout.tasks, batch.tasks.data(),

@@ -9,6 +9,7 @@
 
 #include "ops/core/status.h"
 #include "ops/gpu/driver/cuda_driver.h"
+#include "ops/gpu/driver/pinned_memory.h"
 #include "ops/gpu/plan/l3_plan.h"
 
 namespace liquid {
@@ -72,13 +73,12 @@ class L3Lane {
 
   // Of the batch that is done, for CheckL3Device; until the next one.
   const uint32_t* results() const {
-    return static_cast<const uint32_t*>(host_);
+    return reinterpret_cast<const uint32_t*>(host_.data());
   }
 
  private:
   L3Lane(const CudaDriver& driver, CuContext context)
-      : driver_(driver), context_(context) {}
-  Status Reserve(size_t size);
+      : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
   Status Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
                  CuFunction function, const L3LaneMemory& memory);
@@ -89,8 +89,7 @@ class L3Lane {
   CuEvent free_ = nullptr;  // after it, the memory is
   // Around the copy of a batch, and behind its kernel.
   CuEvent begun_ = nullptr, copied_ = nullptr, decoded_ = nullptr;
-  void* host_ = nullptr;
-  size_t capacity_ = 0;
+  PinnedMemory host_;
 };
 
 }  // namespace liquid
