@@ -133,8 +133,8 @@ Tensor Empty(const OutputFeature& feature, int64_t n) {
 }
 
 // The names were checked when the dataset was made.
-void SetValue(const OutputFeature& feature, const Slot& slot, int64_t i,
-              Tensor* out) {
+void SetValue(const OutputFeature& feature, Slot* of, int64_t i, Tensor* out) {
+  const Slot& slot = *of;
   const Record& record = slot.record();
   const std::string& name = feature.name;
   if (name == "id") {
@@ -144,7 +144,7 @@ void SetValue(const OutputFeature& feature, const Slot& slot, int64_t i,
   } else if (name == "format") {
     out->vec<tstring>()(i) = FormatName(static_cast<Format>(record.row.format));
   } else if (name == "bytes") {
-    out->vec<tstring>()(i) = Copy(record.content.image);
+    out->vec<tstring>()(i) = std::move(of->bytes);
   } else if (name == "example") {
     out->vec<tstring>()(i) = Copy(record.content.example);
   } else if (name == "mirrored") {
@@ -235,34 +235,34 @@ absl::Status FillUp(PendingBatch* batch, size_t size) {
 }
 
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
-                          const PendingBatch& batch, bool ragged,
+                          PendingBatch* batch, bool ragged,
                           std::vector<Tensor>* outputs) {
-  const auto n = static_cast<int64_t>(batch.slots.size());
+  const auto n = static_cast<int64_t>(batch->slots.size());
   for (const OutputFeature& feature : features) {
     if (feature.pixel >= 0) {
       if (!ragged) {
-        outputs->push_back(batch.pixels[feature.pixel]);
+        outputs->push_back(batch->pixels[feature.pixel]);
         continue;
       }
       Tensor all;
-      TF_RETURN_IF_ERROR(Concatenate(batch, feature.pixel, &all));
+      TF_RETURN_IF_ERROR(Concatenate(*batch, feature.pixel, &all));
       outputs->push_back(std::move(all));
       continue;
     }
     if (feature.box_column >= 0) {
       Tensor boxes;
-      TF_RETURN_IF_ERROR(BuildBoxes(feature, batch, &boxes));
+      TF_RETURN_IF_ERROR(BuildBoxes(feature, *batch, &boxes));
       outputs->push_back(std::move(boxes));
       continue;
     }
     if (feature.name == "label") {
       Tensor labels;
-      TF_RETURN_IF_ERROR(BuildLabels(feature, batch, &labels));
+      TF_RETURN_IF_ERROR(BuildLabels(feature, *batch, &labels));
       outputs->push_back(std::move(labels));
       continue;
     }
     Tensor out = Empty(feature, n);
-    for (int64_t i = 0; i < n; ++i) SetValue(feature, batch.slots[i], i, &out);
+    for (int64_t i = 0; i < n; ++i) SetValue(feature, &batch->slots[i], i, &out);
     outputs->push_back(std::move(out));
   }
   return absl::OkStatus();

@@ -56,10 +56,10 @@ absl::Status DropGaps(PendingBatch* batch);
 // ResourceExhausted.
 absl::Status FillUp(PendingBatch* batch, size_t size);
 
-// Builds one tensor per feature from slots that are all good. Errors: DataLoss,
-// ResourceExhausted.
+// Builds one tensor per feature from slots that are all good, and takes what it
+// needs of them. Errors: DataLoss, ResourceExhausted.
 absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
-                          const PendingBatch& batch, bool ragged,
+                          PendingBatch* batch, bool ragged,
                           std::vector<tensorflow::Tensor>* outputs);
 
 // What the batch was made of.

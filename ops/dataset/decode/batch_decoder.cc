@@ -139,6 +139,10 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
                          ? row.length * CostPerByte(row.format)
                          : record.pixels.front().second.size;
     }
+    if (config_.bytes) {
+      (*costs)[i] += row.length;
+      batch->pixel_bytes += static_cast<int64_t>(row.length);
+    }
     if (record.replicas == nullptr) slot.status = record.status;
     if (!slot.status.ok()) continue;
     const Status planned = PlanSample(config_.recipe, batch->epoch, slot.draw,
@@ -267,6 +271,11 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
   if (!config_.boxes.columns.empty()) {
     const Status status = DecodeBoxes(*record, &slot);
     if (!status.ok()) return At(*record, status);
+  }
+  // Here, since one thread that copied a batch would hold up all.
+  if (config_.bytes) {
+    const ByteSpan image = record->content.image;
+    slot.bytes.assign(reinterpret_cast<const char*>(image.data), image.size);
   }
   if (config_.pixels.empty()) return OkStatus();
   slot.ragged.resize(config_.ragged ? config_.pixels.size() : 0);

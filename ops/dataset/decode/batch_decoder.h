@@ -37,6 +37,7 @@ struct PixelFeature {
 struct DecodeConfig {
   std::vector<PixelFeature> pixels;
   BoxConfig boxes;
+  bool bytes = false;  // the stored image is an output
   bool ragged = false;
   Recipe recipe;
   DecodeLimits limits;
@@ -53,6 +54,7 @@ struct Slot {
   double decode_seconds = 0;
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
   std::vector<tensorflow::Tensor> boxes;   // of each column; see FindBoxes
+  tensorflow::tstring bytes;  // of the stored image, where they are an output
   RecordPtr substitute;  // decoded in place of the item's; null for most
 
   const Record& record() const {
@@ -76,7 +78,7 @@ struct PendingBatch {
   std::vector<std::shared_ptr<const RecordBlock>> blocks;
   std::vector<Slot> slots;
   std::vector<tensorflow::Tensor> pixels;  // [n, h, w, c]; none where ragged
-  int64_t pixel_bytes = 0;                 // of all slots
+  int64_t pixel_bytes = 0;  // of all slots, and of their stored images
   std::atomic<int64_t> decode_nanos{0};
   bool done = false;          // decoded; guarded by the queue
   absl::Status input_status;  // of the input instead of a block

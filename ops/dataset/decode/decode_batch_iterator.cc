@@ -146,7 +146,7 @@ absl::Status DecodeBatchIterator::Deliver(PendingBatch* batch,
     TF_RETURN_IF_ERROR(
         FillUp(batch, static_cast<size_t>(dataset()->inputs().batch_size)));
   }
-  return BuildOutputs(dataset()->features(), *batch,
+  return BuildOutputs(dataset()->features(), batch,
                       dataset()->attributes().ragged, out_tensors);
 }
 

@@ -248,6 +248,10 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     feature.name = a.features[i];
     feature.dtype = a.output_types[i];
     const tensorflow::PartialTensorShape& shape = a.output_shapes[i];
+    if (std::count(a.features.begin(), a.features.end(), feature.name) > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("features names \"", feature.name, "\" twice"));
+    }
     const bool mask = std::find(a.masks.begin(), a.masks.end(), feature.name) !=
                       a.masks.end();
     const bool column = std::find(a.box_columns.begin(), a.box_columns.end(),
@@ -290,6 +294,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     } else if (feature.name == "format" || feature.name == "bytes" ||
                feature.name == "example") {
       types = {tensorflow::DT_STRING};
+      config->bytes = config->bytes || feature.name == "bytes";
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
           "features (\"", feature.name,
