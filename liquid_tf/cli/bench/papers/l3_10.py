@@ -282,8 +282,7 @@ def _why(evidence: Mapping[str, Any]) -> str:
     "included. The two steps are not taken apart on the CPU: one loop unpacks and "
     "predicts a row in vector registers, and a decoder with half of it would be code "
     "that decodes for nobody. "
-    "[The GPU's kernels](gpu.md#the-papers-ablation) have the steps apart, and "
-    "[their instructions](gpu.md#predicted-time) were counted, which is not time. Our "
+    "[On a GPU](gpu.md#what-was-measured) the kernels take the steps apart. Our "
     "baseline predicts as the format does; the paper's has PNG's Paeth filter, in "
     "which a pixel waits for its left neighbour."
   )
