@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 #include "ops/core/clock.h"
 #include "ops/core/condition.h"
 #include "ops/http/ca_bundle.h"
+#include "ops/http/hedge_policy.h"
 #include "ops/http/s3_accesses.h"
 #include "ops/http/s3_request.h"
 #include "ops/http/transfer.h"
@@ -35,6 +37,10 @@ namespace {
 constexpr int kMostDistrust = 4;
 // How often a store may refuse new credentials.
 constexpr int kMostRenewals = 3;
+// Of a request that is asked for a second time, which takes memory of its own.
+constexpr uint64_t kMostHedged = uint64_t{32} << 20;
+// Seconds between two looks for those that are slow, at least.
+constexpr double kLook = .01;
 
 bool InitLibraries() {
   static const bool done = [] {
@@ -51,6 +57,23 @@ uint64_t Room(const HttpRequest& request) {
   uint64_t bytes = 0;
   for (const iovec& segment : request.segments) bytes += segment.iov_len;
   return bytes;
+}
+
+// Copies to the bytes of segments from `place` on.
+void Scatter(const char* from, size_t size, size_t place,
+             const std::vector<iovec>& segments) {
+  for (const iovec& segment : segments) {
+    if (place >= segment.iov_len) {
+      place -= segment.iov_len;
+      continue;
+    }
+    const size_t part = std::min(size, segment.iov_len - place);
+    std::memcpy(static_cast<char*>(segment.iov_base) + place, from, part);
+    from += part;
+    size -= part;
+    place = 0;
+    if (size == 0) return;
+  }
 }
 
 }  // namespace
@@ -70,7 +93,7 @@ class HttpClient::Loop {
     curl_multi_cleanup(multi_);
   }
 
-  bool Begin() {
+  bool BeginThread() {
     if (multi_ == nullptr) return false;
     try {
       thread_ = std::thread(&Loop::Run, this);
@@ -98,6 +121,14 @@ class HttpClient::Loop {
   }
 
  private:
+  // A second request for what the first has not answered. It has memory of its
+  // own, so that only one of them writes the reader's.
+  struct Second {
+    std::vector<char> memory;
+    HttpRequest request;
+    std::unique_ptr<Transfer> transfer;
+  };
+
   // A request on its way.
   struct Job {
     HttpRequest* request = nullptr;
@@ -109,6 +140,8 @@ class HttpClient::Loop {
     std::shared_ptr<const S3Access> access;  // that the transfer is signed by
     uint64_t done = 0;                       // bytes from its offset on
     std::unique_ptr<Transfer> transfer;  // null while it waits to be repeated
+    double asked = 0;                    // when that began
+    std::unique_ptr<Second> second;      // null for most
   };
 
   void Run() {
@@ -120,6 +153,7 @@ class HttpClient::Loop {
     while (TakeIncoming()) {
       StartUnsigned();
       StartDue();
+      AskAgain();
       int running = 0;
       curl_multi_perform(multi_, &running);
       int left = 0;
@@ -216,36 +250,113 @@ class HttpClient::Loop {
     const bool is_s3 = IsS3Url(request.object->url());
     S3Request s3;
     if (is_s3 && !Sign(job, &s3)) return;
+    const Status made =
+        MakeTransfer(request, wanted, is_s3 ? &s3 : nullptr, &job->transfer);
+    if (!made.ok()) return Finish(job, made);
+    job->asked = MonotonicSeconds();
+    Begin(job, *job->transfer);
+  }
+
+  Status MakeTransfer(const HttpRequest& request, const ByteRange& wanted,
+                      const S3Request* s3, std::unique_ptr<Transfer>* made) {
+    const std::string& name = request.object->name();
     TransferOptions options = {options_.connect_seconds, options_.stall_seconds,
                                ""};
     const Status found = FindCaBundle(SystemCaBundles(), &options.ca_bundle);
-    if (!found.ok() && IsHttpsUrl(is_s3 ? s3.url : request.object->url())) {
-      return Finish(job,
-                    NotFound(request.object->name() + ": " + found.message()));
+    const std::string& url = s3 != nullptr ? s3->url : request.object->url();
+    if (!found.ok() && IsHttpsUrl(url)) {
+      return NotFound(name + ": " + found.message());
     }
-    job->transfer = std::make_unique<Transfer>(request, wanted, options,
-                                               is_s3 ? &s3 : nullptr);
-    CURL* const handle = job->transfer->handle();
-    if (handle == nullptr) {
-      job->transfer = nullptr;
-      return Finish(job, Unavailable(request.object->name() +
-                                     ": no memory for a request"));
+    auto transfer = std::make_unique<Transfer>(request, wanted, options, s3);
+    if (transfer->handle() == nullptr) {
+      return Unavailable(name + ": no memory for a request");
     }
-    transfers_[handle] = job;
-    curl_multi_add_handle(multi_, handle);
+    *made = std::move(transfer);
+    return OkStatus();
+  }
+
+  void Begin(Job* job, const Transfer& transfer) {
+    transfers_[transfer.handle()] = job;
+    curl_multi_add_handle(multi_, transfer.handle());
+  }
+
+  // Asks a second time for what is among the slowest.
+  void AskAgain() {
+    const std::optional<double> limit = hedges_.limit();
+    const double now = MonotonicSeconds();
+    if (!limit || now < looked_ + kLook) return;
+    looked_ = now;
+    std::vector<Job*> slow;
+    for (const auto& [handle, job] : transfers_) {
+      if (job->second == nullptr && job->transfer->answered() == 0 &&
+          now > job->asked + *limit) {
+        slow.push_back(job);
+      }
+    }
+    for (Job* const job : slow) {
+      const ByteRange& wanted = job->transfer->wanted();
+      if (wanted.end - wanted.begin > kMostHedged) continue;
+      if (!hedges_.Take()) return;
+      AskAgain(job, wanted);
+    }
+  }
+
+  void AskAgain(Job* job, const ByteRange& wanted) {
+    auto second = std::make_unique<Second>();
+    second->memory.resize(wanted.end - wanted.begin);
+    second->request.object = job->request->object;
+    second->request.offset = wanted.begin;
+    second->request.segments = {{second->memory.data(), second->memory.size()}};
+    S3Request s3;
+    const bool is_s3 = job->access != nullptr;
+    if (is_s3) s3 = SignGet(*job->access, job->s3.key, std::time(nullptr));
+    const Status made = MakeTransfer(second->request, wanted,
+                                     is_s3 ? &s3 : nullptr, &second->transfer);
+    if (!made.ok()) return;  // the first is still there
+    job->second = std::move(second);
+    Begin(job, *job->second->transfer);
+  }
+
+  void Drop(std::unique_ptr<Transfer>* transfer) {
+    if (*transfer == nullptr) return;
+    CURL* const handle = (*transfer)->handle();
+    curl_multi_remove_handle(multi_, handle);
+    transfers_.erase(handle);
+    *transfer = nullptr;
+  }
+
+  void DropSecond(Job* job) {
+    if (job->second == nullptr) return;
+    Drop(&job->second->transfer);
+    job->second = nullptr;
   }
 
   void Drop(Job* job) {
-    if (job->transfer == nullptr) return;
-    CURL* const handle = job->transfer->handle();
-    curl_multi_remove_handle(multi_, handle);
-    transfers_.erase(handle);
-    job->transfer = nullptr;
+    DropSecond(job);
+    Drop(&job->transfer);
+  }
+
+  // What the second request gives is taken where it is right, and the first
+  // ended then.
+  void SecondEnded(Job* job, CURLcode code) {
+    Transfer* const transfer = job->second->transfer.get();
+    const Judgement judgement = transfer->Ended(code);
+    if (judgement.verdict != Verdict::kTake) return DropSecond(job);
+    hedges_.Answered(MonotonicSeconds() - job->asked);
+    Scatter(job->second->memory.data(), transfer->received(), job->done,
+            job->request->segments);
+    job->done += transfer->received();
+    Drop(job);
+    Finish(job, judgement.status);
   }
 
   void Ended(CURL* handle, CURLcode code) {
     Job* const job = transfers_.at(handle);
     Transfer* const transfer = job->transfer.get();
+    if (handle != transfer->handle()) return SecondEnded(job, code);
+    if (transfer->answered() != 0) {
+      hedges_.Answered(transfer->answered() - job->asked);
+    }
     const Judgement judgement = transfer->Ended(code);
     const double asked_to_wait = transfer->retry_after();
     // What came before a connection broke need not come again.
@@ -303,9 +414,16 @@ class HttpClient::Loop {
 
   // Milliseconds until something is to be done without an event.
   int Pause() const {
-    if (due_.empty()) return unsigned_.empty() ? 60'000 : 1'000;
-    const double seconds = due_.begin()->first - MonotonicSeconds();
-    return static_cast<int>(std::min(60., std::max(0., seconds)) * 1000) + 1;
+    double seconds = 60;
+    if (!due_.empty()) {
+      seconds = std::min(seconds, due_.begin()->first - MonotonicSeconds());
+    } else if (!unsigned_.empty()) {
+      seconds = 1;
+    }
+    if (hedges_.limit() && !transfers_.empty()) {
+      seconds = std::min(seconds, std::max(kLook, *hedges_.limit() / 4));
+    }
+    return static_cast<int>(std::max(0., seconds) * 1000) + 1;
   }
 
   const HttpClientOptions options_;
@@ -315,6 +433,8 @@ class HttpClient::Loop {
   std::unordered_map<CURL*, Job*> transfers_;
   std::multimap<double, Job*> due_;  // those that wait, by when they begin
   std::vector<Job*> unsigned_;       // those that wait for credentials
+  HedgePolicy hedges_;
+  double looked_ = 0;  // for those that are slow
   std::unique_ptr<S3Accesses> accesses_;
   std::thread thread_;
 
@@ -331,7 +451,7 @@ Status HttpClient::Make(const HttpClientOptions& options,
                         std::unique_ptr<HttpClient>* client) {
   if (InitLibraries()) {
     auto loop = std::make_unique<Loop>(options);
-    if (loop->Begin()) {
+    if (loop->BeginThread()) {
       client->reset(new HttpClient(std::move(loop)));
       return OkStatus();
     }

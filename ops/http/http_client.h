@@ -19,7 +19,8 @@ struct HttpClientOptions {
 
 // Keeps connections for later requests. What passes, such as a broken
 // connection, 429 or 5xx, is repeated while the request's patience lasts, from
-// the byte on that is missing; proxies are those of the environment. Each
+// the byte on that is missing; what is among the slowest per cent is asked for
+// a second time (hedge_policy.h); proxies are those of the environment. Each
 // request to s3://bucket/key is signed anew, by what the process's provider
 // gives (s3_provider.h), which is asked again where the store refuses that.
 //

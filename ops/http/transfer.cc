@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/core/clock.h"
 #include "ops/http/s3_error.h"
 #include "ops/http/url.h"
 
@@ -146,6 +147,7 @@ size_t Transfer::TakeHeader(char* bytes, size_t size, size_t count,
 
 void Transfer::JudgeHead() {
   judged_ = true;
+  answered_ = MonotonicSeconds();
   judgement_ = Judge(head_, wanted_, request_.object.get());
 }
 

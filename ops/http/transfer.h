@@ -41,6 +41,8 @@ class Transfer {
   // Bytes of wanted() that have come.
   uint64_t received() const { return received_; }
   const ByteRange& wanted() const { return wanted_; }
+  // When the answer's headers were complete, of MonotonicSeconds(); 0 before.
+  double answered() const { return answered_; }
   // What the server asked to wait before the next attempt.
   double retry_after() const { return head_.retry_after; }
 
@@ -64,6 +66,7 @@ class Transfer {
   char error_[CURL_ERROR_SIZE] = "";
   AnswerHead head_;
   bool judged_ = false;
+  double answered_ = 0;
   Judgement judgement_;  // of the headers
   uint64_t received_ = 0;
   uint64_t discarded_ = 0;  // of a body that is not the file's

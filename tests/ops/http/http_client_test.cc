@@ -186,6 +186,69 @@ TEST_F(HttpClientTest, ManyRequestsWaitTogether) {
   }
 }
 
+// Reads a thousand bytes so often, one after the other; the seconds that the
+// slowest takes.
+class HedgedTest : public HttpClientTest {
+ protected:
+  double ReadMany(int count, const ServerHandler& handler) {
+    const HttpServer server(handler);
+    const auto object = Object(server);
+    double slowest = 0;
+    for (int i = 0; i < count; ++i) {
+      Reading reading(object, i * 1000, 1000);
+      const double begun = MonotonicSeconds();
+      client_->Read(&reading.request);
+      slowest = std::max(slowest, MonotonicSeconds() - begun);
+      EXPECT_TRUE(reading.request.status.ok())
+          << reading.request.status.message();
+      EXPECT_EQ(reading.bytes(), file_.substr(i * 1000, 1000));
+      EXPECT_EQ(reading.request.retries, 0u);
+    }
+    requests_ = server.requests();
+    return slowest;
+  }
+  // Of a request that comes late.
+  ServerAnswer Late(const ServerRequest& request, double seconds) const {
+    ServerAnswer answer = AnswerOf(file_, request);
+    answer.delay = seconds;
+    return answer;
+  }
+};
+
+TEST_F(HedgedTest, WhatIsSlowIsAskedForASecondTime) {
+  EXPECT_LT(ReadMany(200,
+                     [this](const ServerRequest& request) {
+                       return Late(request, request.number == 150 ? 6 : 0);
+                     }),
+            3);
+  EXPECT_EQ(requests_, 201);
+}
+
+TEST_F(HedgedTest, ASecondAnswerThatIsWrongIsNotTaken) {
+  int second = 0;
+  EXPECT_GE(ReadMany(200,
+                     [&](const ServerRequest& request) {
+                       ServerAnswer answer =
+                           Late(request, request.number == 150 ? .5 : 0);
+                       if (request.number == 151) {
+                         ++second;
+                         answer.status = 500;
+                       }
+                       return answer;
+                     }),
+            .5);
+  EXPECT_EQ(second, 1);
+  EXPECT_EQ(requests_, 201);
+}
+
+TEST_F(HedgedTest, ASlowServerIsNotAskedTwice) {
+  // One in fifty at most, and those only that are slower than usual.
+  ReadMany(100, [this](const ServerRequest& request) {
+    return Late(request, request.number < 70 ? .001 : .2);
+  });
+  EXPECT_LE(requests_, 102);
+}
+
 TEST_F(HttpClientTest, RepeatsWhatPasses) {
   for (const int status : {408, 429, 500, 502, 503, 504}) {
     EXPECT_EQ(Succeed([&](const ServerRequest& request) {
