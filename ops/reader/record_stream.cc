@@ -17,6 +17,11 @@ namespace {
 
 // Reads of small records at once, from a disk.
 constexpr int kStagingSlots = 4;
+// Over a network, records that lie next to each other and have others between
+// them in the order become one read of at most this many bytes, and these are
+// looked for among so many that come next.
+constexpr uint64_t kGatheredBytes = uint64_t{2} << 20;
+constexpr size_t kGatheredAmong = 1024;
 
 std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
   return file.fd() < 0 ? file.method()
@@ -30,12 +35,18 @@ struct RecordStream::Delivery : ReadJob {
   int staging = -1;    // position of its memory there; -1: none
   bool apart = false;  // small records are read into memory of its own:
   Buffer memory;
-  // Guarded by mu of the state.
-  bool done = false;
-  size_t taken = 0;
+  bool done = false;  // guarded by mu of the state
 };
 
 struct RecordStream::State {
+  // A record that is to be given, and its place in the read that brings it.
+  struct Entry {
+    uint64_t position, offset, length;
+    uint32_t shard;
+    size_t index = 0;
+    std::shared_ptr<Delivery> job = nullptr;
+  };
+
   State(std::shared_ptr<RecordSource> s, PositionSource p,
         const StreamOptions& o)
       : source(std::move(s)),
@@ -59,9 +70,10 @@ struct RecordStream::State {
   Status failed;    // no engine
   uint64_t budget;  // of held_bytes
   PositionSource positions;
-  bool has_next = false;  // `next` holds a position that no job has yet
-  uint64_t next = 0;
-  bool exhausted = false;
+  std::deque<Entry> entries;  // in their order, from the next to be given on
+  size_t next = 0;            // of them, the first that no job has
+  uint64_t left_bytes = 0;    // of those that no job has
+  bool exhausted = false;     // there are no more entries
   bool cancelled = false;
   DepthTuner tuner;
   int under_way = 0;  // reads that were begun and have not ended
@@ -71,18 +83,36 @@ struct RecordStream::State {
   std::vector<Buffer> staging;
   std::vector<int> free_slots;  // of staging
   int busy_slots = 0;
-  bool registered = false;                           // staging, with the engine
-  std::deque<std::unique_ptr<Delivery>> deliveries;  // in their order
-  uint64_t held_bytes = 0;                           // of records in them
+  bool registered = false;  // staging, with the engine
+  uint64_t held_bytes = 0;  // of records that jobs have, and nobody took
   double wait_seconds = 0;
   uint64_t retries = 0;
 
-  bool FetchPosition() {
-    if (!has_next && !exhausted) {
-      has_next = positions(&next);
-      exhausted = !has_next;
-    }
-    return has_next;
+  bool Fetch() {
+    uint64_t position;
+    exhausted = exhausted || !positions(&position);
+    if (exhausted) return false;
+    const IndexRow row = source->row(position);
+    entries.push_back({position, row.offset, row.length, row.shard});
+    left_bytes += row.length;
+    return true;
+  }
+  // Whether there is an entry that no job has.
+  bool HasNext() { return next < entries.size() || Fetch(); }
+  bool AllBegun() const { return exhausted && next == entries.size(); }
+  // Whether the next record is there.
+  bool IsDone() const {
+    return !entries.empty() && entries.front().job != nullptr &&
+           entries.front().job->done;
+  }
+
+  void Give(Entry* entry, const std::shared_ptr<Delivery>& job) {
+    entry->job = job;
+    entry->index = job->positions.size();
+    job->positions.push_back(entry->position);
+    job->length += entry->length;
+    held_bytes += entry->length;
+    left_bytes -= entry->length;
   }
 
   // Of a network it is the waiting that costs: reads are large, and many are
@@ -111,36 +141,46 @@ struct RecordStream::State {
   // The next read, or null when there is none, no room for it, or enough is
   // under way.
   Delivery* MakeJob() {
-    if (cancelled || under_way >= tuner.depth() || !FetchPosition()) {
-      return nullptr;
-    }
-    const IndexRow first = source->row(next);
+    if (cancelled || under_way >= tuner.depth() || !HasNext()) return nullptr;
+    const Entry first = entries[next];
     const bool in_place = first.length >= kReadInPlace;
     const bool staged = !in_place && !far;
     if (staged && staging.empty()) MakeStaging();
     // Not a small read for each record that was taken.
     const uint64_t room =
         std::max(first.length, std::min(read_bytes, budget / 2));
-    if (!deliveries.empty() && held_bytes + room > budget) return nullptr;
+    if (next > 0 && held_bytes + room > budget) return nullptr;
     if (staged && free_slots.empty() && busy_slots > 0) return nullptr;
 
-    deliveries.push_back(std::make_unique<Delivery>());
-    Delivery* job = deliveries.back().get();
+    const auto made = std::make_shared<Delivery>();
+    Delivery* const job = made.get();
     job->begin = first.offset;
-    for (;;) {
-      job->positions.push_back(next);
-      job->length += source->row(next).length;
-      has_next = false;
-      if (!FetchPosition()) break;
-      const IndexRow row = source->row(next);
-      if (row.shard != first.shard || row.shard == kAlone ||
-          row.offset != job->end() ||
-          (row.length >= kReadInPlace) != in_place ||
-          job->length + row.length > read_bytes ||
-          held_bytes + job->length + row.length > budget) {
+    Give(&entries[next], made);
+    bool gathering = false;  // there are others between
+    for (size_t i = next + 1;; ++i) {
+      if (i == entries.size()) {
+        if (far && held_bytes + left_bytes >= budget) break;
+        if (!Fetch()) break;
+      }
+      Entry& entry = entries[i];
+      const bool adjacent =
+          entry.job == nullptr && entry.shard == first.shard &&
+          entry.shard != kAlone && entry.offset == job->end() &&
+          (entry.length >= kReadInPlace) == in_place;
+      if (!adjacent) {
+        gathering = true;
+        if (!far || first.shard == kAlone || i - next >= kGatheredAmong) break;
+        continue;
+      }
+      const uint64_t most =
+          gathering ? std::min(read_bytes, kGatheredBytes) : read_bytes;
+      if (job->length + entry.length > most ||
+          held_bytes + entry.length > budget) {
         break;
       }
+      Give(&entry, made);
     }
+    while (next < entries.size() && entries[next].job != nullptr) ++next;
     job->apart = !in_place && far;
     if (staged && !free_slots.empty()) {
       job->staging = free_slots.back();
@@ -148,7 +188,6 @@ struct RecordStream::State {
       ++busy_slots;
       if (registered) job->slot = job->staging;
     }
-    held_bytes += job->length;
     ++under_way;
     if (options.clock != nullptr) options.clock->Begin();
     return job;
@@ -176,8 +215,8 @@ RecordStream::~RecordStream() { Cancel(); }
 void RecordStream::Cancel() {
   std::lock_guard<std::mutex> lock(state_->mu);
   state_->cancelled = true;
-  for (const auto& delivery : state_->deliveries) {
-    if (delivery->done) delivery->records.clear();
+  for (const State::Entry& entry : state_->entries) {
+    if (entry.job != nullptr && entry.job->done) entry.job->records.clear();
   }
   state_->work.NotifyAll();
   state_->ready.NotifyAll();
@@ -201,11 +240,11 @@ std::string RecordStream::method() const {
 // Finds out how to read, by the first file, and becomes the first worker.
 void RecordStream::Begin(std::shared_ptr<State> state) {
   std::unique_lock<std::mutex> lock(state->mu);
-  if (!state->FetchPosition()) {
+  if (!state->HasNext()) {
     state->ready.NotifyAll();
     return;
   }
-  const uint64_t first = state->next;
+  const uint64_t first = state->entries.front().position;
   const StreamOptions& options = state->options;
   lock.unlock();
   std::shared_ptr<RandomFile> file;
@@ -277,7 +316,7 @@ void RecordStream::Work(std::shared_ptr<State> state) {
                          state->under_way >= state->tuner.depth());
       End(&lock, ended, state.get());
     } else if (state->unclaimed == 0 &&
-               (state->cancelled || state->exhausted)) {
+               (state->cancelled || state->AllBegun())) {
       state->ready.NotifyAll();  // Next may wait for no more than the end
       return;
     } else {
@@ -317,8 +356,7 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
   std::unique_lock<std::mutex> lock(state_->mu);
   const auto is_ready = [&] {
     return state_->cancelled || !state_->failed.ok() ||
-           (state_->deliveries.empty() ? state_->exhausted
-                                       : state_->deliveries.front()->done);
+           (state_->entries.empty() ? state_->exhausted : state_->IsDone());
   };
   if (!is_ready()) {
     const double start = MonotonicSeconds();
@@ -327,14 +365,13 @@ Status RecordStream::Next(size_t most, std::vector<RecordPtr>* records,
   }
   if (state_->cancelled) return Cancelled("reading was cancelled");
   LIQUID_RETURN_IF_ERROR(state_->failed);
-  while (!state_->deliveries.empty() && state_->deliveries.front()->done &&
-         records->size() < most && bytes < most_bytes) {
-    Delivery* const job = state_->deliveries.front().get();
-    records->push_back(std::move(job->records[job->taken++]));
-    const uint64_t length = records->back()->row.length;
-    state_->held_bytes -= length;
-    bytes += length;
-    if (job->taken == job->records.size()) state_->deliveries.pop_front();
+  while (state_->IsDone() && records->size() < most && bytes < most_bytes) {
+    const State::Entry& entry = state_->entries.front();
+    records->push_back(std::move(entry.job->records[entry.index]));
+    state_->held_bytes -= entry.length;
+    bytes += entry.length;
+    state_->entries.pop_front();
+    --state_->next;
   }
   state_->work.NotifyAll();
   return OkStatus();

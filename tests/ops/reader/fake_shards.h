@@ -84,6 +84,8 @@ class FakeShards {
   // What io_uring reads; where that gives less than was asked for, the read is
   // made as all others are.
   void set_fd(int fd) { fd_ = fd; }
+  // As if they came over a network.
+  void set_remote() { remote_ = true; }
   // Writes the files; the paths are theirs from now on.
   void Store(const std::string& prefix) {
     for (size_t i = 0; i < files_.size(); ++i) {
@@ -154,6 +156,7 @@ class FakeShards {
       return OkStatus();
     }
     int fd() const override { return shards_->fd_; }
+    bool remote() const override { return shards_->remote_; }
     const char* method() const override { return "fake"; }
     const std::string& path() const override { return path_; }
 
@@ -171,6 +174,7 @@ class FakeShards {
   std::vector<std::string> paths_;
   Hook hook_;
   int fd_ = -1;
+  bool remote_ = false;
   mutable std::mutex mu_;
   std::condition_variable closed_;
   int open_files_ = 0;               // guarded by mu_

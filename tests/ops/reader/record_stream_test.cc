@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,6 +107,96 @@ TEST(RecordStreamTest, HolesAreNotRead) {
   EXPECT_THAT(ReadAll(&stream), SizeIs(5));
   EXPECT_THAT(shards.requests(), SizeIs(3));
   EXPECT_EQ(shards.bytes_read(), 5 * shards.rows()[0].length);
+}
+
+// Of shards of `counts` records, `turn` of each in turn.
+std::vector<uint64_t> Turns(std::vector<int> counts, int turn) {
+  std::vector<uint64_t> firsts, positions;
+  uint64_t records = 0;
+  for (const int count : counts) {
+    firsts.push_back(records);
+    records += count;
+  }
+  while (positions.size() < records) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+      for (int k = 0; k < turn && counts[i] > 0; ++k, --counts[i]) {
+        positions.push_back(firsts[i]++);
+      }
+    }
+  }
+  return positions;
+}
+
+TEST(RecordStreamTest, OverANetworkTheTurnsOfAFileAreOneRead) {
+  for (const bool remote : {false, true}) {
+    FakeShards shards({160, 160, 160, 160}, [](uint64_t) { return 5000; });
+    if (remote) shards.set_remote();
+    const std::vector<uint64_t> order = Turns({160, 160, 160, 160}, 16);
+    RecordStream stream(shards.Open(), Positions(order), Options(64));
+    const std::vector<RecordPtr> records = ReadAll(&stream);
+    ASSERT_EQ(records.size(), order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      ASSERT_TRUE(records[i]->status.ok());
+      EXPECT_EQ(records[i]->row.sample, order[i]);
+    }
+    // 800 KB of each.
+    EXPECT_THAT(shards.requests(), SizeIs(remote ? 4 : 40));
+  }
+}
+
+TEST(RecordStreamTest, OverANetworkOrderAndLookAheadStay) {
+  std::mt19937 random(7);
+  const auto below = [&random](int most) {
+    return static_cast<int>(random() % most);
+  };
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<int> counts(1 + below(5));
+    for (int& count : counts) count = below(60);
+    const uint64_t largest = below(3) == 0 ? 400000 : 3000;
+    std::vector<size_t> sizes(5 * 60);
+    uint64_t most = 0;
+    for (size_t& size : sizes) size = 1 + random() % largest;
+    FakeShards shards(counts, [&](uint64_t s) { return sizes[s]; });
+    shards.set_remote();
+    for (const IndexRow& row : shards.rows()) most = std::max(most, row.length);
+    std::vector<uint64_t> order = Turns(counts, 1 + below(20));
+    // Some are left out, and some come again.
+    for (uint64_t& position : order) {
+      if (below(9) == 0) position = order[below(order.size())];
+    }
+    StreamOptions options = Options(1 + below(64));
+    options.lookahead_bytes = 1 + random() % (largest * 100);
+    const uint64_t read =
+        std::max<uint64_t>(kReadInPlace, options.lookahead_bytes / 16);
+    std::atomic<uint64_t> taken{0};
+    shards.set_hook([&](const ShardRead&) {
+      // The reads, and what waits to be taken; one may be larger than allowed.
+      EXPECT_LE(shards.bytes_read(),
+                taken + options.lookahead_bytes + std::max(read, most));
+      return OkStatus();
+    });
+    RecordStream stream(shards.Open(), Positions(order), options);
+    std::vector<RecordPtr> some;
+    size_t i = 0;
+    do {
+      // What is taken now is counted before others take its room.
+      uint64_t next = 0;
+      for (size_t k = i; k < std::min(i + 5, order.size()); ++k) {
+        next += shards.rows()[order[k]].length;
+      }
+      taken += next;
+      ASSERT_TRUE(stream.Next(5, &some).ok());
+      uint64_t given = 0;
+      for (const RecordPtr& record : some) {
+        ASSERT_LT(i, order.size());
+        ASSERT_TRUE(record->status.ok()) << record->status.message();
+        ASSERT_EQ(record->row.sample, order[i++]);
+        given += record->row.length;
+      }
+      taken -= next - given;
+    } while (!some.empty());
+    EXPECT_EQ(i, order.size());
+  }
 }
 
 TEST(RecordStreamTest, DoesNotReadAheadMoreThanItMay) {
