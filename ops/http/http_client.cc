@@ -141,6 +141,7 @@ class HttpClient::Loop {
     uint64_t done = 0;                       // bytes from its offset on
     std::unique_ptr<Transfer> transfer;  // null while it waits to be repeated
     double asked = 0;                    // when that began
+    bool doubled = false;                // it was asked for a second time
     std::unique_ptr<Second> second;      // null for most
   };
 
@@ -254,6 +255,7 @@ class HttpClient::Loop {
         MakeTransfer(request, wanted, is_s3 ? &s3 : nullptr, &job->transfer);
     if (!made.ok()) return Finish(job, made);
     job->asked = MonotonicSeconds();
+    job->doubled = false;
     Begin(job, *job->transfer);
   }
 
@@ -288,7 +290,7 @@ class HttpClient::Loop {
     looked_ = now;
     std::vector<Job*> slow;
     for (const auto& [handle, job] : transfers_) {
-      if (job->second == nullptr && job->transfer->answered() == 0 &&
+      if (!job->doubled && job->transfer->answered() == 0 &&
           now > job->asked + *limit) {
         slow.push_back(job);
       }
@@ -313,6 +315,7 @@ class HttpClient::Loop {
     const Status made = MakeTransfer(second->request, wanted,
                                      is_s3 ? &s3 : nullptr, &second->transfer);
     if (!made.ok()) return;  // the first is still there
+    job->doubled = true;
     job->second = std::move(second);
     Begin(job, *job->second->transfer);
   }
