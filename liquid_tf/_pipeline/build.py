@@ -37,8 +37,9 @@ from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 _POLICIES = ("liquid", "minio", "page")
 
-# Reads under way: what a disk needs, and what hides a network's waiting.
-_THREADS, _REMOTE_THREADS = 8, 64
+# Reads under way: what a disk needs, and what hides a network's waiting. With reads of
+# 2 MiB, 128 bring 2.5 GB in a second over one that waits 100 ms.
+_THREADS, _REMOTE_THREADS = 8, 128
 
 # Samples that are drawn together where no batch is asked for.
 _UNBATCHED = 32

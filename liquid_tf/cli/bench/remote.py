@@ -18,7 +18,7 @@ PROMISED = {"large": 0.95, "small": 0.80, "curl": 0.90}
 SIDES = {"large": 592, "small": 130}
 _SCHEMES = ("http", "s3")
 # As many as the reader has under way.
-_PARALLEL = 64
+_PARALLEL = 128
 _DATASET = "photos.liquid"
 
 
@@ -52,7 +52,7 @@ def bench(
 
   All in turn, ours in fresh processes with memory for 512 MiB of look-ahead and no
   cache, of which the first epoch does not count. curl --parallel gets the same shards,
-  64 at a time, to nowhere.
+  128 at a time, to nowhere.
 
   Args:
     folder: gets the images and datasets; those that are there are used.
