@@ -64,9 +64,16 @@ def _spent_by_others() -> float:
 
 
 def _command() -> str:
+  """This process's, in the words of a user: a checkout runs `liquid-tf` as a module."""
   spec = getattr(sys.modules["__main__"], "__spec__", None)
-  program = ["-m", spec.name] if spec is not None else [sys.argv[0]]
-  return shlex.join(["python", *program, *sys.argv[1:]])
+  module = "" if spec is None else spec.name
+  if pathlib.Path(sys.argv[0]).name == "liquid-tf":
+    program = ["liquid-tf"]
+  elif module.startswith("tools."):
+    program = ["liquid-tf", module.removeprefix("tools.").replace("_", "-")]
+  else:
+    program = ["python", "-m", module] if module else ["python", sys.argv[0]]
+  return shlex.join([*program, *sys.argv[1:]])
 
 
 def _versions() -> dict[str, str]:

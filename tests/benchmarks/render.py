@@ -4,7 +4,7 @@
 
 A result is what a benchmark's --output wrote, with `notes`, sentences that its figures
 bear out, and `earlier`, the figures of other runs, which stay in the JSON. Those of the
-papers are in a folder of their own, and `python -m tools.bench papers` writes them.
+papers are in a folder of their own, and `liquid-tf bench papers` writes them.
 """
 
 import json
@@ -32,13 +32,13 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 _INTRODUCTION = """# Benchmarks
 
 Timings differ between machines, and on a busy machine from minute to minute: look at
-the ratios. `python tests/benchmarks/render.py` writes this page from the results in
-[benchmarks/](benchmarks), which also have the figures of other runs.
+the ratios. In a checkout, `python tests/benchmarks/render.py` writes this page from
+the results in [benchmarks/](benchmarks), which also have the figures of other runs.
 
 To measure a dataset of your own:
 
 ```
-python -m tools.bench pipeline --dataset=photos.liquid --cache=30% --cold
+liquid-tf bench pipeline --dataset=photos.liquid --cache=30% --cold
 ```
 
 It measures the pipeline, and by the same code what loading and decoding reach by

@@ -172,7 +172,7 @@ def _command(result: dict[str, Any]) -> str:
     f"--drawings={drawings} " + " ".join(f"--{key}={result[key]}" for key in settings),
     "--output=docs/benchmarks/codecs.json --plot=docs/codecs.png",
   ]
-  return " \\\n  ".join(["python -m tools.bench codecs", *filter(None, lines)])
+  return " \\\n  ".join(["liquid-tf bench codecs", *filter(None, lines)])
 
 
 def markdown(result: dict[str, Any], plot_name: str | None) -> str:

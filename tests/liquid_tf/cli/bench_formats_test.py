@@ -46,7 +46,7 @@ def _made_up(rate: int, advised: dict[str, float]) -> dict:
     "cells": [{"rate": rate, "advised": advised, "verdict": "", "rows": rows}],
     "skipped": None,
     "evidence": {
-      "command": f"python -m tools.bench formats --rates={rate}",
+      "command": f"liquid-tf bench formats --rates={rate}",
       "cpu": "a processor",
       "cpus": 2,
       "load_before": 0.1,

@@ -140,7 +140,7 @@ class CommandTest(absltest.TestCase):
       figures.remove("l3-10")
     if throttle.why_not():
       self.assertIn("liquid-3 is left out: ", done.stderr)
-      self.assertIn("Not run here yet: `python -m tools.bench papers liquid-3`", page)
+      self.assertIn("Not run here yet: `liquid-tf bench papers liquid-3`", page)
       figures.remove("liquid-3")
     else:
       cells = figure.results(found["liquid-3"])["raw"]["cells"]
@@ -225,7 +225,7 @@ class RegistryTest(absltest.TestCase):
     page = document.markdown(folder, folder / "page.md")
     self.assertIn(f"\n\n0 of {len(registry.FIGURES)} figures are here; ", page)
     for one in registry.every():
-      absent = "Not run here yet: `python -m tools.bench papers"
+      absent = "Not run here yet: `liquid-tf bench papers"
       self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
 
 

@@ -81,7 +81,9 @@ class BenchDatasetTest(absltest.TestCase):
     self.assertAlmostEqual(result["efficiency"], result["images_per_s"] / limit)
     self.assertGreater(result["max_rss_bytes"], 50 << 20)
     self.assertEqual(result["evidence"]["versions"]["numpy"], np.__version__)
-    self.assertIn("--cache=30%", result["evidence"]["command"])
+    command = result["evidence"]["command"]
+    self.assertStartsWith(command, "liquid-tf bench pipeline ")
+    self.assertIn("--cache=30%", command)
     self.assertIn("of the lower of load", done.stderr)
     self.assertIn("is the limit: ", result["verdict"])
     self.assertIn(result["verdict"], done.stderr)

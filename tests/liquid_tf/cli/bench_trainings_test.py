@@ -341,7 +341,7 @@ class CommandTest(absltest.TestCase):
     page = (root / "papers.md").read_text()
     if trainings.why_not():
       self.assertIn("liquid-7 is left out: ", done.stderr)
-      self.assertIn("Not run here yet: `python -m tools.bench papers liquid-7`", page)
+      self.assertIn("Not run here yet: `liquid-tf bench papers liquid-7`", page)
       return
     parts = figure.results(json.loads(done.stdout)["liquid-7"])
     (trained,) = (one for one in parts.values() if "sides" in one)

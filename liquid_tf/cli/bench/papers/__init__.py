@@ -11,7 +11,7 @@ To add a figure, say `liquid-6`:
    the parts return. Import TensorFlow and the like inside functions, so that --help and
    the page need neither.
 2. Name it in `registry.FIGURES`, in the order of the page.
-3. Run it: `python -m tools.bench papers liquid-6 --data=NAME=FOLDER`. That writes its
+3. Run it: `liquid-tf bench papers liquid-6 --data=NAME=FOLDER`. That writes its
    JSON, its plot and the page, which belong into one commit.
 
 A part is a function without arguments that returns what JSON can hold. It is the unit

@@ -13,7 +13,7 @@ from liquid_tf.cli.bench.papers.figure import Figure
 _INTRODUCTION = """# The papers' figures, measured again
 
 ```
-python -m tools.bench papers --data=driving=FOLDER,photographs=FOLDER
+liquid-tf bench papers --data=driving=FOLDER,photographs=FOLDER
 ```
 
 This command runs the figures below one after another. It skips those that are there
@@ -45,9 +45,7 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   for figure, found in every.items():
     parts.append(f"## {figure.title}")
     if not found or not found["complete"]:
-      parts.append(
-        f"Not run here yet: `python -m tools.bench papers {figure.name}` does."
-      )
+      parts.append(f"Not run here yet: `liquid-tf bench papers {figure.name}` does.")
       continue
     parts += _section(figure, found, f"{beside.stem}/{figure.name}.png")
   return "\n\n".join(parts) + "\n"

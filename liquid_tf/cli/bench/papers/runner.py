@@ -114,7 +114,7 @@ def minutes(found: Mapping[str, Any]) -> float:
 
 def _command(figure: Figure, setting: Setting) -> str:
   """The command, without this machine's folders."""
-  words = ["python -m tools.bench papers", figure.name]
+  words = ["liquid-tf bench papers", figure.name]
   named = [f"{images.name}=FOLDER" for images in setting.sets if images.paths]
   if named:
     words.append(f"--data={','.join(named)}")
