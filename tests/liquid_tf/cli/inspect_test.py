@@ -1,7 +1,10 @@
 """The inspect tool: exit codes, problems, JSON, one sample."""
 
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import commands
 import numpy as np
@@ -38,6 +41,20 @@ class InspectToolTest(absltest.TestCase):
     self.assertEqual(result["problems"], [])
     self.assertIn("6 samples (train 6)", done.stderr)
     self.assertRegex(done.stderr, r"class +samples\n0 a +6\n")
+
+  def test_greetings_of_tensorflow_are_there_only_for_who_asks(self):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
+    for asked in ({}, {"TF_CPP_MIN_LOG_LEVEL": "0"}):
+      done = subprocess.run(
+        [sys.executable, "-m", "liquid_tf.cli.main", "inspect", self.dataset],
+        env=environment | asked,
+        capture_output=True,
+        text=True,
+        timeout=300,
+      )
+      self.assertEqual(done.returncode, 0, done.stderr)
+      self.assertEqual("cpu_feature_guard" in done.stderr, bool(asked), done.stderr)
 
   def test_problems_end_with_1(self):
     shard = f"{self.dataset}/raw-00000-of-00001.rec"
