@@ -1,24 +1,42 @@
-"""Every tutorial runs as its page says, and prints what its page shows."""
+"""Tutorials and pages for newcomers run as they say, and print what they show."""
 
+import importlib
 import importlib.util
+import os
 import pathlib
+import socket
 import time
+from typing import Any
 from unittest import mock
 
 import pages
 from absl.testing import absltest, parameterized
 
+import liquid_tf
 from liquid_tf._profile import run as profile_run
+from liquid_tf.cli.demo import images
 
-_FOLDER = pathlib.Path(__file__).resolve().parent.parent / "docs" / "tutorials"
+_DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+_FOLDER = _DOCS / "tutorials"
 _TUTORIALS = sorted(path.stem for path in _FOLDER.glob("*.md") if path.stem != "index")
+# These take images that their readers have.
+_GUIDES = ("from_keras", "from_mxnet", "from_pytorch", "slow")
 
 
 def _missing(name: str) -> str | None:
   """What a page needs that is not here, and who has it."""
-  package = {"jax": "jax", "pytorch": "torch"}.get(name)
-  if package and importlib.util.find_spec(package) is None:
-    return f"{package} is not installed: make backends-test runs {name}.md"
+  wanted = {
+    "jax": ["jax"],
+    "pytorch": ["torch"],
+    "from_pytorch": ["torch", "torchvision"],
+  }
+  for package in wanted.get(name, ()):
+    try:
+      importlib.import_module(package)
+    except (ImportError, RuntimeError) as error:
+      return (
+        f"{package} cannot be imported ({error}): make backends-test runs {name}.md"
+      )
   if name == "s3" and importlib.util.find_spec("moto") is None:
     return "moto is not installed: see requirements/stores.txt"
   return None
@@ -32,6 +50,22 @@ class PagesTest(parameterized.TestCase):
     first, second = pages.blocks(text)
     self.assertEqual(first, pages.Block(4, "a = 1\n", None))
     self.assertEqual(second, pages.Block(8, "print(a)\n", "1\n"))
+
+  def test_blocks_of_a_list_are_found(self):
+    [block] = pages.blocks("1. A\n\n   ```python\n   if a:\n     b\n   ```\n")
+    self.assertEqual(block, pages.Block(4, "if a:\n  b\n", None))
+
+  def test_lines_of_a_shell_are_run_where_they_stand(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    page = folder / "page.md"
+    page.write_text(
+      "```python\na.append(1)\n```\n\n"
+      "```\npip install x\nliquid-tf demo \\\n  --b='c d'\n```\n\n"
+      "```python\nprint(a)\n```\n"
+    )
+    called = []
+    [_, (_, printed)] = pages.run(page, folder, {"a": called}, called.append)
+    self.assertEqual(printed, "[1, ['demo', '--b=c d']]\n")
 
   @parameterized.parameters(
     ("1\n", "1\n", True),
@@ -76,6 +110,47 @@ class TutorialsTest(parameterized.TestCase):
       if block.shown is None:
         self.assertEqual(printed, "", f"{name}.md:{block.line} does not show this")
 
+
+class GuidesTest(parameterized.TestCase):
+  def _given(self, name: str, folder: str) -> dict[str, Any]:
+    """Makes the images of a reader, and what else a page takes as given."""
+    photos, path = f"{folder}/photos", f"{folder}/photos.liquid"
+    images.make(pathlib.Path(photos), side=128, count=160)
+    if name == "from_mxnet":
+      liquid_tf.convert(photos, path, "png", progress=False)
+      liquid_tf.export(path, f"{folder}/records", "rec", progress=False)
+      os.rename(f"{folder}/records/train.rec", f"{folder}/train.rec")
+    if name != "slow":
+      return {}
+    import keras
+
+    liquid_tf.convert(photos, path, "l3", progress=False)
+    train, layers = liquid_tf.dataset(path, 32), keras.layers
+    model = keras.Sequential([layers.GlobalAveragePooling2D(), layers.Dense(8)])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss)
+    model.fit(train, epochs=2, verbose=0)
+    return {"train": train, "model": model}
+
+  @parameterized.named_parameters((name, name) for name in _GUIDES)
+  def test_runs_as_shown(self, name):
+    missing = _missing(name)
+    if missing:
+      print(f"docs/{name}.md: NOT RUN: {missing}", flush=True)
+      self.skipTest(missing)
+    folder = self.create_tempdir().full_path
+    given = self._given(name, folder)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+      port = server.getsockname()[1]
+    # What torchrun would tell the one process of a training.
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
+    with mock.patch.dict(os.environ, alone, MASTER_PORT=str(port)):
+      done = pages.run(_DOCS / f"{name}.md", folder, given)
+    said = "".join(printed for block, printed in done if block.shown is None)
+    self.assertEqual(said.count("\n"), 2 if name == "slow" else 0, said)
+
+
+class StructureTest(absltest.TestCase):
   def test_each_says_what_it_gives_and_where_to_go_next(self):
     listed = (_FOLDER / "index.md").read_text()
     for name in _TUTORIALS:
