@@ -12,6 +12,7 @@ import commands
 import pages
 from absl.testing import absltest, parameterized
 
+from liquid_tf import recordio
 from liquid_tf._pipeline import verdict
 from liquid_tf._profile import run as profile_run
 from liquid_tf._profile import stake
@@ -69,6 +70,16 @@ class ReadmeTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.text = (_ROOT / "README.md").read_text()
+
+  def test_example_of_records_trains_from_the_file(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    images.make(folder / "photos", side=64, count=20)
+    with recordio.Writer(folder / "flowers_train.rec") as writer:
+      for key, path in enumerate(sorted((folder / "photos").rglob("*.png"))):
+        header = recordio.Header(label=key % 3, id=key)
+        writer.write(recordio.pack(header, path.read_bytes()), key)
+    [(_, printed)] = pages.run(_ROOT / "docs/formats/recordio.md", folder)
+    self.assertIn("Epoch 2/2", printed)
 
   def test_says_how_much_faster_it_is_and_when_not_to_use_it(self):
     result = json.loads((_ROOT / "docs/benchmarks/compare.json").read_text())

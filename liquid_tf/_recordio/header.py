@@ -2,9 +2,10 @@
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
+import tensorflow as tf
 
 from liquid_tf.errors import RecordIOError
 
@@ -57,18 +58,31 @@ def pack(header: Header, data: bytes) -> bytes:
   return fixed + (labels.astype("<f4").tobytes() if flag else b"") + data
 
 
-def unpack(record: bytes) -> tuple[Header, bytes]:
+@overload
+def unpack(record: bytes) -> tuple[Header, bytes]: ...
+@overload
+def unpack(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]: ...
+def unpack(
+  record: bytes | tf.Tensor,
+) -> tuple[Header, bytes] | tuple[tf.Tensor, tf.Tensor]:
   """Takes the payload of an image record apart; the inverse of `pack`.
 
   Args:
-    record: as `Reader` gives it.
+    record: as `Reader` gives it; or a scalar string tensor, as elements of `dataset`
+      are, so that `dataset(path).map(unpack)` works.
 
   Returns:
-    The header, whose label is a float or a tuple of floats, and the data.
+    Of bytes, the header, whose label is a float or a tuple of floats, and the data. Of
+    a tensor, the labels, float32 [k], and the data, a scalar string. A label that is a
+    number is a vector of one there, since records of one dataset may have either.
 
   Raises:
     RecordIOError: it is too short for its header or its labels.
+    tf.errors.InvalidArgumentError: likewise, of a tensor, when it is computed.
+    ValueError: it is a tensor, and no scalar string.
   """
+  if tf.is_tensor(record):
+    return _unpack_tensor(record)
   if len(record) < _HEADER.size:
     raise RecordIOError(
       f"record of {len(record)} bytes is shorter than the {_HEADER.size}-byte header "
@@ -84,3 +98,33 @@ def unpack(record: bytes) -> tuple[Header, bytes]:
   if flag:
     label = tuple(np.frombuffer(record, "<f4", flag, _HEADER.size).tolist())
   return Header(label, id1, id2), record[end:]
+
+
+def _unpack_tensor(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Labels and data of a record that is a tensor; see `unpack`."""
+  if record.dtype != tf.string or record.shape.rank not in (0, None):
+    raise ValueError(
+      f"record ({record.dtype.name}, shape {record.shape}) must be a scalar string"
+    )
+  record = tf.ensure_shape(record, [])
+  size = tf.strings.length(record)
+  record = _checked(
+    record, size >= _HEADER.size, "record is shorter than its header; bytes:", size
+  )
+  [flag] = tf.unstack(tf.io.decode_raw(tf.strings.substr(record, 0, 4), tf.int32), 1)
+  # A larger number is a negative one here.
+  holds = (flag >= 0) & (flag <= (size - _HEADER.size) // 4)
+  record = _checked(record, holds, "record is shorter than its labels; labels:", flag)
+  first, count = tf.where(flag > 0, _HEADER.size, 4), tf.maximum(flag, 1)
+  labels = tf.io.decode_raw(tf.strings.substr(record, first, 4 * count), tf.float32)
+  begin = _HEADER.size + 4 * flag
+  data = tf.strings.substr(record, begin, size - begin)
+  return tf.ensure_shape(labels, [None]), data
+
+
+def _checked(
+  record: tf.Tensor, right: tf.Tensor, message: str, number: tf.Tensor
+) -> tf.Tensor:
+  """The record, where it is right; else an error when it is computed."""
+  with tf.control_dependencies([tf.debugging.Assert(right, [message, number])]):
+    return tf.identity(record)

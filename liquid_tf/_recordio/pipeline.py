@@ -38,7 +38,8 @@ def dataset(
     reader: as in `format_dataset`.
 
   Returns:
-    A dataset of scalar strings, the payloads; see `unpack`.
+    A dataset of scalar strings, the payloads; `.map(unpack)` makes labels and encoded
+    images of them.
 
   Raises:
     RecordIOError: a file or index cannot be read, or an index is damaged.

@@ -215,7 +215,7 @@ def records(path: str, jpeg: bytes) -> None:
   recordio.write_list("photos.lst", [recordio.ListEntry(0, (3.0,), "a.jpg")])
   assert_type(recordio.read_list("photos.lst"), list[recordio.ListEntry])
   lost: list[recordio.Loss] = []
-  print(lost, recordio.dataset("photos.rec", shard=(0, 2)))
+  print(lost, recordio.dataset("photos.rec", shard=(0, 2)).map(recordio.unpack))
   with pcr.Writer("records") as progressive:
     progressive.write(jpeg, label=3)
   for record in pcr.Reader("records", fidelity=2):

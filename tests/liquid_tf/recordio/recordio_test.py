@@ -261,6 +261,33 @@ class HeaderTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       recordio.pack(recordio.Header(label, id1), b"")
 
+  def test_tensors_are_taken_apart_in_a_map(self):
+    labels = [3.0, (7.0,), (0.5, -1.0, 2.0), 0.0]
+    path = f"{self.create_tempdir().full_path}/a.rec"
+    with recordio.Writer(path) as writer:
+      for i, label in enumerate(labels):
+        writer.write(recordio.pack(recordio.Header(label, i), b"data" * i), i)
+    data = recordio.dataset(path).map(recordio.unpack, tf.data.AUTOTUNE)
+    spec = tf.TensorSpec([None], tf.float32), tf.TensorSpec([], tf.string)
+    self.assertEqual(data.element_spec, spec)
+    found = [(label.tolist(), image) for label, image in data.as_numpy_iterator()]
+    wanted = [([3.0], b""), ([7.0], b"data"), ([0.5, -1.0, 2.0], b"data" * 2)]
+    self.assertEqual(found, [*wanted, ([0.0], b"data" * 3)])
+
+  def test_damaged_tensors(self):
+    for record in (b"", b"x" * 23, struct.pack("<IfQQ", 2, 0, 0, 0) + b"1234567"):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "record is shorter"):
+        recordio.unpack(tf.constant(record))
+      data = tf.data.Dataset.from_tensors(record).map(recordio.unpack)
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "record is shorter"):
+        list(data)
+    for flag in (b"\xff" * 4, b"\0\0\0\x80"):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "than its labels"):
+        recordio.unpack(tf.constant(flag + bytes(40)))
+    for wrong in (tf.constant(1), tf.constant(["a"])):
+      with self.assertRaisesRegex(ValueError, "must be a scalar string"):
+        recordio.unpack(wrong)
+
   def test_damaged_records(self):
     for record, message in (
       (b"x" * 23, "23 bytes is shorter"),
