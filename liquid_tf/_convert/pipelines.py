@@ -248,6 +248,31 @@ def scan(
   return _parallel(source, _samples(source, positions, None), scan_one, workers)
 
 
+def first_bytes(
+  source: SampleSource, positions: Sequence[int], target: str, count: int, workers: int
+) -> tf.data.Dataset:
+  """Reads how encoded images begin.
+
+  Args:
+    source: where they are.
+    positions: which.
+    target: format, as in a mix, that each is wanted in where a source has several.
+    count: bytes of each.
+    workers: samples at a time.
+
+  Returns:
+    A dataset of scalar strings, in the order of `positions`; empty ones of images that
+    cannot be read.
+  """
+
+  def begin(loaded):
+    image = tf.where(tf.equal(loaded["error"], ""), loaded["image"], "")
+    return tf.strings.substr(image, 0, count)
+
+  samples = _samples(source, positions, [target] * len(positions))
+  return _parallel(source, samples, begin, workers)
+
+
 def _stored_as(
   loaded: dict[str, tf.Tensor],
   target: tf.Tensor,

@@ -17,7 +17,7 @@ from liquid_tf._native import whole
 from liquid_tf._native.encoders import Encoders, Option, resolve
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
-from liquid_tf._profile import choose, devices, names, run, schema, training
+from liquid_tf._profile import choose, devices, names, run, sample, schema, training
 from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
 from liquid_tf._store import storage
@@ -33,7 +33,6 @@ __all__ = ["Profile", "profile"]
 # What is compared where nothing is named: of sources without loss, and of JPEG files.
 _LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
-_JPEG = (".jpg", ".jpeg")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,10 +172,10 @@ def profile(
   Args:
     source: images, as `convert` takes them, such as a view; without masks.
     formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
-      l3-compact, pcr. By default png, l3-compact, l3 and raw, or if all files are JPEG,
-      jpeg, l3 and raw. So a source without loss gets a lossy format only if it is
-      named. Pcr is measured at some of its scan groups: all those that `encoders`
-      names, or else 1, 2, 5 and the last one.
+      l3-compact, pcr. By default png, l3-compact, l3 and raw, or if nearly all images
+      are JPEG, by the first bytes of some, jpeg, l3 and raw. So a source without loss
+      gets a lossy format only if it is named. Pcr is measured at some of its scan
+      groups: all those that `encoders` names, or else 1, 2, 5 and the last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
       given. What is written there, 1 GB at most, is removed.
@@ -266,7 +265,11 @@ def profile(
   if rows is not None:
     say("timing the training's step")
     step = training.step_ms(*step) * batch_size / rows
-  chosen = _formats(formats, [file.path for file in samples.files])
+  threads = machine.threads or len(os.sched_getaffinity(0))
+  if formats is None:
+    lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
+    formats = _LOSSY if lossy else _LOSSLESS
+  chosen = _formats(formats)
   if least_mssim is not None:
     _check_mssim(least_mssim, chosen)
   options = run.Options(
@@ -275,7 +278,7 @@ def profile(
     trials=trials,
     seconds=seconds,
     batch_size=batch_size,
-    threads=machine.threads or len(os.sched_getaffinity(0)),
+    threads=threads,
     cache=cache,
     reserve=machine.reserve,
     space=machine.space,
@@ -371,10 +374,7 @@ def _beside(source: str) -> str:
   return os.path.dirname(path if os.path.exists(path) else find_files(source)[0])
 
 
-def _formats(formats: Sequence[str] | None, paths: Sequence[str]) -> list[str]:
-  if formats is None:
-    lossy = all(path.lower().endswith(_JPEG) for path in paths)
-    formats = _LOSSY if lossy else _LOSSLESS
+def _formats(formats: Sequence[str]) -> list[str]:
   chosen = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
   if len(chosen) < len(list(formats)):
     raise ValueError(f"formats ({formats}) must be different names")

@@ -32,6 +32,9 @@ _MOST_SECONDS = 30.0
 
 # So many are decoded before all that takes time.
 _LOOKED_AT = 64
+# If such a share of them begin so, the source is one of JPEG.
+_NEARLY_ALL = 0.95
+_JPEG = b"\xff\xd8\xff"
 
 # The small dataset has as many images as make so many bytes of pixels, in these bounds,
 # never takes longer to write than that, and never writes more than the last number.
@@ -106,6 +109,20 @@ class Encoded:
 def draw(source: SampleSource, seed: int) -> np.ndarray:
   """All positions of a source in random order: its first n are a sample of n."""
   return np.random.default_rng(seed).permutation(len(source))
+
+
+def is_jpeg(source: SampleSource, order: np.ndarray, workers: int) -> bool:
+  """Whether nearly all images are JPEG, by the first bytes of some.
+
+  Args:
+    source: the user's images.
+    order: of `draw`.
+    workers: images at a time.
+  """
+  some = order[:_LOOKED_AT]
+  found = pipelines.first_bytes(source, some, "jpeg", len(_JPEG), workers)
+  begins = [begin for begin in found.as_numpy_iterator() if begin]
+  return bool(begins) and begins.count(_JPEG) >= _NEARLY_ALL * len(begins)
 
 
 def look(

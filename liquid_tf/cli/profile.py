@@ -18,7 +18,7 @@ _FLAGS.words(
   "formats",
   None,
   "formats to choose from, as png,webp,raw; by default png,l3-compact,l3,raw, and "
-  "jpeg,l3,raw for JPEG files",
+  "jpeg,l3,raw if nearly all images are JPEG",
 )
 _FLAGS.number(
   "least_mssim",

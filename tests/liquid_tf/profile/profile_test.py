@@ -4,6 +4,7 @@ import os
 import pathlib
 from unittest import mock
 
+import examples
 import numpy as np
 import photos
 import steady
@@ -11,7 +12,7 @@ import tensorflow as tf
 from absl.testing import absltest, parameterized
 
 import liquid_tf
-from liquid_tf import transforms
+from liquid_tf import recordio, transforms
 from liquid_tf._convert.source import Source
 from liquid_tf._profile import run
 from liquid_tf._profile.machine import Machine
@@ -224,6 +225,44 @@ class ProfileTest(parameterized.TestCase):
         )
         profile(folder)
         self.assertEqual(profiled.call_args.args[2].formats, formats.split())
+
+  def test_first_bytes_say_what_is_lossy(self):
+    folder = self.root / "photos"
+    photos.class_folders(folder, per_class=7, classes=3, extension="jpg")
+    images = sorted(folder.rglob("*.jpg"))
+    with recordio.Writer(self.root / "a.rec") as writer:
+      for path in images:
+        writer.write(recordio.pack(recordio.Header(0), path.read_bytes()))
+    examples.write(
+      f"{self.root}/a.tfrecord",
+      [{"image/encoded": p.read_bytes(), "image/class/label": 0} for p in images],
+    )
+    for mix, replicate in (("jpeg", False), ("pcr", False), ("raw:1,jpeg:1", True)):
+      output = self.root / f"{mix[:3]}.liquid"
+      liquid_tf.convert(folder, output, mix, replicate=replicate, progress=False)
+    liquid_tf.convert(folder, self.root / "half", "png:1,jpeg:1", progress=False)
+    # One of 21 is another, which its name does not say.
+    photos.save(images[0].with_suffix(".png"), photos.photo("coffee")[:30, :30])
+    os.replace(images[0].with_suffix(".png"), images[0])
+    for path in images[1:]:
+      path.rename(path.with_suffix(".x"))
+    named = photos.class_folders(self.root / "png", per_class=1)
+    for path in pathlib.Path(named).rglob("*.png"):
+      path.rename(path.with_suffix(".jpg"))
+    jpeg, lossless = ["raw", "jpeg", "l3"], ["raw", "png", "l3", "l3-compact"]
+    with mock.patch.object(run, "run", return_value={}) as profiled:
+      for name, wanted in (
+        ("a.rec", jpeg),
+        ("a.tfrecord", jpeg),
+        ("jpe.liquid", jpeg),
+        ("pcr.liquid", jpeg),
+        ("raw.liquid", jpeg),
+        ("photos", jpeg),
+        ("half", lossless),
+        ("png", lossless),
+      ):
+        profile(self.root / name)
+        self.assertEqual(profiled.call_args.args[2].formats, wanted, name)
 
   def test_a_gpu_that_is_not_there_is_an_error(self):
     with self.assertRaisesRegex(
