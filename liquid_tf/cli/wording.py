@@ -26,6 +26,11 @@ _ADVICE = (
   ("trials", r"runs=\(TRIALS, SECONDS\)", "--trials and --seconds"),
   ("max_pixels", r"limits=Limits\((pixels|scans)=N\)", r"--max_\1=N"),
   ("max_skipped", r'on_error="skip:([\d.]+%)"', r"--on_error=skip --max_skipped=\1"),
+  (
+    "image_size",
+    r"transforms must have a crop, .* or Ragged\(\) for batches of unequal images",
+    "give --crop=HEIGHT,WIDTH or --image_size=HEIGHT,WIDTH",
+  ),
   ("runner", r"workers=Beam\(…\)", "--runner"),
 )
 

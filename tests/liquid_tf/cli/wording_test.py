@@ -8,6 +8,7 @@ _KNOWN = (
   "bits",
   "channels",
   "existing",
+  "image_size",
   "input",
   "jpeg_quality",
   "max_pixels",
@@ -38,6 +39,11 @@ class WordingTest(parameterized.TestCase):
     ("limits=Limits(pixels=N)", "--max_pixels=N"),
     ("a mix (of formats)", "a mix (of formats)"),
     ('decode="none"', 'decode="none"'),
+    (
+      "images differ in size: transforms must have a crop, Resize((height, width)), "
+      "Pad, or Ragged() for batches of unequal images",
+      "images differ in size: give --crop=HEIGHT,WIDTH or --image_size=HEIGHT,WIDTH",
+    ),
     ("workers=Beam(…) needs", "workers=Beam(…) needs"),
   )
   def test_advice(self, text, wanted):
