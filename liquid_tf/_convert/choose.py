@@ -59,10 +59,10 @@ def choose(
   good = good[~np.isin(good, list(skipped))]
 
   complaints = []
-  if len(skipped) > (most_skipped or 0) * len(source):
-    complaints.append(
-      _complain_of_problems(source, problems, len(skipped), most_skipped)
-    )
+  lost = sum(damage.samples for damage in source.damage)
+  bad, every = len(skipped) + lost, len(source) + lost
+  if bad > (most_skipped or 0) * every:
+    complaints.append(_complain_of_problems(source, problems, bad, every, most_skipped))
   uncommon = _uncommon_depths(table, good) if skip_bits else {}
   good = good[~np.isin(good, list(uncommon))]
   kinds = np.unique(table[_KIND][good])
@@ -76,12 +76,12 @@ def choose(
       complaints.append(
         f'{path} lists them all, and existing="resume" goes on from the scan'
       )
-    raise ConvertError(f'source ("{source.root}"): {"; ".join(complaints)}')
+    raise ConvertError(f'source ("{source.named}"): {"; ".join(complaints)}')
   skipped |= uncommon
   if not len(good):
     position, reason = min(skipped.items())
     raise ConvertError(
-      f"none of the {len(skipped)} samples of {source.root} can be stored; the first, "
+      f"none of the {len(skipped)} samples of {source.named} can be stored; the first, "
       f"{source.path(position)}: {reason}"
     )
   return good, [(source.path(p), reason) for p, reason in skipped.items()]
@@ -109,6 +109,7 @@ def _complain_of_problems(
   source: SampleSource,
   problems: Mapping[str, Mapping[int, str]],
   count: int,
+  every: int,
   most_skipped: Fraction | None,
 ) -> str:
   parts = []
@@ -116,9 +117,13 @@ def _complain_of_problems(
     if found:
       position, reason = min(found.items())
       parts.append(f"{len(found)} {what}, as {source.path(position)}: {reason}")
-  found = f"{count} of {len(source)} samples cannot be stored ({'; '.join(parts)})"
+  lost = [damage for damage in source.damage if damage.samples]
+  if lost:
+    count_lost = sum(damage.samples for damage in lost)
+    parts.append(f"{count_lost} lost, as {lost[0].path}: {lost[0].reason}")
+  found = f"{count} of {every} samples cannot be stored ({'; '.join(parts)})"
   # Down to a tenth of a percent, rounded up, so that it is enough.
-  needed = math.ceil(1000 * count / len(source)) / 10
+  needed = math.ceil(1000 * count / every) / 10
   if most_skipped is None and needed <= 1:
     advice = 'on_error="skip"'
   else:
@@ -164,6 +169,8 @@ def _write_list(
   """Lists problems with their reasons and samples with their kinds, one a line."""
 
   def lines() -> Iterator[str]:
+    for damage in source.damage:
+      yield json.dumps({"path": damage.path, "reason": damage.reason})
     for position, reason in sorted(skipped.items()):
       yield json.dumps({"path": source.path(position), "reason": reason})
     fields = _KIND if source.has_masks else _KIND[:2]

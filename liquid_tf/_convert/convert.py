@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import logging
 import os
 import sqlite3
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf._convert import finish, pipelines
+from liquid_tf._convert import finish, labels, pipelines
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import (
@@ -44,6 +45,8 @@ from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 __all__ = ["ConvertReport", "convert"]
 
 MIN_SHARD = 4096
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -315,4 +318,7 @@ def convert(
     else:
       data = finish.finish(place.folder, made, arguments)
       place.publish()
+    warning = labels.unequal(made.samples, made.label)
+    if warning is not None:
+      _logger.warning("%s: %s", target, warning)
     return _report(data, target, begin)

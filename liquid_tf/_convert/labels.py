@@ -52,11 +52,28 @@ def _classes(source: SampleSource, values: np.ndarray) -> dict[str, Any]:
   largest = int(values.max())
   if largest >= len(source.classes):
     raise ConvertError(
-      f"{source.root}: a sample has label {largest}, but there are names of "
+      f"{source.named}: a sample has label {largest}, but there are names of "
       f"{len(source.classes)} classes only"
     )
   counts = np.bincount(values, minlength=len(source.classes)).tolist()
   return result | {"classes": source.classes, "class_counts": counts}
+
+
+def unequal(samples: np.ndarray, label: dict[str, Any] | None) -> str | None:
+  """What to say of labels that no batch can hold; None where one can.
+
+  Args:
+    samples: shape [samples], SCAN_DTYPE, of those that are stored.
+    label: the manifest's entry.
+  """
+  if label is None or None not in label["shape"]:
+    return None
+  counts = samples["labels"]
+  return (
+    f"samples have from {counts.min()} to {counts.max()} labels, which no batch can "
+    "hold: dataset gives images alone; give all samples as many, such as -1 for those "
+    "that lack some, and convert again; boxes are annotations of a folder of images"
+  )
 
 
 def count(label: dict[str, Any] | None) -> int:

@@ -1,6 +1,7 @@
 """A conversion from its first pass to its last."""
 
 import os
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +26,12 @@ from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf.errors import ConvertError
+
+
+def _place(skipped: tuple[str, str]) -> tuple[bytes, int]:
+  """By what files and records that were skipped are listed: path, and offset there."""
+  path, *offset = re.split(r", offset (\d+)", skipped[0], maxsplit=1)
+  return os.fsencode(path), int(offset[0]) if offset else -1
 
 
 def check_same(output: str, arguments: dict[str, Any]) -> None:
@@ -116,7 +123,7 @@ def run(
       source=source,
       scan=table,
       good=good,
-      skipped=sorted(source.skipped + left_out, key=lambda pair: os.fsencode(pair[0])),
+      skipped=sorted(source.skipped + left_out, key=_place),
       splits=splits,
       split_of=split_of,
       plans=job.plans,

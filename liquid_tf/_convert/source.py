@@ -25,8 +25,8 @@ class Source:
         images with masks. If it holds nothing but folders named train, val, valid,
         validation or test, these are its splits.
       - RecordIO files, as "train.rec", "data/*.rec" or "a.rec;b.rec", with their
-        labels. Class names come from a .lst beside them. If every name begins with that
-        of a split, these are the splits.
+        labels. Class names come from a .lst beside them. If every name begins or ends
+        with that of a split, as flowers_val.rec, these are the splits.
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
@@ -43,7 +43,8 @@ class Source:
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
     annotations: boxes and other things that belong to the images of a folder: a COCO
       file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines, Parquet)
-      with a column `file_name`; docs/convert.md tells what becomes of each.
+      with a column `file_name`; docs/convert.md tells what becomes of each. Or the .lst
+      of im2rec, whose images alone are samples then, with its labels.
     image_feature: Example feature that holds an encoded image. None: "image/encoded",
       or the one that TFDS names.
     label_feature: Example feature that holds a class number, or numbers; "" for none.

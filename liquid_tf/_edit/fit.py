@@ -36,9 +36,11 @@ class RelabelledSource(SampleSource):
       splits=source.splits,
       classes=classes,
       skipped=source.skipped,
+      damage=source.damage,
       features=source.features,
       has_masks=source.has_masks,
       is_remote=source.is_remote,
+      named=source.named,
     )
     self.limits = source.limits
     self._source = source
@@ -83,7 +85,7 @@ def with_classes(source: SampleSource, manifest: Manifest) -> SampleSource:
     if "label" in manifest["features"]:
       has = "has labels without names"
     raise ConvertError(
-      f"source ({source.root}) has classes, as {source.classes[0]}, but "
+      f"source ({source.named}) has classes, as {source.classes[0]}, but "
       f"{manifest.directory} {has}"
     )
   every = list(dict.fromkeys([*classes, *source.classes]))
@@ -164,14 +166,14 @@ class Growing(Base):
     if has != wanted:
       advice = f", or convert the dataset with transforms=[{step}(N)]" if step else ""
       raise ConvertError(
-        f"source ({source.root}) has images of {has} {what}, but "
+        f"source ({source.named}) has images of {has} {what}, but "
         f"{self.manifest.directory} {wanted}: change the images{advice}"
       )
 
   def _other(self, source: SampleSource, what: str) -> ConvertError:
     has = ", ".join(self.manifest["features"])
     return ConvertError(
-      f"source ({source.root}) has {what}, but {self.manifest.directory} has other "
+      f"source ({source.named}) has {what}, but {self.manifest.directory} has other "
       f"features ({has}): both must have the same"
     )
 

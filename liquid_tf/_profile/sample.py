@@ -65,6 +65,7 @@ class Subset(SampleSource):
       source.sizes[self._positions],
       splits=(DEFAULT_SPLIT,),
       is_remote=source.is_remote,
+      named=source.named,
     )
 
   def path(self, position: int) -> str:

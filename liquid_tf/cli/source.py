@@ -63,7 +63,7 @@ def _define_more(values: Flags) -> None:
     "annotations",
     None,
     "boxes of the images: COCO's .json, a folder of VOC's .xml or YOLO's .txt files, "
-    "or a table, .csv, .jsonl or .parquet",
+    "or a table, .csv, .jsonl or .parquet; or their labels: a .lst of im2rec",
   )
   values.string(
     "label_feature",

@@ -6,10 +6,12 @@ from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import (
   datasets,
   folders,
+  listed,
   records,
   s3_walk,
   tfds,
   tfrecords,
+  walk,
 )
 from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
@@ -21,6 +23,8 @@ from liquid_tf._view import view as views
 from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
+# What may lie beside RecordIO files.
+_BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
 
 def _only_for_examples(source: str, names: ExampleNames) -> None:
@@ -63,14 +67,45 @@ def _open_folder(
       )
     return tfds.list_tfds(source, names, skips)
   _only_for_examples(source, names)
+  _refuse_records(source)
+  by_list = given.annotations is not None and _is_list(given.annotations)
+  if by_list and masks is not None:
+    raise ConvertError(
+      f'masks ("{given.masks}") do not go with annotations ("{given.annotations}"), '
+      "which give labels: give one of both"
+    )
   progress.start("list", None, unit="file")
   try:
+    if by_list:
+      path = os.path.abspath(given.annotations)
+      return listed.list_listed(source, path, skips, progress.step)
     folder = folders.list_folder(source, masks, given.mask_names, skips, progress.step)
   finally:
     progress.close()
   if given.annotations is None:
     return folder
   return annotate(folder, os.path.abspath(given.annotations))
+
+
+def _is_list(path: str) -> bool:
+  return schemes.shown(path).lower().endswith(listed.EXTENSION)
+
+
+def _refuse_records(folder: str) -> None:
+  """Raises ConvertError for a folder that holds RecordIO files, and no images."""
+  where = s3_walk if storage.is_remote(folder) else walk
+  has_records = False
+  for name, is_folder in where.folders(os.fsencode(folder)):
+    name = os.fsdecode(name).lower()
+    if is_folder or not name.endswith(_BESIDE_RECORDS):
+      return
+    has_records |= name.endswith(records.EXTENSION)
+  if has_records:
+    files = storage.join(folder, f"*{records.EXTENSION}")
+    raise ConvertError(
+      f'source ("{folder}") is a folder of RecordIO files, and not of images: give the '
+      f'files, as "{files}"'
+    )
 
 
 def _check_scheme(source: str) -> None:
@@ -183,6 +218,12 @@ def open_source(
     raise ConvertError(f'masks ("{masks}") are of a folder of images')
   for path in paths:
     folders.check_apart(path, *places)
+    if _is_list(path):
+      raise ConvertError(
+        f'source ("{source}"): {path} is a list of im2rec, and holds no images: give '
+        f'the folder that its paths are below, with annotations="{path}", or the '
+        f"{records.EXTENSION} files that were made of it"
+      )
   kinds = {schemes.shown(path).endswith(records.EXTENSION) for path in paths}
   if len(kinds) > 1:
     raise ConvertError(

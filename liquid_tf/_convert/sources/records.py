@@ -9,10 +9,12 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert.sources import reading
+from liquid_tf._convert.sources.listed import class_names
 from liquid_tf._convert.sources.source import (
+  Damage,
   SampleSource,
   SourceFile,
-  class_list,
+  name_files,
   numbered_name,
   splits_of_files,
   stat_files,
@@ -58,6 +60,7 @@ class RecordIOSource(SampleSource):
       split_of,
       places[:, 2],
       is_remote=any(map(storage.is_remote, paths)),
+      named=name_files(paths),
       **options,
     )
     self._paths = paths
@@ -135,7 +138,7 @@ def _indexed(
 
 
 def _find(
-  path: str, file: SourceFile, skipped: list[tuple[str, str]] | None
+  path: str, file: SourceFile, damage: list[Damage] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Offsets, lengths and keys of a file's records; see `list_records`."""
   index = _index_of(path)
@@ -145,46 +148,56 @@ def _find(
     if indexed is not None:
       ends, keys = indexed
       return ends[:-1], np.diff(ends), keys
-  reader = recordio.Reader([path], repair=skipped is not None)
+  reader = recordio.Reader([path], repair=damage is not None)
   offsets = array.array("q")
   for record in reader.records():
     offsets.append(record.offset)
-  keys = np.arange(len(offsets))
-  if index is not None and not reader.losses:
-    if not np.array_equal(index[0], offsets):
+  found, losses = np.array(offsets, np.int64), reader.losses
+  keys, lost = np.arange(len(found)), [1] * len(losses)
+  if index is not None:
+    listed, names = index
+    lost = [_listed_in(listed, loss, file.size) for loss in losses]
+    known = np.isin(listed, found)
+    if not known.sum() == len(found) == len(listed) - sum(lost):
       raise ConvertError(
         f"{record_files.index_path(path)} does not list the records of {path}: make it "
         "anew with liquid_tf.recordio.write_index, or remove it"
       )
-    keys = index[1]
-  for loss in reader.losses:
+    keys = names[known]
+  for loss, count in zip(losses, lost):
     place = f"{file.path}, offset {loss.offset}"
-    skipped.append((place, f"{loss.length} bytes without a record: {loss.reason}"))
-  found = np.array(offsets, np.int64)
+    held = "without a record" if index is None else f"of {count} records by the index"
+    reason = f"{loss.length} bytes {held}: {loss.reason}"
+    damage.append(Damage(place, reason, count))
   # What a record is followed by is another one, a loss, or the end.
-  stops = [loss.offset for loss in reader.losses] + [file.size]
+  stops = [loss.offset for loss in losses] + [file.size]
   ends = np.sort(np.concatenate([found, stops]))
   lengths = ends[np.searchsorted(ends, found, side="right")] - found
   return found, lengths, keys
 
 
-def _class_names(paths: Sequence[str]) -> list[str] | None:
-  """Names of the classes by the lists beside the files, whose paths have folders.
+def _listed_in(offsets: np.ndarray, loss: recordio.Loss, size: int) -> int:
+  """How many records an index has in a stretch of damage.
 
-  None unless every file has a list, and every class number a folder of its own.
+  Args:
+    offsets: of the index, ascending.
+    loss: the stretch. One that reaches the end took what the index has behind it.
+    size: bytes of the file.
   """
-  folders: dict[int, str] = {}
+  end = loss.offset + loss.length
+  inside = offsets >= loss.offset
+  return int((inside & (offsets < end)).sum() if end < size else inside.sum())
+
+
+def _class_names(paths: Sequence[str]) -> list[str] | None:
+  """Names of classes by the lists beside the files; None unless every one has one."""
+  entries: list[recordio.ListEntry] = []
   for path in paths:
     name = reading.beside(path, ".lst")
     if name is None:
       return None
-    for entry in recordio.read_list(name):
-      label, folder = entry.labels[0], os.path.dirname(entry.path)
-      if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
-        return None
-      if folders.setdefault(int(label), folder) != folder:
-        return None
-  return class_list(folders)
+    entries += recordio.read_list(name)
+  return class_names(entries)
 
 
 def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
@@ -201,12 +214,11 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   """
   root, files = stat_files(paths)
   splits, split_of_file = splits_of_files(paths)
-  skipped: list[tuple[str, str]] = []
+  damage: list[Damage] = []
   parts = [np.zeros((0, 4), np.int64)]
   try:
     for number, (path, file) in enumerate(zip(paths, files)):
-      lost = skipped if skips else None
-      offsets, lengths, keys = _find(path, file, lost)
+      offsets, lengths, keys = _find(path, file, damage if skips else None)
       numbers = np.full(len(offsets), number, np.int64)
       parts.append(np.stack([numbers, offsets, lengths, keys], axis=1))
     classes = _class_names(paths)
@@ -218,7 +230,7 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     ) from error
   places = np.concatenate(parts)
   if not len(places):
-    reasons = "; ".join(f"{path}: {reason}" for path, reason in skipped[:3])
+    reasons = "; ".join(f"{one.path}: {one.reason}" for one in damage[:3])
     raise ConvertError(
       f"{', '.join(map(schemes.shown, paths[:3]))} holds no records"
       f"{': ' + reasons if reasons else ''}"
@@ -231,5 +243,6 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     split_of_file,
     splits=splits,
     classes=classes,
-    skipped=skipped,
+    skipped=[(one.path, one.reason) for one in damage],
+    damage=damage,
   )

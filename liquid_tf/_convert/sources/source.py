@@ -17,11 +17,14 @@ from liquid_tf._store.columns import Column
 from liquid_tf.errors import ConvertError
 
 # Top folders of these names, and no others, are splits; and so are files of records
-# whose names begin with one. In this order.
+# whose names begin or end with one. In this order.
 SPLITS = ("train", "val", "valid", "validation", "test")
 DEFAULT_SPLIT = "train"
 
-_SPLIT_OF_FILE = re.compile(rf"({'|'.join(sorted(SPLITS, key=len)[::-1])})(?![A-Za-z])")
+_WORDS = "|".join(sorted(SPLITS, key=len)[::-1])
+_BEGINS = re.compile(rf"({_WORDS})(?![A-Za-z])")
+# After that, only the number of a part and what follows a dot.
+_ENDS = re.compile(rf"[-_.]({_WORDS})(?=(?:[-_]\d+(?:-of-\d+)?)?(?:\.|$))")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,6 +62,20 @@ class Sample(NamedTuple):
   example: bytes = b""
 
 
+class Damage(NamedTuple):
+  """Samples that a source should have, and has not.
+
+  Attributes:
+    path: where, for people.
+    reason: why they are lost.
+    samples: how many are.
+  """
+
+  path: str
+  reason: str
+  samples: int
+
+
 class SampleError(Exception):
   """A sample that cannot be read; the message says why, and where in its file."""
 
@@ -80,9 +97,11 @@ class SampleSource:
     split_of: shape [samples], position in `splits`.
     sizes: shape [samples], bytes that a sample takes in its file.
     skipped: (path, reason) of files that cannot be samples.
+    damage: what of `skipped` took samples that have no position.
     features: the manifest's entries of features that the samples' examples hold.
     has_masks: whether `load` gives a mask with each image.
     is_remote: whether samples come from a store, whose answers are waited for.
+    named: the source as errors name it: by default its root.
     limits: of every image; set before anything is read, where it is not the default.
   """
 
@@ -98,9 +117,11 @@ class SampleSource:
     splits: Sequence[str] = (DEFAULT_SPLIT,),
     classes: list[str] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
+    damage: Sequence[Damage] = (),
     features: dict[str, dict[str, Any]] | None = None,
     has_masks: bool = False,
     is_remote: bool = False,
+    named: str | None = None,
   ):
     self.root = root
     self.kind = kind
@@ -111,9 +132,11 @@ class SampleSource:
     self.splits = list(splits)
     self.classes = classes
     self.skipped = list(skipped)
+    self.damage = list(damage)
     self.features = features or {}
     self.has_masks = has_masks
     self.is_remote = is_remote
+    self.named = root if named is None else named
     self.limits = Limits()
 
   def __len__(self) -> int:
@@ -275,21 +298,43 @@ def class_list(names: dict[int, str]) -> list[str] | None:
   return [names.get(label, str(label)) for label in range(count)]
 
 
+def name_files(paths: Sequence[str]) -> str:
+  """Files as errors name them."""
+  more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+  return schemes.shown(paths[0]) + more
+
+
+def _split_of(path: str) -> str | None:
+  """The split that a file's name says; the end counts for more than the beginning."""
+  name = os.path.basename(schemes.shown(path))
+  begin = _BEGINS.match(name)
+  return [begin and begin[1], *_ENDS.findall(name)][-1]
+
+
 def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
-  """Splits by the names of files, as train-00000-of-00002 and val.rec say them.
+  """Splits by the names of files.
+
+  Such are train-00000-of-00002 and val.rec, and im2rec's PREFIX_train.rec.
 
   Returns:
     Names of the splits, and for each path the position of its split. There is one split
-    unless every file's name begins with one.
+    where no name says another than the first.
+
+  Raises:
+    ConvertError: some names say other splits, and some none.
   """
-  found = [
-    _SPLIT_OF_FILE.match(os.path.basename(schemes.shown(path))) for path in paths
-  ]
-  if not all(found):
+  found = [_split_of(path) for path in paths]
+  if None in found:
+    for path, split in zip(paths, found):
+      if split not in (None, DEFAULT_SPLIT):
+        raise ConvertError(
+          f"{schemes.shown(path)} is named like the split {split}, and "
+          f"{schemes.shown(paths[found.index(None)])} like none: name all files of a "
+          "source by their splits, as PREFIX_train.rec and PREFIX_val.rec, or none"
+        )
     return [DEFAULT_SPLIT], [0] * len(paths)
-  names = [match.group(1) for match in found]
-  splits = [name for name in SPLITS if name in names]
-  return splits, [splits.index(name) for name in names]
+  splits = [name for name in SPLITS if name in found]
+  return splits, [splits.index(name) for name in found]
 
 
 def read_range(path: str, offset: int, length: int) -> bytes:

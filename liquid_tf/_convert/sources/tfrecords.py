@@ -21,6 +21,7 @@ from liquid_tf._convert.sources.source import (
   SampleError,
   SourceFile,
   class_list,
+  name_files,
   numbered_name,
   read_range,
   splits_of_files,
@@ -262,4 +263,5 @@ def list_tfrecords(
     splits=splits,
     classes=None if is_alone else read_labels(folder),
     skipped=skipped,
+    named=name_files(paths),
   )

@@ -308,6 +308,7 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     ("name,x\na.png,3", "row 1 must have a file_name"),
     ("file_name,x\na.png,3\na.png,4", "has two rows of a.png"),
     ("file_name,id\na.png,3", "column id must have a name that no other feature has"),
+    ("file_name,label\na.png,3", "column label is of boxes, .* write a .lst"),
     ("file_name,ymin,xmin,ymax,xmax\na.png,1,2,3,4", "row 1 has no label"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,5,2,3,4,1", "ends before it begins"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,x,2,3,4,1", "must have four numbers"),

@@ -16,6 +16,7 @@ import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
+from liquid_tf._convert.sources.source import splits_of_files
 from liquid_tf._store import manifest, names
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
@@ -174,6 +175,130 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     self._convert(mix="png")
     found = {r["id"]: r["contents"] for r in stored.records(self.output)}
     self.assertEqual([found[i] for i in range(3)], images)
+
+  @parameterized.parameters(
+    ("flowers_train.rec flowers_val.rec flowers_test.rec", "train val test"),
+    ("a-val.rec b_0_train.rec c_train_1.rec", "val train train"),
+    ("m-train.tfrecord-00000-of-00002 m-validation-00000-of-00001", "train validation"),
+    ("train2017.rec val.rec?part=train.rec", "train val"),
+    # As im2rec names what it makes with the prefix "test".
+    ("test_train.rec test_val.rec", "train val"),
+    ("my_trains.rec contest.rec", "train train"),
+    ("train.rec more.rec", "train train"),
+  )
+  def test_names_of_files_say_splits(self, names, wanted):
+    urls = [f"https://host/{name}" for name in names.split()]
+    splits, split_of = splits_of_files(urls)
+    self.assertEqual([splits[split] for split in split_of], wanted.split())
+
+  def test_files_as_im2rec_names_them_are_splits(self):
+    self._write([0, 1, 2], "flowers_train")
+    self._write([2], "flowers_val", seed=1)
+    self._convert()
+    splits = manifest.load(self.output)["splits"]
+    found = {name: split["samples"] for name, split in splits.items()}
+    self.assertEqual(found, {"train": 3, "val": 1})
+    self._write([1], "more")
+    with self.assertRaisesRegex(
+      ConvertError,
+      "flowers_val.rec is named like the split val, and .*more.rec like no",
+    ):
+      self._convert(output=f"{self.root}/other")
+
+  def test_labels_of_unequal_number_are_told(self):
+    self._write([(1.0,), (3.0, 4.0)])
+    with self.assertLogs("liquid_tf", "WARNING") as logged:
+      self._convert()
+    [line] = logged.output
+    self.assertRegex(
+      line, "from 1 to 2 labels, which no batch can hold: .*give all sam"
+    )
+    self._write([(1.0, 2.0), (3.0, 4.0)])
+    with self.assertNoLogs("liquid_tf", "WARNING"):
+      self._convert(output=f"{self.root}/equal")
+
+  def test_errors_name_the_file(self):
+    self._write([0, 1])
+    path = pathlib.Path(self.root, "train.rec")
+    with recordio.Writer(path, append=True) as writer:
+      writer.write(recordio.pack(recordio.Header(1.0), b"no image"), 5)
+    with self.assertRaisesRegex(ConvertError, rf'source \("{path}"\): 1 of 3'):
+      self._convert()
+    self._write([0], "a")
+    with self.assertRaisesRegex(ConvertError, r'/a.rec and 1 more"\): 1 of 4'):
+      self._convert(existing="replace")
+
+  def test_what_holds_no_records_says_where_they_are(self):
+    self._write([0])
+    pathlib.Path(self.root, "train.lst").write_text("0\t1\ta.png\n")
+    elsewhere = self.create_tempdir().full_path
+    with self.assertRaisesRegex(
+      ConvertError,
+      rf'folder of RecordIO .* images: give the files, as "{self.root}/\*.rec"',
+    ):
+      convert(self.root, f"{elsewhere}/dataset", "png", progress=False)
+    with self.assertRaisesRegex(
+      ConvertError,
+      r'is a list of im2rec, .* with annotations=".*/train.lst", or the .rec',
+    ):
+      self._convert("train.lst")
+    # An image more, and it is a folder of images.
+    photos.save(f"{self.root}/images/a.png", photos.photo("coffee")[:9, :9])
+    os.rename(f"{self.root}/train.rec", f"{self.root}/images/train.rec")
+    report = self._convert("images", on_error="skip:50%")
+    self.assertEqual(report.samples, 1)
+
+  def _damage(self, *records, name="train"):
+    """Damages the heads of records, of which adjacent ones make one stretch."""
+    path = pathlib.Path(self.root, f"{name}.rec")
+    data = bytearray(path.read_bytes())
+    for record in records:
+      data[self.offsets[record]] ^= 1
+    path.write_bytes(data)
+
+  @parameterized.parameters(
+    (True, 4, "of 3 records by the index"), (False, 2, "without")
+  )
+  def test_damage_counts_towards_the_limit(self, index, lost, reason):
+    self._write([0] * 50, index=index)
+    self._damage(3, 4, 5, 20)
+    held = 46 + lost
+    with self.assertRaisesRegex(
+      ConvertError,
+      rf"{lost} of {held} samples .*\({lost} lost, as train.rec, offset "
+      rf'{self.offsets[3]}: \d+ bytes {reason}.* at most 1 % .*on_error="skip:',
+    ):
+      self._convert(on_error="skip")
+    listed = pathlib.Path(self.output, "_problems.jsonl").read_text().splitlines()
+    paths = [f"train.rec, offset {self.offsets[record]}" for record in (3, 20)]
+    self.assertEqual([json.loads(line)["path"] for line in listed], paths)
+    share = f"skip:{100 * lost / held + 0.1:.1f}%"
+    report = stored.sound(self._convert(on_error=share, existing="resume"))
+    self.assertEqual(report.samples, 46)
+    # In the order of the file, and not of the offsets' digits.
+    self.assertEqual([one["path"] for one in report.skipped], paths)
+    self.assertLess(str(self.offsets[20]), str(self.offsets[3]))
+    loaded = names.load(manifest.load(self.output))
+    wanted = [i + 100 for i in range(50) if i not in (3, 4, 5, 20)]
+    first = [loaded[i] for i in range(46)]
+    keys = wanted if index else range(46)
+    self.assertEqual(first, [f"train.rec/{key}" for key in keys])
+
+  def test_records_behind_the_end_are_lost(self):
+    self._write([0] * 8)
+    os.truncate(f"{self.root}/train.rec", self.offsets[5] + 20)
+    with self.assertRaisesRegex(ConvertError, r"3 of 8 samples .*skip:37.5%"):
+      self._convert(on_error="skip")
+    self.assertEqual(self._convert(on_error="skip:38%", existing="resume").samples, 5)
+
+  def test_damage_and_an_index_of_another_file(self):
+    self._write([0] * 8)
+    self._damage(2)
+    index = pathlib.Path(self.root, "train.idx")
+    lines = index.read_text().splitlines(keepends=True)
+    index.write_text("".join(lines[:-1]))
+    with self.assertRaisesRegex(ConvertError, "train.idx does not list the records"):
+      self._convert(on_error="skip:100%")
 
   def test_damage_is_passed_over_and_reported(self):
     self._write([0, 1, 2, 3])

@@ -33,5 +33,6 @@ def read(path: str) -> Annotations:
     return coco.read(path)
   raise ConvertError(
     f'annotations ("{path}") must be a .json file of COCO, a table '
-    f"({', '.join(tables.READERS)}), or a folder of VOC's or YOLO's files"
+    f"({', '.join(tables.READERS)}), a .lst of im2rec, or a folder of VOC's or YOLO's "
+    "files"
   )

@@ -126,7 +126,9 @@ def read(path: str, extension: str) -> Annotations:
 def _of_images(path: str, rows: list[dict], columns: list[str]) -> Annotations:
   if _LABEL in columns:
     raise ConvertError(
-      f"{path}: column {_LABEL} is of boxes, and there are none: name it otherwise"
+      f"{path}: column {_LABEL} is of boxes, and there are none: name it otherwise to "
+      "keep it as a feature; for classes of images write a .lst, a line of number, "
+      f"class number and {KEY} with tabs between them for each, and give that instead"
     )
   keys = [row[KEY] for row in rows]
   if len(set(keys)) < len(keys):

@@ -1,0 +1,143 @@
+"""Images of a folder that a list of MXNet's im2rec names, with its labels."""
+
+import os
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import tensorflow as tf
+
+from liquid_tf import recordio
+from liquid_tf._convert.sources import s3_walk, walk
+from liquid_tf._convert.sources.file_table import FileTable
+from liquid_tf._convert.sources.folders import FolderSource
+from liquid_tf._convert.sources.source import Damage, class_list, splits_of_files
+from liquid_tf._native import ops
+from liquid_tf._store import storage
+from liquid_tf.errors import ConvertError, RecordIOError
+
+EXTENSION = ".lst"
+
+
+class ListedSource(FolderSource):
+  """The images of a list that are in a folder, in the order of the list.
+
+  Args:
+    root: the folder.
+    files: the images.
+    labels: of each, one or more.
+    split: of all.
+    classes: names, or None.
+    skipped: (path, reason) of what is left out.
+    damage: images of the list that are not in the folder.
+  """
+
+  def __init__(
+    self,
+    root: str,
+    files: FileTable,
+    labels: list[np.ndarray],
+    split: str,
+    classes: list[str] | None,
+    skipped: list[tuple[str, str]],
+    damage: list[Damage],
+  ):
+    first = np.array([label[0] for label in labels])
+    split_of = np.zeros(len(files), np.uint8)
+    super().__init__(root, None, files, split_of, first, classes, [split], skipped)
+    self.kind = "list"
+    self.damage = damage
+    self._labels = [label.tobytes() for label in labels]
+
+  def columns(self, positions, targets):
+    paths, masks, _ = super().columns(positions, targets)
+    labels = [self._labels[position] for position in positions]
+    return paths, masks, np.array(labels, object)
+
+  def load(
+    self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor
+  ) -> dict[str, tf.Tensor]:
+    loaded = super().load(path, mask, tf.zeros([]))
+    return loaded | {
+      "labels": tf.io.decode_raw(label, tf.float32),
+      "crc32c": ops.lib().liquid_crc32c(label, loaded["crc32c"]),
+    }
+
+
+def class_names(entries: Iterable[recordio.ListEntry]) -> list[str] | None:
+  """Names of the classes of lists, whose paths have folders.
+
+  None unless every image has one class number, and every number a folder of its own.
+  """
+  folders: dict[int, str] = {}
+  for entry in entries:
+    label, folder = entry.labels[0], os.path.dirname(entry.path)
+    if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
+      return None
+    if folders.setdefault(int(label), folder) != folder:
+      return None
+  return class_list(folders)
+
+
+def _read(path: str, root: str) -> dict[bytes, recordio.ListEntry]:
+  """What a list has, by paths below the folder."""
+  try:
+    entries = recordio.read_list(path)
+  except RecordIOError as error:
+    raise ConvertError(str(error)) from error
+  result: dict[bytes, recordio.ListEntry] = {}
+  for entry in entries:
+    name = os.path.normpath(entry.path)
+    if os.path.isabs(name):
+      name = os.path.relpath(name, root)
+    key = os.fsencode(name)
+    if key in result:
+      raise ConvertError(f"{path} lists {name} twice: each image is one sample")
+    result[key] = entry._replace(path=name)
+  return result
+
+
+def list_listed(
+  root: str, path: str, skips: bool, step: Callable[[], None]
+) -> ListedSource:
+  """Lists the images of a folder that a list names.
+
+  Their split is that of the list's name, as flowers_val.lst says it; classes have the
+  names of folders where each class number has one of its own.
+
+  Args:
+    root: the folder that paths of the list are below, local or of S3.
+    path: of the list.
+    skips: whether files and folders that cannot be looked at are passed over.
+    step: is called for each file of the folder.
+
+  Raises:
+    ConvertError: the list cannot be read, or names nothing that is there.
+  """
+  entries = _read(path, root)
+  listed = (s3_walk if storage.is_remote(root) else walk).Walk(root, skips, step)
+  found = {
+    name: (size, mtime_ns) for name, size, mtime_ns in listed.files() if name in entries
+  }
+  if not found:
+    first = next(iter(entries.values()), None)
+    raise ConvertError(
+      f'annotations ("{path}") list no image that is below {root}'
+      + ("" if first is None else f": the first is {first.path}")
+    )
+  files = FileTable()
+  damage = []
+  for name, entry in entries.items():
+    if name in found:
+      files.add(name, *found[name])
+    else:
+      damage.append(Damage(entry.path, f"is listed in {path}, but not below {root}", 1))
+  [split], _ = splits_of_files([path])
+  return ListedSource(
+    root,
+    files,
+    [np.array(entries[name].labels, "<f4") for name in entries if name in found],
+    split,
+    class_names(entries.values()),
+    [*listed.skipped, *((one.path, one.reason) for one in damage)],
+    damage,
+  )
