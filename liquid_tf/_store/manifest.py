@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native import ops
-from liquid_tf._store import arrays, contents, index_rows, schema, schemes, versions
+from liquid_tf._store import (
+  arrays,
+  contents,
+  foreign,
+  index_rows,
+  schema,
+  schemes,
+  versions,
+)
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.schema import FORMATS as FORMATS
@@ -210,7 +218,8 @@ def _choose(directory: str, version: int | None) -> int:
       advice = f"{problems} lists samples that do not fit: see them first"
     raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")
   raise ManifestError(
-    f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
+    foreign.advice(directory)
+    or f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
     'liquid_tf.convert, or finish an interrupted one with existing="resume"'
   )
 

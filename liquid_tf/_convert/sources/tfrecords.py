@@ -29,7 +29,7 @@ from liquid_tf._convert.sources.source import (
 )
 from liquid_tf._native import ops
 from liquid_tf._native.http_file import HttpFile
-from liquid_tf._store import manifest, schemes, storage
+from liquid_tf._store import foreign, schemes, storage
 from liquid_tf.errors import ConvertError
 
 # Beside the files, as TF-Slim's scripts write it.
@@ -43,13 +43,8 @@ _STRETCH = 8 << 20
 _LONGEST = (1 << 31) - 1
 
 
-def _masked_crc(data: bytes) -> int:
-  crc = manifest.crc32c(data)
-  return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
 def _header_is_right(header: bytes) -> bool:
-  return _masked_crc(header[:8]) == _HEADER.unpack(header)[1]
+  return foreign.masked_crc(header[:8]) == _HEADER.unpack(header)[1]
 
 
 def walk(path: str) -> Iterator[tuple[int, int]]:
@@ -159,7 +154,7 @@ class TFRecordSource(ExampleSource):
     )
     if not _header_is_right(header):
       raise SampleError("the checksum of the record's length is wrong")
-    if _masked_crc(data) != int.from_bytes(footer, "little"):
+    if foreign.masked_crc(data) != int.from_bytes(footer, "little"):
       raise SampleError("the checksum of the record is wrong")
     return data
 

@@ -13,6 +13,8 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
+import liquid_tf
+from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
 from liquid_tf.errors import ManifestError
@@ -154,6 +156,24 @@ class ManifestTest(parameterized.TestCase, tf.test.TestCase):
         manifest.load(self.dataset)
     finally:
       os.rename(path + ".away", path)
+
+  def test_files_of_records_say_what_they_are(self):
+    root = self.create_tempdir().full_path
+    with recordio.Writer(f"{root}/a.rec") as writer:
+      writer.write(b"x")
+    with tf.io.TFRecordWriter(f"{root}/b.rec") as writer:
+      writer.write(b"x")
+    for name, message in (
+      ("a.rec", "is RecordIO, not a Liquid .*liquid_tf.convert, .*recordio.dataset"),
+      ("a.r*", "is RecordIO"),
+      ("b.rec", "is TFRecord, not a Liquid .*tf.data.TFRecordDataset"),
+      ("none.rec", "is not a Liquid dataset"),
+    ):
+      with self.assertRaisesRegex(ManifestError, message):
+        liquid_tf.dataset(f"{root}/{name}", 8)
+    pathlib.Path(root, "a.rec").write_bytes(b"1234567890abc")
+    with self.assertRaisesRegex(ManifestError, "is not a Liquid dataset"):
+      manifest.load(f"{root}/a.rec")
 
   def test_a_folder_without_a_manifest_says_what_it_is(self):
     empty = self.create_tempdir().full_path
