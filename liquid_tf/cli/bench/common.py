@@ -116,21 +116,11 @@ def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str
   Args:
     place: on the disk that is measured.
     measure: gives the result.
-
-  Raises:
-    tool.FlagsError: a flag is wrong.
   """
   from liquid_tf._measure import evidence
-  from liquid_tf.errors import ManifestError
 
   load = evidence.load()
-  try:
-    result = measure()
-  except ManifestError:
-    raise  # A ValueError too, but not of a flag.
-  except ValueError as error:
-    raise tool.FlagsError(str(error)) from error
-  return result | {"evidence": {**evidence.evidence(place), "load_before": load}}
+  return measure() | {"evidence": {**evidence.evidence(place), "load_before": load}}
 
 
 def finish(values: Flags, result: dict[str, Any]) -> int:

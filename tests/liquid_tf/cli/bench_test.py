@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 import numpy as np
+import photos
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert.convert import convert
@@ -127,6 +128,14 @@ class BenchDatasetTest(absltest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(message, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
+
+  def test_unequal_images_need_a_flag(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    photos.class_folders(root / "source", per_class=1)
+    convert(root / "source", root / "dataset", "raw", progress=False)
+    done = run("pipeline", f"--dataset={root}/dataset", "--nolimits")
+    self.assertEqual(done.returncode, 2, done.stderr)
+    self.assertIn("give --crop=HEIGHT,WIDTH or --image_size=", done.stderr)
 
   def test_no_dataset_ends_with_1(self):
     done = run("pipeline", f"--dataset={self.create_tempdir().full_path}")
