@@ -43,10 +43,11 @@ class HttpFileTest : public ::testing::Test {
   void Serve(FakeShards* shards, Change change) {
     shards_ = shards;
     server_ = std::make_unique<HttpServer>(
-        [shards, change](const ServerRequest& request) {
+        // A server outlives the shards, and may answer what nobody waits for.
+        [files = shards->files(), change](const ServerRequest& request) {
           // "/shard0?secret"
           ServerAnswer answer =
-              AnswerOf(shards->files()[request.target[6] - '0'], request);
+              AnswerOf(files[request.target[6] - '0'], request);
           if (change) change(request, &answer);
           return answer;
         });
