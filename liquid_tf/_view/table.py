@@ -35,6 +35,10 @@ class Table(Mapping):
     more = self._view.manifest["columns"]
     return ("number", "name", *_OF_IMAGE, "split", *label, *more)
 
+  def has_given(self, name: str) -> bool:
+    """Whether a column was asked for."""
+    return name in self._columns
+
   def __len__(self) -> int:
     return len(self.names)
 

@@ -13,7 +13,7 @@ from liquid_tf._store import labels as _labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.preference import by_preference
-from liquid_tf._view import slices
+from liquid_tf._view import slices, where
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.rows import Rows
 from liquid_tf._view.sample_reader import SampleReader
@@ -76,6 +76,15 @@ class View:
   def formats(self) -> list[str]:
     """Names of the dataset's formats."""
     return list(self.manifest["formats"])
+
+  @property
+  def classes(self) -> list[str] | None:
+    """Names of the dataset's classes by their numbers, which labels are.
+
+    None where labels have no names, or are no classes. A part of a dataset has the
+    classes of the whole.
+    """
+    return self.manifest.classes
 
   def __len__(self) -> int:
     if self.chosen is not None:
@@ -322,24 +331,22 @@ class View:
       raise ValueError(f"take: number ({ordered[twice[0]]}) must be there once")
     return self._choose(given, "take: numbers ([])")
 
-  def where(self, function: Callable[[Table], np.ndarray]) -> "View":
-    """The samples for which a function says so.
+  def where(self, condition: str | Callable[[Table], np.ndarray]) -> "View":
+    """The samples for which a condition holds.
 
     Args:
-      function: called once, now, with a `Table` of this view's samples; gives a mask,
-        [samples] of bool. `view.where(lambda t: t["height"] >= 256)`.
+      condition: a text, as 'height >= 256 and label == "owl"', whose parts
+        docs/selection.md lists. Or a function, called once, now, with a `Table` of this
+        view's samples; it gives a mask, [samples] of bool, as
+        `lambda t: (t["height"] >= 256) & (t["label"] == 1)`. There a label is a number:
+        `classes.index("owl")` is that of a name.
 
     Raises:
-      ValueError: the function gives something else, or chooses no sample.
+      TypeError: it is neither.
+      ValueError: it is no condition, or chooses no sample.
     """
     self._check_no_weights("where()")
-    mask = np.asarray(function(Table(self)))
-    if mask.dtype != bool or mask.shape != self.numbers.shape:
-      raise ValueError(
-        f"where: function (gave {mask.dtype} of shape {list(mask.shape)}) must give "
-        f"bool of shape [{len(self.numbers)}], one for each sample"
-      )
-    return self._choose(self.numbers[mask], "where")
+    return self._choose(self.numbers[where.mask(condition, self)], "where")
 
   def weighted(
     self,

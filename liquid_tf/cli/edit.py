@@ -148,12 +148,11 @@ def _annotate(path: str):
 def _remove(path: str):
   from liquid_tf._edit.remove import remove
   from liquid_tf._view.view import open as open_view
-  from liquid_tf.cli.condition import condition
 
   given, view = _FLAGS.remove, open_view(path)
   if re.fullmatch(r"[\d\s,-]+", given):
     return remove(view.take(_numbers(given.split(","), "remove")))
-  return remove(view.where(condition("remove", given, view.manifest.classes)))
+  return remove(view.where(given))
 
 
 def _compact(path: str):
@@ -205,5 +204,5 @@ COMMAND = tool.Command(
   _FLAGS,
   _main,
   _interrupted,
-  {"source": "append", "table": "annotate"},
+  {"source": "append", "table": "annotate", "where": "remove"},
 )

@@ -34,11 +34,10 @@ def read(values: Flags, path: str) -> "str | View":
   if not any(values[name].present for name in _NAMES):
     return path
   from liquid_tf._view import view as views
-  from liquid_tf.cli.condition import condition
 
   view = views.open(path, values.version)
   if values.split is not None:
     view = view.split(values.split)
   if values.where is not None:
-    view = view.where(condition("where", values.where, view.manifest.classes))
+    view = view.where(values.where)
   return view

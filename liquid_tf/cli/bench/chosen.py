@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from liquid_tf._view.mixture import Mixture, mixture
 from liquid_tf._view.view import View, as_view
-from liquid_tf.cli.condition import condition
 
 
 def chosen(
@@ -32,7 +31,7 @@ def chosen(
   for one in (path, *(mixed or {})):
     view = as_view(one, split)
     if where is not None:
-      view = view.where(condition("where", where, view.manifest.classes))
+      view = view.where(where)
     views.append(view.balanced() if balanced else view)
   if not mixed:
     return views[0]

@@ -79,7 +79,7 @@ class EditCommandTest(parameterized.TestCase):
     (["--remove=1", "--forget=1"], 2, "--forget is of --compact"),
     (["--remove=x"], 2, '--remove (x): column ("x") must be one of'),
     (["--remove=3,"], 2, "--remove () must be numbers, as 3,17,20-29"),
-    (["--remove=width < 1"], 2, "it chooses none"),
+    (["--remove=width < 1"], 2, "--remove (width < 1) must choose a sample of"),
     (["--remove=9-2"], 2, "--remove (9-2) must be numbers"),
     (["--remove=99"], 2, "(99) must be of a sample"),
     (["--remove=0-4"], 1, "must leave at least one sample"),

@@ -182,7 +182,7 @@ class ViewSourcesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn("version (2)", done.stderr)
     done = commands.run("inspect", self.path, "--where=width > 1e9")
     self.assertEqual(done.returncode, 2, done.stderr)
-    self.assertIn("it chooses none", done.stderr)
+    self.assertIn("--where (width > 1e9) must choose a sample of", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Views by themselves: which samples they hold, and what they refuse."""
 
 import os
+import pathlib
 import pickle
 import shutil
 import tempfile
@@ -87,6 +88,92 @@ class ViewTest(parameterized.TestCase, tf.test.TestCase):
     wanted = [i for i, row in by_sample.items() if row["height"] > 25 and row["split"]]
     self.assertEqual(view.numbers.tolist(), sorted(wanted))
 
+  def test_where_takes_the_text_of_the_command(self):
+    names = self.view.classes
+    self.assertEqual(names, ["astronaut", "chelsea", "coffee", "ihc"])
+    text = 'height > 25 and label in ("coffee", "ihc") or name.endswith("/0003.png")'
+    wanted = self.view.where(
+      lambda t: (
+        ((t["height"] > 25) & (t["label"] >= names.index("coffee")))
+        | np.char.endswith(t["name"], "/0003.png")
+      )
+    )
+    self.assertEqual(self.view.where(text).numbers.tolist(), wanted.numbers.tolist())
+    val = self.view.split("val")
+    self.assertEqual(
+      val.where("number % 2 == 0").numbers.tolist(),
+      [number for number in val.numbers.tolist() if number % 2 == 0],
+    )
+
+  def test_labels_are_numbers_in_a_function(self):
+    with self.assertRaisesRegex(
+      ValueError,
+      r"where must choose a sample of .*; it chooses none; labels are numbers in a "
+      r"function \(0 'astronaut', 1 'chelsea', 2 'coffee', 3 'ihc'\), and names in a "
+      r"""text, as where\('height >= 256 and label == "astronaut"'\)$""",
+    ):
+      self.view.where(lambda t: t["label"] == "coffee")
+    with self.assertRaisesRegex(ValueError, "it chooses none$"):
+      self.view.where(lambda t: t["height"] > 9000)
+
+  @parameterized.parameters(
+    (lambda t: t["height"] > 20 and t["label"] == "coffee",),
+    (lambda t: not t["height"] > 20,),
+    (lambda t: 20 < t["height"] < 30,),
+    (lambda t: t["label"] in (1, 2),),
+  )
+  def test_python_joins_no_columns(self, function):
+    with self.assertRaisesRegex(
+      ValueError,
+      r"where: function joins columns by and, .*: write &, \| and ~, .* or give a "
+      r"""text, as where\('.* and label == "astronaut"'\); labels are numbers in a """
+      r"function \(0 'astronaut', .*\), and names in a text$",
+    ):
+      self.view.where(function)
+
+  def test_a_function_raises_what_it_likes(self):
+    with self.assertRaisesRegex(ValueError, "^mine$"):
+      self.view.where(lambda t: _raise(ValueError("mine")))
+
+  @parameterized.parameters((3,), (None,), (np.ones(100, bool),))
+  def test_a_condition_is_a_text_or_a_function(self, condition):
+    with self.assertRaisesRegex(TypeError, r"where: condition \(.*\) must be a text"):
+      self.view.where(condition)
+
+  def test_a_part_has_the_classes_of_the_whole(self):
+    kept = ["chelsea", "ihc"]
+    two = self.view.where('label in ("chelsea", "ihc")')
+    self.assertEqual(two.classes, self.view.classes)
+    new = [kept.index(name) if name in kept else -1 for name in two.classes]
+    size = liquid_tf.transforms.Resize((16, 16))
+    ds = liquid_tf.dataset(two, 10, shuffle=False, transforms=[size]).map(
+      lambda x, label: (x, tf.gather(new, label))
+    )
+    found = [number for _, labels in ds for number in labels.numpy().tolist()]
+    self.assertEqual((found.count(0), found.count(1), len(found)), (25, 25, 50))
+
+  def test_converted_a_part_keeps_its_classes(self):
+    two = self.view.where('label in ("chelsea", "ihc")')
+    output = f"{self.create_tempdir().full_path}/two"
+    liquid_tf.convert(two, output, "raw", progress=False)
+    made = liquid_tf.open(output)
+    self.assertEqual(made.classes, self.view.classes)
+    counts = liquid_tf.inspect(output)["features"]["label"]["class_counts"]
+    self.assertEqual(counts, [0, 25, 0, 25])
+    self.assertEqual({int(sample["label"]) for sample in made}, {1, 3})
+
+  def test_folders_that_are_left_are_the_classes(self):
+    two = self.view.split("train").where('label in ("chelsea", "ihc")')
+    root = self.create_tempdir().full_path
+    liquid_tf.export(two, f"{root}/two", "folder", progress=False)
+    for folder in pathlib.Path(root, "two").iterdir():
+      if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+    liquid_tf.convert(f"{root}/two", f"{root}/two.liquid", "png", progress=False)
+    made = liquid_tf.open(f"{root}/two.liquid")
+    self.assertEqual(made.classes, ["chelsea", "ihc"])
+    self.assertLen(made, len(two))
+
   def test_take(self):
     self.assertEqual(self.view.take([5, 3, 99]).numbers.tolist(), [3, 5, 99])
     self.assertLen(self.view.take(np.arange(7, dtype="u1")), 7)
@@ -141,6 +228,10 @@ class ViewTest(parameterized.TestCase, tf.test.TestCase):
     runs.make(root, per_class=4)
     with self.assertRaisesRegex(ManifestError, "another dataset than when its view"):
       pickle.loads(data)
+
+
+def _raise(error: Exception):
+  raise error
 
 
 class RowsTest(tf.test.TestCase):

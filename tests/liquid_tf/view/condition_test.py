@@ -1,9 +1,9 @@
-"""Conditions of --where against the same conditions written with NumPy."""
+"""Conditions as text against the same conditions written with NumPy."""
 
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from liquid_tf.cli.condition import condition
+from liquid_tf._view.condition import evaluate
 
 _CLASSES = ("cat", "owl", "dog")
 _TABLE = {
@@ -37,7 +37,7 @@ class ConditionTest(parameterized.TestCase):
     (" \n height > 1 ", lambda t: t["height"] > 1),
   )
   def test_it_is_what_numpy_says(self, text, wanted):
-    found = condition("where", text, _CLASSES)(_TABLE)
+    found = evaluate(text, _TABLE, _CLASSES)
     np.testing.assert_array_equal(found, wanted(_TABLE))
 
   @parameterized.parameters(
@@ -72,7 +72,7 @@ class ConditionTest(parameterized.TestCase):
   )
   def test_others_are_refused(self, text, message):
     with self.assertRaisesRegex(ValueError, message) as caught:
-      condition("where", text, _CLASSES)(_TABLE)
+      evaluate(text, _TABLE, _CLASSES)
     self.assertStartsWith(str(caught.exception), "where (")
     self.assertLess(len(str(caught.exception)), 700)
 

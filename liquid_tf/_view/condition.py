@@ -8,7 +8,7 @@ are evaluated here, over whole columns; nothing of Python's is run.
 import ast
 import difflib
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,19 +36,20 @@ _ARITHMETIC = {
 _OF_TEXT = {"startswith": np.char.startswith, "endswith": np.char.endswith}
 
 
-def condition(
-  name: str, text: str, classes: Sequence[str] | None
-) -> Callable[[Table], np.ndarray]:
-  """What `View.where` takes, of a text.
+def evaluate(text: str, table: Table, classes: Sequence[str] | None) -> np.ndarray:
+  """The samples for which a condition holds.
 
   Args:
-    name: of the flag that has it, for messages.
     text: the condition.
+    table: of samples.
     classes: names that may stand for labels, or None.
 
+  Returns:
+    Shape [samples], bool.
+
   Raises:
-    ValueError: it is none. The function raises it where a column is not there, or is
-      compared with what it cannot be.
+    ValueError: the text is no condition, or names a column that is not there, or
+      compares one with what it cannot be.
   """
   try:
     if len(text) > _LONGEST:
@@ -56,23 +57,20 @@ def condition(
     body = ast.parse(text.strip(), mode="eval").body
   except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
     reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
-    raise ValueError(f"{name} ({_short(text)}) is no condition: {reason}") from None
-
-  def chosen(table: Table) -> np.ndarray:
-    try:
-      with np.errstate(all="ignore"):
-        found = _Evaluation(table, classes).value(body)
-      if not _is(found, "b") or np.ndim(found) != 1:
-        raise ValueError("it must be true or false of each sample")
-    except (ValueError, KeyError, RecursionError, OverflowError) as error:
-      reason = error.args[0] if error.args else "too deep"
-      raise ValueError(f"{name} ({_short(text)}): {reason}") from None
-    return found
-
-  return chosen
+    raise ValueError(f"where ({short(text)}) is no condition: {reason}") from None
+  try:
+    with np.errstate(all="ignore"):
+      found = _Evaluation(table, classes).value(body)
+    if not _is(found, "b") or np.ndim(found) != 1:
+      raise ValueError("it must be true or false of each sample")
+  except (ValueError, KeyError, RecursionError, OverflowError) as error:
+    reason = error.args[0] if error.args else "too deep"
+    raise ValueError(f"where ({short(text)}): {reason}") from None
+  return found
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+  """A condition as messages have it."""
   return text if len(text) <= 200 else f"{text[:200]}..."
 
 
@@ -201,4 +199,4 @@ def _is_label(node: ast.expr) -> bool:
 
 
 def _said(node: ast.expr) -> str:
-  return f"`{_short(ast.unparse(node))}`"
+  return f"`{short(ast.unparse(node))}`"
