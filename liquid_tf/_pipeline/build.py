@@ -278,7 +278,7 @@ def build(
     )
     batches = batches.with_options(options)
   # What a user puts after it is told apart in a verdict.
-  batches.is_liquid_output = True
+  batches._is_liquid_output = True
   return batches
 
 

@@ -277,7 +277,7 @@ def decode_and_batch(
   options = tf.data.Options()
   options.experimental_optimization.inject_prefetch = False
   shaped = shaped.with_options(options)
-  shaped.is_liquid_output = True
+  shaped._is_liquid_output = True
   return shaped
 
 

@@ -269,5 +269,5 @@ class _CountedDataset(tf.data.Dataset):
 
   def _again(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
     made = _CountedDataset(dataset, self._counted)
-    made.is_liquid_output = getattr(self, "is_liquid_output", False)
+    made._is_liquid_output = getattr(self, "_is_liquid_output", False)
     return made

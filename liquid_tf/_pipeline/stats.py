@@ -181,7 +181,7 @@ def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
 def _between(dataset: tf.data.Dataset) -> list[str]:
   """What a user put after the batches, first step first, such as "map(augment)"."""
   found = []
-  while not getattr(dataset, "is_liquid_output", False):
+  while not getattr(dataset, "_is_liquid_output", False):
     inputs = dataset._inputs()
     if isinstance(dataset, InterleaveDataset) or len(inputs) != 1:
       break

@@ -1,7 +1,5 @@
 """`liquid_tf.open`: a dataset of which samples can be chosen."""
 
-import functools
-import hashlib
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,19 +9,16 @@ import numpy as np
 
 from liquid_tf._store import labels as _labels
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.manifest import FORMATS, Manifest
-from liquid_tf._store.preference import by_preference
+from liquid_tf._store.manifest import Manifest
 from liquid_tf._view import slices, where
 from liquid_tf._view import weights as _weights
-from liquid_tf._view.rows import Rows
 from liquid_tf._view.sample_reader import SampleReader
+from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
 from liquid_tf.errors import ManifestError
 
-_ONES = np.array([bin(byte).count("1") for byte in range(256)], np.int64)
 
-
-class View:
+class View(Selected):
   """Samples of a dataset; made by `liquid_tf.open`.
 
   A view knows its rows, and reads an image when it is asked for one: `view[i]`. It
@@ -32,30 +27,19 @@ class View:
   pickled: what is pickled are the dataset's path, and one bit a sample.
 
   Attributes:
-    manifest: of the dataset.
-    index: rows of the dataset, shape [rows], INDEX_DTYPE, read-only.
     splits: names of the splits that samples are of, in the order of the dataset.
-    chosen: shape [bound / 8], uint8, a bit for each sample number, the first in the
-      lowest bit of byte 0; None where all samples of the splits are chosen.
-    weights: how often each is drawn; None for once an epoch.
+    formats: names of the dataset's formats.
+    numbers: sample numbers, shape [samples], int64, ascending.
   """
 
-  def __init__(
-    self,
-    manifest: Manifest,
-    index: np.ndarray,
-    splits: Sequence[str],
-    chosen: np.ndarray | None = None,
-    weights: _weights.Weights | None = None,
-  ):
-    self.manifest = manifest
-    self.index = index
-    self.splits = tuple(name for name in manifest["splits"] if name in splits)
-    self.chosen = chosen
-    self.weights = weights
-    # Made where the first sample is read.
-    self._places: np.ndarray | None = None
-    self._reader: SampleReader | None = None
+  # Opened where the first sample is read.
+  _reader: SampleReader | None = None
+
+  def __dir__(self) -> list[str]:
+    # What the rest of the package reads of a view is not what its users look for.
+    inside = {*vars(Selected), *vars(self)} - {"splits", "formats", "numbers"}
+    found = super().__dir__()
+    return [name for name in found if name.startswith("_") or name not in inside]
 
   @property
   def path(self) -> str:
@@ -68,16 +52,6 @@ class View:
     return self.manifest["version"]
 
   @property
-  def bound(self) -> int:
-    """A number above every sample number of the dataset."""
-    return self.manifest["next_sample"]
-
-  @property
-  def formats(self) -> list[str]:
-    """Names of the dataset's formats."""
-    return list(self.manifest["formats"])
-
-  @property
   def classes(self) -> list[str] | None:
     """Names of the dataset's classes by their numbers, which labels are.
 
@@ -85,11 +59,6 @@ class View:
     classes of the whole.
     """
     return self.manifest.classes
-
-  def __len__(self) -> int:
-    if self.chosen is not None:
-      return int(_ONES[self.chosen].sum())
-    return sum(self.manifest["splits"][name]["samples"] for name in self.splits)
 
   @overload
   def __getitem__(self, key: int) -> dict[str, Any]: ...
@@ -104,8 +73,10 @@ class View:
     a forked child. Orders and weights of training do not count here.
 
     Args:
-      key: position in the ascending order of sample numbers, as in `numbers`; negative
-        ones count from the end. A slice gives a view, in the same order.
+      key: position in this view, whose samples ascend by their numbers; negative ones
+        count from the end. It is a sample's number where the view has all that the
+        dataset ever had: `view[0]["id"]` of a part is `view.numbers[0]`. A slice gives
+        a view, in the same order.
 
     Returns:
       A dict of NumPy values, named as in `dataset(features=…)`, for one sample:
@@ -123,19 +94,23 @@ class View:
     """
     if isinstance(key, slice):
       return self._slice(key)
-    if self._reader is None:
-      self._places = self.places
-      self._reader = SampleReader.of(self.manifest, self.index)
     try:
       position = operator.index(key)
     except TypeError:
       raise TypeError(
         f"index ({key!r:.80}) must be a whole number or a slice"
       ) from None
-    count = len(self._places)
+    places = self.places
+    count = len(places)
     if not -count <= position < count:
       raise IndexError(f"index ({position}) must be in [{-count}, {count}) of {self!r}")
-    return self._reader.sample(self._places.item(position))
+    return self._samples().sample(places.item(position))
+
+  def _samples(self) -> SampleReader:
+    """Reads samples."""
+    if self._reader is None:
+      self._reader = SampleReader.of(self.manifest, self.index)
+    return self._reader
 
   def _slice(self, key: slice) -> "View":
     self._check_no_weights("view[a:b]")
@@ -149,34 +124,6 @@ class View:
     for position in range(len(self)):
       yield self[position]
 
-  @property
-  def places(self) -> np.ndarray:
-    """Where in the index each sample is read, in ascending order of sample numbers.
-
-    Shape [samples]. Of several encodings of a sample it is the one without loss that
-    decodes fastest.
-    """
-    # No cached_property: its lock might be taken where a process forks.
-    if self._places is None:
-      self._places = self._find_places()
-    return self._places
-
-  def _find_places(self) -> np.ndarray:
-    dtype = np.uint32 if len(self.index) < 1 << 32 else np.uint64
-    found = np.zeros(self.bound, dtype)
-    # The preferred one comes last, and stays.
-    for name in reversed(by_preference(self.manifest)):
-      for split in self.splits:
-        run = manifests.run_of(
-          self.index, self.manifest.split_index(split), FORMATS.index(name)
-        )
-        places, rows = np.arange(run.start, run.stop, dtype=dtype), self.index[run]
-        mask, samples = self._mask(rows), rows["sample"]
-        if mask is not None:
-          places, samples = places[mask], samples[mask]
-        found[samples] = places
-    return found[self.numbers]
-
   def __repr__(self) -> str:
     of = "+".join(self.splits)
     drawn = ""
@@ -186,72 +133,9 @@ class View:
         drawn += f", {self.weights.unlabelled} without a label left out"
     return f"<View of {self.path}: {len(self)} samples of {of}{drawn}>"
 
-  @functools.cached_property
-  def numbers(self) -> np.ndarray:
-    """The sample numbers, shape [samples], int64, ascending."""
-    if self.chosen is not None:
-      bits = np.unpackbits(self.chosen, count=self.bound, bitorder="little")
-      return np.flatnonzero(bits)
-    found = np.zeros(self.bound, bool)
-    for name in self.formats:
-      found[self.rows(name)["sample"]] = True
-    return np.flatnonzero(found)
-
-  @functools.cached_property
-  def fingerprint(self) -> str:
-    """SHA-256, in hexadecimal, of the dataset's index, which samples these are, and
-    their weights.
-
-    Equal for two copies of a dataset.
-    """
-    entry = self.manifest["index"]
-    text = f"{entry['rows']} {entry['crc32c']} {sorted(self.splits)} "
-    digest = hashlib.sha256(text.encode())
-    digest.update(b"" if self.chosen is None else self.chosen.tobytes())
-    if self.weights is not None:
-      digest.update(self.weights.digest(self.numbers).encode())
-    return digest.hexdigest()
-
-  def rows(self, format_name: str) -> Rows:
-    """The rows of one format, in stored order: split after split."""
-    return Rows(
-      [(rows, self._mask(rows)) for _, rows in self._stored(self.splits, format_name)]
-    )
-
   def counts(self) -> dict[str, int]:
     """Samples of each format of the dataset."""
     return {name: len(self.rows(name)) for name in self.formats}
-
-  @property
-  def stored(self) -> np.ndarray:
-    """The rows of these samples, in the order of the index; INDEX_DTYPE."""
-    if self.splits == tuple(self.manifest["splits"]):
-      keep = None
-    else:
-      numbers = [self.manifest.split_index(name) for name in self.splits]
-      keep = np.isin(self.index["split"], numbers)
-    mask = self._mask(self.index)
-    if mask is not None:
-      keep = mask if keep is None else keep & mask
-    return self.index if keep is None else self.index[keep]
-
-  def _stored(
-    self, splits: Sequence[str], format_name: str
-  ) -> list[tuple[str, np.ndarray]]:
-    """Name and rows of each split, in the order of the index."""
-    number = FORMATS.index(format_name)
-    ordered = sorted(splits, key=self.manifest.split_index)
-    return [
-      (name, manifests.rows_of(self.index, self.manifest.split_index(name), number))
-      for name in ordered
-    ]
-
-  def _mask(self, rows: np.ndarray) -> np.ndarray | None:
-    """Which rows are of chosen samples; None for all."""
-    if self.chosen is None:
-      return None
-    samples = rows["sample"]
-    return (self.chosen[samples >> 3] >> (samples & 7).astype(np.uint8) & 1) != 0
 
   def _choose(self, numbers: np.ndarray, by: str) -> "View":
     """A view of those samples of this one.
@@ -302,34 +186,41 @@ class View:
     return np.concatenate([np.zeros(0, np.int64), *samples]).astype(np.int64)
 
   def take(self, numbers: Sequence[int] | np.ndarray) -> "View":
-    """The samples of these numbers.
+    """The samples of these numbers, which are those of the feature "id".
 
     Args:
-      numbers: of samples, in any order.
+      numbers: of samples, in any order; not positions in this view, as `view[i]` has
+        them.
 
     Raises:
       ValueError: a number is that of no sample of this view, or is there twice.
     """
     self._check_no_weights("take()")
-    given = np.asarray(numbers)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-      raise ValueError(
-        f"take: numbers ({type(numbers).__name__} of {given.dtype}, shape "
-        f"{list(given.shape)}) must be a list of sample numbers"
-      )
-    given = given.astype(np.int64)
-    known = np.zeros(self.bound, bool)
-    known[self.numbers] = True
-    inside = (given >= 0) & (given < self.bound)
-    inside[inside] = known[given[inside]]
-    if not inside.all():
-      wrong = int(given[~inside][0])
-      raise ValueError(f"take: number ({wrong}) must be of a sample of {self!r}")
+    given = self._checked(numbers, "take")
     ordered = np.sort(given)
     twice = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(twice):
       raise ValueError(f"take: number ({ordered[twice[0]]}) must be there once")
     return self._choose(given, "take: numbers ([])")
+
+  def _checked(self, numbers: Sequence[int] | np.ndarray, method: str) -> np.ndarray:
+    """Numbers of samples of this view, as int64, in the order given.
+
+    Raises:
+      ValueError: they are something else.
+    """
+    given = np.asarray(numbers)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+      raise ValueError(
+        f"{method}: numbers ({type(numbers).__name__} of {given.dtype}, shape "
+        f"{list(given.shape)}) must be a list of sample numbers"
+      )
+    given = given.astype(np.int64)
+    places = np.searchsorted(self.numbers, given).clip(max=len(self.numbers) - 1)
+    wrong = given[self.numbers[places] != given]
+    if len(wrong):
+      raise ValueError(f"{method}: number ({wrong[0]}) must be of a sample of {self!r}")
+    return given
 
   def where(self, condition: str | Callable[[Table], np.ndarray]) -> "View":
     """The samples for which a condition holds.
@@ -400,14 +291,6 @@ class View:
     if len(numbers) < len(self.numbers):
       view = self._choose(numbers, "weights")
     return View(view.manifest, view.index, view.splits, view.chosen, weights)
-
-  def check_no_weights(self, what: str) -> None:
-    """Raises ValueError if this view has weights, of which something knows nothing."""
-    if self.weights is not None:
-      raise ValueError(
-        f"{what} takes each sample once, and {self!r} has weights: give the view that "
-        "it had before them"
-      )
 
   def _check_no_weights(self, method: str) -> None:
     if self.weights is not None:

@@ -212,6 +212,12 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(first), self.wanted[1])
     self.assertEqual(liquid_tf.stats(second).next_epoch, 1)
 
+  def test_a_dataset_shows_what_any_dataset_does(self):
+    known = set(dir(tf.data.Dataset))
+    for batch_size in (_BATCH, None):
+      shown = set(dir(liquid_tf.dataset(self.path, batch_size)))
+      self.assertEmpty([n for n in shown - known if not n.startswith("_")])
+
   def test_stats_of_what_is_none_of_ours(self):
     with self.assertRaisesRegex(ValueError, "must come from liquid_tf.dataset"):
       liquid_tf.stats(tf.data.Dataset.range(3))

@@ -174,6 +174,16 @@ class ViewTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(made.classes, ["chelsea", "ihc"])
     self.assertLen(made, len(two))
 
+  def test_dir_has_what_users_call(self):
+    _ = self.view.numbers, self.view.fingerprint
+    found = {name for name in dir(self.view) if not name.startswith("_")}
+    self.assertEqual(
+      found,
+      {"path", "version", "splits", "formats", "classes", "numbers", "counts"}
+      | {"split", "take", "where", "weighted", "balanced"},
+    )
+    self.assertIn("__getitem__", dir(self.view))
+
   def test_take(self):
     self.assertEqual(self.view.take([5, 3, 99]).numbers.tolist(), [3, 5, 99])
     self.assertLen(self.view.take(np.arange(7, dtype="u1")), 7)
