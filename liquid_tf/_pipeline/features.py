@@ -62,9 +62,10 @@ def check_names(
       continue
     names.append(name)
     if name not in known:
+      advice = "; view.names(ids) has those of samples" if name == "name" else ""
       raise ValueError(
         f'features ("{name}") must be of {", ".join(known)}, the features of '
-        f"{manifest.directory}"
+        f"{manifest.directory}{advice}"
       )
   if not names or len(set(names)) < len(names):
     raise ValueError(f"features ({names}) must be one or more different names")

@@ -9,6 +9,7 @@ import numpy as np
 
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
+from liquid_tf._store import names as _names
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.preference import by_preference
 from liquid_tf._view import stored_record
@@ -49,6 +50,8 @@ class SampleReader:
     self._bytes = memoryview(index.view(np.uint8))
     self._records = StoredRecords(manifest, past_cache)
     self._features = SampleFeatures(manifest, limits)
+    # Read where the first one is asked for.
+    self._names: _names.Names | None = None
     # Rows that are damaged -> those that are read instead.
     self._settled: dict[int, int] = {}
 
@@ -62,6 +65,18 @@ class SampleReader:
       cls._of_manifest[id(manifest)] = found
     return found
 
+  @property
+  def names(self) -> _names.Names:
+    """What the source called samples, by their numbers.
+
+    Raises:
+      ManifestError: the files of names are missing or damaged.
+    """
+    # No cached_property: its lock might be taken where a process forks.
+    if self._names is None:
+      self._names = _names.load(self._manifest)
+    return self._names
+
   def row(self, number: int) -> Row:
     """A row of the index."""
     return stored_record.unpack_row(self._bytes, number)
@@ -73,15 +88,17 @@ class SampleReader:
       number: of a row of the index.
 
     Returns:
-      As `SampleFeatures.values`.
+      As `SampleFeatures.values`, and "name", what the source called it, where the
+      dataset has no feature of that name.
 
     Raises:
       RecordError: it is damaged; the message has file, record, sample and offset.
+      ManifestError: the names are missing or damaged.
       OSError: the process has no more memory or file handles.
     """
     row = self.row(number)
     try:
-      return self._features.values(row, self._records.read(row))
+      values = self._features.values(row, self._records.read(row))
     except manifests.ManifestError:
       raise
     except ValueError as error:
@@ -91,6 +108,8 @@ class SampleReader:
         raise
       reason = error.strerror or error
       raise RecordError(f"{self.where(number)}: cannot be read: {reason}") from error
+    values.setdefault("name", self.names[row.sample])
+    return values
 
   def sample(self, number: int) -> dict[str, Any]:
     """Reads and decodes a sample, in another format where this one is damaged.

@@ -83,14 +83,16 @@ class View(Selected):
       "image" [height, width, channels], uint8 or uint16, not turned; "label", where the
       dataset has one, int64, or float32 [k]; "mask" [height, width, 1]; every other
       feature of the dataset, such as "boxes", [n, 4]; "id", int64, the sample's number;
-      "orientation", int64, 1 to 8, as EXIF numbers them. The arrays are the caller's
-      own.
+      "orientation", int64, 1 to 8, as EXIF numbers them; "name", a str, what the source
+      called it, such as the path of a file below its folder, where the dataset has no
+      feature of that name. The arrays are the caller's own.
 
     Raises:
       IndexError: there is no such sample.
       TypeError: the key is neither a whole number nor a slice.
       ValueError: a slice goes backwards, or chooses no sample.
       RecordError: the sample is damaged, in every format that it is stored in.
+      ManifestError: the dataset's names cannot be read.
     """
     if isinstance(key, slice):
       return self._slice(key)
@@ -184,6 +186,24 @@ class View(Selected):
     begin, end = (slices.cut(counts, place) for place in part.places(sum(counts)))
     samples = [some[a:b]["sample"] for some, a, b in zip(rows, begin, end)]
     return np.concatenate([np.zeros(0, np.int64), *samples]).astype(np.int64)
+
+  def names(self, numbers: Sequence[int] | np.ndarray) -> list[str]:
+    """What the source called samples, such as the path of a file below its folder.
+
+    `view.names(batch["id"].numpy())` are those of a batch with the feature "id".
+
+    Args:
+      numbers: of samples of this view, in any order.
+
+    Returns:
+      The name of each, in the same order.
+
+    Raises:
+      ValueError: a number is that of no sample of this view.
+      ManifestError: the dataset's names cannot be read.
+    """
+    names = self._samples().names
+    return [names[number] for number in self._checked(numbers, "names").tolist()]
 
   def take(self, numbers: Sequence[int] | np.ndarray) -> "View":
     """The samples of these numbers, which are those of the feature "id".

@@ -62,6 +62,7 @@ def choose(path: str) -> liquid_tf.Mixture:
   assert_type(view[3], dict[str, Any])
   assert_type(view[3:9], liquid_tf.View)
   view = view.where('label == "owl" or height > 9')
+  assert_type(view.names(view.numbers), list[str])
   assert_type(view.classes, list[str] | None)
   assert_type(len(view.weighted({3: 2.0}).balanced()), int)
   return liquid_tf.mixture([(view, 0.5), (liquid_tf.open(path), 0.5)])

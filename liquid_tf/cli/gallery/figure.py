@@ -44,13 +44,11 @@ class Figures:
   Args:
     manifest: of the dataset.
     reader: of its samples.
-    names: of its samples by their numbers, or None.
   """
 
-  def __init__(self, manifest: Manifest, reader: SampleReader, names: Any):
+  def __init__(self, manifest: Manifest, reader: SampleReader):
     self._reader = reader
     self._folder = manifest.path("")
-    self._names = names
     self._splits = {split["index"]: name for name, split in manifest["splits"].items()}
     self._box_classes = manifest["features"].get("box_labels", {}).get("classes")
 
@@ -69,7 +67,7 @@ class Figures:
       else:
         sample = found if sample is None else sample
     row = self._reader.row(number)
-    name = "" if self._names is None else self._names[row.sample]
+    name = self._reader.names[row.sample]
     parts = [
       _picture(row, sample),
       "<figcaption>",

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import files, names
+from liquid_tf._store import files
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.progress import Progress
 from liquid_tf._view.sample_reader import SampleReader
@@ -41,7 +41,7 @@ def write(
   view = samples if isinstance(samples, View) else _damaged_or_not(samples)
   manifest = view.manifest
   reader = SampleReader(manifest, view.index, limits)
-  figures = Figures(manifest, reader, names.load(manifest))
+  figures = Figures(manifest, reader)
   chosen = groups(view, each)
   bar = Progress(progress)
   bar.start("gallery", sum(len(group.positions) for group in chosen))

@@ -241,6 +241,7 @@ class ArgumentsTest(tf.test.TestCase):
       ({"cache": "0.3"}, "cache .*must be a share"),
       ({"split": "test"}, r'split \("test"\): "test" must be one of "train"'),
       ({"features": ["box"]}, r'features \("box"\) must be of .*image'),
+      ({"features": ["name"]}, r"view.names\(ids\) has those of samples"),
       ({"features": []}, "must be one or more"),
       ({"transforms": "crop"}, "transforms: 'c' must be a step of a dataset"),
       ({"decode": "gpu"}, r'decode \("gpu"\) must be "cpu" or "none"'),

@@ -39,7 +39,7 @@ def _check_all(test: tf.test.TestCase, path: str, features: list[str]) -> None:
     data = liquid_tf.dataset(path, None, split=split, shuffle=False, features=names)
     for wanted in data.as_numpy_iterator():
       found = view[int(np.searchsorted(view.numbers, wanted["id"]))]
-      test.assertCountEqual(found, names)
+      test.assertCountEqual(found, [*names, "name"])
       for name in names:
         one, other = np.asarray(found[name]), np.asarray(wanted[name])
         test.assertEqual(one.dtype.kind, other.dtype.kind, name)
@@ -155,6 +155,40 @@ class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
     path = os.path.join(self.root, "dataset")
     liquid_tf.convert(liquid_tf.Source(source), path, "png:1,raw:1", progress=False)
     _check_all(self, path, ["image", "label"])
+
+  def test_a_name_is_that_of_the_source(self):
+    path = runs.make(self.root, "png:1,raw:1,pcr:1", per_class=3, extension="jpg")
+    view = liquid_tf.open(path)
+    source = pathlib.Path(self.root, "source")
+    files = sorted(str(file.relative_to(source)) for file in source.glob("*/*.jpg"))
+    self.assertEqual([sample["name"] for sample in view], files)
+    self.assertEqual(view.names(view.numbers), files)
+    part = view.take([7, 2])
+    self.assertEqual([sample["name"] for sample in part], [files[2], files[7]])
+    self.assertEqual(part.names([7, 2]), [files[7], files[2]])
+
+  def test_a_feature_called_name_stays(self):
+    samples = [
+      {"image/encoded": image, "name": [f"mine {i}".encode()]}
+      for i, image in enumerate(examples.images(3))
+    ]
+    source = os.path.join(self.root, "source", "a.tfrecord")
+    examples.write(source, samples)
+    path = os.path.join(self.root, "dataset")
+    source = liquid_tf.Source(source, label_feature="", features=["name"])
+    liquid_tf.convert(source, path, "png", progress=False)
+    view = liquid_tf.open(path)
+    found = [np.ravel(sample["name"]).tolist() for sample in view]
+    self.assertEqual(found, [[b"mine 0"], [b"mine 1"], [b"mine 2"]])
+    self.assertStartsWith(view.names([1])[0], "a.tfrecord")
+
+  def test_damaged_names_are_named(self):
+    path = runs.make(self.root, per_class=2)
+    file = pathlib.Path(path, manifest.load(path)["names"]["text"]["path"])
+    file.write_bytes(bytes([file.read_bytes()[0] ^ 1]) + file.read_bytes()[1:])
+    view = liquid_tf.open(path)
+    with self.assertRaisesRegex(manifest.ManifestError, f"{file.name}.*CRC-32C"):
+      view[0]
 
   def test_a_record_in_several_parts(self):
     # RecordIO splits a record at each of these words in it.

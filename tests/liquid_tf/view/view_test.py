@@ -174,12 +174,38 @@ class ViewTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(made.classes, ["chelsea", "ihc"])
     self.assertLen(made, len(two))
 
+  def test_names_of_a_batch(self):
+    val = self.view.split("val")
+    table = {}
+    val.where(lambda t: table.update(t) or t["number"] >= 0)
+    named = dict(zip(table["number"].tolist(), table["name"].tolist()))
+    size = liquid_tf.transforms.Resize((16, 16))
+    seen = 0
+    for batch in liquid_tf.dataset(val, 8, features=["id"], transforms=[size]):
+      numbers = batch["id"].numpy()
+      self.assertEqual(val.names(numbers), [named[n] for n in numbers.tolist()])
+      seen += len(numbers)
+    self.assertLen(val, seen)
+    number = int(val.numbers[0])
+    self.assertEqual(val.names([number, number]), [named[number]] * 2)
+    self.assertEqual(val.names([]), [])
+    self.assertEqual(val.balanced().names([number]), [named[number]])
+    train = int(self.view.split("train").numbers[0])
+    for wrong in (train, 100, -1, 2**62):
+      with self.assertRaisesRegex(
+        ValueError,
+        rf"names: number \({wrong}\) must be of a sample of <View of .* val>",
+      ):
+        val.names([number, wrong])
+    with self.assertRaisesRegex(ValueError, "names: numbers .* must be a list of"):
+      val.names(number)
+
   def test_dir_has_what_users_call(self):
     _ = self.view.numbers, self.view.fingerprint
     found = {name for name in dir(self.view) if not name.startswith("_")}
     self.assertEqual(
       found,
-      {"path", "version", "splits", "formats", "classes", "numbers", "counts"}
+      {"path", "version", "splits", "formats", "classes", "numbers", "counts", "names"}
       | {"split", "take", "where", "weighted", "balanced"},
     )
     self.assertIn("__getitem__", dir(self.view))
