@@ -70,7 +70,7 @@ class View(Selected):
     """Reads one sample, or gives the view of some.
 
     The calling thread alone reads and decodes. Threads may call it at once, and so may
-    a forked child. Orders and weights of training do not count here.
+    a forked child. Orders of training do not count here.
 
     Args:
       key: position in this view, whose samples ascend by their numbers; negative ones
@@ -90,12 +90,18 @@ class View(Selected):
     Raises:
       IndexError: there is no such sample.
       TypeError: the key is neither a whole number nor a slice.
-      ValueError: a slice goes backwards, or chooses no sample.
+      ValueError: a slice goes backwards, or chooses no sample; or the view has weights.
       RecordError: the sample is damaged, in every format that it is stored in.
       ManifestError: the dataset's names cannot be read.
     """
     if isinstance(key, slice):
       return self._slice(key)
+    if self._reader is None and self.weights is not None:
+      raise ValueError(
+        f"view[i] takes no account of the weights of {self!r}, which are for "
+        "dataset(): in another loader take the view without weights, and draw by a "
+        "sampler of that loader, such as PyTorch's WeightedRandomSampler"
+      )
     try:
       position = operator.index(key)
     except TypeError:

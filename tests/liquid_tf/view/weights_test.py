@@ -69,6 +69,14 @@ class WeightsTest(parameterized.TestCase):
     for part, share in zip(parts, shares):
       self.assertLess(abs(part - share * (1 << 62)), 1)
 
+  def test_single_samples_have_no_weights(self):
+    view = self.view.weighted([1, 3] * 10)
+    again = pickle.loads(pickle.dumps(view))
+    for read in (lambda: view[0], lambda: again[3], lambda: next(iter(view))):
+      with self.assertRaisesRegex(ValueError, "of the weights .*WeightedRandomSampler"):
+        read()
+    self.assertEqual(self.view[0]["id"], self.view.numbers[0])
+
   def test_pickles(self):
     view = self.view.weighted([0, 1, 2, 1] * 5, 33)
     again = pickle.loads(pickle.dumps(view))
