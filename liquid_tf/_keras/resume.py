@@ -9,10 +9,10 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._keras import state
-from liquid_tf._pipeline import rest as _rest
+from liquid_tf._pipeline import position as _position
+from liquid_tf._pipeline import start as start_lib
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
-from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.sources import find_part
 
 _logger = logging.getLogger(__name__)
@@ -27,10 +27,10 @@ _EPOCH_IS_OVER = object()
 class Resume(tf.keras.callbacks.Callback):
   """Saves the model and the data's position; a new run goes on from there.
 
-  `fit` hides its iterator from checkpoints. But the order of samples is a pure function
-  of the epoch's number, so (epoch, step) is all there is to save. Both are in one
-  checkpoint with the variables of the model and the optimizer, whether Keras trains
-  with TensorFlow, JAX or PyTorch.
+  `fit` hides its iterator from checkpoints. But the order of samples is planned, so the
+  epoch, the step and the numbers of cached samples are all there is to save. They are
+  in one checkpoint with the variables of the model and the optimizer, whether Keras
+  trains with TensorFlow, JAX or PyTorch. A loop of your own saves `position`.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
       model.fit(ds, epochs=4, callbacks=[liquid_tf.Resume(ds, "run1")])
@@ -55,11 +55,12 @@ class Resume(tf.keras.callbacks.Callback):
       `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
       dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
       directory holds a run with another backend of Keras, dataset, split, batch size,
-      seed, `shuffle`, `shard_policy`, `transforms`, scan groups or `steps_per_epoch`,
-      or one of an older version; or one that another worker, or another number of
-      them, left inside of an epoch, and the dataset has weights, a mix that changes,
-      shares of scan groups, cache="auto", or other batches than `steps_per_epoch`. At
-      the first checkpoint: the model cannot say how to build it again.
+      seed, `shuffle`, `shard_policy`, mix, `transforms`, scan groups or
+      `steps_per_epoch`, or one of an older version; or one that another worker, or
+      another number of them, left inside of an epoch, and the dataset has weights, a
+      mix that changes, shares of scan groups, cache="auto", or other batches than
+      `steps_per_epoch`. At the first checkpoint: the model cannot say how to build it
+      again.
   """
 
   def __init__(
@@ -84,7 +85,10 @@ class Resume(tf.keras.callbacks.Callback):
     # A cache="auto" that another machine resolves otherwise would change the order.
     self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
-    self._identity = _identity(self._blocks, dataset)
+    self._identity = {
+      "backend": tf.keras.backend.backend(),
+      **_position.identity(self._blocks, dataset),
+    }
     self._run = tf.Variable("", dtype=tf.string, trainable=False)
     # Of a mix that changes, what the epochs up to this one had: their order follows.
     self._mixes = None
@@ -107,12 +111,12 @@ class Resume(tf.keras.callbacks.Callback):
     """Batches of it that were trained on, by whatever number of workers."""
     return self._start().before + int(self._step.numpy())
 
-  def _start(self) -> _rest.Start:
+  def _start(self) -> start_lib.Start:
     """Where the checkpoint's variables stand, for as many workers as saved them."""
     cuts = tuple(map(tuple, json.loads(self._cuts.numpy())))
-    return _rest.Start(self.epoch, int(self._step.numpy()), cuts)
+    return start_lib.Start(self.epoch, int(self._step.numpy()), cuts)
 
-  def _set_start(self, start: _rest.Start) -> None:
+  def _set_start(self, start: start_lib.Start) -> None:
     self._epoch.assign(start.epoch)
     self._step.assign(start.step)
     self._cuts.assign(json.dumps(start.cuts))
@@ -129,14 +133,9 @@ class Resume(tf.keras.callbacks.Callback):
         "to go on inside of an epoch Keras must know how many batches it has"
       )
     self._epoch_steps = steps
-    worker = (0, 1) if self._blocks.rests is None else self._blocks.rests.shard
     run = {
       **self._identity,
-      "worker": list(worker),
-      "batches": int(self._blocks.cardinality()),
-      "samples of scan groups": self._blocks.parts
-      if self._identity["scan groups"]
-      else None,
+      **_position.of_worker(self._blocks),
       "steps_per_epoch": steps,
     }
     self._run.assign(json.dumps(run))
@@ -166,7 +165,7 @@ class Resume(tf.keras.callbacks.Callback):
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = start.epoch
 
-  def _go_on(self, start: _rest.Start, run: dict[str, Any]) -> None:
+  def _go_on(self, start: start_lib.Start, run: dict[str, Any]) -> None:
     """Makes the dataset go on where this worker stood."""
     # Epochs of steps_per_epoch batches are not those of the data.
     steps = run["steps_per_epoch"]
@@ -175,10 +174,10 @@ class Resume(tf.keras.callbacks.Callback):
     place = divmod(trained, run["batches"])
     self._blocks.snapshot.seek(*place, self._cached.numpy(), mixes)
     # A kill may come between an epoch's last batch and its end.
-    self._set_start(_rest.Start(*divmod(trained, steps)))
+    self._set_start(start_lib.Start(*divmod(trained, steps)))
 
   def _go_on_for_others(
-    self, start: _rest.Start, before: dict[str, Any], run: dict[str, Any]
+    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
   ) -> None:
     """Makes the dataset go on where other workers stood."""
     # What that worker cached, and the mixes that it chose, were its own.
@@ -187,9 +186,9 @@ class Resume(tf.keras.callbacks.Callback):
       self._mixes.assign(tf.zeros([0], tf.int64))
     if not start.cuts and start.step == before["batches"]:
       # A kill came between the epoch's last batch and its end.
-      start = _rest.Start(start.epoch + 1, 0)
+      start = start_lib.Start(start.epoch + 1, 0)
     ran = [*start.cuts, (before["worker"][1], start.step)]
-    start = _rest.parse((start.epoch, ran), run["worker"][1])
+    start = start_lib.parse((start.epoch, ran), run["worker"][1])
     self._check_others(start, before, run)
     if not start.cuts:
       left = run["batches"] - start.step
@@ -200,12 +199,12 @@ class Resume(tf.keras.callbacks.Callback):
     if left > 0:
       self._epoch_steps = start.step + left
     else:
-      start = _rest.Start(start.epoch + 1, 0)
+      start = start_lib.Start(start.epoch + 1, 0)
       self._blocks.snapshot.seek(start.epoch)
     self._set_start(start)
 
   def _check_others(
-    self, start: _rest.Start, before: dict[str, Any], run: dict[str, Any]
+    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
   ) -> None:
     """Raises ValueError where it is not known what others have left to do."""
     inside = start.step > 0 or bool(start.cuts)
@@ -241,7 +240,7 @@ class Resume(tf.keras.callbacks.Callback):
   def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if self.model.stop_training is _EPOCH_IS_OVER:
       self.model.stop_training = False
-    self._set_start(_rest.Start(epoch + 1, 0))
+    self._set_start(start_lib.Start(epoch + 1, 0))
     self._step_offset = 0
     self._epoch_steps = self.params["steps"]
     self._save()
@@ -321,26 +320,3 @@ class Resume(tf.keras.callbacks.Callback):
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
-
-
-def _identity(blocks: Any, dataset: tf.data.Dataset) -> dict[str, Any]:
-  """What must be the same for a run to go on, by name."""
-  view = blocks.sources[0].view
-  found = {
-    "backend": tf.keras.backend.backend(),
-    "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
-    "split": "+".join(view.splits),
-    "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
-    "shard_policy": None if blocks.rests is None else blocks.rests.policy,
-    "batch_size": blocks.batch_size,
-    "shuffle": blocks.shuffle,
-    "seed": blocks.seed,
-  }
-  groups = [s.name for s in blocks.sources if s.scan_groups is not None]
-  found["scan groups"] = groups or None
-  if blocks.weighing is not None:
-    found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
-  decoded = find_part(dataset, DecodeBatchDataset)
-  if decoded is not None:
-    found["transforms"] = [str(step) for step in decoded.recipe.given]
-  return found

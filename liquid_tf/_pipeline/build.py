@@ -17,9 +17,11 @@ from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import interleave, replicas
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import position as _position
 from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import start as _start
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.boxes import Boxes
@@ -63,7 +65,7 @@ def build(
   shard: Shard = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
-  start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),
+  start: _start.Given = (0, 0),
   last_batch: str = "short",
   tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
@@ -124,7 +126,13 @@ def build(
     view = _sources.open_source(path, split)
   shard = _sources.resolve_shard(shard)
   _sources.check_policy(shard_policy)
-  begin = _rest.parse(start, shard[1])
+  saved = None
+  if isinstance(start, Mapping):
+    saved = _position.Position.parse(start)
+    start = saved.start(shard)
+  begin = _start.parse(start, shard[1])
+  is_own = saved is not None and saved.is_own(shard)
+  is_sought = is_own or bool(begin.cuts)
   samples = None
   groups = _fidelity.shares(fidelity)
   weighing = _weighing.of(view, shard, shard_policy)
@@ -156,7 +164,7 @@ def build(
   snapshot = Snapshot(
     dataclasses.replace(given, size=0 if page_cache else cache),
     memory,
-    start=(begin.epoch, 0 if begin.cuts else begin.step),
+    start=(begin.epoch, 0 if is_sought else begin.step),
   )
   remote = any(storage.is_remote(read.view.path) for read in reads)
   threads = tuning.threads or (_REMOTE_THREADS if remote else _THREADS)
@@ -226,7 +234,7 @@ def build(
     steps=steps,
     mixes=mixes,
     weighing=weighing,
-    rest_follows=bool(begin.cuts),
+    is_sought=is_sought,
   )
   blocks.draws = shuffle or draws_in_order
   blocks.rests = _rest.Rests(
@@ -242,8 +250,6 @@ def build(
     fidelity=_fidelity.constant(fidelity),
     make=draw_rest,
   )
-  if begin.cuts:
-    blocks.rests.begin(begin, start)
   recipe = Recipe.parse(transforms)
   own_size = (
     batch_size is None
@@ -263,6 +269,13 @@ def build(
     limits=limits,
     tuning=tuning,
   )
+  if saved is not None:
+    saved.check(blocks, batches)
+  if is_own:
+    saved.seek(blocks)
+  elif begin.cuts:
+    left = blocks.rests.begin(begin, start)
+    blocks.begin, blocks.begun_batches = begin, begin.before + begin.step + left
   if batch_size is None:
     counted = on_error == "raise" and steps is None
     batches = batches.unbatch()

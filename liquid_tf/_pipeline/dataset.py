@@ -11,6 +11,7 @@ from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.sources import Shard
+from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._tensorflow import do_not_convert
 from liquid_tf._view.mixture import Mixture
@@ -36,7 +37,7 @@ def dataset(
   shard: Shard = (0, 1),
   shard_policy: str = "pad",
   on_error: str = "raise",
-  start: tuple[int, int | Sequence[tuple[int, int]]] = (0, 0),
+  start: Given = (0, 0),
   last_batch: str = "short",
   tuning: Tuning = Tuning(),
   limits: Limits = Limits(),
@@ -102,19 +103,25 @@ def dataset(
     on_error: "raise", or "skip" for records that cannot be read or decoded. If the
       dataset was converted with `replicate`, they are first read in another format,
       without loss if there is one; `stats` counts them as `fallbacks`.
-    start: (epoch, step) of the first batch, as if all batches before had been run; with
-      mix="auto", all in its first mix. Or (epoch, [(workers, steps), …]): that epoch
-      was run by other numbers of workers, one after another, each of which made so many
-      batches, and goes on with the samples that they left; later epochs are those of
-      `shard`. It needs a cache that is not "auto", one mix, and no weights and no
-      shares of scan groups (docs/scaling.md). See `Resume`.
+    start: what `position` gave, to go on exactly there, with a dataset of the same
+      arguments, but for `memory`, `cache`, `tuning` and the like. Or (epoch, step) of
+      the first batch, as if all batches before had been run with these arguments; the
+      step of all batches is the beginning of the next epoch. A step above 0 needs a
+      cache that is not "auto" and a mix that is not, since both depend on the machine;
+      with mix="auto" an epoch begins in its first mix. Or (epoch, [(workers, steps),
+      …]): that epoch was run by other numbers of workers, one after another, each of
+      which made so many batches, and goes on with the samples that they left; later
+      epochs are those of `shard`. It needs a cache that is not "auto", one mix, and no
+      weights and no shares of scan groups (docs/scaling.md). For `fit` see `Resume`.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
     tuning: how the pipeline is run; by default it tunes itself.
     limits: the largest image, and most scans of a JPEG, that are decoded.
 
   Returns:
-    A `tf.data.Dataset` that can be saved and restored by `tf.train.Checkpoint`.
+    A `tf.data.Dataset` that can be saved and restored by `tf.train.Checkpoint`. Its
+    `cardinality()`, and `len()`, is that of a whole epoch, also where `start` leaves
+    fewer batches of the first one.
 
   Raises:
     ManifestError: the directory is no sound dataset.

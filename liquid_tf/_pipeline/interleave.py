@@ -17,6 +17,7 @@ from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tier as _tier
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.start import Start, check_inside
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
 
@@ -31,6 +32,8 @@ class InterleaveDataset(tf.data.Dataset):
     batches: likewise.
     parts: samples of each source in epoch 0 where sources share them, else None.
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
+    begin: where the first iterator begins, a `Start`.
+    begun_batches: of that epoch, also those before `begin`, whoever made them.
   """
 
   def __init__(
@@ -50,7 +53,7 @@ class InterleaveDataset(tf.data.Dataset):
     fill_short_batches: bool = False,
     mixes: _mixes.Mixes | None = None,
     weighing: Weighing | None = None,
-    rest_follows: bool = False,
+    is_sought: bool = False,
   ):
     self.sources = list(sources)
     self.snapshot = snapshot
@@ -83,12 +86,18 @@ class InterleaveDataset(tf.data.Dataset):
     self.batches = batches = (
       samples // batch_size if last_batch == "drop" else -(-samples // batch_size)
     )
-    start_epoch, start_step = snapshot.start
-    if start_step >= max(1, batches):
+    begin = Start(*snapshot.start)
+    if begin.step > batches:
       raise ValueError(
-        f"start ({snapshot.start}) must have a step below {batches}, the batches of "
-        "an epoch"
+        f"start ({snapshot.start}) must have a step of at most {batches}, the batches "
+        "of an epoch"
       )
+    if 0 < begin.step == batches:
+      begin = Start(begin.epoch + 1, 0)
+    check_inside(
+      begin, snapshot.cache.size, mixes is not None and mixes.threads is not None
+    )
+    self.begin, self.begun_batches = begin, batches
     lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
     pixel_bytes = mean_pixel_bytes(manifests_of(sources))
     lookahead += budget.decoded_bytes(
@@ -142,9 +151,9 @@ class InterleaveDataset(tf.data.Dataset):
       epoch=-1 if epoch is None else epoch,
       first_step=0 if steps is None else steps[0],
       steps=-1 if steps is None else steps[1],
-      initial_epoch=start_epoch,
+      initial_epoch=begin.epoch,
       # A process in which nobody seeks it must not begin with all of the epoch.
-      initial_step=-1 if rest_follows else start_step,
+      initial_step=-1 if is_sought else begin.step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,

@@ -7,74 +7,16 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._native import ops, whole
+from liquid_tf._native import ops
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.sources import split_part
+from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
-
-# Each is planned once: a mistyped number must not take hours.
-_MOST_WORKERS = 1 << 16
-
-
-@dataclasses.dataclass(frozen=True)
-class Start:
-  """Where a dataset begins.
-
-  Attributes:
-    epoch: its number.
-    step: batches to leave out, of the epoch or of what the cuts have left of it.
-    cuts: (workers, steps) of those that began the epoch, one after another.
-  """
-
-  epoch: int
-  step: int
-  cuts: tuple[tuple[int, int], ...] = ()
-
-  @property
-  def before(self) -> int:
-    """Batches of the epoch that were run before the last cut."""
-    return sum(steps for _, steps in self.cuts)
-
-
-def parse(start: Any, workers: int) -> Start:
-  """Reads `start=`.
-
-  Args:
-    start: (epoch, step), or (epoch, [(workers, steps), …]): who ran the epoch so far.
-    workers: of this dataset. If the last ones were as many, it goes on at their step.
-
-  Raises:
-    ValueError: it is neither.
-  """
-  try:
-    epoch, ran = start
-    listed = isinstance(ran, list | tuple)
-    runs = [(count, steps) for count, steps in ran] if listed else []
-  except (TypeError, ValueError):
-    raise ValueError(
-      f"start ({start!r}) must be (epoch, step), or (epoch, [(workers, steps), …])"
-    ) from None
-  epoch = whole.number(epoch, "epoch of start", 0)
-  if not listed:
-    return Start(epoch, whole.number(ran, "step of start", 0))
-  cuts: list[tuple[int, int]] = []
-  for count, steps in runs:
-    count = whole.number(count, "workers of start", 1)
-    steps = whole.number(steps, "steps of start", 0)
-    if count > _MOST_WORKERS:
-      raise ValueError(f"workers of start ({count}) must be at most {_MOST_WORKERS}")
-    if steps == 0:
-      continue
-    if cuts and cuts[-1][0] == count:
-      steps += cuts.pop()[1]
-    cuts.append((count, steps))
-  step = cuts.pop()[1] if cuts and cuts[-1][0] == workers else 0
-  return Start(epoch, step, tuple(cuts))
 
 
 def why_unknown(
@@ -176,12 +118,15 @@ class Rests:
   fidelity: int | None
   make: Callable[[Samples, Snapshot, int], InterleaveDataset]
 
-  def begin(self, start: Start, given: Any) -> None:
+  def begin(self, start: Start, given: Any) -> int:
     """Makes the next iterator begin at a `start=` that has cuts.
 
     Args:
       start: what `given` says.
       given: by the user.
+
+    Returns:
+      How many batches are left.
 
     Raises:
       ValueError: what is left is not known, or nothing.
@@ -192,11 +137,13 @@ class Rests:
         f"start ({given!r}) must name no other number of workers than {workers}, the "
         f"number that shard has: {self.refusal}"
       )
-    if self.seek(start) == 0:
+    left = self.seek(start)
+    if left == 0:
       raise ValueError(
         f"start ({given!r}) leaves no batch of epoch {start.epoch} to worker {index} "
         f"of {workers}: begin the next one, start=({start.epoch + 1}, 0)"
       )
+    return left
 
   def seek(self, start: Start) -> int:
     """Makes the next iterator run what the cuts of an epoch have left, from a step on.

@@ -31,7 +31,8 @@ class Snapshot:
       ("30%"), bytes, 0, or "auto"; or a `Cache`.
     memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three quarters
       of what the machine has free and this process's other pipelines will not take.
-    start: (epoch, step) of the first batch to give out.
+    start: (epoch, step) of the first batch to give out; a step above 0 needs a cache
+      that is not "auto".
     name: of the resource; by default one of its own.
 
   Attributes:

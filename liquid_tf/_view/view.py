@@ -96,7 +96,7 @@ class View(Selected):
     """
     if isinstance(key, slice):
       return self._slice(key)
-    if self._reader is None and self.weights is not None:
+    if self.weights is not None:
       raise ValueError(
         f"view[i] takes no account of the weights of {self!r}, which are for "
         "dataset(): in another loader take the view without weights, and draw by a "

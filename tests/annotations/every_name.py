@@ -109,6 +109,10 @@ def train(
     tuning=liquid_tf.Tuning(threads=4),
   )
   taken: tf.data.Dataset = batches
+  place = liquid_tf.position(taken, 3, 162)
+  assert_type(place, dict[str, Any])
+  liquid_tf.dataset(path, 64, start=place)
+  liquid_tf.dataset(path, 64, start=3)  # type: ignore[arg-type]
   liquid_tf.dataset(path, batch_size="64")  # type: ignore[arg-type]
   liquid_tf.dataset(path, 64, crop=224)  # type: ignore[call-arg]
   liquid_tf.epochs(path, 90, parts=20, batch_size=256)

@@ -49,7 +49,7 @@ class TfFitTest(tf.test.TestCase):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(40, 40), per_class=10
     )
-    options = {"seed": 3, "features": ["id", "image"]}
+    options = {"seed": 3, "features": ["id", "image"], "cache": "50%"}
 
     def make(**more):
       return liquid_tf.dataset(path, 4, **options, **more)

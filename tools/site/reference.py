@@ -25,7 +25,8 @@ TOPICS = (
     "training",
     "Train",
     (
-      *("dataset", "epochs", "Cache", "Boxes", "Limits", "Tuning", "stats", "Stats"),
+      *("dataset", "epochs", "position", "Cache", "Boxes", "Limits", "Tuning"),
+      *("stats", "Stats"),
       *("format_dataset", "interleave", "decode_and_batch", "Snapshot"),
     ),
   ),

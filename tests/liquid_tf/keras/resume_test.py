@@ -371,6 +371,26 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       fit(**changed)
 
+  def test_another_mix_of_a_replicated_dataset_is_refused(self):
+    root = self.create_tempdir().full_path
+    path = runs.make(root, "png:6,raw:4", per_class=8, replicate=True)
+
+    def fit(mix):
+      dataset = liquid_tf.dataset(
+        path, 8, mix=mix, transforms=[transforms.CenterCrop(16)]
+      )
+      model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
+      loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+      model.compile("sgd", loss)
+      resume = liquid_tf.Resume(dataset, os.path.join(root, "run"))
+      model.fit(dataset, epochs=1, verbose=0, callbacks=[resume])
+
+    fit("png:6,raw:4")
+    fit({"png": 0.6, "raw": 0.4})
+    for mix, found in (("png:1,raw:1", "'png': 16"), (["png:6,raw:4"], "'changes'")):
+      with self.assertRaisesRegex(ValueError, f"run with mix .*{found}"):
+        fit(mix)
+
   def test_single_samples_are_refused(self):
     single = liquid_tf.dataset(self.path, None, transforms=[transforms.CenterCrop(16)])
     with self.assertRaisesRegex(ValueError, "must have batches"):

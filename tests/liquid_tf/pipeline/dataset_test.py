@@ -170,15 +170,23 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(dataset), self.wanted[epoch][step:])
     self.assertEqual(runs.ids(dataset), self.wanted[epoch + 1])
 
-  def test_a_beginning_behind_the_end(self):
+  def test_a_beginning_at_the_end_is_that_of_the_next_epoch(self):
     for options in ({}, {"last_batch": "drop"}):
       batches = _STEPS - len(options)
-      self._dataset(start=(0, batches - 1), **options)
+      last = self._dataset(start=(0, batches - 1), **options)
+      end = self._dataset(start=(0, batches), **options)
+      self.assertEqual(runs.ids(last), self.wanted[0][batches - 1 : batches])
+      order = runs.ids(end)
+      self.assertEqual(order, self.wanted[1][:batches])
+      self.assertEqual(order, runs.ids(last))
       with self.assertRaisesRegex(
         ValueError,
-        rf"start \(\(0, {batches}\)\) must have a step below {batches}, the batches",
+        rf"start \(\(0, {batches + 1}\)\) must have a step of at most {batches}, the",
       ):
-        self._dataset(start=(0, batches), **options)
+        self._dataset(start=(0, batches + 1), **options)
+
+  def test_cardinality_is_that_of_a_whole_epoch(self):
+    self.assertLen(self._dataset(start=(1, 5)), _STEPS)
 
   def test_stored_order(self):
     dataset = self._dataset(shuffle=False)

@@ -306,9 +306,9 @@ class RestTest(parameterized.TestCase, tf.test.TestCase):
     del worker
 
   @parameterized.parameters(
-    ({"start": 3}, r"start \(3\) must be \(epoch, step\), or \(epoch, \[\(workers"),
-    ({"start": (0, [3])}, r"start \(\(0, \[3\]\)\) must be \(epoch, step\), or"),
-    ({"start": (0, [(1, 2, 3)])}, "must be .epoch, step., or"),
+    ({"start": 3}, r"start \(3\) must be \(epoch, step\), \(epoch, \[\(workers"),
+    ({"start": (0, [3])}, r"start \(\(0, \[3\]\)\) must be \(epoch, step\), "),
+    ({"start": (0, [(1, 2, 3)])}, "must be .epoch, step., "),
     ({"start": (0, [(0, 2)])}, r"workers of start \(0\) must be"),
     ({"start": (0, [(2, -1)])}, r"steps of start \(-1\) must be"),
     ({"start": (0, [(1 << 20, 1)])}, r"workers of start \(1048576\) must be at most"),

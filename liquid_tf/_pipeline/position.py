@@ -1,0 +1,251 @@
+"""Where a training stands in its data, for a later process to go on from there."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from liquid_tf._native import whole
+from liquid_tf._pipeline.counted import CountedDataset
+from liquid_tf._pipeline.decode import DecodeBatchDataset
+from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._pipeline.sources import find_part
+from liquid_tf._pipeline.start import Start
+from liquid_tf._pipeline.stats import blocks_of
+
+_UNKNOWN = (tf.data.UNKNOWN_CARDINALITY, tf.data.INFINITE_CARDINALITY)
+
+
+def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
+  """Where a training stands in its data, for `dataset(start=)` to go on from.
+
+  Save it together with the model. Then a later process goes on with the very next
+  batch, whatever memory it has: beside the epoch and the step, a position holds how
+  many samples are cached, which the order depends on, and what the dataset is made of.
+
+      for epoch in range(begin["epoch"], 90):
+        first = begin["step"] if epoch == begin["epoch"] else 0
+        for step, batch in enumerate(train, first):
+          ...
+          save(model, liquid_tf.position(train, epoch, step + 1))
+
+  You count the batches that you have trained on, since nothing else knows how many
+  batches a `prefetch` or `map` after the dataset has taken ahead. A count that the
+  dataset cannot have reached is an error. For Keras's `fit` there is `Resume`.
+
+  Args:
+    dataset: what `liquid_tf.dataset` gave, or anything mapped or prefetched from it,
+      batch for batch; in the process that takes its batches.
+    epoch: that is run.
+    step: batches of it that were trained on, also in processes before this one: after
+      the first batch of an epoch it is 1. All batches of an epoch are the beginning of
+      the next one.
+
+  Returns:
+    A dict of numbers, strings, lists and dicts, for JSON, pickle or `torch.save`. Its
+    "epoch" and "step" are where the next process begins to count. A worker's position
+    serves all workers that train in step, and other numbers of them, as far as
+    `start=(epoch, [(workers, steps), …])` does (docs/scaling.md). With
+    `on_error="skip"`, going on may repeat as many samples as the epoch had skipped.
+
+  Raises:
+    ValueError: the dataset is not made from `liquid_tf.dataset`, has `batch_size=None`,
+      or no longer its batches; or it has not delivered so many batches, or began after
+      them.
+  """
+  blocks = blocks_of(dataset)
+  if blocks.rests is None:
+    raise ValueError("dataset must come from liquid_tf.dataset(), which takes start")
+  if find_part(dataset, CountedDataset) is not None:
+    raise ValueError(
+      "dataset must have batches: with batch_size=None a batch that you make is none "
+      "of its own, whose place could be saved"
+    )
+  count = int(dataset.cardinality())
+  if count not in _UNKNOWN and count != blocks.batches:
+    raise ValueError(
+      f"dataset must have the {blocks.batches} batches of liquid_tf.dataset(), one for "
+      f"one, not {count}: give what you made it of, and count its batches"
+    )
+  epoch = whole.number(epoch, "epoch", 0)
+  step = whole.number(step, "step", 0)
+  stats = json.loads(blocks.snapshot.stats_json())
+  begin = blocks.begin
+  cuts = begin.cuts if epoch == begin.epoch else ()
+  _check_delivered(blocks, stats, epoch, step)
+  batches = blocks.begun_batches if epoch == begin.epoch else blocks.batches
+  if 0 < step == batches:
+    epoch, step, cuts = epoch + 1, 0, ()
+  return {
+    "epoch": epoch,
+    "step": step,
+    "cuts": [list(cut) for cut in cuts],
+    "cached": list(blocks.cached),
+    "mixes": stats["mixes"],
+    "run": {**identity(blocks, dataset), **of_worker(blocks)},
+  }
+
+
+def _check_delivered(
+  blocks: InterleaveDataset, stats: Mapping[str, Any], epoch: int, step: int
+) -> None:
+  """Raises ValueError where a training cannot stand there."""
+  begin, now = blocks.begin, stats["next_epoch"]
+  first = (begin.epoch, begin.before + begin.step)
+  place = f"position: epoch {epoch}, step {step}"
+  if (epoch, step) < first:
+    raise ValueError(
+      f"{place} is before start, epoch {first[0]}, step {first[1]}: count from there on"
+    )
+  delivered = sum(one["batches"] for one in stats["epochs"] if one["epoch"] == now)
+  if now == begin.epoch:
+    delivered += first[1]
+  batches = blocks.begun_batches if epoch == begin.epoch else blocks.batches
+  if step > batches:
+    raise ValueError(f"{place} must be at most {batches}, the batches of the epoch")
+  if (epoch, step) > (now, delivered):
+    raise ValueError(
+      f"{place} is not reached: of epoch {now}, {delivered} batches were delivered in "
+      "this process. Count as the dataset does: an epoch that is left early runs "
+      "again, and the next one begins after the last batch"
+    )
+
+
+def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, Any]:
+  """What must be the same for a run to go on, of all its workers, by name.
+
+  Args:
+    blocks: at or below the dataset.
+    dataset: that is trained on.
+  """
+  view = blocks.sources[0].view
+  found = {
+    "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
+    "split": "+".join(view.splits),
+    "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
+    "shard_policy": None if blocks.rests is None else blocks.rests.policy,
+    "batch_size": blocks.batch_size,
+    "shuffle": blocks.shuffle,
+    "seed": blocks.seed,
+  }
+  groups = [s.name for s in blocks.sources if s.scan_groups is not None]
+  found["scan groups"] = groups or None
+  if blocks.weighing is not None:
+    found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
+  if any(source.manifest["replicated"] for source in blocks.sources):
+    found["mix"] = _mix(blocks)
+  decoded = find_part(dataset, DecodeBatchDataset)
+  if decoded is not None:
+    found["transforms"] = [str(step) for step in decoded.recipe.given]
+  return found
+
+
+def _mix(blocks: InterleaveDataset) -> str | dict[str, int]:
+  """Which samples of a replicated dataset are read in which format."""
+  if blocks.rests is not None and blocks.rests.samples is not None:
+    return {name: int(count) for name, count in blocks.rests.samples.counts.items()}
+  if blocks.mixes is not None:
+    return "changes"
+  return {source.name: len(source.rows) for source in blocks.sources}
+
+
+def of_worker(blocks: InterleaveDataset) -> dict[str, Any]:
+  """What must be the same besides where the worker that saved it goes on."""
+  worker = (0, 1) if blocks.rests is None else blocks.rests.shard
+  grouped = any(source.scan_groups is not None for source in blocks.sources)
+  return {
+    "worker": list(worker),
+    "batches": blocks.batches,
+    "samples of scan groups": blocks.parts if grouped else None,
+  }
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+  """What `position` gave.
+
+  Attributes:
+    epoch: its number.
+    step: batches of it that were run, by whatever number of workers.
+    cuts: (workers, steps) of those that began the epoch, one after another.
+    cached: samples of each format that the plan keeps between epochs.
+    mixes: of a dataset whose mix changes, as `Snapshot.seek` takes them.
+    run: identity, and what of the worker counts.
+  """
+
+  epoch: int
+  step: int
+  cuts: list[list[int]]
+  cached: list[int]
+  mixes: list[int]
+  run: dict[str, Any]
+
+  @classmethod
+  def parse(cls, given: Mapping[str, Any]) -> "Position":
+    """Reads a `start=` that is a dict.
+
+    Raises:
+      ValueError: it is not what `position` gave.
+    """
+    try:
+      found = cls(**given)
+      numbers = [found.epoch, found.step, *found.cached, *found.mixes]
+      for workers, steps in found.cuts:
+        numbers += [workers, steps]
+      index, count = found.run["worker"]
+      least = min(whole.number(n, "number", 0) for n in [*numbers, index, count])
+      sound = least >= 0 and max(numbers) < 1 << 63 and index < count
+      sound = sound and found.step >= found.before
+    except (TypeError, ValueError, KeyError):
+      sound = False
+    if not sound:
+      raise ValueError(f"start ({given!r:.200}) must be all that position() gave")
+    return found
+
+  @property
+  def before(self) -> int:
+    """Batches of the epoch that other numbers of workers made."""
+    return sum(steps for _, steps in self.cuts)
+
+  def is_own(self, shard: tuple[int, int]) -> bool:
+    """Whether a worker saved it itself, in an epoch that it began."""
+    return not self.cuts and tuple(self.run["worker"]) == shard
+
+  def start(self, shard: tuple[int, int]) -> tuple[int, Any]:
+    """As a `start=` of numbers, which says all that other workers have in common."""
+    if self.is_own(shard):
+      return self.epoch, self.step
+    own = (self.run["worker"][1], self.step - self.before)
+    return self.epoch, [*map(tuple, self.cuts), own]
+
+  def check(self, blocks: InterleaveDataset, dataset: tf.data.Dataset) -> None:
+    """Raises ValueError where a dataset is not the one that it is of."""
+    now = identity(blocks, dataset)
+    if blocks.rests.shard == tuple(self.run["worker"]):
+      now |= of_worker(blocks)
+    for name, value in now.items():
+      if self.run.get(name) != value:
+        raise ValueError(
+          f"start is a position of a dataset with {name} {self.run.get(name)!r}, but "
+          f"this one has {value!r}: give the same again, or begin anew at (0, 0)"
+        )
+
+  def seek(self, blocks: InterleaveDataset) -> None:
+    """Makes the next iterator begin there, where the position is the worker's own.
+
+    Raises:
+      ValueError: it is not sound.
+    """
+    if self.step >= max(1, blocks.batches):
+      raise ValueError(
+        f"start has step {self.step}, which must be below {blocks.batches}, the "
+        "batches of an epoch"
+      )
+    try:
+      blocks.snapshot.seek(self.epoch, self.step, self.cached, self.mixes)
+    except tf.errors.InvalidArgumentError as error:
+      raise ValueError(f"start must be all that position() gave: {error}") from error
+    blocks.cached = self.cached
+    blocks.begin = Start(self.epoch, self.step)
