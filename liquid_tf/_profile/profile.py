@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +36,13 @@ _LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
 
 
-@dataclasses.dataclass(frozen=True)
+def _to_stderr(text: str) -> None:
+  print(text, file=sys.stderr, flush=True)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Profile:
-  """What `profile` found.
+  """What `profile` found. In a notebook it shows its verdict.
 
   Attributes:
     data: plain values, as `to_json` writes them. Rates are images per second, sizes
@@ -103,8 +108,13 @@ class Profile:
 
   @property
   def verdict(self) -> str:
-    """The advice in a few sentences."""
-    return self.data["verdict"]
+    """The advice in a few sentences; with `step`, first whether it matters at all."""
+    training = self.data.get("training")
+    first = f"{training['sentence']} " if training else ""
+    return first + self.data["verdict"]
+
+  def __repr__(self) -> str:
+    return f"<Profile: {self.verdict}>"
 
   def to_json(self, path: str | os.PathLike | None = None) -> str:
     """The profile as one JSON object; also written to a file where one is named."""
@@ -158,7 +168,7 @@ def profile(
   machine: Machine = Machine(),
   least_mssim: float | None = None,
   seed: int = 0,
-  say: Callable[[str], None] = lambda text: None,
+  say: Callable[[str], None] | None = _to_stderr,
 ) -> Profile:
   """Measures formats on a sample of images, and finds the mix that is fastest here.
 
@@ -169,6 +179,8 @@ def profile(
   '23, section 4.1). Then the mix, the best single format and stock tf.data run in turn.
   docs/profile.md describes the model and its limits.
 
+  That takes a minute or two, on a busy machine up to five; stderr says what goes on.
+
   Args:
     source: images, as `convert` takes them, such as a view; without masks.
     formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
@@ -178,7 +190,8 @@ def profile(
       groups: all those that `encoders` names, or else 1, 2, 5 and the last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
-      given. What is written there, 1 GB at most, is removed.
+      given. What is written there, 1 GB at most, is removed; what a killed profile left
+      there is removed by the next one.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
       that goes best with it. The search models no cache, no `reserve`, `space` or
       `resources`: `cache="auto"` means none, and other values are refused.
@@ -196,17 +209,18 @@ def profile(
       to it are measured. A training's step is taken to use all of the GPU while it
       lasts.
     encoders: options by format, as `convert` takes them.
-    step: milliseconds that the training takes for a batch by itself; with it, the
-      verdict says whether the data limits the training at all. Or (model, batch), which
-      is timed: a compiled and built Keras model, and the arguments of its
-      `train_on_batch`. The model is left as it was. The time is scaled to `batch_size`.
+    step: milliseconds that the training takes by itself for one batch of `batch_size`
+      images; with it, the verdict begins with whether the data limits the training at
+      all. Or (model, batch), which is timed: a compiled and built Keras model, and the
+      arguments of its `train_on_batch`. The model is left as it was. The time is scaled
+      to `batch_size`.
     machine: what the data may use of this machine.
     least_mssim: how much the images of a lower scan group of pcr must resemble whole
       ones for the group to be advised, above 0 and at most 1; see
       `liquid_tf.fidelity.ByMssim`. Groups of less are not measured. By default pcr is
       advised whole or not at all.
     seed: of the sample.
-    say: receives lines of progress.
+    say: receives lines of progress; None for a silent profile.
 
   Returns:
     A `Profile`.
@@ -216,6 +230,7 @@ def profile(
     ConvertError: the source cannot be read, or none of its images.
     ValueError: an argument is wrong.
   """
+  say = say or (lambda text: None)
   source = source_of(source)
   if source.masks is not None:
     raise ValueError(

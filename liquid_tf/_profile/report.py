@@ -43,8 +43,8 @@ def render(data: dict[str, Any]) -> str:
     f"<h1>Which formats, in what mix: {_text(describe(mix))}</h1>",
     f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
     f"{_text(data['sampled'])} of them were looked at.</p>",
-    f'<p class="verdict">{_text(data["verdict"])}</p>',
     _training(data),
+    f'<p class="verdict">{_text(data["verdict"])}</p>',
     "<h2>The mix curve</h2>",
     _image(figures.curve(data), "images per second along the mixes"),
     "<p>Images per second that loading and decoding allow, predicted from what each "

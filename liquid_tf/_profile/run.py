@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,16 @@ from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf._profile import choose, disk, groups, names, result, sample, stake
+from liquid_tf._profile import (
+  choose,
+  disk,
+  groups,
+  names,
+  result,
+  sample,
+  scratch,
+  stake,
+)
 from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
@@ -94,7 +102,7 @@ def run(
   say(f"encoding some of {len(source)} images as {', '.join(options.formats)}")
   encoded = sample.encode(source, order, options.formats, encoding, workers)
   count = sample.images_to_write(encoded, len(source))
-  with tempfile.TemporaryDirectory(prefix=".liquid_profile_", dir=folder) as temporary:
+  with scratch.folder(folder) as temporary:
     paths = {name: os.path.join(temporary, name) for name in ("short", "long", "files")}
     for path in paths.values():
       os.mkdir(path)

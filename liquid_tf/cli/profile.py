@@ -9,9 +9,13 @@ Exit code 3, and no advice, where it is then still open which format is fastest.
 """
 
 import logging
+from typing import TYPE_CHECKING
 
 from liquid_tf.cli import encoders, source, tool, wording
 from liquid_tf.cli.flag_values import Flags
+
+if TYPE_CHECKING:
+  from liquid_tf._profile.profile import Profile
 
 _FLAGS = Flags()
 _FLAGS.words(
@@ -52,7 +56,8 @@ _FLAGS.string("space", None, "bytes that the dataset may take, as 500GB")
 _FLAGS.number(
   "step_ms",
   None,
-  "milliseconds of a training step alone: tells whether the data limits it",
+  "milliseconds of a training step alone, for one batch of --batch_size images: tells "
+  "whether the data limits it",
 )
 _FLAGS.words("crop", None, "HEIGHT,WIDTH of a window to decode")
 _FLAGS.words("image_size", None, "HEIGHT,WIDTH to resize to")
@@ -70,7 +75,8 @@ encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 _FLAGS.switch("json", "one JSON object on stdout")
 
 
-def _print(data: dict) -> None:
+def _print(found: "Profile") -> None:
+  data = found.data
   rows = [["format", "an image", "loads/s", "decodes/s", "predicted/s"]]
   scanned = any(entry["scans"] for entry in data["formats"].values())
   if scanned:
@@ -91,9 +97,7 @@ def _print(data: dict) -> None:
     f"converting: {tool.size(round(convert['bytes']))}, about "
     f"{convert['seconds']:.0f} s"
   )
-  tool.say(data["verdict"])
-  if data["training"]:
-    tool.say(data["training"]["sentence"])
+  tool.say(found.verdict)
 
 
 def _main(arguments: list[str]) -> int:
@@ -129,7 +133,7 @@ def _main(arguments: list[str]) -> int:
   except TooNoisyError as error:
     tool.say(wording.advice(str(error), _FLAGS))
     return tool.TOO_NOISY
-  _print(found.data)
+  _print(found)
   if _FLAGS.output:
     found.to_json(_FLAGS.output)
   if _FLAGS.report:

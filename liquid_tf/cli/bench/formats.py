@@ -59,6 +59,7 @@ def advise(
       cache=cache,
       transforms=transforms,
       machine=Machine(threads=threads),
+      say=None,
     )
   return {"mix": found.mix, "verdict": found.verdict}
 

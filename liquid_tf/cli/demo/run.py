@@ -150,7 +150,8 @@ def _profile(
   """The fastest mix for a set that memory does not hold; None where it is open."""
   say("   profiling this machine, for a set that is larger than its memory")
   try:
-    found = profile(photos, runs=(_PROFILE_TRIALS, _PROFILE_SECONDS), cache=0)
+    runs = (_PROFILE_TRIALS, _PROFILE_SECONDS)
+    found = profile(photos, runs=runs, cache=0, say=None)
   except TooNoisyError as error:
     say(f"   {error}")
     say(f"   so the mix is a fixed choice, not fitted to this machine: {_FIXED_MIX}")

@@ -63,8 +63,9 @@ class ProfileToolTest(absltest.TestCase):
     )
     found = json.loads(done.stdout)
     self.assertEqual(found, json.loads(self.output.read_text()))
-    self.assertIn(found["verdict"], done.stderr)
-    self.assertIn(found["training"]["sentence"], done.stderr)
+    # First whether any of it matters.
+    sentence, verdict = found["training"]["sentence"], found["verdict"]
+    self.assertIn(f"\n{sentence} {verdict}\n", done.stderr)
     self.assertIn(found["verdict"], self.page.read_text())
     self.assertEqual(found["mix"], {"raw": 0.55, "png": 0.45})
     self.assertRegex(done.stderr, r"png .* 1005 +251 +251\n")

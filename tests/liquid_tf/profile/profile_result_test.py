@@ -276,6 +276,13 @@ class VerdictTest(parameterized.TestCase):
     self.assertIn(sentence, training["sentence"])
     self.assertEqual(training["matters"], matters)
 
+  def test_whether_it_matters_comes_first(self):
+    found = fabricated(step_ms=10_000)
+    self.assertStartsWith(found.verdict, found.data["training"]["sentence"] + " ")
+    self.assertEndsWith(found.verdict, found.data["verdict"])
+    self.assertEqual(repr(found), f"<Profile: {found.verdict}>")
+    self.assertEqual(fabricated().verdict, fabricated().data["verdict"])
+
   def test_other_machines_are_beside_what_is_advised_for_this_one(self):
     for gain in (1.0, 0.5):
       data = fabricated(gain=gain).data
@@ -446,7 +453,9 @@ class ReportTest(absltest.TestCase):
     self.assertNotIn("@import", text)
     self.assertNotRegex(text, r"url\(")
     self.assertIn("photos & <more>", page.words)
-    self.assertIn(found.verdict, page.words)
+    # First whether it matters to the training.
+    sentence, verdict = found.data["training"]["sentence"], found.data["verdict"]
+    self.assertIn(f"{sentence}\n{verdict}", page.words)
     for words in ("twice the disk", "stock tf.data", "Memory", "Converting"):
       self.assertIn(words, page.words)
 

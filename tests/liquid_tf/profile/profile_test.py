@@ -1,12 +1,16 @@
 """Profiles of few, small images from beginning to end."""
 
+import contextlib
+import io
 import os
 import pathlib
+import signal
 from unittest import mock
 
 import examples
 import numpy as np
 import photos
+import runs
 import steady
 import tensorflow as tf
 from absl.testing import absltest, parameterized
@@ -14,13 +18,20 @@ from absl.testing import absltest, parameterized
 import liquid_tf
 from liquid_tf import recordio, transforms
 from liquid_tf._convert.source import Source
-from liquid_tf._profile import run
+from liquid_tf._profile import run, scratch
 from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError, TooNoisyError
 
 _FAST = {"runs": (2, 0.02), "batch_size": 8, "machine": Machine(threads=2)}
+
+
+def _leave(folder: str) -> None:
+  """Kills the process while there is something in its folder."""
+  with scratch.folder(folder) as path:
+    pathlib.Path(path, "short").mkdir()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ProfileTest(parameterized.TestCase):
@@ -213,6 +224,30 @@ class ProfileTest(parameterized.TestCase):
     self.assertIn("none of the formats", found["verified"]["stock_skipped"])
     self.assertEqual(photos.files(self.root / "dataset"), before)
     manifest.load(self.root / "dataset")
+
+  def test_says_on_stderr_what_it_does_unless_told_to_be_silent(self):
+    folder = photos.class_folders(self.root / "photos", per_class=8, sides=(96, 96))
+
+    def written(**options) -> str:
+      stderr = io.StringIO()
+      with contextlib.redirect_stderr(stderr), steady.Machine().timed():
+        profile(folder, ["png", "raw"], **_FAST, **options)
+      return stderr.getvalue()
+
+    self.assertIn("measuring each format: loading, decoding\n", written())
+    self.assertNotIn("measuring", written(say=None))
+
+  def test_what_a_killed_one_left_goes_with_the_next(self):
+    runs.in_new_process(_leave, exit_code=-9, folder=os.fspath(self.root))
+    [left] = os.listdir(self.root)
+    self.assertStartsWith(left, ".liquid_profile_")
+    with scratch.folder(os.fspath(self.root)) as living:
+      self.assertNotIn(left, os.listdir(self.root))
+      with scratch.folder(os.fspath(self.root)) as other:
+        # The first one is in use.
+        self.assertTrue(os.path.isdir(living))
+        self.assertNotEqual(living, other)
+    self.assertEmpty(os.listdir(self.root))
 
   def test_lossy_formats_come_by_name_only(self):
     with mock.patch.object(run, "run", return_value={}) as profiled:
