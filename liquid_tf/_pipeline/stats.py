@@ -17,6 +17,17 @@ class Stats:
     self._blocks = blocks
     self._between = tuple(between)
 
+  def __repr__(self) -> str:
+    now = self.summary()
+    counts = ", ".join(f"{key} {now[key]}" for key in ("epochs", "batches", "samples"))
+    text = f"<Stats: {counts}, {now['disk_bytes'] / 1e6:.1f} MB read from the disk"
+    text += f"; {now['skipped']['count']} left out as damaged"
+    for first in now["skipped"]["first"][:1]:
+      text += f", the first: {first['reason']}"
+    if now["fallbacks"]["count"]:
+      text += f"; {now['fallbacks']['count']} damaged ones read in another format"
+    return text + ">"
+
   def _read(self, batches: bool = False) -> dict[str, Any]:
     return json.loads(self._blocks.snapshot.stats_json(batches))
 
@@ -87,9 +98,12 @@ class Stats:
     """What limits the training: the disk, decoding, or what takes the batches.
 
     It compares who waited for whom, over the batches that `batches` lists. It leaves
-    out the earliest epoch of them, unless that is the only one. The result is
+    out the earliest epoch of them, unless the others have less than four batches. The
+    result is
 
-    - "consumer-bound" if the consumer waited for less than a tenth of the time;
+    - "unknown" of less than four batches in all: most of their time is the start's;
+    - else "consumer-bound" if the training, or what else takes the batches, waited for
+      less than a tenth of the time;
     - else "disk-bound" if reads were under way for more of the time than the pipeline
       had records;
     - else "decode-bound".
@@ -103,7 +117,7 @@ class Stats:
       A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
       `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches`,
       `seconds`, `fallbacks` as in `summary`, and `between`, the steps after the
-      dataset; as a string it is one sentence.
+      dataset; as a string it is a sentence, with what to do about it.
 
     Raises:
       ValueError: no batch was delivered yet.

@@ -97,7 +97,7 @@ def compare(
   Returns:
     Of each: `images_per_s`, a median; `disk_bytes_per_s`; `disk_busy`, the share of the
     time in which reads were under way; `decoding`, threads that decoded on average; and
-    `limit`: "the disk", "decoding" or "the reader of the batches".
+    `limit`: "the disk", "decoding" or "the reader of the batches", where it is known.
   """
   pipelines_of = {name: Pipeline(setting, mix, "both") for name, mix in mixes.items()}
   rates: dict[str, list[float]] = {name: [] for name in mixes}
@@ -116,6 +116,7 @@ def _limit(pipeline: Pipeline) -> dict[str, Any]:
     "disk-bound": "the disk",
     "decode-bound": "decoding",
     "consumer-bound": "the reader of the batches",
+    "unknown": "not known from so few batches",
   }
   return {
     "disk_bytes_per_s": found.disk_bytes_per_second,

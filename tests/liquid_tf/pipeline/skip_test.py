@@ -82,6 +82,19 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
         self.assertLessEqual(max(counts) - min(counts), 1, f"{name}: {counts}")
       self._check_stats(dataset, bad, epoch + 1)
 
+  def test_counters_are_shown_in_a_line(self):
+    dataset = self._dataset()
+    self.assertRegex(
+      str(liquid_tf.stats(dataset)), r"^<Stats: epochs 0, .*; 0 left out as damaged>$"
+    )
+    [bad] = self._damage(raw=1)
+    runs.ids(dataset)
+    self.assertRegex(
+      repr(liquid_tf.stats(dataset)),
+      r"^<Stats: epochs 1, batches 13, samples 99, [\d.]+ MB read from the disk; "
+      rf"1 left out as damaged, the first: .*{damaged.where(self.path, bad)}.*>$",
+    )
+
   def _images(self) -> dict:
     return {
       int(sample): (image, label)

@@ -41,7 +41,7 @@ def _run(
       for _ in dataset:
         time.sleep(sleep)
   verdict = liquid_tf.stats(dataset).verdict()
-  return {"bound": verdict.bound, "sentence": str(verdict), "figures": repr(verdict)}
+  return {"bound": verdict.bound, "sentence": str(verdict), "figures": vars(verdict)}
 
 
 class VerdictTest(parameterized.TestCase, tf.test.TestCase):
@@ -71,7 +71,7 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     # A process of its own, all of whose reads are held back.
     found, _ = runs.in_new_process(_run, path=path, cache=0, slow=True)
     self.assertEqual(found["bound"], "disk-bound", found)
-    self.assertIn("the disk is the limit: the consumer waited", found["sentence"])
+    self.assertIn("the disk is the limit: the training waited", found["sentence"])
 
   def test_a_slow_map_is_told_from_the_model(self):
     path = self._make("map", "raw:1", 32, 8)
@@ -109,13 +109,13 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     path = self._make("decode", "png:1", 280, 24)
     found = _run(path, "100%")
     self.assertEqual(found["bound"], "decode-bound", found)
-    self.assertIn("decoding is the limit: the consumer waited", found["sentence"])
+    self.assertIn("decoding is the limit: the training waited", found["sentence"])
 
   def test_a_slow_consumer(self):
     path = self._make("consumer", "png:1,raw:1", 32, 60)
     found = _run(path, "100%", sleep=0.06)
     self.assertEqual(found["bound"], "consumer-bound", found)
-    self.assertIn("the consumer is the limit: it waited only", found["sentence"])
+    self.assertIn("is the limit: it waited only", found["sentence"])
 
   @parameterized.parameters(
     ((1.0, 0.09, 0.9, 0.9, 9.0), "consumer-bound"),
@@ -126,10 +126,10 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_figures(self, seconds, bound):
     # The first epoch, which fills the cache, does not count.
-    batches = [_batch(0, 100, 50, 50, 50, 50), _batch(1, *seconds), _batch(1, *seconds)]
+    batches = [_batch(0, 100, 50, 50, 50, 50), *[_batch(1, *seconds)] * 4]
     verdict = _verdict.judge(batches)
     self.assertEqual(verdict.bound, bound)
-    self.assertEqual(verdict.batches, 2)
+    self.assertEqual(verdict.batches, 4)
     self.assertAllClose(
       (
         verdict.seconds,
@@ -139,12 +139,40 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
         verdict.decoders_busy,
         verdict.disk_bytes_per_second,
       ),
-      (2, *seconds[1:], 1000),
+      (4, *seconds[1:], 1000),
     )
     self.assertIn(f"{seconds[1]:.0%}", str(verdict))
 
   def test_one_epoch_is_judged_by_itself(self):
-    self.assertEqual(_verdict.judge([_batch(3, 1, 1, 1, 1, 0)]).bound, "disk-bound")
+    one = _batch(3, 1, 1, 1, 1, 0)
+    self.assertEqual(_verdict.judge([one] * 4).bound, "disk-bound")
+    # The first batches of the second one are too few.
+    found = _verdict.judge([*[one] * 3, _batch(4, 1, 0, 0, 0, 0)])
+    self.assertEqual((found.bound, found.batches), ("disk-bound", 4))
+
+  @parameterized.parameters(1, 3)
+  def test_too_few_batches_tell_nothing(self, count):
+    found = _verdict.judge([_batch(0, 1, 1, 1, 1, 0)] * count, step_ms=1)
+    self.assertEqual(found.bound, "unknown")
+    self.assertStartsWith(str(found), "too few batches to tell")
+    self.assertNotIn("is the limit", str(found))
+
+  @parameterized.parameters(
+    ((1.0, 0.9, 0.6, 0.9, 0.1), None, (), "cache= or memory="),
+    ((1.0, 0.9, 0.05, 0.9, 1.9), None, (), "l3 or raw; liquid_tf.profile"),
+    ((1.0, 0.05, 0.0, 0.1, 0.2), None, (), "Faster data would not help"),
+    ((1.0, 0.05, 0.0, 0.1, 0.2), 900, (), "make the model's step faster"),
+    ((1.0, 0.05, 0.0, 0.1, 0.2), 9, ("map(f)",), "num_parallel_calls"),
+  )
+  def test_it_ends_with_what_to_do_next(self, seconds, step_ms, between, advice):
+    found = _verdict.judge([_batch(0, *seconds)] * 4, 1, between, step_ms)
+    said = str(found)
+    self.assertIn("is the limit", said)
+    self.assertNotIn("consumer", said)
+    self.assertIn("1 sample was read in another format", said)
+    self.assertIn(advice, said[said.index("is damaged. ") :])
+    # What a notebook shows of a cell's last line.
+    self.assertEqual(repr(found), f"<Verdict {found.bound}: {said}>")
 
   def test_nothing_yet(self):
     dataset = liquid_tf.dataset(self._make("none", "raw:1", 8, 3))
