@@ -1,5 +1,6 @@
 """A Keras callback that lets a killed `fit` go on with the very next batch."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -14,11 +15,17 @@ from liquid_tf._pipeline import start as start_lib
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.sources import find_part
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store import versions
+from liquid_tf.errors import ManifestError
 
 _logger = logging.getLogger(__name__)
 
 # Where a checkpoint holds the variable of an attribute.
 _KEY = "{}/.ATTRIBUTES/VARIABLE_VALUE"
+
+# The attributes that hold the variables of model and optimizer, before their numbers.
+_VARIABLE = "variable"
 
 # What ends an epoch but not the training: true, and nobody else's.
 _EPOCH_IS_OVER = object()
@@ -37,8 +44,18 @@ class Resume(tf.keras.callbacks.Callback):
 
   Run it again after a kill: it starts in the epoch and at the batch after the last
   checkpoint. The metrics of that epoch cover the batches that were left of it, and a
-  line in the log says so. A run that ended is not run again. The dataset must be the
-  one that `fit` gets, or what it is mapped from.
+  line in the log says so. A run that ended is not run again; the log says that, too.
+  The dataset must be the one that `fit` gets, or what it is mapped from.
+
+  The learning rate is part of what is saved: another one given to `compile` has no
+  effect, and the log says so. A model with other layers, or other trainable ones, is
+  another run: fine-tuning takes a directory of its own (docs/tutorials/resume.md).
+  Where the dataset leaves out what is damaged (`on_error="skip"`), the log says after
+  each epoch how many samples that were.
+
+  Other callbacks begin anew: `ModelCheckpoint(save_best_only=True)` takes the first
+  epoch for the best one and overwrites a better model, unless its file name has
+  `{epoch}` or its `initial_value_threshold` is the best value so far.
 
   Of workers that train in step, each with its `shard`, every one has the same model and
   the same (epoch, step). So the checkpoint of one serves all, and another number of
@@ -56,11 +73,11 @@ class Resume(tf.keras.callbacks.Callback):
       dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
       directory holds a run with another backend of Keras, dataset, split, batch size,
       seed, `shuffle`, `shard_policy`, mix, `transforms`, scan groups or
-      `steps_per_epoch`, or one of an older version; or one that another worker, or
-      another number of them, left inside of an epoch, and the dataset has weights, a
-      mix that changes, shares of scan groups, cache="auto", or other batches than
-      `steps_per_epoch`. At the first checkpoint: the model cannot say how to build it
-      again.
+      `steps_per_epoch`, or of a model that has other variables, or one of an older
+      version; or one that another worker, or another number of them, left inside of an
+      epoch, and the dataset has weights, a mix that changes, shares of scan groups,
+      cache="auto", or other batches than `steps_per_epoch`. At the first checkpoint:
+      the model cannot say how to build it again.
   """
 
   def __init__(
@@ -100,6 +117,9 @@ class Resume(tf.keras.callbacks.Callback):
     self._step_offset = 0
     self._steps_since_save = 0
     self._epoch_steps = 0
+    self._skipped = 0
+    self._first_epoch = 0  # of the dataset, that the run began with
+    self._held = 0  # variables of model and optimizer
 
   @property
   def epoch(self) -> int:
@@ -123,6 +143,8 @@ class Resume(tf.keras.callbacks.Callback):
 
   def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._manager = None
+    # Else a run that was gone on with before would be where this one begins.
+    self.model._initial_epoch = None
     self._was_built = self.model.built
     self._step_offset = 0
     self._steps_since_save = 0
@@ -133,20 +155,29 @@ class Resume(tf.keras.callbacks.Callback):
         "to go on inside of an epoch Keras must know how many batches it has"
       )
     self._epoch_steps = steps
+    self._skipped = self._count_skipped()
     run = {
       **self._identity,
       **_position.of_worker(self._blocks),
       "steps_per_epoch": steps,
     }
-    self._run.assign(json.dumps(run))
+    given = _optimizer(self.model)
+    # Another fit may have drawn epochs of the dataset before this run began.
+    begun = {"optimizer": given, "first_epoch": self._stats()["next_epoch"]}
+    self._run.assign(json.dumps(run | begun))
     latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
       return
     before = self._check_run(latest, run)
     self._build_model(latest)
-    checkpoint = self._make_manager().checkpoint
-    checkpoint.restore(latest).assert_existing_objects_matched()
-    self._run.assign(json.dumps(run))
+    self._restore(latest)
+    begun = {
+      "optimizer": before.get("optimizer", given),
+      "first_epoch": before.get("first_epoch", 0),
+    }
+    self._tell_of_optimizer(begun["optimizer"], given)
+    self._run.assign(json.dumps(run | begun))
+    self._first_epoch = begun["first_epoch"]
     start = self._start()
     if before["worker"] == run["worker"] and not start.cuts:
       self._go_on(start, run)
@@ -154,7 +185,14 @@ class Resume(tf.keras.callbacks.Callback):
       self._go_on_for_others(start, before, run)
     start = self._start()
     self._step_offset = start.step
-    if start.step > 0 or start.cuts:
+    if start.epoch >= self.params["epochs"]:
+      _logger.warning(
+        "nothing to train: the run in %s ended after epoch %d; give fit more epochs, "
+        "or another directory for a new run",
+        self._directory,
+        start.epoch,
+      )
+    elif start.step > 0 or start.cuts:
       _logger.warning(
         "going on at batch %d of epoch %d: the metrics of this epoch cover its other "
         "%d batches",
@@ -165,14 +203,61 @@ class Resume(tf.keras.callbacks.Callback):
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = start.epoch
 
+  def _restore(self, latest: str) -> None:
+    """Gives model, optimizer and place the values of a checkpoint.
+
+    Raises:
+      ValueError: it has other variables.
+    """
+    checkpoint = self._make_manager().checkpoint
+    changed = (
+      f"the model, its trainable layers or its optimizer changed since {latest} was "
+      "saved: give another directory for a new run, as fine-tuning is one"
+    )
+    keys = tf.train.load_checkpoint(latest).get_variable_to_shape_map()
+    saved = len({k.partition("/")[0] for k in keys if k.startswith(_VARIABLE)})
+    # Where a last layer is frozen, those that are left would fit.
+    if saved != self._held:
+      raise ValueError(f"{changed} ({saved} variables then, {self._held} now)")
+    try:
+      checkpoint.restore(latest).assert_existing_objects_matched()
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+      # Keras shows no error that is behind another one.
+      raise ValueError(f"{changed} ({error})") from error
+
+  def _tell_of_optimizer(self, before: list | None, given: list | None) -> None:
+    """Says that what `compile` gives is not what is gone on with.
+
+    Args:
+      before: what it gave when the run began; see `_optimizer`.
+      given: what it gives now.
+    """
+    restored = _optimizer(self.model)
+    if before is None or given is None or restored is None:
+      return
+    # A rate that a callback has set before, and a user after it, is no other one.
+    if before[0] == given[0] and given[1] in (before[1], restored[1]):
+      return
+    _logger.warning(
+      "%s was begun with %s, and compile() now gives %s: the saved state goes on, with "
+      "%s. To change the learning rate, give fit "
+      "keras.callbacks.LearningRateScheduler(lambda epoch: …); for another optimizer, "
+      "give another directory",
+      self._directory,
+      _said(before),
+      _said(given),
+      _said(restored),
+    )
+
   def _go_on(self, start: start_lib.Start, run: dict[str, Any]) -> None:
     """Makes the dataset go on where this worker stood."""
     # Epochs of steps_per_epoch batches are not those of the data.
     steps = run["steps_per_epoch"]
     trained = start.epoch * steps + start.step
     mixes = [] if self._mixes is None else self._mixes.numpy()
-    place = divmod(trained, run["batches"])
-    self._blocks.snapshot.seek(*place, self._cached.numpy(), mixes)
+    epoch, step = divmod(trained, run["batches"])
+    epoch += self._first_epoch
+    self._blocks.snapshot.seek(epoch, step, self._cached.numpy(), mixes)
     # A kill may come between an epoch's last batch and its end.
     self._set_start(start_lib.Start(*divmod(trained, steps)))
 
@@ -188,7 +273,8 @@ class Resume(tf.keras.callbacks.Callback):
       # A kill came between the epoch's last batch and its end.
       start = start_lib.Start(start.epoch + 1, 0)
     ran = [*start.cuts, (before["worker"][1], start.step)]
-    start = start_lib.parse((start.epoch, ran), run["worker"][1])
+    # In epochs of the data, until it is known where to go on.
+    start = start_lib.parse((self._first_epoch + start.epoch, ran), run["worker"][1])
     self._check_others(start, before, run)
     if not start.cuts:
       left = run["batches"] - start.step
@@ -201,7 +287,7 @@ class Resume(tf.keras.callbacks.Callback):
     else:
       start = start_lib.Start(start.epoch + 1, 0)
       self._blocks.snapshot.seek(start.epoch)
-    self._set_start(start)
+    self._set_start(dataclasses.replace(start, epoch=start.epoch - self._first_epoch))
 
   def _check_others(
     self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
@@ -244,6 +330,23 @@ class Resume(tf.keras.callbacks.Callback):
     self._step_offset = 0
     self._epoch_steps = self.params["steps"]
     self._save()
+    skipped = self._count_skipped()
+    if skipped > self._skipped:
+      _logger.warning(
+        "epoch %d left out %d of its samples as damaged: liquid_tf.verify(%r) finds "
+        "them",
+        epoch + 1,
+        skipped - self._skipped,
+        self._blocks.sources[0].view.path,
+      )
+    self._skipped = skipped
+
+  def _count_skipped(self) -> int:
+    """Samples that the dataset has left out so far."""
+    return self._stats()["skipped"]["count"]
+
+  def _stats(self) -> dict[str, Any]:
+    return json.loads(self._blocks.snapshot.stats_json())
 
   def _save(self) -> None:
     # The first batch has built what was not built before.
@@ -255,7 +358,7 @@ class Resume(tf.keras.callbacks.Callback):
       )
     self._build.assign(json.dumps(config))
     if self._mixes is not None:
-      self._mixes.assign(json.loads(self._blocks.snapshot.stats_json())["mixes"])
+      self._mixes.assign(self._stats()["mixes"])
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
@@ -279,12 +382,31 @@ class Resume(tf.keras.callbacks.Callback):
       same = self._identity.keys()
     for name in same:
       if before.get(name) != run[name]:
+        if name == "dataset":
+          self._refuse_dataset(before.get(name))
         raise ValueError(
           f"{self._directory} holds a run with {name} {before.get(name)!r}, but this "
           f"one has {run[name]!r}: give the same again, or another directory for a new "
           "run"
         )
     return before
+
+  def _refuse_dataset(self, before: str | None) -> None:
+    """Raises ValueError that names the versions, where they are of one dataset."""
+    view = self._blocks.sources[0].view
+    version = _version_of(view.path, before)
+    if version is None:
+      raise ValueError(
+        f"{self._directory} holds a run with dataset {before!r}, which no version of "
+        f"{view.path} has: it was another dataset, or a version that was forgotten. "
+        "Give the same again, or another directory for a new run"
+      )
+    raise ValueError(
+      f"{self._directory} holds a run with version {version} of {view.path}, but this "
+      f"is version {view.version}: give dataset() "
+      f'liquid_tf.open("{view.path}", version={version}), or Resume another directory '
+      "for a new run"
+    )
 
   def _build_model(self, latest: str) -> None:
     """Makes the variables that Keras would only make in the first batch."""
@@ -306,7 +428,8 @@ class Resume(tf.keras.callbacks.Callback):
       # By identity: Keras compares variables by value.
       known = {id(variable) for variable in variables}
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
-    held = {f"variable{i}": state.trackable(v) for i, v in enumerate(variables)}
+    self._held = len(variables)
+    held = {f"{_VARIABLE}{i}": state.trackable(v) for i, v in enumerate(variables)}
     if self._mixes is not None:
       held["mixes"] = self._mixes
     checkpoint = tf.train.Checkpoint(
@@ -320,3 +443,34 @@ class Resume(tf.keras.callbacks.Callback):
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
+
+
+def _version_of(path: str, index: str | None) -> int | None:
+  """The newest version of a dataset that is known by this; None if there is none."""
+  try:
+    for version in reversed(versions.in_directory(path)):
+      if _position.index_of(manifests.load(path, version, check_files=False)) == index:
+        return version
+  except (ManifestError, OSError):
+    pass  # The versions are not what this error is of.
+  return None
+
+
+def _optimizer(model: tf.keras.Model) -> list | None:
+  """[class, learning rate] of a model's optimizer; None without one.
+
+  The rate is None where it is no variable: a schedule's follows from the saved steps.
+  """
+  if model.optimizer is None:
+    return None
+  rate = getattr(model.optimizer, "learning_rate", None)
+  value = None
+  if isinstance(rate, tf.keras.Variable):
+    # As people write it: it is kept in 32 bits.
+    value = float(f"{float(tf.keras.ops.convert_to_numpy(rate.value)):.6g}")
+  return [type(model.optimizer).__name__, value]
+
+
+def _said(optimizer: list) -> str:
+  name, rate = optimizer
+  return name if rate is None else f"{name} at learning rate {rate:g}"

@@ -14,6 +14,7 @@ from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.sources import find_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.stats import blocks_of
+from liquid_tf._store.manifest import Manifest
 
 _UNKNOWN = (tf.data.UNKNOWN_CARDINALITY, tf.data.INFINITE_CARDINALITY)
 
@@ -113,6 +114,11 @@ def _check_delivered(
     )
 
 
+def index_of(manifest: Manifest) -> str:
+  """What a dataset's version is known by."""
+  return f"index 0x{manifest['index']['crc32c']:08x}"
+
+
 def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, Any]:
   """What must be the same for a run to go on, of all its workers, by name.
 
@@ -122,7 +128,7 @@ def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, A
   """
   view = blocks.sources[0].view
   found = {
-    "dataset": f"index 0x{view.manifest['index']['crc32c']:08x}",
+    "dataset": index_of(view.manifest),
     "split": "+".join(view.splits),
     "samples": f"{len(view)} samples, fingerprint {view.fingerprint[:16]}",
     "shard_policy": None if blocks.rests is None else blocks.rests.policy,

@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 
+import damaged
 import numpy as np
 import runs
 import tensorflow as tf
@@ -89,6 +90,21 @@ def _model(folder: str, built: bool = True) -> tf.keras.Model:
   model.log_path = os.path.join(folder, "log")
   loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
   model.compile("adam", loss, jit_compile=False)
+  return model
+
+
+def _two_layers(
+  units: int = 5, frozen: int | None = None, layers: int = 1
+) -> tf.keras.Model:
+  """A model of some layers below the last one, of which one may be frozen."""
+  tf.keras.utils.set_random_seed(1)
+  dense = tf.keras.layers.Dense
+  below = [dense(units) for _ in range(layers)]
+  model = tf.keras.Sequential(
+    [tf.keras.Input((16, 16, 3)), tf.keras.layers.Flatten(), *below, dense(4)]
+  )
+  if frozen is not None:
+    model.layers[1 + frozen].trainable = False
   return model
 
 
@@ -443,6 +459,153 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     weights, _ = runs.in_new_process(_fit, path=self.path, folder=folder, repeats=2)
     self.assertEqual(_log(folder), self.wanted)
     self.assertEqual(weights, self.weights)
+
+  def _tuned(
+    self,
+    path: str | liquid_tf.View,
+    folder: str,
+    optimizer: str | tf.keras.optimizers.Optimizer,
+    *callbacks,
+    epochs: int = 1,
+    model: tf.keras.Model | None = None,
+    **options,
+  ) -> tf.keras.Model:
+    """Trains a model of two layers, or another one."""
+    dataset = liquid_tf.dataset(
+      path, 8, seed=3, transforms=[transforms.CenterCrop(16)], **options
+    )
+    model = model or _two_layers()
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer, loss)
+    callbacks = [liquid_tf.Resume(dataset, folder), *callbacks]
+    self.history = model.fit(dataset, epochs=epochs, verbose=0, callbacks=callbacks)
+    return model
+
+  def test_that_a_run_has_ended_is_told(self):
+    folder = self.create_tempdir().full_path
+    self._tuned(self.path, folder, "sgd")
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
+      self._tuned(self.path, folder, "sgd")
+    self.assertEqual(self.history.epoch, [])
+    self.assertLen(logs.output, 1)
+    self.assertIn(
+      f"nothing to train: the run in {folder} ended after epoch 1; give fit more",
+      logs.output[0],
+    )
+    # More epochs go on, without a word.
+    with self.assertNoLogs("liquid_tf", "WARNING"):
+      self._tuned(self.path, folder, "sgd", epochs=2)
+    self.assertEqual(self.history.epoch, [1])
+
+  def test_a_new_directory_begins_at_the_first_epoch(self):
+    folders = [self.create_tempdir().full_path for _ in range(2)]
+    self._tuned(self.path, folders[0], "sgd", epochs=2)
+    model = self._tuned(self.path, folders[0], "sgd", epochs=2)
+    self.assertEqual(self.history.epoch, [])
+    self._tuned(self.path, folders[1], "sgd", model=model)
+    self.assertEqual(self.history.epoch, [0])
+
+  def test_a_second_run_over_a_dataset_goes_on_in_its_later_epochs(self):
+    folder = self.create_tempdir().full_path
+
+    def fit(dataset: tf.data.Dataset, run: str, *callbacks) -> None:
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, run), save_freq=1)
+      callbacks = [resume, *callbacks]
+      _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=callbacks)
+
+    wanted = [line[0] for line in self.wanted]
+    dataset = _dataset(self.path)
+    fit(dataset, "head")
+    with self.assertRaises(_KilledError):
+      fit(dataset, "all", _KillAt(5, whole_process=False))
+    fit(_dataset(self.path), "all")
+    self.assertEqual([line[0] for line in _log(folder)], wanted[: 2 * _STEPS])
+    os.remove(os.path.join(folder, "log"))
+    with self.assertRaises(_KilledError):
+      fit(_dataset(self.path, start=(1, 0)), "late", _KillAt(5, whole_process=False))
+    fit(_dataset(self.path, start=(1, 0)), "late")
+    self.assertEqual([line[0] for line in _log(folder)], wanted[_STEPS : 2 * _STEPS])
+
+  def test_another_learning_rate_is_told(self):
+    folder = self.create_tempdir().full_path
+    adam = tf.keras.optimizers.Adam
+    # What a callback sets is no other rate given.
+    halve = tf.keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+    self._tuned(self.path, folder, adam(1e-3), halve)
+    with self.assertNoLogs("liquid_tf", "WARNING"):
+      model = self._tuned(self.path, folder, adam(1e-3), epochs=2)
+    self.assertAlmostEqual(float(model.optimizer.learning_rate), 5e-4)
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
+      model = self._tuned(self.path, folder, adam(1e-2), epochs=3)
+    self.assertAlmostEqual(float(model.optimizer.learning_rate), 5e-4)
+    self.assertLen(logs.output, 1)
+    self.assertRegex(
+      logs.output[0],
+      "begun with Adam at learning rate 0.001, and compile.. now gives Adam at "
+      "learning rate 0.01: .* with Adam at learning rate 0.0005. To change .*"
+      "LearningRateScheduler",
+    )
+    # As the line says.
+    rate = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.25)
+    model = self._tuned(self.path, folder, adam(1e-2), rate, epochs=4)
+    self.assertAlmostEqual(float(model.optimizer.learning_rate), 0.25)
+
+  def test_another_optimizer_with_as_many_variables_is_told(self):
+    folder = self.create_tempdir().full_path
+    self._tuned(self.path, folder, tf.keras.optimizers.RMSprop(1e-3))
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
+      other = tf.keras.optimizers.SGD(1e-3, momentum=0.9)
+      self._tuned(self.path, folder, other, epochs=2)
+    self.assertRegex(logs.output[0], "begun with RMSprop .* gives SGD")
+
+  @parameterized.parameters(
+    ({"units": 6}, {}, r"shape.*, 5.*, 6"),
+    ({"frozen": 0}, {}, "14 variables then, 10 now"),
+    ({"frozen": 1}, {}, "14 variables then, 10 now"),
+    ({}, {"frozen": 1}, "10 variables then, 14 now"),
+    ({}, {"layers": 2}, "variables then"),
+  )
+  def test_a_model_that_changed_is_refused(self, now, before, reason):
+    folder = self.create_tempdir().full_path
+    self._tuned(self.path, folder, "adam", model=_two_layers(**before))
+    with self.assertRaisesRegex(
+      ValueError,
+      "the model, its trainable layers or its optimizer changed since "
+      rf"{folder}/.* was saved: give another directory .*\(.*{reason}",
+    ):
+      self._tuned(self.path, folder, "adam", epochs=2, model=_two_layers(**now))
+
+  def test_another_version_of_the_dataset_is_named(self):
+    root, folder = (self.create_tempdir().full_path for _ in range(2))
+    path = runs.make(root)
+    self._tuned(path, folder, "sgd")
+    liquid_tf.append(path, os.path.join(root, "source"), progress=False)
+    with self.assertRaisesRegex(
+      ValueError,
+      f"holds a run with version 1 of {path}, but this is version 2: .*"
+      rf'liquid_tf.open\("{path}", version=1\)',
+    ):
+      self._tuned(path, folder, "sgd", epochs=2)
+    self._tuned(liquid_tf.open(path, version=1), folder, "sgd", epochs=2)
+    self.assertEqual(self.history.epoch, [1])
+    # Of another dataset all that is known is that it is none of these.
+    other = runs.make(self.create_tempdir().full_path, "png", per_class=5)
+    with self.assertRaisesRegex(
+      ValueError, f"'index 0x[0-9a-f]+', which no version of {other} has"
+    ):
+      self._tuned(other, folder, "sgd", epochs=2)
+
+  def test_what_is_left_out_is_told_after_each_epoch(self):
+    root, folder = (self.create_tempdir().full_path for _ in range(2))
+    path = runs.make(root, "png:6,raw:4")
+    damaged.flip(path, damaged.samples(path, "png")[3])
+    with self.assertLogs("liquid_tf", "WARNING") as logs:
+      self._tuned(path, folder, "sgd", epochs=2, on_error="skip")
+    said = [line for line in logs.output if "left out" in line]
+    self.assertLen(said, 2)
+    for epoch, line in enumerate(said, 1):
+      self.assertIn(f"epoch {epoch} left out 1 of its samples as damaged", line)
+      self.assertIn(f"liquid_tf.verify({path!r})", line)
 
   def test_a_later_start_without_a_callback(self):
     options = {"seed": 3, "cache": "30%", "features": ["id"]}
