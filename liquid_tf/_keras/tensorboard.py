@@ -14,12 +14,17 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
 
       model.fit(ds, epochs=3, callbacks=[liquid_tf.TensorBoardStats(ds, "logs")])
 
+  TensorFlow writes the files. What shows them, and what Keras's own `TensorBoard` wants
+  as well, may be missing: `pip install tensorboard`.
+
   After each epoch, at the step of its number: `liquid_epoch/` samples, hits, loads,
-  memory_hits, disk_bytes, batches, the shares of time `consumer_waited` and
+  memory_hits, disk_bytes, batches, skipped, the shares of time `consumer_waited` and
   `records_waited`, `decoders_busy` (threads), and by format `samples/png` and so on;
   and the text `liquid_epoch/verdict`. With `update_freq`, at each so many steps: the
-  same counters of what was delivered since the last ones, as `liquid_steps/`; tf.data
-  may have taken a few batches ahead.
+  same counters of what was delivered since the last ones, as `liquid_steps/`. Steps are
+  counted from the optimizer's `iterations` on, so they go on where `Resume` does.
+  tf.data takes a few batches ahead of the steps, so `liquid_steps/batches` may be 0;
+  such a point has no shares of time, which therefore have holes with update_freq=1.
 
   Args:
     dataset: what `fit` gets: of `liquid_tf.dataset`, or mapped from it.
@@ -44,20 +49,34 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
     self._log_dir = os.path.join(os.fspath(log_dir), "liquid")
     self._update_freq = update_freq
     self._writer = None
-    self._step = 0
+    self._step: int | None = None
+    self._first = 0  # batch of the execution that is under way
     self._points = {}
 
   def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._writer = tf.summary.create_file_writer(self._log_dir)
-    self._step = 0
+    self._step = None
     now = self._stats.summary()
     self._points = {"liquid_epoch": now, "liquid_steps": now}
+
+  def on_train_batch_begin(
+    self, batch: int, logs: Mapping[str, float] | None = None
+  ) -> None:
+    # By now every callback has restored what it had to.
+    if self._step is None:
+      optimizer = self.model.optimizer
+      self._step = 0
+      if optimizer is not None:
+        self._step = int(tf.keras.ops.convert_to_numpy(optimizer.iterations))
+    self._first = batch
 
   def on_train_batch_end(
     self, batch: int, logs: Mapping[str, float] | None = None
   ) -> None:
-    self._step += 1
-    if self._update_freq != "epoch" and self._step % self._update_freq == 0:
+    before = self._step
+    self._step += batch + 1 - self._first
+    every = self._update_freq
+    if every != "epoch" and self._step // every > before // every:
       self._write("liquid_steps", self._step)
 
   def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
@@ -74,7 +93,7 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
       for name, value in _difference(now, before).items():
         scalar = tf.constant(value, tf.float32)
         tf.summary.write(f"{prefix}/{name}", scalar, metadata=_metadata("scalars", 1))
-      if prefix == "liquid_epoch" and now["batches"] > 1:
+      if prefix == "liquid_epoch" and now["batches"] > 0:
         verdict = str(self._stats.verdict())
         tf.summary.write(f"{prefix}/verdict", verdict, metadata=_metadata("text", 2))
 
@@ -98,6 +117,7 @@ def _difference(now: dict[str, Any], before: dict[str, Any]) -> dict[str, float]
     key: now[key] - before[key]
     for key in ("batches", "samples", "hits", "loads", "memory_hits", "disk_bytes")
   }
+  scalars["skipped"] = now["skipped"]["count"] - before["skipped"]["count"]
   for name, counts in now["by_format"].items():
     for key in ("samples", "bytes"):
       scalars[f"{key}/{name}"] = counts[key] - before["by_format"][name][key]

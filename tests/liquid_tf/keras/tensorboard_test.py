@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import tempfile
 
+import damaged
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
@@ -83,6 +84,57 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
     samples = sum(values["liquid_steps/samples"].values())
     self.assertBetween(samples, steps[-1] * _BATCH, 3 * _IMAGES)
     self.assertEqual(list(values["liquid_epoch/samples"]), [0, 1, 2])
+
+  def test_every_step_that_had_a_delivery_has_its_shares_of_time(self):
+    values, _ = self._fit(update_freq=1)
+    batches = values["liquid_steps/batches"]
+    self.assertEqual(list(batches), list(range(1, 3 * _STEPS + 1)))
+    delivered = [step for step, count in batches.items() if count > 0]
+    self.assertEqual(list(values["liquid_steps/consumer_waited"]), delivered)
+
+  def test_steps_go_on_after_a_kill(self):
+    class KillError(Exception):
+      pass
+
+    class Kill(tf.keras.callbacks.Callback):
+      def on_train_batch_end(self, batch, logs=None):
+        if int(self.model.optimizer.iterations) == _STEPS + 3:
+          raise KillError
+
+    folder = self.create_tempdir().full_path
+    dataset = liquid_tf.dataset(self.path, _BATCH, cache="50%")
+
+    def fit(logs: str, *kill) -> list[int]:
+      stats = liquid_tf.TensorBoardStats(dataset, f"{folder}/{logs}", update_freq=2)
+      # In either order, since a callback may be told of the start before Resume is.
+      callbacks = [stats, liquid_tf.Resume(dataset, f"{folder}/run", 1), *kill]
+      try:
+        _model().fit(dataset, epochs=2, verbose=0, callbacks=callbacks)
+      except KillError:
+        stats.on_train_end()
+      return list(_values(f"{folder}/{logs}/liquid")["liquid_steps/batches"])
+
+    self.assertEqual(fit("killed", Kill()), [2, 4, 6, 8])
+    self.assertEqual(fit("resumed"), [10])
+
+  def test_steps_of_several_batches_in_an_execution(self):
+    dataset = liquid_tf.dataset(self.path, _BATCH, cache="50%")
+    logs = self.create_tempdir().full_path
+    callback = liquid_tf.TensorBoardStats(dataset, logs, update_freq=3)
+    model = _model()
+    model.compile("sgd", model.loss, steps_per_execution=2)
+    model.fit(dataset.take(4), epochs=2, verbose=0, callbacks=[callback])
+    self.assertEqual(list(_values(f"{logs}/liquid")["liquid_steps/batches"]), [4, 6])
+
+  def test_what_was_left_out_is_counted(self):
+    root = self.create_tempdir().full_path
+    path = runs.make(root, "png:3,raw:2", per_class=_IMAGES // 4)
+    damaged.flip(path, damaged.samples(path, "png")[3])
+    dataset = liquid_tf.dataset(path, _BATCH, on_error="skip")
+    callback = liquid_tf.TensorBoardStats(dataset, root)
+    _model().fit(dataset, epochs=2, verbose=0, callbacks=[callback])
+    found = _values(f"{root}/liquid")["liquid_epoch/skipped"]
+    self.assertEqual(found, {0: 1, 1: 1})
 
   @parameterized.parameters(0, "batch", 1.5)
   def test_wrong_update_freq(self, update_freq):
