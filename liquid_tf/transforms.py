@@ -163,7 +163,8 @@ class Bits(Step):
 
   Attributes:
     depth: 8 keeps the upper 8 of 16 bits; 16 multiplies 8 bits by 257; "skip" leaves
-      out and reports the images whose depth, or whose mask's, is not the commonest one.
+      out and reports the images whose depth, or whose mask's, is not the commonest one;
+      docs/convert.md tells how to keep a less common one.
   """
 
   depth: int | str
@@ -445,7 +446,8 @@ class Normalize(Step):
   """Subtracts `mean`, then divides by `std`, in float32, each rounded once.
 
   Attributes:
-    mean: in units of a pixel, 0 to 255 or 65535; a number, or one for each channel.
+    mean: in units of a pixel, 0 to 255, or to 65535 for images of 16 bits, which are
+      not scaled before: there 32767.5 is the middle. A number, or one for each channel.
     std: likewise, above 0.
     mean_image: in place of `mean`, a file of NumPy with the mean of every value of the
       result: float32 [height, width, channels]; docs/images.md tells how to make it.

@@ -56,6 +56,9 @@ class ConvertReport:
   Attributes:
     output: the dataset directory.
     samples: number of samples.
+    splits: samples by split.
+    classes: samples by class, in the order of the labels; empty where no class has a
+      name.
     formats: per format, `samples`, `bytes` on disk and `pixel_bytes` decoded.
     seconds: time that this run took.
     skipped: `path` and `reason` of every source file that is in no sample.
@@ -65,6 +68,8 @@ class ConvertReport:
 
   output: str
   samples: int
+  splits: dict[str, int]
+  classes: dict[str, int]
   formats: dict[str, dict[str, int]]
   seconds: float
   skipped: list[dict[str, str]]
@@ -97,9 +102,12 @@ def _clear_errors(output: str) -> Iterator[None]:
 
 def _report(data: Mapping[str, Any], output: str, begin: float) -> ConvertReport:
   """What a manifest says was made, by a run that began then."""
+  label = data["features"].get("label", {})
   return ConvertReport(
     output=output,
     samples=data["samples"],
+    splits={name: entry["samples"] for name, entry in data["splits"].items()},
+    classes=dict(zip(label.get("classes", ()), label.get("class_counts", ()))),
     formats={
       name: {key: entry[key] for key in ("samples", "bytes", "pixel_bytes")}
       for name, entry in data["formats"].items()

@@ -90,6 +90,7 @@ def convert_image(
     raise ConvertError(f'{output} exists; existing="replace" replaces it')
   with open(source, "rb", opener=storage.regular) as file:
     contents = file.read()
+  _check(b"" if contents else b"the file is empty", source, target)
   # L3 has options of its own: by way of raw pixels, which the result is compared with.
   reason = ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
   by_pillow, image = bool(reason != b""), contents

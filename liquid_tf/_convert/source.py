@@ -22,8 +22,8 @@ class Source:
     path: one of
 
       - a folder of class folders; or of images without labels; or with `masks`, of
-        images with masks. If it holds nothing but folders named train, val, valid,
-        validation or test, these are its splits.
+        images with masks. If all folders in it are named train, val, valid, validation
+        or test, these are its splits; folders named only like splits are an error.
       - RecordIO files, as "train.rec", "data/*.rec" or "a.rec;b.rec", with their
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.

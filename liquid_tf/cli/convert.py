@@ -65,6 +65,18 @@ tool.define_on_error(_FLAGS, "an image that cannot be stored")
 limits.define(_FLAGS)
 
 
+# Names of splits and classes that are said.
+_NAMED = 8
+
+
+def _counts(samples: dict[str, int]) -> str:
+  """The first names, each with its samples."""
+  said = [f"{name} {count}" for name, count in list(samples.items())[:_NAMED]]
+  if len(samples) > _NAMED:
+    said.append(f"and {len(samples) - _NAMED} more")
+  return ", ".join(said)
+
+
 def _print(report) -> None:
   rows = [["format", "samples", "on disk", "pixels"]]
   rows += [
@@ -78,6 +90,9 @@ def _print(report) -> None:
   ]
   tool.say(tool.table(rows))
   tool.say(f"{report.samples} samples in {report.output}, {report.seconds:.1f} s")
+  tool.say(f"splits: {_counts(report.splits)}")
+  if report.classes:
+    tool.say(f"{len(report.classes)} classes: {_counts(report.classes)}")
   if report.by_pillow:
     tool.say(f"{report.by_pillow} images were read by Pillow")
   tool.say_skipped(

@@ -2,6 +2,7 @@
 
 import array
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 
@@ -9,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.output import beside
-from liquid_tf._convert.sources import s3_walk, walk
+from liquid_tf._convert.sources import image_files, s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
@@ -17,6 +18,13 @@ from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSourc
 from liquid_tf._native import ops
 from liquid_tf._store import schemes, storage
 from liquid_tf.errors import ConvertError
+
+# Folders that are meant to be splits, whether or not they are named as in SPLITS.
+_LIKE_A_SPLIT = re.compile(
+  r"(train|training|val|valid|validation|test|testing)([\W_]*(set|data|images|\d+))?",
+  re.IGNORECASE,
+)
+_EMPTY = "the file is empty"
 
 
 class FolderSource(SampleSource):
@@ -72,7 +80,7 @@ class FolderSource(SampleSource):
   def load(
     self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor
   ) -> dict[str, tf.Tensor]:
-    image, crc, error = ops.lib().liquid_read_file(path=path)
+    image, crc, error = _read(path)
     result = {
       "image": image,
       "labels": tf.zeros([0]) if self.classes is None else label[tf.newaxis],
@@ -93,9 +101,16 @@ def _below(folder: str, names: Iterable[bytes]) -> list[bytes]:
   return [root + name for name in names]
 
 
+def _read(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """Returns what a file holds, its CRC-32C, and an error."""
+  contents, crc, error = ops.lib().liquid_read_file(path=path)
+  empty = tf.equal(error, "") & tf.equal(contents, "")
+  return contents, crc, tf.where(empty, _EMPTY, error)
+
+
 def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns a mask as a raw encoding, the CRC-32C of its file, and an error."""
-  contents, crc, read_error = ops.lib().liquid_read_file(path=path)
+  contents, crc, read_error = _read(path)
   raw, error = tf.numpy_function(
     decode_mask, [contents], (tf.string, tf.string), stateful=False
   )
@@ -169,14 +184,7 @@ def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
     below: the folder of each split, as it stands in paths below the source.
   """
   found = {
-    split: {
-      os.fsdecode(name)
-      for name, is_folder in _listed(root).folders(
-        os.fsencode(storage.join(root, folder))
-      )
-      if is_folder
-    }
-    for split, folder in below.items()
+    split: _folders(storage.join(root, folder)) for split, folder in below.items()
   }
   if not any(found.values()):
     return None
@@ -189,14 +197,46 @@ def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
   return sorted(set().union(*found.values()), key=os.fsencode)
 
 
+def _folders(path: str) -> list[str]:
+  """Names of the visible folders in a folder, sorted."""
+  found = _listed(path).folders(os.fsencode(path))
+  names = (os.fsdecode(name) for name, is_folder in found if is_folder)
+  return sorted(names, key=os.fsencode)
+
+
 def _split_names(root: str) -> list[str]:
-  """The splits whose folders are all that is visible in the source, or none."""
-  names = []
-  for name, is_folder in _listed(root).folders(os.fsencode(root)):
-    names.append(os.fsdecode(name))
-    if not is_folder or names[-1] not in SPLITS:
-      return []
-  return [name for name in SPLITS if name in names]
+  """The splits, which are all folders of the source; or none.
+
+  Raises:
+    ConvertError: some folders are named like splits, and are none. One alone beside
+      others, without a folder in it, may be a class: there are pictures of trains.
+  """
+  every = _folders(root)
+  if set(every) <= set(SPLITS):
+    return [name for name in SPLITS if name in every]
+  alike = [name for name in every if _LIKE_A_SPLIT.fullmatch(name)]
+  others = [name for name in every if name not in alike]
+  if not alike:
+    return []
+  if len(alike) == 1 and others and not _folders(storage.join(root, alike[0])):
+    return []
+  advice = []
+  if not set(alike) <= set(SPLITS):
+    advice.append("rename them")
+  if others:
+    advice.append(f"move {_few(others)} away")
+  raise ConvertError(
+    f'source ("{root}") has folders ({_few(alike)}) that are named like splits, but '
+    f"splits must be named {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, with no other "
+    f"folder beside them: {' and '.join(advice)}, or give the folder of one split, as "
+    f"{storage.join(root, alike[0])}; if they are no splits, put all folders into one "
+    'named "train", and give the folder that holds it'
+  )
+
+
+def _few(names: Sequence[str]) -> str:
+  more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+  return ", ".join(names[:3]) + more
 
 
 def _nothing() -> None:
@@ -213,8 +253,7 @@ def list_folder(
   """Lists a folder of class folders, of images, or of images with masks.
 
   Args:
-    root: the folder. If it holds folders named as in SPLITS and nothing else visible,
-      each of them is a split.
+    root: the folder. If all folders in it are named as in SPLITS, these are splits.
     masks: a folder with a mask for each image, at the same path with any extension.
     mask_names: how the names of masks differ.
     skips: whether files and folders that cannot be looked at are passed over.
@@ -236,9 +275,12 @@ def list_folder(
   skipped = listed.skipped
   files = FileTable()
   split_of, label_of = array.array("B"), array.array("i")
-  for path, size, mtime_ns in listed.files():
+  for path, size, mtime_ns in image_files.only_images(root, listed.files(), skipped):
     # Of the folders only; and of those, split and class alone matter.
     parts = path.split(b"/", 2)[:-1]
+    if splits and not parts:
+      skipped.append((os.fsdecode(path), "is in no folder of a split"))
+      continue
     split = numbers[parts.pop(0)] if splits else 0
     if classes is not None and not parts:
       skipped.append((os.fsdecode(path), "is in no class folder"))

@@ -16,8 +16,8 @@ from liquid_tf._store import schemes, storage
 from liquid_tf._store.columns import Column
 from liquid_tf.errors import ConvertError
 
-# Top folders of these names, and no others, are splits; and so are files of records
-# whose names begin or end with one. In this order.
+# Top folders are splits if all have these names; and so are files of records whose
+# names begin or end with one. In this order.
 SPLITS = ("train", "val", "valid", "validation", "test")
 DEFAULT_SPLIT = "train"
 

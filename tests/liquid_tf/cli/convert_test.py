@@ -92,6 +92,9 @@ class ConvertToolTest(parameterized.TestCase):
       {n: f["samples"] for n, f in report["formats"].items()}, {"png": 3, "raw": 3}
     )
     self.assertEqual([s["path"] for s in report["skipped"]], ["a/bad.png"])
+    self.assertEqual(report["splits"], {"train": 6})
+    self.assertEqual(report["classes"], {"a": 3, "b": 3})
+    self.assertIn("\nsplits: train 6\n2 classes: a 3, b 3\n", done.stderr)
     self.assertIn("seconds", report)
     self.assertIn("img/s", done.stderr)
     self.assertIn("skipped a/bad.png", done.stderr)
@@ -104,6 +107,22 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertEqual(again.stdout, "")
     self.assertIn("already holds a dataset: --existing=replace", again.stderr)
     self.assertNotIn("Traceback", again.stderr)
+
+  def test_says_the_first_of_many_classes(self):
+    for i in range(10):
+      path = pathlib.Path(self.root, "source", f"c{i}", "0.png")
+      path.parent.mkdir(parents=True)
+      Image.fromarray(np.full((8, 8, 3), i, np.uint8)).save(path)
+    pathlib.Path(self.root, "source", "c0", "Thumbs.db").write_bytes(b"\xd0\xcf")
+    arguments = [f"--input={self.root}/source", f"--output={self.output}", "--mix=png"]
+    done = run("convert", *arguments)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn(
+      "\n10 classes: c0 1, c1 1, c2 1, c3 1, c4 1, c5 1, c6 1, c7 1, and 2 more\n",
+      done.stderr,
+    )
+    self.assertIn("skipped c0/Thumbs.db: is no image, by its name", done.stderr)
+    self.assertIn("skipped 1 of 11 files", done.stderr)
 
   def test_wrong_flags_end_with_2(self):
     source = make_source(self.root)

@@ -92,6 +92,8 @@ class ConvertImageTest(absltest.TestCase):
   def test_says_what_is_wrong(self):
     bad = self.root / "bad.png"
     bad.write_text("no image")
+    empty = self.root / "empty.png"
+    empty.touch()
     alpha = self.root / "alpha.png"
     Image.fromarray(self.pixels).convert("RGBA").save(alpha)
     for source, output, flags, code, message in (
@@ -100,6 +102,7 @@ class ConvertImageTest(absltest.TestCase):
       (self.png, "x.l3", ["--l3_version=3"], 2, "--l3_version (3) must be 1 or 2"),
       (self.png, "x.l3", ["--l3_patch=-1"], 1, "patch"),
       (bad, "x.l3", [], 1, "no raw, png"),
+      (empty, "x.l3", [], 1, "cannot be stored as l3: the file is empty"),
       (self.root / "no.png", "x.l3", [], 2, "no.png) does not exist"),
       (self.png, "no/x.l3", [], 1, "is of a folder that does not exist"),
       (alpha, "x.l3", ["--l3_version=1"], 1, "channels (4) must"),

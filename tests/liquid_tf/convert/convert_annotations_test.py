@@ -254,6 +254,17 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
       with self.assertRaisesRegex(ConvertError, message):
         self._convert(labels, existing="replace")
 
+  def test_yolo_files_beside_their_images(self):
+    self._write("images/a.txt", "0 0.5 0.5 0.25 0.5\n")
+    self._write("images/classes.txt", "cat\n")
+    path = self._convert(os.fspath(self.root / "images"))
+    a, b, c = self._read(path, "boxes")
+    self.assertAllClose(a["boxes"], [[7.5, 15, 22.5, 25]], atol=1e-5)
+    self.assertEqual((len(b["boxes"]), len(c["boxes"])), (0, 0))
+    self.assertEqual(
+      [one["path"] for one in self.report.skipped], ["a.txt", "classes.txt"]
+    )
+
   @parameterized.parameters("csv", "jsonl", "parquet")
   def test_tables_of_boxes(self, kind):
     rows = [

@@ -237,6 +237,21 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
       [{"path": "a/deep.png", "reason": "has 16 bits, but most samples have 8 bits"}],
     )
 
+  def test_the_less_common_depth_is_kept_by_the_list_of_problems(self):
+    for i in range(3):
+      self._save(f"a/flat{i}.png", (8, 9))
+    deep = self._save("a/deep.png", (8, 9), np.uint16)
+    listed = self._fails(r"choose one with transforms=\[Bits\(N\)\]")
+    chosen = [one["path"] for one in listed if one["bits"] == 16]
+    self.assertEqual(chosen, ["a/deep.png"])
+    for path in chosen:
+      os.makedirs(os.path.dirname(f"{self.root}/links/{path}"), exist_ok=True)
+      os.symlink(f"{self.source}/{path}", f"{self.root}/links/{path}")
+    self.source = f"{self.root}/links"
+    self.assertEqual(self._convert(existing="replace").samples, 1)
+    [record] = stored.records(self.output)
+    self.assertAllEqual(record["image"][..., 0], deep)
+
   def test_flags_are_fixed_once_a_shard_is_written(self):
     for i in range(20):
       self._save(f"a/{i}.png")

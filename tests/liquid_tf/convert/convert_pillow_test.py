@@ -150,7 +150,7 @@ class ConvertPillowTest(tf.test.TestCase):
       "cut.gif": (gif[: len(gif) // 2], "nor can Pillow read it"),
       "deep.ppm": (b"P6 40 30 65535\n" + bytes(7200), "would keep 8 bits of a channel"),
       "floats.tif": (_encode(Image.fromarray(small), "TIFF"), "its mode is F"),
-      "notes.txt": (
+      "notes.png": (
         b"not an image",
         "the bytes begin with .* nor is it one that Pillow",
       ),

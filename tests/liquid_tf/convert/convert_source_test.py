@@ -11,7 +11,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.sources import folders, source
+from liquid_tf._convert.sources import folders, image_files, source
 from liquid_tf._convert.sources.mask_names import MaskNames
 from liquid_tf.errors import ConvertError
 
@@ -63,6 +63,50 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(listed.classes, ["bus", "train"])
     self.assertEqual(listed.splits, ["train"])
     self.assertLen(listed.files, 2)
+
+  def test_files_beside_splits_are_in_none(self):
+    root = self._make("s", "train/a/1.png", "val/a/2.png", "3.png", "README.md")
+    listed = folders.list_folder(root)
+    self.assertEqual(listed.splits, ["train", "val"])
+    self.assertEqual(listed.classes, ["a"])
+    self.assertEqual(
+      sorted(listed.skipped),
+      [("3.png", "is in no folder of a split"), ("README.md", image_files.REASON)],
+    )
+
+  @parameterized.parameters(
+    (["training/a/1.png", "validation/a/2.png"], "training, validation", "rename them"),
+    (["Train/a/1.png", "Val/a/2.png"], "Train, Val", "rename them"),
+    (["TRAIN/1.png", "test/2.png"], "TRAIN, test", "rename them"),
+    (["training_set/a/1.png", "test_set/a/2.png"], "test_set, tr.*", "rename them"),
+    (["train2017/1.png", "val2017/2.png"], "train2017, val2017", "rename them"),
+    (["Train/a/1.png"], "Train", "rename them"),
+    (["train/a/1.png", "val/a/2.png", "x/3.png"], "train, val", "move x away"),
+    (["train/a/1.png", "x/2.png"], "train", "move x away"),
+    (
+      ["Test/1.png", "test/2.png", *(f"c{i}/3.png" for i in range(9))],
+      "Test, test",
+      "rename them and move c0, c1, c2 and 6 more away",
+    ),
+  )
+  def test_folders_named_like_splits_are_an_error(self, paths, alike, advice):
+    root = self._make("s", *paths)
+    message = (
+      rf'source \("{root}"\) has folders \({alike}\) that are named like .* must be '
+      rf"named train, .* or test, with .*: {advice}, or give .* as {root}/\w+; if"
+    )
+    with self.assertRaisesRegex(ConvertError, message) as caught:
+      folders.list_folder(root)
+    with self.assertRaisesRegex(ConvertError, "that are named like splits"):
+      folders.list_folder(root, self._make("masks", *paths))
+    # What else it says to do works: these may be classes.
+    self.assertIn('into one named "train"', str(caught.exception))
+    os.mkdir(f"{root}.all")
+    os.rename(root, f"{root}.all/train")
+    listed = folders.list_folder(f"{root}.all")
+    self.assertEqual(listed.classes, sorted({path.split("/")[0] for path in paths}))
+    self.assertEqual(listed.splits, ["train"])
+    self.assertLen(listed, len(paths))
 
   def test_splits_without_classes(self):
     listed = folders.list_folder(self._make("s", "train/1.png", "test/2.png"))

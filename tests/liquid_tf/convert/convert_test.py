@@ -68,9 +68,21 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source, per_class=15)
     report = self._convert().to_dict()
     self.assertEqual(
-      set(report), {"output", "samples", "formats", "seconds", "skipped", "by_pillow"}
+      set(report),
+      {
+        "output",
+        "samples",
+        "splits",
+        "classes",
+        "formats",
+        "seconds",
+        "skipped",
+        "by_pillow",
+      },
     )
     json.dumps(report)
+    self.assertEqual(report["splits"], {"train": 45})
+    self.assertEqual(report["classes"], {"astronaut": 15, "chelsea": 15, "coffee": 15})
     self.assertEqual(report["formats"]["png"]["samples"], 27)
     self.assertEqual(report["formats"]["raw"]["samples"], 18)
     pixel_bytes = {"png": 0, "raw": 0}
@@ -161,11 +173,47 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     reasons = {skipped["path"]: skipped["reason"] for skipped in report.skipped}
     self.assertEqual(reasons["outside.png"], "is in no class folder")
     self.assertEqual(reasons["coffee/.hidden.png"], "is hidden")
+    self.assertEqual(reasons["coffee/empty.png"], "the file is empty")
+    self.assertStartsWith(reasons["coffee/notes.txt"], "is no image")
     self.assertIn("link", reasons["coffee/circle"])
     self.assertTrue(all(reasons.values()))
     self.assertEqual(manifest.load(self.output)["skipped"], report.skipped)
     with self.assertRaisesRegex(ConvertError, "coffee/dangling.png is a link that"):
       self._convert(output=f"{self.root}/strict")
+
+  def test_files_that_are_no_images_are_left_out(self):
+    photos.class_folders(self.source, per_class=3)
+    good = pathlib.Path(self.source, "coffee/0000.png").read_bytes()
+    # An image stays one under any name, and many other files have none of an image.
+    for name, data in {
+      "chelsea/Thumbs.db": b"\xd0\xcf\x11\xe0",
+      "chelsea/empty.txt": b"",
+      "coffee/0000.xml": b"<annotation/>",
+      "coffee/content_hash": good,
+      "coffee/photo.png.part": good,
+      "_SUCCESS": b"",
+    }.items():
+      pathlib.Path(self.source, name).write_bytes(data)
+    report = self._convert()
+    self.assertEqual(report.samples, 11)
+    self.assertEqual(report.classes, {"astronaut": 3, "chelsea": 3, "coffee": 5})
+    self.assertEqual(
+      [one["path"] for one in report.skipped],
+      ["_SUCCESS", "chelsea/Thumbs.db", "chelsea/empty.txt", "coffee/0000.xml"],
+    )
+
+  @parameterized.parameters(
+    ("coffee/empty.jpg", b"", "the file is empty"),
+    ("coffee/phone.HEIC", b"\0\0\0\x18ftypheic", "nor is it one that Pillow reads"),
+    ("coffee/0", b"\x89PNG\r\n\x1a\ncut", "png: "),
+  )
+  def test_an_image_that_cannot_be_read_is_an_error(self, name, data, reason):
+    photos.class_folders(self.source, per_class=2)
+    pathlib.Path(self.source, name).write_bytes(data)
+    with self.assertRaisesRegex(
+      ConvertError, rf"1 of 7 samples cannot be stored \(.* as {name}: .*{reason}"
+    ):
+      self._convert()
 
   def test_a_source_of_nothing_but_damage_is_an_error(self):
     os.makedirs(f"{self.source}/class")

@@ -1,0 +1,81 @@
+"""Which files of a folder are images: by their names, or else by their first bytes."""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from liquid_tf._convert.sources import reading
+from liquid_tf._store import storage
+
+# Images that are read, and those that are not: a photograph that cannot be read is the
+# user's to know of, and no file that happens to lie there.
+_EXTENSIONS = frozenset(
+  b".apng .avif .bmp .cr2 .dib .dng .eps .exr .gif .hdr .heic .heif .ico .j2k .jfif "
+  b".jp2 .jpe .jpeg .jpg .jxl .l3 .mpo .nef .arw .pbm .pcx .pgm .png .pnm .ppm .psd "
+  b".raw .svg .tga .tif .tiff .webp .xbm .xpm".split()
+)
+# What files begin with that the codecs or Pillow read.
+_SIGNATURES = (
+  b"\x89PNG",
+  b"\xff\xd8\xff",
+  b"BM",
+  b"GIF8",
+  b"II*\0",
+  b"II+\0",
+  b"MM\0*",
+  b"MM\0+",
+  b"LRAW",
+  b"LLL.",
+  b"LLL2",
+  *(b"P%d%c" % (kind, space) for kind in range(1, 8) for space in b" \t\r\n#"),
+)
+_HEAD = 12
+# Files whose names are looked at together, and of which some are opened at once.
+_CHUNK = 256
+_READS = 32
+
+REASON = "is no image, by its name and its first bytes"
+
+
+def _is_named_so(path: bytes) -> bool:
+  return os.path.splitext(path)[1].lower() in _EXTENSIONS
+
+
+def _begins_so(path: str) -> bool:
+  """Whether a file begins as an image does, or cannot be read, which is an error."""
+  try:
+    head = reading.read(path, 0, _HEAD)
+  except OSError:
+    return True
+  webp = head.startswith(b"RIFF") and head[8:12] == b"WEBP"
+  return webp or head.startswith(_SIGNATURES)
+
+
+def only_images(
+  root: str,
+  files: Iterable[tuple[bytes, int, int]],
+  skipped: list[tuple[str, str]],
+) -> Iterator[tuple[bytes, int, int]]:
+  """Leaves out files that are certainly no images, such as Thumbs.db and notes.txt.
+
+  These have neither the extension of an image nor the first bytes of one. Only files of
+  other extensions are opened.
+
+  Args:
+    root: the folder of the files.
+    files: path below the root, size and time of change of each.
+    skipped: gets (path, reason) of those that are left out.
+
+  Yields:
+    The others, in their order.
+  """
+  files = iter(files)
+  with ThreadPoolExecutor(_READS) as pool:
+    while chunk := list(itertools.islice(files, _CHUNK)):
+      doubtful = [path for path, _, _ in chunk if not _is_named_so(path)]
+      where = [storage.join(root, os.fsdecode(path)) for path in doubtful]
+      found = pool.map(_begins_so, where)
+      none = {path for path, is_image in zip(doubtful, found) if not is_image}
+      skipped += [(os.fsdecode(p), REASON) for p, _, _ in chunk if p in none]
+      yield from (file for file in chunk if file[0] not in none)
