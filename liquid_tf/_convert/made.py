@@ -18,13 +18,11 @@ class Base:
   Attributes:
     first: number of the first new sample.
     splits: names, in their order.
-    samples: of each split.
     dealt: by position of a split, its samples in each format of the mix.
   """
 
   first: int
   splits: Sequence[str]
-  samples: Sequence[int]
   dealt: Mapping[int, Sequence[int]]
 
   def check(

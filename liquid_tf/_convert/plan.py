@@ -126,7 +126,7 @@ def draw_splits(
   labels: np.ndarray,
   shares: Mapping[str, float],
   seed: int,
-  dealt: Sequence[int] | None = None,
+  first: int | None = None,
 ) -> np.ndarray:
   """Draws a split for each sample, stratified by class.
 
@@ -134,7 +134,8 @@ def draw_splits(
     labels: shape [n].
     shares: weight of each split.
     seed: of the dataset.
-    dealt: samples that each split has already; None for none.
+    first: of a dataset that grows, the number of its first new sample: each number is
+      one split's, so that small appends have the shares together. None for a new one.
 
   Returns:
     Shape [n], positions in `shares`.
@@ -142,10 +143,13 @@ def draw_splits(
   order = np.lexsort((words(seed, Purpose.SPLIT, len(labels)), labels))
   splits = np.empty(len(labels), np.int64)
   weights = _fractions(shares)
-  if dealt is None:
+  if first is None:
     counts = apportion(len(labels), weights)
   else:
-    counts = go_on(weights, dealt, len(labels))
+    # All shares are whole after so many, and it begins anew.
+    period = math.lcm(*((weight / sum(weights)).denominator for weight in weights))
+    before = go_on(weights, [0] * len(weights), first % period)
+    counts = go_on(weights, before, len(labels))
   splits[order] = deal(counts)
   return splits
 

@@ -197,12 +197,9 @@ def _splits(
   shares = arguments["splits"]
   given = list(shares) if shares else source.splits
   splits = list(dict.fromkeys([*(base.splits if base else ()), *given]))
-  dealt = None
-  if base is not None:
-    had = dict(zip(base.splits, base.samples))
-    dealt = [had.get(name, 0) for name in given]
   if shares:
-    split_of = plan.draw_splits(strata, shares, arguments["seed"], dealt)
+    first = None if base is None else base.first
+    split_of = plan.draw_splits(strata, shares, arguments["seed"], first)
   else:
     split_of = source.split_of[good].astype(np.int64)
   return splits, np.array([splits.index(name) for name in given])[split_of]

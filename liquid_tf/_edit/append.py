@@ -62,8 +62,9 @@ def append(
   Args:
     path: a local dataset directory.
     source: the images, as `convert` takes them.
-    splits: weights of splits to draw, as "train:.9,val:.1"; "val:1" puts all there.
-      None: those of the source, or "train".
+    splits: weights of splits to draw, as "train:.9,val:.1"; "val:1" puts all there. The
+      shares are those of the new images, whatever the splits have already; many small
+      appends have them together. None: the splits of the source, or "train".
     existing: what happens to an unfinished append: "resume" it, if it is of the same
       source; "replace" it by this one; or "refuse" to append.
     on_error: as `convert` takes it.

@@ -115,7 +115,6 @@ class Growing(Base):
     return cls(
       first=manifest["next_sample"],
       splits=splits,
-      samples=[manifest["splits"][name]["samples"] for name in splits],
       dealt={i: counts[i, targets].tolist() for i in range(len(splits))},
       manifest=manifest,
     )

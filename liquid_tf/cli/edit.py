@@ -62,7 +62,9 @@ _FLAGS.switch("compact", "write shards anew that hold records of removed samples
 _FLAGS.words(
   "forget", [], "versions to remove after --compact: older, or numbers as 1,2"
 )
-_FLAGS.string("splits", None, "splits to draw for --append, as train:.9,val:.1")
+_FLAGS.string(
+  "splits", None, "splits to draw for the images of --append, as train:.9,val:.1"
+)
 _FLAGS.integer("workers", None, "images at a time; by default one a processor")
 _FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _FLAGS.switch("json", "one JSON object on stdout")

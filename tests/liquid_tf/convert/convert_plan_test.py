@@ -97,6 +97,21 @@ class AssignTest(parameterized.TestCase):
     other = plan.draw_splits(labels, {"train": 0.9, "val": 0.1}, 4)
     self.assertGreater((splits != other).sum(), 0)
 
+  def test_splits_of_later_samples_go_on_by_their_numbers(self):
+    shares = {"train": 0.7, "val": 0.2, "test": 0.1}
+
+    def counts(first, count):
+      found = plan.draw_splits(np.zeros(count, int), shares, 3, first)
+      return np.bincount(found, minlength=3).tolist()
+
+    self.assertEqual(counts(0, 100), [70, 20, 10])
+    self.assertEqual(counts(1_000_000_007, 100), [70, 20, 10])
+    one_by_one = [counts(first, 1) for first in range(40)]
+    for end in range(1, 41):
+      for share, got in zip(shares.values(), np.sum(one_by_one[:end], axis=0)):
+        self.assertLess(abs(got - share * end), 1)
+    self.assertEqual(counts(13, 20), np.sum(one_by_one[13:33], axis=0).tolist())
+
 
 class ShardsTest(absltest.TestCase):
   def test_shards_hold_every_sample_once_in_the_seeds_order(self):

@@ -67,6 +67,25 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(inspection.verify(self.path)["problems"], [])
     self.assertEqual(versions.in_directory(self.path)[-1], 1 + _APPENDS)
 
+  def test_splits_are_of_the_new_images_alone(self):
+    self._convert(self._images("source", {"cat": 30, "dog": 16}))
+    more = self._images("more", {"ape": 10, "cat": 10})
+    report = self._append(more, splits="train:.8,val:.2")
+    self.assertEqual(report.samples, 66)
+    splits = manifests.load(self.path)["splits"]
+    self.assertEqual([splits[name]["samples"] for name in ("train", "val")], [62, 4])
+    held = living.held(self.path)
+    new = [(one.split, one.label) for number, one in held.items() if number >= 46]
+    self.assertEqual(sorted(set(new))[-2:], [("val", "ape"), ("val", "cat")])
+    # An image at a time, every fifth goes to val.
+    found = []
+    for i in range(10):
+      source = self._images(f"s{i}", {"cat": 1})
+      liquid_tf.append(self.path, source, splits="train:.8,val:.2", progress=False)
+      found.append(living.held(self.path)[66 + i].split)
+    self.assertEqual(found.count("val"), 2)
+    self.assertEqual(found[:5], found[5:])
+
   def test_bytes_do_not_depend_on_workers(self):
     self._convert(mix="png:1,raw:1,pcr:1", shard_size=4096)
     shutil.copytree(self.path, f"{self.root}/other")
