@@ -50,7 +50,15 @@ SCAN_DTYPE = np.dtype(
 )
 
 # Arguments that the scan depends on. Others may change until a shard is written.
-_OF_SCAN = ("created_by", "view", "masks", "examples", "limits", "geometry")
+_OF_SCAN = (
+  "created_by",
+  "view",
+  "masks",
+  "examples",
+  "limits",
+  "geometry",
+  "duplicates",
+)
 
 # What the names of parts end with.
 SCANNED = ".scanned.npz"

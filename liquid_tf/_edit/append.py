@@ -15,6 +15,7 @@ from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._edit.duplicates import CHOICES, without_duplicates
 from liquid_tf._edit.edit import (
   WORK,
   EditReport,
@@ -44,6 +45,7 @@ def append(
   source: str | os.PathLike | View | Source,
   *,
   splits: str | Mapping[str, float] | None = None,
+  duplicates: str = "refuse",
   existing: str = "resume",
   on_error: str = "raise",
   workers: int | Beam | None = None,
@@ -65,6 +67,10 @@ def append(
     splits: weights of splits to draw, as "train:.9,val:.1"; "val:1" puts all there. The
       shares are those of the new images, whatever the splits have already; many small
       appends have them together. None: the splits of the source, or "train".
+    duplicates: what happens to images whose names samples of the dataset have, or had
+      before they were removed. "refuse" ends the append with an error, "skip" leaves
+      these images out, "add" adds them like others. A name is the path below the
+      source; images of RecordIO, TFRecords and TFDS have none.
     existing: what happens to an unfinished append: "resume" it, if it is of the same
       source; "replace" it by this one; or "refuse" to append.
     on_error: as `convert` takes it.
@@ -85,6 +91,11 @@ def append(
   given = source_of(source)
   resume, replace = resumes_replaces(existing)
   most = most_skipped(on_error)
+  if duplicates not in CHOICES:
+    raise ValueError(
+      f"duplicates ({duplicates!r}) must be one of "
+      + ", ".join(f'"{choice}"' for choice in CHOICES)
+    )
   in_range("shard_size", shard_size, MIN_SHARD, 2**62)
   _limits.check(limits)
   if isinstance(workers, Beam):
@@ -107,6 +118,11 @@ def append(
     bar = Progress(progress)
     samples = open_source(given, edit.directory, skips=most is not None, progress=bar)
     samples.limits = limits
+    given_samples = len(samples)
+    samples = without_duplicates(samples, manifest, duplicates)
+    left_out = given_samples - len(samples)
+    if not len(samples):
+      return report(manifest, 0, samples.skipped, left_out)
     samples = with_classes(samples, manifest)
     if shares and len(samples.splits) > 1:
       raise ConvertError(
@@ -134,6 +150,7 @@ def append(
       "examples": dataclasses.asdict(given.names),
       "pcr": _pcr(manifest),
       "limits": dataclasses.asdict(limits),
+      "duplicates": duplicates,
       "next_sample": base.first,
       "dealt": {str(split): counts for split, counts in dealt.items()},
     }
@@ -152,7 +169,7 @@ def append(
       ) from error
     published = edit.publish("append", grown(edit, made, arguments))
     remove_work(edit.directory)
-  return report(published, len(made.good), made.skipped)
+  return report(published, len(made.good), made.skipped, left_out)
 
 
 def _encoding(manifest: manifests.Manifest) -> Encoding:

@@ -47,6 +47,7 @@ class EditReport:
       samples whose records are gone from its shards.
     bytes: of its shards.
     skipped: `path` and `reason` of every source file that is in no sample.
+    duplicates: images that `append` left out since the dataset knows their names.
   """
 
   path: str
@@ -55,6 +56,7 @@ class EditReport:
   changed: int
   bytes: int
   skipped: list[dict[str, str]] = dataclasses.field(default_factory=list)
+  duplicates: int = 0
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -62,7 +64,10 @@ class EditReport:
 
 
 def report(
-  manifest: Manifest, changed: int, skipped: Sequence[tuple[str, str]] = ()
+  manifest: Manifest,
+  changed: int,
+  skipped: Sequence[tuple[str, str]] = (),
+  duplicates: int = 0,
 ) -> EditReport:
   """What a version is; see `EditReport`."""
   return EditReport(
@@ -72,6 +77,7 @@ def report(
     changed,
     sum(shard.bytes for shard in manifest.shards),
     [{"path": path, "reason": reason} for path, reason in skipped],
+    duplicates,
   )
 
 

@@ -23,6 +23,7 @@ _CHANGES = ("append", "annotate", "remove", "compact")
 _OF = {
   "append": (
     "annotations",
+    "duplicates",
     "existing",
     "features",
     "image_feature",
@@ -69,6 +70,13 @@ _FLAGS.integer("workers", None, "images at a time; by default one a processor")
 _FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _FLAGS.switch("json", "one JSON object on stdout")
 source.define_added(_FLAGS)
+_FLAGS.choice(
+  "duplicates",
+  "refuse",
+  ["refuse", "skip", "add"],
+  "what to do with images of --append whose names samples have, or had before they "
+  "were removed: refuse them, leave them out, or add them",
+)
 _FLAGS.choice(
   "existing",
   "resume",
@@ -133,6 +141,7 @@ def _append(path: str):
     path,
     source.read(_FLAGS, _FLAGS.append),
     splits=_FLAGS.splits,
+    duplicates=_FLAGS.duplicates,
     existing=_FLAGS.existing,
     on_error=tool.on_error(_FLAGS),
     workers=_FLAGS.workers,
@@ -191,6 +200,8 @@ def _main(arguments: list[str]) -> int:
     f"{done[change]}: version {report.version} of {report.path} has {report.samples} "
     f"samples, {tool.size(report.bytes)}"
   )
+  if report.duplicates:
+    tool.say(f"{report.duplicates} images left out: the dataset knows their names")
   tool.say_skipped(
     report.skipped, report.changed, "files or records", "; the manifest lists them"
   )

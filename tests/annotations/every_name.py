@@ -43,7 +43,7 @@ def make(folder: str) -> str:
 
 
 def change(path: str) -> None:
-  changed = liquid_tf.append(path, "more", splits="train")
+  changed = liquid_tf.append(path, "more", splits="train", duplicates="skip")
   assert_type(changed, liquid_tf.EditReport)
   liquid_tf.annotate(path, "table.csv")
   liquid_tf.annotate(

@@ -42,6 +42,8 @@ class RecordIOSource(SampleSource):
     **options: of `SampleSource`.
   """
 
+  is_named = False
+
   def __init__(
     self,
     root: str,

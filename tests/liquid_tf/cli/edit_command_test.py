@@ -36,7 +36,7 @@ class EditCommandTest(parameterized.TestCase):
     return json.loads(done.stdout)
 
   def test_every_change(self):
-    more = _images(f"{self.root}/more", {"b": 1, "c": 1})
+    more = _images(f"{self.root}/more", {"c": 1, "d": 1})
     report = self._run("edit", self.path, f"--append={more}", "--splits=val:1")
     self.assertEqual((report["version"], report["samples"]), (2, 7))
     self.assertIn("2 samples added: version 2 of ", self.said)
@@ -71,6 +71,17 @@ class EditCommandTest(parameterized.TestCase):
       if not name.endswith((".json", ".idx"))
     )
     self.assertEqual(found["versions"][0]["own_bytes"], total)
+
+  def test_images_that_are_there_already(self):
+    source = _images(f"{self.root}/source", {"b": 4})
+    done = commands.run("edit", self.path, f"--append={source}")
+    self.assertEqual(done.returncode, 1)
+    self.assertIn("--append (", done.stderr)
+    self.assertIn("): 5 of 7 images have names that", done.stderr)
+    self.assertIn("leave them out with --duplicates=skip, or", done.stderr)
+    report = self._run("edit", self.path, f"--append={source}", "--duplicates=skip")
+    self.assertEqual((report["changed"], report["duplicates"]), (2, 5))
+    self.assertIn("5 images left out: the dataset knows their names", self.said)
 
   @parameterized.parameters(
     ([], 2, "one of --append, --annotate, --remove, --compact must be given"),

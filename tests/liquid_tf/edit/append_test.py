@@ -16,6 +16,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert import output as outputs
+from liquid_tf._convert.local import LocalEngine
 from liquid_tf._edit import grown
 from liquid_tf._edit.edit import WORK
 from liquid_tf._store import labels, versions
@@ -86,6 +87,78 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found.count("val"), 2)
     self.assertEqual(found[:5], found[5:])
 
+  def test_images_of_known_names_are_refused(self):
+    source = self._images("source", {"cat": 6, "dog": 4})
+    self._convert(source)
+    liquid_tf.remove(liquid_tf.open(self.path).take([2]))
+    before = photos.tree(self.path)
+    for _ in range(2):
+      photos.save(f"{source}/ape/new.png", photos.photo("coffee")[:16, :16])
+      with self.assertRaisesRegex(
+        ConvertError,
+        r"10 of 11 images have names that samples of .*dataset have or had, as "
+        r'cat/source-000.png: .*duplicates="skip", or.* duplicates="add"',
+      ):
+        self._append(source)
+    self.assertEqual(photos.tree(self.path), before)
+    # What was removed does not come back, and nothing is decoded again.
+    scan, scanned = LocalEngine.scan, []
+
+    def spy(engine, samples, positions, encoding):
+      scanned.extend(samples.path(position) for position in positions)
+      return scan(engine, samples, positions, encoding)
+
+    with mock.patch.object(LocalEngine, "scan", spy):
+      report = self._append(source, duplicates="skip")
+    self.assertEqual(scanned, ["ape/new.png"])
+    self.assertEqual((report.changed, report.duplicates, report.samples), (1, 10, 10))
+    held = living.held(self.path)
+    self.assertEqual((held[10].name, held[10].label), ("ape/new.png", "ape"))
+    self.assertNotIn(2, held)
+    # The manifest does not list them: they are samples.
+    self.assertEqual((report.skipped, manifests.load(self.path)["skipped"]), ([], []))
+    again = self._append(source, duplicates="skip")
+    self.assertEqual((again.version, again.changed, again.duplicates), (3, 0, 11))
+    self.assertEqual(self._append(source, duplicates="add").samples, 21)
+    with self.assertRaisesRegex(ValueError, r"duplicates \('no'\) must be one of"):
+      self._append(source, duplicates="no")
+
+  def test_names_of_masked_images_and_of_datasets(self):
+    for name in ("images", "masks"):
+      for i in range(3):
+        pixels = photos.photo("coffee" if name == "images" else "camera")[i:, :16][:16]
+        photos.save(f"{self.root}/{name}/{i}.png", pixels)
+    source = liquid_tf.Source(f"{self.root}/images", masks=f"{self.root}/masks")
+    self._convert(source, "png")
+    other = f"{self.root}/other"
+    liquid_tf.convert(source, other, "raw", progress=False)
+    for given in (source, other):
+      with self.assertRaisesRegex(ConvertError, "3 of 3 images have names .* as 0.png"):
+        self._append(given)
+    for name in ("images", "masks"):
+      os.rename(f"{self.root}/{name}/1.png", f"{self.root}/{name}/x.png")
+    report = self._append(source, duplicates="skip")
+    self.assertEqual((report.changed, report.duplicates), (1, 2))
+    self.assertEqual(living.held(self.path)[3].name, "x.png")
+
+  def test_records_have_no_names(self):
+    path = f"{self.root}/a.rec"
+    with recordio.Writer(path) as writer:
+      for image in examples.images(2):
+        writer.write(recordio.pack(recordio.Header(label=1), image))
+    self._convert(path)
+    report = self._append(path)
+    self.assertEqual((report.changed, report.duplicates), (2, 0))
+
+  def test_an_interrupted_append_keeps_its_choice_of_duplicates(self):
+    source = self._images("source", {"cat": 6, "dog": 4})
+    self._convert(source)
+    photos.save(f"{source}/ape/new.png", photos.photo("coffee")[:16, :16])
+    self._interrupt(source, duplicates="skip")
+    with self.assertRaisesRegex(ConvertError, r'duplicates \("add"\) was "skip"'):
+      self._append(source, duplicates="add")
+    self.assertEqual(self._append(source, duplicates="skip").samples, 11)
+
   def test_bytes_do_not_depend_on_workers(self):
     self._convert(mix="png:1,raw:1,pcr:1", shard_size=4096)
     shutil.copytree(self.path, f"{self.root}/other")
@@ -152,7 +225,7 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
       [held[i].values for i in (10, 11, 12)], [{"n": n} for n in (100, 102, 103)]
     )
     self.assertEqual([held[i].label for i in (10, 11, 12)], ["a", "dog", "dog"])
-    self.assertEqual(held[10].name, "a/000.png")
+    self.assertEqual(held[10].name, "a/o-000.png")
 
   def test_records_and_numbers(self):
     def write(name, given):
@@ -267,8 +340,10 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(ConvertError, "io; the versions that are there"):
         self._append(source)
     self.assertEqual(inspection.inspect(self.path)["samples"], 12)
-    # The same again adds the same images again, as two calls do.
-    self.assertEqual(self._append(source).samples, 14)
+    # It was done, which the same call says.
+    with self.assertRaisesRegex(ConvertError, "2 of 2 images have names"):
+      self._append(source)
+    self.assertEqual(self._append(source, duplicates="add").samples, 14)
 
   def test_one_writer_at_a_time(self):
     self._convert()

@@ -29,16 +29,16 @@ def images(folder: str, random, counts: dict[str, int], side: int = 16) -> list[
   """Writes crops of photographs below class folders; returns their paths there.
 
   Args:
-    folder: where; new.
+    folder: where; new. Names of images begin with its name, so two folders share none.
     random: a NumPy generator.
     counts: of images by class, or by "split/class".
     side: of each image.
   """
-  paths = []
+  paths, name = [], os.path.basename(folder)
   for below, count in counts.items():
     pixels = photos.photo(photos.COLOUR[hash_of(below) % len(photos.COLOUR)])
     for i in range(count):
-      paths.append(f"{below}/{i:03}.png")
+      paths.append(f"{below}/{name}-{i:03}.png")
       crop = photos.crop(pixels, (side, side), random)
       photos.save(os.path.join(folder, paths[-1]), crop)
   return sorted(paths, key=os.fsencode)
