@@ -84,7 +84,7 @@ def without_duplicates(
     ConvertError: there are such images, and they are refused.
     ManifestError: the dataset's names are damaged.
   """
-  if duplicates == "add" or not source.is_named:
+  if duplicates == "add" or not source.has_names:
     return source
   wanted = [texts.encode(source.name(position)) for position in range(len(source))]
   known = set(wanted).intersection(names.load(manifest).every())

@@ -42,7 +42,7 @@ class RecordIOSource(SampleSource):
     **options: of `SampleSource`.
   """
 
-  is_named = False
+  has_names = False
 
   def __init__(
     self,

@@ -102,11 +102,11 @@ class SampleSource:
     has_masks: whether `load` gives a mask with each image.
     is_remote: whether samples come from a store, whose answers are waited for.
     named: the source as errors name it: by default its root.
-    is_named: whether samples have names of their own, and not only numbers in files.
+    has_names: whether samples have names of their own, and not only numbers in files.
     limits: of every image; set before anything is read, where it is not the default.
   """
 
-  is_named = True
+  has_names = True
 
   def __init__(
     self,
@@ -198,7 +198,7 @@ class SampleSource:
 class RecordSource(SampleSource):
   """A source whose records are read by Python: reads and decoders leave its lock."""
 
-  is_named = False
+  has_names = False
 
   def read(self, position: int) -> Sample:
     """Reads a sample.
