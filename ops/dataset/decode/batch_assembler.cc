@@ -262,7 +262,8 @@ absl::Status BuildOutputs(const std::vector<OutputFeature>& features,
       continue;
     }
     Tensor out = Empty(feature, n);
-    for (int64_t i = 0; i < n; ++i) SetValue(feature, &batch->slots[i], i, &out);
+    for (int64_t i = 0; i < n; ++i)
+      SetValue(feature, &batch->slots[i], i, &out);
     outputs->push_back(std::move(out));
   }
   return absl::OkStatus();

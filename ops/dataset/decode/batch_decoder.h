@@ -55,7 +55,7 @@ struct Slot {
   std::vector<tensorflow::Tensor> ragged;  // [h * w, c] per pixel feature
   std::vector<tensorflow::Tensor> boxes;   // of each column; see FindBoxes
   tensorflow::tstring bytes;  // of the stored image, where they are an output
-  RecordPtr substitute;  // decoded in place of the item's; null for most
+  RecordPtr substitute;       // decoded in place of the item's; null for most
 
   const Record& record() const {
     return substitute != nullptr ? *substitute : *item->record;

@@ -84,11 +84,11 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
                                     driver_.stream_wait(stream_, free_, 0),
                                     "to wait for the memory"));
   LIQUID_RETURN_IF_ERROR(Mark(begun_));
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver_,
-      driver_.copy_to_device(memory.staging, host_.data(), layout.size,
-                             stream_),
-      "to copy a batch to the GPU"));
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver_,
+                 driver_.copy_to_device(memory.staging, host_.data(),
+                                        layout.size, stream_),
+                 "to copy a batch to the GPU"));
   LIQUID_RETURN_IF_ERROR(Mark(copied_));
   CuAddress results = memory.staging;
   CuAddress output = memory.staging + layout.output;

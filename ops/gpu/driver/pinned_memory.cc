@@ -48,11 +48,11 @@ Status PinnedMemory::Reserve(size_t size) {
   GiveBack();
   Piece piece = {nullptr, size + size / 8};  // batches are of about one size
   if (!TakeFree(size, &piece)) {
-    LIQUID_RETURN_IF_ERROR(CudaStatus(
-        driver_,
-        driver_.host_allocate(&piece.data, piece.capacity,
-                              kCuHostMemoryPortable),
-        "to take pinned memory"));
+    LIQUID_RETURN_IF_ERROR(
+        CudaStatus(driver_,
+                   driver_.host_allocate(&piece.data, piece.capacity,
+                                         kCuHostMemoryPortable),
+                   "to take pinned memory"));
   }
   data_ = piece.data;
   capacity_ = piece.capacity;
