@@ -579,7 +579,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     root, folder = (self.create_tempdir().full_path for _ in range(2))
     path = runs.make(root)
     self._tuned(path, folder, "sgd")
-    liquid_tf.append(path, os.path.join(root, "source"), progress=False)
+    liquid_tf.append(
+      path, os.path.join(root, "source"), duplicates="add", progress=False
+    )
     with self.assertRaisesRegex(
       ValueError,
       f"holds a run with version 1 of {path}, but this is version 2: .*"
