@@ -23,6 +23,7 @@ from liquid_tf.cli.bench import (
   page,
   recipe_chart,
   recipe_report,
+  remote_report,
   scale_report,
 )
 from liquid_tf.cli.bench.papers import document
@@ -247,6 +248,10 @@ def render() -> str:
     formats_report.TITLE: [
       formats_report.section([_read("formats")]),
       _notes(_read("formats")),
+    ],
+    remote_report.TITLE: [
+      remote_report.section(_read("remote")),
+      _notes(_read("remote")),
     ],
   }
   parts = [_INTRODUCTION]
