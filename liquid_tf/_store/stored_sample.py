@@ -1,5 +1,6 @@
 """Where one sample of a dataset is stored, and its image."""
 
+import contextlib
 import os
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import labels, names, storage
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store import storage
+from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import ManifestError
 
 
@@ -21,8 +23,9 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
 
   Returns:
     A dict for each of its encodings: `shard`, `record` (position in the shard; of a
-    pcr, which is one record, the position of the image), `format`, `split`, and the
-    fields of its index row.
+    pcr, which is one record, the position of the image), `format`, `split`, `name`,
+    `label` (a number, numbers, or None), `class` (or None), and the fields of its index
+    row. Of names or labels that cannot be read, None.
 
   Raises:
     ManifestError: the dataset cannot be read.
@@ -36,6 +39,7 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
     if manifest["samples"] <= most:
       gaps = ", and not one that was removed"
     raise ValueError(f"sample ({sample}) must be in [0, {most}] of {path}{gaps}")
+  known = _known(manifest, sample)
   result = []
   for row in found:
     fields = {name: index[row][name].item() for name in index.dtype.names}
@@ -49,8 +53,25 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
         "format": shard.format,
         "split": shard.split,
       }
+      | known
     )
   return result
+
+
+def _known(manifest: Manifest, sample: int) -> dict[str, Any]:
+  """A sample's name, label and class, as far as they can be read."""
+  known: dict[str, Any] = {"name": None, "label": None, "class": None}
+  # Where these are damaged, --verify says so.
+  with contextlib.suppress(ManifestError):
+    known["name"] = names.load(manifest)[sample]
+  with contextlib.suppress(ManifestError):
+    values = labels.load(manifest)
+    if values is None or values.dtype.kind == "i" and values[sample] == labels.NONE:
+      return known
+    known["label"] = values[sample].tolist()
+    classes = manifest["features"]["label"].get("classes")
+    known["class"] = classes[known["label"]] if classes else None
+  return known
 
 
 def export_sample(

@@ -17,7 +17,7 @@ from liquid_tf.cli.flag_values import Flags
 _FLAGS = Flags()
 _FLAGS.switch("verify", "read every record, decode every image")
 _FLAGS.switch("versions", "list the versions of the dataset")
-_FLAGS.integer("sample", None, "say where this sample is stored")
+_FLAGS.integer("sample", None, "say what this sample is, and where it is stored")
 _FLAGS.string("export", None, "write the sample's image to this PNG")
 _FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
 _FLAGS.string("html", None, "write a page of pictures by class, one file")
@@ -78,6 +78,14 @@ def _print(result: dict) -> None:
       for group, entry in enumerate(fidelity, start=1)
     ]
     print(tool.table(rows), file=sys.stderr)
+  for encoding in result.get("encodings", [])[:1]:
+    what = encoding["label"] if encoding["class"] is None else encoding["class"]
+    print(
+      f"sample {encoding['sample']}: {encoding['name']}, split {encoding['split']}, "
+      f"label {what}, {encoding['height']}x{encoding['width']} pixels, "
+      f"{encoding['channels']} x {encoding['bits']} bits",
+      file=sys.stderr,
+    )
   for encoding in result.get("encodings", []):
     print(
       f"sample {encoding['sample']}: {encoding['shard']}, "

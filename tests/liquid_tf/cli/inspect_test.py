@@ -80,6 +80,12 @@ class InspectToolTest(absltest.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     [encoding] = json.loads(done.stdout)["encodings"]
     self.assertEqual(encoding["sample"], 4)
+    self.assertEqual((encoding["label"], encoding["class"]), (0, "a"))
+    height, width = self.images[4].shape[:2]
+    self.assertRegex(
+      done.stderr,
+      rf"sample 4: a/\S+, split train, label a, {height}x{width} pixels, 3 x 8 bits\n",
+    )
     np.testing.assert_array_equal(np.asarray(Image.open(exported)), self.images[4])
 
   def test_wrong_flags_end_with_2(self):
