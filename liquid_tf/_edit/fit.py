@@ -10,6 +10,7 @@ import tensorflow as tf
 from liquid_tf._convert.made import Base
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._edit.passed_source import PassedSource
 from liquid_tf._store import columns
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
@@ -17,7 +18,7 @@ from liquid_tf._store.mix import TARGETS
 from liquid_tf.errors import ConvertError
 
 
-class RelabelledSource(SampleSource):
+class RelabelledSource(PassedSource):
   """A source whose class numbers are those of a dataset.
 
   Args:
@@ -26,43 +27,11 @@ class RelabelledSource(SampleSource):
   """
 
   def __init__(self, source: SampleSource, classes: list[str]):
-    super().__init__(
-      source.root,
-      source.kind,
-      source.files,
-      source.file_of,
-      source.split_of,
-      source.sizes,
-      splits=source.splits,
-      classes=classes,
-      skipped=source.skipped,
-      damage=source.damage,
-      features=source.features,
-      has_masks=source.has_masks,
-      is_remote=source.is_remote,
-      named=source.named,
-    )
-    self.limits = source.limits
-    self._source = source
+    super().__init__(source, classes=classes)
     self._numbers = np.array([classes.index(n) for n in source.classes], np.float32)
 
-  def path(self, position: int) -> str:
-    return self._source.path(position)
-
-  def name(self, position: int) -> str:
-    return self._source.name(position)
-
-  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
-    return self._source.metadata(positions)
-
-  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
-    return self._source.knows_pixels(channels, bits)
-
-  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
-    return self._source.columns(positions, targets)
-
   def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
-    loaded = self._source.load(*columns)
+    loaded = super().load(*columns)
     labels = loaded["labels"]
     # Others are found later, when all are known.
     known = (labels >= 0) & (labels < len(self._numbers)) & (labels == tf.floor(labels))
