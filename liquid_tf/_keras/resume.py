@@ -15,9 +15,6 @@ from liquid_tf._pipeline import start as start_lib
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.sources import find_part
-from liquid_tf._store import manifest as manifests
-from liquid_tf._store import versions
-from liquid_tf.errors import ManifestError
 
 _logger = logging.getLogger(__name__)
 
@@ -393,19 +390,10 @@ class Resume(tf.keras.callbacks.Callback):
 
   def _refuse_dataset(self, before: str | None) -> None:
     """Raises ValueError that names the versions, where they are of one dataset."""
-    view = self._blocks.sources[0].view
-    version = _version_of(view.path, before)
-    if version is None:
-      raise ValueError(
-        f"{self._directory} holds a run with dataset {before!r}, which no version of "
-        f"{view.path} has: it was another dataset, or a version that was forgotten. "
-        "Give the same again, or another directory for a new run"
-      )
+    was = _position.other_version(self._blocks.sources[0].view, before)
     raise ValueError(
-      f"{self._directory} holds a run with version {version} of {view.path}, but this "
-      f"is version {view.version}: give dataset() "
-      f'liquid_tf.open("{view.path}", version={version}), or Resume another directory '
-      "for a new run"
+      f"{self._directory} holds a run with {was}, or Resume another directory for a "
+      "new run"
     )
 
   def _build_model(self, latest: str) -> None:
@@ -443,17 +431,6 @@ class Resume(tf.keras.callbacks.Callback):
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
-
-
-def _version_of(path: str, index: str | None) -> int | None:
-  """The newest version of a dataset that is known by this; None if there is none."""
-  try:
-    for version in reversed(versions.in_directory(path)):
-      if _position.index_of(manifests.load(path, version, check_files=False)) == index:
-        return version
-  except (ManifestError, OSError):
-    pass  # The versions are not what this error is of.
-  return None
 
 
 def _optimizer(model: tf.keras.Model) -> list | None:

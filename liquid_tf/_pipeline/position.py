@@ -14,7 +14,11 @@ from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.sources import find_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.stats import blocks_of
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store import versions
 from liquid_tf._store.manifest import Manifest
+from liquid_tf._view.view import View
+from liquid_tf.errors import ManifestError
 
 _UNKNOWN = (tf.data.UNKNOWN_CARDINALITY, tf.data.INFINITE_CARDINALITY)
 
@@ -117,6 +121,24 @@ def _check_delivered(
 def index_of(manifest: Manifest) -> str:
   """What a dataset's version is known by."""
   return f"index 0x{manifest['index']['crc32c']:08x}"
+
+
+def other_version(view: View, index: str | None) -> str:
+  """What a dataset was that is not a view's, and what to do, to end an error."""
+  try:
+    for version in reversed(versions.in_directory(view.path)):
+      found = manifests.load(view.path, version, check_files=False)
+      if index_of(found) == index:
+        return (
+          f"version {version} of {view.path}, but this is version {view.version}: give "
+          f'dataset() liquid_tf.open("{view.path}", version={version})'
+        )
+  except (ManifestError, OSError):
+    pass  # The versions are not what this error is of.
+  return (
+    f"dataset {index!r}, which no version of {view.path} has: it was another dataset, "
+    "or a version that was forgotten. Give the same again"
+  )
 
 
 def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, Any]:
@@ -229,6 +251,9 @@ class Position:
   def check(self, blocks: InterleaveDataset, dataset: tf.data.Dataset) -> None:
     """Raises ValueError where a dataset is not the one that it is of."""
     now = identity(blocks, dataset)
+    if self.run.get("dataset") != now["dataset"]:
+      was = other_version(blocks.sources[0].view, self.run.get("dataset"))
+      raise ValueError(f"start is a position of {was}, or begin anew at (0, 0)")
     if blocks.rests.shard == tuple(self.run["worker"]):
       now |= of_worker(blocks)
     for name, value in now.items():

@@ -278,6 +278,19 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, f"start is a position .*{message}"):
       _dataset(source, start=place, **changed)
 
+  def test_another_version_of_the_dataset_is_named(self):
+    root = self.create_tempdir().full_path
+    path = runs.make(root)
+    place = liquid_tf.position(_dataset(path), 0, 0)
+    liquid_tf.append(path, f"{root}/source", duplicates="add", progress=False)
+    with self.assertRaisesRegex(
+      ValueError,
+      f"start is a position of version 1 of {path}, but this is version 2: .*"
+      rf'liquid_tf.open\("{path}", version=1\)',
+    ):
+      _dataset(path, start=place)
+    _dataset(liquid_tf.open(path, version=1), start=place)
+
   @parameterized.parameters(
     {"step": -1},
     {"step": 1 << 40},
