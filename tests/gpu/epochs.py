@@ -48,14 +48,17 @@ def cut(photographs: list[str], folder: pathlib.Path, images: int) -> None:
   pixels = [one for one in pixels if min(one.shape[:2]) >= _SIDE]
   if not pixels:
     raise app.UsageError(f"--data has no photograph of {_SIDE}x{_SIDE} or more")
-  folder.mkdir()
+  # Two classes, since a dataset has labels then.
+  classes = [folder / "even", folder / "odd"]
+  for made in classes:
+    made.mkdir(parents=True)
   for i in range(-(-images // _NAMES)):
     one = pixels[i % len(pixels)]
     y, x = (random.integers(size - _SIDE + 1) for size in one.shape[:2])
-    first = folder / f"{i:04}-0.png"
+    first = classes[i % 2] / f"{i:04}-0.png"
     Image.fromarray(one[y : y + _SIDE, x : x + _SIDE]).save(first, compress_level=1)
     for name in range(1, min(_NAMES, images - i * _NAMES)):
-      (folder / f"{i:04}-{name}.png").symlink_to(first)
+      first.with_name(f"{i:04}-{name}.png").symlink_to(first)
 
 
 def _processor_seconds() -> float:
