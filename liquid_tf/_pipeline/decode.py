@@ -14,6 +14,7 @@ from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.boxes import BoxColumns, Boxes
+from liquid_tf._pipeline.columns import Columns
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
@@ -34,16 +35,12 @@ class DecodeBatchDataset(tf.data.Dataset):
   def __init__(
     self,
     blocks: tf.data.Dataset,
-    names: list[str],
-    specs: list[tf.TensorSpec],
-    masks: list[str],
-    boxes: BoxColumns,
+    columns: Columns,
     *,
+    samples: int | None,
     batch_size: int,
-    recipe: Recipe,
     image_bits: int,
     seed: int,
-    ragged: bool,
     skip_errors: bool,
     repeat_to_fill: bool,
     round_batch: bool,
@@ -52,9 +49,9 @@ class DecodeBatchDataset(tf.data.Dataset):
     most_lookahead: int,
     parallelism: int,
   ):
-    self.recipe = recipe
+    self.recipe = recipe = columns.recipe
     self._blocks = blocks
-    self._spec = tuple(specs)
+    self._spec = tuple(columns.specs(samples))
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
@@ -65,17 +62,17 @@ class DecodeBatchDataset(tf.data.Dataset):
         most_lookahead=most_lookahead,
         parallelism=parallelism,
         mean_image=recipe.mean_image(),
-        features=names,
-        masks=masks,
-        **boxes.attributes(),
-        ragged=ragged,
+        features=columns.names,
+        masks=[name for name in columns.pixels if name != "image"],
+        **columns.boxes.attributes(),
+        ragged=columns.flat,
         recipe=recipe.lines(),
         image_bits=image_bits,
         skip_errors=skip_errors,
         repeat_to_fill=repeat_to_fill,
         round_batch=round_batch,
-        output_types=[spec.dtype for spec in specs],
-        output_shapes=[spec.shape for spec in specs],
+        output_types=[spec.dtype for spec in self._spec],
+        output_shapes=[spec.shape for spec in self._spec],
       )
     )
 
@@ -140,48 +137,105 @@ def decode_and_batch(
   if source is None:
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]
-  manifest = source.manifest
+  _check(last_batch, decode, on_error, mixed)
   _limits.check(limits)
   _tuning.check(tuning)
+  recipe = Recipe.parse(transforms)
+  recipe.check_draws(mixed is not None and mixed.draws, decode)
+  skip = on_error == "skip"
+  columns = _columns(sources, features, recipe, decode, skip, limits)
+  if mixed is not None and mixed.snapshot.cache.form == "pixels":
+    _check_kept_pixels(columns)
+  batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
+  round_batch = last_batch == "repeat"
+  whole = round_batch or (mixed is not None and mixed.drops)
+  samples = batch_size if whole else None
+  # A batch on its way has its records beside its pixels.
+  batch_bytes = batch_size * (columns.pixel_bytes + mean_stored_bytes(sources))
+  memory = mixed.snapshot.memory if mixed is not None else budget.resolve_memory("auto")
+  image = _features.pixel_features(source.manifest)["image"]
+  dataset = DecodeBatchDataset(
+    blocks,
+    columns,
+    samples=samples,
+    batch_size=batch_size,
+    image_bits=8 * image.dtype.size,
+    seed=mixed.seed if mixed is not None else 0,
+    skip_errors=skip,
+    # Batches that must be whole repeat a sample where one is left out.
+    repeat_to_fill=skip
+    and mixed is not None
+    and (mixed.fill_short_batches or mixed.drops),
+    round_batch=round_batch,
+    limits=limits,
+    lookahead=tuning.lookahead,
+    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
+    parallelism=tuning.parallelism,
+  )
+  if decode == "gpu":
+    return gpu.decoded(
+      dataset,
+      columns.names,
+      columns.wanted,
+      columns.as_dict,
+      recipe,
+      image.dtype,
+      [samples, *(columns.sizes.one or (0, 0)), image.channels],
+      limits.pixels,
+    )
+  shaped = dataset.map(columns.shaped)
+  # The prefetch that tf.data would put after it takes up to eight batches that no
+  # budget counts, and that nobody has asked for: some epoch would be over with them.
+  options = tf.data.Options()
+  options.experimental_optimization.inject_prefetch = False
+  shaped = shaped.with_options(options)
+  shaped._is_liquid_output = True
+  return shaped
+
+
+def _check(
+  last_batch: str, decode: str, on_error: str, mixed: InterleaveDataset | None
+) -> None:
+  """Checks what has a few values."""
   if decode not in ("cpu", "gpu", "none"):
     raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
     raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
-  recipe = Recipe.parse(transforms)
-  recipe.check_draws(mixed is not None and mixed.draws, decode)
   check_last_batch(last_batch, ("short", "repeat"))
-  round_batch = last_batch == "repeat"
-  if round_batch and mixed is None:
+  if last_batch == "repeat" and mixed is None:
     raise ValueError(
       'last_batch ("repeat") must be "short" where blocks are no batches'
     )
+
+
+def _columns(
+  sources: Sequence[_sources.FormatDataset],
+  features: Sequence[str | Boxes] | None,
+  recipe: Recipe,
+  decode: str,
+  skip: bool,
+  limits: Limits,
+) -> Columns:
+  """What is decoded of sources; arguments are those of `decode_and_batch`.
+
+  Raises:
+    ValueError: features or steps do not go with the dataset, or with each other.
+  """
+  manifest = sources[0].manifest
   boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
   wanted = _features.check_names(manifest, features, boxes)
-  names = ["bytes" if decode != "cpu" and name == "image" else name for name in wanted]
-  known = _features.pixel_features(manifest)
-  pixels = {k: v for k, v in known.items() if k in names}
+  pixels = _features.decoded(manifest, wanted, decode)
   on_gpu = decode == "gpu"
-  if on_gpu and boxes.given is not None:
-    raise ValueError(f'features ({boxes.given}) must not be given with decode="gpu"')
   if on_gpu:
+    if boxes.given is not None:
+      raise ValueError(f'features ({boxes.given}) must not be given with decode="gpu"')
     for one in manifests_of(sources):
-      gpu.check(one, recipe, wanted, on_error == "skip")
+      gpu.check(one, recipe, wanted, skip)
   if on_gpu or "image" in pixels:
-    recipe.check_channels(known["image"].channels)
-    recipe.check_colours(known["image"].dtype, known["image"].channels)
+    image = _features.pixel_features(manifest)["image"]
+    recipe.check_channels(image.channels)
+    recipe.check_colours(image.dtype, image.channels)
   recipe.check_fills(pixels)
-  keeps_pixels = mixed is not None and mixed.snapshot.cache.form == "pixels"
-  if keeps_pixels and recipe.drafts:
-    raise ValueError(
-      'Cache: form ("pixels") must be "encoded" with draft=True, which decodes less '
-      "than an image's pixels"
-    )
-  if keeps_pixels and ("image" not in pixels or "bytes" in names):
-    raise ValueError(
-      'Cache: form ("pixels") must be "encoded" where features '
-      f"({', '.join(names)}) have no decoded image, or the stored bytes"
-    )
-  skip = on_error == "skip"
   sizes = _sizes.results(
     recipe,
     {source.name: source.rows for source in sources},
@@ -198,129 +252,20 @@ def decode_and_batch(
       f"images of {manifest.directory} differ in size: transforms must have a crop, "
       "Resize((height, width)), Pad, or Ragged() for batches of unequal images"
     )
-  flat = bool(pixels) and sizes.one is None
-  parsed = _features.in_examples(manifest, [n for n in names if n not in boxes.names])
-  # What a flat batch is put together from, and what features are parsed from.
-  needed = (["size"] if flat else []) + (["example"] if parsed else [])
-  needed += gpu.STORED if on_gpu else []
-  stored = [name for name in names if name not in parsed]
-  stored += [name for name in needed if name not in stored]
-  height, width = sizes.one or (0, 0)
-  batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
-  whole = round_batch or (mixed is not None and mixed.drops)
-  samples = batch_size if whole else None
-  specs = []
-  pixel_bytes = 0.0
-  for name in stored:
-    if name in pixels:
-      channels, dtype = pixels[name].channels, pixels[name].dtype
-      if name == "image":
-        dtype = recipe.dtype or dtype
-      sides = [height, width, channels]
-      if name == "image" and recipe.channels_first:
-        sides = [channels, height, width]
-      shape = [None, channels] if flat else [samples, *sides]
-      pixel_bytes += sizes.pixels * channels * dtype.size
-    elif name == "label":
-      specs.append(_features.label_spec(manifest, samples))
-      continue
-    elif name in boxes.names:
-      specs.append(boxes.spec(name, samples))
-      continue
-    else:
-      dtype, shape = _features.PLAIN[name][0], [samples, *_features.PLAIN[name][1]]
-    specs.append(tf.TensorSpec(shape, dtype))
-  # A batch on its way has its records beside its pixels.
-  batch_bytes = batch_size * (pixel_bytes + mean_stored_bytes(sources))
-  memory = mixed.snapshot.memory if mixed is not None else budget.resolve_memory("auto")
-  dataset = DecodeBatchDataset(
-    blocks,
-    stored,
-    specs,
-    [name for name in pixels if name != "image"],
-    boxes,
-    batch_size=batch_size,
-    recipe=recipe,
-    image_bits=8 * known["image"].dtype.size,
-    seed=mixed.seed if mixed is not None else 0,
-    ragged=flat,
-    skip_errors=skip,
-    # Batches that must be whole repeat a sample where one is left out.
-    repeat_to_fill=skip
-    and mixed is not None
-    and (mixed.fill_short_batches or mixed.drops),
-    round_batch=round_batch,
-    limits=limits,
-    lookahead=tuning.lookahead,
-    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
-    parallelism=tuning.parallelism,
-  )
   as_dict = features is not None
-  if on_gpu:
-    shape = [samples, height, width, known["image"].channels]
-    return gpu.decoded(
-      dataset,
-      stored,
-      wanted,
-      as_dict,
-      recipe,
-      known["image"].dtype,
-      shape,
-      limits.pixels,
+  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes)
+
+
+def _check_kept_pixels(columns: Columns) -> None:
+  """Checks what goes with a cache of pixels."""
+  if columns.recipe.drafts:
+    raise ValueError(
+      'Cache: form ("pixels") must be "encoded" with draft=True, which decodes less '
+      "than an image's pixels"
     )
-  shape = _Shaper(
-    manifest, stored, wanted, pixels, parsed, boxes, flat, recipe, as_dict
-  )
-  shaped = dataset.map(shape)
-  # The prefetch that tf.data would put after it takes up to eight batches that no
-  # budget counts, and that nobody has asked for: some epoch would be over with them.
-  options = tf.data.Options()
-  options.experimental_optimization.inject_prefetch = False
-  shaped = shaped.with_options(options)
-  shaped._is_liquid_output = True
-  return shaped
-
-
-class _Shaper:
-  """Gives a flat tuple of tensors the structure that was asked for."""
-
-  def __init__(
-    self, manifest, stored, wanted, pixels, parsed, boxes, flat, recipe, as_dict
-  ):
-    self._manifest = manifest
-    self._stored = stored
-    self._wanted = wanted
-    self._pixels = pixels
-    self._parsed = parsed
-    self._boxes = boxes
-    self._flat = flat
-    self._recipe = recipe
-    self._as_dict = as_dict
-
-  def __call__(self, *tensors):
-    values = dict(zip(self._stored, tensors))
-    if "bytes" in values and "image" not in values:
-      values.setdefault("image", values["bytes"])
-    for name in self._pixels:
-      if self._flat:
-        values[name] = _to_ragged(values[name], values["size"])
-      elif self._recipe.ragged:
-        values[name] = tf.RaggedTensor.from_tensor(values[name], ragged_rank=2)
-    values |= self._boxes.shaped(values)
-    if self._parsed:
-      parsed = tf.io.parse_example(values["example"], self._parsed)
-      for name, value in parsed.items():
-        values[name] = _features.in_shape(self._manifest, name, value)
-    if self._as_dict:
-      return {name: values[name] for name in self._wanted}
-    result = tuple(values[name] for name in self._wanted)
-    return result[0] if len(result) == 1 else result
-
-
-def _to_ragged(flat: tf.Tensor, sizes: tf.Tensor) -> tf.RaggedTensor:
-  """[pixels, c] of several images of `sizes` [n, 2] to a ragged [n, h, w, c]."""
-  heights, widths = sizes[:, 0], sizes[:, 1]
-  rows = tf.repeat(widths, heights)
-  return tf.RaggedTensor.from_nested_row_lengths(
-    flat, [tf.cast(heights, tf.int64), tf.cast(rows, tf.int64)], validate=False
-  )
+  if "image" not in columns.pixels or "bytes" in columns.names:
+    names = _features.as_read(columns.wanted, columns.decode)
+    raise ValueError(
+      'Cache: form ("pixels") must be "encoded" where features '
+      f"({', '.join(names)}) have no decoded image, or the stored bytes"
+    )

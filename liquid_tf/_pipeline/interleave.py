@@ -68,48 +68,23 @@ class InterleaveDataset(tf.data.Dataset):
     # Whether steps may leave something to chance.
     self.draws = shuffle
     self.rests = None
-    if policy != "liquid" and any(source.format == "pcr" for source in sources):
-      raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
+    _check_goes_with(sources, snapshot, policy, weighing, epoch)
     keep_pixels = snapshot.cache.form == "pixels"
-    if keep_pixels and any(source.record_samples is not None for source in sources):
-      raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
-    formats = [source.format for source in sources]
-    _tier.check(snapshot.cache, formats, policy, weighing is not None, epoch)
     self.parts = parts = None if mixes is None else mixes.given[0]
-    samples = sum(len(source.rows) for source in sources)
-    if mixes is not None:  # They share them.
-      samples = len(self.sources[0].rows)
-    if weighing is not None:
-      samples = weighing.samples
-    self.samples = samples
+    self.samples = samples = _samples(sources, mixes, weighing)
     self.batches = batches = (
-      samples // batch_size if last_batch == "drop" else -(-samples // batch_size)
+      samples // batch_size if self.drops else -(-samples // batch_size)
     )
-    begin = Start(*snapshot.start)
-    if begin.step > batches:
-      raise ValueError(
-        f"start ({snapshot.start}) must have a step of at most {batches}, the batches "
-        "of an epoch"
-      )
-    if 0 < begin.step == batches:
-      begin = Start(begin.epoch + 1, 0)
-    check_inside(
-      begin, snapshot.cache.size, mixes is not None and mixes.threads is not None
-    )
-    self.begin, self.begun_batches = begin, batches
-    lookahead = sum(source.lookahead_bytes for source in sources if len(source.rows))
+    chosen = mixes is not None and mixes.threads is not None
+    self.begin, self.begun_batches = _begin(snapshot, batches, chosen), batches
     pixel_bytes = mean_pixel_bytes(manifests_of(sources))
-    lookahead += budget.decoded_bytes(
-      snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
-    )
-    lookahead += _tier.queue_bytes(snapshot.cache, snapshot.memory)
     room = Room(
       self.sources,
       snapshot,
       batch_size,
       shuffle,
-      lookahead,
+      _bytes_ahead(sources, snapshot, batch_size, pixel_bytes),
       _fidelity.constant(fidelity),
       weighing,
     )
@@ -151,9 +126,9 @@ class InterleaveDataset(tf.data.Dataset):
       epoch=-1 if epoch is None else epoch,
       first_step=0 if steps is None else steps[0],
       steps=-1 if steps is None else steps[1],
-      initial_epoch=begin.epoch,
+      initial_epoch=self.begin.epoch,
       # A process in which nobody seeks it must not begin with all of the epoch.
-      initial_step=-1 if is_sought else begin.step,
+      initial_step=-1 if is_sought else self.begin.step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
       snapshot=snapshot.name,
@@ -172,6 +147,72 @@ class InterleaveDataset(tf.data.Dataset):
   @property
   def element_spec(self):
     return tf.TensorSpec([], tf.variant)
+
+
+def _check_goes_with(
+  sources: Sequence[_sources.FormatDataset],
+  snapshot: Snapshot,
+  policy: str,
+  weighing: Weighing | None,
+  epoch: Any,
+) -> None:
+  """Checks what a cache does not do; arguments are those of `InterleaveDataset`."""
+  formats = [source.format for source in sources]
+  if policy != "liquid" and "pcr" in formats:
+    raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
+  if snapshot.cache.form == "pixels" and "pcr" in formats:
+    raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
+  _tier.check(snapshot.cache, formats, policy, weighing is not None, epoch)
+
+
+def _samples(
+  sources: Sequence[_sources.FormatDataset],
+  mixes: _mixes.Mixes | None,
+  weighing: Weighing | None,
+) -> int:
+  """Of a whole epoch."""
+  if weighing is not None:
+    return weighing.samples
+  if mixes is not None:  # They share them.
+    return len(sources[0].rows)
+  return sum(len(source.rows) for source in sources)
+
+
+def _begin(snapshot: Snapshot, batches: int, chosen: bool) -> Start:
+  """Where a snapshot begins, in epochs of so many batches.
+
+  Args:
+    snapshot: of the dataset.
+    batches: of an epoch.
+    chosen: whether epochs have mixes that were chosen by what was measured.
+
+  Raises:
+    ValueError: an epoch has no such step, or its rest is not known.
+  """
+  begin = Start(*snapshot.start)
+  if begin.step > batches:
+    raise ValueError(
+      f"start ({snapshot.start}) must have a step of at most {batches}, the batches of "
+      "an epoch"
+    )
+  if 0 < begin.step == batches:
+    begin = Start(begin.epoch + 1, 0)
+  check_inside(begin, snapshot.cache.size, chosen)
+  return begin
+
+
+def _bytes_ahead(
+  sources: Sequence[_sources.FormatDataset],
+  snapshot: Snapshot,
+  batch_size: int,
+  pixel_bytes: float,
+) -> int:
+  """Most bytes that are on their way, from the disk to the consumer."""
+  read = sum(source.lookahead_bytes for source in sources if len(source.rows))
+  decoded = budget.decoded_bytes(
+    snapshot.memory, batch_size * (pixel_bytes + mean_stored_bytes(sources))
+  )
+  return read + decoded + _tier.queue_bytes(snapshot.cache, snapshot.memory)
 
 
 def _view_hash(sources: Sequence[_sources.FormatDataset]) -> int:

@@ -1,0 +1,123 @@
+"""What `liquid_tf.dataset` is given, and whether it goes together."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+
+import tensorflow as tf
+
+from liquid_tf._cost import cache as _cache
+from liquid_tf._cost.cache import Cache
+from liquid_tf._native import whole
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import epoch as _epoch
+from liquid_tf._pipeline import interleave
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.boxes import Boxes
+from liquid_tf._pipeline.fidelity import Fidelity
+from liquid_tf._pipeline.sources import Shard
+from liquid_tf._pipeline.start import Given
+from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._view.mixture import Mixture
+from liquid_tf._view.view import View
+from liquid_tf.transforms import Step
+
+_POLICIES = ("liquid", "minio", "page")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Arguments:
+  """What `liquid_tf.dataset` is given, and what only `epochs` and comparisons need.
+
+  Attributes:
+    path: as `dataset` takes it, like all others that are not named here.
+    epoch: makes every iterator run this epoch. It may be a scalar tensor of int64,
+      such as the argument of `Dataset.flat_map`; then nothing is cached.
+    steps: (first, count) of that epoch's batches, numbers or scalar tensors; by
+      default all. Samples of other batches are not read.
+    cache_policy: which samples memory keeps; as `interleave` takes it, or "page" for
+      what the kernel keeps.
+    draws_in_order: whether steps may draw by chance in stored order, as a measurement
+      of their cost has it.
+  """
+
+  path: str | os.PathLike | View | Mixture
+  batch_size: int | None = 32
+  _: dataclasses.KW_ONLY
+  split: str | None = None
+  shuffle: bool = True
+  seed: int = 0
+  memory: int | str = "auto"
+  cache: int | str | Cache = "auto"
+  fidelity: Fidelity = None
+  mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None
+  transforms: Sequence[Step] = ()
+  features: Sequence[str | Boxes] | None = None
+  decode: str = "cpu"
+  shard: Shard = (0, 1)
+  shard_policy: str = "pad"
+  on_error: str = "raise"
+  start: Given = (0, 0)
+  last_batch: str = "short"
+  tuning: Tuning = Tuning()
+  limits: Limits = Limits()
+  epoch: int | tf.Tensor | None = None
+  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None
+  cache_policy: str = "liquid"
+  draws_in_order: bool = False
+
+  def checked(self) -> "Arguments":
+    """The same, with numbers as such: `cache` is a `Cache`, `shard` (index, count).
+
+    Raises:
+      ValueError: one is wrong, or does not go with the others; the message names it.
+    """
+    batch_size = self.batch_size
+    if batch_size is None:
+      self._check_without_batches()
+    else:
+      batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
+    _tuning.check(self.tuning)
+    cache = _cache.of(self.cache)
+    size = _epoch.check(self.epoch, self.steps, cache.size)
+    cache = dataclasses.replace(cache, size=size)
+    if self.cache_policy not in _POLICIES:
+      raise ValueError(
+        f"cache_policy ({self.cache_policy!r}) must be one of {', '.join(_POLICIES)}"
+      )
+    if self.cache_policy == "page":
+      self._check_page_cache(cache)
+    interleave.check_last_batch(self.last_batch, ("short", "drop", "repeat"))
+    _sources.check_policy(self.shard_policy)
+    shard = _sources.resolve_shard(self.shard)
+    return dataclasses.replace(self, batch_size=batch_size, cache=cache, shard=shard)
+
+  def _check_without_batches(self) -> None:
+    if self.decode == "gpu":
+      raise ValueError(
+        'batch_size (None) must be a number with decode="gpu", which gives whole '
+        "batches"
+      )
+    if self.last_batch != "short":
+      raise ValueError(
+        f'last_batch ("{self.last_batch}") must be "short" with batch_size=None, which '
+        "gives no batches"
+      )
+
+  def _check_page_cache(self, cache: Cache) -> None:
+    if cache.size not in (0, "auto"):
+      raise ValueError(
+        f'cache ({cache.size!r}) must be 0 or "auto" with cache_policy="page", where '
+        "the kernel decides what is cached"
+      )
+    if self.tuning.reader != "auto":
+      raise ValueError(
+        f'reader ({self.tuning.reader!r}) must be "auto" with cache_policy="page", '
+        "which reads through the page cache"
+      )
+    if cache.form != "encoded":
+      raise ValueError(
+        f'Cache: form ({cache.form!r}) must be "encoded" with cache_policy="page", '
+        "where the kernel keeps what is stored"
+      )
