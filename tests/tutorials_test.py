@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import io
 import os
 import pathlib
 import socket
@@ -9,10 +10,13 @@ import time
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pages
 from absl.testing import absltest, parameterized
+from PIL import Image
 
 import liquid_tf
+from liquid_tf import recordio
 from liquid_tf._profile import run as profile_run
 from liquid_tf.cli.demo import images
 
@@ -40,6 +44,20 @@ def _missing(name: str) -> str | None:
   if name == "s3" and importlib.util.find_spec("moto") is None:
     return "moto is not installed: see requirements/stores.txt"
   return None
+
+
+def _write_detection(path: str) -> None:
+  """Writes records as im2rec makes them for ImageDetRecordIter, of 0 to 3 objects."""
+  with recordio.Writer(path) as writer:
+    for i in range(16):
+      pixels = np.full((64, 96, 3), 8 * i, np.uint8)
+      file = io.BytesIO()
+      Image.fromarray(pixels).save(file, "JPEG")
+      label = [4.0, 5.0, 96.0, 64.0]
+      for k in range(i % 4):
+        label += [k, 0.25 * k, 0.125, 0.25 * k + 0.25, 0.5]
+      header = recordio.Header(label, id=i)
+      writer.write(recordio.pack(header, file.getvalue()))
 
 
 class PagesTest(parameterized.TestCase):
@@ -120,6 +138,7 @@ class GuidesTest(parameterized.TestCase):
       liquid_tf.convert(photos, path, "png", progress=False)
       liquid_tf.export(path, f"{folder}/records", "rec", progress=False)
       os.rename(f"{folder}/records/train.rec", f"{folder}/train.rec")
+      _write_detection(f"{folder}/detection.rec")
     if name != "slow":
       return {}
     import keras
