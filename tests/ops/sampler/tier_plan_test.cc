@@ -313,43 +313,72 @@ TEST(TierPlanTest, FurthestNextUseMakesBatchesUneven) {
             std::make_pair(uint64_t{50}, uint64_t{50}));
 }
 
-TEST(TierPlanTest, UnequalSizesArePlannedInBlocks) {
-  const auto spec = TwoFormats(32, .2);
+// Up to 40 of each record.
+RecordBlocks UnequalBlocks(const PlanSpec& spec) {
   RandomStream random = TestStream(5);
-  RecordBlocks blocks = EqualBlocks(*spec, 1);
-  uint64_t all = 0;
-  uint32_t largest = 0;
+  RecordBlocks blocks = EqualBlocks(spec, 1);
   for (auto& of_format : blocks) {
     for (uint32_t& size : of_format) {
       size = static_cast<uint32_t>(1 + random.Below(40));
-      all += size;
-      largest = std::max(largest, size);
     }
   }
-  const uint64_t room = all * 2 / 5;
+  return blocks;
+}
+
+uint64_t Sum(const RecordBlocks& blocks) {
+  uint64_t sum = 0;
+  for (const auto& of_format : blocks) {
+    for (const uint32_t size : of_format) sum += size;
+  }
+  return sum;
+}
+
+// Blocks that each batch takes of the store.
+std::vector<uint64_t> OfStore(const Batches& loads, const std::set<Key>& there,
+                              const RecordBlocks& blocks) {
+  std::vector<uint64_t> batches;
+  for (const auto& batch : loads) {
+    batches.push_back(0);
+    for (const Key& key : batch) {
+      if (there.count(key) == 0)
+        batches.back() += blocks[key.first][key.second];
+    }
+  }
+  return batches;
+}
+
+TEST(TierPlanTest, UnequalSizesArePlannedInBlocks) {
+  constexpr uint32_t kLargest = 40;
+  const auto spec = TwoFormats(32, .2);
+  const RecordBlocks blocks = UnequalBlocks(*spec);
+  const uint64_t room = Sum(blocks) * 2 / 5;
   Simulation tier(spec, blocks, room);
   for (int e = 0; e < kEpochs; ++e) {
     const std::set<Key> there = tier.result().there;
     tier.RunEpoch(e);
     EXPECT_LE(tier.result().most_used, room);
-    EXPECT_GE(tier.result().used + largest, room);
+    EXPECT_GE(tier.result().used + kLargest, room);
     if (e == 0) continue;
-    // Of the store every batch takes as many blocks, give or take two records.
-    uint64_t of_store = 0;
-    std::vector<uint64_t> batches;
-    for (const auto& batch : tier.loads()) {
-      uint64_t of_batch = 0;
-      for (const Key& key : batch) {
-        if (there.count(key) == 0) of_batch += blocks[key.first][key.second];
-      }
-      of_store += of_batch;
-      batches.push_back(of_batch);
-    }
-    const double mean = static_cast<double>(of_store) * spec->batch_size /
+    // Every batch takes as many, give or take two records.
+    const auto batches = OfStore(tier.loads(), there, blocks);
+    const double mean = static_cast<double>(Sum(batches)) * spec->batch_size /
                         static_cast<double>(EpochSize(*spec));
     const auto [least, most] = Range(batches);
-    EXPECT_GE(static_cast<double>(least), mean - 2 * largest);
-    EXPECT_LE(static_cast<double>(most), mean + 2 * largest);
+    EXPECT_GE(static_cast<double>(least), mean - 2 * kLargest);
+    EXPECT_LE(static_cast<double>(most), mean + 2 * kLargest);
+  }
+}
+
+TEST(TierPlanTest, ATierOfHalfTheBlocksSparesTheStoreHalf) {
+  const auto spec = TwoFormats(32, 0);
+  const RecordBlocks blocks = UnequalBlocks(*spec);
+  Simulation tier(spec, blocks, Sum(blocks) / 2);
+  for (int e = 0; e < kEpochs; ++e) {
+    const std::set<Key> there = tier.result().there;
+    tier.RunEpoch(e);
+    if (e == 0) continue;
+    const uint64_t of_store = Sum(OfStore(tier.loads(), there, blocks));
+    EXPECT_LE(static_cast<double>(of_store), .51 * Sum(blocks));
   }
 }
 
