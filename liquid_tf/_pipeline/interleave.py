@@ -69,7 +69,7 @@ class InterleaveDataset(tf.data.Dataset):
     self.draws = shuffle
     self.rests = None
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
-    _check_goes_with(sources, snapshot, policy, weighing, epoch)
+    _check_cache(sources, snapshot, policy, weighing, epoch)
     keep_pixels = snapshot.cache.form == "pixels"
     self.parts = parts = None if mixes is None else mixes.given[0]
     self.samples = samples = _samples(sources, mixes, weighing)
@@ -149,14 +149,14 @@ class InterleaveDataset(tf.data.Dataset):
     return tf.TensorSpec([], tf.variant)
 
 
-def _check_goes_with(
+def _check_cache(
   sources: Sequence[_sources.FormatDataset],
   snapshot: Snapshot,
   policy: str,
   weighing: Weighing | None,
   epoch: Any,
 ) -> None:
-  """Checks what a cache does not do; arguments are those of `InterleaveDataset`."""
+  """Checks what goes with a cache; arguments are those of `InterleaveDataset`."""
   formats = [source.format for source in sources]
   if policy != "liquid" and "pcr" in formats:
     raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')

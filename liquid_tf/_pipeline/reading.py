@@ -41,7 +41,7 @@ class Reading:
 
 
 def of(arguments: Arguments) -> Reading:
-  """Finds out.
+  """Finds which samples a worker reads, by what `dataset` is given.
 
   Args:
     arguments: that were checked.
