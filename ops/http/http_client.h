@@ -11,6 +11,8 @@
 
 namespace liquid {
 
+class HttpLoop;
+
 struct HttpClientOptions {
   double connect_seconds = 10;  // for a connection, TLS included
   int stall_seconds = 15;       // at under 1 KB/s, until an answer is given up
@@ -20,7 +22,8 @@ struct HttpClientOptions {
 // Keeps connections for later requests. What passes, such as a broken
 // connection, 429 or 5xx, is repeated while the request's patience lasts, from
 // the byte on that is missing; what is among the slowest per cent is asked for
-// a second time (hedge_policy.h); proxies are those of the environment. Each
+// a second time (hedge_policy.h); a few answers are received at a time
+// (receive_turns.h); proxies are those of the environment. Each
 // request to s3://bucket/key is signed anew, by what the process's provider
 // gives (s3_provider.h), which is asked again where the store refuses that.
 //
@@ -50,9 +53,8 @@ class HttpClient {
               uint64_t* size);
 
  private:
-  class Loop;
-  explicit HttpClient(std::unique_ptr<Loop> loop);
-  const std::unique_ptr<Loop> loop_;
+  explicit HttpClient(std::unique_ptr<HttpLoop> loop);
+  const std::unique_ptr<HttpLoop> loop_;
 };
 
 }  // namespace liquid

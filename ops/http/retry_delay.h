@@ -7,7 +7,7 @@
 namespace liquid {
 
 struct RetryDelays {
-  double first = .1;  // seconds before the second attempt; then twice as much
+  double first = .05;  // seconds before the second attempt; then twice as much
   double most = 5;
 };
 

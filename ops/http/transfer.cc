@@ -54,6 +54,7 @@ Transfer::Transfer(const HttpRequest& request, const ByteRange& wanted,
     : request_(request),
       is_s3_(s3 != nullptr),
       wanted_(wanted),
+      may_receive_(options.may_receive),
       handle_(curl_easy_init()) {
   place_ = wanted.begin - request.offset;
   while (segment_ < request.segments.size() &&
@@ -152,13 +153,17 @@ void Transfer::JudgeHead() {
 }
 
 size_t Transfer::TakeBody(char* bytes, size_t size, size_t count, void* self) {
+  auto* const transfer = static_cast<Transfer*>(self);
+  if (transfer->is_wanted() && transfer->received_ == 0 &&
+      transfer->may_receive_ && !transfer->may_receive_()) {
+    return CURL_WRITEFUNC_PAUSE;
+  }
   // Any other number than that of the bytes ends the transfer.
-  return static_cast<Transfer*>(self)->Take(bytes, size * count) ? size * count
-                                                                 : 0;
+  return transfer->Take(bytes, size * count) ? size * count : 0;
 }
 
 bool Transfer::Take(const char* bytes, size_t size) {
-  if (judgement_.verdict != Verdict::kTake || judgement_.length == 0) {
+  if (!is_wanted()) {
     page_.append(bytes, std::min(size, kKeptPage - page_.size()));
     discarded_ += size;
     return discarded_ <= kErrorPage;

@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "ops/http/answer.h"
@@ -17,6 +18,10 @@ struct TransferOptions {
   double connect_seconds = 10;
   int stall_seconds = 15;
   std::string ca_bundle;  // empty: none
+  // Asked when the first bytes of the file have come, and then when they come
+  // again: whether they are taken now, or lie until libcurl is told that the
+  // transfer goes on. Null: they are.
+  std::function<bool()> may_receive;
 };
 
 // Not thread-safe. Writes into the request's segments while libcurl performs
@@ -50,6 +55,9 @@ class Transfer {
   static size_t TakeHeader(char* bytes, size_t size, size_t count, void* self);
   static size_t TakeBody(char* bytes, size_t size, size_t count, void* self);
   void JudgeHead();
+  bool is_wanted() const {
+    return judgement_.verdict == Verdict::kTake && judgement_.length > 0;
+  }
   // False: the rest of the body is not wanted.
   bool Take(const char* bytes, size_t size);
   void SetOptions(const TransferOptions& options, const S3Request* s3);
@@ -61,6 +69,7 @@ class Transfer {
   const HttpRequest& request_;
   const bool is_s3_;
   const ByteRange wanted_;
+  const std::function<bool()> may_receive_;
   CURL* const handle_;
   curl_slist* headers_ = nullptr;
   char error_[CURL_ERROR_SIZE] = "";

@@ -11,13 +11,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "ops/core/clock.h"
+#include "ops/http/receive_turns.h"
 #include "tests/ops/http/http_server.h"
 
 namespace liquid {
@@ -184,6 +187,64 @@ TEST_F(HttpClientTest, ManyRequestsWaitTogether) {
     EXPECT_TRUE(readings[i]->request.status.ok());
     EXPECT_EQ(readings[i]->bytes(), file_.substr(i * 1000, 1000));
   }
+}
+
+// Answers come after kLate seconds, but the first ones at once, and stall in
+// their middle until the client gives them up.
+class ReceiveTest : public HttpClientTest {
+ protected:
+  static constexpr double kLate = .3;
+
+  // Seconds until all that come late are there.
+  double SecondsBehind(size_t stalled) {
+    std::mutex mu;
+    std::set<std::string> asked;
+    const HttpServer server([&](const ServerRequest& request) {
+      const std::string& range = request.headers.at("range");
+      ServerAnswer answer = AnswerOf(file_, request);
+      std::lock_guard<std::mutex> lock(mu);
+      const bool again = !asked.insert(range).second;
+      if (std::stoul(range.substr(6)) >= stalled * 1000) {
+        answer.delay = kLate;
+      } else if (!again && range.find("500-") == std::string::npos) {
+        answer.most = 500;
+        answer.stalls = true;
+      }
+      return answer;
+    });
+    const auto object = Object(server);
+    std::vector<std::unique_ptr<Reading>> readings;
+    std::atomic<int> left{40};
+    std::atomic<double> last{0};
+    const double begun = MonotonicSeconds();
+    for (size_t i = 0; i < 40; ++i) {
+      readings.push_back(std::make_unique<Reading>(object, i * 1000, 1000));
+      readings.back()->request.done = [&, i] {
+        if (i >= stalled) last = MonotonicSeconds() - begun;
+        --left;
+      };
+      client_->Start(&readings.back()->request);
+    }
+    while (left > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_LT(MonotonicSeconds() - begun, 5);
+    for (size_t i = 0; i < 40; ++i) {
+      EXPECT_TRUE(readings[i]->request.status.ok())
+          << readings[i]->request.status.message();
+      EXPECT_EQ(readings[i]->bytes(), file_.substr(i * 1000, 1000));
+    }
+    return last;
+  }
+};
+
+TEST_F(ReceiveTest, AFewAreReceivedAtATime) {
+  constexpr double kWaited = kLate + .9 * ReceiveTurns::kLongest;
+  EXPECT_GT(SecondsBehind(ReceiveTurns::kMost), kWaited);
+  // Where one more may be received none waits, but for a machine that does.
+  double least = kWaited;
+  for (int i = 0; i < 3 && least >= kWaited; ++i) {
+    least = std::min(least, SecondsBehind(ReceiveTurns::kMost - 1));
+  }
+  EXPECT_LT(least, kWaited);
 }
 
 // Reads a thousand bytes so often, one after the other; the seconds that the
