@@ -18,9 +18,8 @@ namespace {
 // Reads of small records at once, from a disk.
 constexpr int kStagingSlots = 4;
 // Over a network, records that lie next to each other and have others between
-// them in the order become one read of at most this many bytes, and these are
-// looked for among so many that come next.
-constexpr uint64_t kGatheredBytes = uint64_t{2} << 20;
+// them in the order become one read too. They are looked for among so many that
+// come next.
 constexpr size_t kGatheredAmong = 1024;
 
 std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
@@ -59,7 +58,7 @@ struct RecordStream::State {
 
   const std::shared_ptr<RecordSource> source;
   const StreamOptions options;
-  uint64_t read_bytes;                 // adjacent records up to here
+  const uint64_t read_bytes;           // adjacent records up to here
   std::unique_ptr<ReadEngine> engine;  // set before there are workers
 
   mutable std::mutex mu;
@@ -84,7 +83,8 @@ struct RecordStream::State {
   std::vector<int> free_slots;  // of staging
   int busy_slots = 0;
   bool registered = false;  // staging, with the engine
-  uint64_t held_bytes = 0;  // of records that jobs have, and nobody took
+  // Of records that jobs have, and nobody took, and of memory apart.
+  uint64_t held_bytes = 0;
   double wait_seconds = 0;
   uint64_t retries = 0;
 
@@ -106,21 +106,26 @@ struct RecordStream::State {
            entries.front().job->done;
   }
 
+  // What records of `length` bytes hold of the look-ahead until their read is
+  // done.
+  static uint64_t Room(bool apart, uint64_t length) {
+    return apart ? 2 * length : length;
+  }
+
   void Give(Entry* entry, const std::shared_ptr<Delivery>& job) {
     entry->job = job;
     entry->index = job->positions.size();
     job->positions.push_back(entry->position);
     job->length += entry->length;
-    held_bytes += entry->length;
+    held_bytes += Room(job->apart, entry->length);
     left_bytes -= entry->length;
   }
 
-  // Of a network it is the waiting that costs: reads are large, and many are
-  // under way from the start. Each is made in memory of its own first.
+  // Of a network it is the waiting that costs: many reads are under way from
+  // the start. Small records are read into memory of the read's own first.
   void ReadFarAhead() {
     far = true;
     tuner = DepthTuner(options.depth, options.depth);
-    budget -= std::min(budget / 2, read_bytes * options.depth);
   }
 
   // The first staged read makes the memory, which is part of the look-ahead
@@ -147,16 +152,18 @@ struct RecordStream::State {
     const bool staged = !in_place && !far;
     if (staged && staging.empty()) MakeStaging();
     // Not a small read for each record that was taken.
+    const bool apart = !in_place && far;
     const uint64_t room =
-        std::max(first.length, std::min(read_bytes, budget / 2));
+        std::max(Room(apart, first.length),
+                 std::min(Room(apart, read_bytes), budget / 2));
     if (next > 0 && held_bytes + room > budget) return nullptr;
     if (staged && free_slots.empty() && busy_slots > 0) return nullptr;
 
     const auto made = std::make_shared<Delivery>();
     Delivery* const job = made.get();
+    job->apart = apart;
     job->begin = first.offset;
     Give(&entries[next], made);
-    bool gathering = false;  // there are others between
     for (size_t i = next + 1;; ++i) {
       if (i == entries.size()) {
         if (far && held_bytes + left_bytes >= budget) break;
@@ -168,20 +175,16 @@ struct RecordStream::State {
           entry.shard != kAlone && entry.offset == job->end() &&
           (entry.length >= kReadInPlace) == in_place;
       if (!adjacent) {
-        gathering = true;
         if (!far || first.shard == kAlone || i - next >= kGatheredAmong) break;
         continue;
       }
-      const uint64_t most =
-          gathering ? std::min(read_bytes, kGatheredBytes) : read_bytes;
-      if (job->length + entry.length > most ||
-          held_bytes + entry.length > budget) {
+      if (job->length + entry.length > read_bytes ||
+          held_bytes + Room(apart, entry.length) > budget) {
         break;
       }
       Give(&entry, made);
     }
     while (next < entries.size() && entries[next].job != nullptr) ++next;
-    job->apart = !in_place && far;
     if (staged && !free_slots.empty()) {
       job->staging = free_slots.back();
       free_slots.pop_back();
@@ -339,6 +342,7 @@ void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
     job->memory.Reset();
     lock->lock();
   }
+  if (job->apart) state->held_bytes -= job->length;
   if (job->staging >= 0) {
     state->free_slots.push_back(job->staging);
     --state->busy_slots;

@@ -23,8 +23,8 @@ struct StreamOptions {
   // Records that are read and not yet taken, and what they are read into.
   uint64_t lookahead_bytes = 32ull << 20;
   // Adjacent records become one read of at most this many bytes, and of a
-  // sixteenth of the look-ahead. Over a network so do, up to 2 MiB, those that
-  // have others between them in the order, where the look-ahead reaches both.
+  // sixteenth of the look-ahead. Over a network so do those that have others
+  // between them in the order, where the look-ahead reaches both.
   uint64_t max_read_bytes = 8ull << 20;
   std::shared_ptr<ReadClock> clock = nullptr;  // of the reads; null for none
 };

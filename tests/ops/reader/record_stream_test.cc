@@ -199,6 +199,32 @@ TEST(RecordStreamTest, OverANetworkOrderAndLookAheadStay) {
   }
 }
 
+// Large records are read into their own memory, and small ones copied there
+// from that of the read.
+TEST(RecordStreamTest, OverANetworkTheWholeLookAheadIsUnderWay) {
+  constexpr uint64_t kLookAhead = 32 << 20;
+  for (const bool large : {false, true}) {
+    const size_t size = large ? 500000 : 50000;
+    const int count = static_cast<int>(2 * kLookAhead / size);
+    FakeShards shards({count}, [size](uint64_t) { return size; });
+    shards.set_remote();
+    Gate gate;
+    shards.set_hook(gate.Hook());
+    StreamOptions options = Options(64);
+    options.lookahead_bytes = kLookAhead;
+    RecordStream stream(shards.Open(), Positions(Range(count)), options);
+    // Reads of 2 MiB.
+    gate.WaitForReads(large ? 15 : 7);
+    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_LE(shards.bytes_read(), large ? kLookAhead : kLookAhead / 2);
+    gate.Open();
+    EXPECT_THAT(ReadAll(&stream), SizeIs(count));
+    for (const ShardRead& read : shards.requests()) {
+      EXPECT_LE(read.length, uint64_t{2} << 20);
+    }
+  }
+}
+
 TEST(RecordStreamTest, DoesNotReadAheadMoreThanItMay) {
   for (const size_t size : {size_t{1000}, size_t{200000}}) {
     FakeShards shards({100}, [size](uint64_t) { return size; });
