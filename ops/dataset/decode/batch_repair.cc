@@ -19,6 +19,13 @@ constexpr size_t kMostAhead = 32;
 
 bool IsUsable(const Slot& slot) { return !slot.taken && !IsBad(slot); }
 
+// What ends the epoch; of damage also how to go on without it.
+absl::Status Fatal(const Status& status) {
+  if (status.code() != StatusCode::kDataLoss) return ToTf(status);
+  return ToTf(DataLoss(status.message() +
+                       "; on_error=\"skip\" leaves out what is damaged"));
+}
+
 }  // namespace
 
 absl::Status BatchRepair::Repair(PendingBatch* batch) {
@@ -40,7 +47,9 @@ absl::Status BatchRepair::RepairSlots(PendingBatch* batch) {
     if (slot.taken) {
       borrowed_.erase(static_cast<int64_t>(slot.draw));
     } else {
-      if (!options_.skip || LacksMachine(slot.status)) return ToTf(slot.status);
+      if (!options_.skip || LacksMachine(slot.status)) {
+        return Fatal(slot.status);
+      }
       NoteSkipped(*batch, slot);
     }
     TF_RETURN_IF_ERROR(FillFromLater(batch, i));

@@ -56,6 +56,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     message = self._error()
     self.assertRegex(message, damaged.where(self.path, sample))
     self.assertRegex(message, "CRC-32C")
+    self.assertIn('; on_error="skip" leaves out what is damaged', message)
     self._check_batches_before(sample)
 
   def test_a_png_that_lies_about_its_size(self):

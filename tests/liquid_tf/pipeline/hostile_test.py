@@ -349,7 +349,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     for run in (list, tf.function(lambda batches: batches.reduce(0, lambda n, _: n))):
       with self.assertRaises(tf.errors.DataLossError) as caught:
         run(dataset)
-      pattern = f"^{self.path}/{_SHARD}, record 0 .*says 0x[0-9a-f]+$"
+      pattern = f"^{self.path}/{_SHARD}, record 0 .*says 0x[0-9a-f]+; on_error=.*"
       self.assertRegex(ops.reason(caught.exception), pattern)
 
   def _messages(self) -> dict[str, str]:
