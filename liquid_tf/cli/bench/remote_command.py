@@ -16,6 +16,13 @@ common.define_results(_FLAGS)
 _FLAGS.integer("images", 3000, "photographs of 1 MB", 1)
 _FLAGS.integer("small_images", 50_000, "photographs of 50 KB", 1)
 _FLAGS.integer("delay_ms", 50, "milliseconds before each late answer", 1)
+_FLAGS.number(
+  "link_gbit",
+  0,
+  "Gbit/s of the network, for which root can make one of its own; 0: this machine's "
+  "loopback as it is",
+  0,
+)
 _FLAGS.string(
   "data", None, "folder of photographs to cut them from; by default scikit-image's"
 )
@@ -23,8 +30,10 @@ _FLAGS.string(
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  from liquid_tf.cli.bench import remote, remote_report
+  from liquid_tf.cli.bench import remote, remote_link, remote_report
 
+  if _FLAGS.link_gbit:
+    remote_link.enter(_FLAGS.link_gbit)
   # Not /tmp, which may be memory.
   with common.folder(_FLAGS.workdir, beside=".") as folder:
     result = common.with_evidence(
@@ -34,6 +43,7 @@ def _main(arguments: list[str]) -> int:
         images=_FLAGS.images,
         small_images=_FLAGS.small_images,
         delay=_FLAGS.delay_ms / 1e3,
+        link_gbit=_FLAGS.link_gbit,
         batch_size=_FLAGS.batch_size,
         rounds=_FLAGS.rounds,
         threads=common.threads(_FLAGS),
@@ -44,7 +54,8 @@ def _main(arguments: list[str]) -> int:
   if result["skipped"]:
     tool.say(f"nothing to measure with: {result['skipped']}")
   else:
-    common.write_section(_FLAGS, remote_report.TITLE, remote_report.section(result))
+    title = remote_report.title(result)
+    common.write_section(_FLAGS, title, remote_report.section(result))
   return common.finish(_FLAGS, result)
 
 

@@ -1,7 +1,7 @@
 """nginx over a folder of datasets: a server of HTTP, and a store of S3 to read from.
 
-Its Lua module delays answers without using a processor. A folder in the root is a
-bucket: its list of objects is a file, and nobody looks at signatures.
+Its Lua module delays answers without using a processor, and lets some fail. A folder in
+the root is a bucket: its list of objects is a file, and nobody looks at signatures.
 """
 
 import os
@@ -15,6 +15,8 @@ from xml.sax import saxutils
 _MODULES = pathlib.Path("/usr/lib/nginx/modules")
 _LUA = ("ndk_http_module.so", "ngx_http_lua_module.so")
 _LIST = "list.xml"
+# One of ten answers is 503, or none: nginx's 444 breaks the connection.
+_FAIL = "if math.random(10) == 1 then return ngx.exit(({503, 444})[math.random(2)]) end"
 _INSTALL = "apt-get install nginx-light libnginx-mod-http-lua"
 
 
@@ -33,6 +35,7 @@ class Nginx:
   Attributes:
     url: where they are, answered at once.
     delayed_url: where every answer comes late.
+    failing_url: where so it does, and one in ten is an error or a broken connection.
   """
 
   def __init__(self, root: str | os.PathLike, workdir: str | os.PathLike, delay: float):
@@ -41,15 +44,16 @@ class Nginx:
     Args:
       root: a folder of buckets, which are folders.
       workdir: gets what nginx writes.
-      delay: seconds before each answer at `delayed_url`.
+      delay: seconds before each late answer.
     """
     self._root = pathlib.Path(root).absolute()
     self._workdir = pathlib.Path(workdir).absolute()
     self._delay = delay
     self._process = None
-    ports = _free_ports(2)
-    self.url, self.delayed_url = (f"http://127.0.0.1:{port}" for port in ports)
-    self._ports = ports
+    self._ports = _free_ports(3)
+    self.url, self.delayed_url, self.failing_url = (
+      f"http://127.0.0.1:{port}" for port in self._ports
+    )
 
   def __enter__(self) -> "Nginx":
     self._workdir.mkdir(parents=True, exist_ok=True)
@@ -102,17 +106,15 @@ class Nginx:
     }}"""
       for name in buckets
     )
+    late = f"ngx.sleep({self._delay}) "
     servers = "".join(
       f"""
   server {{
     listen 127.0.0.1:{port};
     root {self._root};
-    {late}{places}
+    {first}{places}
   }}"""
-      for port, late in zip(
-        self._ports,
-        ("", f"access_by_lua_block {{ ngx.sleep({self._delay}) }}"),
-      )
+      for port, first in zip(self._ports, ("", _lua(late), _lua(late + _FAIL)))
     )
     temporary = "".join(
       f"  {kind}_temp_path {self._workdir};\n"
@@ -130,6 +132,11 @@ http {{
   keepalive_requests 1000000;{servers}
 }}
 """
+
+
+def _lua(code: str) -> str:
+  """Runs before each answer."""
+  return f"access_by_lua_block {{ {code} }}"
 
 
 def _list_of(bucket: pathlib.Path) -> str:

@@ -8,7 +8,25 @@ import sys
 
 from absl.testing import absltest
 
-from liquid_tf.cli.bench import remote_server
+from liquid_tf.cli.bench import remote_report, remote_server
+
+_TITLE = "Servers whose answers come late"
+
+# Tells the seconds that so many bytes take over a network of so many Gbit/s.
+_SENDS = """
+import socket, sys, threading, time
+from liquid_tf.cli.bench import remote_link
+
+remote_link.enter(float(sys.argv[1]))
+listener = socket.create_server(("127.0.0.1", 0))
+sender = socket.create_connection(listener.getsockname())
+receiver, _ = listener.accept()
+begun, left = time.monotonic(), int(sys.argv[2])
+threading.Thread(target=sender.sendall, args=[bytes(left)]).start()
+while left:
+  left -= len(receiver.recv(1 << 20))
+print(time.monotonic() - begun)
+"""
 
 
 def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
@@ -52,9 +70,36 @@ class BenchRemoteTest(absltest.TestCase):
           entry["of_curl"][f"{name} delayed"],
           rates[f"{name} delayed"]["median"] / rates["curl delayed"]["median"],
         )
+        self.assertEqual(
+          entry["failing"][name],
+          rates[f"{name} failing"]["median"] / rates[f"{name} delayed"]["median"],
+        )
     text = (folder / "page.md").read_text()
-    self.assertIn("## Servers whose answers come late", text)
+    self.assertIn(f"## {_TITLE}\n", text)
     self.assertIn("`s3://`", text)
+    result["link_gbit"] = 8.0
+    self.assertEqual(remote_report.title(result), f"{_TITLE}, over 8 Gbit/s")
+    rate, size = rates["s3"]["median"], result["sizes"]["small"]["image_bytes"]
+    self.assertIn(
+      f"| `s3://` | {rate:.0f} ({rate * size / 1e9:.0%}) |",
+      remote_report.section(result),
+    )
+
+  def test_a_network_with_a_speed(self):
+    if os.geteuid() != 0:
+      self.skipTest("needs root")
+    # 20 MB at 10 MB/s.
+    done = subprocess.run(
+      [sys.executable, "-c", _SENDS, "0.08", "20000000"],
+      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+      capture_output=True,
+      text=True,
+      timeout=60,
+    )
+    if "no network of its own" in done.stderr:
+      self.skipTest(done.stderr)
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertBetween(float(done.stdout), 1.5, 10)
 
   def test_without_nginx(self):
     done = _run(path=self.create_tempdir().full_path)
