@@ -16,8 +16,8 @@ class Tuning:
   No setting changes a batch, only when it is there.
 
   Attributes:
-    threads: most reads under way at once, per format; the speed that they give decides
-      how many there are. None for 8, or for 64 over a network.
+    threads: most reads under way at once, of all formats together; the speed that they
+      give decides how many there are. None for 8, or for 128 over a network.
     reader: how records are read; see `format_dataset`.
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of the memory.

@@ -19,10 +19,10 @@ std::vector<FileStretch> Stretches(const std::vector<FileRange>& ranges) {
   return stretches;
 }
 
-PositionSource AllBlocks(uint64_t blocks) {
-  return [next = uint64_t{0}, blocks](uint64_t* position) mutable {
+TurnSource AllBlocks(uint64_t blocks) {
+  return [next = uint64_t{0}, blocks](ReadTurn* read) mutable {
     if (next == blocks) return false;
-    *position = next++;
+    read->position = next++;
     return true;
   };
 }

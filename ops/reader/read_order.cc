@@ -94,7 +94,8 @@ uint32_t ReadOrder::FidelityNow() const {
 }
 
 PlannedRead ReadOrder::ReadOf(uint64_t record, uint32_t fidelity) const {
-  return {record, groups_.empty() ? 0 : std::min(fidelity, groups_[record])};
+  return {record, groups_.empty() ? 0 : std::min(fidelity, groups_[record]),
+          plan_->position()};
 }
 
 bool ReadOrder::Serves(const PlannedRead& wanted) const {

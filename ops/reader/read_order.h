@@ -49,6 +49,7 @@ SampleSet Retained(const PlanSpec& spec, uint32_t format,
 struct PlannedRead {
   uint64_t record = 0;
   uint32_t groups = 0;  // scan groups, at most those it has; 0 without any
+  uint64_t turn = 0;    // the draw before which there is a place for it
 };
 
 // A part of an epoch that ends before its last draw.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "ops/core/clock.h"
 #include "ops/core/condition.h"
-#include "ops/reader/depth_tuner.h"
 #include "ops/reader/read_job.h"
 
 namespace liquid {
@@ -37,46 +37,45 @@ struct RecordStream::Delivery : ReadJob {
   bool done = false;  // guarded by mu of the state
 };
 
-struct RecordStream::State {
+struct RecordStream::State : ReadGroup::Member {
   // A record that is to be given, and its place in the read that brings it.
   struct Entry {
-    uint64_t position, offset, length;
+    uint64_t position, turn, offset, length;
     uint32_t shard;
     size_t index = 0;
     std::shared_ptr<Delivery> job = nullptr;
   };
 
-  State(std::shared_ptr<RecordSource> s, PositionSource p,
-        const StreamOptions& o)
+  State(std::shared_ptr<RecordSource> s, TurnSource t, const StreamOptions& o)
       : source(std::move(s)),
         options(o),
+        group(o.group != nullptr ? o.group : std::make_shared<ReadGroup>()),
+        mu(group->mu()),
         read_bytes(std::min(o.max_read_bytes,
                             std::max(kReadInPlace, o.lookahead_bytes / 16))),
         budget(o.lookahead_bytes),
-        positions(std::move(p)),
-        tuner(o.depth) {}
+        turns(std::move(t)) {}
 
   const std::shared_ptr<RecordSource> source;
   const StreamOptions options;
+  const std::shared_ptr<ReadGroup> group;
+  std::mutex& mu;                      // of the group
   const uint64_t read_bytes;           // adjacent records up to here
   std::unique_ptr<ReadEngine> engine;  // set before there are workers
 
-  mutable std::mutex mu;
   Condition work;   // for workers: something may be to do
   Condition ready;  // for Next: the first job is done
   // All below guarded by mu.
   std::string method;
   Status failed;    // no engine
   uint64_t budget;  // of held_bytes
-  PositionSource positions;
+  TurnSource turns;
   std::deque<Entry> entries;  // in their order, from the next to be given on
   size_t next = 0;            // of them, the first that no job has
   uint64_t left_bytes = 0;    // of those that no job has
   bool exhausted = false;     // there are no more entries
   bool cancelled = false;
-  DepthTuner tuner;
-  int under_way = 0;  // reads that were begun and have not ended
-  int unclaimed = 0;  // of them, those that no worker waits for
+  int unclaimed = 0;  // reads under way that no worker waits for
   int waiting = 0;    // workers that wait for a read
   bool far = false;   // reads come over a network
   std::vector<Buffer> staging;
@@ -89,11 +88,12 @@ struct RecordStream::State {
   uint64_t retries = 0;
 
   bool Fetch() {
-    uint64_t position;
-    exhausted = exhausted || !positions(&position);
+    ReadTurn read;
+    exhausted = exhausted || !turns(&read);
     if (exhausted) return false;
-    const IndexRow row = source->row(position);
-    entries.push_back({position, row.offset, row.length, row.shard});
+    const IndexRow row = source->row(read.position);
+    entries.push_back(
+        {read.position, read.turn, row.offset, row.length, row.shard});
     left_bytes += row.length;
     return true;
   }
@@ -121,13 +121,6 @@ struct RecordStream::State {
     left_bytes -= entry->length;
   }
 
-  // Of a network it is the waiting that costs: many reads are under way from
-  // the start. Small records are read into memory of the read's own first.
-  void ReadFarAhead() {
-    far = true;
-    tuner = DepthTuner(options.depth, options.depth);
-  }
-
   // The first staged read makes the memory, which is part of the look-ahead
   // from then on.
   void MakeStaging() {
@@ -143,21 +136,45 @@ struct RecordStream::State {
         free_slots.size() == staging.size() && engine->Register(staging);
   }
 
-  // The next read, or null when there is none, no room for it, or enough is
-  // under way.
-  Delivery* MakeJob() {
-    if (cancelled || under_way >= tuner.depth() || !HasNext()) return nullptr;
-    const Entry first = entries[next];
-    const bool in_place = first.length >= kReadInPlace;
-    const bool staged = !in_place && !far;
-    if (staged && staging.empty()) MakeStaging();
-    // Not a small read for each record that was taken.
-    const bool apart = !in_place && far;
+  static bool IsInPlace(const Entry& entry) {
+    return entry.length >= kReadInPlace;
+  }
+
+  // Whether the look-ahead has room for the next read. Not for a small one for
+  // each record that was taken.
+  bool HasRoom(const Entry& first) const {
+    const bool apart = far && !IsInPlace(first);
     const uint64_t room =
         std::max(Room(apart, first.length),
                  std::min(Room(apart, read_bytes), budget / 2));
-    if (next > 0 && held_bytes + room > budget) return nullptr;
-    if (staged && free_slots.empty() && busy_slots > 0) return nullptr;
+    return next == 0 || held_bytes + room <= budget;
+  }
+
+  // Whether there is staging memory for the next read, where it needs some.
+  bool HasStaging(const Entry& first) const {
+    const bool staged = !far && !IsInPlace(first);
+    return !staged || !free_slots.empty() || busy_slots == 0;
+  }
+
+  std::optional<uint64_t> NextTurn() override {
+    if (cancelled || engine == nullptr || !HasNext()) return std::nullopt;
+    const Entry& first = entries[next];
+    if (!HasRoom(first) || !HasStaging(first)) return std::nullopt;
+    return first.turn;
+  }
+  void Wake() override { work.NotifyOne(); }
+
+  // The next read, or null when there is none, no room for it, enough is under
+  // way, or another stream of the group is to read first.
+  Delivery* MakeJob() {
+    if (!group->HasRoom()) return nullptr;
+    const std::optional<uint64_t> turn = NextTurn();
+    if (!turn || !group->IsFirst(this, *turn)) return nullptr;
+    const Entry first = entries[next];
+    const bool in_place = IsInPlace(first);
+    const bool staged = !in_place && !far;
+    const bool apart = !in_place && far;
+    if (staged && staging.empty()) MakeStaging();
 
     const auto made = std::make_shared<Delivery>();
     Delivery* const job = made.get();
@@ -173,7 +190,7 @@ struct RecordStream::State {
       const bool adjacent =
           entry.job == nullptr && entry.shard == first.shard &&
           entry.shard != kAlone && entry.offset == job->end() &&
-          (entry.length >= kReadInPlace) == in_place;
+          IsInPlace(entry) == in_place;
       if (!adjacent) {
         if (!far || first.shard == kAlone || i - next >= kGatheredAmong) break;
         continue;
@@ -191,17 +208,19 @@ struct RecordStream::State {
       ++busy_slots;
       if (registered) job->slot = job->staging;
     }
-    ++under_way;
-    if (options.clock != nullptr) options.clock->Begin();
+    group->Begin(this);
     return job;
   }
 };
 
 RecordStream::RecordStream(std::shared_ptr<RecordSource> source,
-                           PositionSource positions,
-                           const StreamOptions& options)
-    : state_(std::make_shared<State>(std::move(source), std::move(positions),
+                           TurnSource turns, const StreamOptions& options)
+    : state_(std::make_shared<State>(std::move(source), std::move(turns),
                                      options)) {
+  {
+    std::lock_guard<std::mutex> lock(state_->mu);
+    state_->group->Join(state_.get(), options.depth);
+  }
   // Detached, with the state shared: a disk that hangs must not hang the
   // destructor.
   try {
@@ -218,6 +237,7 @@ RecordStream::~RecordStream() { Cancel(); }
 void RecordStream::Cancel() {
   std::lock_guard<std::mutex> lock(state_->mu);
   state_->cancelled = true;
+  state_->group->Leave(state_.get());
   for (const State::Entry& entry : state_->entries) {
     if (entry.job != nullptr && entry.job->done) entry.job->records.clear();
   }
@@ -267,7 +287,8 @@ void RecordStream::Begin(std::shared_ptr<State> state) {
   }
   if (file != nullptr) {
     state->method = MethodName(*engine, *file);
-    if (file->remote()) state->ReadFarAhead();
+    state->far = file->remote();
+    if (state->far) state->group->ReadFar();
   }
   state->engine = std::move(engine);
   lock.unlock();
@@ -315,8 +336,7 @@ void RecordStream::Work(std::shared_ptr<State> state) {
       const double now = MonotonicSeconds();
       lock.lock();
       --state->waiting;
-      state->tuner.Ended(ended->count.bytes, now,
-                         state->under_way >= state->tuner.depth());
+      state->group->CameBack(ended->count.bytes, now);
       End(&lock, ended, state.get());
     } else if (state->unclaimed == 0 &&
                (state->cancelled || state->AllBegun())) {
@@ -331,9 +351,7 @@ void RecordStream::Work(std::shared_ptr<State> state) {
 // `*lock` of state->mu is held before and after.
 void RecordStream::End(std::unique_lock<std::mutex>* lock, Delivery* job,
                        State* state) {
-  --state->under_way;
-  if (state->options.clock != nullptr)
-    state->options.clock->End(job->count.bytes);
+  state->group->End(state, job->count.bytes);
   // The next read need not wait for the checks.
   state->work.NotifyOne();
   if (!state->cancelled) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ops/core/status.h"
-#include "ops/reader/read_clock.h"
 #include "ops/reader/read_engine.h"
+#include "ops/reader/read_group.h"
 #include "ops/reader/record.h"
 #include "ops/reader/record_source.h"
 
@@ -19,18 +19,26 @@ namespace liquid {
 
 struct StreamOptions {
   ReadMode mode = ReadMode::kAuto;
-  int depth = 8;  // most reads under way at once; what is used is tuned
+  // Most reads of the group under way at once; what is used is tuned.
+  int depth = 8;
   // Records that are read and not yet taken, and what they are read into.
   uint64_t lookahead_bytes = 32ull << 20;
   // Adjacent records become one read of at most this many bytes, and of a
   // sixteenth of the look-ahead. Over a network so do those that have others
   // between them in the order, where the look-ahead reaches both.
   uint64_t max_read_bytes = 8ull << 20;
-  std::shared_ptr<ReadClock> clock = nullptr;  // of the reads; null for none
+  // With what it shares the disk; null: it has that to itself.
+  std::shared_ptr<ReadGroup> group = nullptr;
 };
 
-// Next position of the source to read; false at the end.
-using PositionSource = std::function<bool(uint64_t*)>;
+// A record of the source, and when it is needed: see ReadGroup.
+struct ReadTurn {
+  uint64_t position = 0;
+  uint64_t turn = 0;
+};
+
+// What is to be read next; false at the end.
+using TurnSource = std::function<bool(ReadTurn*)>;
 
 // Delivers records in the order of the source, whatever order the reads end
 // in. At least one read is under way even where a record is larger than the
@@ -41,7 +49,7 @@ using PositionSource = std::function<bool(uint64_t*)>;
 // own and free their buffers then.
 class RecordStream {
  public:
-  RecordStream(std::shared_ptr<RecordSource> source, PositionSource positions,
+  RecordStream(std::shared_ptr<RecordSource> source, TurnSource turns,
                const StreamOptions& options);
   ~RecordStream();
   RecordStream(const RecordStream&) = delete;

@@ -65,7 +65,7 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
     resources_.push_back(
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
     plans_.push_back(
-        new PlanContext(static_cast<uint32_t>(f), TellMethod(f), clock_));
+        new PlanContext(static_cast<uint32_t>(f), TellMethod(f), reads_));
     TF_RETURN_IF_ERROR(resources_[f]->Create(PlanContext::kContainer,
                                              PlanContext::kName, plans_[f]));
     inputs_.emplace_back();
@@ -160,9 +160,9 @@ absl::Status InterleaveIterator::GetNextInternal(
       &block);
   TF_RETURN_IF_ERROR(status_);
   if (disk_seconds_ == 0) {
-    draws_->run().Filled(clock_->bytes(), clock_->seconds());
+    draws_->run().Filled(reads_->clock().bytes(), reads_->clock().seconds());
   }
-  block.disk_seconds = clock_->seconds() - disk_seconds_;
+  block.disk_seconds = reads_->clock().seconds() - disk_seconds_;
   disk_seconds_ += block.disk_seconds;
   out_tensors->push_back(ToTensor(std::move(block)));
   return absl::OkStatus();

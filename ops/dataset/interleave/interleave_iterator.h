@@ -94,7 +94,7 @@ class InterleaveIterator
                          std::vector<uint64_t>* words);
 
   std::mutex mu_;
-  const std::shared_ptr<ReadClock> clock_ = std::make_shared<ReadClock>();
+  const std::shared_ptr<ReadGroup> reads_ = std::make_shared<ReadGroup>();
   double disk_seconds_ TF_GUARDED_BY(mu_) = 0;     // that blocks have told of
   std::shared_ptr<const InterleaveDataset> rest_;  // null for a whole epoch
   // One per input; `plans_` are owned by `resources_`.

@@ -165,9 +165,9 @@ class FormatDatasetOp::Dataset::Iterator
   absl::Status Start(tfd::IteratorContext* ctx) {
     std::unique_lock<std::mutex> lock(mu_);
     if (stream_ != nullptr) return absl::OkStatus();
-    PositionSource positions;
+    TurnSource turns;
     StreamOptions options;
-    TF_RETURN_IF_ERROR(MakePositions(ctx, &positions, &options.clock));
+    TF_RETURN_IF_ERROR(MakeTurns(ctx, &turns, &options.group));
     options.mode = dataset()->mode_;
     options.depth = static_cast<int>(dataset()->inputs_.threads);
     options.lookahead_bytes =
@@ -181,7 +181,7 @@ class FormatDatasetOp::Dataset::Iterator
     if (!planned_)
       spare_ = BufferPool::Process().Allow(options.lookahead_bytes);
     stream_ = std::make_shared<RecordStream>(std::move(source),
-                                             std::move(positions), options);
+                                             std::move(turns), options);
     return tensorflow::RegisterCancellationCallback(
         ctx->cancellation_manager(), [stream = stream_]() { stream->Cancel(); },
         &deregister_);
@@ -212,10 +212,9 @@ class FormatDatasetOp::Dataset::Iterator
     samples_ += static_cast<int64_t>(block->items.size());
   }
 
-  // `clock`: that of the interleave, which stays null without one.
-  absl::Status MakePositions(tfd::IteratorContext* ctx,
-                             PositionSource* positions,
-                             std::shared_ptr<ReadClock>* clock) {
+  // `group`: that of the interleave, which stays null without one.
+  absl::Status MakeTurns(tfd::IteratorContext* ctx, TurnSource* turns,
+                         std::shared_ptr<ReadGroup>* group) {
     PlanContext* plan_or_null = nullptr;
     const absl::Status found =
         ctx->resource_mgr() == nullptr
@@ -234,10 +233,10 @@ class FormatDatasetOp::Dataset::Iterator
             absl::StrCat("the checkpoint stands behind record ", begin, " of ",
                          size, ": it was saved by another dataset"));
       }
-      *positions = [next = begin, size,
-                    pcr = dataset()->pcr_](uint64_t* position) mutable {
+      *turns = [next = begin, size,
+                pcr = dataset()->pcr_](ReadTurn* read) mutable {
         if (next == size) return false;
-        *position =
+        read->position =
             pcr == nullptr ? next : pcr->PositionOf(next, kFullFidelity);
         ++next;
         return true;
@@ -267,17 +266,18 @@ class FormatDatasetOp::Dataset::Iterator
       tiered_ = std::make_shared<TieredSource>(dataset()->shards_, plan->tier(),
                                                plan->number());
     }
-    *positions = [order = std::shared_ptr<ReadOrder>(std::move(order)),
-                  pcr = dataset()->pcr_, tiered = tiered_](uint64_t* position) {
-      PlannedRead read;
-      if (!order->Next(&read)) return false;
-      *position = read.record;
-      if (pcr != nullptr) *position = pcr->PositionOf(read.record, read.groups);
-      if (tiered != nullptr) *position = tiered->PositionOf(read.record);
+    *turns = [order = std::shared_ptr<ReadOrder>(std::move(order)),
+              pcr = dataset()->pcr_, tiered = tiered_](ReadTurn* read) {
+      PlannedRead next;
+      if (!order->Next(&next)) return false;
+      uint64_t position = next.record;
+      if (pcr != nullptr) position = pcr->PositionOf(next.record, next.groups);
+      if (tiered != nullptr) position = tiered->PositionOf(next.record);
+      *read = {position, next.turn};
       return true;
     };
     tell_method_ = plan->tell_method();
-    *clock = plan->clock();
+    *group = plan->reads();
     return absl::OkStatus();
   }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
-#include "ops/reader/read_clock.h"
+#include "ops/reader/read_group.h"
 #include "ops/reader/read_order.h"
 #include "ops/reader/tier.h"
 #include "ops/sampler/plan_spec.h"
@@ -29,18 +29,18 @@ class PlanContext : public tensorflow::ResourceBase {
   static constexpr char kName[] = "plan";
 
   // `tell_method` is called by the source with what it reads with; it may come
-  // after the interleave is gone. `clock` runs while the source reads.
+  // after the interleave is gone. `reads`: those of all its sources.
   PlanContext(uint32_t format,
               std::function<void(const std::string&)> tell_method,
-              std::shared_ptr<ReadClock> clock)
+              std::shared_ptr<ReadGroup> reads)
       : format_(format),
         tell_method_(std::move(tell_method)),
-        clock_(std::move(clock)) {}
+        reads_(std::move(reads)) {}
 
   const std::function<void(const std::string&)>& tell_method() const {
     return tell_method_;
   }
-  const std::shared_ptr<ReadClock>& clock() const { return clock_; }
+  const std::shared_ptr<ReadGroup>& reads() const { return reads_; }
 
   void Set(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
            uint64_t position, HeldSets held, AtHand at_hand,
@@ -90,7 +90,7 @@ class PlanContext : public tensorflow::ResourceBase {
 
   const uint32_t format_;
   const std::function<void(const std::string&)> tell_method_;
-  const std::shared_ptr<ReadClock> clock_;
+  const std::shared_ptr<ReadGroup> reads_;
   std::shared_ptr<const PlanSpec> spec_;
   int64_t epoch_ = 0;
   uint64_t position_ = 0;

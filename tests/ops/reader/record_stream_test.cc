@@ -17,6 +17,7 @@
 
 #include "ops/reader/read_job.h"
 #include "tests/ops/reader/fake_shards.h"
+#include "tests/ops/reader/gate.h"
 #include "tests/ops/reader/stream_reading.h"
 
 namespace liquid {
@@ -25,39 +26,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using ::testing::SizeIs;
-
-// Makes reads wait until it is opened.
-class Gate {
- public:
-  FakeShards::Hook Hook() {
-    return [this](const ShardRead&) {
-      std::unique_lock<std::mutex> lock(mu_);
-      ++waiting_;
-      changed_.notify_all();
-      changed_.wait(lock, [this] { return open_; });
-      --waiting_;
-      changed_.notify_all();
-      return OkStatus();
-    };
-  }
-  void WaitForReads(int count) {
-    std::unique_lock<std::mutex> lock(mu_);
-    changed_.wait(lock, [&] { return waiting_ >= count; });
-  }
-  void Open() {
-    std::unique_lock<std::mutex> lock(mu_);
-    open_ = true;
-    changed_.notify_all();
-    // Whoever waited still writes here.
-    changed_.wait(lock, [this] { return waiting_ == 0; });
-  }
-
- private:
-  std::mutex mu_;
-  std::condition_variable changed_;
-  bool open_ = false;
-  int waiting_ = 0;
-};
 
 TEST(RecordStreamTest, AdjacentRecordsAreOneRead) {
   FakeShards shards({10, 10}, [](uint64_t) { return 100; });
@@ -72,19 +40,20 @@ TEST(RecordStreamTest, AdjacentRecordsAreOneRead) {
 
 TEST(RecordStreamTest, TheClockRunsWhileReadsAreUnderWay) {
   StreamOptions options = Options(2);
-  options.clock = std::make_shared<ReadClock>();
-  EXPECT_EQ(options.clock->seconds(), 0);
+  options.group = std::make_shared<ReadGroup>();
+  const ReadClock& clock = options.group->clock();
+  EXPECT_EQ(clock.seconds(), 0);
   FakeShards shards({10, 10}, [](uint64_t) { return 100; });
   const auto begin = std::chrono::steady_clock::now();
   RecordStream stream(shards.Open(), Positions(Range(20)), options);
   ReadAll(&stream);
   const std::chrono::duration<double> all =
       std::chrono::steady_clock::now() - begin;
-  const double seconds = options.clock->seconds();
+  const double seconds = clock.seconds();
   EXPECT_GT(seconds, 0);
   EXPECT_LE(seconds, all.count());
-  EXPECT_EQ(options.clock->bytes(), shards.bytes_read());
-  EXPECT_EQ(options.clock->seconds(), seconds) << "nothing is read any more";
+  EXPECT_EQ(clock.bytes(), shards.bytes_read());
+  EXPECT_EQ(clock.seconds(), seconds) << "nothing is read any more";
 }
 
 TEST(RecordStreamTest, ReadsHaveALargestSize) {

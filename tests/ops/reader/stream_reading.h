@@ -15,13 +15,13 @@
 namespace liquid {
 
 // Those given, one after another.
-inline PositionSource Positions(std::vector<uint64_t> positions) {
-  return
-      [positions = std::move(positions), i = size_t{0}](uint64_t* out) mutable {
-        if (i == positions.size()) return false;
-        *out = positions[i++];
-        return true;
-      };
+inline TurnSource Positions(std::vector<uint64_t> positions) {
+  return [positions = std::move(positions),
+          i = size_t{0}](ReadTurn* read) mutable {
+    if (i == positions.size()) return false;
+    read->position = positions[i++];
+    return true;
+  };
 }
 
 inline std::vector<uint64_t> Range(uint64_t size) {

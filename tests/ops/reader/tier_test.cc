@@ -107,10 +107,10 @@ class TierTest : public testing::Test {
         std::make_shared<ReadOrder>(Plan(epoch), 0, at_hand, MemoryLimits());
     RecordStream stream(
         source,
-        [order, source](uint64_t* position) {
-          PlannedRead read;
-          if (!order->Next(&read)) return false;
-          *position = source->PositionOf(read.record);
+        [order, source](ReadTurn* read) {
+          PlannedRead next;
+          if (!order->Next(&next)) return false;
+          *read = {source->PositionOf(next.record), next.turn};
           return true;
         },
         Options(4));
