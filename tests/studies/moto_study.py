@@ -2,10 +2,10 @@
 
   python tests/studies/moto_study.py --delay_ms=50
 
-moto is a server in Python: its own processor time bounds the rates. What is asked for is
-how much of them late answers leave: .95 with images of 1 MB, and .8 with those of
-50 KB. The exit code is 1 where less is left. Each side runs in a fresh process, in turn;
-the first epoch of each does not count, and nothing is cached.
+moto is a server in Python: its own processor time bounds the rates. What is asked for
+is how much of them late answers leave: .95 with images of 1 MB, and .8 with those of
+50 KB. The exit code is 1 where less is left. Each side runs in a fresh process, in
+turn; the first epoch of each does not count, and nothing is cached.
 """
 
 import contextlib

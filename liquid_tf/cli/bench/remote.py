@@ -12,8 +12,8 @@ from liquid_tf._convert.convert import convert
 from liquid_tf._store import contents, manifest
 from liquid_tf.cli.bench import fresh, photographs, remote_server, turns
 
-# Of the rate without the delay, what is to be left; of curl's, what is to be reached; of
-# the rate with the delay, what is to be left where one answer in ten fails.
+# Of the rate without the delay, what is to be left; of curl's, what is to be reached;
+# of the rate with the delay, what is to be left where one answer in ten fails.
 PROMISED = {"large": 0.95, "small": 0.80, "curl": 0.90, "failing": 0.85}
 # Sides of images: 1.05 MB and 51 KB of pixels.
 SIDES = {"large": 592, "small": 130}

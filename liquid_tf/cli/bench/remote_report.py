@@ -47,8 +47,8 @@ def section(result: dict[str, Any]) -> str:
   sides = " and ".join(f"{side} x {side}" for side in remote.SIDES.values())
   link = result["link_gbit"]
   over = (
-    f"The network carries {link:g} Gbit/s, which `tc` sees to, and the rates' share of\n"
-    "that stands beside them: what is asked, and headers, have to pass too.\n"
+    f"The network carries {link:g} Gbit/s, which `tc` sees to, and the rates' share\n"
+    "of that stands beside them: what is asked, and headers, have to pass too.\n"
     if link
     else ""
   )
@@ -58,9 +58,10 @@ def section(result: dict[str, Any]) -> str:
 
 Raw images of {sides} pixels, from nginx on the same machine, which shares its
 processors. Its Lua module waits {result["delay"] * 1e3:.0f} ms before each late answer.
-{over}Nothing is cached. Over `s3://` nginx is a store that looks at no signature. Each side
-runs in a fresh process, all in turn; the rates are medians, and the first epoch of each
-process does not count. curl gets the same shards by `--parallel`, and throws them away.
+{over}Nothing is cached. Over `s3://` nginx is a store that looks at no signature. Each
+side runs in a fresh process, all in turn; the rates are medians, and the first epoch of
+each process does not count. curl gets the same shards by `--parallel`, and throws them
+away.
 {result["promised"]["curl"]:.2f} of its rate is promised. In the last column one in ten
 late answers is an error or a broken connection; {result["promised"]["failing"]:.2f} of
 the rate with late answers is promised.
