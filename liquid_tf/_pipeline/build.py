@@ -183,6 +183,7 @@ class _Worker:
         budget.lookahead_bytes(self.memory, len(reads), self.remote),
         tuning.reader,
         self.arguments.cache_policy == "page",
+        tuning.patience,
       )
       for read in reads
     ]

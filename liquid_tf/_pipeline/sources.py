@@ -36,6 +36,7 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     lookahead_bytes: most bytes read and not yet used, or read into.
     reader: how they are read.
     page_cache: whether through the kernel's page cache.
+    patience: seconds in which a read over a network that fails is repeated.
 
   Attributes:
     lookahead_bytes: as given.
@@ -50,6 +51,7 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     lookahead_bytes: int,
     reader: str,
     page_cache: bool = False,
+    patience: int = 120,
   ):
     check_reader(reader)
     FormatRows.__init__(self, view, format_name, part)
@@ -83,6 +85,7 @@ class FormatDataset(FormatRows, tf.data.Dataset):
       replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
       replica_formats=[FORMATS.index(name) for name in replica_formats],
       page_cache=page_cache,
+      patience=patience,
     )
     tf.data.Dataset.__init__(self, variant)
 

@@ -22,6 +22,8 @@ class Tuning:
     lookahead: batches that are decoded while the consumer holds one; tf.data.AUTOTUNE
       lets tf.data decide, within an eighth of the memory.
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
+    patience: seconds in which a read over http:// or s3:// that fails is repeated,
+      before it ends the epoch.
 
   Raises:
     ValueError: a setting is wrong; the message names it.
@@ -31,6 +33,7 @@ class Tuning:
   reader: str = "auto"
   lookahead: int = tf.data.AUTOTUNE
   parallelism: int = tf.data.AUTOTUNE
+  patience: int = 120
 
   def __post_init__(self):
     check_reader(self.reader)
@@ -42,6 +45,8 @@ class Tuning:
       value = getattr(self, name)
       if value != unset:
         object.__setattr__(self, name, whole.number(value, name, 1, more))
+    patience = whole.number(self.patience, "patience", 1, " of seconds")
+    object.__setattr__(self, "patience", patience)
 
 
 def check(tuning: Any) -> Tuning:

@@ -26,6 +26,7 @@ REGISTER_OP("Liquid>FormatDataset")
     .Input("replica_formats: int64")
     .Output("handle: variant")
     .Attr("page_cache: bool = false")
+    .Attr("patience: int >= 1 = 120")
     .SetDoNotOptimize()
     .SetShapeFn(ScalarShape)
     .Doc(R"doc(
@@ -54,6 +55,7 @@ replica_paths: [shards], file of every shard, where every sample is stored in
 replica_formats: these formats, that which is read first in front.
 page_cache: whether reads go through the kernel's page cache, and leave their
   pages in it.
+patience: seconds in which a read over http:// or s3:// that fails is repeated.
 )doc");
 
 REGISTER_OP("Liquid>InterleaveDataset")

@@ -12,7 +12,6 @@
 #include "ops/http/url.h"
 #include "ops/kernel/file.h"
 #include "ops/reader/cached_file.h"
-#include "ops/reader/http_file.h"
 
 namespace liquid {
 namespace {
@@ -118,26 +117,26 @@ Status ReadWhole(tensorflow::Env* env, const std::string& path, Buffer* buffer,
   return file->Read(0, size, buffer, bytes, &count);
 }
 
-FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode,
-                          bool page_cache) {
+FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access) {
   // A probe of each file would be a block more to read of every one.
   const auto known = std::make_shared<std::atomic<bool>>(false);
-  return [env, mode, page_cache, known](const std::string& path,
-                                        std::unique_ptr<RandomFile>* file) {
+  return [env, access, known](const std::string& path,
+                              std::unique_ptr<RandomFile>* file) {
     if (IsLocal(path)) {
-      if (page_cache) return OpenCachedFile(LocalName(path), file);
-      const DirectReads direct = mode == ReadMode::kBuffered ? DirectReads::kNo
+      if (access.page_cache) return OpenCachedFile(LocalName(path), file);
+      const DirectReads direct = access.mode == ReadMode::kBuffered
+                                     ? DirectReads::kNo
                                  : *known ? DirectReads::kKnown
                                           : DirectReads::kTry;
       LIQUID_RETURN_IF_ERROR(OpenPosixFile(LocalName(path), direct, file));
       if ((*file)->alignment() > 1) *known = true;
       return OkStatus();
     }
-    if (page_cache) {
+    if (access.page_cache) {
       return Unimplemented(PublicPath(path) +
                            ": only local files have a page cache");
     }
-    if (IsClientUrl(path)) return OpenHttpFile(path, kHttpPatience, file);
+    if (IsClientUrl(path)) return OpenHttpFile(path, access.patience, file);
     return OpenByTensorFlow(env, path, file);
   };
 }

@@ -13,6 +13,7 @@
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 #include "ops/reader/file.h"
+#include "ops/reader/http_file.h"
 #include "ops/reader/read_engine.h"
 #include "ops/reader/shard_set.h"
 #include "tensorflow/core/platform/env.h"
@@ -32,10 +33,17 @@ Status OpenFile(tensorflow::Env* env, const std::string& path,
 Status ReadWhole(tensorflow::Env* env, const std::string& path, Buffer* buffer,
                  ByteSpan* bytes);
 
-// Thread-safe. `mode`: how local files are read. `page_cache`: whether reads go
-// through the kernel's page cache, which only local files can, and leave their
-// pages in it. What one file allows, all files of the opener are taken to.
-FileOpener MakeFileOpener(tensorflow::Env* env, ReadMode mode, bool page_cache);
+// How files are read.
+struct FileAccess {
+  ReadMode mode = ReadMode::kAuto;  // of local ones
+  // Whether through the kernel's page cache, which only local files can,
+  // leaving their pages in it.
+  bool page_cache = false;
+  double patience = kHttpPatience;  // see OpenHttpFile
+};
+
+// Thread-safe. What one file allows, all files of the opener are taken to.
+FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access);
 
 }  // namespace liquid
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 from unittest import mock
 
 import http_server
@@ -134,6 +135,19 @@ class HttpTest(parameterized.TestCase):
     self.server.failure = lambda again: None if again else failure
     self.assertEqual(runs.digests(dataset), self.wanted)
     self.assertGreater(liquid_tf.stats(dataset).summary()["retries"], 0)
+
+  def test_a_server_that_goes_away(self):
+    tuning = liquid_tf.Tuning(patience=2)
+    dataset = self._dataset(cache=0, tuning=tuning)
+    self.assertLen(runs.digests(dataset), len(self.wanted))
+    self.server.failure = lambda again: 503
+    begin = time.monotonic()
+    with self.assertRaisesRegex(
+      tf.errors.OpError,
+      rf"{self.remote}/\S+: .*503.* \(the last of \d+ attempts in [12] s\)",
+    ):
+      runs.digests(dataset)
+    self.assertLess(time.monotonic() - begin, 20)
 
   def test_a_file_that_goes_away(self):
     [png, *_] = sorted(pathlib.Path(self.local).glob("png-*.rec"))

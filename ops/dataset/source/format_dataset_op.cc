@@ -31,7 +31,10 @@ using ::tensorflow::Tensor;
 class FormatDatasetOp : public tfd::DatasetOpKernel {
  public:
   explicit FormatDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("page_cache", &page_cache_));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("page_cache", &access_.page_cache));
+    int64_t patience = 0;
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("patience", &patience));
+    access_.patience = static_cast<double>(patience);
   }
 
  protected:
@@ -40,18 +43,16 @@ class FormatDatasetOp : public tfd::DatasetOpKernel {
  private:
   class Dataset;
 
-  bool page_cache_;
+  FileAccess access_;
 };
 
 class FormatDatasetOp::Dataset : public SourceDataset {
  public:
-  Dataset(OpKernelContext* ctx, bool page_cache, FormatInputs inputs,
-          ReadMode mode, std::shared_ptr<ShardSet> shards,
-          std::shared_ptr<PcrSet> pcr)
+  Dataset(OpKernelContext* ctx, const FileAccess& access, FormatInputs inputs,
+          std::shared_ptr<ShardSet> shards, std::shared_ptr<PcrSet> pcr)
       : SourceDataset(ctx, tensorflow::DT_VARIANT),
-        page_cache_(page_cache),
+        access_(access),
         inputs_(std::move(inputs)),
-        mode_(mode),
         shards_(std::move(shards)),
         pcr_(std::move(pcr)) {}
 
@@ -78,16 +79,18 @@ class FormatDatasetOp::Dataset : public SourceDataset {
     TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[11]));
     TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[12]));
     TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[13]));
-    tensorflow::AttrValue page_cache;
-    b->BuildAttrValue(page_cache_, &page_cache);
-    return b->AddDataset(this, nodes, {{"page_cache", page_cache}}, output);
+    tensorflow::AttrValue page_cache, patience;
+    b->BuildAttrValue(access_.page_cache, &page_cache);
+    b->BuildAttrValue(static_cast<int64_t>(access_.patience), &patience);
+    return b->AddDataset(this, nodes,
+                         {{"page_cache", page_cache}, {"patience", patience}},
+                         output);
   }
 
  private:
   class Iterator;
-  const bool page_cache_;
+  const FileAccess access_;
   const FormatInputs inputs_;
-  const ReadMode mode_;
   const std::shared_ptr<ShardSet> shards_;
   const std::shared_ptr<PcrSet> pcr_;  // null for other formats
 };
@@ -168,12 +171,12 @@ class FormatDatasetOp::Dataset::Iterator
     TurnSource turns;
     StreamOptions options;
     TF_RETURN_IF_ERROR(MakeTurns(ctx, &turns, &options.group));
-    options.mode = dataset()->mode_;
+    options.mode = dataset()->access_.mode;
     options.depth = static_cast<int>(dataset()->inputs_.threads);
     options.lookahead_bytes =
         static_cast<uint64_t>(dataset()->inputs_.lookahead_bytes);
     // One by one, so that each record knows what the page cache had of it.
-    if (dataset()->page_cache_) options.max_read_bytes = 0;
+    if (dataset()->access_.page_cache) options.max_read_bytes = 0;
     std::shared_ptr<RecordSource> source = dataset()->shards_;
     if (dataset()->pcr_ != nullptr) source = dataset()->pcr_;
     if (tiered_ != nullptr) source = tiered_;
@@ -314,8 +317,8 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
                                   tfd::DatasetBase** output) {
   FormatInputs inputs;
   OP_REQUIRES_OK(ctx, inputs.Read(ctx));
-  ReadMode mode;
-  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(inputs.reader, &mode)));
+  FileAccess access = access_;
+  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(inputs.reader, &access.mode)));
   const std::vector<std::string> paths(inputs.paths.begin(),
                                        inputs.paths.end());
   const ReplicaFiles replicas = {
@@ -329,7 +332,7 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
   const Status opened = OpenShards(
       ctx->env(), inputs.index, static_cast<uint32_t>(inputs.index_crc32c),
       paths, selection, static_cast<uint8_t>(inputs.format), replicas,
-      inputs.pcr_index, mode, page_cache_, &shards);
+      inputs.pcr_index, access, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
   if (inputs.length >= 0) {
     const Status restricted =
@@ -343,8 +346,8 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
     OP_REQUIRES_OK(
         ctx, ToTf(OpenPcr(ctx->env(), inputs.pcr_index, paths, samples, &pcr)));
   }
-  *output = new Dataset(ctx, page_cache_, std::move(inputs), mode,
-                        std::move(samples), std::move(pcr));
+  *output = new Dataset(ctx, access, std::move(inputs), std::move(samples),
+                        std::move(pcr));
 }
 
 REGISTER_KERNEL_BUILDER(

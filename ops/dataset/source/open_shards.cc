@@ -64,11 +64,10 @@ Status OpenShards(tensorflow::Env* env, const std::string& index_path,
                   uint32_t index_crc32c, std::vector<std::string> paths,
                   const Selection& selection, uint8_t format,
                   const ReplicaFiles& replicas, const std::string& pcr_index,
-                  ReadMode mode, bool page_cache,
-                  std::unique_ptr<ShardSet>* shards) {
+                  const FileAccess& access, std::unique_ptr<ShardSet>* shards) {
   IndexView index;
   LIQUID_RETURN_IF_ERROR(OpenIndex(env, index_path, index_crc32c, &index));
-  const FileOpener opener = MakeFileOpener(env, mode, page_cache);
+  const FileOpener opener = MakeFileOpener(env, access);
   LIQUID_RETURN_IF_ERROR(ShardSet::Create(
       SelectedRows(index, selection.splits, format, selection.chosen),
       std::move(paths), opener, shards));

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/kernel/open_file.h"
 #include "ops/reader/pcr_set.h"
-#include "ops/reader/read_engine.h"
 #include "ops/reader/shard_set.h"
 #include "tensorflow/core/platform/env.h"
 
@@ -29,15 +29,12 @@ struct Selection {
 
 // `index_path`: the dataset's, of checksum `index_crc32c`. `paths`: see
 // ShardSet::Create. `replicas`: without paths where there are none.
-// `pcr_index`: see OpenPcr. `mode`: how local files are read. `page_cache`:
-// whether reads go through the kernel's page cache, which only local files can,
-// and leave their pages in it.
+// `pcr_index`: see OpenPcr. `access`: of the shards.
 Status OpenShards(tensorflow::Env* env, const std::string& index_path,
                   uint32_t index_crc32c, std::vector<std::string> paths,
                   const Selection& selection, uint8_t format,
                   const ReplicaFiles& replicas, const std::string& pcr_index,
-                  ReadMode mode, bool page_cache,
-                  std::unique_ptr<ShardSet>* shards);
+                  const FileAccess& access, std::unique_ptr<ShardSet>* shards);
 
 // The records of `samples`, which are images of PCR; `paths` as above. Reads
 // the index of the records.

@@ -191,7 +191,7 @@ class RecordIODatasetOp::Dataset::Iterator
     }
     reader_ = std::make_shared<RangeReader>(
         std::move(ranges),
-        MakeFileOpener(ctx->env(), dataset()->options_.mode, false),
+        MakeFileOpener(ctx->env(), {dataset()->options_.mode}),
         dataset()->options_,
         [](const std::string& path, const RecordLoss& loss) {
           LOG(WARNING) << path << ": " << loss.length

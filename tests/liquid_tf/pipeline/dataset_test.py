@@ -236,6 +236,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       ("threads", 1000),
       ("parallelism", 0),
       ("lookahead", 0),
+      ("patience", 0),
     ):
       error = tf.errors.InvalidArgumentError if value == 1000 else ValueError
       with self.assertRaisesRegex(error, rf"{name} \({value}\) must be"):
