@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, groups, measure, names, noise, sample, stake
+from liquid_tf._profile import advice, measure, names, noise, outcome, sample
 from liquid_tf._profile.choose import Verified
-from liquid_tf._profile.measure import describe
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.search import STEPS
 
@@ -41,49 +40,17 @@ def build(
   Rates are images per second, times seconds of one processor for an image, sizes bytes;
   `at_stake` is the share of the best mix's speed that the advised one may lack.
   """
-  gain = advice.gain(costs, machine, advised, single, verified.gain)
-  ran = verified.mix or verified.single
-  # What is said of other mixes is the model's alone.
-  said = advice.corrected(advised, costs, machine, ran)
-  alone = advice.corrected(single, costs, machine, verified.single)
-  spread = {"said": noise.relative(ran), "alone": noise.relative(verified.single)}
-  verdict = advice.verdict(said, alone, gain, **spread)
-  expected = model.predict(costs, machine.of_runs, advised.mix).throughput
-  doubt = advice.surprise(expected, statistics.median(ran))
-  if doubt is not None:
-    verdict += " " + doubt
-  if at_stake > stake.LITTLE:
-    verdict += " " + advice.another_mix(at_stake, len(runs[next(iter(runs))]["load"]))
-  final = advised
-  if gain is not None and gain.interval.mean < 1:
-    # What comes out slower than one format is not advised.
-    final, said = single, alone
-    spread["said"] = spread["alone"]
-  memory = advice.memory(costs, machine)
-  if memory is not None and memory["better"] == "pixels":
-    # What is converted has to go with what is kept.
-    machine = dataclasses.replace(machine, cache_form="pixels")
-    final = said = planner.worthwhile(costs, machine)
-    verdict += " " + advice.keep_pixels(memory)
-  stock = statistics.median(verified.stock) if verified.stock else None
-  run_of = {
-    describe(choice.mix): statistics.median(rates)
-    for choice, rates in ((single, verified.single), (advised, ran))
-  }
-  verdict += " " + advice.context(
-    costs,
-    machine,
-    final,
-    run_of.get(describe(final.mix)),
-    stock,
-    own_format,
-    run_of.get(own_format),
+  found = outcome.find(
+    costs=costs,
+    machine=machine,
+    advised=advised,
+    single=single,
+    verified=verified,
+    at_stake=at_stake,
+    own_format=own_format,
+    trials=len(runs[next(iter(runs))]["load"]),
   )
-  lossy = (
-    groups.described(costs, final.mix),
-    groups.not_advised(costs, machine, final),
-  )
-  verdict = " ".join([verdict, *filter(None, lossy)])
+  machine, final, said = found.machine, found.final, found.said
   (name,) = single.mix
   return {
     "schema": SCHEMA,
@@ -102,35 +69,34 @@ def build(
     "cache_form": machine.cache_form,
     "predicted": said.prediction.throughput,
     "predicted_interval": [
-      said.prediction.throughput * end
-      for end in (spread["said"].low, spread["said"].high)
+      said.prediction.throughput * end for end in (found.spread.low, found.spread.high)
     ],
     "at_stake": at_stake,
     "limit": said.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
-    "best_single": {"format": name, "predicted": alone.prediction.throughput},
+    "best_single": {"format": name, "predicted": found.alone.prediction.throughput},
     "verified": {
       "advised": dict(advised.mix),
-      "mix": ran,
-      "predicted": expected,
+      "mix": verified.mix or verified.single,
+      "predicted": found.expected,
       "single": verified.single,
       "stock": verified.stock,
       "stock_format": verified.stock_format,
       "stock_skipped": verified.stock_skipped,
     },
     "gain": None
-    if gain is None
-    else {**dataclasses.asdict(gain.interval), "measured": gain.measured},
-    "verdict": verdict,
+    if found.gain is None
+    else {**dataclasses.asdict(found.gain.interval), "measured": found.gain.measured},
+    "verdict": found.verdict,
     "curve": _curve(costs, machine, final),
     "utilisation": _utilisation(costs, machine, final),
     "what_if": advice.what_if(costs, machine, final, said.prediction.throughput),
-    "memory": memory,
+    "memory": found.memory,
     "convert": advice.converting(costs, machine, final.mix),
     "training": None
     if options.step_ms is None
     else advice.training(
-      options.batch_size * 1000 / options.step_ms, said, alone, stock
+      options.batch_size * 1000 / options.step_ms, said, found.alone, found.stock
     ),
     "cache": {"bytes": machine.cache_bytes, "share": machine.cache_share},
     "setting": {
