@@ -21,6 +21,9 @@ constexpr int kStagingSlots = 4;
 // them in the order become one read too. They are looked for among so many that
 // come next.
 constexpr size_t kGatheredAmong = 1024;
+// Such reads of small records are of at most so many bytes, as their memory
+// would not stay in the processor's caches until it is copied.
+constexpr uint64_t kApartBytes = uint64_t{4} << 20;
 
 std::string MethodName(const ReadEngine& engine, const RandomFile& file) {
   return file.fd() < 0 ? file.method()
@@ -140,13 +143,18 @@ struct RecordStream::State : ReadGroup::Member {
     return entry.length >= kReadInPlace;
   }
 
+  // Of a read.
+  uint64_t MostBytes(bool apart) const {
+    return apart ? std::min(read_bytes, kApartBytes) : read_bytes;
+  }
+
   // Whether the look-ahead has room for the next read. Not for a small one for
   // each record that was taken.
   bool HasRoom(const Entry& first) const {
     const bool apart = far && !IsInPlace(first);
     const uint64_t room =
         std::max(Room(apart, first.length),
-                 std::min(Room(apart, read_bytes), budget / 2));
+                 std::min(Room(apart, MostBytes(apart)), budget / 2));
     return next == 0 || held_bytes + room <= budget;
   }
 
@@ -195,7 +203,7 @@ struct RecordStream::State : ReadGroup::Member {
         if (!far || first.shard == kAlone || i - next >= kGatheredAmong) break;
         continue;
       }
-      if (job->length + entry.length > read_bytes ||
+      if (job->length + entry.length > MostBytes(apart) ||
           held_bytes + Room(apart, entry.length) > budget) {
         break;
       }
