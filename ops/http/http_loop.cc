@@ -112,8 +112,11 @@ void HttpLoop::Run() {
       }
     }
     TakeTurns();
+    if (transfers_.empty()) limit_.Idle();
+    StartNew();
     curl_multi_poll(multi_, nullptr, 0, Pause(), nullptr);
   }
+  new_.clear();
   due_.clear();
   unsigned_.clear();
   while (!jobs_.empty()) {
@@ -136,9 +139,17 @@ bool HttpLoop::TakeIncoming() {
     job->number = last_number_;
     job->request = request;
     job->begun = MonotonicSeconds();
-    due_.emplace(job->begun, job);
+    new_.push_back(job);
   }
   return !closing;
+}
+
+void HttpLoop::StartNew() {
+  while (!new_.empty() && transfers_.size() < limit_.most()) {
+    Job* const job = new_.front();
+    new_.pop_front();
+    StartTransfer(job);
+  }
 }
 
 void HttpLoop::StartDue() {
@@ -319,6 +330,7 @@ void HttpLoop::Ended(CURL* handle, CURLcode code) {
   if (handle != transfer->handle()) return SecondEnded(job, code);
   if (transfer->answered() != 0) {
     hedges_.Answered(transfer->answered() - job->asked);
+    limit_.Answered(transfer->answered() - job->asked, MonotonicSeconds());
   }
   const Judgement judgement = transfer->Ended(code);
   const double asked_to_wait = transfer->retry_after();

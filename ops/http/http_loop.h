@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "ops/http/http_client.h"
 #include "ops/http/http_request.h"
 #include "ops/http/receive_turns.h"
+#include "ops/http/request_limit.h"
 #include "ops/http/s3_accesses.h"
 #include "ops/http/s3_request.h"
 #include "ops/http/transfer.h"
@@ -72,6 +74,8 @@ class HttpLoop {
   void Run();
   // False: it is to end.
   bool TakeIncoming();
+  // Requests that have not begun, as far as the limit allows.
+  void StartNew();
   void StartDue();
   // Those for which credentials may have come.
   void StartUnsigned();
@@ -106,9 +110,11 @@ class HttpLoop {
   uint64_t last_number_ = 0;
   std::unordered_map<uint64_t, Job> jobs_;  // by number
   std::unordered_map<CURL*, Job*> transfers_;
-  std::multimap<double, Job*> due_;  // those that wait, by when they begin
+  std::deque<Job*> new_;             // those that have not begun
+  std::multimap<double, Job*> due_;  // those to repeat, by when they begin
   std::vector<Job*> unsigned_;       // those that wait for credentials
   HedgePolicy hedges_;
+  RequestLimit limit_;
   double looked_ = 0;  // for those that are slow
   ReceiveTurns turns_;
   std::unique_ptr<S3Accesses> accesses_;
