@@ -39,8 +39,9 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Returns at once. Ends by the request's `done`, within its patience and what
-  // the last attempt takes. Errors, each with the file and what to do:
+  // Returns at once. Ends by the request's `done`: when it is begun, as soon as
+  // others leave room, within its patience and what the last attempt takes.
+  // Errors, each with the file and what to do:
   // NotFound; DataLoss for a file that has changed, or answers that are not
   // what was asked for; Unavailable where the patience ended; Unimplemented for
   // a server without ranges; Cancelled; Internal for what else it refuses.

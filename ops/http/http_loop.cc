@@ -138,7 +138,6 @@ bool HttpLoop::TakeIncoming() {
     Job* const job = &jobs_[++last_number_];
     job->number = last_number_;
     job->request = request;
-    job->begun = MonotonicSeconds();
     new_.push_back(job);
   }
   return !closing;
@@ -148,6 +147,7 @@ void HttpLoop::StartNew() {
   while (!new_.empty() && transfers_.size() < limit_.most()) {
     Job* const job = new_.front();
     new_.pop_front();
+    job->begun = MonotonicSeconds();
     StartTransfer(job);
   }
 }
