@@ -23,7 +23,7 @@ class Tuning:
       lets tf.data decide, within an eighth of the memory.
     parallelism: threads that decode at once; tf.data.AUTOTUNE lets tf.data decide.
     patience: seconds in which a read over http:// or s3:// that fails is repeated,
-      before it ends the epoch.
+      before it is an error.
 
   Raises:
     ValueError: a setting is wrong; the message names it.

@@ -25,7 +25,8 @@ struct StreamOptions {
   uint64_t lookahead_bytes = 32ull << 20;
   // Adjacent records become one read of at most this many bytes, and of a
   // sixteenth of the look-ahead. Over a network so do those that have others
-  // between them in the order, where the look-ahead reaches both.
+  // between them in the order, where the look-ahead reaches both; of small
+  // records, up to 4 MiB.
   uint64_t max_read_bytes = 8ull << 20;
   // With what it shares the disk; null: it has that to itself.
   std::shared_ptr<ReadGroup> group = nullptr;
