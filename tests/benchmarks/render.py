@@ -249,10 +249,10 @@ def render() -> str:
       formats_report.section([_read("formats")]),
       _notes(_read("formats")),
     ],
-    remote_report.TITLE: [
-      remote_report.section(_read("remote")),
-      _notes(_read("remote")),
-    ],
+    **{
+      remote_report.title(remote): [remote_report.section(remote), _notes(remote)]
+      for remote in map(_read, ("remote", "remote_5gbit"))
+    },
   }
   parts = [_INTRODUCTION]
   for title, bodies in sections.items():
