@@ -87,6 +87,13 @@ class Rounds:
     """
     return self._costs(self._seconds(np.arange(len(self))))
 
+  @property
+  def processors(self) -> float:
+    """That decoding gets by itself; where a GPU decodes, all that it may use."""
+    if self._setting.decode == "gpu":
+      return self._setting.threads
+    return float(self._seconds(np.arange(len(self))).processors)
+
   def resampled(self) -> Iterator[model.Costs]:
     """Yields costs that other rounds might have shown.
 

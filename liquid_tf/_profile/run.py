@@ -19,6 +19,7 @@ from liquid_tf._profile import (
   disk,
   groups,
   names,
+  processors,
   result,
   sample,
   scratch,
@@ -44,9 +45,11 @@ _CACHE_OF_MEMORY = 0.75
 # A share of a dataset is found to this part.
 _PARTS = 10**6
 
-# Measuring goes on for so long at most, and formats by themselves have this part of it.
+# Measuring goes on for so long at most; formats by themselves have this part of it, and
+# what processors decoding gets has that part of the rest.
 MOST_SECONDS = 300.0
-_OF_FORMATS = 0.6
+_OF_FORMATS = 0.5
+_OF_PROCESSORS = 0.6
 # What is left to the disk's speeds, and to what follows the last round.
 _LEFT_SECONDS = 10.0
 
@@ -204,6 +207,18 @@ def _measure(
   costs = rounds.costs()
   for line in costs_of.lines(costs, rounds.runs):
     say(line)
+  if options.strategy == "lp":
+    now = time.monotonic()
+    times = processors.factor(
+      setting,
+      costs,
+      machine_of(costs).of_runs,
+      rounds.processors,
+      options.trials,
+      now + _OF_PROCESSORS * (end - now),
+      say,
+    )
+    costs = processors.apply(costs, times)
   say("measuring the disk")
   largest = max(costs, key=lambda name: costs[name].stored_bytes)
   blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)

@@ -53,7 +53,7 @@ class StudiesTest(parameterized.TestCase):
     self.assertLen(found["mixes"], 11)
     self.assertLess(found["interval"][0], found["predicted"])
     self.assertGreater(found["interval"][1], found["predicted"])
-    self.assertGreater(found["of_best_median"], 0)
+    self.assertGreater(found["of_best"]["mean"], 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""How many processors decoding gets while it also waits for the disk.
+
+Where other processes compute, a thread that sleeps now and then gets a processor sooner
+than one that always computes. So decoding gets more of them in a mix that the disk
+holds up at times than by itself, and a mix that is right by itself has too many images
+of the large format. How many more depends on the system and on the others: mixes run.
+"""
+
+import dataclasses
+import math
+import statistics
+import time
+from collections.abc import Callable
+
+from liquid_tf._cost import model, planner
+from liquid_tf._profile import choose, measure, stake
+from liquid_tf._profile.probe import Setting
+
+# Times the processors that decoding got by itself.
+_FACTORS = (1.0, 1.1, 1.2)
+
+# Times `trials`, the least rounds: whoever looks sooner takes luck for speed.
+_LEAST = 3
+
+
+def factor(
+  setting: Setting,
+  costs: model.Costs,
+  machine: model.Machine,
+  processors: float,
+  trials: int,
+  end: float,
+  say: Callable[[str], None],
+) -> float:
+  """Runs the mixes that are best with as many processors, and with more, in turn.
+
+  Rounds end when the mix that is ahead may lose little to the others.
+
+  Args:
+    setting: what all runs have alike.
+    costs: of each format.
+    machine: what runs have.
+    processors: that decoding got by itself.
+    trials: a third of the rounds, at least.
+    end: of the monotonic clock, after which no round begins.
+    say: receives a line of progress.
+
+  Returns:
+    How many times the processors go with the mix that was fastest; 1 where nobody else
+    uses them, or where they make no other mix.
+  """
+  mixes = _mixes(costs, machine, setting.threads / processors)
+  if len(mixes) == 1:
+    return 1.0
+  listed = ", ".join(measure.describe(mix) for mix in mixes.values())
+  say(
+    f"decoding got {processors:.2f} of {setting.threads} processors: running {listed} "
+    "in turn"
+  )
+  turns = measure.Turns(setting, list(mixes.values()), ["both"])
+  longest = 0.0
+  while True:
+    begin = time.monotonic()
+    turns.round()
+    longest = max(longest, time.monotonic() - begin)
+    rates = [measure.rates(runs["both"]) for runs in turns.runs]
+    first = max(rates, key=statistics.geometric_mean)
+    if len(first) < _LEAST * trials:
+      continue
+    open_still = max(choose.lost(first, other) for other in rates if other is not first)
+    if open_still <= stake.LITTLE or time.monotonic() + longest > end:
+      break
+  found = list(mixes)[rates.index(first)]
+  say(f"{measure.describe(mixes[found])} is the fastest of them")
+  return found
+
+
+def apply(costs: model.Costs, times: float) -> model.Costs:
+  """What formats take where there are so many times the processors."""
+  return {
+    name: dataclasses.replace(
+      cost,
+      load_cpu_seconds=cost.load_cpu_seconds / times,
+      decode_seconds=cost.decode_seconds / times,
+    )
+    for name, cost in costs.items()
+  }
+
+
+def _mixes(
+  costs: model.Costs, machine: model.Machine, most: float
+) -> dict[float, model.Mix]:
+  """Different mixes, by the least factor for which each is best."""
+  found: dict[float, model.Mix] = {}
+  for times in _FACTORS:
+    if times > most and not math.isclose(times, 1):
+      break
+    more = dataclasses.replace(machine, processors=machine.processors * times)
+    mix = planner.best_mix(costs, more).mix
+    if mix not in found.values():
+      found[times] = mix
+  return found
