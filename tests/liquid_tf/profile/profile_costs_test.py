@@ -162,5 +162,29 @@ class MeasureFormatsTest(absltest.TestCase):
     self.assertEqual(noise.expand(1), float("inf"))
 
 
+class MeasureTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ("as_predicted", 195, 200, 100, 1),
+    ("other_than_predicted", 160, 200, 100, 2),
+    ("no_time_is_left", 160, 200, 170, 1),
+  )
+  def test_a_machine_that_has_changed_is_measured_again(
+    self, measured, predicted, seconds, passes
+  ):
+    clock = mock.Mock(monotonic=mock.Mock(side_effect=[1000.0, 1000.0 + seconds]))
+    found = [
+      {"verified": {"predicted": predicted, "mix": [measured] * 3}, "pass": number}
+      for number in range(2)
+    ]
+    once = mock.Mock(side_effect=found)
+    with (
+      mock.patch.object(run, "time", clock),
+      mock.patch.object(run, "_measure_once", once),
+    ):
+      last = run._measure(None, None, None, 1290.0, lambda text: None)
+    self.assertEqual(once.call_count, passes)
+    self.assertEqual(last["pass"], passes - 1)
+
+
 if __name__ == "__main__":
   absltest.main()
