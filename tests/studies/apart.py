@@ -2,11 +2,16 @@
 
 import multiprocessing
 import os
+import statistics
 from collections.abc import Callable
 from typing import Any
 
+from liquid_tf._cost import budget
 from liquid_tf._profile import stake
 from liquid_tf.cli.bench import mix, throttle
+
+# Of `decoding`.
+_RUNS, _SECONDS = 5, 1.0
 
 
 def run(function: Callable, *arguments: Any) -> Any:
@@ -62,3 +67,18 @@ def profile(
 def mixes(queue: multiprocessing.Queue, options: dict[str, Any]) -> None:
   """Answers the rates of mixes; `options` are of `mix.measure`."""
   queue.put(mix.measure(**options)["mixes"])
+
+
+def decoding(
+  queue: multiprocessing.Queue, paths: dict[str, str], name: str, batch_size: int
+) -> None:
+  """Answers seconds of a processor to decode an image, the median of some runs."""
+  from liquid_tf._profile.probe import Pipeline, Setting
+
+  threads = len(os.sched_getaffinity(0))
+  memory = budget.resolve_memory("auto")
+  setting = Setting(
+    paths["short"], paths["long"], batch_size, threads, memory, _SECONDS, ()
+  )
+  pipeline = Pipeline(setting, {name: 1}, "decode")
+  queue.put(statistics.median(pipeline.run().cpu_seconds for _ in range(_RUNS)))

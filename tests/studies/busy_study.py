@@ -8,6 +8,8 @@ of the first and the last format run in turn, and the best of them once more in 
 with the advised one, so that its luck in the first runs does not count, and for longer,
 as runs of a second differ by a quarter. Asked of it each time: advice within five
 minutes, and a mix within 7 % of the best, by the mean of the ratios of both in a round.
+What the first format takes of a processor, in the profile and after all, tells whether
+the machine was still the same.
 The exit code is 1 where it misses. With --rate=0 the disk is as it is; other rates need
 root.
 """
@@ -97,7 +99,9 @@ def _once(
     "seconds": _LONGER * _SECONDS.value,
   }
   ours, others = (r["both"] for r in apart.run(apart.mixes, request | again))
+  after = apart.run(apart.decoding, paths, first, _BATCH_SIZE.value)
   return {
+    "decoding": [found["formats"][first]["decode_cpu_seconds"], after],
     "advised": found["mix"],
     "predicted": found["predicted"],
     "interval": found["predicted_interval"],
@@ -154,6 +158,11 @@ def main(argv: list[str]) -> None:
             f"{ends['mean']:.2f} ({ends['low']:.2f} to {ends['high']:.2f})"
           )
           print("  " + found["verdict"])
+          during, after = (1e3 * seconds for seconds in found["decoding"])
+          print(
+            f"  {_FORMATS.value[0]} took {during:.2f} ms of a processor in the "
+            f"profile, and {after:.2f} ms after all"
+          )
         for sentence in _failures(found):
           missed += 1
           print(f"  MISSED: {sentence}")
