@@ -31,6 +31,7 @@ from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import TooNoisyError
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # An epoch of the repeated sample.
@@ -198,7 +199,8 @@ def _measure(
   """Measures until `end` of the monotonic clock at the latest.
 
   Where the last runs are not what formats had led to expect, and time is left, the
-  machine has changed, and all is measured once more.
+  machine may have changed, and all is measured once more. Where that is too noisy, what
+  was found before stands, with the doubt that its verdict has.
   """
   begin = time.monotonic()
   found = _measure_once(subject, setting, options, end, say)
@@ -206,8 +208,11 @@ def _measure(
   runs = found["verified"]
   surprise = advice.surprise(runs["predicted"], statistics.median(runs["mix"]))
   if surprise is not None and now + _ENOUGH * (now - begin) < end:
-    say("the machine is not what it was when formats were measured: once more")
-    found = _measure_once(subject, setting, options, end, say)
+    say("these runs are not what the formats had led to expect: all once more")
+    try:
+      return _measure_once(subject, setting, options, end, say)
+    except TooNoisyError as error:
+      say(f"{error}; what was found before stands")
   return found
 
 
