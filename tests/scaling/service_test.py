@@ -20,6 +20,7 @@ from liquid_tf.cli.bench import photographs
 
 _BATCH = 8
 _EPOCHS = 3
+_ROUNDS = 5
 
 
 class ServiceTest(absltest.TestCase):
@@ -149,7 +150,7 @@ class ServiceTest(absltest.TestCase):
     )
     spent, clock = {1: [], 2: []}, {1: [], 2: []}
     with servers.Service(1) as single:
-      for _ in range(3):
+      for _ in range(_ROUNDS):
         for service in (single, self.service):
           before = [worker.cpu_seconds() for worker in service.workers]
           images, came = 0, []
@@ -162,12 +163,12 @@ class ServiceTest(absltest.TestCase):
           spent[len(before)].append([b - a for a, b in zip(before, after)])
           self.assertEqual(images, 40 * 24)
     print(f"seconds of processors {spent}, by the clock {clock}")
-    alone = statistics.median(sum(each) for each in spent[1])
-    together = statistics.median(sum(each) for each in spent[2])
     # Each does its part.
-    for each in spent[2]:
-      self.assertGreater(min(each), sum(each) / 4)
-    self.assertGreaterEqual(2 * alone / together, 1.8)
+    least = statistics.median(min(each) / sum(each) for each in spent[2])
+    self.assertGreater(least, 0.25)
+    # Within a round, as the speed of processors changes from one minute to the next.
+    speedups = [2 * sum(a) / sum(b) for a, b in zip(spent[1], spent[2])]
+    self.assertGreaterEqual(statistics.median(speedups), 1.8)
 
   def test_sigterm_ends_a_server(self):
     server = servers.Server("dispatcher")
