@@ -250,7 +250,11 @@ def _measure_once(
       now + _OF_PROCESSORS * (end - now),
       say,
     )
-    costs = processors.apply(costs, times)
+    if times != 1:
+      costs = processors.apply(costs, times)
+      possible = (processors.apply(each, times) for each in rounds.resampled())
+      choice = planner.best_mix(costs, machine_of(costs))
+      at_stake = stake.of(choice, possible, machine_of).best
   say("measuring the disk")
   largest = max(costs, key=lambda name: costs[name].stored_bytes)
   blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)

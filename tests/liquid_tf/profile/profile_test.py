@@ -18,7 +18,7 @@ from absl.testing import absltest, parameterized
 import liquid_tf
 from liquid_tf import recordio, transforms
 from liquid_tf._convert.source import Source
-from liquid_tf._profile import run, scratch
+from liquid_tf._profile import processors, run, scratch, stake
 from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
@@ -119,6 +119,17 @@ class ProfileTest(parameterized.TestCase):
       "The mix matters: the training takes 400 images/s, raw alone gives 335 and would "
       "hold it up; the mix gives 479.",
     )
+
+  def test_what_is_at_stake_is_of_the_mix_that_is_advised(self):
+    with (
+      mock.patch.object(processors, "factor", return_value=1.2),
+      mock.patch.object(stake, "of", wraps=stake.of) as of,
+    ):
+      found = self._profile(["png", "raw"], cache=0)
+    by_costs, choice = of.call_args_list[0].args[0], of.call_args_list[-1].args[0]
+    self.assertEqual(choice.mix, found["mix"])
+    self.assertGreater(choice.mix["png"], by_costs.mix["png"])
+    self.assertLess(found["at_stake"], 0.05)
 
   def _profile_jpeg(self, formats, per_class=8, **options):
     folder = photos.class_folders(
