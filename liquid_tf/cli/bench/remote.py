@@ -27,7 +27,7 @@ class Size(NamedTuple):
   """Images of one size.
 
   Attributes:
-    name: of its bucket, too.
+    name: of what is measured.
     images: how many.
     side: of each, in pixels.
   """
@@ -35,6 +35,11 @@ class Size(NamedTuple):
   name: str
   images: int
   side: int
+
+  @property
+  def bucket(self) -> str:
+    """Another one for other images: what a folder has of an earlier run stays."""
+    return f"{self.images}x{self.side}"
 
 
 def bench(
@@ -117,12 +122,12 @@ def _make(
   folder: pathlib.Path, root: pathlib.Path, size: Size, threads: int, data: str | None
 ) -> None:
   """Makes the dataset of a size, as the only one in its bucket."""
-  source = folder / f"photographs_{size.name}"
+  source = folder / f"photographs_{size.bucket}"
   photographs.make(source, size.images, size.side, data, threads, ["png"])
   # Small objects, so that curl has as many under way as we.
   convert(
     source / "png",
-    root / size.name / _DATASET,
+    root / size.bucket / _DATASET,
     "raw:1",
     existing="resume",
     workers=threads,
@@ -140,7 +145,7 @@ def _measure(
   batch_size: int,
   say: Callable[[str], None],
 ) -> dict[str, Any]:
-  path = f"{size.name}/{_DATASET}"
+  path = f"{size.bucket}/{_DATASET}"
   data = manifest.load(str(root / path))
   shards = [file.name for file in contents.shards(data.data)]
 
