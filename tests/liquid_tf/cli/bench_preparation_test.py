@@ -69,7 +69,8 @@ class LimitTest(absltest.TestCase):
     if not first:
       self.skipTest("these files are in memory")
     self.assertGreaterEqual(first, total)
-    self.assertEqual(second, 0)
+    # No file, though a page of Python's own may come from the disk.
+    self.assertLess(second, _FILE_BYTES)
     first, second = self._read_twice(0)
     self.assertGreaterEqual(first, total)
     # All but the little that is left to spare; files that were read first went first.

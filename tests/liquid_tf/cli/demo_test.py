@@ -18,7 +18,8 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
     env={**os.environ, "PYTHONPATH": path, **environment},
     capture_output=True,
     text=True,
-    timeout=240,
+    # Beside other tests the profile alone may take its five minutes.
+    timeout=600,
   )
 
 
