@@ -40,17 +40,37 @@ class ProbeTest(absltest.TestCase):
         last = max(ahead / share / size[name] for name, share in mix.items())
         self.assertAlmostEqual(found, 1.5 * last, delta=1)
 
-  def test_so_many_images_are_not_counted(self):
-    for seconds, all_of_them in ((60.0, True), (0.0, False)):
-      mix = {"png": 0.5, "raw": 0.5}
-      pipeline = probe.Pipeline(self._setting(64 << 20, seconds), mix, "load")
-      least = 4 * probe._WARM_UP
-      self.assertGreater(pipeline._settled, least)
-      batches = iter([{"image": tf.zeros([4])}] * pipeline._settled)
-      pipeline._iterator = batches
+  def _drawn(self, mix, seconds_each, stage="load"):
+    """Images that come before a run of a second counts, on a clock that is made up."""
+    pipeline = probe.Pipeline(self._setting(64 << 20, 1.0), mix, stage)
+    now, drawn = 0.0, 0
+
+    def batches():
+      nonlocal now, drawn
+      while True:
+        now += 4 * seconds_each
+        drawn += 4
+        yield {"image": tf.zeros([4])}
+
+    pipeline._iterator = batches()
+    clock = mock.Mock(perf_counter=lambda: now)
+    with mock.patch.object(probe, "time", clock):
       pipeline._settle()
-      drawn = 4 * (pipeline._settled - len(list(batches)))
-      self.assertEqual(least + drawn >= pipeline._settled, all_of_them)
+    return drawn
+
+  def test_so_many_images_are_not_counted(self):
+    mix = {"png": 0.5, "raw": 0.5}
+    settled = probe._settled(self._setting(64 << 20), mix)
+    least = 4 * probe._WARM_UP
+    self.assertGreater(settled, least)
+    self.assertAlmostEqual(self._drawn(mix, 2 / settled), settled - least, delta=4)
+    # Not for more than four times the seconds of a run.
+    self.assertAlmostEqual(self._drawn(mix, 8 / settled), settled / 2, delta=4)
+
+  def test_a_disk_that_makes_up_for_an_idle_time_does_not_count(self):
+    self.assertAlmostEqual(self._drawn({"raw": 1.0}, 1e-3), 300, delta=4)
+    self.assertAlmostEqual(self._drawn({"raw": 1.0}, 1e-3, "both"), 300, delta=4)
+    self.assertEqual(self._drawn({"raw": 1.0}, 1e-3, "decode"), 0)
 
   def test_no_more_than_a_gigabyte_is_written_stock_files_included(self):
     for name, copies in (("bmp", 3), ("webp", 2)):
