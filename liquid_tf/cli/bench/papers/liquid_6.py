@@ -121,7 +121,7 @@ def _about(evidence: Mapping[str, Any]) -> str:
   images = ", ".join(f"{count} at {rate} MB/s" for rate, count in rates.items())
   dali = first["dali"]
   return (
-    f"Photographs of {sizes['side']}x{sizes['side']} ({images}; a file has "
+    f"photographs of {sizes['side']}x{sizes['side']} ({images}; a file has "
     f"{first['file_bytes'] / 1e3:.0f} KB on average), shuffled, decoded to batches of "
     f"{sizes['batch_size']}; {sizes['epochs']} epochs a process, of which the first "
     f"does not count, and {sizes['rounds']} processes of each in turn. A cgroup holds "
