@@ -243,6 +243,15 @@ class DocumentTest(absltest.TestCase):
       told = "**Other programs kept up to 1.7 processors busy meanwhile."
       self.assertEqual(told in page, others == 1.7)
 
+  def test_every_revision_that_parts_are_of_is_told(self):
+    evidence = runner.read(_ROOT / "docs/benchmarks/papers", registry.load("l3-7a"))
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    first, second, third = evidence["parts"].values()
+    first["revision"], second["revision"], third["revision"] = "aa", None, "aa"
+    (folder / "l3-7a.json").write_text(json.dumps(evidence))
+    page = document.markdown(folder, folder / "page.md")
+    self.assertIn("| revision | aa, unknown |", page)
+
 
 class RunnerTest(absltest.TestCase):
   def setUp(self):
@@ -282,9 +291,9 @@ class RunnerTest(absltest.TestCase):
     found = runner.read(self.root, self.figure)
     self.assertTrue(found["complete"])
     self.assertEqual(figure.results(found), {n: {"is": n} for n in "abc"})
-    self.assertContainsSubset(["cpu", "revision", "versions"], found["evidence"])
+    self.assertContainsSubset(["cpu", "versions"], found["evidence"])
     for part in found["parts"].values():
-      self.assertContainsSubset(["load_before", "others", "seconds"], part)
+      self.assertContainsSubset(["revision", "load_before", "others", "seconds"], part)
     # Whole evidence is not measured again, whatever the setting.
     runner.run(self.figure, self._setting(quick=True), self.root)
     self.assertEqual(self.ran, ["a", "b", "b", "c"])

@@ -108,7 +108,11 @@ def _wrapped(text: str) -> str:
 
 
 def _machine(found: Mapping[str, Any]) -> str:
-  machine = found["evidence"] | {"load_before": _span(found, "load_before")}
+  revisions = (part["revision"] or "unknown" for part in found["parts"].values())
+  machine = found["evidence"] | {
+    "load_before": _span(found, "load_before"),
+    "revision": ", ".join(dict.fromkeys(revisions)),
+  }
   others = f"| others meanwhile | {_span(found, 'others')} processors |"
   return (
     f"{page.machine(machine)}\n{others}\n| time | {runner.minutes(found):.1f} minutes |"

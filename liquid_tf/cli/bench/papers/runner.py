@@ -1,7 +1,7 @@
 """Runs figures, and keeps what they measured.
 
 The evidence of a figure is FOLDER/NAME.json: {figure, settings, command, parts {name:
-{load_before, others, seconds, result}}, complete, evidence}. `others` are the
+{revision, load_before, others, seconds, result}}, complete, evidence}. `others` are the
 processors that other programs kept busy meanwhile. It is written after every part, so
 that a run that was interrupted goes on with the next one.
 """
@@ -85,6 +85,7 @@ def run(
   pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
   machine = evidence.evidence(setting.folder)
   del machine["command"]  # It names folders of this machine.
+  revision = machine.pop("revision")  # Parts may be of several.
   for name, measure in figure.parts(setting).items():
     if name in found["parts"]:
       say(f"{figure.name}, {name}: is there")
@@ -94,6 +95,7 @@ def run(
     begin = time.perf_counter()
     result = measure()
     found["parts"][name] = {
+      "revision": revision,
       "load_before": load,
       "others": round(others.busy(), 1),
       "seconds": round(time.perf_counter() - begin, 1),
