@@ -10,12 +10,14 @@ import pathlib
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 import unittest
+import urllib.parse
 import urllib.request
 
 import http_server
@@ -147,6 +149,12 @@ class ConvertS3Test(absltest.TestCase):
   def _log(self) -> dict:
     return json.loads(self._request("_log"))
 
+  def _again(self, key: str) -> list:
+    """What was sent to a folder of the bucket though it had been acknowledged."""
+    return [
+      sent for sent in self._log()["again"] if sent[0].startswith(f"/bucket/{key}/")
+    ]
+
   def _files(self, key: str) -> dict[str, bytes]:
     """What a folder of the bucket holds."""
     client = s3.client()
@@ -170,7 +178,7 @@ class ConvertS3Test(absltest.TestCase):
     for name, data in found.items():
       self.assertEqual(data, self.wanted[name], name)
     self.assertEqual(self._uploads(key), [])
-    self.assertEqual(self._log()["again"], [])
+    self.assertEqual(self._again(key), [])
 
   def _kill(self, output: str, seconds: float, sends: bool) -> tuple[bool, int]:
     """Kills a conversion at a random moment.
@@ -196,6 +204,32 @@ class ConvertS3Test(absltest.TestCase):
     _, status = os.waitpid(child, 0)
     self.assertIn(status, (0, signal.SIGKILL))
     return status != 0, most
+
+  def test_the_log_knows_what_was_acknowledged(self):
+    """Not what came from a client that was killed before it had an answer."""
+    for waits, wanted in ((True, 1), (False, 0)):
+      key = f"waits-{waits}"
+      signed = s3.client().generate_presigned_url(
+        "put_object", {"Bucket": "bucket", "Key": f"{key}/object"}
+      )
+      place = urllib.parse.urlsplit(signed)
+      request = (
+        f"PUT {place.path}?{place.query} HTTP/1.1\r\nHost: {place.netloc}\r\n"
+        "Content-Length: 5\r\n\r\nbytes"
+      )
+      before = self._log()["uses"].get("PUT", 0)
+      self._faults(delay=0.5)
+      with socket.create_connection((place.hostname, place.port)) as connection:
+        connection.sendall(request.encode())
+        while self._log()["uses"].get("PUT", 0) == before:
+          time.sleep(0.02)
+        if waits:
+          self.assertStartsWith(connection.recv(1 << 16), b"HTTP/1.1 200 ")
+      self._faults(delay=0)
+      while not self._files(key):
+        time.sleep(0.02)
+      self._put(f"{key}/object", b"bytes")
+      self.assertLen(self._again(key), wanted)
 
   def test_killed_ten_times(self):
     """It ends in the same bytes, and sends nothing again that was acknowledged."""

@@ -4,7 +4,8 @@
 
 GET /_log gives `again`, what was sent though it had been acknowledged: parts, and whole
 objects, by their contents; and `parts` and `uses`, how many parts came, and how often
-each kind of request. Requests to /_faults may also set `fail_every`, of how many
+each kind of request. What came from a client that was gone before the answer is not
+acknowledged. Requests to /_faults may also set `fail_every`, of how many
 requests one is answered by 503, and `drop_every`, of how many one has its connection
 closed without an answer. A body that ends too early is refused, as by S3.
 """
@@ -32,6 +33,16 @@ def _use(environ) -> str:
   """What a request is for, by its method and the names in its query."""
   names = re.findall(r"(?:^|&)(uploads|uploadId|list-type)", environ["QUERY_STRING"])
   return " ".join([environ["REQUEST_METHOD"], *names])
+
+
+def _is_gone(connection: socket.socket) -> bool:
+  """Whether the client at the other end has closed its connection, or was killed."""
+  try:
+    return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+  except BlockingIOError:
+    return False
+  except ConnectionError:
+    return True
 
 
 class Logging(s3_server.Faulty):
@@ -91,7 +102,7 @@ class Logging(s3_server.Faulty):
     answer = super().__call__(environ, start)
     if statuses and statuses[0].startswith("2"):
       with self._lock:
-        if method == "PUT":
+        if method == "PUT" and not _is_gone(environ["werkzeug.socket"]):
           self._known.add(what)
         elif method == "DELETE" and "uploadId" not in environ["QUERY_STRING"]:
           self._known = {known for known in self._known if known[0] != path}
