@@ -111,11 +111,14 @@ class Machine:
   resources: Mapping[str, Resource] = dataclasses.field(default_factory=dict)
 
   @property
+  def of_last_runs(self) -> "Machine":
+    """What the last runs have: its cache, every processor, nothing only given."""
+    return dataclasses.replace(self, reserve=0, resources={})
+
+  @property
   def of_runs(self) -> "Machine":
-    """What runs have: every processor, no cache, and nothing that was only given."""
-    return dataclasses.replace(
-      self, cache_bytes=0, cache_share=None, reserve=0, resources={}
-    )
+    """What the runs before them have: no cache either."""
+    return dataclasses.replace(self.of_last_runs, cache_bytes=0, cache_share=None)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -119,9 +119,9 @@ class Gain:
 
   Attributes:
     interval: with 95% confidence.
-    measured: False where memory has some of the images, or processors or other
-      resources are spoken for. Runs know none of that, so then it is predicted, with
-      the same relative interval around what was measured.
+    measured: False where processors or other resources are spoken for. Runs know none
+      of that, so then it is predicted, with the same relative interval around what was
+      measured.
   """
 
   interval: noise.Interval
@@ -139,18 +139,18 @@ def gain(
 
   Args:
     costs: of each format.
-    machine: with its cache, reserve and resources.
+    machine: with its reserve and resources.
     choice: the mix.
     single: the best single format.
     measured: the ratio of runs, which have none of these.
   """
   if measured is None:
     return None
-  hits = choice.prediction.hit_ratio or single.prediction.hit_ratio
-  if not hits and not machine.reserve and not machine.resources:
+  if not machine.reserve and not machine.resources:
     return Gain(measured, True)
   runs = [
-    model.predict(costs, machine.of_runs, c.mix).throughput for c in (choice, single)
+    model.predict(costs, machine.of_last_runs, c.mix).throughput
+    for c in (choice, single)
   ]
   ratio = choice.prediction.throughput / single.prediction.throughput
   # What the model has wrong of the runs, it will have wrong of the training.
@@ -173,10 +173,10 @@ def corrected(
   Args:
     choice: what is predicted.
     costs: of each format.
-    machine: with its cache, reserve and resources.
+    machine: with its reserve and resources.
     runs: images per second of the same mix, which have none of these.
   """
-  modelled = model.predict(costs, machine.of_runs, choice.mix).throughput
+  modelled = model.predict(costs, machine.of_last_runs, choice.mix).throughput
   wrong = statistics.median(runs) / modelled
   found = choice.prediction
   # What something else allows is no matter of disk and processors.
@@ -257,34 +257,36 @@ def context(
     costs: of each format.
     machine: with its cache.
     final: the mix.
-    measured: images per second of its runs without a cache; None if it was not run.
+    measured: images per second of its runs with that cache; None if it was not run.
     stock: images per second of stock tf.data, or None.
     own_format: of the source's images, or None.
     own_rate: images per second of that format alone; None if it was not run.
   """
   rate, how = measured, "measured"
   if rate is None:
-    rate = model.predict(costs, machine.of_runs, final.mix).throughput
+    rate = model.predict(costs, machine.of_last_runs, final.mix).throughput
     how = "predicted"
   compared = [f"{rate:.0f} images/s"]
+  hits = final.prediction.hit_ratio
   if stock is not None:
-    compared.append(f"{rate / stock:.1f} times stock tf.data")
+    # What memory holds all of, stock tf.data has in the page cache.
+    bare = " without a cache" if 0 < hits < 1 else ""
+    compared.append(f"{rate / stock:.1f} times stock tf.data{bare}")
   if own_format in costs and set(final.mix) != {own_format}:
     alone, of = own_rate, ""
     if alone is None:
-      alone = model.predict(costs, machine.of_runs, {own_format: 1}).throughput
+      alone = model.predict(costs, machine.of_last_runs, {own_format: 1}).throughput
       of = " as predicted"
     compared.append(
       f"{rate / alone:.1f} times {own_format} alone{of}, the format of the source"
     )
   size = converting(costs, machine, final.mix)["bytes"]
-  hits = final.prediction.hit_ratio
   cache = "no cache"
   if hits:
     cache = f"that memory holds {hits:.0%} of the images from the second epoch on"
   return (
-    f"This assumes {cache}; without a cache {how}: {', '.join(compared)}. The dataset "
-    f"takes {_size(size)} on disk."
+    f"This assumes {cache}; {how} so: {', '.join(compared)}. The dataset takes "
+    f"{_size(size)} on disk."
   )
 
 
@@ -298,7 +300,7 @@ def surprise(predicted: float, measured: float) -> str | None:
   """Doubt about costs that do not explain the runs behind them, in one sentence.
 
   Args:
-    predicted: images per second of the last runs; see `model.Machine.of_runs`.
+    predicted: images per second of them; see `model.Machine.of_last_runs`.
     measured: what they gave.
   """
   if abs(measured / predicted - 1) <= _EXPECTED:

@@ -72,7 +72,7 @@ def _tenths(encoded: str, raw: str, tenths: int) -> dict[str, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Verified:
-  """Whole pipelines without a cache, run in turn.
+  """Whole pipelines with the cache of the training, run in turn.
 
   Attributes:
     mix: images per second of the advised mix, a value a round; empty where it is a
@@ -104,12 +104,14 @@ class Contest:
   Attributes:
     advised: what the advice will be.
     single: the best single format.
+    held: formats that memory has all images of.
     trials: rounds, at least 2; more while much is at stake between both.
     end: of the monotonic clock, after which no round begins.
   """
 
   advised: planner.Choice
   single: planner.Choice
+  held: frozenset[str]
   trials: int
   end: float
 
@@ -135,11 +137,14 @@ def verify(
 ) -> Verified:
   """Runs the advised mix, the best single format and stock tf.data, turn about.
 
+  Memory has the share of the images that is predicted, since what limits a mix without
+  it need not be what limits it with it.
+
   Rounds end when little is at stake, and not when the mix is found to be faster: that
   would make the interval of the gain too narrow.
 
   Args:
-    setting: what all runs have alike.
+    setting: what all runs have alike; see `kept.sample`.
     manifest: of the replicated sample.
     files: an empty directory for the files of stock tf.data.
     contest: what runs.
@@ -149,14 +154,20 @@ def verify(
   skipped = stock.why_not(manifest)
   beside = "" if skipped else ", and stock tf.data"
   say(f"running the advised mix, and the best single format{beside}, in turn")
-  pipelines = {"single": Pipeline(setting, single.mix, "both")}
+  pipelines = {"single": _pipeline(setting, single)}
   if advised.mix != single.mix:
-    pipelines["mix"] = Pipeline(setting, advised.mix, "both")
+    pipelines["mix"] = _pipeline(setting, advised)
   name = None if skipped else stock.format_of(manifest["formats"])
   peer = None
   if name is not None:
     peer = stock.Stock(
-      manifest, name, files, setting.batch_size, setting.threads, setting.transforms
+      manifest,
+      name,
+      files,
+      setting.batch_size,
+      setting.threads,
+      setting.transforms,
+      held=name in contest.held,
     )
   rates: dict[str, list[float]] = {"mix": [], "single": [], "stock": []}
   longest = 0.0
@@ -184,3 +195,7 @@ def verify(
     stock_skipped=skipped,
     stock_bytes=0 if peer is None else peer.bytes,
   )
+
+
+def _pipeline(setting: Setting, choice: planner.Choice) -> Pipeline:
+  return Pipeline(setting, choice.mix, "both", choice.prediction.hit_ratio)

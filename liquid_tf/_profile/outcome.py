@@ -69,7 +69,7 @@ def find(
   alone = advice.corrected(single, costs, machine, verified.single)
   spread, spread_alone = noise.relative(ran), noise.relative(verified.single)
   verdict = [advice.verdict(said, alone, gain, said=spread, alone=spread_alone)]
-  expected = model.predict(costs, machine.of_runs, advised.mix).throughput
+  expected = model.predict(costs, machine.of_last_runs, advised.mix).throughput
   verdict.append(advice.surprise(expected, statistics.median(ran)))
   if at_stake > stake.LITTLE:
     verdict.append(advice.another_mix(at_stake, trials))
@@ -88,6 +88,8 @@ def find(
     describe(choice.mix): statistics.median(rates)
     for choice, rates in ((single, verified.single), (advised, ran))
   }
+  if machine.cache_form == "pixels":
+    run_of = {}  # Memory held encoded bytes.
   own = run_of.get(own_format)
   of_final = run_of.get(describe(final.mix))
   verdict.append(

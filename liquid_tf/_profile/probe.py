@@ -82,16 +82,17 @@ class Pipeline:
   """One stage of a mix, which can be run again and again.
 
   A stage is "load", which delivers stored bytes; "decode", with every record in memory;
-  or "both". Nothing is cached but for "decode", and nothing is shuffled: reads and
-  decoding are the same, and no buffer has to be filled first.
+  or "both". Without `hits` nothing is shuffled: reads and decoding are the same, and no
+  buffer has to be filled first. With them it is, so that every batch has as many.
 
   Args:
     setting: what all runs have alike.
     mix: weights of formats, named as in a profile.
     stage: which.
+    hits: share of the images that memory has, but for "decode", where it has all.
   """
 
-  def __init__(self, setting: Setting, mix: Mix, stage: str):
+  def __init__(self, setting: Setting, mix: Mix, stage: str, hits: float = 0):
     decode = stage == "decode"
     self._settled = 0 if decode else _settled(setting, mix)
     on_gpu = setting.decode == "gpu" and stage != "load"
@@ -100,8 +101,8 @@ class Pipeline:
     given = {
       "mix": {names.stored(name): weight for name, weight in mix.items()},
       "fidelity": names.fidelity(mix),
-      "shuffle": False,
-      "cache": 0,
+      "shuffle": hits > 0,
+      "cache": f"{100 * hits:.4f}%" if hits else 0,
       "memory": setting.memory,
       "features": list(gpu.STORED) if on_gpu else ["image"],
       "decode": "none" if on_gpu else "cpu",
@@ -123,13 +124,15 @@ class Pipeline:
     if on_gpu:
       self._dataset = _decoded_on_gpu(self._dataset, setting)
     self._iterator = None
+    self._fills = decode or hits > 0
 
   def run(self) -> Run:
     """Draws batches for the setting's seconds; the first ones do not count."""
     if self._iterator is None or self._stage != "decode":
       self._iterator = iter(self._dataset)
-      if self._stage == "decode":
+      if self._fills:
         self._skip(self._epoch)
+        self._fills = False
     self._skip(_WARM_UP)
     self._settle()
     disk, cpu = process.disk_bytes(), time.process_time()

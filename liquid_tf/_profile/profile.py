@@ -176,7 +176,8 @@ def profile(
   pipeline reads and decodes it, past the page cache and without a cache of its own.
   From what each format costs of disk and processors a linear programme finds the mix
   with the most images per second; or the paper's binary search does (Liquid, APSys
-  '23, section 4.1). Then the mix, the best single format and stock tf.data run in turn.
+  '23, section 4.1). Then the mix and the best single format run in turn, with as much
+  in memory as the training will have, and stock tf.data.
   docs/profile.md describes the model and its limits.
 
   That takes a minute or two, on a busy machine up to five; stderr says what goes on.

@@ -20,6 +20,7 @@ from liquid_tf._profile import (
   choose,
   disk,
   groups,
+  kept,
   names,
   processors,
   result,
@@ -111,7 +112,8 @@ def run(
   encoded = sample.encode(source, order, options.formats, encoding, workers)
   count = sample.images_to_write(encoded, len(source))
   with scratch.folder(folder) as temporary:
-    paths = {name: os.path.join(temporary, name) for name in ("short", "long", "files")}
+    parts = ("short", "long", "kept", "files")
+    paths = {name: os.path.join(temporary, name) for name in parts}
     for path in paths.values():
       os.mkdir(path)
     say(f"writing {count} images in every format below {temporary}")
@@ -129,7 +131,9 @@ def run(
     repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
     setting = _setting(encoded, manifest, paths, options)
     found = _measure(
-      _Subject(len(source), own_format, encoded, manifest, paths["files"]),
+      _Subject(
+        len(source), own_format, encoded, manifest, paths["kept"], paths["files"]
+      ),
       setting,
       options,
       begin + MOST_SECONDS - _LEFT_SECONDS,
@@ -179,6 +183,7 @@ class _Subject:
     own_format: of its images, or None.
     encoded: what encoding some of them showed.
     manifest: of the replicated sample.
+    kept: a folder for what the last runs read.
     files: an empty folder for the files of stock tf.data.
   """
 
@@ -186,6 +191,7 @@ class _Subject:
   own_format: str | None
   encoded: sample.Encoded
   manifest: Manifest
+  kept: str
   files: str
 
 
@@ -267,11 +273,14 @@ def _measure_once(
   worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
   if worth or options.strategy == "search":
     advised = choice
+  long = kept.sample(
+    manifest, costs, machine, [advised, single], setting.memory, subject.kept
+  )
   verified = choose.verify(
-    setting,
+    setting if long is None else dataclasses.replace(setting, long=long),
     manifest,
     subject.files,
-    choose.Contest(advised, single, options.trials, end),
+    choose.Contest(advised, single, kept.held(costs, machine), options.trials, end),
     say,
   )
   return result.build(

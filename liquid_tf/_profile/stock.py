@@ -36,7 +36,7 @@ class Stock:
   """Files of one format, shuffled, read, decoded and batched by stock tf.data.
 
   Each file is dropped from the page cache before it is read again, as it is of a set
-  that memory does not hold.
+  that memory does not hold; but not where it does.
 
   Args:
     manifest: of the replicated sample.
@@ -45,6 +45,7 @@ class Stock:
     batch_size: images in a batch.
     threads: of tf.data.
     transforms: of `liquid_tf.dataset`.
+    held: whether memory holds the files.
   """
 
   def __init__(
@@ -55,8 +56,10 @@ class Stock:
     batch_size: int,
     threads: int,
     transforms: Sequence[Step],
+    held: bool,
   ):
     self._folder = folder
+    self._held = held
     self.bytes = _extract(manifest, format_name, folder)
     files = sorted(str(path) for path in pathlib.Path(folder).iterdir())
     self._files = len(files)
@@ -86,7 +89,7 @@ class Stock:
     # Dropping counts too, since meanwhile batches are decoded ahead.
     begin = time.perf_counter()
     while images < least_images or spent < least_seconds:
-      if since >= self._files // 2:
+      if not self._held and since >= self._files // 2:
         process.drop_from_page_cache(self._folder, written=True)
         since = 0
       batch = next(self._iterator)

@@ -69,18 +69,19 @@ class Machine:
     peer_run, peer_runs = stock.Stock.run, []
     device_run, device_runs = devices._run, []
 
-    def init(pipeline, setting, mix, stage):
-      make(pipeline, setting, mix, stage)
-      runs[pipeline] = (setting, mix, stage, [])
+    def init(pipeline, setting, mix, stage, hits=0):
+      make(pipeline, setting, mix, stage, hits)
+      runs[pipeline] = (setting, mix, stage, hits, [])
 
     def timed_run(pipeline):
       found = run(pipeline)
-      setting, mix, stage, before = runs[pipeline]
+      setting, mix, stage, hits, before = runs[pipeline]
       total = sum(mix.values())
       seconds = {
         name: sum(w * of[f] for f, w in mix.items()) / total / 1000
         for name, of in (("load", self.load), ("decode", self.decode))
       }
+      seconds["load"] *= 1 - hits
       cpu = 0.0 if stage == "load" else setting.threads * seconds["decode"]
       taken = max(seconds.values()) if stage == "both" else seconds[stage]
       # Who waits takes no time of a processor, so that of both is decoding's.

@@ -9,8 +9,9 @@ import tensorflow as tf
 from absl.testing import absltest
 
 import liquid_tf
-from liquid_tf._measure import repeated
-from liquid_tf._profile import disk, probe, sample, stock
+from liquid_tf._cost import model, planner
+from liquid_tf._measure import process, repeated
+from liquid_tf._profile import disk, kept, probe, sample, stock
 from liquid_tf._store import manifest as manifests
 
 
@@ -67,6 +68,22 @@ class ProbeTest(absltest.TestCase):
     # Not for more than four times the seconds of a run.
     self.assertAlmostEqual(self._drawn(mix, 8 / settled), settled / 2, delta=4)
 
+  def test_memory_has_its_share_in_every_run(self):
+    setting = self._setting(256 << 20)
+    for hits in (0.5, 1.0):
+      pipeline = probe.Pipeline(setting, {"png": 0.5, "raw": 0.5}, "both", hits)
+      for _ in range(2):
+        pipeline.run()
+      # The first epoch fills it, and counts for none of the runs.
+      first, *others = pipeline._stats.epochs
+      self.assertEqual(sum(first["memory_hits"].values()), 0)
+      self.assertGreater(len(others), 2)
+      for epoch in others[:-1]:
+        self.assertGreaterEqual(sum(epoch["memory_hits"].values()), 32 * hits)
+      # As many in every batch, or a run would depend on where it begins.
+      for batch in pipeline._stats.batches:
+        self.assertEqual(sum(batch["hits"].values()), 4 * hits)
+
   def test_a_disk_that_makes_up_for_an_idle_time_does_not_count(self):
     self.assertAlmostEqual(self._drawn({"raw": 1.0}, 1e-3), 300, delta=4)
     self.assertAlmostEqual(self._drawn({"raw": 1.0}, 1e-3, "both"), 300, delta=4)
@@ -93,9 +110,22 @@ class ProbeTest(absltest.TestCase):
     self.assertEqual(list(rates), list(disk.BLOCKS))
     self.assertGreater(min(rates.values()), 0)
 
+  def _stock(self, manifest, batch_size, held=False):
+    folder = self.create_tempdir().full_path
+    return stock.Stock(manifest, "png", folder, batch_size, 1, (), held)
+
+  def test_stock_reads_its_files_again_unless_memory_holds_them(self):
+    manifest = manifests.load(self.path)
+    for held in (False, True):
+      with mock.patch.object(process, "drop_from_page_cache") as drop:
+        peer = self._stock(manifest, 4, held)
+        drop.reset_mock()
+        peer.run(0.1)
+      self.assertEqual(drop.called, not held)
+
   def test_stock_leaves_the_processors_to_the_next_run(self):
     manifest = manifests.load(self.path)
-    peer = stock.Stock(manifest, "png", self.create_tempdir().full_path, 4, 1, {})
+    peer = self._stock(manifest, 4)
     self.assertGreater(peer.run(0.1), 0)
     cpu = time.process_time()
     time.sleep(0.5)
@@ -112,7 +142,7 @@ class ProbeTest(absltest.TestCase):
     with mock.patch.object(
       tf.io, "read_file", lambda file: tf.numpy_function(count, [file], tf.string)
     ):
-      peer = stock.Stock(manifest, "png", self.create_tempdir().full_path, 1, 1, {})
+      peer = self._stock(manifest, 1)
     drawn = len(read)
     for _ in range(20):
       peer._draw(0, 20)
@@ -125,6 +155,47 @@ class ProbeTest(absltest.TestCase):
     with self.assertLogs(level="WARNING") as logs:
       stock._rest()
     self.assertRegex(logs.output[0], "at work .* a process of its own")
+
+
+class KeptTest(absltest.TestCase):
+  def _sample(self, memory=1 << 30, **has):
+    """Images of the sample that is made of 32 images, and its path."""
+    short = runs.make(
+      self.create_tempdir().full_path, "png:1,raw:1", per_class=8, replicate=True
+    )
+    costs = {
+      name: model.FormatCost(10**5, 1 / load, 0, 1 / 400, 0, True)
+      for name, load in (("png", 300), ("raw", 200))
+    }
+    machine = model.Machine(pixel_bytes=3e5, **has)
+    choices = [planner.best_single({n: costs[n]}, machine) for n in costs]
+    manifest, folder = manifests.load(short), self.create_tempdir().full_path
+    path = kept.sample(manifest, costs, machine, choices, memory, folder)
+    return None if path is None else manifests.load(path)["samples"]
+
+  def test_its_first_epoch_takes_four_seconds_of_the_slowest(self):
+    found = self._sample(samples=10**6, cache_share=0.5)
+    self.assertEqual(found, 4 * 200 // 32 * 32)
+
+  def test_it_has_no_more_images_than_the_dataset(self):
+    self.assertEqual(self._sample(samples=100, cache_share=1.0), 96)
+    self.assertEqual(self._sample(samples=10, cache_share=1.0), 32)
+
+  def test_half_of_the_memory_holds_what_is_kept(self):
+    found = self._sample(memory=64 * 10**6, samples=10**6, cache_share=0.8)
+    self.assertEqual(found, 400 // 32 * 32)
+
+  def test_without_a_cache_there_is_none(self):
+    self.assertIsNone(self._sample(samples=1000))
+    self.assertIsNone(self._sample(samples=1000, cache_share=0.0))
+
+  def test_what_memory_holds_all_of(self):
+    costs = {
+      name: model.FormatCost(size, 1, 0, 1, 0, True)
+      for name, size in (("jpeg", 10**5), ("raw", 10**6))
+    }
+    machine = model.Machine(1000, 10**6, cache_bytes=5 * 10**8)
+    self.assertEqual(kept.held(costs, machine), {"jpeg"})
 
 
 class RepeatedTest(absltest.TestCase):

@@ -115,8 +115,9 @@ class VerifyTest(parameterized.TestCase):
     rates = {"raw": itertools.repeat(100.0)} | rates
     rounds = []
 
-    def pipeline(setting, mix, stage):
+    def pipeline(setting, mix, stage, hits):
       del setting, stage
+      self.assertEqual(hits, 0.25)
 
       def run():
         if mix == {"raw": 1.0}:
@@ -125,7 +126,7 @@ class VerifyTest(parameterized.TestCase):
 
       return mock.Mock(run=run)
 
-    prediction = model.Prediction(1, 1, {}, 1, 0, "load")
+    prediction = model.Prediction(1, 1, {}, 1, 0.25, "load")
     mixes = {"png": 0.5, "raw": 0.5} if mixed else {"raw": 1.0}
     advised, single = (
       planner.Choice(m, "encoded", prediction) for m in (mixes, {"raw": 1.0})
@@ -136,7 +137,7 @@ class VerifyTest(parameterized.TestCase):
       mock.patch.object(choose, "time", clock),
       mock.patch.object(stock, "why_not", return_value="no files"),
     ):
-      contest = choose.Contest(advised, single, 3, float(limit))
+      contest = choose.Contest(advised, single, frozenset(), 3, float(limit))
       return choose.verify(None, None, "", contest, lambda text: None)
 
 

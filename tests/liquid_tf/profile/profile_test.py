@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import signal
+import statistics
 from unittest import mock
 
 import examples
@@ -391,6 +392,16 @@ class ProfileTest(parameterized.TestCase):
     ):
       self._profile(["png", "raw"], cache=0, machine=machine)
     self.assertEqual(os.listdir(self.root), ["photos"])
+
+  def test_the_last_runs_have_the_cache(self):
+    bare, kept = (self._profile(["png", "raw"], cache=c) for c in (0, "50%"))
+    self.assertTrue(kept["gain"]["measured"])
+    for found in (bare, kept):
+      median = statistics.median(found["verified"]["mix"])
+      self.assertAlmostEqual(median / found["verified"]["predicted"], 1, delta=0.02)
+    # Half of the reads is time to read more of the raw images.
+    self.assertGreater(kept["mix"]["raw"], bare["mix"]["raw"])
+    self.assertGreater(kept["predicted"], 1.2 * bare["predicted"])
 
   def test_runs_that_disagree_in_the_end_give_advice_with_its_interval(self):
     machine = steady.Machine(waves={"both": steady.RESTLESS})
