@@ -6,7 +6,7 @@ from liquid_tf._cost import model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._store.manifest import Manifest
 
-# Memory has nothing in the first epoch, which lasts so long.
+# What the first epoch takes, which fills the memory.
 _FIRST_SECONDS = 4.0
 
 # Of a pipeline's memory, what is kept takes this part at most.

@@ -58,7 +58,7 @@ def render(data: dict[str, Any]) -> str:
     "<h2>What each format costs</h2>",
     _formats(data, devices),
     _disk(data),
-    "<h2>Run in turn, with this cache, on all processors</h2>",
+    "<h2>Run in turn, with your cache, on all processors</h2>",
     _verified(data),
     "<h2>On another machine</h2>",
     _what_if(data),

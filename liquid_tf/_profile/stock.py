@@ -35,8 +35,8 @@ _LONGEST_REST = 10
 class Stock:
   """Files of one format, shuffled, read, decoded and batched by stock tf.data.
 
-  Each file is dropped from the page cache before it is read again, as it is of a set
-  that memory does not hold; but not where it does.
+  Each file is dropped from the page cache before it is read again, unless memory holds
+  the whole set.
 
   Args:
     manifest: of the replicated sample.
@@ -45,7 +45,7 @@ class Stock:
     batch_size: images in a batch.
     threads: of tf.data.
     transforms: of `liquid_tf.dataset`.
-    held: whether memory holds the files.
+    held: whether memory holds the whole set.
   """
 
   def __init__(

@@ -5,9 +5,9 @@
 GET /_log gives `again`, what was sent though it had been acknowledged: parts, and whole
 objects, by their contents; and `parts` and `uses`, how many parts came, and how often
 each kind of request. What came from a client that was gone before the answer is not
-acknowledged. Requests to /_faults may also set `fail_every`, of how many
-requests one is answered by 503, and `drop_every`, of how many one has its connection
-closed without an answer. A body that ends too early is refused, as by S3.
+acknowledged. Requests to /_faults may also set `fail_every`, of how many requests one
+is answered by 503, and `drop_every`, of how many one has its connection closed without
+an answer. A body that ends too early is refused, as by S3.
 """
 
 import collections
