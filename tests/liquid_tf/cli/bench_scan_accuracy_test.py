@@ -2,6 +2,7 @@
 
 import math
 import pathlib
+import time
 
 import numpy as np
 import tensorflow as tf
@@ -43,6 +44,23 @@ class CropsTest(absltest.TestCase):
 
 
 class TrainTest(absltest.TestCase):
+  def test_an_epoch_is_timed_to_its_last_batch(self):
+    def batches():
+      for _ in range(3):
+        time.sleep(0.2)
+        yield np.ones((2, 1)), np.ones(2)
+      time.sleep(3)
+
+    signature = (tf.TensorSpec((2, 1)), tf.TensorSpec(2))
+    data = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="zeros")])
+    model.compile("sgd", "mse")
+    scan_training.fit(model, data.take(1))  # Traces it.
+    model.set_weights([np.zeros((1, 1)), np.zeros(1)])
+    loss, seconds = scan_training.fit(model, data)
+    self.assertBetween(seconds, 0.6, 3)
+    self.assertBetween(loss, 0.5, 1)
+
   def test_equal_groups_train_to_equal_numbers(self):
     tf.config.experimental.enable_op_determinism()
     root = pathlib.Path(self.create_tempdir().full_path)
