@@ -136,6 +136,8 @@ class NumbersTest(absltest.TestCase):
     self.assertIn("| 4.00 (2.00 to 5.00) | 2.00 | 50.0 % ± 127.1 % | -10.0 % ±", row)
     self.assertIn("2.00 times as fast", figure.why(evidence))
     self.assertIn("less 10.0 %", figure.why(evidence))
+    # A megabyte at 300,000 bytes per second is 3.33 s.
+    self.assertIn("takes 0.7, 0.7, 0.7, 4.7 s (groups", figure.why(evidence))
 
 
 if __name__ == "__main__":
