@@ -151,7 +151,7 @@ def _why(extension: str, evidence: Mapping[str, Any]) -> str:
   return (
     f"the advice reaches, at {'; '.join(words)}. The paper has {_PAPER[extension]} "
     f"times DALI with {extension.upper()} and BMP. A format that is both small and "
-    "cheap to decode, as L3 is, leaves a mix little to gain: the row without L3 is the "
+    "cheap to decode, as L3 is, leaves a mix little to gain; the row without L3 is the "
     "paper's own choice of formats. Our decoders of PNG and JPEG are also faster than "
     "those of the others."
   )
