@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from liquid_tf._convert.sources.walk import passed_over
 from liquid_tf._store import s3, versions
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf.errors import ConvertError
@@ -89,9 +90,9 @@ def folders(folder: bytes) -> Iterator[tuple[bytes, bool]]:
     found = [(entry["Prefix"], True) for entry in page.get("CommonPrefixes", ())]
     found += [(entry["Key"], False) for entry in page.get("Contents", ())]
     for key, is_folder in found:
-      name = key.removeprefix(prefix).removesuffix("/")
-      if name and not name.startswith("."):
-        yield os.fsencode(name), is_folder
+      name = os.fsencode(key.removeprefix(prefix).removesuffix("/"))
+      if name and passed_over(name, is_folder) is None:
+        yield name, is_folder
 
 
 class Walk:
@@ -118,27 +119,28 @@ class Walk:
     Raises:
       ConvertError: the folder cannot be listed.
     """
-    prefix, hidden = _prefix(self._root), None
+    prefix, last = _prefix(self._root), None
     for page in _pages(_inside(self._root)):
       for entry in page.get("Contents", ()):
         path = entry["Key"].removeprefix(prefix)
         # Some tools make an object for a folder.
         if not path or path.endswith("/"):
           continue
-        found = _hidden(path)
+        found = _passed_over(path)
         if found is None:
           self._step()
           time = _nanoseconds(entry["LastModified"])
           yield os.fsencode(path), entry["Size"], time
-        elif found != hidden:
-          hidden = found
-          self.skipped.append((found, "is hidden"))
+        elif found != last:
+          last = found
+          self.skipped.append(found)
 
 
-def _hidden(path: str) -> str | None:
-  """The file or folder that hides a path, or None."""
+def _passed_over(path: str) -> tuple[str, str] | None:
+  """The file or folder for which a path is passed over, and the reason; or None."""
   parts = path.split("/")
   for count, part in enumerate(parts, start=1):
-    if part.startswith("."):
-      return "/".join(parts[:count])
+    reason = passed_over(os.fsencode(part), count < len(parts))
+    if reason is not None:
+      return "/".join(parts[:count]), reason
   return None

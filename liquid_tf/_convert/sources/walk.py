@@ -11,6 +11,37 @@ from liquid_tf.errors import ConvertError
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
+# Folders that systems leave, in small letters: none holds what a user has put there.
+_SYSTEMS = frozenset(
+  (
+    b"__macosx",
+    b"@eadir",
+    b"@recycle",
+    b"#recycle",
+    b"#snapshot",
+    b"$recycle.bin",
+    b"lost+found",
+    b"system volume information",
+  )
+)
+
+
+def passed_over(name: bytes, is_folder: bool) -> str | None:
+  """The reason why an entry of a folder is never looked at, or None.
+
+  This is the one rule for images, masks and annotations, on disks and in stores.
+
+  Args:
+    name: of the entry, without its folder.
+    is_folder: whether it is a folder.
+  """
+  if name.startswith(b"."):
+    return "is hidden"
+  if is_folder and name.lower() in _SYSTEMS:
+    return "is a folder that the system made"
+  return None
+
+
 def _is_folder(entry: os.DirEntry) -> bool:
   try:
     return entry.is_dir()
@@ -27,8 +58,9 @@ def folders(folder: bytes) -> Iterator[tuple[bytes, bool]]:
   try:
     with os.scandir(folder) as entries:
       for entry in entries:
-        if not entry.name.startswith(b"."):
-          yield entry.name, _is_folder(entry)
+        is_folder = _is_folder(entry)
+        if passed_over(entry.name, is_folder) is None:
+          yield entry.name, is_folder
   except OSError as error:
     name = os.fsdecode(folder)
     raise ConvertError(f"cannot list {name}: {error.strerror}") from error
@@ -69,8 +101,9 @@ class Walk:
       return
     for name in self._names(below):
       path = below + name
-      if name.startswith(b"."):
-        self._skip(path.removesuffix(b"/"), "is hidden")
+      reason = passed_over(name.removesuffix(b"/"), name.endswith(b"/"))
+      if reason is not None:
+        self._skip(path.removesuffix(b"/"), reason)
         continue
       found = self._stat(path)
       if found is None:
