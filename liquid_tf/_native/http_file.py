@@ -48,7 +48,9 @@ class HttpFile:
     self._file = _functions().liquid_direct_http_open(url.encode())
     if not self._file:
       raise MemoryError
-    weakref.finalize(self, _functions().liquid_direct_http_close, self._file)
+    # Not when Python ends, where a thread may still read.
+    close = weakref.finalize(self, _functions().liquid_direct_http_close, self._file)
+    close.atexit = False
 
   def size(self) -> int:
     """Bytes of the file.

@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import weakref
 
 import numpy as np
 
@@ -25,27 +26,28 @@ class _File:
     past_cache: whether it is read past the page cache.
   """
 
-  __slots__ = ("descriptor", "past_cache")
+  __slots__ = ("descriptor", "past_cache", "__weakref__")
 
   def __init__(self, path: str, past_cache: bool):
-    self.descriptor = -1
-    self.past_cache = past_cache
-    flags = os.O_RDONLY | os.O_CLOEXEC
-    if past_cache:
-      try:
-        self.descriptor = storage.regular(path, flags | os.O_DIRECT)
-        return
-      except OSError as error:
-        if error.errno != errno.EINVAL:
-          raise
-        self.past_cache = False  # The file system cannot.
-    self.descriptor = storage.regular(path, flags)
-    # What lies around a record is not asked for: reading it ahead costs as much again.
-    os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+    self.descriptor, self.past_cache = _opened(path, past_cache)
+    # When Python ends, the system closes it: a thread may still read, and of the
+    # modules that a __del__ needs, some are gone.
+    weakref.finalize(self, os.close, self.descriptor).atexit = False
 
-  def __del__(self):
-    if self.descriptor >= 0:
-      os.close(self.descriptor)
+
+def _opened(path: str, past_cache: bool) -> tuple[int, bool]:
+  """Opens a file; returns its descriptor, and whether it is read past the cache."""
+  flags = os.O_RDONLY | os.O_CLOEXEC
+  if past_cache:
+    try:
+      return storage.regular(path, flags | os.O_DIRECT), True
+    except OSError as error:
+      if error.errno != errno.EINVAL:  # Else the file system cannot.
+        raise
+  descriptor = storage.regular(path, flags)
+  # What lies around a record is not asked for: reading it ahead costs as much again.
+  os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+  return descriptor, False
 
 
 class ShardFiles:

@@ -7,6 +7,8 @@ import pathlib
 import pickle
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from concurrent import futures
@@ -26,6 +28,24 @@ from liquid_tf._native import direct, ops
 from liquid_tf._store import manifest, storage
 from liquid_tf._view import shard_files, stored_record
 from liquid_tf.errors import RecordError
+
+# Leaves everything open at its end, as a short script does.
+_LEAVES_OPEN = """
+import keras, sys
+import liquid_tf
+from liquid_tf import recordio
+from liquid_tf._native import http_file
+
+path, record, folder = sys.argv[1:]
+view = liquid_tf.open(path)
+samples = iter(view)
+mixed = liquid_tf.mixture([(view, 1), (view, 2)])
+batches = iter(liquid_tf.dataset(mixed, None))
+records = iter(recordio.Reader(record))
+print(view[0]["id"], *map(len, map(next, (samples, batches, records))))
+writer = recordio.Writer(f"{folder}/new.rec")
+remote = http_file.HttpFile("http://127.0.0.1:9/a")
+"""
 
 _LOSSLESS = ("raw", "bmp", "l3", "l3-compact", "png", "webp")
 
@@ -291,6 +311,19 @@ class AccessTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLess(size, 1000)
     again = pickle.loads(pickle.dumps(part))
     self.assertEqual([runs.digest(sample) for sample in again], self.digests[10:20])
+
+  def test_a_process_that_ends_with_open_files_says_nothing(self):
+    record = next(pathlib.Path(self.path).glob("*.rec"))
+    folder = self.create_tempdir().full_path
+    done = subprocess.run(
+      [sys.executable, "-c", _LEAVES_OPEN, self.path, record, folder],
+      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+      capture_output=True,
+      text=True,
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertStartsWith(done.stdout, "0 ")
+    self.assertNotRegex(done.stderr, "Exception ignored|Traceback")
 
   def _past(self, free: int) -> set[bool]:
     """How the files of this dataset are read, with so much free memory."""
