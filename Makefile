@@ -48,7 +48,7 @@ KIT := $(LINKS)/bin/ops/kit
 # Wheels are made by a Python of their own, whose setuptools is pinned, and built against
 # the headers of TensorFlow's wheels: nothing that is installed makes a difference, nor
 # does a CUDA compiler, unless NVCC names one.
-WHEEL_VERSIONS := $(shell sed -n 's/^tensorflow-cpu==//p' requirements/wheels.txt)
+WHEEL_VERSIONS ?= $(shell sed -n 's/^tensorflow-cpu==//p' requirements/wheels.txt)
 WHEEL_PY := build/wheel-python/bin/python
 WHEEL_BAZEL = NVCC=$(or $(NVCC),none) PYTHON_BIN_PATH=$(abspath $(WHEEL_PY)) \
   $(BAZEL) --output_base=$(CACHE)/bazel-$(CHECKOUT_ID)-wheels
@@ -173,7 +173,7 @@ sdist: $(WHEEL_PY)
 	mkdir -p dist
 	$(WHEEL_PY) tools/wheel/sdist.py dist
 
-# Of the last commit. With variables: tools/wheel/twice.py WHEEL_VERSIONS=2.21.0
+# Of the last commit. With variables: python3 tools/wheel/twice.py WHEEL_VERSIONS=2.21.0
 reproducible:
 	python3 tools/wheel/twice.py
 

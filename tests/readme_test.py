@@ -5,7 +5,6 @@ import json
 import math
 import pathlib
 import re
-import shlex
 from unittest import mock
 
 import commands
@@ -184,23 +183,6 @@ class ReadmeTest(absltest.TestCase):
         for flag in re.findall(r"--(\w+)", flags):
           self.assertIn(flag, values, f"{command} --{flag}")
     self.assertEqual(named, set(main.COMMANDS))
-
-  def test_every_command_of_the_pages_parses(self):
-    lines = []
-    for page in _pages():
-      text = page.read_text().replace("\\\n", " ")
-      lines += re.findall(r"^liquid-tf (.*)$", text, re.M)
-      lines += re.findall(r"`liquid-tf ([a-z][^`]* -[^`]*)`", text)
-    self.assertGreater(len(lines), 60)
-    for line in lines:
-      with self.subTest(line):
-        words = line.split()
-        name = " ".join(words[: 2 if words[0] == "bench" else 1])
-        values = main.COMMANDS[name].load().flags
-        for word in shlex.split(line, comments=True):
-          if word.startswith("--") and word != "--help":
-            flag = word[2:].partition("=")[0]
-            self.assertTrue(flag in values or flag.removeprefix("no") in values, flag)
 
   def test_every_verdict_has_a_row_that_says_what_to_do(self):
     text = (_ROOT / "docs/slow.md").read_text()

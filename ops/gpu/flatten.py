@@ -1,6 +1,6 @@
 """Writes one source file from one that includes others of this project.
 
-  python flatten.py OUTPUT SOURCE HEADER...
+  python ops/gpu/flatten.py OUTPUT SOURCE HEADER...
 
 Each header is put where it is first included; those of the system stay. The result
 needs no search path, which a compiler at run time does not have.

@@ -1,6 +1,6 @@
 """A folder seen through FUSE: what io_uring reads there can misbehave too.
 
-  python mirror.py FOLDER MOUNTPOINT
+  python tests/faults/mirror.py FOLDER MOUNTPOINT
 
 io_uring reads in the kernel, past any preloaded library. Below this mount every read
 becomes a `pread` of this process, which runs with fault_shim.cc preloaded. Reads only;

@@ -4,7 +4,7 @@ TensorFlow's gs:// has no setting for another server, but its libcurl takes a pr
 (https_proxy) and certificates (CURL_CA_BUNDLE). So this is a proxy that answers for
 Google's hosts itself, with a certificate of its own:
 
-`python gcs_server.py PORT CERTIFICATE KEY`, on the loopback interface only.
+`python tests/scaling/gcs_server.py PORT CERTIFICATE KEY`, on loopback only.
 
 It has the parts of the JSON API that TensorFlow uses: look, list, read ranges, write,
 delete. A PUT to http://127.0.0.1:PORT/_faults sets what happens to the requests that

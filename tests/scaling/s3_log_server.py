@@ -1,6 +1,6 @@
 """The S3 server of s3_server.py, with a log of what it was sent, and more faults.
 
-`python s3_log_server.py PORT`
+`python tests/scaling/s3_log_server.py PORT`
 
 GET /_log gives `again`, what was sent though it had been acknowledged: parts, and whole
 objects, by their contents; and `parts` and `uses`, how many parts came, and how often

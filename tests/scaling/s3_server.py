@@ -1,6 +1,6 @@
 """moto's S3 server, which checks signatures, with a network that is slow or breaks.
 
-`python s3_server.py PORT [HOST]`, by default on the loopback interface only.
+`python tests/scaling/s3_server.py PORT [HOST]`, by default on loopback only.
 
 Requests to /_faults set what happens to those that follow, as a JSON object: `delay`,
 seconds before an answer; `deny`, whether all are refused as by wrong keys; `keys`, the

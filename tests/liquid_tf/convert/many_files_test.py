@@ -1,6 +1,7 @@
 """Converting a folder of very many files: time and memory.
 
-LIQUID_TEST_FILES=200000 python tests/liquid_tf/many_files_test.py
+LIQUID_TEST_FILES=200000 PYTHONPATH=tests/liquid_tf python \\
+  tests/liquid_tf/convert/many_files_test.py
 """
 
 import os
