@@ -1,5 +1,6 @@
 """Which op library fits the running TensorFlow, and where it lies."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -8,12 +9,33 @@ from liquid_tf import _version
 
 _LIBRARY = "_liquid_ops.so"
 _PACKAGED = re.compile(r"_liquid_ops_tf(\d)(\d+)\.so")
+_DEFINED = re.compile(r"^#define TF_(MAJOR|MINOR|PATCH)_VERSION (\d+)", re.M)
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
 
 
 def minor(version: str) -> str:
   """The minor version of TensorFlow that a version belongs to, such as "2.16"."""
   return ".".join(version.split(".")[:2])
+
+
+def installed() -> tuple[str, str] | None:
+  """Folder and version of the TensorFlow that is installed; imports nothing.
+
+  Returns:
+    None where there is none; "?" for the version where its headers are missing.
+  """
+  found = importlib.util.find_spec("tensorflow")
+  if found is None or not found.origin:
+    return None
+  folder = pathlib.Path(found.origin).parent
+  defined = {}
+  # Newer versions have it in the second one.
+  for name in ("version.h", "release_version.h"):
+    header = folder / "include/tensorflow/core/public" / name
+    if header.exists():
+      defined |= dict(_DEFINED.findall(header.read_text()))
+  parts = [defined.get(name, "?") for name in ("MAJOR", "MINOR", "PATCH")]
+  return os.fspath(folder), ".".join(parts) if "?" not in parts else "?"
 
 
 def package() -> pathlib.Path:

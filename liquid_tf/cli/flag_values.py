@@ -11,10 +11,20 @@ class Flags(flags.FlagValues):
   Every method takes the flag's name, its default and what --help says of it.
   """
 
+  def __init__(self):
+    super().__init__()
+    # absl would take an attribute for a flag.
+    self.__dict__["_required"] = []
+
+  def missing(self) -> list[str]:
+    """Names of the required flags that have no value."""
+    return [name for name in self._required if self[name].value is None]
+
   def string(
     self, name: str, default: str | None, about: str, *, required: bool = False
   ) -> None:
-    flags.DEFINE_string(name, default, about, required=required, flag_values=self)
+    flags.DEFINE_string(name, default, about, flag_values=self)
+    self._required.extend([name] * required)
 
   def integer(
     self,
@@ -51,6 +61,5 @@ class Flags(flags.FlagValues):
     *,
     required: bool = False,
   ) -> None:
-    flags.DEFINE_enum(
-      name, default, list(choices), about, required=required, flag_values=self
-    )
+    flags.DEFINE_enum(name, default, list(choices), about, flag_values=self)
+    self._required.extend([name] * required)

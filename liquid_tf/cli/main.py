@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from absl import flags
 
+from liquid_tf import _version
+from liquid_tf._native import library
 from liquid_tf.cli import tool
+
+_PROGRAM = "liquid-tf"
+# What it takes without a command.
+_FLAGS = ("help", "version")
 
 
 class Entry(NamedTuple):
@@ -64,11 +70,9 @@ def every_flag() -> list[flags.FlagValues]:
 
 def _owners(flag: str) -> list[str]:
   """Names of the commands that have a flag."""
-  return [
-    f"liquid-tf {name}"
-    for name, entry in COMMANDS.items()
-    if flag in entry.load().flags
-  ]
+  owners = [name for name, entry in COMMANDS.items() if flag in entry.load().flags]
+  alone = [_PROGRAM] if flag in _FLAGS else []
+  return [*alone, *(f"{_PROGRAM} {name}" for name in owners)]
 
 
 def _listing(prefix: str = "") -> str:
@@ -80,11 +84,27 @@ def _listing(prefix: str = "") -> str:
   return "\n".join(["Commands:", *rows, "", "Each has --help."])
 
 
+def _versions() -> str:
+  """The versions of the package and of TensorFlow, and the op library for it."""
+  lines = [f"liquid_tf {_version.__version__}"]
+  found = library.installed()
+  if found is None:
+    return "\n".join([*lines, "no TensorFlow"])
+  folder, version = found
+  lines.append(f"TensorFlow {version}, {folder}")
+  try:
+    lines.append(f"op library {library.find(version)}")
+  except ImportError as error:
+    lines.append(str(error))
+  return "\n".join(lines)
+
+
 def _refuse(words: str, prefix: str) -> None:
-  near = difflib.get_close_matches(words, COMMANDS, 1)
-  advice = f" Did you mean `liquid-tf {near[0]}`?" if near else ""
-  print(f'liquid-tf: "{words}" is no command.{advice}', file=sys.stderr)
-  print(_listing(prefix), file=sys.stderr)
+  near = difflib.get_close_matches(words, [*COMMANDS, *map("--{}".format, _FLAGS)], 1)
+  said = f'"{words}" is no command'
+  if near:
+    tool.wrong_flags(_PROGRAM, f"{said}: did you mean `{_PROGRAM} {near[0]}`?")
+  tool.say(f"{_PROGRAM}: {said}\n{_listing(prefix)}")
   sys.exit(tool.WRONG_FLAGS)
 
 
@@ -95,17 +115,22 @@ def run(arguments: Sequence[str]) -> None:
     name = " ".join(words[:count])
     if len(words) >= count and name in COMMANDS:
       rest = arguments[count:]
-      tool.run(f"liquid-tf {name}", COMMANDS[name].load(), rest, _owners)
+      tool.run(f"{_PROGRAM} {name}", COMMANDS[name].load(), rest, _owners)
   first = words[0] if words else ""
   group = f"{first} " if any(name.startswith(f"{first} ") for name in COMMANDS) else ""
   wanted = words[1:] if group else words
-  if not wanted or wanted[0].startswith("-"):
-    asked = not words or wanted and wanted[0] in ("-h", "--help", "-help")
-    if asked:
-      tool.print_page(_listing(group))
-    else:
-      tool.say(_listing(group))
-    sys.exit(0 if asked else tool.WRONG_FLAGS)
+  if not words or wanted and wanted[0] in tool.HELP:
+    tool.print_page(_listing(group))
+    sys.exit(0)
+  if not wanted:
+    tool.say(_listing(group))
+    sys.exit(tool.WRONG_FLAGS)
+  if words[0] == "--version":
+    tool.print_page(_versions())
+    sys.exit(0)
+  if wanted[0].startswith("-"):
+    name, flag = f"{_PROGRAM} {group}".strip(), wanted[0].lstrip("-").partition("=")[0]
+    tool.wrong_flags(name, tool.unknown_flag(flag, name, _FLAGS, _owners))
   _refuse(" ".join(words if group else words[:1]), group)
 
 

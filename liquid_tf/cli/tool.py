@@ -4,12 +4,13 @@ Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
 """
 
 import dataclasses
+import difflib
 import json
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 # TensorFlow's greetings would bury the one sentence that matters.
@@ -31,8 +32,9 @@ FAILED = 1
 WRONG_FLAGS = 2
 TOO_NOISY = 3
 
-_HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
+HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _WIDTH = 80
+_MOST_OWNERS = 4  # of a flag, that a message names
 
 
 class FlagsError(Exception):
@@ -104,17 +106,19 @@ def run(
   """
   # `bazel run` starts a command in its own folder; paths are relative to the user's.
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-  if set(_HELP) & set(arguments):
+  if set(HELP) & set(arguments):
     print_page(usage(command))
     sys.exit(0)
   # Other libraries' flags are none of ours, but absl wants to see them parsed.
   flags.FLAGS(sys.argv[:1])
   try:
+    _check_names(name, command.flags, arguments, owners)
     rest = command.flags([name, *arguments])[1:]
-  except flags.UnrecognizedFlagError as error:
-    _wrong_flags(name, _unrecognized(error, name, owners))
-  except flags.Error as error:
-    _wrong_flags(name, error)
+    missing = [f"--{flag}" for flag in command.flags.missing()]
+    if missing:
+      raise FlagsError(f"{' and '.join(missing)} must be given")
+  except (FlagsError, flags.Error) as error:
+    wrong_flags(name, error)
   try:
     code = _guarded(name, command, rest)
   except KeyboardInterrupt:
@@ -134,7 +138,7 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
     with interrupts.raised(), extras.explained():
       return command.main(rest)
   except FlagsError as error:
-    _wrong_flags(name, error)
+    wrong_flags(name, error)
   except Exception as error:
     if not isinstance(error, _failures()):
       raise
@@ -144,26 +148,67 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
     else:
       text = wording.advice(text, command.flags)
     if _is_argument(error):
-      _wrong_flags(name, text)
+      wrong_flags(name, text)
     _say(name, text)
   return FAILED
 
 
-def _unrecognized(
-  error: flags.UnrecognizedFlagError, name: str, owners: Callable[[str], list[str]]
+def _check_names(
+  name: str,
+  known: Flags,
+  arguments: Sequence[str],
+  owners: Callable[[str], list[str]],
+) -> None:
+  """Raises FlagsError for a flag that the command lacks.
+
+  absl looks for the value of a flag first, and complains of that.
+  """
+  arguments = iter(arguments)
+  for argument in arguments:
+    found = re.fullmatch(r"--?([A-Za-z][\w-]*)(=.*)?", argument, re.S)
+    if argument == "--":
+      return
+    if found is None:
+      continue
+    flag, value = found.groups()
+    if flag in known:
+      if value is None and not known[flag].boolean:
+        next(arguments, None)
+      continue
+    switch = flag.removeprefix("no")
+    if switch not in known or not known[switch].boolean:
+      raise FlagsError(unknown_flag(flag, name, known, owners))
+
+
+def unknown_flag(
+  flag: str, name: str, known: Iterable[str], owners: Callable[[str], list[str]]
 ) -> str:
-  others = owners(error.flagname)
-  if not others:
-    return str(error)
-  commands = " and of ".join(f"`{other}`" for other in others)
-  return f"--{error.flagname} is a flag of {commands}, not of `{name}`"
+  """Says whose flag it is, if not this command's, or which one may be meant.
+
+  Args:
+    flag: its name.
+    name: of the command.
+    known: flags of the command.
+    owners: names of the commands that have a flag.
+  """
+  others = [f"`{other}`" for other in owners(flag)]
+  if len(others) > _MOST_OWNERS:
+    others[_MOST_OWNERS - 1 :] = ["others"]
+  if others:
+    *first, last = others
+    commands = f"{', '.join(first)} and {last}" if first else last
+    return f"--{flag} is a flag of {commands}, not of `{name}`"
+  near = difflib.get_close_matches(flag, list(known), 1)
+  advice = f": did you mean --{near[0]}?" if near else ""
+  return f"--{flag} is no flag of `{name}`{advice}"
 
 
 def _say(name: str, text: str) -> None:
   print(f"{name}: {text}", file=sys.stderr)
 
 
-def _wrong_flags(name: str, error: Exception | str) -> None:
+def wrong_flags(name: str, error: Exception | str) -> None:
+  """Says what is wrong with the flags of a command, and ends the process."""
   _say(name, f"{error}\nTry `{name} --help`.")
   sys.exit(WRONG_FLAGS)
 

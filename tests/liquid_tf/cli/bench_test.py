@@ -110,7 +110,7 @@ class BenchDatasetTest(absltest.TestCase):
   def test_wrong_flags_end_with_2(self):
     for arguments, message in (
       ([], "liquid-tf bench pipeline"),
-      (["pipelin"], "Did you mean `liquid-tf bench pipeline`?"),
+      (["pipelin"], "did you mean `liquid-tf bench pipeline`?"),
       (["pipeline"], "dataset"),
       (["pipeline", "--dataset=x", "--formats=png"], "is a flag of"),
       (["pipeline", "--dataset=x", "--epochs=1"], "epochs"),
@@ -119,7 +119,7 @@ class BenchDatasetTest(absltest.TestCase):
       (["compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
       (["efficiency", "--mixes=2"], "--mixes (2) must be numbers from 0 to 1"),
       (["efficiency", "--rates="], "--rates () must be numbers"),
-      (["disk"], "flag --dataset"),
+      (["disk"], "--dataset must be given"),
       (["disk", "--dataset=x", "--block=5000"], "block (5000) must be a multiple"),
       (["pipeline", "--dataset=x", "y"], '"y" is no flag'),
     ):
