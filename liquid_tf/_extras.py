@@ -1,33 +1,35 @@
-"""Libraries that the package does without until they are used, and who brings them."""
+"""Libraries that the package does without until they are used, and how to get them."""
 
 import contextlib
 from collections.abc import Iterator
 
-# By the module that is imported: who needs it, and how to install it.
+# By the module that is imported: who needs it, and how to install it. None names an
+# extra of this package: pip would ask an index for its name, which is not ours there.
 _SENTENCES = {
-  "tensorflow": 'liquid_tf needs TensorFlow: pip install "liquid-tf[cpu]", or '
-  '"liquid-tf[tensorflow]" for TensorFlow with CUDA',
-  "matplotlib": 'plots and reports need matplotlib: pip install "liquid-tf[plot]"',
-  "cupy": 'decoding on a GPU needs CuPy: pip install "liquid-tf[gpu]"',
-  "botocore": 's3:// needs botocore: pip install "liquid-tf[s3]"',
-  "apache_beam": 'workers=Beam(…) needs Apache Beam: pip install "liquid-tf[beam]", '
+  "tensorflow": 'liquid_tf needs TensorFlow: pip install "tensorflow-cpu>=2.16,<2.22", '
+  'or "tensorflow[and-cuda]>=2.16,<2.22" for a GPU',
+  "matplotlib": 'plots and reports need matplotlib: pip install "matplotlib>=3.6"',
+  "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
+  "nvidia-cuda-nvrtc-cu12",
+  "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
+  "apache_beam": 'workers=Beam(…) needs Apache Beam: pip install "apache-beam>=2.61", '
   "which TensorFlow 2.16 goes together with and newer ones may not",
 }
 
 
 def modules() -> list[str]:
-  """The modules that extras bring."""
+  """The modules that have a sentence."""
   return list(_SENTENCES)
 
 
 def sentence(module: str) -> str:
-  """Who needs a module that is not installed, and which extra brings it."""
+  """Says who needs a module that is not installed, and how to install it."""
   return _SENTENCES[module]
 
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-  """Makes an import of what is not installed say which extra brings it.
+  """Makes an import of what is not installed say how to install it.
 
   Raises:
     ModuleNotFoundError: in place of Python's own, with that sentence.

@@ -32,6 +32,11 @@ _BEGINNING = re.compile(
 # A line of prose may begin with these words, too.
 _TYPED = re.compile(r"([A-Z_]+=\S+ +)*(liquid-tf [a-z]|\S*python[\d.]* (-m |\S+\.py))")
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+# pip would ask an index for it, where the name is not ours.
+_FROM_INDEX = re.compile(
+  r"liquid[-_]tf\[|"
+  r"\bpip3?\s+install(\s+[\w\"'<>=.,-]+)*?\s+[\"']?liquid[-_]tf(?![\w.-]*\.whl)\b"
+)
 _WITHOUT_VALUE = ("help", "version")
 
 
@@ -282,6 +287,34 @@ class PrintedCommandsTest(parameterized.TestCase):
       self.assertIn(name, names)
     for name in ("DATA", "STEPS", "TF_VERSION", "WHEEL_VERSIONS"):
       self.assertIn(name, variables)
+
+  def test_none_installs_the_package_from_an_index(self):
+    folders = (".ci", "docs", "liquid_tf", "ops", "requirements", "tests", "tools")
+    paths = [path for folder in folders for path in (_ROOT / folder).rglob("*.*")]
+    paths += [path for path in _ROOT.iterdir() if path.is_file()]
+    paths.remove(pathlib.Path(__file__).resolve())
+    read = 0
+    for path in paths:
+      if path.suffix in ("", ".md", ".py", ".sh", ".toml", ".txt", ".yml"):
+        read += 1
+        for part in re.split(r"\n\s*\n", path.read_text()):
+          self.assertNotRegex(part, _FROM_INDEX, path)
+    self.assertGreater(read, 500)
+
+  @parameterized.parameters(
+    ("pip install liquid-tf", True),
+    ("pip install --upgrade liquid_tf", True),
+    ('pip install "liquid-tf[cpu]"', True),
+    ("brings `liquid-tf[plot]`", True),
+    ("uv pip\ninstall jax liquid-tf", True),
+    ("pip install ./liquid_tf-….whl", False),
+    ("pip install liquid_tf-0.1.0-py3-none-any.whl", False),
+    ("pip install dist/*.whl", False),
+    ("pip install scikit-image\n`liquid-tf demo`", False),
+    ("`make setup` installs it; liquid-tf runs", False),
+  )
+  def test_one_that_installs_from_an_index_is_found(self, text, found):
+    self.assertEqual(_FROM_INDEX.search(text) is not None, found)
 
   @parameterized.parameters(
     ("make tset", "tset is no target"),

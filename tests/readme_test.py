@@ -3,8 +3,11 @@
 import collections
 import json
 import math
+import os
 import pathlib
 import re
+import subprocess
+import sys
 from unittest import mock
 
 import commands
@@ -57,12 +60,38 @@ class FrontPagesTest(parameterized.TestCase):
     self.assertRegex(printed, r"val_loss.*\n.*\b(limit|few)\b.*\n\Z")
 
   @parameterized.parameters("README.md", "docs/index.md")
-  def test_needs_no_more_than_it_tells_pip_to_install(self, name):
-    lines = "".join(
-      block.code for block in pages.blocks((_ROOT / name).read_text(), "")
-    )
-    self.assertIn('pip install "liquid-tf[cpu]"\n', lines)
+  def test_begins_with_what_sets_up_by_itself(self, name):
+    first, *others = pages.blocks((_ROOT / name).read_text(), "")
+    self.assertEqual(first.code, "make demo\nmake test\n")
+    self.assertLess(first.line, 16)
+    # A wheel beside TensorFlow can do the others, too.
+    lines = "".join(block.code for block in others)
+    self.assertIn("\n. .venv/bin/activate\n", f"\n{lines}")
     self.assertNotRegex(lines, r"--(report|plot|runner|figures)|s3://")
+
+  def test_the_environment_that_make_sets_up_has_the_command_in_every_folder(self):
+    script = pathlib.Path(sys.executable).parent / "liquid-tf"
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    code = "import liquid_tf; print(liquid_tf.__file__)"
+    for command in ([script, "--version"], [sys.executable, "-c", code]):
+      done = subprocess.run(
+        command,
+        cwd=self.create_tempdir().full_path,
+        env=clean,
+        capture_output=True,
+        text=True,
+      )
+      self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertEqual(pathlib.Path(done.stdout.strip()), _ROOT / "liquid_tf/__init__.py")
+
+  def test_ci_runs_the_test_command_that_the_readme_prints(self):
+    [first, *_] = pages.blocks((_ROOT / "README.md").read_text(), "")
+    [printed] = [line for line in first.code.splitlines() if "test" in line]
+    text = (_ROOT / ".ci" / "run").read_text()
+    [loop] = re.findall(r"^for version in .*?^done$", text, re.M | re.S)
+    line = r'^  TF_VERSION="\$\{version\}" (.*) </dev/null$'
+    tested, stopped = re.findall(line, loop, re.M)
+    self.assertEqual((tested, stopped), (printed, "make stop"))
 
 
 class ReadmeTest(absltest.TestCase):
@@ -86,7 +115,6 @@ class ReadmeTest(absltest.TestCase):
       if pair["peer"] == "stock":
         self.assertIn(f"{pair['ratio']:.2f} times", self.text, pair["format"])
     self.assertIn("**When not to use it.**", self.text)
-    self.assertIn("pip install -e .", self.text)
 
   def test_figures_beside_other_loaders_are_those_measured(self):
     text = (_ROOT / "docs/which_loader.md").read_text()

@@ -124,7 +124,7 @@ class Steps:
     assert not found, found
     self._python("import liquid_tf; liquid_tf.__version__; liquid_tf.transforms")
     assert "liquid-tf convert" in self._command("--help")
-    sentence = 'liquid_tf needs TensorFlow: pip install "liquid-tf[cpu]"'
+    sentence = 'liquid_tf needs TensorFlow: pip install "tensorflow-cpu>='
     self._refused(sentence, *self._convert_to("none.liquid", "--mix=png"))
     code = "import liquid_tf; liquid_tf.dataset('x', 1)"
     assert sentence in self._python(code, codes=(1,), errors=True)
@@ -140,14 +140,14 @@ class Steps:
       image.save(path)
 
   def other_extras(self) -> None:
-    """What needs an extra that is not installed says which."""
+    """What needs a library that is not installed says how to install it."""
     code = "import liquid_tf; print(liquid_tf.gpu.problem())"
-    assert 'pip install "liquid-tf[gpu]"' in self._python(code)
+    assert "pip install cupy-cuda12x" in self._python(code)
     words = self._convert_to("none.liquid", "--mix=png", "--runner=DirectRunner")
-    self._refused('pip install "liquid-tf[beam]"', *words)
-    self._refused('"liquid-tf[s3]"', "inspect", "s3://bucket/photos.liquid")
+    self._refused('pip install "apache-beam>=', *words)
+    self._refused('pip install "botocore>=', "inspect", "s3://bucket/photos.liquid")
     report = [f"--input={self.photos}", f"--report={self.folder / 'report.html'}"]
-    self._refused('pip install "liquid-tf[plot]"', "profile", *report)
+    self._refused('pip install "matplotlib>=', "profile", *report)
 
   def refusal(self) -> None:
     """A TensorFlow that the wheel does not serve gets one sentence."""

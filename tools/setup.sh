@@ -1,7 +1,7 @@
 #!/bin/bash
 # Prepares a Debian or Ubuntu machine: installs the system packages that are
 # missing, fetches the source of curl, and makes a virtual environment from
-# requirements/.
+# requirements/, in which this checkout is installed.
 #
 # usage: tools/setup.sh VENV REQUIREMENTS...
 #
@@ -103,7 +103,11 @@ make_venv() {
   local -a files=()
   local file
   for file in "$@"; do files+=(-r "${file}"); done
-  "${venv}/bin/python" -m pip install --disable-pip-version-check --quiet "${files[@]}"
+  local -a install=("${venv}/bin/python" -m pip install --disable-pip-version-check)
+  install+=(--quiet)
+  "${install[@]}" "${files[@]}"
+  "${install[@]}" --no-index --no-deps --no-build-isolation \
+    --editable "$(dirname "$0")/.."
 }
 
 install_packages

@@ -55,7 +55,7 @@ class WithoutBeamTest(absltest.TestCase):
   def test_says_what_to_install(self):
     if apache_beam is not None:
       self.skipTest("Apache Beam is there")
-    with self.assertRaisesRegex(ImportError, r"pip install \"liquid-tf\[beam\]\""):
+    with self.assertRaisesRegex(ImportError, 'pip install "apache-beam>='):
       convert("nowhere", "nothing", _MIX, workers=Beam([]))
 
 

@@ -96,7 +96,7 @@ class WithoutS3Test(absltest.TestCase):
       lambda: recordio.Reader("s3://bucket/a.rec"),
     ):
       with mock.patch.dict(sys.modules, hidden):
-        with self.assertRaisesRegex(ImportError, r'pip install "liquid-tf\[s3\]"'):
+        with self.assertRaisesRegex(ImportError, 'pip install "botocore>='):
           call()
 
   def test_an_unknown_file_system(self):
