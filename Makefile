@@ -116,6 +116,7 @@ library: $(STAMP)
 demo: setup
 	LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) $(PY) -m tools.demo \
 	  $(if $(DATA),--data='$(DATA)') $(if $(STEPS),--steps=$(STEPS))
+	@echo 'Now yours: . $(VENV)/bin/activate, then "A first training" in README.md.'
 
 # The report of an earlier run must not be counted where this one ends early.
 test:

@@ -42,6 +42,16 @@ find_python() {
   done
 }
 
+# Before minutes of installing, and after, since that may bring one.
+check_python() {
+  local name="${PYTHON:-python3}"
+  if command -v "${name}" >/dev/null && [[ -z "$(find_python)" ]]; then
+    fail "${name} is $("${name}" --version 2>&1), and the pinned TensorFlow needs" \
+      "Python 3.11 or 3.12: install one, and set PYTHON to it, as in" \
+      "PYTHON=/usr/local/bin/python3.12 make setup"
+  fi
+}
+
 missing_packages() {
   local name package
   while read -r name package; do
@@ -81,23 +91,25 @@ install_packages() {
   mapfile -t missing < <(missing_packages)
   if ((${#missing[@]} == 0)); then return; fi
   say "missing system packages: ${missing[*]}"
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null ||
-      fail "install them as root: apt-get install ${missing[*]}"
-    as_root=(sudo)
-  fi
   command -v apt-get >/dev/null ||
     fail "there is no apt-get here; install what these packages hold by hand"
+  local -r by_hand="as root, run: apt-get install ${missing[*]}"
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || fail "you are not root, and there is no sudo; ${by_hand}"
+    as_root=(sudo)
+  fi
   as_root+=(env DEBIAN_FRONTEND=noninteractive)
-  "${as_root[@]}" apt-get update -q >&2
-  "${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+  {
+    "${as_root[@]}" apt-get update -q &&
+      "${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
+  } >&2 || fail "they were not installed; ${by_hand}"
 }
 
 make_venv() {
+  check_python
   local python
   python="$(find_python)"
-  [[ -n "${python}" ]] ||
-    fail "Python (${PYTHON:-python3}) must be 3.11 or 3.12; set PYTHON to one"
+  [[ -n "${python}" ]] || fail "there is no ${PYTHON:-python3}: set PYTHON to a Python"
   say "making ${venv} with $("${python}" --version)"
   "${python}" -m venv "${venv}"
   local -a files=()
@@ -110,6 +122,7 @@ make_venv() {
     --editable "$(dirname "$0")/.."
 }
 
+check_python
 install_packages
 "$(dirname "$0")/fetch_curl.sh" "${XDG_CACHE_HOME:-${HOME}/.cache}/liquid_tf/curl"
 make_venv "$@"

@@ -107,7 +107,10 @@ def _main(arguments: list[str]) -> int:
       raise tool.FlagsError(str(error)) from error
     tool.say(_summary(result))
     if _FLAGS.workdir is None:
-      tool.say(f"{workdir} is removed; --workdir=FOLDER keeps images and dataset.")
+      tool.say(
+        f"{workdir} is removed; `liquid-tf demo --workdir=FOLDER` keeps images and "
+        "dataset."
+      )
     else:
       tool.say(f"Images and dataset are in {workdir}.")
   if _FLAGS.json:
