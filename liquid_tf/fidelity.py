@@ -263,7 +263,8 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
       fidelity = tf.Variable(1, dtype=tf.int64)
       ds = liquid_tf.dataset("flowers.liquid", fidelity=fidelity)
       rule = liquid_tf.fidelity.OnPlateau([1, 2, 5, 10])
-      model.fit(ds, epochs=30, callbacks=[liquid_tf.FidelityScheduler(fidelity, rule)])
+      scheduler = liquid_tf.FidelityScheduler(fidelity, rule)
+      model.fit(ds, epochs=30, shuffle=False, callbacks=[scheduler])
 
   The pipeline stays as it is: it reads the variable once per epoch, at its beginning.
   A fidelity that never changes needs no callback: `dataset(fidelity=5)`. Neither do

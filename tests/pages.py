@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import mock
@@ -91,6 +92,7 @@ def run(
 
   Raises:
     AssertionError: a block prints something else than the page shows.
+    UserWarning: Keras warns of what the page does.
   """
   done = []
   text = page.read_text()
@@ -100,7 +102,8 @@ def run(
   before = os.getcwd()
   os.chdir(folder)
   try:
-    with mock.patch.dict(os.environ, PYTHONPATH=path):
+    with mock.patch.dict(os.environ, PYTHONPATH=path), warnings.catch_warnings():
+      warnings.filterwarnings("error", category=UserWarning, module=r"keras\.")
       for block in sorted([*blocks(text), *typed], key=lambda block: block.line):
         if block in typed:
           for words in commands(block):

@@ -1,5 +1,6 @@
 """Front pages run as printed; pages name commands, flags and links that exist."""
 
+import ast
 import collections
 import json
 import math
@@ -82,7 +83,9 @@ class FrontPagesTest(parameterized.TestCase):
         text=True,
       )
       self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertEqual(pathlib.Path(done.stdout.strip()), _ROOT / "liquid_tf/__init__.py")
+    self.assertTrue(
+      os.path.samefile(done.stdout.strip(), _ROOT / "liquid_tf/__init__.py")
+    )
 
   def test_ci_runs_the_test_command_that_the_readme_prints(self):
     [first, *_] = pages.blocks((_ROOT / "README.md").read_text(), "")
@@ -211,6 +214,20 @@ class ReadmeTest(absltest.TestCase):
         for flag in re.findall(r"--(\w+)", flags):
           self.assertIn(flag, values, f"{command} --{flag}")
     self.assertEqual(named, set(main.COMMANDS))
+
+  def test_pages_tell_keras_not_to_shuffle(self):
+    codes = [path.read_text() for path in (_ROOT / "docs/examples").glob("*.py")]
+    for page in _pages():
+      codes += [block.code for block in pages.blocks(page.read_text())]
+    calls = [
+      node
+      for code in codes
+      for node in ast.walk(ast.parse(code))
+      if isinstance(node, ast.Call) and ast.unparse(node.func) == "model.fit"
+    ]
+    self.assertGreater(len(calls), 12)
+    for call in calls:
+      self.assertIn("shuffle=False", ast.unparse(call))
 
   def test_every_verdict_has_a_row_that_says_what_to_do(self):
     text = (_ROOT / "docs/slow.md").read_text()

@@ -110,6 +110,15 @@ class PagesTest(parameterized.TestCase):
     with self.assertRaises(NameError):
       pages.run(page, folder)
 
+  def test_a_warning_of_keras_is_an_error(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    page = folder / "page.md"
+    code = "import warnings\nwarnings.warn_explicit('no', UserWarning, 'a.py', 1, name)"
+    page.write_text(f"```python\n{code}\n```\n")
+    pages.run(page, folder, {"name": "other.src.trainer"})
+    with self.assertRaisesRegex(UserWarning, "no"):
+      pages.run(page, folder, {"name": "keras.src.trainer"})
+
 
 class TutorialsTest(parameterized.TestCase):
   @parameterized.named_parameters((name, name) for name in _TUTORIALS)

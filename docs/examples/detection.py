@@ -98,7 +98,7 @@ def main(_) -> None:
   model = _model()
   model.compile(keras.optimizers.Adam(1e-3), _loss)
   batches = dataset.map(_targets).prefetch(1)
-  history = model.fit(batches, epochs=_EPOCHS.value, verbose=0)
+  history = model.fit(batches, epochs=_EPOCHS.value, shuffle=False, verbose=0)
   print(json.dumps({"loss": history.history["loss"]}))
   print(liquid_tf.stats(dataset).summary(), file=sys.stderr)
 

@@ -57,7 +57,7 @@ def main(_) -> None:
       keras.optimizers.SGD(0.1),
       keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
-  history = model.fit(dataset, epochs=_EPOCHS.value, verbose=0)
+  history = model.fit(dataset, epochs=_EPOCHS.value, shuffle=False, verbose=0)
   print(
     json.dumps(
       {"replicas": strategy.num_replicas_in_sync, "loss": history.history["loss"]}

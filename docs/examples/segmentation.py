@@ -62,7 +62,7 @@ def main(_) -> None:
       from_logits=True, ignore_class=_VOID.value
     ),
   )
-  history = model.fit(dataset, epochs=_EPOCHS.value, verbose=0)
+  history = model.fit(dataset, epochs=_EPOCHS.value, shuffle=False, verbose=0)
   print(json.dumps({"loss": history.history["loss"]}))
   print(liquid_tf.stats(dataset).summary(), file=sys.stderr)
 

@@ -37,7 +37,8 @@ class Resume(tf.keras.callbacks.Callback):
   trains with TensorFlow, JAX or PyTorch. A loop of your own saves `position`.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
-      model.fit(ds, epochs=4, callbacks=[liquid_tf.Resume(ds, "run1")])
+      resume = liquid_tf.Resume(ds, "run1")
+      model.fit(ds, epochs=4, shuffle=False, callbacks=[resume])
 
   Run it again after a kill: it starts in the epoch and at the batch after the last
   checkpoint. The metrics of that epoch cover the batches that were left of it, and a

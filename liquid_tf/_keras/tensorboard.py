@@ -12,7 +12,8 @@ from liquid_tf._pipeline.stats import stats
 class TensorBoardStats(tf.keras.callbacks.Callback):
   """Writes what a dataset has delivered as scalars, beside Keras's own.
 
-      model.fit(ds, epochs=3, callbacks=[liquid_tf.TensorBoardStats(ds, "logs")])
+      board = liquid_tf.TensorBoardStats(ds, "logs")
+      model.fit(ds, epochs=3, shuffle=False, callbacks=[board])
 
   TensorFlow writes the files. What shows them, and what Keras's own `TensorBoard` wants
   as well, may be missing: `pip install tensorboard`.
