@@ -157,7 +157,7 @@ class GuidesTest(parameterized.TestCase):
     model = keras.Sequential([layers.GlobalAveragePooling2D(), layers.Dense(8)])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adam", loss)
-    model.fit(train, epochs=2, verbose=0)
+    model.fit(train, epochs=2, shuffle=False, verbose=0)
     return {"train": train, "model": model}
 
   @parameterized.named_parameters((name, name) for name in _GUIDES)
