@@ -60,3 +60,22 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
   for number, line in enumerate(text.split("\n"), start=1):
     if line := line.strip():
       yield number, line
+
+
+def names(text: str) -> list[str]:
+  """The names of a list that has one a line, each numbered by its line from 0 on.
+
+  Blank lines may end the list, but none may stand in it: whether it counts, nobody
+  can tell.
+
+  Raises:
+    ValueError: a blank line stands before a name; says which.
+  """
+  found = list(lines(text))
+  for place, (number, name) in enumerate(found, start=1):
+    if number != place:
+      raise ValueError(
+        f"has a blank line {place} before {name!r}, so that the numbers of names after "
+        "it are doubtful: remove the line, or write the name that it lacks"
+      )
+  return [name for _, name in found]

@@ -19,7 +19,7 @@ from liquid_tf._convert.sources.source import (
 )
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
-from liquid_tf._store import storage
+from liquid_tf._store import text_file
 from liquid_tf._store.mix import is_split_name
 from liquid_tf.errors import ConvertError
 
@@ -67,8 +67,7 @@ def find_folder(name: str, data_dir: str) -> str:
 def _read_json(folder: str, name: str) -> dict[str, Any]:
   path = os.path.join(folder, name)
   try:
-    with open(path, encoding="utf-8", opener=storage.regular) as file:
-      found = json.load(file)
+    found = json.loads(text_file.read(path))
   except (OSError, ValueError, RecursionError) as error:
     raise ConvertError(f"cannot read {path}: {ops.reason(error, path)}") from error
   if not isinstance(found, dict):
@@ -114,8 +113,12 @@ def _class_names(folder: str, name: str, feature: dict[str, Any]) -> list[str] |
   path = os.path.join(folder, f"{name.replace('/', '-')}.labels.txt")
   if "classLabel" not in feature or not os.path.isfile(path):
     return None
-  with open(path, encoding="utf-8") as file:
-    return [line for line in file.read().split("\n") if line]
+  try:
+    return text_file.names(text_file.read(path))
+  except OSError as error:
+    raise ConvertError(f"cannot read {ops.reason(error)}") from error
+  except ValueError as error:
+    raise ConvertError(f"{path} {error}") from error
 
 
 def _shards(

@@ -10,6 +10,8 @@ import tensorflow as tf
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
+from liquid_tf._convert.sources import tfds
+from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError
 
@@ -84,6 +86,17 @@ class ConvertTfdsTest(tf.test.TestCase):
     return convert(
       Source(source, **about), output, "png:1,raw:1", progress=False, **options
     )
+
+  def test_files_of_windows_and_a_blank_name(self):
+    path, info = self._prepare()
+    pathlib.Path(path, "dataset_info.json").write_text(json.dumps(info), "utf-8-sig")
+    names = pathlib.Path(path, "label.labels.txt")
+    names.write_bytes("\ufeffcat/dog\r\nbird\r\nzebra\r\n\r\n".encode())
+    listed = tfds.list_tfds(path, ExampleNames(), skips=False)
+    self.assertEqual(listed.classes, ["cat/dog", "bird", "zebra"])
+    names.write_text("cat/dog\n\nzebra\n")
+    with self.assertRaisesRegex(ConvertError, "label.labels.txt has a blank line 2"):
+      tfds.list_tfds(path, ExampleNames(), skips=False)
 
   def test_samples_splits_and_names(self):
     path, _ = self._prepare()

@@ -37,6 +37,13 @@ class TextFileTest(parameterized.TestCase):
     found = list(text_file.lines("\n cat \n\t\nsea\u2028lion\n"))
     self.assertEqual(found, [(2, "cat"), (4, "sea\u2028lion")])
 
+  def test_names_are_numbered_by_their_lines(self):
+    self.assertEqual(text_file.names("cat\n big dog \n\n \n"), ["cat", "big dog"])
+    self.assertEqual(text_file.names("\n"), [])
+    for text, line in (("\ncat", 1), ("cat\n\t\n\ndog", 2)):
+      with self.assertRaisesRegex(ValueError, f"has a blank line {line} before '"):
+        text_file.names(text)
+
   def test_reads_a_file(self):
     path = self.create_tempfile(content=codecs.BOM_UTF8 + b"a\r\n", mode="wb").full_path
     self.assertEqual(text_file.read(path), "a\n")
