@@ -64,6 +64,8 @@ class ConvertReport:
     skipped: `path` and `reason` of every source file that is in no sample.
     by_pillow: samples whose images the codecs do not decode, such as CMYK JPEG, GIF and
       TIFF, and which were read by Pillow.
+    notes: sentences on what annotations have that the dataset has not, and on images
+      that they say nothing of; of a run that read the source.
   """
 
   output: str
@@ -74,6 +76,7 @@ class ConvertReport:
   seconds: float
   skipped: list[dict[str, str]]
   by_pillow: int
+  notes: list[str] = dataclasses.field(default_factory=list)
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -100,8 +103,10 @@ def _clear_errors(output: str) -> Iterator[None]:
     raise ConvertError(f"cannot convert: {ops.reason(error)}") from error
 
 
-def _report(data: Mapping[str, Any], output: str, begin: float) -> ConvertReport:
-  """What a manifest says was made, by a run that began then."""
+def _report(
+  data: Mapping[str, Any], output: str, begin: float, notes: Sequence[str] = ()
+) -> ConvertReport:
+  """What a manifest says was made, by a run that began then; notes are the source's."""
   label = data["features"].get("label", {})
   return ConvertReport(
     output=output,
@@ -115,6 +120,7 @@ def _report(data: Mapping[str, Any], output: str, begin: float) -> ConvertReport
     seconds=round(time.monotonic() - begin, 3),
     skipped=data["skipped"],
     by_pillow=data["source"]["by_pillow"],
+    notes=list(notes),
   )
 
 
@@ -306,7 +312,7 @@ def convert(
   ):
     if place.is_finished:
       runs.check_same(output, arguments)
-      return _report(manifest.load(output).data, target, begin)
+      return _report(manifest.load(output).data, target, begin, samples.notes)
     made = runs.run(
       samples,
       place.folder,
@@ -329,4 +335,4 @@ def convert(
     warning = labels.unequal(made.samples, made.label)
     if warning is not None:
       _logger.warning("%s: %s", target, warning)
-    return _report(data, target, begin)
+    return _report(data, target, begin, samples.notes)

@@ -48,6 +48,7 @@ class EditReport:
     bytes: of its shards.
     skipped: `path` and `reason` of every source file that is in no sample.
     duplicates: images that `append` left out since the dataset knows their names.
+    notes: as of `ConvertReport`, of the source that was appended.
   """
 
   path: str
@@ -57,6 +58,7 @@ class EditReport:
   bytes: int
   skipped: list[dict[str, str]] = dataclasses.field(default_factory=list)
   duplicates: int = 0
+  notes: list[str] = dataclasses.field(default_factory=list)
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -68,6 +70,7 @@ def report(
   changed: int,
   skipped: Sequence[tuple[str, str]] = (),
   duplicates: int = 0,
+  notes: Sequence[str] = (),
 ) -> EditReport:
   """What a version is; see `EditReport`."""
   return EditReport(
@@ -78,6 +81,7 @@ def report(
     sum(shard.bytes for shard in manifest.shards),
     [{"path": path, "reason": reason} for path, reason in skipped],
     duplicates,
+    list(notes),
   )
 
 

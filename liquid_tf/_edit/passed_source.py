@@ -36,6 +36,7 @@ class PassedSource(SampleSource):
       classes=source.classes if classes is None else classes,
       skipped=source.skipped,
       damage=source.damage,
+      notes=source.notes,
       features=source.features,
       has_masks=source.has_masks,
       is_remote=source.is_remote,

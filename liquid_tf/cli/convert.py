@@ -95,6 +95,8 @@ def _print(report) -> None:
     tool.say(f"{len(report.classes)} classes: {_counts(report.classes)}")
   if report.by_pillow:
     tool.say(f"{report.by_pillow} images were read by Pillow")
+  for note in report.notes:
+    tool.say(note)
   tool.say_skipped(
     report.skipped, report.samples, "files or records", "; the manifest lists them"
   )

@@ -202,6 +202,8 @@ def _main(arguments: list[str]) -> int:
   )
   if report.duplicates:
     tool.say(f"{report.duplicates} images left out: the dataset knows their names")
+  for note in report.notes:
+    tool.say(note)
   tool.say_skipped(
     report.skipped, report.changed, "files or records", "; the manifest lists them"
   )

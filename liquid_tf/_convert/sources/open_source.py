@@ -84,7 +84,7 @@ def _open_folder(
     progress.close()
   if given.annotations is None:
     return folder
-  return annotate(folder, os.path.abspath(given.annotations))
+  return annotate(folder, os.path.abspath(given.annotations), skips)
 
 
 def _is_list(path: str) -> bool:

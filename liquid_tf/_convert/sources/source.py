@@ -98,6 +98,7 @@ class SampleSource:
     sizes: shape [samples], bytes that a sample takes in its file.
     skipped: (path, reason) of files that cannot be samples.
     damage: what of `skipped` took samples that have no position.
+    notes: sentences on what is known of the samples and not kept, or lacking.
     features: the manifest's entries of features that the samples' examples hold.
     has_masks: whether `load` gives a mask with each image.
     is_remote: whether samples come from a store, whose answers are waited for.
@@ -121,6 +122,7 @@ class SampleSource:
     classes: list[str] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
     damage: Sequence[Damage] = (),
+    notes: Sequence[str] = (),
     features: dict[str, dict[str, Any]] | None = None,
     has_masks: bool = False,
     is_remote: bool = False,
@@ -136,6 +138,7 @@ class SampleSource:
     self.classes = classes
     self.skipped = list(skipped)
     self.damage = list(damage)
+    self.notes = list(notes)
     self.features = features or {}
     self.has_masks = has_masks
     self.is_remote = is_remote

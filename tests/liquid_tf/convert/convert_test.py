@@ -78,6 +78,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
         "seconds",
         "skipped",
         "by_pillow",
+        "notes",
       },
     )
     json.dumps(report)

@@ -1,14 +1,21 @@
 """What annotations say of many images, in little memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf.errors import ConvertError
+
 BOXES, LABELS, KEYPOINTS = "boxes", "box_labels", "keypoints"
 
 _DTYPES = {"f": "float32", "i": "int64", "O": "string"}
+# A box that is so many times as high and as wide as its image is of another image, or
+# in other units: an object that is cut off at a side does not reach as far.
+_MOST_SIDES = 2
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class Annotations:
@@ -27,9 +34,18 @@ class Annotations:
     classes: names that `box_labels` are positions in, or None.
     faults: why an image cannot be used, by its position.
     relative: whether boxes are shares of the image's sides.
+    files: the file of each image, for people; None where `what` is that of all.
+    doubtful: positions of images that have a fault, and whose file may be no
+      annotations at all, unless there is such an image.
+    skipped: (path, reason) of files that are passed over.
+    notes: sentences on what is not kept.
 
   Attributes:
     features: the manifest's entries.
+    faults: as given.
+    doubtful: as given.
+    skipped: as given.
+    notes: as given, and on boxes that training leaves out.
   """
 
   def __init__(
@@ -44,15 +60,23 @@ class Annotations:
     classes: list[str] | None = None,
     faults: dict[int, str] | None = None,
     relative: bool = False,
+    files: Sequence[str] | None = None,
+    doubtful: Collection[int] = (),
+    skipped: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
   ):
     self.what = what
     self.keys = {key: i for i, key in enumerate(keys)}
+    self.doubtful = doubtful
+    self.skipped = list(skipped)
+    self.notes = list(notes)
     self._begins = np.append(0, np.cumsum(np.asarray(counts, np.int64)))
     self._columns = dict(columns)
     self._scalars = dict(scalars or {})
     self._sizes = np.zeros((len(keys), 2), np.int64) if sizes is None else sizes
-    self._faults = faults or {}
+    self.faults = faults or {}
     self._relative = relative
+    self._files = files
     self.features: dict[str, dict[str, Any]] = {}
     for name, values in self._columns.items():
       self._describe(name, values, [None, *values.shape[1:]])
@@ -60,13 +84,31 @@ class Annotations:
       self._describe(name, values, [])
     if classes is not None:
       self.features[LABELS]["classes"] = classes
+    self._note_flat_boxes()
 
   def _describe(self, name: str, values: np.ndarray, shape: list[int | None]) -> None:
     dtype = _DTYPES[values.dtype.kind]
     self.features[name] = {"dtype": dtype, "shape": shape, "example": name}
 
+  def _note_flat_boxes(self) -> None:
+    boxes = self._columns.get(BOXES, np.zeros((0, 4)))
+    flat = (boxes[:, 2:] <= boxes[:, :2]).any(axis=1)
+    # Those of an image with a fault are not stored.
+    sizes = np.diff(self._begins)
+    sound = ~np.isin(np.arange(len(sizes)), list(self.faults))
+    count = int((flat & np.repeat(sound, sizes)).sum()) if len(boxes) else 0
+    if count:
+      self.notes.append(
+        f"{self.what}: {count} of {len(boxes)} boxes have no area; they are kept, and "
+        "training leaves them out"
+      )
+
   def __len__(self) -> int:
     return len(self.keys)
+
+  def file(self, image: int) -> str:
+    """The file that has an image's annotations, for people."""
+    return self.what if self._files is None else self._files[image]
 
   def fault(self, image: int, size: tuple[int, int] | None) -> str:
     """Why an image cannot be used, or "".
@@ -77,24 +119,54 @@ class Annotations:
     """
     if image < 0:
       return ""
-    if image in self._faults:
-      return f"{self.what}: {self._faults[image]}"
+    fault = self.faults.get(image) or self._fault_of_size(image, size)
+    return f"{self.file(image)}: {fault}" if fault else ""
+
+  def _fault_of_size(self, image: int, size: tuple[int, int] | None) -> str:
+    if size is None:
+      if self._relative:
+        return "boxes are shares of the image's sides, which cannot be read"
+      return ""
     height, width = map(int, self._sizes[image])
-    if height and size is not None and size != (height, width):
+    if height and width and size != (height, width):
+      return f"says {height}x{width} pixels, but the file has {size[0]}x{size[1]}"
+    return self._fault_of_boxes(image, size)
+
+  def _fault_of_boxes(self, image: int, size: tuple[int, int]) -> str:
+    if BOXES not in self._columns:
+      return ""
+    given = self._columns[BOXES][self._part(image)].astype(np.float64)
+    sides = np.array((1, 1) if self._relative else size, np.float64)
+    begins, ends = given[:, :2], given[:, 2:]
+    # One without an area may lie on a side.
+    away = ((begins >= sides) & (ends > sides)) | ((ends <= 0) & (begins < 0))
+    wrong = away.any(axis=1) | (ends - begins > _MOST_SIDES * sides).all(axis=1)
+    if not wrong.any():
+      return ""
+    found = f"{wrong.sum()} of {len(given)} boxes do not lie in the image: "
+    (top, left), (bottom, right) = begins[wrong].min(0), ends[wrong].max(0)
+    place = f"y {top:g} to {bottom:g} and x {left:g} to {right:g}"
+    if not self._relative:
       return (
-        f"{self.what} says {height}x{width} pixels, but the file has "
-        f"{size[0]}x{size[1]}"
+        f"{found}it has {size[0]}x{size[1]} pixels, and they reach from {place}: are "
+        "they of another size of the image?"
       )
-    if self._relative and size is None:
-      return f"{self.what} has shares of its sides, which cannot be read"
-    return ""
+    like = "look like pixels, and " if max(bottom, right) > _MOST_SIDES else ""
+    return (
+      f"{found}they reach from {place}; their numbers {like}must be shares of the "
+      f"sides, from 0 to 1, and the image has {size[0]}x{size[1]} pixels"
+    )
+
+  def _part(self, image: int) -> slice:
+    """Where the boxes of an image are among all; of none for -1."""
+    return slice(*self._begins[image : image + 2]) if image >= 0 else slice(0)
 
   def example(self, image: int, size: tuple[int, int] | None) -> bytes:
     """The tf.train.Example of an image that has no fault, serialized.
 
     An image without annotations has no boxes, and zeros and empty texts for the rest.
     """
-    part = slice(*self._begins[image : image + 2]) if image >= 0 else slice(0)
+    part = self._part(image)
     kept = tf.train.Example()
     for name, values in self._columns.items():
       values = values[part]
@@ -122,8 +194,43 @@ def _put(
 
 def wrong_box(box: Sequence[float]) -> str:
   """What is wrong with y0, x0, y1, x1, or ""."""
-  if not all(np.isfinite(box)):
+  if not all(abs(value) <= _LARGEST for value in box):
     return "is not of finite numbers"
   if box[2] < box[0] or box[3] < box[1]:
     return "ends before it begins"
   return ""
+
+
+def keys_of(root: str, names: Sequence[str]) -> list[str]:
+  """The keys of a folder's files, one for each image: their names but for extensions.
+
+  Args:
+    root: the folder.
+    names: paths below it.
+
+  Raises:
+    ConvertError: two files are of one image.
+  """
+  first: dict[str, str] = {}
+  for name in names:
+    key = os.path.splitext(name)[0]
+    if first.setdefault(key, name) != name:
+      raise ConvertError(f"{root} has both {first[key]} and {name}, of one image")
+  return list(first)
+
+
+def not_kept(
+  what: str, counts: Mapping[str, int], every: int, things: str
+) -> list[str]:
+  """Sentences on parts of annotations that a dataset has no feature for.
+
+  Args:
+    what: the file or folder.
+    counts: how many annotations have a part, by its name.
+    every: how many annotations there are.
+    things: what they are called.
+  """
+  return [
+    f"{what}: {name}, which {count} of {every} {things} have, is not kept"
+    for name, count in sorted(counts.items())
+  ]

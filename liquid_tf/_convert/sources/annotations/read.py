@@ -1,31 +1,55 @@
 """Which kind of annotations a path names."""
 
 import os
-import pathlib
 
+from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.annotations import coco, tables, voc, yolo
 from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf.errors import ConvertError
 
 
-def read(path: str) -> Annotations:
+def _read_folder(root: str, skips: bool) -> Annotations:
+  """Reads a folder of VOC's files or of YOLO's, whatever else is in it."""
+  listed = walk.Walk(root, skips, lambda: None)
+  xml: list[str] = []
+  texts: list[str] = []
+  lists: list[str] = []
+  for path, _, _ in listed.files():
+    name = os.fsdecode(path)
+    extension = os.path.splitext(name)[1].lower()
+    if yolo.is_names(name):
+      lists.append(name)
+    elif extension == ".xml":
+      xml.append(name)
+    elif extension == ".txt":
+      texts.append(name)
+  skipped = [(os.path.join(root, path), reason) for path, reason in listed.skipped]
+  if xml:
+    # Lists of images are beside VOC's files.
+    texts = [name for name in texts if yolo.has_boxes(os.path.join(root, name))]
+  if bool(xml) == bool(texts):
+    found = f"it holds {xml[0]} and {texts[0]}" if xml else "it holds neither"
+    raise ConvertError(
+      f'annotations ("{root}"): the folder must hold either .xml files, as of VOC, or '
+      f".txt files, as of YOLO; {found}"
+    )
+  if xml:
+    return voc.read(root, xml, skipped)
+  return yolo.read(root, texts, lists, skipped)
+
+
+def read(path: str, skips: bool) -> Annotations:
   """Reads a COCO file, a table, or a folder of VOC's or YOLO's files.
+
+  Args:
+    path: from the root on.
+    skips: whether files and folders that cannot be looked at are passed over.
 
   Raises:
     ConvertError: it is none of these, or cannot be read.
   """
   if os.path.isdir(path):
-    kinds = [
-      reader
-      for pattern, reader in (("*.xml", voc.read), ("*.txt", yolo.read))
-      if any(pathlib.Path(path).rglob(pattern))
-    ]
-    if len(kinds) != 1:
-      raise ConvertError(
-        f'annotations ("{path}"): the folder must hold either .xml files, as of VOC, '
-        "or .txt files, as of YOLO"
-      )
-    return kinds[0](path)
+    return _read_folder(path, skips)
   extension = os.path.splitext(path)[1].lower()
   if extension in tables.READERS:
     return tables.read(path, extension)

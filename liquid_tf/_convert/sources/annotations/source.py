@@ -2,17 +2,21 @@
 
 import io
 import os
+import posixpath
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 from PIL import Image
 
-from liquid_tf._convert.sources.annotations.annotations import Annotations
+from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
 from liquid_tf._convert.sources.annotations.read import read
 from liquid_tf._convert.sources.folders import FolderSource
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.source import Damage, SampleSource
 from liquid_tf._native import ops
+from liquid_tf._native.image_ops import peek_image
+from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError
 
 
@@ -23,7 +27,9 @@ class AnnotatedSource(SampleSource):
     folder: the images.
     annotations: of them.
     row_of: shape [samples], positions in the annotations, -1 for none.
-    skipped: (path, reason) of annotations that belong to no image.
+    skipped: (path, reason) of files among the annotations that are none.
+    damage: images that are annotated, and are not there.
+    notes: sentences on the annotations.
   """
 
   def __init__(
@@ -32,6 +38,8 @@ class AnnotatedSource(SampleSource):
     annotations: Annotations,
     row_of: np.ndarray,
     skipped: Sequence[tuple[str, str]],
+    damage: Sequence[Damage],
+    notes: Sequence[str],
   ):
     super().__init__(
       folder.root,
@@ -42,7 +50,13 @@ class AnnotatedSource(SampleSource):
       folder.sizes,
       splits=folder.splits,
       classes=folder.classes,
-      skipped=[*folder.skipped, *skipped],
+      skipped=[
+        *folder.skipped,
+        *skipped,
+        *((one.path, one.reason) for one in damage),
+      ],
+      damage=[*folder.damage, *damage],
+      notes=[*folder.notes, *notes],
       features=annotations.features,
       has_masks=folder.has_masks,
       is_remote=folder.is_remote,
@@ -77,7 +91,12 @@ class AnnotatedSource(SampleSource):
 
 
 def _size(image: bytes) -> tuple[int, int] | None:
-  """Height and width by the header; None where Pillow does not know the format."""
+  """Height and width by the header; None where nothing knows the format."""
+  try:
+    height, width, _ = peek_image(image).shape.numpy().tolist()
+    return height, width
+  except tf.errors.OpError:
+    pass  # It may be one that Pillow reads.
   try:
     with Image.open(io.BytesIO(image)) as opened:
       return opened.height, opened.width
@@ -92,43 +111,127 @@ def _candidates(path: str) -> list[str]:
   return [key for tail in tails for key in (tail, os.path.splitext(tail)[0])]
 
 
-def annotate(folder: FolderSource, path: str) -> AnnotatedSource:
+def _folded(path: str) -> str:
+  """A path without what systems write in several ways.
+
+  That is the case of letters, the form of those with accents, and slashes.
+  """
+  path = unicodedata.normalize("NFC", posixpath.normpath(path.replace("\\", "/")))
+  return unicodedata.normalize("NFC", path.casefold())
+
+
+class _Pairs:
+  """Which annotations each image has.
+
+  Args:
+    folder: the images.
+    annotations: of them.
+
+  Attributes:
+    row_of: shape [images], positions in the annotations, -1 for none.
+    image_of: position of the image that has an annotation, by the annotation's.
+    alike: (image, key) of pairs whose names are only alike.
+  """
+
+  def __init__(self, folder: FolderSource, annotations: Annotations):
+    self._folder = folder
+    self._annotations = annotations
+    self.row_of = np.full(len(folder), -1, np.int64)
+    self.image_of: dict[int, int] = {}
+    self.alike: list[tuple[str, str]] = []
+    for i in range(len(folder)):
+      keys = _candidates(folder.path(i))
+      key = next((key for key in keys if key in annotations.keys), None)
+      if key is not None:
+        self._pair(i, key)
+    self._pair_alike()
+
+  def _pair(self, image: int, key: str) -> None:
+    row = self._annotations.keys[key]
+    other = self.image_of.setdefault(row, image)
+    if other != image:
+      raise ConvertError(
+        f"annotations of {key} in {self._annotations.what} fit "
+        f"{self._folder.path(other)} and {self._folder.path(image)}: name images by "
+        f"their paths below {self._folder.root}"
+      )
+    self.row_of[image] = row
+
+  def _pair_alike(self) -> None:
+    """Pairs images and annotations that are left, and are alike and no others."""
+    left: dict[str, list[str]] = {}
+    for key, row in self._annotations.keys.items():
+      if row not in self.image_of:
+        left.setdefault(_folded(key), []).append(key)
+    for i in np.flatnonzero(self.row_of < 0).tolist() if left else ():
+      image = self._folder.path(i)
+      folded = _candidates(_folded(image))
+      keys = next((left[key] for key in folded if key in left), ())
+      if len(keys) > 1:
+        raise ConvertError(
+          f"annotations of {keys[0]} and of {keys[1]} in {self._annotations.what} fit "
+          f"{image}, which differs from both: name it as the image"
+        )
+      for key in keys:
+        self._pair(i, key)
+        self.alike.append((image, key))
+
+
+def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> list[str]:
+  """Sentences on images without annotations, and on names that are only alike."""
+  result = list(annotations.notes)
+  if pairs.alike:
+    image, key = pairs.alike[0]
+    result.append(
+      f"{annotations.what}: names of {len(pairs.alike)} images are written otherwise "
+      f"than those of their files, as {key} for {image}"
+    )
+  without = np.flatnonzero(pairs.row_of < 0)
+  if len(without):
+    have = "no boxes" if BOXES in annotations.features else "zeros and empty texts"
+    result.append(
+      f"{annotations.what}: {len(without)} of {len(folder)} images have no annotations "
+      f"and {have}, as {folder.path(without[0])}"
+    )
+  return result
+
+
+def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
   """Adds annotations to a folder of images.
 
   An image has the annotations of its path below the folder, of an end of it, or of its
-  name, with or without the extension; one without any has no boxes.
+  name, with or without the extension. If it has none, a name counts that differs in the
+  case of letters, in the form of those with accents, or in slashes, and no other. One
+  without any has no boxes.
 
   Args:
     folder: the images.
     path: of the annotations.
+    skips: whether files among them that cannot be looked at are passed over.
 
   Raises:
     ConvertError: the annotations cannot be read, or belong to two images, or to none.
   """
-  annotations = read(path)
-  row_of = np.full(len(folder), -1, np.int64)
-  taken: dict[str, str] = {}
-  for i in range(len(folder)):
-    image = folder.path(i)
-    key = next((key for key in _candidates(image) if key in annotations.keys), None)
-    if key is None:
-      continue
-    if key in taken:
-      raise ConvertError(
-        f"annotations of {key} in {path} fit {taken[key]} and {image}: name images by "
-        f"their paths below {folder.root}"
-      )
-    taken[key] = image
-    row_of[i] = annotations.keys[key]
-  if not taken:
+  annotations = read(path, skips)
+  pairs = _Pairs(folder, annotations)
+  if not pairs.image_of:
     key = next(iter(annotations.keys), None)
     raise ConvertError(
       f'annotations ("{path}") are of no image below {folder.root}'
-      + ("" if key is None else f": the first is of {key}")
+      + ("" if key is None else f": the first is of {key}, and the first image is ")
+      + ("" if key is None else folder.path(0))
     )
-  left = [key for key in annotations.keys if key not in taken]
-  skipped = []
-  if left:
-    reason = f"has annotations of {len(left)} files that are not there, as {left[0]}"
-    skipped.append((path, reason))
-  return AnnotatedSource(folder, annotations, row_of, skipped)
+  # Images and annotations may be in one folder.
+  told = {storage.join(folder.root, name) for name, _ in folder.skipped}
+  skipped = [one for one in annotations.skipped if one[0] not in told]
+  damage = []
+  for key, row in annotations.keys.items():
+    if row in pairs.image_of:
+      continue
+    if row not in annotations.doubtful:
+      reason = f"is annotated in {annotations.file(row)}, but is no image below"
+      damage.append(Damage(key, f"{reason} {folder.root}", 1))
+    elif annotations.file(row) not in told:
+      skipped.append((annotations.file(row), annotations.faults[row]))
+  notes = _notes(pairs, folder, annotations)
+  return AnnotatedSource(folder, annotations, pairs.row_of, skipped, damage, notes)

@@ -1,7 +1,9 @@
 """Pascal VOC: a folder with an XML file for each image."""
 
-import pathlib
+import collections
+import os
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,28 +11,41 @@ from liquid_tf._convert.sources.annotations.annotations import (
   BOXES,
   LABELS,
   Annotations,
+  keys_of,
+  not_kept,
   wrong_box,
 )
-from liquid_tf.errors import ConvertError
+from liquid_tf._store import storage
 
 # Of one image's file; those of VOC have a few kilobytes.
 _MOST_BYTES = 16 << 20
+_ROOT = "annotation"
+# Parts of an object that are read, and the pose, which VOC itself takes no notice of.
+_READ = ("name", "bndbox", "difficult", "truncated", "pose")
 
 
-def _parse(path: pathlib.Path) -> ElementTree.Element:
+def _parse(path: str) -> ElementTree.Element:
+  """Reads a file of VOC's.
+
+  Raises:
+    OSError: it cannot be read.
+    ValueError: it is none; says why.
+  """
+  size = storage.file_size(path)
+  if size is not None and size > _MOST_BYTES:
+    raise ValueError(f"has more than {_MOST_BYTES} bytes")
+  contents = storage.read_file(path)
+  # Entities could stand for much more than the file's bytes. UTF-16 has zeros between.
+  plain = contents.replace(b"\0", b"")
+  if b"<!DOCTYPE" in plain or b"<!ENTITY" in plain:
+    raise ValueError("declares a document type, which VOC's files do not")
   try:
-    if path.stat().st_size > _MOST_BYTES:
-      raise ConvertError(f"{path} has more than {_MOST_BYTES} bytes")
-    contents = path.read_bytes()
-  except OSError as error:
-    raise ConvertError(f"cannot read {path}: {error.strerror}") from error
-  # Entities could stand for much more than the file's bytes.
-  if b"<!DOCTYPE" in contents or b"<!ENTITY" in contents:
-    raise ConvertError(f"{path} declares a document type, which VOC's files do not")
-  try:
-    return ElementTree.fromstring(contents)
-  except ElementTree.ParseError as error:
-    raise ConvertError(f"{path} is no XML: {error}") from error
+    tree = ElementTree.fromstring(contents)
+  except (ElementTree.ParseError, ValueError, LookupError) as error:
+    raise ValueError(f"is no XML: {error}") from error
+  if tree.tag != _ROOT:
+    raise ValueError(f"is no file of VOC: it holds <{tree.tag}>, not <{_ROOT}>")
+  return tree
 
 
 def _number(node: ElementTree.Element | None, name: str) -> float | None:
@@ -47,54 +62,80 @@ def _whole(node: ElementTree.Element | None, name: str) -> int:
   return int(value) if abs(value) < 2**31 else 0
 
 
-def read(folder: str) -> Annotations:
+def _says_something(node: ElementTree.Element) -> bool:
+  return len(node) > 0 or (node.text or "").strip() not in ("", "0")
+
+
+def read(
+  root: str, names: Sequence[str], skipped: Sequence[tuple[str, str]]
+) -> Annotations:
   """Reads a folder as VOC's `Annotations`; an image's key is the name of its file.
 
   Pixels there are counted from 1, and both ends belong to a box: so 1 is taken from the
-  beginning, and the end is where the last pixel ends. Classes are sorted by name.
+  beginning, and the end is where the last pixel ends. Classes are sorted by name. A
+  file of other XML may be something else.
+
+  Args:
+    root: the folder.
+    names: paths below it, of its files of XML.
+    skipped: (path, reason) of what else is in it.
 
   Raises:
-    ConvertError: a file cannot be read.
+    ConvertError: two files are of one image.
   """
-  keys, counts, sizes, faults = [], [], [], {}
-  boxes, names, difficult, truncated = [], [], [], []
-  root = pathlib.Path(folder)
-  for path in sorted(root.rglob("*.xml")):
-    tree = _parse(path)
-    image = len(keys)
-    keys.append(path.relative_to(root).with_suffix("").as_posix())
+  keys = keys_of(root, names)
+  counts, sizes = [], []
+  boxes, things, difficult, truncated = [], [], [], []
+  faults: dict[int, str] = {}
+  doubtful = set()
+  lost: collections.Counter[str] = collections.Counter()
+  for image, name in enumerate(names):
+    tree = ElementTree.Element(_ROOT)
+    try:
+      tree = _parse(os.path.join(root, name))
+    except OSError as error:
+      faults[image] = f"cannot be read: {error.strerror}"
+    except ValueError as error:
+      faults[image] = str(error)
+      doubtful.add(image)
     size = tree.find("size")
     sizes.append([_whole(size, side) for side in ("height", "width")])
     objects = tree.findall("object")
     counts.append(len(objects))
     for number, thing in enumerate(objects):
       place = thing.find("bndbox")
-      ends = [_number(place, name) for name in ("ymin", "xmin", "ymax", "xmax")]
-      name = thing.findtext("name")
-      if None in ends or not name:
-        faults[image] = f"object {number} of {path.name} must have a name and a bndbox"
-        ends, name = [1.0] * 4, name or ""
+      ends = [_number(place, end) for end in ("ymin", "xmin", "ymax", "xmax")]
+      called = (thing.findtext("name") or "").strip()
+      if None in ends or not called:
+        faults.setdefault(image, f"object {number} must have a name and a bndbox")
+        ends = [1.0] * 4
       box = [ends[0] - 1, ends[1] - 1, ends[2], ends[3]]
-      if wrong_box(box):
-        faults[image] = f"bndbox of object {number} of {path.name} {wrong_box(box)}"
+      if wrong := wrong_box(box):
+        faults.setdefault(image, f"bndbox of object {number} {wrong}")
         box = [0.0] * 4
       boxes.append(box)
-      names.append(name.strip())
+      things.append(called)
       difficult.append(_whole(thing, "difficult"))
       truncated.append(_whole(thing, "truncated"))
-  classes = sorted(set(names))
+      lost.update({n.tag for n in thing if n.tag not in _READ and _says_something(n)})
+  # Of an image with a fault, a class may lack its name.
+  classes = sorted(set(things) - {""})
   label_of = {name: i for i, name in enumerate(classes)}
   return Annotations(
-    folder,
+    root,
     keys,
     counts,
     {
       BOXES: np.array(boxes, np.float32).reshape(-1, 4),
-      LABELS: np.array([label_of[name] for name in names], np.int64),
+      LABELS: np.array([label_of.get(name, 0) for name in things], np.int64),
       "difficult": np.array(difficult, np.int64),
       "truncated": np.array(truncated, np.int64),
     },
     sizes=np.array(sizes, np.int64).reshape(-1, 2),
     classes=classes,
     faults=faults,
+    files=[os.path.join(root, name) for name in names],
+    doubtful=doubtful,
+    skipped=skipped,
+    notes=not_kept(root, lost, len(things), "objects"),
   )

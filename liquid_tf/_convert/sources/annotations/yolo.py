@@ -1,6 +1,7 @@
 """YOLO: a folder with a text file for each image, a line for each box."""
 
-import pathlib
+import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,76 +9,131 @@ from liquid_tf._convert.sources.annotations.annotations import (
   BOXES,
   LABELS,
   Annotations,
+  keys_of,
   wrong_box,
 )
+from liquid_tf._native import ops
+from liquid_tf._store import text_file
 from liquid_tf.errors import ConvertError
 
 # Files that hold the names of classes, a line each, in the folder or above it.
 _NAMES = ("classes.txt", "obj.names")
 _MOST_CLASSES = 1 << 24
+_NUMBERS = 5
+_NO_BOX = [0.0] * 4
 
 
-def _lines(path: pathlib.Path) -> list[str]:
+def is_names(name: str) -> bool:
+  """Whether a file has the name of one with the names of classes."""
+  return os.path.basename(name).lower() in _NAMES
+
+
+def _classes(root: str, lists: Sequence[str]) -> list[str] | None:
+  """Names of the classes, by lists in the folder, or else by those above it."""
+  above = [os.path.join(os.path.dirname(root), name) for name in _NAMES]
+  paths = [os.path.join(root, name) for name in lists]
+  paths = paths or [path for path in above if os.path.isfile(path)]
+  found: dict[str, list[str]] = {}
+  for path in paths:
+    try:
+      found[path] = text_file.names(text_file.read(path))
+    except OSError as error:
+      raise ConvertError(f"cannot read {ops.reason(error)}") from error
+    except ValueError as error:
+      raise ConvertError(f"{path} {error}") from error
+    if found[path] != found[paths[0]]:
+      raise ConvertError(
+        f"{paths[0]} and {path} name other classes: leave the list whose numbers the "
+        "labels have"
+      )
+  return found[paths[0]] if paths else None
+
+
+def _numbers(line: str) -> list[float] | None:
+  """The numbers of a line; None where a word is none."""
   try:
-    return path.read_text(encoding="utf-8").splitlines()
-  except OSError as error:
-    raise ConvertError(f"cannot read {path}: {error.strerror}") from error
-  except UnicodeDecodeError as error:
-    raise ConvertError(f"{path} is no text: {error}") from error
-
-
-def _classes(root: pathlib.Path) -> list[str] | None:
-  for folder in (root, root.parent):
-    for name in _NAMES:
-      if (folder / name).is_file():
-        lines = [line.strip() for line in _lines(folder / name)]
-        return [line for line in lines if line]
-  return None
+    # Python takes 1_0 for a number.
+    return [float("_" if "_" in word else word) for word in line.split()]
+  except ValueError:
+    return None
 
 
 def _parse(line: str) -> tuple[int, list[float], str]:
   """The class, y0, x0, y1, x1 as shares of the sides, and what is wrong."""
-  words = line.split()
-  try:
-    label, x, y, width, height = int(words[0]), *map(float, words[1:])
-  except (ValueError, IndexError):
-    return 0, [0.0] * 4, "must be CLASS X Y WIDTH HEIGHT"
-  if not 0 <= label <= _MOST_CLASSES:
-    return 0, [0.0] * 4, f"is of class {label}"
+  numbers = _numbers(line)
+  must = "must be CLASS X Y WIDTH HEIGHT, five numbers"
+  if numbers is None:
+    return 0, _NO_BOX, f"({line[:40]!r}) {must}"
+  if len(numbers) != _NUMBERS:
+    found = f"{must}, but has {len(numbers)} numbers"
+    if len(numbers) > _NUMBERS and len(numbers) % 2:
+      points = len(numbers) // 2
+      found += f", as a polygon of {points} points has: write the box around it instead"
+    return 0, _NO_BOX, found
+  label, x, y, width, height = numbers
+  if not (label.is_integer() and 0 <= label <= _MOST_CLASSES):
+    return 0, _NO_BOX, f"is of class {line.split()[0]}, which must be a whole number"
   box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
-  return label, box, wrong_box(box)
+  return int(label), box, wrong_box(box)
 
 
-def read(folder: str) -> Annotations:
+def has_boxes(path: str) -> bool:
+  """Whether a file begins as a list of boxes does, or of polygons."""
+  try:
+    line = next(text_file.lines(text_file.read(path)), None)
+  except (OSError, ValueError):
+    return False
+  return line is not None and len(_numbers(line[1]) or ()) >= _NUMBERS
+
+
+def read(
+  root: str,
+  names: Sequence[str],
+  lists: Sequence[str],
+  skipped: Sequence[tuple[str, str]],
+) -> Annotations:
   """Reads a folder of labels; an image's key is the path of its file.
 
   A line is the class, the centre, the width and the height of a box, as shares of the
-  image's sides.
+  image's sides. A file without a line of numbers may be something else.
+
+  Args:
+    root: the folder.
+    names: paths below it, of its files of text.
+    lists: likewise, of those that `is_names`.
+    skipped: (path, reason) of what else is in it.
 
   Raises:
-    ConvertError: a file cannot be read.
+    ConvertError: names of classes cannot be read, or contradict each other.
   """
-  root = pathlib.Path(folder)
-  classes = _classes(root)
-  keys, counts, boxes, labels, faults = [], [], [], [], {}
-  for path in sorted(root.rglob("*.txt")):
-    if path.name in _NAMES:
-      continue
-    image, before = len(keys), len(boxes)
-    keys.append(path.relative_to(root).with_suffix("").as_posix())
-    for number, line in enumerate(_lines(path), 1):
-      if not line.strip():
-        continue
+  classes = _classes(root, lists)
+  keys = keys_of(root, names)
+  counts, boxes, labels = [], [], []
+  faults: dict[int, str] = {}
+  doubtful = set()
+  for image, name in enumerate(names):
+    before = len(boxes)
+    lines: list[tuple[int, str]] = []
+    try:
+      lines = list(text_file.lines(text_file.read(os.path.join(root, name))))
+    except OSError as error:
+      faults[image] = f"cannot be read: {error.strerror}"
+    except ValueError as error:
+      faults[image] = str(error)
+      doubtful.add(image)
+    for number, line in lines:
       label, box, wrong = _parse(line)
       if not wrong and classes is not None and label >= len(classes):
         wrong = f"is of class {label}, and there are {len(classes)} names"
       if wrong:
-        faults[image] = f"line {number} of {path.name} {wrong}"
+        faults.setdefault(image, f"line {number} {wrong}")
       boxes.append(box)
       labels.append(label)
+    if lines and not any(_numbers(line) for _, line in lines):
+      doubtful.add(image)
     counts.append(len(boxes) - before)
   return Annotations(
-    folder,
+    root,
     keys,
     counts,
     {
@@ -88,4 +144,7 @@ def read(folder: str) -> Annotations:
     classes=classes,
     faults=faults,
     relative=True,
+    files=[os.path.join(root, name) for name in names],
+    doubtful=doubtful,
+    skipped=skipped,
   )
