@@ -1,5 +1,6 @@
 """Samples that a new version of a dataset has more."""
 
+import contextlib
 import dataclasses
 import os
 import sqlite3
@@ -11,10 +12,12 @@ from liquid_tf._convert.arguments import in_range, most_skipped, resumes_replace
 from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
 from liquid_tf._convert.convert import MIN_SHARD
 from liquid_tf._convert.geometry import Geometry
+from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._edit.duplicates import CHOICES, without_duplicates
 from liquid_tf._edit.edit import (
   WORK,
@@ -72,7 +75,8 @@ def append(
       these images out, "add" adds them like others. A name is the path below the
       source; images of RecordIO, TFRecords and TFDS have none.
     existing: what happens to an unfinished append: "resume" it, if it is of the same
-      source; "replace" it by this one; or "refuse" to append.
+      source; "replace" it by this one; or "refuse" to append. One of another source
+      that has written no shard is replaced by "resume" too.
     on_error: as `convert` takes it.
     workers: images at a time; None for one a processor; or `Beam(options)`.
     shard_size: bytes of a shard, at most roughly.
@@ -122,16 +126,14 @@ def append(
     samples = without_duplicates(samples, manifest, duplicates)
     left_out = given_samples - len(samples)
     if not len(samples):
-      return report(manifest, 0, samples.skipped, left_out)
+      return report(manifest, 0, samples.skipped, left_out, samples.notes)
+    base.check_source(samples)
     samples = with_classes(samples, manifest)
     if shares and len(samples.splits) > 1:
       raise ConvertError(
         f'splits ("{splits}") must not be given: source ("{given.path}") has splits of '
         f"its own, {', '.join(samples.splits)}"
       )
-    # As when it was begun, whatever was removed meanwhile.
-    dealt = {int(split): n for split, n in begun.get("dealt", base.dealt).items()}
-    base = dataclasses.replace(base, dealt=dealt)
     encoding = _encoding(manifest)
     arguments = {
       "created_by": f"liquid_tf {__version__}",
@@ -152,9 +154,15 @@ def append(
       "limits": dataclasses.asdict(limits),
       "duplicates": duplicates,
       "next_sample": base.first,
-      "dealt": {str(split): counts for split, counts in dealt.items()},
     }
     work = edit.path(WORK)
+    if begun and not _goes_on(work, arguments, samples):
+      remove_work(edit.directory)
+      begun = {}
+    # As when it was begun, whatever was removed meanwhile.
+    dealt = {int(split): n for split, n in begun.get("dealt", base.dealt).items()}
+    base = dataclasses.replace(base, dealt=dealt)
+    arguments["dealt"] = {str(split): counts for split, counts in dealt.items()}
     os.makedirs(work, exist_ok=True)
     sync_directory(edit.directory)
     engine = LocalEngine(workers or os.cpu_count())
@@ -169,7 +177,28 @@ def append(
       ) from error
     published = edit.publish("append", grown(edit, made, arguments))
     remove_work(edit.directory)
-  return report(published, len(made.good), made.skipped, left_out)
+  return report(published, len(made.good), made.skipped, left_out, samples.notes)
+
+
+def _goes_on(work: str, arguments: dict[str, Any], samples: SampleSource) -> bool:
+  """Whether an unfinished append holds back others.
+
+  One that has only scanned images, perhaps as the dataset has no place for them, gives
+  way to the append of another source.
+
+  Args:
+    work: its folder.
+    arguments: of the append that is wanted.
+    samples: likewise.
+  """
+  with contextlib.closing(Journal(work)) as journal:
+    try:
+      journal.resume(arguments, samples)
+    except ConvertError:
+      return bool(journal.shards())
+    except sqlite3.Error:
+      pass  # Whoever goes on with it says so.
+    return True
 
 
 def _encoding(manifest: manifests.Manifest) -> Encoding:

@@ -1,7 +1,8 @@
 """Whether a source's samples go with those of a dataset, and what both are together."""
 
+import collections
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,45 +24,130 @@ class RelabelledSource(PassedSource):
 
   Args:
     source: with numbers of its own.
-    classes: of the dataset, all of the source's among them.
+    classes: of each feature, the dataset's and then new ones; all of the source's are
+      among them.
   """
 
-  def __init__(self, source: SampleSource, classes: list[str]):
-    super().__init__(source, classes=classes)
-    self._numbers = np.array([classes.index(n) for n in source.classes], np.float32)
+  def __init__(self, source: SampleSource, classes: Mapping[str, list[str]]):
+    super().__init__(source, classes=classes.get("label"))
+    own = _classes_of(source.features, source.classes)
+    self.features = {
+      name: entry | {"classes": classes[name]} if name in classes else entry
+      for name, entry in source.features.items()
+    }
+    self._numbers = {
+      name: _positions(own.get(name, every), every) for name, every in classes.items()
+    }
 
   def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
     loaded = super().load(*columns)
-    labels = loaded["labels"]
+    if "label" in self._numbers:
+      loaded |= {"labels": self._labels(loaded["labels"])}
+    if not self._numbers.keys() - {"label"}:
+      return loaded
+    example, error = tf.numpy_function(
+      self._example, [loaded["example"]], (tf.string, tf.string), stateful=False
+    )
+    example, error = tf.ensure_shape(example, []), tf.ensure_shape(error, [])
+    return loaded | {
+      "example": example,
+      "error": tf.where(tf.equal(loaded["error"], ""), error, loaded["error"]),
+    }
+
+  def _labels(self, labels: tf.Tensor) -> tf.Tensor:
+    numbers = self._numbers["label"].astype(np.float32)
     # Others are found later, when all are known.
-    known = (labels >= 0) & (labels < len(self._numbers)) & (labels == tf.floor(labels))
-    numbers = tf.gather(self._numbers, tf.where(known, tf.cast(labels, tf.int32), 0))
-    return loaded | {"labels": tf.where(known, numbers, labels)}
+    known = (labels >= 0) & (labels < len(numbers)) & (labels == tf.floor(labels))
+    found = tf.gather(numbers, tf.where(known, tf.cast(labels, tf.int32), 0))
+    return tf.where(known, found, labels)
+
+  def _example(self, example: bytes) -> tuple[bytes, bytes]:
+    """An example with the dataset's numbers, and why it cannot have them."""
+    changed = tf.train.Example.FromString(example)
+    for name, numbers in self._numbers.items():
+      if name == "label":
+        continue
+      key = self.features[name]["example"]
+      values = changed.features.feature[key].int64_list.value
+      for i, value in enumerate(values):
+        if not 0 <= value < len(numbers):
+          found = f"{name} has the class {value}, and there are names of {len(numbers)}"
+          return b"", found.encode()
+        values[i] = numbers[value]
+    return changed.SerializeToString(deterministic=True), b""
+
+
+def _positions(own: list[str], every: list[str]) -> np.ndarray:
+  """Shape [own], int64: where classes are among all."""
+  if own == every[: len(own)]:
+    return np.arange(len(own))
+  return np.array([every.index(name) for name in own], np.int64)
+
+
+def _classes_of(
+  features: Mapping[str, Mapping[str, Any]], labels: list[str] | None
+) -> dict[str, list[str]]:
+  """The names of classes, by feature; `labels` are those of the label."""
+  found = {name: e["classes"] for name, e in features.items() if "classes" in e}
+  return found if labels is None else found | {"label": labels}
 
 
 def with_classes(source: SampleSource, manifest: Manifest) -> SampleSource:
   """A source with the dataset's classes, to which its new ones are added.
 
+  That holds for labels, and for other features with names of classes, as of boxes.
+
   Raises:
     ConvertError: one names its classes, and the other has numbers.
   """
-  classes = manifest.classes
+  classes = _classes_of(manifest["features"], manifest.classes)
   if source.classes is None:
-    source.classes = classes
-    return source
-  if classes is None:
-    has = "has no labels"
-    if "label" in manifest["features"]:
-      has = "has labels without names"
-    raise ConvertError(
-      f"source ({source.named}) has classes, as {source.classes[0]}, but "
-      f"{manifest.directory} {has}"
-    )
-  every = list(dict.fromkeys([*classes, *source.classes]))
-  if source.classes == every[: len(source.classes)]:
-    source.classes = every
-    return source
-  return RelabelledSource(source, every)
+    source.classes = classes.get("label")
+  renumbered = {}
+  own = _classes_of(source.features, source.classes)
+  for name in dict.fromkeys([*own, *(classes.keys() & source.features.keys())]):
+    if name not in classes:
+      raise _without_names(source, manifest, name, own[name][0])
+    joined = _joined(source, manifest, name, classes[name], own.get(name, []))
+    if name == "label" and own[name] == joined[: len(own[name])]:
+      source.classes = joined
+    else:
+      renumbered[name] = joined
+  return RelabelledSource(source, renumbered) if renumbered else source
+
+
+def _without_names(
+  source: SampleSource, manifest: Manifest, name: str, first: str
+) -> ConvertError:
+  of = "labels" if name == "label" else name
+  has = f"has {of} without names" if name in manifest["features"] else f"has no {of}"
+  named = "classes" if name == "label" else f"classes of {name}"
+  return ConvertError(
+    f"source ({source.named}) has {named}, as {first}, but {manifest.directory} {has}"
+  )
+
+
+def _joined(
+  source: SampleSource,
+  manifest: Manifest,
+  name: str,
+  there: list[str],
+  own: list[str],
+) -> list[str]:
+  """The classes of a dataset, and after them those that only the source has."""
+  if own == there[: len(own)]:
+    return there
+  if there == own[: len(there)]:
+    return own
+  for where, names in ((manifest.directory, there), (source.named, own)):
+    if len(set(names)) < len(names):
+      twice = collections.Counter(names).most_common(1)[0][0]
+      raise ConvertError(
+        f"{where} has two classes of {name} that are called {twice}, so names do not "
+        f"tell which those of the other are: give {source.named} the classes of "
+        f"{manifest.directory}, in their order"
+      )
+  return list(dict.fromkeys([*there, *own]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +184,18 @@ class Growing(Base):
     )
     bits = int(image["dtype"].removeprefix("uint"))
     self._same(source, "bits", int(samples["bits"][0]), bits, "Bits")
+    if source.has_masks:
+      bits = int(features["mask"]["dtype"].removeprefix("uint"))
+      self._same(source, "bits of masks", int(samples["mask_bits"][0]), bits, None)
+    return self._label(source, label)
+
+  def check_source(self, source: SampleSource) -> None:
+    """Checks what is known of a source before its samples are read.
+
+    Raises:
+      ConvertError: it lacks features or columns that the dataset has, or has others.
+    """
+    features = self.manifest["features"]
     mask = features.get("mask")
     has_masks = source.has_masks or "mask" in source.features
     if has_masks != (mask is not None):
@@ -105,17 +203,17 @@ class Growing(Base):
     found = source.features.get("mask")
     if found is not None and found["dtype"] != mask["dtype"]:
       raise self._other(source, f"masks of {found['dtype']}")
-    if source.has_masks:
-      bits = int(mask["dtype"].removeprefix("uint"))
-      self._same(source, "bits of masks", int(samples["mask_bits"][0]), bits, None)
-    known = ("image", "label", masks.FEATURE)
-    others = {name: entry for name, entry in features.items() if name not in known}
-    found = {name: e for name, e in source.features.items() if name not in known}
-    for name in {**others, **found}:
-      if others.get(name) != found.get(name):
-        raise self._other(source, f"feature {name} of {found.get(name)}")
+    others, found = _kinds(features), _kinds(source.features)
+    lacking = [name for name in others if name not in found]
+    more = [name for name in found if name not in others]
+    if lacking or more:
+      parts = [" and ".join(f"no {name}" for name in lacking)] if lacking else []
+      parts += [f"besides {', '.join(more)}"] if more else []
+      raise self._other(source, ", and ".join(parts))
+    for name, kind in found.items():
+      if kind != others[name]:
+        raise self._other(source, f"{name} of {kind}, and not of {others[name]}")
     self._check_columns(source)
-    return self._label(source, label)
 
   def _check_columns(self, source: SampleSource) -> None:
     """Raises ConvertError where new samples would have no value of a column."""
@@ -164,6 +262,15 @@ class Growing(Base):
     if not right:
       raise self._other(source, f"labels {label['dtype']} {label['shape']}")
     return kind
+
+
+def _kinds(features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+  """Type, shape and place of features that examples hold, for people, by name."""
+  return {
+    name: f"{entry['dtype']} {entry['shape']} in {entry['example']}"
+    for name, entry in features.items()
+    if name not in ("image", "label", masks.FEATURE)
+  }
 
 
 def given_columns(

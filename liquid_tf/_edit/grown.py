@@ -114,6 +114,9 @@ def _features(edit: Edit, made: Made) -> dict[str, Any]:
     counts = np.bincount(values, minlength=len(classes))
     counts[: len(label["class_counts"])] += label["class_counts"]
     features["label"] = label | {"classes": classes, "class_counts": counts.tolist()}
+  for name, entry in made.source.features.items():
+    if "classes" in entry:
+      features[name] = features[name] | {"classes": entry["classes"]}
   return features
 
 

@@ -178,6 +178,73 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     found = labels.load(loaded).tolist()
     self.assertEqual(found, [0, 0, 0, 1, 1, 1, 2, 2, 3, 1, 1])
 
+  def _boxed(self, name: str, images: dict[str, list[int]], classes: str | None = None):
+    """A source of images with a box of each class, as YOLO has them."""
+    for image, numbers in images.items():
+      pixels = self.random.integers(0, 256, (16, 16, 3)).astype(np.uint8)
+      photos.save(f"{self.root}/{name}/{image}.png", pixels)
+      with open(f"{self.root}/{name}/{image}.txt", "w") as file:
+        file.writelines(f"{number} .5 .5 .25 .25\n" for number in numbers)
+    if classes is not None:
+      with open(f"{self.root}/{name}/classes.txt", "w") as file:
+        file.write("\n".join(classes.split()))
+    folder = f"{self.root}/{name}"
+    return liquid_tf.Source(folder, annotations=folder)
+
+  def _boxes(self) -> tuple[list[str] | None, dict[str, list[int]]]:
+    """The classes of boxes, and those of each image's."""
+    entry = manifests.load(self.path)["features"]["box_labels"]
+    found = {s["name"]: s["box_labels"].tolist() for s in liquid_tf.open(self.path)}
+    return entry.get("classes"), found
+
+  def test_classes_of_boxes_keep_their_numbers_and_new_ones_come_last(self):
+    self._convert(self._boxed("one", {"a": [0, 2]}, "cat dog emu"), "l3")
+    self._append(self._boxed("two", {"b": [0, 1, 0]}, "emu cat"))
+    classes, found = self._boxes()
+    self.assertEqual(classes, ["cat", "dog", "emu"])
+    self.assertEqual(found, {"a.png": [0, 2], "b.png": [2, 0, 2]})
+    self._append(self._boxed("three", {"c": [0, 1, 2]}, "ant dog bee"))
+    self._append(self._boxed("four", {"d": [3]}))
+    classes, found = self._boxes()
+    self.assertEqual(classes, ["cat", "dog", "emu", "ant", "bee"])
+    self.assertEqual(found["c.png"], [3, 1, 4])
+    self.assertEqual(found["d.png"], [3])
+    numberless = self._boxed("five", {"e": [1, 5]})
+    wrong = "as e.png: box_labels has the class 5, and there are names of 5"
+    self._refused(numberless, wrong)
+
+  def test_classes_of_boxes_that_do_not_go_together(self):
+    self._convert(self._boxed("one", {"a": [0, 1]}), "l3")
+    named = self._boxed("two", {"b": [0]}, "cat")
+    self._refused(named, "has classes of box_labels, as cat, but .* without names")
+    shutil.rmtree(self.path)
+    self._convert(self._boxed("three", {"c": [1]}, "cat cat"), "l3")
+    self._append(self._boxed("four", {"d": [1]}, "cat cat dog"))
+    self.assertEqual(self._boxes()[1], {"c.png": [1], "d.png": [1]})
+    other = self._boxed("five", {"e": [0]}, "dog cat")
+    self._refused(other, "dataset has two classes of box_labels that are called cat")
+    table = f"{self.root}/table.csv"
+    with open(table, "w") as file:
+      file.write("file_name,xmin,ymin,xmax,ymax,label,track\nb.png,1,1,5,5,cat,7\n")
+    tracked = liquid_tf.Source(f"{self.root}/two", annotations=table)
+    self._refused(
+      tracked, r"has besides track, but .*dataset has other features \(image, boxes"
+    )
+
+  def test_an_append_without_shards_holds_back_no_other(self):
+    self._convert()
+    gray = f"{self.root}/gray"
+    photos.save(f"{gray}/cat/a.png", photos.photo("camera")[:16, :16])
+    damaged = self._images("damaged", {"cat": 3})
+    with open(f"{damaged}/cat/bad.png", "wb") as file:
+      file.write(b"no image")
+    for source, message in ((gray, "1 channels"), (damaged, "1 of 4 samples cannot")):
+      with self.assertRaisesRegex(ConvertError, message):
+        self._append(source)
+      self.assertTrue(os.path.exists(f"{self.path}/{WORK}"))
+    self.assertEqual(self._append(self._images("more", {"dog": 2})).samples, 12)
+    self.assertNotIn(WORK, os.listdir(self.path))
+
   def test_a_side_that_differs_is_null(self):
     self._convert()
     self.assertEqual(
@@ -262,8 +329,6 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     for name in ("plain", "masks"):
       photos.save(f"{self.root}/{name}/a.png", photos.photo("camera")[:16, :16])
     masked = liquid_tf.Source(f"{self.root}/plain", masks=f"{self.root}/masks")
-    self._refused(masked, "has images of 1 channels")
-    photos.save(f"{self.root}/plain/a.png", photos.photo("coffee")[:16, :16])
     self._refused(masked, "has masks, but .* other features")
     self._refused(f"{self.root}/none", "must be an existing folder")
     self._refused(self.path, "must not be inside source")
