@@ -423,6 +423,18 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
       (yolo, ("1.4 .5 .2 .2",), f"y 0.4 to 0.6 and x 1.3 to 1.5; {share}"),
       (voc, (20, 1, 25, 4), f"c.xml: {none}, .* are they of another size of the image"),
       (table, ("1,10.5,3,12",), f"t.csv: {none}"),
+      (
+        coco,
+        (0.2, 0, 0.5, 1),
+        "1 of 1 boxes lie in the first pixel: .* like shares",
+      ),
+      (
+        voc,
+        (0.1, 0.2, 0.5, 0.6),
+        "c.xml: .* like shares of the sides, and must be p",
+      ),
+      (table, ("0.5,0.5,1,1",), "t.csv: .* like shares of the sides, and must be pixe"),
+      (voc, (1, 1, 1, 1), "^$"),
     ):
       self.assertRegex(self._fault(*make(*given)), message)
     path, _ = coco(40, 50, 5, 5)

@@ -138,6 +138,12 @@ class Annotations:
     given = self._columns[BOXES][self._part(image)].astype(np.float64)
     sides = np.array((1, 1) if self._relative else size, np.float64)
     begins, ends = given[:, :2], given[:, 2:]
+    first = (ends <= 1).all(axis=1) & (given % 1 != 0).any(axis=1)
+    if first.any() and not self._relative:
+      return (
+        f"{first.sum()} of {len(given)} boxes lie in the first pixel: their numbers "
+        "look like shares of the sides, and must be pixels"
+      )
     # One without an area may lie on a side.
     away = ((begins >= sides) & (ends > sides)) | ((ends <= 0) & (begins < 0))
     wrong = away.any(axis=1) | (ends - begins > _MOST_SIDES * sides).all(axis=1)
