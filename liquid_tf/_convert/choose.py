@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from liquid_tf._convert import holds
+from liquid_tf._convert import holds, labels
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import PROBLEMS
@@ -49,9 +49,14 @@ def choose(
   """
   problems = {"cannot be read": dict(errors)}
   good = np.flatnonzero(table["bits"])
-  labels = table["labels"][good]
-  without = good[labels == 0].tolist() if labels.any() else []
+  labelled = table["labels"][good] > 0
+  without = good[~labelled].tolist() if labelled.any() else []
   problems["without a label"] = dict.fromkeys(without, "has no label, but others have")
+  labelled = good[labelled]
+  problems["of no class"] = {
+    int(labelled[i]): reason
+    for i, reason in labels.of_no_class(source, table[labelled]).items()
+  }
   problems["too large for the mix"] = {
     int(good[i]): reason for i, reason in holds.too_large(mix, table[good]).items()
   }

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf._convert import pipelines
+from liquid_tf._convert import labels, pipelines
 from liquid_tf._convert.engine import Engine
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
 from liquid_tf._convert.sources.source import SampleSource
@@ -28,6 +28,9 @@ def _row(
   error = element["error"].decode(errors="replace")
   if error:
     return row, error
+  fault = labels.fault(element["labels"].tolist())
+  if fault:
+    return row, fault
   row["labels"] = len(element["labels"])
   if row["labels"] == 1:
     row["label"] = element["labels"][0]

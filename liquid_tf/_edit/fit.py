@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert import labels
 from liquid_tf._convert.made import Base
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.source import SampleSource
@@ -42,7 +43,9 @@ class RelabelledSource(PassedSource):
   def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
     loaded = super().load(*columns)
     if "label" in self._numbers:
-      loaded |= {"labels": self._labels(loaded["labels"])}
+      found, error = self._labels(loaded["labels"])
+      error = tf.where(tf.equal(loaded["error"], ""), error, loaded["error"])
+      loaded |= {"labels": found, "error": error}
     if not self._numbers.keys() - {"label"}:
       return loaded
     example, error = tf.numpy_function(
@@ -54,12 +57,19 @@ class RelabelledSource(PassedSource):
       "error": tf.where(tf.equal(loaded["error"], ""), error, loaded["error"]),
     }
 
-  def _labels(self, labels: tf.Tensor) -> tf.Tensor:
+  def _labels(self, given: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Labels with the dataset's numbers, and why they cannot have them."""
     numbers = self._numbers["label"].astype(np.float32)
-    # Others are found later, when all are known.
-    known = (labels >= 0) & (labels < len(numbers)) & (labels == tf.floor(labels))
-    found = tf.gather(numbers, tf.where(known, tf.cast(labels, tf.int32), 0))
-    return tf.where(known, found, labels)
+    known = (given >= 0) & (given < len(numbers)) & (given == tf.floor(given))
+    found = tf.gather(numbers, tf.where(known, tf.cast(given, tf.int32), 0))
+    # Such a number may be one of the dataset's other classes.
+    unknown = tf.boolean_mask(given, ~known)
+    error = tf.cond(
+      tf.reduce_any(~known),
+      lambda: tf.strings.format(labels.no_class("{}", len(numbers)), unknown[0]),
+      lambda: tf.constant(""),
+    )
+    return tf.where(known, found, given), error
 
   def _example(self, example: bytes) -> tuple[bytes, bytes]:
     """An example with the dataset's numbers, and why it cannot have them."""
@@ -101,17 +111,15 @@ def with_classes(source: SampleSource, manifest: Manifest) -> SampleSource:
     ConvertError: one names its classes, and the other has numbers.
   """
   classes = _classes_of(manifest["features"], manifest.classes)
-  if source.classes is None:
-    source.classes = classes.get("label")
   renumbered = {}
   own = _classes_of(source.features, source.classes)
-  for name in dict.fromkeys([*own, *(classes.keys() & source.features.keys())]):
+  # Numbers of a source without names are the dataset's.
+  numbered = classes.keys() & {"label", *source.features}
+  for name in dict.fromkeys([*own, *sorted(numbered)]):
     if name not in classes:
       raise _without_names(source, manifest, name, own[name][0])
     joined = _joined(source, manifest, name, classes[name], own.get(name, []))
-    if name == "label" and own[name] == joined[: len(own[name])]:
-      source.classes = joined
-    else:
+    if name != "label" or own.get(name) != joined:
       renumbered[name] = joined
   return RelabelledSource(source, renumbered) if renumbered else source
 
@@ -187,7 +195,7 @@ class Growing(Base):
     if source.has_masks:
       bits = int(features["mask"]["dtype"].removeprefix("uint"))
       self._same(source, "bits of masks", int(samples["mask_bits"][0]), bits, None)
-    return self._label(source, label)
+    return self._label(source, samples, label)
 
   def check_source(self, source: SampleSource) -> None:
     """Checks what is known of a source before its samples are read.
@@ -244,7 +252,7 @@ class Growing(Base):
     )
 
   def _label(
-    self, source: SampleSource, label: dict[str, Any] | None
+    self, source: SampleSource, samples: np.ndarray, label: dict[str, Any] | None
   ) -> dict[str, Any] | None:
     """The label that the samples have in the dataset."""
     there = self.manifest["features"].get("label")
@@ -260,7 +268,12 @@ class Growing(Base):
       shape = label["shape"] or [1]
       right = there["shape"] in (shape, [None])
     if not right:
-      raise self._other(source, f"labels {label['dtype']} {label['shape']}")
+      has = f"labels {label['dtype']} {label['shape']}"
+      values = samples["label"]
+      odd = values[(samples["labels"] == 1) & ((values % 1 != 0) | (values < 0))]
+      if there["dtype"] == "int64" and len(odd):
+        has += f", as {odd[0]:g}, which is no class number"
+      raise self._other(source, has)
     return kind
 
 

@@ -37,13 +37,22 @@ def pack(header: Header, data: bytes) -> bytes:
     What `Writer.write` takes.
 
   Raises:
-    ValueError: the label is no number and no vector of at least one, or an id does not
-      fit.
+    ValueError: the label is no number and no vector of at least one, or is a whole
+      number that float32 does not hold; or an id does not fit.
   """
   try:
-    labels = np.asarray(header.label, np.float32)
+    given = np.asarray(header.label)
+    with np.errstate(invalid="ignore", over="ignore"):
+      labels = given.astype(np.float32)
+      # Of fractions, float32 holds the nearest one.
+      changed = (labels.astype(object) != given.astype(object)) & (given % 1 == 0)
   except (TypeError, ValueError) as error:
     raise ValueError(f"label ({header.label!r}) must be a number or several") from error
+  if changed.any():
+    raise ValueError(
+      f"label ({header.label!r}) must be of numbers that float32 holds: it changes "
+      f"{given[changed].flat[0]}"
+    )
   if labels.ndim > 1 or labels.size == 0:
     raise ValueError(
       f"label (shape {labels.shape}) must be a number, or a vector of at least one"

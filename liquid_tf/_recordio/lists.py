@@ -1,13 +1,19 @@
 """MXNet's `.lst` files: which image has which labels (docs/formats/recordio.md)."""
 
 import os
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from liquid_tf._native import ops
-from liquid_tf._store import schemes, storage
+from liquid_tf._store import schemes, text_file
 from liquid_tf._store.files import write_file
 from liquid_tf.errors import RecordIOError
+
+_INDEX = re.compile(r"[+-]?[0-9]+")
+_LABEL = re.compile(
+  r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE
+)
 
 
 class ListEntry(NamedTuple):
@@ -27,6 +33,8 @@ class ListEntry(NamedTuple):
 def read_list(path: str | os.PathLike) -> list[ListEntry]:
   """Reads a `.lst` file of any file system.
 
+  Windows' byte order mark and ends of lines are no part of it.
+
   Raises:
     RecordIOError: it cannot be read, or a line is not `index<TAB>label(s)<TAB>path`.
     ImportError: nothing that is installed has the path's file system.
@@ -35,17 +43,21 @@ def read_list(path: str | os.PathLike) -> list[ListEntry]:
   name = schemes.shown(path)
   schemes.require(path)
   try:
-    text = storage.read_file(path).decode(errors="surrogateescape")
+    text = text_file.read(path, any_bytes=True)
   except OSError as error:
     reason = ops.reason(error, name)
     raise RecordIOError(f"cannot read the list {name}: {reason}") from error
+  except ValueError as error:
+    raise RecordIOError(f"{name} {error}") from error
   entries = []
   for number, line in enumerate(text.split("\n"), start=1):
     if not line.strip():
       continue
     try:
       index, *labels, image = (field.strip() for field in line.split("\t"))
-      if not labels or not image:
+      # Python's own idea of a number has more, such as 1_000.
+      numbers = _INDEX.fullmatch(index) and all(map(_LABEL.fullmatch, labels))
+      if not (labels and image and numbers):
         raise ValueError
       entries.append(ListEntry(int(index), tuple(map(float, labels)), image))
     except ValueError:

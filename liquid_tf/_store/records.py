@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native import ops
-from liquid_tf._store.schema import LARGEST_CLASS
+from liquid_tf._store.schema import LARGEST_LABEL
 
 # The list of a tf.train.Feature that holds a type of the manifest.
 _KINDS = {"int64": "int64_list", "float32": "float_list", "string": "bytes_list"}
@@ -73,7 +73,7 @@ class RecordCheck:
     if label["dtype"] != "int64":
       return ""
     value, classes = float(labels[0]), label.get("classes")
-    most = LARGEST_CLASS if classes is None else len(classes) - 1
+    most = LARGEST_LABEL if classes is None else len(classes) - 1
     if not (0 <= value <= most and value == int(value)):
       return f"its label ({value:g}) must be a whole number in [0, {most}]"
     if self._counts is not None:

@@ -11,8 +11,9 @@ SCHEMA = 3
 # Names of formats; the position is the number in the index.
 FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr", "l3-compact")
 
-# Of labels that are classes: above it, float32 does not hold every whole number.
-LARGEST_CLASS = 1 << 24
+# Of labels, without their sign: no other whole number becomes this one in float32,
+# and larger ones may.
+LARGEST_LABEL = (1 << 24) - 1
 
 # Of one box's value, such as its keypoints.
 _MOST_SIDE = 1 << 20

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert import labels
 from liquid_tf._convert.sources.source import RecordSource, Sample, SampleError
 from liquid_tf.errors import ConvertError
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")
-
-# Above it, float32 does not hold every whole number.
-_MOST = 1 << 24
 
 # What a dataset calls other things (liquid_tf.decode_and_batch).
 TAKEN = (
@@ -95,8 +93,9 @@ def _labels(features: Any, name: str) -> np.ndarray:
   kind, values = _find(features, name, "label_feature")
   if kind == "bytes_list":
     raise SampleError(f'label_feature ("{name}") must hold numbers, but holds text')
-  if kind == "int64_list" and any(abs(value) > _MOST for value in values):
-    raise SampleError(f'"{name}" holds {list(values)}, but a label is at most 2^24')
+  fault = labels.fault(values)
+  if fault:
+    raise SampleError(f'"{name}": {fault}')
   return np.array(values, np.float32)
 
 
@@ -141,13 +140,13 @@ class ExampleSource(RecordSource):
         f'image_feature ("{self._names.image}") must hold the bytes of one image, but '
         f"has {len(values)} values{f' of {_DTYPES[kind]}' if kind else ''}"
       )
-    labels = np.zeros(0, np.float32)
+    found = np.zeros(0, np.float32)
     if self._names.label:
-      labels = _labels(features, self._names.label)
+      found = _labels(features, self._names.label)
     # TFDS says so where the labels of a test are kept back.
-    if self.classes is not None and (labels == -1).any():
+    if self.classes is not None and (found == -1).any():
       raise SampleError("has no class: its label is -1")
-    return Sample(values[0], labels, self._more(features))
+    return Sample(values[0], found, self._more(features))
 
   def _more(self, features: Any) -> bytes:
     """The tf.train.Example of the features that are kept, serialized."""

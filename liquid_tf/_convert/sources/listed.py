@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import recordio
+from liquid_tf._convert import labels
 from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.folders import FolderSource
@@ -24,7 +25,7 @@ class ListedSource(FolderSource):
   Args:
     root: the folder.
     files: the images.
-    labels: of each, one or more.
+    entries: of each, in the list.
     split: of all.
     classes: names, or None.
     skipped: (path, reason) of what is left out.
@@ -35,31 +36,33 @@ class ListedSource(FolderSource):
     self,
     root: str,
     files: FileTable,
-    labels: list[np.ndarray],
+    entries: list[recordio.ListEntry],
     split: str,
     classes: list[str] | None,
     skipped: list[tuple[str, str]],
     damage: list[Damage],
   ):
-    first = np.array([label[0] for label in labels])
-    split_of = np.zeros(len(files), np.uint8)
-    super().__init__(root, None, files, split_of, first, classes, [split], skipped)
+    none = np.zeros(len(files), np.uint8)
+    super().__init__(root, None, files, none, none, classes, [split], skipped)
     self.kind = "list"
     self.damage = damage
-    self._labels = [label.tobytes() for label in labels]
+    # The list is exact, and float32, which a sample has, may not be.
+    self._labels = [np.array(entry.labels, "<f8").tobytes() for entry in entries]
 
   def columns(self, positions, targets):
     paths, masks, _ = super().columns(positions, targets)
-    labels = [self._labels[position] for position in positions]
-    return paths, masks, np.array(labels, object)
+    some = [self._labels[position] for position in positions]
+    faults = [labels.fault(np.frombuffer(one).tolist()).encode() for one in some]
+    return paths, masks, np.array(some, object), np.array(faults, object)
 
   def load(
-    self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor
+    self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor, fault: tf.Tensor
   ) -> dict[str, tf.Tensor]:
     loaded = super().load(path, mask, tf.zeros([]))
     return loaded | {
-      "labels": tf.io.decode_raw(label, tf.float32),
+      "labels": tf.cast(tf.io.decode_raw(label, tf.float64), tf.float32),
       "crc32c": ops.lib().liquid_crc32c(label, loaded["crc32c"]),
+      "error": tf.where(tf.equal(loaded["error"], ""), fault, loaded["error"]),
     }
 
 
@@ -67,9 +70,12 @@ def class_names(entries: Iterable[recordio.ListEntry]) -> list[str] | None:
   """Names of the classes of lists, whose paths have folders.
 
   None unless every image has one class number, and every number a folder of its own.
+  Images whose labels are at fault say nothing.
   """
   folders: dict[int, str] = {}
   for entry in entries:
+    if labels.fault(entry.labels):
+      continue
     label, folder = entry.labels[0], os.path.dirname(entry.path)
     if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
       return None
@@ -135,7 +141,7 @@ def list_listed(
   return ListedSource(
     root,
     files,
-    [np.array(entries[name].labels, "<f4") for name in entries if name in found],
+    [entry for name, entry in entries.items() if name in found],
     split,
     class_names(entries.values()),
     [*listed.skipped, *((one.path, one.reason) for one in damage)],

@@ -301,9 +301,10 @@ def class_list(names: dict[int, str]) -> list[str] | None:
   count, identities or the like.
   """
   count = max(names, default=-1) + 1
-  if len(set(names.values())) < len(names) or count > 2 * len(names):
+  if count > 2 * len(names):
     return None
-  return [names.get(label, str(label)) for label in range(count)]
+  result = [names.get(label, str(label)) for label in range(count)]
+  return result if len(set(result)) == count else None
 
 
 def name_files(paths: Sequence[str]) -> str:

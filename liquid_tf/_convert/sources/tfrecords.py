@@ -7,6 +7,7 @@ Little-endian; a CRC is masked by rotating it right by 15 bits and adding 0xa282
 
 import array
 import io
+import re
 import struct
 from collections.abc import Iterator, Sequence
 
@@ -29,11 +30,12 @@ from liquid_tf._convert.sources.source import (
 )
 from liquid_tf._native import ops
 from liquid_tf._native.http_file import HttpFile
-from liquid_tf._store import foreign, schemes, storage
+from liquid_tf._store import foreign, schemes, storage, text_file
 from liquid_tf.errors import ConvertError
 
 # Beside the files, as TF-Slim's scripts write it.
 LABELS = "labels.txt"
+_NAMED = re.compile("([0-9]{1,18}):(.+)")
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = 4
@@ -208,15 +210,20 @@ def read_labels(folder: str) -> list[str] | None:
   try:
     if storage.file_size(path) is None:
       return None
-    text = storage.read_file(path).decode("utf-8", errors="surrogateescape")
+    text = text_file.read(path, any_bytes=True)
   except OSError as error:
     raise ConvertError(f"cannot read {ops.reason(error)}") from error
-  names = {}
-  for number, line in enumerate(io.StringIO(text), start=1):
-    label, colon, name = line.rstrip("\n").partition(":")
-    if not (label.isdecimal() and colon and name):
+  except ValueError as error:
+    raise ConvertError(f"{path} {error}") from error
+  names: dict[int, str] = {}
+  for number, line in text_file.lines(text):
+    found = _NAMED.fullmatch(line)
+    if not found:
       raise ConvertError(f"{path}, line {number} ({line[:40]!r}) must be NUMBER:NAME")
-    names[int(label)] = name
+    label = int(found[1])
+    if label in names:
+      raise ConvertError(f"{path}, line {number}, names class {label} again")
+    names[label] = found[2]
   return class_list(names)
 
 

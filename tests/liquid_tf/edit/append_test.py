@@ -330,6 +330,8 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
       photos.save(f"{self.root}/{name}/a.png", photos.photo("camera")[:16, :16])
     masked = liquid_tf.Source(f"{self.root}/plain", masks=f"{self.root}/masks")
     self._refused(masked, "has masks, but .* other features")
+    photos.save(f"{self.root}/plain/a.png", photos.photo("coffee")[:16, :16])
+    self._refused(f"{self.root}/plain", "has no labels, but .* other features")
     self._refused(f"{self.root}/none", "must be an existing folder")
     self._refused(self.path, "must not be inside source")
     deep = f"{self.root}/deep"
@@ -347,7 +349,7 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     )
     shutil.rmtree(self.path)
     self._convert(self._images("two", {"a": 2, "b": 2}, side=20))
-    self._refused(path, "a sample has label 2, but there are names of 2 classes only")
+    self._refused(path, r"1 of 3 .* as a.rec, offset .*: its label \(2\) is no")
 
   def test_what_cannot_be_read_is_left_out_on_demand(self):
     self._convert()
