@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
-from liquid_tf._edit.table import Table, read
+from liquid_tf._edit.table import Table, check_floats, read
 from liquid_tf._store import columns, names, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
@@ -93,7 +93,7 @@ def _numbers(edit: Edit, table: Table, living: np.ndarray) -> np.ndarray:
   if len(lost):
     raise ConvertError(
       f"{table.what}: {len(lost)} rows are of no sample of {edit.directory}, as "
-      f"row {lost[0] + 1} ({table.keys[lost[0]]!r})"
+      f"{table.place(lost[0])} ({table.keys[lost[0]]!r})"
     )
   return found
 
@@ -141,6 +141,8 @@ def _merged(
       f'{lacking[0]}: give defaults={{"{name}": …}}'
     )
   new = [value for value in values if value is not None]
+  if dtype == "float64":
+    check_floats(f'column ("{name}")', new)
   if dtype == TEXT:
     return Column(dtype, _texts(name, filler, old, numbers[there], new, has), default)
   result = np.zeros(len(living), COLUMN_DTYPES[dtype])

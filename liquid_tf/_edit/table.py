@@ -1,26 +1,19 @@
 """Tables of samples: CSV, JSON Lines, Parquet, or columns in memory."""
 
-import csv
 import dataclasses
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.sources.annotations import tables
+from liquid_tf._store import arrays, table_file
 from liquid_tf._store.columns import TAKEN, TEXT
+from liquid_tf._store.table_file import TableFile
 from liquid_tf.errors import ConvertError
 
 # Columns that say which sample a row is of.
 _NUMBERS, _NAMES = ("number", "sample"), ("name", "path")
-# Zeros in front would be lost: such a text is no number.
-_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)\Z")
-_NUMBER = re.compile(
-  r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z|[+-]?(nan|inf)\Z",
-  re.IGNORECASE,
-)
 _BOOLS = {"true": True, "false": False}
 
 
@@ -33,69 +26,44 @@ class Table:
     by_name: whether the keys are names; else they are sample numbers.
     keys: of the rows.
     columns: dtype and values by name; a value that is not there is None.
+    place: a row, for people.
   """
 
   what: str
   by_name: bool
   keys: list[Any]
   columns: dict[str, tuple[str, list[Any]]]
+  place: Callable[[int], str]
 
 
-def _csv(path: str) -> dict[str, list[Any]]:
-  with open(path, newline="", encoding="utf-8") as file:
-    reader = csv.DictReader(file, strict=True)
-    rows = list(reader)
-    names = list(reader.fieldnames or ())
-  if any(None in row or None in row.values() for row in rows):
-    raise ValueError("a row has more or fewer values than there are columns")
-  return {name: _typed([row[name] for row in rows]) for name in names}
+def _typed(texts: list[str]) -> list[Any]:
+  """Cells of a column of a CSV as what all of them are."""
+  if all(text.lower() in _BOOLS for text in texts):
+    return [_BOOLS[text.lower()] for text in texts]
+  return table_file.as_numbers(texts)
 
 
-def _bool(text: str) -> bool:
-  return _BOOLS[text.lower()]
+def _values(name: str, given: Any) -> list[Any]:
+  """A column in memory as Python's values."""
+  # NumPy would give a list's values one type; an array's have one.
+  array = np.asarray(given, None if hasattr(given, "dtype") else object)
+  if array.ndim != 1:
+    raise ConvertError(f"table: column {name} must have one value a row")
+  return [v.item() if isinstance(v, np.generic) else v for v in array.tolist()]
 
 
-def _typed(given: list[str]) -> list[Any]:
-  """Texts of one column as what all of them are; empty ones as None."""
-  there = [text for text in given if text]
-  kind: Callable[[str], Any] = str
-  if all(map(_INTEGER.match, there)):
-    kind = int
-  elif all(map(_NUMBER.match, there)):
-    kind = float
-  elif all(text.lower() in _BOOLS for text in there):
-    kind = _bool
-  return [kind(text) if text else None for text in given]
-
-
-def _of_rows(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-  names = list(dict.fromkeys(name for row in rows for name in row))
-  return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _of_mapping(given: Mapping[str, Any]) -> dict[str, list[Any]]:
-  result = {}
-  for name, values in given.items():
-    array = np.asarray(values)
-    if array.ndim != 1:
-      raise ValueError(f"column {name} must have one value a row")
-    result[name] = array.tolist()
-  return result
-
-
-def _read(table: str | os.PathLike | Mapping[str, Any]) -> dict[str, list[Any]]:
-  """The columns of a table, as Python's values."""
+def _read(table: str | os.PathLike | Mapping[str, Any]) -> TableFile:
   if isinstance(table, Mapping):
-    return _of_mapping(table)
+    columns = {name: _values(name, values) for name, values in table.items()}
+    if len({len(values) for values in columns.values()}) > 1:
+      raise ConvertError("table: all columns must be equally long")
+    return TableFile("table", columns)
   path = os.fspath(table)
-  extension = os.path.splitext(path)[1].lower()
-  if extension == ".csv":
-    return _csv(path)
-  if extension not in tables.READERS:
+  if os.path.splitext(path)[1].lower() not in table_file.EXTENSIONS:
     raise ConvertError(
-      f'table ("{path}") must end with one of {", ".join(tables.READERS)}'
+      f'table ("{path}") must end with one of {", ".join(table_file.EXTENSIONS)}'
     )
-  return _of_rows(tables.READERS[extension](path))
+  return table_file.read(path, dict.fromkeys(_NAMES, table_file.as_texts), _typed)
 
 
 def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:
@@ -104,63 +72,75 @@ def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:
   Raises:
     ConvertError: it cannot be read, or a column is none.
   """
-  what = "table" if isinstance(table, Mapping) else os.fspath(table)
-  try:
-    columns = _read(table)
-  except OSError as error:
-    raise ConvertError(f"cannot read {what}: {error.strerror}") from error
-  except (ValueError, csv.Error, RecursionError) as error:
-    raise ConvertError(f"{what} cannot be read: {error}") from error
-  keys = [name for name in (*_NUMBERS, *_NAMES) if name in columns]
+  found = _read(table)
+  what = found.what
+  keys = [name for name in (*_NUMBERS, *_NAMES) if name in found.columns]
   if len(keys) != 1:
-    found = f"it has {' and '.join(keys)}" if keys else "it has none"
+    has = f"it has {' and '.join(keys)}" if keys else "it has none"
+    if not keys and found.columns:
+      has += f", but {', '.join(map(str, found.columns))}"
     raise ConvertError(
       f"{what} must have one of the columns number, sample (sample numbers), name and "
-      f"path (what the source called a sample): {found}"
+      f"path (what the source called a sample): {has}"
     )
-  key = columns.pop(keys[0])
-  if len({len(key), *map(len, columns.values())}) > 1:
-    raise ConvertError(f"{what}: all columns must be equally long")
   by_name = keys[0] in _NAMES
-  _check_keys(what, keys[0], key, by_name)
-  if not columns or not key:
+  key = found.columns[keys[0]]
+  _check_keys(found, keys[0], by_name)
+  if len(found.columns) == 1 or not key:
     raise ConvertError(f"{what} must have a row, and a column beside {keys[0]}")
   result = {}
-  for name, values in columns.items():
+  for name, values in found.columns.items():
+    if name == keys[0]:
+      continue
     if not isinstance(name, str) or not name or len(name) > 255 or name in TAKEN:
       raise ConvertError(
         f"{what}: column ({name!r}) must have a name of up to 255 characters, other "
         f"than {', '.join(TAKEN)}"
       )
-    result[name] = _column(what, name, values)
-  return Table(what, by_name, [str(k) for k in key] if by_name else key, result)
+    result[name] = (_dtype(found, name), values)
+  return Table(
+    what, by_name, [str(k) for k in key] if by_name else key, result, found.place
+  )
 
 
-def _check_keys(what: str, name: str, keys: list[Any], by_name: bool) -> None:
+def _check_keys(table: TableFile, name: str, by_name: bool) -> None:
   kinds = (str, int) if by_name else (int,)
-  for i, key in enumerate(keys):
+  for row, key in enumerate(table.columns[name]):
     if not isinstance(key, kinds) or isinstance(key, bool):
       must = "a name" if by_name else "a sample number"
-      raise ConvertError(f"{what}: {name} ({key!r}) of row {i + 1} must be {must}")
+      raise ConvertError(
+        f"{table.what}: {name} ({key!r}) of {table.place(row)} must be {must}"
+      )
 
 
-def _column(what: str, name: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
-  """The type of a column, and its values."""
-  kinds = {type(value) for value in values if value is not None}
+def _dtype(table: TableFile, name: str) -> str:
+  """The type of a column."""
+  kinds = table.kinds(name).keys()
   if not kinds:
-    raise ConvertError(f"{what}: column {name} has no values")
+    raise ConvertError(f"{table.what}: column {name} has no values")
   if kinds == {bool}:
-    return "bool", list(values)
-  if kinds == {int}:
-    for value in values:
-      if value is not None and not -(2**63) <= value < 2**63:
-        raise ConvertError(f"{what}: column {name} ({value}) must fit 64 bits")
-    return "int64", list(values)
+    return "bool"
   if kinds <= {int, float}:
-    return "float64", list(values)
+    for row, value in enumerate(table.columns[name]):
+      if type(value) is int and not -(2**63) <= value < 2**63:
+        raise ConvertError(
+          f"{table.what}: column {name} ({value}, {table.place(row)}) must fit 64 bits"
+        )
+    if kinds == {int}:
+      return "int64"
+    check_floats(f"{table.what}: column {name}", table.columns[name])
+    return "float64"
   if kinds == {str}:
-    return TEXT, list(values)
-  raise ConvertError(
-    f"{what}: column {name} must have numbers, or true and false, or texts, but has "
-    f"{', '.join(sorted(kind.__name__ for kind in kinds))}"
-  )
+    return TEXT
+  raise table.wrong_kinds(name, "numbers, or true and false, or texts")
+
+
+def check_floats(what: str, values: Sequence[Any]) -> None:
+  """Raises ConvertError where float64 does not hold a value; None is none."""
+  there = [value for value in values if value is not None]
+  changed = np.flatnonzero(arrays.changed(there, np.float64))
+  if len(changed):
+    raise ConvertError(
+      f"{what} has {there[changed[0]]}, which float64 does not hold, and fractions: "
+      "have whole numbers only, or texts"
+    )

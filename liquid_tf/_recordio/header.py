@@ -7,6 +7,7 @@ from typing import NamedTuple, overload
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._store import arrays
 from liquid_tf.errors import RecordIOError
 
 _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
@@ -41,17 +42,14 @@ def pack(header: Header, data: bytes) -> bytes:
       number that float32 does not hold; or an id does not fit.
   """
   try:
-    given = np.asarray(header.label)
-    with np.errstate(invalid="ignore", over="ignore"):
-      labels = given.astype(np.float32)
-      # Of fractions, float32 holds the nearest one.
-      changed = (labels.astype(object) != given.astype(object)) & (given % 1 == 0)
-  except (TypeError, ValueError) as error:
+    changed = arrays.changed(header.label, np.float32)
+    with np.errstate(over="ignore"):
+      labels = np.asarray(header.label, np.float32)
+  except (TypeError, ValueError, OverflowError) as error:
     raise ValueError(f"label ({header.label!r}) must be a number or several") from error
   if changed.any():
     raise ValueError(
-      f"label ({header.label!r}) must be of numbers that float32 holds: it changes "
-      f"{given[changed].flat[0]}"
+      f"label ({header.label!r}) must be of numbers that float32 does not change"
     )
   if labels.ndim > 1 or labels.size == 0:
     raise ValueError(

@@ -1,6 +1,6 @@
 """NumPy files of a dataset: mapped, and of the same bytes whatever the NumPy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,6 +27,28 @@ def size(dtype: np.dtype, shape: tuple[int, ...]) -> int:
   for side in shape:
     count *= side
   return len(header(dtype, shape)) + count * dtype.itemsize
+
+
+def changed(values: Sequence[float] | np.ndarray, dtype: type) -> np.ndarray:
+  """Which numbers a type of floats does not hold: whole ones, and those too large.
+
+  Of a fraction it has the nearest one, as any type has.
+
+  Args:
+    values: as they are given; integers are exact, whatever their size.
+    dtype: of floats.
+
+  Raises:
+    TypeError: one is no number.
+    ValueError: likewise, or they make no array.
+    OverflowError: one is larger than any float.
+  """
+  # As objects, integers stay exact beside fractions.
+  given = np.asarray(values, object)
+  with np.errstate(over="ignore", invalid="ignore"):
+    held = given.astype(dtype)
+    cut = np.isinf(held) | np.equal(given % 1, 0).astype(bool)
+  return np.not_equal(held.astype(object), given).astype(bool) & cut
 
 
 class Checked:

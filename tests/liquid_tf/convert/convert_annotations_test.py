@@ -641,14 +641,19 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     ("file_name,ymin\na.png,3", "must have the columns ymin, xmin, ymax, xmax"),
-    ("name,x\na.png,3", "row 1 must have a file_name"),
+    ("name,x\na.png,3", "must have a column file_name.* it has the columns name, x"),
+    (
+      "file_name,x\n,3",
+      "line 2: file_name must be the name of an image, but it has no",
+    ),
     ("file_name,x\na.png,3\na.png,4", "has two rows of a.png"),
     ("file_name,id\na.png,3", "column id must have a name that no other feature has"),
     ("file_name,label\na.png,3", "column label is of boxes, .* write a .lst"),
-    ("file_name,ymin,xmin,ymax,xmax\na.png,1,2,3,4", "row 1 has no label"),
+    ("file_name,ymin,xmin,ymax,xmax\na.png,1,2,3,4", "column label, the class"),
+    ("file_name,ymin,xmin,ymax,xmax,label\na.png,1,2,3,4,", "line 2 has no label"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,5,2,3,4,1", "ends before it begins"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,x,2,3,4,1", "must have four numbers"),
-    ("file_name,x\na.png,1,2", "more values than there are columns"),
+    ("file_name,x\na.png,1,2", "line 2 has 3 values, but there are 2 columns"),
   )
   def test_tables_that_are_wrong(self, contents, message):
     with self.assertRaisesRegex(ConvertError, message):

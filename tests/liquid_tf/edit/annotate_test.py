@@ -58,6 +58,19 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(self._column("b"), [False, True, True, True, True])
     self.assertEqual(self._column("code"), ["000", "001", "002", "003", "004"])
 
+  def test_texts_that_python_takes_for_numbers(self):
+    cells = [["1_0", "+4", "٣", " 5", "10"], ["nan", "", "1e400", "6", "7"]]
+    rows = [f"{i},{s},{t}\r\n" for i, (s, t) in enumerate(zip(*cells))]
+    table = self._file("t.csv", "")
+    pathlib.Path(table).write_bytes(("number,s,t\r\n" + "".join(rows)).encode("utf-16"))
+    liquid_tf.annotate(self.path, table)
+    self.assertEqual([self._column(name) for name in "st"], cells)
+
+  def test_large_numbers_do_not_join_a_column_of_fractions(self):
+    liquid_tf.annotate(self.path, {"number": [0], "x": [0.5]})
+    with self.assertRaisesRegex(ConvertError, r'column \("x"\) has 9007199254740993'):
+      liquid_tf.annotate(self.path, {"number": [1], "x": [2**53 + 1]})
+
   def test_json_lines_by_number(self):
     rows = [{"number": i, "x": i + 0.5, "t": f"<{i}>"} for i in (4, 1, 0)]
     table = self._file("t.jsonl", "\n".join(map(json.dumps, rows)))
@@ -147,10 +160,19 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     ({"name": ["a", "a"], "x": [1.0, 2.0]}, r'name \("a"\) is there twice'),
     ({"number": [0], "label": [1]}, r"column \('label'\) must have a name"),
     ({"number": [0], "": [1]}, r"column \(''\) must have a name"),
-    ({"number": [0], "x": [2**63]}, r"column x \(9223372036854775808\) must fit 64"),
+    ({"number": [0], "x": [2**63]}, r"x \(9223372036854775808, row 1\) must fit 64"),
     ({"number": [0], "x": [[1, 2]]}, "column x must have one value a row"),
     ({"number": [0], "x": [None]}, "column x has no values"),
     ({"number": [0], "x": ["\ud800"]}, "must be valid Unicode"),
+    (
+      {"number": [0, 1], "x": [True, 2]},
+      r"has True \(bool, row 1\) and 2 \(int, row 2",
+    ),
+    ({"number": [0, 1], "x": [3, "3"]}, r"has 3 \(int, row 1\) and '3' \(str, row 2\)"),
+    (
+      {"number": [0, 1], "x": [0.5, 2**53 + 1]},
+      "has 9007199254740993, which float64 d",
+    ),
   )
   def test_tables_that_do_not_fit(self, table, message):
     with self.assertRaisesRegex(ConvertError, message):
@@ -158,7 +180,7 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(liquid_tf.open(self.path).version, 1)
 
   @parameterized.parameters(
-    ("t.csv", "number,x\n0,1,2\n", "more or fewer values"),
+    ("t.csv", "number,x\n0,1,2\n", "line 2 has 3 values, but there are 2 columns"),
     ("t.csv", 'number,x\n0,"1\n', "cannot be read"),
     ("t.jsonl", "[1]\n", "line 1 is no object"),
     ("t.jsonl", '{"number": 0, "x": [1]}\n', "column x must have numbers, or"),

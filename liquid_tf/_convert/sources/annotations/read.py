@@ -5,6 +5,7 @@ import os
 from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.annotations import coco, tables, voc, yolo
 from liquid_tf._convert.sources.annotations.annotations import Annotations
+from liquid_tf._store import table_file
 from liquid_tf.errors import ConvertError
 
 
@@ -51,12 +52,12 @@ def read(path: str, skips: bool) -> Annotations:
   if os.path.isdir(path):
     return _read_folder(path, skips)
   extension = os.path.splitext(path)[1].lower()
-  if extension in tables.READERS:
-    return tables.read(path, extension)
+  if extension in table_file.EXTENSIONS:
+    return tables.read(path)
   if extension == ".json":
     return coco.read(path)
   raise ConvertError(
     f'annotations ("{path}") must be a .json file of COCO, a table '
-    f"({', '.join(tables.READERS)}), a .lst of im2rec, or a folder of VOC's or YOLO's "
-    "files"
+    f"({', '.join(table_file.EXTENSIONS)}), a .lst of im2rec, or a folder of VOC's or "
+    "YOLO's files"
   )

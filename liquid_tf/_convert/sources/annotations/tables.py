@@ -1,8 +1,7 @@
 """Tables of boxes or of images: CSV, JSON Lines, Parquet."""
 
 import collections
-import csv
-import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,80 +14,67 @@ from liquid_tf._convert.sources.annotations.annotations import (
   wrong_box,
 )
 from liquid_tf._convert.sources.examples import TAKEN
+from liquid_tf._store import arrays, table_file
+from liquid_tf._store.table_file import TableFile
 from liquid_tf.errors import ConvertError
 
 KEY = "file_name"
 SIDES = ("ymin", "xmin", "ymax", "xmax")
 _LABEL = "label"
 
-
-def _csv(path: str) -> list[dict[str, Any]]:
-  with open(path, newline="", encoding="utf-8") as file:
-    return [_typed(row) for row in csv.DictReader(file, strict=True)]
+# With ".0" behind it a class number is one of a column with gaps, as pandas has it.
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")
 
 
-def _typed(row: dict[str, Any]) -> dict[str, Any]:
-  """Numbers of texts that are such; None of empty ones."""
-
-  def value(text: Any) -> Any:
-    if not isinstance(text, str) or not text:
-      return None
-    for kind in (int, float):
-      try:
-        return kind(text)
-      except ValueError:
-        continue
-    return text
-
-  return {name: value(text) for name, text in row.items()} | {KEY: row.get(KEY)}
+def _classes(texts: list[str]) -> list[Any]:
+  """Class numbers where a CSV's cells are all whole; else names, as they are."""
+  found = [_WHOLE.fullmatch(text) for text in texts]
+  if None in found or len({match[2] for match in found}) > 1:
+    return texts
+  return [int(match[1]) for match in found]
 
 
-def _json_lines(path: str) -> list[dict[str, Any]]:
-  rows = []
-  with open(path, encoding="utf-8") as file:
-    for number, line in enumerate(file, 1):
-      if not line.strip():
-        continue
-      row = json.loads(line)
-      if not isinstance(row, dict):
-        raise ValueError(f"line {number} is no object")
-      rows.append(row)
-  return rows
+def _sides(texts: list[str]) -> list[Any]:
+  """Numbers where cells are such; blanks around one say nothing."""
+  return [table_file.as_number(text.strip()) for text in texts]
 
 
-def _parquet(path: str) -> list[dict[str, Any]]:
-  try:
-    import pyarrow
-    from pyarrow import parquet
-  except ImportError as error:
-    raise ConvertError(f"{path} needs pyarrow: pip install pyarrow") from error
-  try:
-    return parquet.read_table(path).to_pylist()
-  except pyarrow.ArrowException as error:
-    raise ValueError(str(error)) from error
+_TYPINGS = {KEY: table_file.as_texts, _LABEL: _classes} | dict.fromkeys(SIDES, _sides)
 
 
-READERS = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}
+def _column(table: TableFile, name: str, rows: Sequence[int]) -> np.ndarray:
+  """A feature of some rows: int64, float32 or bytes; None is 0 or empty."""
+  kinds = table.kinds(name).keys()
+  values = [table.columns[name][row] for row in rows]
+  if kinds <= {bytes} or kinds <= {str}:
+    result = np.empty(len(values), object)
+    try:
+      result[:] = [v if isinstance(v, bytes) else (v or "").encode() for v in values]
+    except UnicodeEncodeError as error:
+      raise ConvertError(f"{table.what}: column {name}: {error}") from error
+    return result
+  if not (kinds <= {int, float} or kinds <= {bool}):
+    raise table.wrong_kinds(name, "numbers only, or texts only")
+  for row, value in zip(rows, values):
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+      raise ConvertError(
+        f"{table.what}: column {name} has {value} ({table.place(row)}), which does not "
+        "fit 64 bits"
+      )
+  numbers = [value or 0 for value in values]
+  if float not in kinds:
+    return np.array(numbers, np.int64)
+  changed = np.flatnonzero(arrays.changed(numbers, np.float32))
+  if len(changed):
+    first = changed[0]
+    raise ConvertError(
+      f"{table.what}: column {name} has {values[first]} ({table.place(rows[first])}), "
+      "which float32 does not hold: have whole numbers only, or texts"
+    )
+  return np.array(numbers, np.float32)
 
 
-def _column(name: str, values: Sequence[Any], path: str) -> np.ndarray:
-  """Values as int64, float32 or bytes, by what they are; None is 0 or empty."""
-  there = [value for value in values if value is not None]
-  if all(isinstance(value, (bool, int)) for value in there):
-    if any(abs(value) >= 2**63 for value in there):
-      raise ConvertError(f"{path}: column {name} has numbers of more than 64 bits")
-    return np.array([int(value or 0) for value in values], np.int64)
-  if all(isinstance(value, (bool, int, float)) for value in there):
-    return np.array([value or 0 for value in values], np.float32)
-  if not all(isinstance(value, (str, bytes, int, float)) for value in there):
-    raise ConvertError(f"{path}: column {name} must have numbers or texts")
-  texts = ["" if value is None else value for value in values]
-  result = np.empty(len(texts), object)
-  result[:] = [t if isinstance(t, bytes) else str(t).encode() for t in texts]
-  return result
-
-
-def read(path: str, extension: str) -> Annotations:
+def read(path: str) -> Annotations:
   """Reads a table with a column `file_name`.
 
   With the columns ymin, xmin, ymax and xmax, in pixels, a row is a box, and all other
@@ -98,92 +84,139 @@ def read(path: str, extension: str) -> Annotations:
   Raises:
     ConvertError: the file cannot be read, or lacks a column.
   """
-  try:
-    rows = READERS[extension](path)
-  except OSError as error:
-    raise ConvertError(f"cannot read {path}: {error.strerror}") from error
-  except (ValueError, csv.Error, RecursionError) as error:
-    raise ConvertError(f"{path} cannot be read: {error}") from error
-  columns = list(dict.fromkeys(name for row in rows for name in row))
-  for i, row in enumerate(rows):
-    if not isinstance(row.get(KEY), str) or not row[KEY]:
-      raise ConvertError(f"{path}: row {i + 1} must have a {KEY}")
-  for name in columns:
+  table = table_file.read(path, _TYPINGS)
+  _check_columns(table)
+  for row, key in enumerate(table.columns[KEY]):
+    if not isinstance(key, str) or not key:
+      has = "has none" if key is None else f"has {key!r}"
+      raise ConvertError(
+        f"{path}, {table.place(row)}: {KEY} must be the name of an image, but it {has}"
+      )
+  return _of_boxes(table) if SIDES[0] in table.columns else _of_images(table)
+
+
+def _check_columns(table: TableFile) -> None:
+  """Raises ConvertError unless the columns are those of a table of boxes or images."""
+  has = f"it has the columns {', '.join(table.columns)}"
+  if KEY not in table.columns:
+    raise ConvertError(
+      f"{table.what} must have a column {KEY}, the name of the image of each row; "
+      + (has if table.columns else "it is empty")
+    )
+  for name in table.columns:
     if name in TAKEN and name != _LABEL:
       raise ConvertError(
-        f"{path}: column {name} must have a name that no other feature has"
+        f"{table.what}: column {name} must have a name that no other feature has"
       )
-  if None in columns:
-    raise ConvertError(f"{path} has rows of more values than there are columns")
-  have = [side for side in SIDES if side in columns]
-  if not have:
-    return _of_images(path, rows, columns)
-  if len(have) < len(SIDES):
-    raise ConvertError(f"{path} must have the columns {', '.join(SIDES)}, or none")
-  return _of_boxes(path, rows, [c for c in columns if c not in (KEY, _LABEL, *SIDES)])
-
-
-def _of_images(path: str, rows: list[dict], columns: list[str]) -> Annotations:
-  if _LABEL in columns:
+  sides = [side for side in SIDES if side in table.columns]
+  if len(sides) == len(SIDES):
+    if _LABEL not in table.columns:
+      raise ConvertError(
+        f"{table.what} must have a column {_LABEL}, the class of each box; {has}"
+      )
+    return
+  alike = [n for n in table.columns if re.sub("[^a-z]", "", n.lower()) in SIDES]
+  if alike:
     raise ConvertError(
-      f"{path}: column {_LABEL} is of boxes, and there are none: name it otherwise to "
-      "keep it as a feature; for classes of images write a .lst, a line of number, "
-      f"class number and {KEY} with tabs between them for each, and give that instead"
+      f"{table.what} must have the columns {', '.join(SIDES)}, written so, or none of "
+      f"them; {has}"
     )
-  keys = [row[KEY] for row in rows]
+  if _LABEL in table.columns:
+    raise ConvertError(
+      f"{table.what}: column {_LABEL} is of boxes, whose columns are "
+      f"{', '.join(SIDES)}, and there are none; {has}: name it otherwise to keep it as "
+      "a feature; for classes of images write a .lst, a line of number, class number "
+      f"and {KEY} with tabs between them for each, and give that instead"
+    )
+
+
+def _of_images(table: TableFile) -> Annotations:
+  keys = table.columns[KEY]
   if len(set(keys)) < len(keys):
     twice = collections.Counter(keys).most_common(1)[0][0]
-    raise ConvertError(f"{path} has two rows of {twice}")
+    raise ConvertError(f"{table.what} has two rows of {twice}")
+  every = range(len(keys))
   return Annotations(
-    path,
+    table.what,
     keys,
     [0] * len(keys),
     {},
     scalars={
-      name: _column(name, [row.get(name) for row in rows], path)
-      for name in columns
-      if name != KEY
+      name: _column(table, name, every) for name in table.columns if name != KEY
     },
   )
 
 
-def _of_boxes(path: str, rows: list[dict], more: list[str]) -> Annotations:
-  images: dict[str, list[dict]] = {}
+def _of_boxes(table: TableFile) -> Annotations:
+  images: dict[str, list[int]] = {}
   faults: dict[str, str] = {}
-  for i, row in enumerate(rows):
-    some = images.setdefault(row[KEY], [])
-    sides = [row.get(side) for side in SIDES]
-    if all(side is None for side in sides):
+  boxes: dict[int, list[float]] = {}
+  labels = table.columns[_LABEL]
+  _check_labels(table)
+  for row, key in enumerate(table.columns[KEY]):
+    some = images.setdefault(key, [])
+    box = [table.columns[side][row] for side in SIDES]
+    if box == [None] * len(SIDES) and labels[row] is None:
       continue
-    number = all(isinstance(s, (int, float)) and not isinstance(s, bool) for s in sides)
-    wrong = wrong_box(sides) if number else "must have four numbers"
-    if wrong:
-      faults[row[KEY]] = f"the box of row {i + 1} {wrong}"
-      row = row | dict.fromkeys(SIDES, 0)
-    if row.get(_LABEL) is None:
-      faults[row[KEY]] = f"row {i + 1} has no {_LABEL}"
     some.append(row)
-  ordered = [row for some in images.values() for row in some]
-  labels = [row.get(_LABEL) for row in ordered]
+    wrong = _wrong_sides(box)
+    label_wrong = _wrong_label(labels[row])
+    if wrong:
+      shown = ", ".join(f"{side} {value}" for side, value in zip(SIDES, box))
+      faults[key] = f"the box of {table.place(row)} ({shown}) {wrong}"
+    elif label_wrong:
+      faults[key] = f"{table.place(row)} {label_wrong}"
+    boxes[row] = [0.0] * len(SIDES) if wrong else box
+  rows = [row for some in images.values() for row in some]
   classes = None
-  whole = all(
-    label is None or (isinstance(label, int) and 0 <= label < 2**63) for label in labels
-  )
-  if not whole:
-    classes = sorted({str(label) for label in labels if label is not None})
-    number_of = {name: i for i, name in enumerate(classes)}
-    labels = [None if label is None else number_of[str(label)] for label in labels]
+  if str in table.kinds(_LABEL):
+    classes = sorted({labels[row] for row in rows if labels[row]})
+    numbers = {name: i for i, name in enumerate(classes)}
+    ordered = [numbers.get(labels[row], 0) for row in rows]
+  else:
+    ordered = [0 if _wrong_label(labels[row]) else int(labels[row]) for row in rows]
   keys = list(images)
-  boxes = [[row[side] for side in SIDES] for row in ordered]
+  more = [name for name in table.columns if name not in (KEY, _LABEL, *SIDES)]
   return Annotations(
-    path,
+    table.what,
     keys,
     [len(some) for some in images.values()],
     {
-      BOXES: np.array(boxes, np.float32).reshape(-1, 4),
-      LABELS: np.array([label or 0 for label in labels], np.int64),
+      BOXES: np.array([boxes[row] for row in rows], np.float32).reshape(-1, 4),
+      LABELS: np.array(ordered, np.int64),
     }
-    | {name: _column(name, [row.get(name) for row in ordered], path) for name in more},
+    | {name: _column(table, name, rows) for name in more},
     classes=classes,
-    faults={keys.index(key): reason for key, reason in faults.items()},
+    faults={i: faults[key] for i, key in enumerate(keys) if key in faults},
   )
+
+
+def _wrong_sides(box: Sequence[Any]) -> str:
+  """What is wrong with the sides of a box, or ""."""
+  if not all(type(side) in (int, float) for side in box):
+    return "must have four numbers"
+  return wrong_box(box)
+
+
+def _check_labels(table: TableFile) -> None:
+  """Raises ConvertError where some labels are names, and others are not."""
+  kinds = table.kinds(_LABEL).keys()
+  if not (kinds <= {int, float} or kinds <= {str}):
+    raise table.wrong_kinds(_LABEL, "class numbers only, or names only")
+
+
+def _wrong_label(label: Any) -> str:
+  """What is wrong with the label of a box, or ""."""
+  if label is None or label == "":
+    return f"has no {_LABEL}"
+  if isinstance(label, str):
+    try:
+      label.encode()
+    except UnicodeEncodeError as error:
+      return f"has a {_LABEL} that is no Unicode: {error}"
+    return ""
+  # Above 2^53, a float is no longer one whole number.
+  most = 2**53 if isinstance(label, float) else 2**63 - 1
+  if not 0 <= label <= most or label % 1:
+    return f"has the {_LABEL} {label}, which is no class number: these count from 0"
+  return ""

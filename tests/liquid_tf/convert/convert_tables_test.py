@@ -1,0 +1,204 @@
+"""Tables keep what their cells say, or the error names the cell."""
+
+import json
+import os
+import pathlib
+
+import photos
+import tensorflow as tf
+from absl.testing import parameterized
+
+import liquid_tf
+from liquid_tf._convert.sources.annotations import tables
+from liquid_tf.errors import ConvertError
+
+_BOX = "file_name,ymin,xmin,ymax,xmax,label\n"
+
+
+class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+
+  def _read(self, contents, name="t.csv"):
+    path = self.root / name
+    if isinstance(contents, list):
+      contents = "\n".join(map(json.dumps, contents))
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    return tables.read(os.fspath(path))
+
+  def _labels(self, found) -> list:
+    """Names or numbers of all boxes."""
+    example = tf.train.Example()
+    result = []
+    for i in range(len(found)):
+      self.assertEqual(found.fault(i, (9, 9)), "")
+      example.ParseFromString(found.example(i, (9, 9)))
+      result += example.features.feature["box_labels"].int64_list.value
+    classes = found.features["box_labels"].get("classes")
+    return result if classes is None else [classes[i] for i in result]
+
+  @parameterized.parameters(
+    (["3", "12", "0"], [3, 12, 0]),
+    (["3.0", "12.0"], [3, 12]),
+    (["9007199254740993", "2"], [9007199254740993, 2]),
+    (["3", "3.0"], None),
+    (["01", "1"], None),
+    (["+5", "5"], None),
+    (["1_000", "1000"], None),
+    (["1e2", "100"], None),
+    (["-0", "0"], None),
+    (["٤", "4"], None),
+    ([" 4", "4"], None),
+    (["cat", " cat", "cat "], None),
+    (["NaN", "Infinity", "None"], None),
+    (["True", "False", "1"], None),
+    (["0x1f", "31"], None),
+    (["2.50", "2.5"], None),
+  )
+  def test_labels_of_a_csv(self, cells, wanted):
+    rows = [f"{i}.png,1,1,5,5,{cell}\n" for i, cell in enumerate(cells)]
+    found = self._labels(self._read(_BOX + "".join(rows)))
+    self.assertEqual(found, cells if wanted is None else wanted)
+
+  @parameterized.parameters(
+    ([7, 2], [7, 2]),
+    (["7", "2"], ["7", "2"]),
+    ([7.0, 2], [7, 2]),
+    ([7, "7"], r"label must have .* but has 7 \(int, line 1\) and '7' \(str, line 2\)"),
+    ([True, 1], r"has True \(bool, line 1\) and 1 \(int, line 2\)"),
+    ([[7], 1], r"has \[7\] \(list, line 1\)"),
+    ([1, -1], "line 2 has the label -1, which is no class number: these count from 0"),
+    ([1, 2.5], "line 2 has the label 2.5, which is no class number"),
+    ([float("nan"), 1], "line 1 has the label nan, which is no class number"),
+    ([2**63, 1], "line 1 has the label 9223372036854775808, which is no class"),
+    (["", "a"], "line 1 has no label"),
+    (["\ud800", "a"], "line 1 has a label that is no Unicode"),
+  )
+  def test_labels_of_json_lines(self, labels, wanted):
+    rows = [
+      {"file_name": f"{i}.png", **dict.fromkeys(tables.SIDES, 1), "label": label}
+      for i, label in enumerate(labels)
+    ]
+    if isinstance(wanted, list):
+      self.assertEqual(self._labels(self._read(rows, "t.jsonl")), wanted)
+      return
+    try:
+      found = self._read(rows, "t.jsonl")
+    except ConvertError as error:
+      self.assertRegex(str(error), wanted)
+    else:
+      self.assertRegex("; ".join(found.fault(i, (9, 9)) for i in range(2)), wanted)
+
+  @parameterized.parameters(
+    (["5", "7", ""], "int64", [5, 7, 0]),
+    (["5", "7.5"], "float32", [5, 7.5]),
+    (["16777217", "2"], "int64", [16777217, 2]),
+    (["007", "7", ""], "string", [b"007", b"7", b""]),
+    (["1.50", "x"], "string", [b"1.50", b"x"]),
+    (["1e400", "2"], "string", [b"1e400", b"2"]),
+    (["nan", "inf"], "string", [b"nan", b"inf"]),
+    (['"a\nb"', "\tc "], "string", [b"a\nb", b"\tc "]),
+    (["16777217", "0.5"], "t.csv: column x has 16777217 .line 2., which float32", None),
+    (["0.5", "1e39"], "column x has 1e.39 .line 3., which float32 does not", None),
+    (["9223372036854775808"], "9223372036854775808 .line 2., which does not fit", None),
+  )
+  def test_other_columns(self, cells, dtype, wanted):
+    text = "file_name,x\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
+    if wanted is None:
+      with self.assertRaisesRegex(ConvertError, dtype):
+        self._read(text)
+      return
+    found = self._read(text)
+    self.assertEqual(found.features["x"]["dtype"], dtype)
+    values = []
+    for i in range(len(cells)):
+      feature = tf.train.Example.FromString(found.example(i, None)).features.feature[
+        "x"
+      ]
+      values += getattr(feature, feature.WhichOneof("kind")).value
+    self.assertEqual(values, wanted)
+
+  def test_a_number_that_is_none_is_kept(self):
+    rows = [{"file_name": "a", "x": float("nan")}, {"file_name": "b", "x": -0.5}]
+    values = [
+      tf.train.Example.FromString(found.example(i, None)).features.feature["x"]
+      for found in (
+        self._read(rows, "t.jsonl"),
+        self._read("file_name,x\na,nan\nb,-.5"),
+      )
+      for i in range(2)
+    ]
+    found = [one.float_list.value[0] for one in values]
+    self.assertAllEqual(found, [float("nan"), -0.5] * 2)
+
+  @parameterized.parameters("utf-8", "utf-8-sig", "utf-16")
+  def test_files_of_windows(self, encoding):
+    text = _BOX.replace("\n", "\r\n") + "ä.png,1,1,5,5,Öl\r\n\r\n,,,,,\r\n"
+    self.assertEqual(self._labels(self._read(text.encode(encoding))), ["Öl"])
+    line = '{"file_name": "a.png", "x": "Öl"}\r\n'
+    found = self._read((line + "\r\n").encode(encoding), "t.jsonl")
+    self.assertEqual(list(found.keys), ["a.png"])
+
+  @parameterized.parameters(
+    ("file_name|xmin\na.png|4", r"has one column, 'file_name\|xmin': separate col"),
+    ("file_name\txmin\na.png\t4,5", r"has one column, 'file_name\\txmin': separate"),
+    ("image,xmin\na.png,4", "must have a column file_name.* the columns image, xmin"),
+    ("", "must have a column file_name.* it is empty"),
+    ("file_name,XMax\na.png,4", "ymin, xmin, ymax, xmax, written so.* file_name, XMax"),
+    ("file_name, xmin\na.png,4", "xmax, written so, or none"),
+    ("file_name,x1,y1,label\na,1,2,3", "of boxes, whose columns are ymin.* x1, y1, la"),
+    ("file_name,x,x\na,1,2", "two columns have the name x"),
+    (",file_name,x\n0,a,1", "column 1 has no name; pandas"),
+    ('file_name,x\n"a\n\nb",1\n\nc', "line 6 has 1 values, but there are 2 columns"),
+    (_BOX.replace("label", "class") + "a,1,1,5,5,x", "a column label, .*, xmax, class"),
+    ("file_name,x\na,\udc80", "is no text in UTF-8: .* at byte 14"),
+  )
+  def test_tables_that_say_something_else(self, text, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      self._read(text.encode(errors="surrogateescape"))
+
+  @parameterized.parameters(
+    (
+      '{"file_name": "a", "x": 1}\n{"file_name": "b", "x": "1"}',
+      "has 1 .int, line 1. a",
+    ),
+    ('{"file_name": "a", "x": 1, "x": 2}', "line 1: two columns have the name x"),
+    ('\n{"file_name": 7}', "line 2: file_name must be the name of an image, .* has 7"),
+    ('{"file_name": "a"}\n\n{file_name}', "line 3: Expecting property name"),
+  )
+  def test_json_lines_that_contradict(self, text, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      self._read(text, "t.jsonl")
+
+  def test_a_box_that_is_none_is_a_fault_of_its_image_alone(self):
+    found = self._read(
+      _BOX + "a,1,1,5,5,cat\nb,1,one,5,5,cat\nc,,,,,cat\nd,1,1,,5,cat\ne,,,,,\n"
+    )
+    for image, reason in enumerate(
+      (
+        "",
+        "the box of line 3 .ymin 1, xmin one, ymax 5, xmax 5. must have four numbers",
+        "the box of line 4 .ymin None, .* must have four numbers",
+        "the box of line 5",
+        "",
+      )
+    ):
+      self.assertRegex(found.fault(image, (9, 9)), reason or "^$")
+
+  def test_a_conversion(self):
+    for name in ("a", "b"):
+      photos.save(self.root / f"images/{name}.png", photos.photo("coffee")[:9, :9])
+    path = self.root / "t.csv"
+    path.write_text(_BOX + "a.png,1,1,5,5,08\nb.png,1,1,5,5,8\n")
+    source = liquid_tf.Source(self.root / "images", annotations=path)
+    output = os.fspath(self.root / "dataset")
+    liquid_tf.convert(source, output, "png", progress=False)
+    classes = liquid_tf.inspect(output)["features"]["box_labels"]["classes"]
+    found = {one["name"]: one["box_labels"].tolist() for one in liquid_tf.open(output)}
+    self.assertEqual(classes, ["08", "8"])
+    self.assertEqual(found, {"a.png": [0], "b.png": [1]})
+
+
+if __name__ == "__main__":
+  tf.test.main()
