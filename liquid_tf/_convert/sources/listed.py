@@ -24,6 +24,7 @@ class ListedSource(FolderSource):
 
   Args:
     root: the folder.
+    path: of the list.
     files: the images.
     entries: of each, in the list.
     split: of all.
@@ -35,6 +36,7 @@ class ListedSource(FolderSource):
   def __init__(
     self,
     root: str,
+    path: str,
     files: FileTable,
     entries: list[recordio.ListEntry],
     split: str,
@@ -46,14 +48,19 @@ class ListedSource(FolderSource):
     super().__init__(root, None, files, none, none, classes, [split], skipped)
     self.kind = "list"
     self.damage = damage
+    self._list = path
     # The list is exact, and float32, which a sample has, may not be.
     self._labels = [np.array(entry.labels, "<f8").tobytes() for entry in entries]
 
   def columns(self, positions, targets):
     paths, masks, _ = super().columns(positions, targets)
     some = [self._labels[position] for position in positions]
-    faults = [labels.fault(np.frombuffer(one).tolist()).encode() for one in some]
+    faults = [self._fault(np.frombuffer(one).tolist()) for one in some]
     return paths, masks, np.array(some, object), np.array(faults, object)
+
+  def _fault(self, given: list[float]) -> bytes:
+    fault = labels.fault(given)
+    return os.fsencode(f"{self._list}: {fault}") if fault else b""
 
   def load(
     self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor, fault: tf.Tensor
@@ -76,7 +83,8 @@ def class_names(entries: Iterable[recordio.ListEntry]) -> list[str] | None:
   for entry in entries:
     if labels.fault(entry.labels):
       continue
-    label, folder = entry.labels[0], os.path.dirname(entry.path)
+    label = entry.labels[0]
+    folder = os.path.dirname(entry.path.replace("\\", "/"))
     if len(entry.labels) > 1 or label < 0 or not label.is_integer() or not folder:
       return None
     if folders.setdefault(int(label), folder) != folder:
@@ -107,6 +115,7 @@ def list_listed(
 ) -> ListedSource:
   """Lists the images of a folder that a list names.
 
+  A path with the backslashes of Windows is the one with slashes, unless both are there.
   Their split is that of the list's name, as flowers_val.lst says it; classes have the
   names of folders where each class number has one of its own.
 
@@ -121,9 +130,13 @@ def list_listed(
   """
   entries = _read(path, root)
   listed = (s3_walk if storage.is_remote(root) else walk).Walk(root, skips, step)
-  found = {
-    name: (size, mtime_ns) for name, size, mtime_ns in listed.files() if name in entries
-  }
+  # As Windows writes the paths of images.
+  other = {name.replace(b"\\", b"/"): name for name in entries if b"\\" in name}
+  found = {}
+  for file in listed.files():
+    name = file[0] if file[0] in entries else other.get(file[0])
+    if name is not None:
+      found[name] = file
   if not found:
     first = next(iter(entries.values()), None)
     raise ConvertError(
@@ -134,12 +147,13 @@ def list_listed(
   damage = []
   for name, entry in entries.items():
     if name in found:
-      files.add(name, *found[name])
+      files.add(*found[name])
     else:
       damage.append(Damage(entry.path, f"is listed in {path}, but not below {root}", 1))
   [split], _ = splits_of_files([path])
   return ListedSource(
     root,
+    path,
     files,
     [entry for name, entry in entries.items() if name in found],
     split,

@@ -86,9 +86,10 @@ class ConvertLabelsTest(parameterized.TestCase, tf.test.TestCase):
       ),
       start=2,
     ):
-      self.assertRegex(found[f"{i}.png"], rf"its label \({value}\) {reason}")
+      self.assertRegex(found[f"{i}.png"], rf"a.lst: its label \({value}\) {reason}")
     with self.assertRaisesRegex(
-      ConvertError, r"5 of 7 .* as 2.png: its label \(nan\) .* on_error=\"skip:71.5%\""
+      ConvertError,
+      r"5 of 7 .* as 2.png: .*a.lst: its label \(nan\) .* on_error=\"skip:71.5%\"",
     ):
       self._convert(source)
 
@@ -118,7 +119,7 @@ class ConvertLabelsTest(parameterized.TestCase, tf.test.TestCase):
   def test_an_append(self):
     self._convert(self._list(["0", "2"]))
     for label, reason in (
-      ("nan", r"1 of 2 .*0.png: its label \(nan\) must be a finite"),
+      ("nan", r"1 of 2 .*0.png: .*b.lst: its label \(nan\) must be a finite"),
       ("33554433", r"its label \(33554433.0\) must be from"),
       ("-1", r"has labels float32 \[1\], as -1, which is no class number"),
     ):

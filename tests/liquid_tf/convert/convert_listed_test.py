@@ -56,6 +56,14 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(loaded["supervised"], ["image", "label"])
     self.assertEqual(loaded.classes, ["cat", "dog"])
 
+  def test_a_list_of_windows(self):
+    source = self._list("1\tdog\\a.png", "0\tcat\\b.png")
+    path = pathlib.Path(source.annotations)
+    path.write_bytes(path.read_text().replace("\n", "\r\n").encode("utf-16"))
+    self._convert(source)
+    self.assertEqual(self._found(), [("dog/a.png", [1.0]), ("cat/b.png", [0.0])])
+    self.assertEqual(manifest.load(self.output).classes, ["cat", "dog"])
+
   def test_classes_without_folders_of_their_own_have_numbers(self):
     self._convert(self._list("1\tdog/a.png", "0\ttop.png"))
     self.assertIsNone(manifest.load(self.output).classes)
@@ -111,6 +119,9 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
     (["1\tx/a.png"], "list no image that is below .*/photos: the first is x/a.png"),
     ([], "list no image"),
     (["one\tdog/a.png"], "flowers.lst, line 1"),
+    (["0\tcat/a.png", "1_0\tdog/a.png"], "flowers.lst, line 2"),
+    (["٣\tdog/a.png"], "flowers.lst, line 1"),
+    (["1\t2\t"], "flowers.lst, line 1"),
   )
   def test_lists_that_are_wrong(self, lines, message):
     with self.assertRaisesRegex(ConvertError, message):
