@@ -165,9 +165,9 @@ def _parquet(path: str) -> TableFile:
   except ImportError as error:
     raise ConvertError(f"{path} needs pyarrow: pip install pyarrow") from error
   try:
-    table = parquet.read_table(pyarrow.BufferReader(storage.read_file(path)))
-    _check_names(table.column_names)
-    return TableFile(path, table.to_pydict())
+    file = parquet.ParquetFile(pyarrow.BufferReader(storage.read_file(path)))
+    _check_names(file.schema_arrow.names)
+    return TableFile(path, file.read().to_pydict())
   except pyarrow.ArrowException as error:
     raise ValueError(str(error)) from error
 

@@ -173,6 +173,14 @@ class RecordIOTest(parameterized.TestCase, tf.test.TestCase):
       recordio.Reader(self.path, index=True)
     self.assertEqual(list(recordio.Reader(self.path)), [b"two"])
 
+  def test_labels_that_float32_would_change(self):
+    for label in (16777217, [3, -33554433], 2**60 + 1, 1e39, "3", 10**400):
+      with self.assertRaisesRegex(ValueError, r"label \("):
+        recordio.pack(recordio.Header(label), b"")
+    for label in (16777216, 2.0**60, 0.1, np.int64(5), float("inf")):
+      header, _ = recordio.unpack(recordio.pack(recordio.Header(label), b""))
+      self.assertEqual(header.label, np.float32(label))
+
   def test_wrong_arguments(self):
     self._write()
     for part in ((1, 1), (-1, 2), (0, 0)):
