@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -202,4 +203,30 @@ def _splits(
     split_of = plan.draw_splits(strata, shares, arguments["seed"], first)
   else:
     split_of = source.split_of[good].astype(np.int64)
+  counts = np.bincount(split_of, minlength=len(given))
+  empty = [name for name, count in zip(given, counts.tolist()) if not count]
+  # Small appends fill the splits together.
+  if empty and base is None:
+    raise ConvertError(_empty_splits(source, empty, given, len(good), shares))
   return splits, np.array([splits.index(name) for name in given])[split_of]
+
+
+def _empty_splits(
+  source: SampleSource,
+  empty: Sequence[str],
+  every: Sequence[str],
+  samples: int,
+  shares: Mapping[str, float] | None,
+) -> str:
+  """The error for splits that would have no sample."""
+  names = ", ".join(empty)
+  if shares is None:
+    return (
+      f'source ("{source.named}") has no sample for the split {names}: put images '
+      "there, or take it away"
+    )
+  given = ",".join(f"{name}:{shares[name]:g}" for name in every)
+  return (
+    f'splits ("{given}") would leave {names} without any of the {samples} samples of '
+    f'source ("{source.named}"): give it a larger share, or leave it out'
+  )

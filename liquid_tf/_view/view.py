@@ -152,11 +152,14 @@ class View(Selected):
       ValueError: there are none.
     """
     if not len(numbers):
-      raise ValueError(f"{by} must choose a sample of {self.path}; it chooses none")
+      raise self._chooses_none(by)
     flags = np.zeros(self.bound, bool)
     flags[numbers] = True
     chosen = np.packbits(flags, bitorder="little")
     return View(self.manifest, self.index, self.splits, chosen)
+
+  def _chooses_none(self, by: str) -> ValueError:
+    return ValueError(f"{by} must choose a sample of {self.path}; it chooses none")
 
   def split(self, split: str) -> "View":
     """The samples of some splits, or of parts of them.
@@ -177,7 +180,10 @@ class View(Selected):
     known = [name for name in self.manifest["splits"] if name in self.splits]
     parts = slices.parse(split, known)
     if self.chosen is None and all(part.bounds is None for part in parts):
-      return View(self.manifest, self.index, [part.split for part in parts])
+      whole = View(self.manifest, self.index, [part.split for part in parts])
+      if not len(whole):
+        raise self._chooses_none(f'split ("{split}")')
+      return whole
     numbers = [self._numbers_of(part) for part in parts]
     chosen = self._choose(np.concatenate(numbers), f'split ("{split}")')
     names = {part.split for part in parts}

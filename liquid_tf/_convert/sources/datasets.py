@@ -68,8 +68,10 @@ class DatasetSource(SampleSource):
         f"that {manifest.file} says"
       )
     best = self._order[self._first[:-1]]
-    splits = sorted(view.splits, key=manifest.split_index)
-    split_of = np.array([manifest.split_index(name) for name in splits])
+    # A split of which all samples were removed, or none is chosen, is none of them.
+    split_of = np.unique(index["split"][best])
+    splits = [name for name in view.splits if manifest.split_index(name) in split_of]
+    splits.sort(key=manifest.split_index)
     files = [*(shard.path for shard in manifest.shards), manifest.file]
     super().__init__(
       manifest.directory,
