@@ -1,5 +1,6 @@
 """Which of the scanned samples a dataset holds, and why others are left out."""
 
+import itertools
 import json
 import math
 import os
@@ -9,13 +10,56 @@ from fractions import Fraction
 import numpy as np
 
 from liquid_tf._convert import holds, labels
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._convert.sources.source import SampleSource, few
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import PROBLEMS
 from liquid_tf.errors import ConvertError
 
 # A sample's kind: all of a dataset have the same.
 _KIND = ["channels", "bits", "mask_bits"]
+
+
+# Reasons of losses that an error tells.
+_REASONS = 3
+
+
+def check_lost(
+  source: SampleSource, most_skipped: Fraction | None, output: str | None
+) -> None:
+  """Checks that a source lacks few samples, before anything of it is read.
+
+  Args:
+    source: the samples.
+    most_skipped: see `choose`.
+    output: likewise.
+
+  Raises:
+    ConvertError: more of what it should have is missing.
+    OSError: the list of problems cannot be written.
+  """
+  if source.lost > (most_skipped or 0) * (len(source) + source.lost):
+    complaints = [_complain_of_problems(source, {}, most_skipped)]
+    nothing = np.zeros(0, np.int64)
+    raise _refused(source, complaints, output, nothing, {}, nothing)
+
+
+def _refused(
+  source: SampleSource,
+  complaints: list[str],
+  output: str | None,
+  table: np.ndarray,
+  skipped: Mapping[int, str],
+  good: np.ndarray,
+) -> ConvertError:
+  """The error for what is wrong, of which a list is made; see `_write_list`."""
+  if output is not None:
+    path = os.path.join(output, PROBLEMS)
+    _write_list(path, source, table, skipped, good)
+    complaints.append(
+      f'{path} lists them all, and existing="resume" goes on from the scan'
+    )
+  return ConvertError(f'source ("{source.named}"): {"; ".join(complaints)}')
 
 
 def choose(
@@ -64,24 +108,17 @@ def choose(
   good = good[~np.isin(good, list(skipped))]
 
   complaints = []
-  lost = sum(damage.samples for damage in source.damage)
-  bad, every = len(skipped) + lost, len(source) + lost
+  bad, every = len(skipped) + source.lost, len(source) + source.lost
   if bad > (most_skipped or 0) * every:
-    complaints.append(_complain_of_problems(source, problems, bad, every, most_skipped))
+    complaints.append(_complain_of_problems(source, problems, most_skipped))
   uncommon = _uncommon_depths(table, good) if skip_bits else {}
   good = good[~np.isin(good, list(uncommon))]
   kinds = np.unique(table[_KIND][good])
   if len(kinds) > 1:
     complaints.append(_complain_of_kinds(source, table, good, kinds))
   if complaints:
-    if output is not None:
-      listed = good if len(kinds) > 1 else good[:0]
-      path = os.path.join(output, PROBLEMS)
-      _write_list(path, source, table, skipped, listed)
-      complaints.append(
-        f'{path} lists them all, and existing="resume" goes on from the scan'
-      )
-    raise ConvertError(f'source ("{source.named}"): {"; ".join(complaints)}')
+    listed = good if len(kinds) > 1 else good[:0]
+    raise _refused(source, complaints, output, table, skipped, listed)
   skipped |= uncommon
   if not len(good):
     position, reason = min(skipped.items())
@@ -113,19 +150,17 @@ def _depth(row: np.void) -> str:
 def _complain_of_problems(
   source: SampleSource,
   problems: Mapping[str, Mapping[int, str]],
-  count: int,
-  every: int,
   most_skipped: Fraction | None,
 ) -> str:
+  count = source.lost + len(set().union(*problems.values()))
+  every = len(source) + source.lost
   parts = []
   for what, found in problems.items():
     if found:
       position, reason = min(found.items())
       parts.append(f"{len(found)} {what}, as {source.path(position)}: {reason}")
-  lost = [damage for damage in source.damage if damage.samples]
-  if lost:
-    count_lost = sum(damage.samples for damage in lost)
-    parts.append(f"{count_lost} lost, as {lost[0].path}: {lost[0].reason}")
+  if source.lost:
+    parts.append(_complain_of_lost(source))
   found = f"{count} of {every} samples cannot be stored ({'; '.join(parts)})"
   # Down to a tenth of a percent, rounded up, so that it is enough.
   needed = math.ceil(1000 * count / every) / 10
@@ -139,6 +174,19 @@ def _complain_of_problems(
     f"{found}: leave them out with {advice}, or mend them and start over with "
     'existing="replace"'
   )
+
+
+def _complain_of_lost(source: SampleSource) -> str:
+  """Counts what has no position, and tells the first reasons."""
+  lost: dict[str, list[LeftOut]] = {}
+  for one in source.skipped:
+    if one.samples:
+      lost.setdefault(one.reason, []).append(one)
+  parts = [
+    f"{few([one.path for one in some])}: {reason}"
+    for reason, some in itertools.islice(lost.items(), _REASONS)
+  ]
+  return f"{source.lost} lost, as {'; '.join(parts)}"
 
 
 def _complain_of_kinds(
@@ -174,8 +222,9 @@ def _write_list(
   """Lists problems with their reasons and samples with their kinds, one a line."""
 
   def lines() -> Iterator[str]:
-    for damage in source.damage:
-      yield json.dumps({"path": damage.path, "reason": damage.reason})
+    for one in source.skipped:
+      if one.samples:
+        yield json.dumps({"path": one.path, "reason": one.reason})
     for position, reason in sorted(skipped.items()):
       yield json.dumps({"path": source.path(position), "reason": reason})
     fields = _KIND if source.has_masks else _KIND[:2]

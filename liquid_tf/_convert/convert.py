@@ -228,9 +228,10 @@ def convert(
       interrupted conversion, or start one; or "replace" the dataset, once the new one
       is whole; or in a store, when its first shard is ready.
     on_error: what happens if a sample cannot be read, lacks a label that others have,
-      or is too large for a format of the mix. "raise" ends the conversion before
-      anything is written, with a list of all such samples; "skip" leaves them out and
-      reports them, if they are at most 1 % of all; "skip:10%" sets that share.
+      is too large for a format of the mix, or is lost, as an image beside class folders
+      or without a mask. "raise" ends the conversion before anything is written, with a
+      list of all such samples; "skip" leaves them out and reports them, if they are at
+      most 1 % of all; "skip:10%" sets that share.
     workers: images at a time; None for one a processor. `Beam(options)` runs the
       conversion on a cluster; the bytes are the same.
     staging: of an output in a store, the local folder of the journal and of the few
@@ -269,6 +270,7 @@ def convert(
     "seed": seed,
     "masks": source.masks is not None,
     "mask_suffix": source.mask_suffix,
+    "lossy_masks": source.lossy_masks,
     "annotations": source.annotations is not None,
     "view": source.chosen,
     "splits": mixes.parse_splits(splits) if splits else None,

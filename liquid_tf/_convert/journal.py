@@ -54,6 +54,7 @@ _OF_SCAN = (
   "created_by",
   "view",
   "masks",
+  "lossy_masks",
   "examples",
   "limits",
   "geometry",

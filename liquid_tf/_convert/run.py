@@ -103,6 +103,8 @@ def run(
     if not shards:
       scan.forget(table, errors, encoding)
 
+    listed = output if lists_problems else None
+    choose.check_lost(source, most_skipped, listed)
     scan.scan_source(
       source, engine, journal, table, errors, touched, encoding, progress
     )
@@ -113,7 +115,7 @@ def run(
       arguments["mix"],
       skip_bits=arguments["skip_bits"],
       most_skipped=most_skipped,
-      output=output if lists_problems else None,
+      output=listed,
     )
     job, splits, split_of, label = _plan(
       source, output, table, good, arguments, encoding, base
@@ -124,7 +126,7 @@ def run(
       source=source,
       scan=table,
       good=good,
-      skipped=sorted(source.skipped + left_out, key=_place),
+      skipped=sorted(source.reasons + left_out, key=_place),
       splits=splits,
       split_of=split_of,
       plans=job.plans,

@@ -41,6 +41,8 @@ class Source:
       extension: gray, or with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
+    lossy_masks: whether masks are taken from JPEG, or another format that may have
+      changed their numbers, as they are. Else these are no masks.
     annotations: boxes and other things that belong to the images of a folder: a COCO
       file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines, Parquet)
       with a column `file_name`; docs/convert.md tells what becomes of each. Or the .lst
@@ -61,6 +63,7 @@ class Source:
   path: str | os.PathLike | View
   masks: str | os.PathLike | None = None
   mask_suffix: str | None = None
+  lossy_masks: bool = False
   annotations: str | os.PathLike | None = None
   image_feature: str | None = None
   label_feature: str | None = None
@@ -89,6 +92,8 @@ class Source:
         object.__setattr__(self, name, local_path_of(name, value))
     if self.mask_suffix is not None and self.masks is None:
       raise ValueError(f'mask_suffix ("{self.mask_suffix}") needs masks')
+    if self.lossy_masks and self.masks is None:
+      raise ValueError("lossy_masks (True) needs masks")
     if isinstance(self.features, str):
       raise ValueError(
         f'features ("{self.features}") must be a list: ["{self.features}"]'

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from liquid_tf._convert import choose
 from liquid_tf._convert import run as runs
 from liquid_tf._convert.arguments import in_range, most_skipped, resumes_replaces
 from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
@@ -122,11 +123,12 @@ def append(
     bar = Progress(progress)
     samples = open_source(given, edit.directory, skips=most is not None, progress=bar)
     samples.limits = limits
+    choose.check_lost(samples, most, None)
     given_samples = len(samples)
     samples = without_duplicates(samples, manifest, duplicates)
     left_out = given_samples - len(samples)
     if not len(samples):
-      return report(manifest, 0, samples.skipped, left_out, samples.notes)
+      return report(manifest, 0, samples.reasons, left_out, samples.notes)
     base.check_source(samples)
     samples = with_classes(samples, manifest)
     if shares and len(samples.splits) > 1:
@@ -141,6 +143,7 @@ def append(
       "seed": manifest["seed"],
       "masks": given.masks is not None,
       "mask_suffix": given.mask_suffix,
+      "lossy_masks": given.lossy_masks,
       "annotations": given.annotations is not None,
       "view": given.chosen,
       "splits": shares,

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.made import Base
-from liquid_tf._convert.sources import masks
+from liquid_tf._convert.sources import alike, masks
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._edit.passed_source import PassedSource
 from liquid_tf._store import columns
@@ -108,7 +108,8 @@ def with_classes(source: SampleSource, manifest: Manifest) -> SampleSource:
   That holds for labels, and for other features with names of classes, as of boxes.
 
   Raises:
-    ConvertError: one names its classes, and the other has numbers.
+    ConvertError: one names its classes, and the other has numbers; or names are hardly
+      different.
   """
   classes = _classes_of(manifest["features"], manifest.classes)
   renumbered = {}
@@ -155,7 +156,14 @@ def _joined(
         f"tell which those of the other are: give {source.named} the classes of "
         f"{manifest.directory}, in their order"
       )
-  return list(dict.fromkeys([*there, *own]))
+  every = list(dict.fromkeys([*there, *own]))
+  both = alike.first_alike(every)
+  if both is not None:
+    raise ConvertError(
+      f"{manifest.directory} and source ({source.named}) have classes "
+      f"{alike.differ_only(both)}: give them the names that the dataset has"
+    )
+  return every
 
 
 @dataclasses.dataclass(frozen=True)

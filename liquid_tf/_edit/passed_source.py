@@ -35,7 +35,6 @@ class PassedSource(SampleSource):
       splits=source.splits,
       classes=source.classes if classes is None else classes,
       skipped=source.skipped,
-      damage=source.damage,
       notes=source.notes,
       features=source.features,
       has_masks=source.has_masks,

@@ -28,6 +28,7 @@ _OF = {
     "features",
     "image_feature",
     "label_feature",
+    "lossy_masks",
     "mask_suffix",
     "masks",
     "max_skipped",

@@ -7,7 +7,14 @@ from liquid_tf.cli import selection
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import Bits, Channels, Step
 
-_MORE = ("masks", "mask_suffix", "annotations", "label_feature", "features")
+_MORE = (
+  "masks",
+  "mask_suffix",
+  "lossy_masks",
+  "annotations",
+  "label_feature",
+  "features",
+)
 
 
 def define(values: Flags, *, whole: bool) -> None:
@@ -58,6 +65,11 @@ def _define_more(values: Flags) -> None:
     None,
     "end of a mask's name, as _mask; or the image's and the mask's, as "
     "_leftImg8bit:_gtFine_labelIds",
+  )
+  values.switch(
+    "lossy_masks",
+    "take the numbers of masks as they are in JPEG and other formats that may have "
+    "changed them",
   )
   values.string(
     "annotations",

@@ -2,7 +2,7 @@
 
 import array
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -34,6 +34,13 @@ class FileTable(Sequence[SourceFile]):
   def __getitem__(self, number: int) -> SourceFile:
     path = os.fsdecode(self.path(number))
     return SourceFile(path, self._sizes[number], self._mtimes[number])
+
+  def take(self, numbers: Iterable[int]) -> "FileTable":
+    """Some of the files."""
+    result = FileTable()
+    for number in numbers:
+      result.add(self.path(number), self._sizes[number], self._mtimes[number])
+    return result
 
   def path(self, number: int) -> bytes:
     """The path of a file."""

@@ -1,6 +1,7 @@
 """Folders of image files, and what their names say about them."""
 
 import array
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,11 +11,12 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.output import beside
-from liquid_tf._convert.sources import image_files, s3_walk, walk
+from liquid_tf._convert.sources import alike, image_files, other_files, s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
+from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
-from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSource
+from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSource, few
 from liquid_tf._native import ops
 from liquid_tf._store import schemes, storage
 from liquid_tf.errors import ConvertError
@@ -25,6 +27,8 @@ _LIKE_A_SPLIT = re.compile(
   re.IGNORECASE,
 )
 _EMPTY = "the file is empty"
+# In place of the label of an image that is in no class folder.
+_LOOSE = -1
 
 
 class FolderSource(SampleSource):
@@ -38,7 +42,8 @@ class FolderSource(SampleSource):
     labels: shape [images], positions in `classes`.
     classes: sorted names, or None.
     splits: names in order.
-    skipped: (path, reason) of files that cannot be samples.
+    skipped: what is in no sample.
+    lossy_masks: whether masks are taken whose format may have changed their numbers.
   """
 
   def __init__(
@@ -50,7 +55,8 @@ class FolderSource(SampleSource):
     labels: np.ndarray,
     classes: list[str] | None,
     splits: list[str],
-    skipped: list[tuple[str, str]],
+    skipped: list[LeftOut],
+    lossy_masks: bool = False,
   ):
     super().__init__(
       root,
@@ -67,6 +73,7 @@ class FolderSource(SampleSource):
     )
     self.labels = labels
     self._masks = masks
+    self._lossy_masks = lossy_masks
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
@@ -89,7 +96,7 @@ class FolderSource(SampleSource):
       "error": error,
     }
     if self.has_masks:
-      raw, mask_crc, mask_error = _read_mask(mask)
+      raw, mask_crc, mask_error = _read_mask(mask, self._lossy_masks)
       result |= {"mask": raw, "mask_crc32c": mask_crc}
       result["error"] = tf.where(tf.equal(error, ""), mask_error, error)
     return result
@@ -108,11 +115,14 @@ def _read(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   return contents, crc, tf.where(empty, _EMPTY, error)
 
 
-def _read_mask(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+def _read_mask(path: tf.Tensor, lossy: bool) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns a mask as a raw encoding, the CRC-32C of its file, and an error."""
   contents, crc, read_error = _read(path)
   raw, error = tf.numpy_function(
-    decode_mask, [contents], (tf.string, tf.string), stateful=False
+    functools.partial(decode_mask, lossy=lossy),
+    [contents],
+    (tf.string, tf.string),
+    stateful=False,
   )
   raw, error = tf.ensure_shape(raw, []), tf.ensure_shape(error, [])
   return raw, crc, tf.where(tf.equal(read_error, ""), error, read_error)
@@ -176,25 +186,40 @@ def _listed(folder: str) -> ModuleType:
   return s3_walk if storage.is_remote(folder) else walk
 
 
-def _class_names(root: str, below: dict[str, str]) -> list[str] | None:
+def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str] | None:
   """Names of the class folders of all splits, sorted; None where there are none.
 
   Args:
     root: the source.
     below: the folder of each split, as it stands in paths below the source.
+    must_have: whether every split must hold some, where one does.
+
+  Raises:
+    ConvertError: one holds none, or two names are hardly different.
   """
   found = {
     split: _folders(storage.join(root, folder)) for split, folder in below.items()
   }
-  if not any(found.values()):
-    return None
   without = [split for split, names in found.items() if not names]
+  if len(without) == len(found) or (without and not must_have):
+    return None
   if without:
     raise ConvertError(
       f'source ("{root}"): every split must hold class folders, but '
       f"{', '.join(without)} holds none"
     )
-  return sorted(set().union(*found.values()), key=os.fsencode)
+  places = {
+    name: storage.join(below[split], name) if below[split] else name
+    for split, names in found.items()
+    for name in names
+  }
+  both = alike.first_alike(places)
+  if both is not None:
+    raise ConvertError(
+      f'source ("{root}") has class folders {alike.differ_only(both, places)}: give '
+      "both one name if they are one class, or clearly different ones"
+    )
+  return sorted(places, key=os.fsencode)
 
 
 def _folders(path: str) -> list[str]:
@@ -224,19 +249,14 @@ def _split_names(root: str) -> list[str]:
   if not set(alike) <= set(SPLITS):
     advice.append("rename them")
   if others:
-    advice.append(f"move {_few(others)} away")
+    advice.append(f"move {few(others)} away")
   raise ConvertError(
-    f'source ("{root}") has folders ({_few(alike)}) that are named like splits, but '
+    f'source ("{root}") has folders ({few(alike)}) that are named like splits, but '
     f"splits must be named {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, with no other "
     f"folder beside them: {' and '.join(advice)}, or give the folder of one split, as "
     f"{storage.join(root, alike[0])}; if they are no splits, put all folders into one "
     'named "train", and give the folder that holds it'
   )
-
-
-def _few(names: Sequence[str]) -> str:
-  more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-  return ", ".join(names[:3]) + more
 
 
 def _nothing() -> None:
@@ -247,6 +267,8 @@ def list_folder(
   root: str,
   masks: str | None = None,
   mask_names: MaskNames = SAME_NAMES,
+  lossy_masks: bool = False,
+  annotated: bool = False,
   skips: bool = True,
   step: Callable[[], None] = _nothing,
 ) -> FolderSource:
@@ -256,18 +278,23 @@ def list_folder(
     root: the folder. If all folders in it are named as in SPLITS, these are splits.
     masks: a folder with a mask for each image, at the same path with any extension.
     mask_names: how the names of masks differ.
+    lossy_masks: whether masks are taken whose format may have changed their numbers.
+    annotated: whether something else says what images show. Folders beside images are
+      then no classes.
     skips: whether files and folders that cannot be looked at are passed over.
     step: is called for each file.
 
   Returns:
-    The source. Files that cannot be samples are in `skipped`, none is left out.
+    The source. Files that are in no sample are in `skipped`, none is forgotten.
 
   Raises:
     ConvertError: a folder cannot be read, or its layout is ambiguous.
   """
   splits = _split_names(root)
   below = {name: name for name in splits} or {DEFAULT_SPLIT: ""}
-  classes = None if masks is not None else _class_names(root, below)
+  classes = None
+  if masks is None:
+    classes = _class_names(root, below, must_have=not annotated)
   labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
   numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
@@ -279,29 +306,66 @@ def list_folder(
     # Of the folders only; and of those, split and class alone matter.
     parts = path.split(b"/", 2)[:-1]
     if splits and not parts:
-      skipped.append((os.fsdecode(path), "is in no folder of a split"))
-      continue
-    split = numbers[parts.pop(0)] if splits else 0
-    if classes is not None and not parts:
-      skipped.append((os.fsdecode(path), "is in no class folder"))
+      reason = f"is in no folder of a split ({few(splits)}): move it into one"
+      skipped.append(LeftOut(os.fsdecode(path), reason, 1))
       continue
     files.add(path, size, mtime_ns)
-    split_of.append(split)
-    label_of.append(labels[parts[0]] if labels else -1)
+    split_of.append(numbers[parts.pop(0)] if splits else 0)
+    label_of.append(labels[parts[0]] if labels and parts else _LOOSE)
   split_of, label_of = np.array(split_of), np.array(label_of)
+  is_loose = label_of == _LOOSE
+  if is_loose.all() or (annotated and is_loose.any()):
+    classes, label_of = None, np.full_like(label_of, _LOOSE)
+  elif is_loose.any():
+    reason = f"is in no class folder ({few(classes)}): move it into one, or them away"
+    for number in np.flatnonzero(is_loose).tolist():
+      skipped.append(LeftOut(files[number].path, reason, 1))
+    files = files.take(np.flatnonzero(~is_loose).tolist())
+    split_of, label_of = split_of[~is_loose], label_of[~is_loose]
   if masks is not None and len(files):
-    found = FileTable()
-    beside_them = _listed(masks).Walk(masks, skips, step)
-    for file in beside_them.files():
-      found.add(*file)
-    skipped += beside_them.skipped
+    found = _list_masks(masks, mask_names, skips, step, skipped)
     files = pair(files, found, masks, mask_names, skipped)
     split_of, label_of = split_of[files.image_of], label_of[files.image_of]
   if not len(files):
-    reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
-    raise ConvertError(
-      f'source ("{root}") holds no image files{": " + reasons if reasons else ""}'
-    )
+    raise ConvertError(f'source ("{root}") holds no image files{_instead(skipped)}')
   return FolderSource(
-    root, masks, files, split_of, label_of, classes, splits or [DEFAULT_SPLIT], skipped
+    root,
+    masks,
+    files,
+    split_of,
+    label_of,
+    classes,
+    splits or [DEFAULT_SPLIT],
+    skipped,
+    lossy_masks,
   )
+
+
+def _instead(skipped: list[LeftOut]) -> str:
+  """Says what a folder without images holds."""
+  found = other_files.most_telling(one.path for one in skipped)
+  if found is not None:
+    path, kind = found
+    return f": {path} is {kind.name}; {kind.advice}"
+  reasons = most_telling(skipped)
+  return f": {reasons}" if reasons else ""
+
+
+def _list_masks(
+  folder: str,
+  names: MaskNames,
+  skips: bool,
+  step: Callable[[], None],
+  skipped: list[LeftOut],
+) -> FileTable:
+  """Lists the masks of a folder; see `list_folder`."""
+  walked = _listed(folder).Walk(folder, skips, step)
+  every = walked.files()
+  named = (one for one in every if names.of_mask(one[0], spelled=True) is not None)
+  result = FileTable()
+  for file in image_files.only_images(folder, named, walked.skipped):
+    result.add(*file)
+  name = os.path.basename(os.path.abspath(folder))
+  # Its image, which has no mask then, is the sample that is lost.
+  skipped += [LeftOut(f"{name}/{one.path}", one.reason) for one in walked.skipped]
+  return result

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from liquid_tf._convert.sources import reading
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._store import storage
 
 # Images that are read, and those that are not: a photograph that cannot be read is the
@@ -38,24 +39,29 @@ _READS = 32
 REASON = "is no image, by its name and its first bytes"
 
 
-def _is_named_so(path: bytes) -> bool:
+def is_named_so(path: bytes) -> bool:
+  """Whether a file has the name of an image."""
   return os.path.splitext(path)[1].lower() in _EXTENSIONS
 
 
-def _begins_so(path: str) -> bool:
-  """Whether a file begins as an image does, or cannot be read, which is an error."""
-  try:
-    head = reading.read(path, 0, _HEAD)
-  except OSError:
-    return True
+def begins_so(head: bytes) -> bool:
+  """Whether these may be the first bytes of an image."""
   webp = head.startswith(b"RIFF") and head[8:12] == b"WEBP"
   return webp or head.startswith(_SIGNATURES)
+
+
+def _may_be_image(path: str) -> bool:
+  """Whether a file begins as an image does, or cannot be read, which is an error."""
+  try:
+    return begins_so(reading.read(path, 0, _HEAD))
+  except OSError:
+    return True
 
 
 def only_images(
   root: str,
   files: Iterable[tuple[bytes, int, int]],
-  skipped: list[tuple[str, str]],
+  skipped: list[LeftOut],
 ) -> Iterator[tuple[bytes, int, int]]:
   """Leaves out files that are certainly no images, such as Thumbs.db and notes.txt.
 
@@ -65,7 +71,7 @@ def only_images(
   Args:
     root: the folder of the files.
     files: path below the root, size and time of change of each.
-    skipped: gets (path, reason) of those that are left out.
+    skipped: gets those that are left out.
 
   Yields:
     The others, in their order.
@@ -73,9 +79,9 @@ def only_images(
   files = iter(files)
   with ThreadPoolExecutor(_READS) as pool:
     while chunk := list(itertools.islice(files, _CHUNK)):
-      doubtful = [path for path, _, _ in chunk if not _is_named_so(path)]
+      doubtful = [path for path, _, _ in chunk if not is_named_so(path)]
       where = [storage.join(root, os.fsdecode(path)) for path in doubtful]
-      found = pool.map(_begins_so, where)
+      found = pool.map(_may_be_image, where)
       none = {path for path, is_image in zip(doubtful, found) if not is_image}
-      skipped += [(os.fsdecode(p), REASON) for p, _, _ in chunk if p in none]
+      skipped += [LeftOut(os.fsdecode(p), REASON) for p, _, _ in chunk if p in none]
       yield from (file for file in chunk if file[0] not in none)

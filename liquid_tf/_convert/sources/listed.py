@@ -11,7 +11,8 @@ from liquid_tf._convert import labels
 from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.folders import FolderSource
-from liquid_tf._convert.sources.source import Damage, class_list, splits_of_files
+from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._convert.sources.source import class_list, splits_of_files
 from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError, RecordIOError
@@ -29,8 +30,7 @@ class ListedSource(FolderSource):
     entries: of each, in the list.
     split: of all.
     classes: names, or None.
-    skipped: (path, reason) of what is left out.
-    damage: images of the list that are not in the folder.
+    skipped: what is in no sample.
   """
 
   def __init__(
@@ -41,13 +41,11 @@ class ListedSource(FolderSource):
     entries: list[recordio.ListEntry],
     split: str,
     classes: list[str] | None,
-    skipped: list[tuple[str, str]],
-    damage: list[Damage],
+    skipped: list[LeftOut],
   ):
     none = np.zeros(len(files), np.uint8)
     super().__init__(root, None, files, none, none, classes, [split], skipped)
     self.kind = "list"
-    self.damage = damage
     self._list = path
     # The list is exact, and float32, which a sample has, may not be.
     self._labels = [np.array(entry.labels, "<f8").tobytes() for entry in entries]
@@ -132,11 +130,14 @@ def list_listed(
   listed = (s3_walk if storage.is_remote(root) else walk).Walk(root, skips, step)
   # As Windows writes the paths of images.
   other = {name.replace(b"\\", b"/"): name for name in entries if b"\\" in name}
-  found = {}
+  found: dict[bytes, tuple[bytes, int, int]] = {}
+  others, another = 0, b""
   for file in listed.files():
     name = file[0] if file[0] in entries else other.get(file[0])
     if name is not None:
       found[name] = file
+    else:
+      others, another = others + 1, another or file[0]
   if not found:
     first = next(iter(entries.values()), None)
     raise ConvertError(
@@ -144,12 +145,17 @@ def list_listed(
       + ("" if first is None else f": the first is {first.path}")
     )
   files = FileTable()
-  damage = []
+  # What the list says is lost, not what cannot be looked at.
+  skipped = [one._replace(samples=0) for one in listed.skipped]
   for name, entry in entries.items():
     if name in found:
       files.add(*found[name])
     else:
-      damage.append(Damage(entry.path, f"is listed in {path}, but not below {root}", 1))
+      reason = f"is listed in {path}, but not below {root}"
+      skipped.append(LeftOut(entry.path, reason, 1))
+  if others:
+    reason = f"does not list {others} files below {root}, as {os.fsdecode(another)}"
+    skipped.append(LeftOut(path, reason))
   [split], _ = splits_of_files([path])
   return ListedSource(
     root,
@@ -158,6 +164,5 @@ def list_listed(
     [entry for name, entry in entries.items() if name in found],
     split,
     class_names(entries.values()),
-    [*listed.skipped, *((one.path, one.reason) for one in damage)],
-    damage,
+    skipped,
   )

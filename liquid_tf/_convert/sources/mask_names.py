@@ -1,10 +1,14 @@
 """Which mask is whose: by the names of files."""
 
-import array
 import dataclasses
 import os
 
+import numpy as np
+
+from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
+from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._convert.sources.source import few
 from liquid_tf.errors import ConvertError
 
 
@@ -35,17 +39,25 @@ class MaskNames:
       )
     return cls(os.fsencode(image), os.fsencode(mask))
 
-  def mask_of(self, image: bytes) -> bytes | None:
-    """Path of the mask of an image, without extension; None for what is no image."""
-    stem = os.path.splitext(image)[0]
-    if not stem.endswith(self.image):
-      return None
-    return stem.removesuffix(self.image) + self.mask
+  def of_image(self, path: bytes, spelled: bool = False) -> bytes | None:
+    """What an image shares with its mask: its path without the end; None for none.
 
-  def stem_of(self, mask: bytes) -> bytes | None:
-    """Path of a mask without extension; None for a file that is no mask."""
-    stem = os.path.splitext(mask)[0]
-    return stem if stem.endswith(self.mask) else None
+    Args:
+      path: of the image.
+      spelled: whether names that are spelled alike are to have it in common.
+    """
+    return _base(path, self.image, spelled)
+
+  def of_mask(self, path: bytes, spelled: bool = False) -> bytes | None:
+    """What a mask shares with its image; None for a file that is no mask."""
+    return _base(path, self.mask, spelled)
+
+
+def _base(path: bytes, end: bytes, spelled: bool) -> bytes | None:
+  stem = os.path.splitext(path)[0]
+  if spelled:
+    stem, end = (os.fsencode(alike.spelling(os.fsdecode(n))) for n in (stem, end))
+  return stem.removesuffix(end) if stem.endswith(end) else None
 
 
 SAME_NAMES = MaskNames()
@@ -56,66 +68,96 @@ def pair(
   masks: FileTable,
   folder: str,
   names: MaskNames,
-  skipped: list[tuple[str, str]],
+  skipped: list[LeftOut],
 ) -> PairTable:
   """Gives each image its mask.
 
+  Names belong together as they are; or else, where it is clear which two are meant, as
+  they are spelled.
+
   Args:
     images: the files of the source.
-    masks: the files of the folder of masks. One without the suffix of masks is none,
-      and left alone.
+    masks: the masks.
     folder: of the masks.
     names: which belong together.
-    skipped: gets (path, reason) of images without a mask, and of masks without an
-      image.
+    skipped: gets images without a mask, and masks without an image.
 
   Raises:
-    ConvertError: an image has two masks, or none has any.
+    ConvertError: an image has two masks, or may have either, or none has any.
   """
-  by_stem: dict[bytes, int] = {}
+  by_base: dict[bytes, int] = {}
   for number in range(len(masks)):
-    stem = names.stem_of(masks.path(number))
-    if stem is None:
+    base = names.of_mask(masks.path(number))
+    if base is None:
       continue
-    if stem in by_stem:
+    if base in by_base:
       raise ConvertError(
         f'masks ("{folder}") must hold one mask an image, but has '
-        f"{masks[by_stem[stem]].path} and {masks[number].path}"
+        f"{masks[by_base[base]].path} and {masks[number].path}"
       )
-    by_stem[stem] = number
-  used = bytearray(len(masks))
-  image_of, mask_of = array.array("q"), array.array("q")
+    by_base[base] = number
+  mask_of = np.full(len(images), -1, np.int64)
   for number in range(len(images)):
-    wanted = names.mask_of(images.path(number))
-    mask = by_stem.get(wanted)
-    if wanted is None:
-      skipped.append(
-        (images[number].path, f"does not end in {os.fsdecode(names.image)}")
-      )
-    elif mask is None:
-      skipped.append((images[number].path, "has no mask"))
-    else:
-      image_of.append(number)
-      mask_of.append(mask)
-      used[mask] = True
-  if len(images) and not image_of:
+    base = names.of_image(images.path(number))
+    mask_of[number] = -1 if base is None else by_base.get(base, -1)
+  _pair_spelled(images, masks, folder, names, mask_of)
+  without = np.flatnonzero(mask_of < 0).tolist()
+  if len(images) == len(without) > 0:
     raise ConvertError(_nothing_fits(images, masks, folder, names))
+  for number in without:
+    named = names.of_image(images.path(number), spelled=True) is not None
+    reason = "has no mask" if named else f"does not end in {os.fsdecode(names.image)}"
+    skipped.append(LeftOut(images[number].path, reason, 1))
   name = os.path.basename(os.path.abspath(folder))
-  for number in by_stem.values():
-    if not used[number]:
-      skipped.append((f"{name}/{masks[number].path}", "is a mask without an image"))
-  return PairTable(images, masks, image_of, mask_of)
+  for number in np.setdiff1d(np.arange(len(masks)), mask_of).tolist():
+    reason = "is a mask without an image"
+    skipped.append(LeftOut(f"{name}/{masks[number].path}", reason))
+  image_of = np.flatnonzero(mask_of >= 0)
+  return PairTable(images, masks, image_of, mask_of[image_of])
+
+
+def _pair_spelled(
+  images: FileTable,
+  masks: FileTable,
+  folder: str,
+  names: MaskNames,
+  mask_of: np.ndarray,
+) -> None:
+  """Pairs the rest of images and masks by how their names are spelled.
+
+  Raises:
+    ConvertError: it is not clear which two are meant.
+  """
+  found: dict[bytes, tuple[list[int], list[int]]] = {}
+  for number in np.flatnonzero(mask_of < 0).tolist():
+    base = names.of_image(images.path(number), spelled=True)
+    if base is not None:
+      found.setdefault(base, ([], []))[0].append(number)
+  for number in np.setdiff1d(np.arange(len(masks)), mask_of).tolist():
+    base = names.of_mask(masks.path(number), spelled=True)
+    if base in found:
+      found[base][1].append(number)
+  for of_images, of_masks in found.values():
+    if len(of_images) == len(of_masks) == 1:
+      mask_of[of_images[0]] = of_masks[0]
+    elif of_masks:
+      raise ConvertError(
+        f'masks ("{folder}"): {few([masks[i].path for i in of_masks])} may be of '
+        f"{few([images[i].path for i in of_images])}: names differ in the case of "
+        "letters, in Unicode form or in blanks, and not clearly; give each mask the "
+        "name of its image"
+      )
 
 
 def _nothing_fits(
   images: FileTable, masks: FileTable, folder: str, names: MaskNames
 ) -> str:
   image = images.path(0)
-  wanted = names.mask_of(image)
+  base = names.of_image(image)
   looked_for = (
     f"does not end in {os.fsdecode(names.image)}"
-    if wanted is None
-    else f"would have {os.fsdecode(wanted)} with any extension"
+    if base is None
+    else f"would have {os.fsdecode(base + names.mask)} with any extension"
   )
   paths = (masks.path(number) for number in range(len(masks)))
   nearest = max(

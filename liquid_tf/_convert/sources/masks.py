@@ -3,7 +3,7 @@
 import io
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from liquid_tf._convert.raw import raw_file
 from liquid_tf._native import ops
@@ -15,33 +15,129 @@ FEATURE = "mask"
 # A mask is stored in the one that makes it smaller, at a tie the first.
 FORMATS = ("l3-compact", "png")
 
+# Pillow's names of formats that store class numbers, and of those that may change them.
+# No others: Pillow's readers of some start programs.
+_LOSSLESS = ("PNG", "TIFF", "BMP", "GIF", "PPM")
+_LOSSY = ("AVIF", "JPEG", "JPEG2000", "WEBP")
+_TIFF_LOSSLESS = (
+  "raw",
+  "tiff_ccitt",
+  "group3",
+  "group4",
+  "tiff_lzw",
+  "tiff_adobe_deflate",
+  "tiff_deflate",
+  "tiff_raw_16",
+  "packbits",
+  "lzma",
+  "zstd",
+)
+_AMBIGUOUS = "save it as PNG, so that it is clear which number is which"
+# Where files say how many bits a sample has: offsets, and tags of TIFF.
+_PNG_DEPTH, _BMP_DEPTH, _BMP_DEPTH_OS2 = 24, 28, 24
+_BITS_PER_SAMPLE, _PHOTOMETRIC = 258, 262
 
-def decode_mask(data: bytes) -> tuple[bytes, str]:
+
+class _NoMask(Exception):
+  """The reason why a file holds no class numbers."""
+
+
+def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
   """Decodes a mask file to the raw encoding of a gray image.
 
-  A palette's indices are the class numbers; its colours are for people. So this cannot
-  use the codecs, which decode a palette to its colours.
+  Class numbers are the samples that the file stores. A palette's colours are for
+  people, and so is the white that Pillow makes of the largest number of few bits. So
+  this cannot use the codecs, which decode to what is seen.
 
   Args:
-    data: a PNG or another file that Pillow reads, with one channel or a palette.
+    data: a file of one of the formats that Pillow reads for images, with one channel or
+      a palette.
+    lossy: whether a format is taken that may have changed the numbers.
 
   Returns:
     (raw encoding, ""), or (b"", why it is not a mask).
   """
   try:
-    with Image.open(io.BytesIO(data)) as image:
-      if image.mode in ("P", "L", "1"):
-        pixels = np.asarray(image).astype(np.uint8)
-      elif image.mode in ("I", "I;16", "I;16B", "I;16L"):
-        wide = np.asarray(image)
-        if wide.min() < 0 or wide.max() > 0xFFFF:
-          return b"", "mask has values outside 0..65535"
-        pixels = wide.astype("<u2")
-      else:
-        return b"", f"mask must be gray or have a palette, but is {image.mode}"
+    with Image.open(io.BytesIO(data), formats=(*_LOSSLESS, *_LOSSY)) as image:
+      return raw_file(_numbers(image, data, lossy)), ""
+  except _NoMask as error:
+    return b"", f"mask {error}"
+  except UnidentifiedImageError:
+    return (
+      b"",
+      f"mask cannot be decoded: it is none of {', '.join(_LOSSLESS)} that Pillow reads",
+    )
   except Exception as error:  # Pillow raises whatever its decoders meet.
     return b"", f"mask cannot be decoded: {error}"
-  return raw_file(pixels), ""
+
+
+def _numbers(image: Image.Image, data: bytes, lossy: bool) -> np.ndarray:
+  """The samples that a file stores, uint8 or uint16 [height, width].
+
+  Raises:
+    _NoMask: it stores none, or nobody can say which.
+  """
+  if image.mode not in ("1", "P", "L") and not image.mode.startswith("I"):
+    raise _NoMask(f"must be gray or have a palette, but is {image.mode}")
+  changed_by = _lossy(image)
+  if changed_by and not lossy:
+    raise _NoMask(
+      f"is of {changed_by}, which may have changed its class numbers: save masks as "
+      "PNG when they are made, or take the numbers as they are with lossy_masks=True"
+    )
+  largest = _largest(image, data)
+  shown = np.asarray(image)
+  if image.mode in ("1", "P"):
+    return shown.astype(np.uint8)
+  if image.mode == "L" or largest is not None:
+    white = 0xFF if image.mode == "L" else 0xFFFF
+    largest = white if largest is None else largest
+    numbers = (shown.astype(np.int64) * largest + white // 2) // white
+    return numbers.astype("<u2" if largest > 0xFF else np.uint8)
+  if shown.min() < 0 or shown.max() > 0xFFFF:
+    raise _NoMask("has values outside 0..65535")
+  return shown.astype("<u2")
+
+
+def _lossy(image: Image.Image) -> str:
+  """Names the encoding of an image if it need not keep samples, else ""."""
+  if image.format not in _LOSSLESS:
+    return image.format
+  compression = image.info.get("compression", "raw")
+  if image.format == "TIFF" and compression not in _TIFF_LOSSLESS:
+    return f"TIFF of the compression {compression}"
+  return ""
+
+
+def _largest(image: Image.Image, data: bytes) -> int | None:
+  """The number that Pillow makes white of; None where it keeps the numbers.
+
+  Raises:
+    _NoMask: either of two numbers may be meant, or Pillow misreads them.
+  """
+  if image.format == "PNG":
+    return (1 << data[_PNG_DEPTH]) - 1 if image.mode == "L" else None
+  if image.format == "TIFF":
+    if image.tag_v2.get(_PHOTOMETRIC) == 0:
+      raise _NoMask(f"is a TIFF in which 0 is white (WhiteIsZero): {_AMBIGUOUS}")
+    bits = image.tag_v2.get(_BITS_PER_SAMPLE, (1,))[0]
+    return (1 << bits) - 1 if image.mode == "L" else None
+  if image.format == "PPM":
+    if image.mode == "1":
+      raise _NoMask(f"is a bitmap of PBM, in which 0 is white: {_AMBIGUOUS}")
+    arguments = image.tile[0].args
+    return None if isinstance(arguments, str) else arguments[1]
+  if image.format == "BMP" and image.mode != "P":
+    # By its few gray colours, Pillow takes it for one of fewer bits.
+    header = int.from_bytes(data[14:18], "little")
+    bits = data[_BMP_DEPTH if header > 12 else _BMP_DEPTH_OS2]
+    if bits != (1 if image.mode == "1" else 8):
+      raise _NoMask(f"is a BMP of {bits} bits with a palette of grays: {_AMBIGUOUS}")
+  if image.format == "GIF" and image.mode == "P":
+    colours = np.array(image.getpalette()).reshape(-1, 3)
+    if (colours == colours[:, :1]).all():
+      raise _NoMask(f"is a GIF with a palette of grays: {_AMBIGUOUS}")
+  return None
 
 
 def example_with_png(example: bytes, name: str, limits: Limits) -> tuple[bytes, str]:

@@ -7,6 +7,7 @@ from liquid_tf._convert.sources import (
   datasets,
   folders,
   listed,
+  parts,
   records,
   s3_walk,
   tfds,
@@ -79,7 +80,15 @@ def _open_folder(
     if by_list:
       path = os.path.abspath(given.annotations)
       return listed.list_listed(source, path, skips, progress.step)
-    folder = folders.list_folder(source, masks, given.mask_names, skips, progress.step)
+    folder = folders.list_folder(
+      source,
+      masks,
+      given.mask_names,
+      given.lossy_masks,
+      annotated=given.annotations is not None,
+      skips=skips,
+      step=progress.step,
+    )
   finally:
     progress.close()
   if given.annotations is None:
@@ -231,5 +240,10 @@ def open_source(
     )
   if kinds == {True}:
     _only_for_examples(source, names)
-    return records.list_records(paths, skips)
-  return tfrecords.list_tfrecords(paths, names, skips)
+    found = records.list_records(paths, skips)
+  else:
+    found = tfrecords.list_tfrecords(paths, names, skips)
+  # Who names one part alone means it.
+  if paths != [_whole(source)]:
+    found.skipped += parts.missing(paths, -(-len(found) // len(paths)))
+  return found

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert.sources import reading
+from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.listed import class_names
 from liquid_tf._convert.sources.source import (
-  Damage,
   SampleSource,
   SourceFile,
   name_files,
@@ -140,7 +140,7 @@ def _indexed(
 
 
 def _find(
-  path: str, file: SourceFile, damage: list[Damage] | None
+  path: str, file: SourceFile, damage: list[LeftOut] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Offsets, lengths and keys of a file's records; see `list_records`."""
   index = _index_of(path)
@@ -170,7 +170,7 @@ def _find(
     place = f"{file.path}, offset {loss.offset}"
     held = "without a record" if index is None else f"of {count} records by the index"
     reason = f"{loss.length} bytes {held}: {loss.reason}"
-    damage.append(Damage(place, reason, count))
+    damage.append(LeftOut(place, reason, count))
   # What a record is followed by is another one, a loss, or the end.
   stops = [loss.offset for loss in losses] + [file.size]
   ends = np.sort(np.concatenate([found, stops]))
@@ -216,7 +216,7 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   """
   root, files = stat_files(paths)
   splits, split_of_file = splits_of_files(paths)
-  damage: list[Damage] = []
+  damage: list[LeftOut] = []
   parts = [np.zeros((0, 4), np.int64)]
   try:
     for number, (path, file) in enumerate(zip(paths, files)):
@@ -232,7 +232,7 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     ) from error
   places = np.concatenate(parts)
   if not len(places):
-    reasons = "; ".join(f"{one.path}: {one.reason}" for one in damage[:3])
+    reasons = most_telling(damage)
     raise ConvertError(
       f"{', '.join(map(schemes.shown, paths[:3]))} holds no records"
       f"{': ' + reasons if reasons else ''}"
@@ -245,6 +245,5 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     split_of_file,
     splits=splits,
     classes=classes,
-    skipped=[(one.path, one.reason) for one in damage],
-    damage=damage,
+    skipped=damage,
   )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.walk import passed_over
 from liquid_tf._store import s3, versions
 from liquid_tf._store.manifest import JOURNAL
@@ -104,12 +105,12 @@ class Walk:
     step: is called for each object.
 
   Attributes:
-    skipped: (path, reason) of what is passed over.
+    skipped: what is passed over.
   """
 
   def __init__(self, root: str, skips: bool, step: Callable[[], None]):
     del skips
-    self.skipped: list[tuple[str, str]] = []
+    self.skipped: list[LeftOut] = []
     self._root = root
     self._step = step
 
@@ -136,11 +137,11 @@ class Walk:
           self.skipped.append(found)
 
 
-def _passed_over(path: str) -> tuple[str, str] | None:
-  """The file or folder for which a path is passed over, and the reason; or None."""
+def _passed_over(path: str) -> LeftOut | None:
+  """The file or folder for which a path is passed over; or None."""
   parts = path.split("/")
   for count, part in enumerate(parts, start=1):
     reason = passed_over(os.fsencode(part), count < len(parts))
     if reason is not None:
-      return "/".join(parts[:count]), reason
+      return LeftOut("/".join(parts[:count]), reason)
   return None

@@ -3,13 +3,14 @@
 import dataclasses
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.sources import reading, s3_walk
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import schemes, storage
@@ -62,20 +63,6 @@ class Sample(NamedTuple):
   example: bytes = b""
 
 
-class Damage(NamedTuple):
-  """Samples that a source should have, and has not.
-
-  Attributes:
-    path: where, for people.
-    reason: why they are lost.
-    samples: how many are.
-  """
-
-  path: str
-  reason: str
-  samples: int
-
-
 class SampleError(Exception):
   """A sample that cannot be read; the message says why, and where in its file."""
 
@@ -96,8 +83,7 @@ class SampleSource:
     file_of: shape [samples], position in `files`.
     split_of: shape [samples], position in `splits`.
     sizes: shape [samples], bytes that a sample takes in its file.
-    skipped: (path, reason) of files that cannot be samples.
-    damage: what of `skipped` took samples that have no position.
+    skipped: what is in no sample.
     notes: sentences on what is known of the samples and not kept, or lacking.
     features: the manifest's entries of features that the samples' examples hold.
     has_masks: whether `load` gives a mask with each image.
@@ -120,8 +106,7 @@ class SampleSource:
     *,
     splits: Sequence[str] = (DEFAULT_SPLIT,),
     classes: list[str] | None = None,
-    skipped: Sequence[tuple[str, str]] = (),
-    damage: Sequence[Damage] = (),
+    skipped: Iterable[LeftOut] = (),
     notes: Sequence[str] = (),
     features: dict[str, dict[str, Any]] | None = None,
     has_masks: bool = False,
@@ -136,8 +121,7 @@ class SampleSource:
     self.sizes = sizes
     self.splits = list(splits)
     self.classes = classes
-    self.skipped = list(skipped)
-    self.damage = list(damage)
+    self.skipped = [LeftOut(*one) for one in skipped]
     self.notes = list(notes)
     self.features = features or {}
     self.has_masks = has_masks
@@ -147,6 +131,16 @@ class SampleSource:
 
   def __len__(self) -> int:
     return len(self.file_of)
+
+  @property
+  def lost(self) -> int:
+    """Samples that the source should have, and has not."""
+    return sum(one.samples for one in self.skipped)
+
+  @property
+  def reasons(self) -> list[tuple[str, str]]:
+    """Path and reason of all that is in no sample."""
+    return [(one.path, one.reason) for one in self.skipped]
 
   def path(self, position: int) -> str:
     """Where a sample is, for people."""
@@ -305,6 +299,12 @@ def class_list(names: dict[int, str]) -> list[str] | None:
     return None
   result = [names.get(label, str(label)) for label in range(count)]
   return result if len(set(result)) == count else None
+
+
+def few(names: Sequence[str]) -> str:
+  """The first names of several."""
+  more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+  return ", ".join(names[:3]) + more
 
 
 def name_files(paths: Sequence[str]) -> str:

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import (
   SourceFile,
+  few,
   numbered_name,
   stat_files,
 )
@@ -240,6 +242,12 @@ def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
       "array_record"
     )
   splits, paths, split_of_file = _shards(folder, info, file_format)
+  absent = [path for path in paths if not os.path.exists(path)]
+  if absent:
+    raise ConvertError(
+      f"cannot read {few(absent)}: there are no such files, of the {len(paths)} that "
+      f"{INFO} names; prepare the dataset again"
+    )
   root, files = stat_files(paths)
   options = {
     "splits": splits,
@@ -247,7 +255,7 @@ def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
   }
   if file_format == "array_record":
     return ArrayRecordSource(names, root, "tfds", files, split_of_file, **options)
-  skipped: list[tuple[str, str]] = []
+  skipped: list[LeftOut] = []
   places = find_places(paths, files, skipped if skips else None)
   if not len(places):
     raise ConvertError(f"{folder} holds no records")

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from liquid_tf._convert.sources import other_files
 from liquid_tf._convert.sources.examples import (
   DEFAULT_NAMES,
   ExampleNames,
   ExampleSource,
 )
+from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.source import (
   SampleError,
   SourceFile,
@@ -45,6 +47,10 @@ _STRETCH = 8 << 20
 _LONGEST = (1 << 31) - 1
 
 
+class OtherFileError(SampleError):
+  """A file that was never one of TFRecords; the message says what it is."""
+
+
 def _header_is_right(header: bytes) -> bool:
   return foreign.masked_crc(header[:8]) == _HEADER.unpack(header)[1]
 
@@ -56,7 +62,8 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
   which nothing follows that could be a record; the others', when they are read.
 
   Raises:
-    SampleError: the file is damaged from some offset on, or is none of TFRecords.
+    OtherFileError: the file is known to be something else.
+    SampleError: it is damaged from some offset on, or is none of TFRecords.
     OSError: it cannot be read.
   """
   with _opened(path) as file:
@@ -67,9 +74,11 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
       header = file.read(_HEADER.size)
       length = _HEADER.unpack(header)[0] if len(header) == _HEADER.size else _LONGEST
       framed = _HEADER.size + length + _FOOTER
-      if offset == 0 and header[:2] == b"\x1f\x8b":
-        raise SampleError("is compressed: decompress it first (gunzip)")
       if offset == 0 and not (len(header) == _HEADER.size and _header_is_right(header)):
+        head = header + file.read(other_files.HEAD - len(header))
+        kind = other_files.kind_of(schemes.shown(path), head)
+        if kind is not None:
+          raise OtherFileError(f"is {kind.name}, and no TFRecords: {kind.advice}")
         raise SampleError("holds no TFRecords: the checksum of the first is wrong")
       if length > _LONGEST or framed > size - offset:
         # Of two that disagree, the damaged one is to blame.
@@ -164,15 +173,15 @@ class TFRecordSource(ExampleSource):
 def find_places(
   paths: Sequence[str],
   files: Sequence[SourceFile],
-  skipped: list[tuple[str, str]] | None,
+  skipped: list[LeftOut] | None,
 ) -> np.ndarray:
   """Where every record is.
 
   Args:
     paths: of the files, or URLs.
     files: the same, as messages name them.
-    skipped: gets (path, reason) of files that are damaged from some record on; with
-      None, they are an error.
+    skipped: gets files that are damaged from some record on; with None, they are an
+      error. Their lost samples are counted as if of the size of those that are found.
 
   Returns:
     Shape [records, 3], int64: position of the file, offset, length.
@@ -181,23 +190,32 @@ def find_places(
     ConvertError: a file is damaged, or cannot be read.
   """
   parts = [np.zeros((0, 3), np.int64)]
+  lost: list[tuple[str, str, int]] = []
   for number, (path, file) in enumerate(zip(paths, files)):
     found = array.array("q")
     try:
       for place in walk(path):
         found.extend(place)
+    except OtherFileError as error:
+      if skipped is None:
+        raise ConvertError(f"{file.path} {error}") from error
+      skipped.append(LeftOut(file.path, str(error)))
     except SampleError as error:
       if skipped is None:
         raise ConvertError(
           f"{file.path} {error}; mend or remove it, or skip what cannot be read with "
           'on_error="skip"'
         ) from error
-      skipped.append((file.path, str(error)))
+      lost.append((file.path, str(error), file.size - sum(found[1::2])))
     except OSError as error:
       raise ConvertError(f"cannot read {ops.reason(error)}") from error
     places = np.frombuffer(found, np.int64).reshape(-1, 2)
     parts.append(np.insert(places, 0, number, axis=1))
-  return np.concatenate(parts)
+  places = np.concatenate(parts)
+  for path, reason, size in lost:
+    count = round(size / places[:, 2].mean()) if len(places) else 1
+    skipped.append(LeftOut(path, reason, max(1, count)))
+  return places
 
 
 def read_labels(folder: str) -> list[str] | None:
@@ -245,10 +263,10 @@ def list_tfrecords(
   splits, split_of_file = splits_of_files(paths)
   # An address with a signature is that of one file.
   is_alone = not folder or any(path != schemes.shown(path) for path in paths)
-  skipped: list[tuple[str, str]] = []
+  skipped: list[LeftOut] = []
   places = find_places(paths, files, skipped if skips else None)
   if not len(places):
-    reasons = "; ".join(f"{path} {reason}" for path, reason in skipped[:3])
+    reasons = most_telling(skipped)
     raise ConvertError(
       f"{schemes.shown(paths[0])} holds no records{': ' + reasons if reasons else ''}"
     )

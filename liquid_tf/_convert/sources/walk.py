@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf.errors import ConvertError
 
 # What a link leads to that leads nowhere.
@@ -75,11 +76,11 @@ class Walk:
     step: is called for each file.
 
   Attributes:
-    skipped: (path, reason) of what is passed over.
+    skipped: what is passed over.
   """
 
   def __init__(self, root: str, skips: bool, step: Callable[[], None]):
-    self.skipped: list[tuple[str, str]] = []
+    self.skipped: list[LeftOut] = []
     self._root = os.fsencode(root)
     self._skips = skips
     self._step = step
@@ -145,7 +146,8 @@ class Walk:
         f"{os.fsdecode(self._root + b'/' + path)} {reason}; mend or remove it, or skip "
         'what cannot be read with on_error="skip"'
       )
-    self._skip(path, reason)
+    # Nobody can say how many are in a folder.
+    self._skip(path, reason, samples=1)
 
-  def _skip(self, path: bytes, reason: str) -> None:
-    self.skipped.append((os.fsdecode(path), reason))
+  def _skip(self, path: bytes, reason: str, samples: int = 0) -> None:
+    self.skipped.append(LeftOut(os.fsdecode(path), reason, samples))

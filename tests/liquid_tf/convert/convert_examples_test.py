@@ -221,7 +221,9 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     path = f"{self.root}/a.tfrecord"
     with tf.io.TFRecordWriter(path, "GZIP") as writer:
       writer.write(b"x" * 100)
-    with self.assertRaisesRegex(ConvertError, "is compressed: decompress it first"):
+    with self.assertRaisesRegex(
+      ConvertError, "is a compressed file, .*: decompress it first"
+    ):
       self._convert()
 
   def test_bytes_do_not_depend_on_workers_and_a_changed_source_is_found(self):

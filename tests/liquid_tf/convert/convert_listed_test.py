@@ -101,7 +101,11 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(json.loads(line)["path"], "dog/none.png")
     report = self._convert(source, on_error="skip:40%", existing="resume")
     self.assertEqual(report.samples, 2)
-    self.assertEqual([one["path"] for one in report.skipped], ["dog/none.png"])
+    found = {one["path"]: one["reason"] for one in report.skipped}
+    self.assertEqual(list(found), [source.annotations, "dog/none.png"])
+    self.assertRegex(
+      found[source.annotations], r"does not list \d files below .*, as cat/"
+    )
 
   def test_other_labels_are_another_source(self):
     for name in ("cat/a.png", "cat/b.png"):

@@ -3,6 +3,8 @@
 import io
 import os
 import pathlib
+import struct
+import zlib
 
 import numpy as np
 import photos
@@ -25,6 +27,61 @@ def _palette(indices: np.ndarray) -> Image.Image:
   image = Image.fromarray(indices, mode="P")
   image.putpalette([255 - i % 256 for i in range(768)])
   return image
+
+
+def _packed(rows: np.ndarray, bits: int, lead: bytes = b"") -> bytes:
+  """Rows of numbers of a few bits, each from a new byte on, behind `lead`."""
+  bytes_of = []
+  for row in rows:
+    text = "".join(f"{number:0{bits}b}" for number in row)
+    text += "0" * (-len(text) % 8)
+    bytes_of.append(
+      lead + bytes(int(text[i : i + 8], 2) for i in range(0, len(text), 8))
+    )
+  return b"".join(bytes_of)
+
+
+def _png(
+  numbers: np.ndarray, bits: int, color: int, interlaced=False, more=()
+) -> bytes:
+  """A PNG file of numbers, each of `bits` bits."""
+  steps = [(0, 0, 1, 1)]
+  if interlaced:
+    steps = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4)]
+    steps += [(2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
+  data = b"".join(_packed(numbers[y::h, x::w], bits, b"\0") for y, x, h, w in steps)
+  height, width = numbers.shape
+  header = struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, interlaced)
+  file = b"\x89PNG\r\n\x1a\n"
+  for name, body in (
+    (b"IHDR", header),
+    *more,
+    (b"IDAT", zlib.compress(data)),
+    (b"IEND", b""),
+  ):
+    crc = zlib.crc32(name + body)
+    file += struct.pack(">I", len(body)) + name + body + struct.pack(">I", crc)
+  return file
+
+
+def _tiff(numbers: np.ndarray, bits: int, photometric: int) -> bytes:
+  """A TIFF file of numbers, each of `bits` bits."""
+  data = _packed(numbers, bits)
+  height, width = numbers.shape
+  tags = {256: width, 257: height, 258: bits, 259: 1, 262: photometric, 273: 8}
+  tags |= {277: 1, 278: height, 279: len(data)}
+  file = b"MM\0*" + struct.pack(">I", 8 + len(data)) + data
+  file += struct.pack(">H", len(tags))
+  for tag, value in tags.items():
+    file += struct.pack(">HHII", tag, 4, 1, value)
+  return file + bytes(4)
+
+
+def _saved(pixels: np.ndarray, kind: str, **options) -> bytes:
+  """A file that Pillow makes."""
+  data = io.BytesIO()
+  Image.fromarray(pixels).save(data, kind, **options)
+  return data.getvalue()
 
 
 class MasksTest(parameterized.TestCase, tf.test.TestCase):
@@ -165,6 +222,93 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     raw, error = masks.decode_mask(data.getvalue())
     self.assertEqual(error, "")
     self.assertEqual(raw[16:], np.eye(5, dtype=np.uint8).tobytes())
+
+  @parameterized.product(bits=(1, 2, 4, 8, 16), interlaced=(False, True))
+  def test_the_numbers_of_a_png_are_those_that_it_stores(self, bits, interlaced):
+    numbers = self.random.integers(0, 1 << bits, (11, 13))
+    transparent = [(b"tRNS", b"\0\1")]
+    files = [_png(numbers, bits, 0, interlaced, more) for more in ((), transparent)]
+    if bits <= 8:
+      palette = [(b"PLTE", self.random.bytes(3 << bits)), (b"tRNS", b"\0\x80")]
+      files += [_png(numbers, bits, 3, interlaced, palette)]
+    for file in files:
+      self.assertAllEqual(self._numbers(file), numbers)
+
+  @parameterized.parameters(1, 6, 100, 255, 256, 4000, 65535)
+  def test_the_numbers_of_a_pgm_are_those_that_it_stores(self, largest):
+    numbers = self.random.integers(0, largest, (11, 13), endpoint=True)
+    numbers[0, :2] = 0, largest
+    binary = numbers.astype(">u2" if largest > 255 else "u1").tobytes()
+    text = b" ".join(b"%d" % number for number in numbers.flat)
+    for kind, body in ((b"P5", binary), (b"P2", text)):
+      file = kind + b"\n# drawn by hand\n13 11\n%d\n" % largest + body
+      self.assertAllEqual(self._numbers(file), numbers)
+
+  @parameterized.parameters(1, 2, 4, 8)
+  def test_the_numbers_of_a_tiff_are_those_that_it_stores(self, bits):
+    numbers = self.random.integers(0, 1 << bits, (11, 13))
+    self.assertAllEqual(self._numbers(_tiff(numbers, bits, 1)), numbers)
+    _, error = masks.decode_mask(_tiff(numbers, bits, 0))
+    self.assertIn("in which 0 is white (WhiteIsZero): save it as PNG", error)
+
+  def test_where_two_numbers_may_be_meant_there_is_no_mask(self):
+    numbers = self.random.integers(0, 2, (8, 8)).astype(np.uint8)
+    grays = _saved(numbers * 7 + 3, "GIF")
+    bitmap = b"P4\n8 8\n" + np.packbits(numbers, axis=1).tobytes()
+    # A palette of two grays, at 8 bits a pixel.
+    misread = bytearray(_saved(numbers, "BMP"))
+    misread[46:50] = struct.pack("<I", 2)
+    misread[54:62] = bytes([0, 0, 0, 0, 255, 255, 255, 0])
+    for file, reason in (
+      (grays, "GIF with a palette of grays"),
+      (bitmap, "bitmap of PBM"),
+      (bytes(misread), "BMP of 8 bits with a palette of grays"),
+    ):
+      raw, error = masks.decode_mask(file)
+      self.assertEqual(raw, b"")
+      self.assertIn(f"{reason}", error)
+      self.assertIn("save it as PNG", error)
+
+  @parameterized.parameters(
+    ("JPEG", {}, "JPEG"),
+    ("JPEG2000", {}, "JPEG2000"),
+    ("TIFF", {"compression": "jpeg"}, "TIFF of the compression jpeg"),
+  )
+  def test_a_lossy_format_is_no_mask(self, kind, options, named):
+    numbers = self.random.integers(0, 9, (16, 16)).astype(np.uint8)
+    file = _saved(numbers, kind, **options)
+    raw, error = masks.decode_mask(file)
+    self.assertEqual(raw, b"")
+    self.assertRegex(error, f"mask is of {named}, which .* PNG .*lossy_masks=True")
+    self.assertEqual(masks.decode_mask(file, lossy=True)[1], "")
+    kept = _saved(numbers, "TIFF", compression="tiff_lzw")
+    self.assertAllEqual(self._numbers(kept), numbers)
+
+  def test_lossy_masks_are_taken_when_told(self):
+    self._pair("a")
+    self._pair("b")
+    for name in ("a", "b"):
+      with Image.open(f"{self.masks}/{name}.png") as image:
+        image.save(f"{self.masks}/{name}.jpg")
+      os.unlink(f"{self.masks}/{name}.png")
+    with self.assertRaisesRegex(
+      ConvertError, "2 cannot be read, as a.jpg: .*is of JPEG"
+    ):
+      self._convert()
+    with self.assertRaisesRegex(ConvertError, r"lossy_masks \(true\) was false"):
+      self._convert(about={"lossy_masks": True}, existing="resume")
+    self._convert(about={"lossy_masks": True}, existing="replace")
+    with Image.open(f"{self.masks}/a.jpg") as image:
+      self.assertAllEqual(stored.masks(self.output)[0], np.asarray(image))
+    with self.assertRaisesRegex(ValueError, "lossy_masks .* needs masks"):
+      Source(self.images, lossy_masks=True)
+
+  def _numbers(self, file: bytes) -> np.ndarray:
+    raw, error = masks.decode_mask(file)
+    self.assertEqual(error, "")
+    height, width, _, bits = struct.unpack("<IIBB", raw[4:14])
+    pixels = np.frombuffer(raw[16:], "<u2" if bits == 16 else np.uint8)
+    return pixels.reshape(height, width)
 
   def test_bytes_do_not_depend_on_workers(self):
     for i in range(8):

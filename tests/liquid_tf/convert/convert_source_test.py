@@ -36,14 +36,14 @@ class SourceTest(parameterized.TestCase):
     return list(zip(paths, splits, listed.labels.tolist()))
 
   def test_class_folders_at_any_depth(self):
-    root = self._make("s", "b/1.png", "a/x/y/2.png", "a/10.png", "B/3.png")
+    root = self._make("s", "b/1.png", "a/x/y/2.png", "a/10.png", "C/3.png")
     os.mkdir(os.path.join(root, "empty"))
     listed = folders.list_folder(root)
     self.assertEqual(listed.kind, "folders")
-    self.assertEqual(listed.classes, ["B", "a", "b", "empty"])
+    self.assertEqual(listed.classes, ["C", "a", "b", "empty"])
     self.assertEqual(
       list(self._labels(listed).items()),
-      [("B/3.png", 0), ("a/10.png", 1), ("a/x/y/2.png", 1), ("b/1.png", 2)],
+      [("C/3.png", 0), ("a/10.png", 1), ("a/x/y/2.png", 1), ("b/1.png", 2)],
     )
     self.assertEqual(listed.splits, ["train"])
 
@@ -56,7 +56,8 @@ class SourceTest(parameterized.TestCase):
       self._samples(listed),
       [("train/a/2.png", "train", 0), ("val/b/1.png", "val", 1)],
     )
-    self.assertEqual(listed.skipped, [("train/3.png", "is in no class folder")])
+    reason = "is in no class folder (a, b): move it into one, or them away"
+    self.assertEqual(listed.skipped, [("train/3.png", reason, 1)])
 
   def test_a_class_may_be_named_like_a_split(self):
     listed = folders.list_folder(self._make("s", "train/1.png", "bus/2.png"))
@@ -71,7 +72,10 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(listed.classes, ["a"])
     self.assertEqual(
       sorted(listed.skipped),
-      [("3.png", "is in no folder of a split"), ("README.md", image_files.REASON)],
+      [
+        ("3.png", "is in no folder of a split (train, val): move it into one", 1),
+        ("README.md", image_files.REASON, 0),
+      ],
     )
 
   @parameterized.parameters(
@@ -84,8 +88,8 @@ class SourceTest(parameterized.TestCase):
     (["train/a/1.png", "val/a/2.png", "x/3.png"], "train, val", "move x away"),
     (["train/a/1.png", "x/2.png"], "train", "move x away"),
     (
-      ["Test/1.png", "test/2.png", *(f"c{i}/3.png" for i in range(9))],
-      "Test, test",
+      ["Test/1.png", "train/2.png", *(f"c{i}/3.png" for i in range(9))],
+      "Test, train",
       "rename them and move c0, c1, c2 and 6 more away",
     ),
   )
@@ -129,7 +133,10 @@ class SourceTest(parameterized.TestCase):
     )
     self.assertCountEqual(
       listed.skipped,
-      [("a/2.jpg", "has no mask"), ("masks/4.png", "is a mask without an image")],
+      [
+        ("a/2.jpg", "has no mask", 1),
+        ("masks/4.png", "is a mask without an image", 0),
+      ],
     )
 
   def test_two_masks_of_one_image_are_an_error(self):
@@ -155,8 +162,8 @@ class SourceTest(parameterized.TestCase):
     self.assertCountEqual(
       listed.skipped,
       [
-        ("a/a_2_leftImg8bit.png", "has no mask"),
-        ("gtFine/a/a_3_gtFine_labelIds.png", "is a mask without an image"),
+        ("a/a_2_leftImg8bit.png", "has no mask", 1),
+        ("gtFine/a/a_3_gtFine_labelIds.png", "is a mask without an image", 0),
       ],
     )
 
@@ -198,11 +205,11 @@ class SourceTest(parameterized.TestCase):
     self.assertCountEqual(
       listed.skipped,
       [
-        ("a/circle.png", "is a link that leads nowhere"),
-        ("a/nothing.png", "is a link that leads nowhere"),
-        ("a/pipe.png", "is not a file"),
-        ("a/socket.png", "is not a file"),
-        ("top", "is a link that leads nowhere"),
+        ("a/circle.png", "is a link that leads nowhere", 1),
+        ("a/nothing.png", "is a link that leads nowhere", 1),
+        ("a/pipe.png", "is not a file", 0),
+        ("a/socket.png", "is not a file", 0),
+        ("top", "is a link that leads nowhere", 1),
       ],
     )
     with self.assertRaisesRegex(ConvertError, "a/circle.png .*on_error"):
@@ -220,7 +227,7 @@ class SourceTest(parameterized.TestCase):
     with mock.patch.object(os, "scandir", refuse):
       listed = folders.list_folder(root)
     self.assertEqual(self._labels(listed), {"a/1.png": 0})
-    self.assertEqual(listed.skipped, [("b", "cannot be listed: Permission denied")])
+    self.assertEqual(listed.skipped, [("b", "cannot be listed: Permission denied", 1)])
 
   def test_names_that_are_no_utf8(self):
     root = os.fsencode(self._make("s", "a/1.png"))
@@ -275,7 +282,8 @@ class SourceTest(parameterized.TestCase):
     os.symlink(root, os.path.join(root, "a", "circle"))
     listed = folders.list_folder(root)
     self.assertEqual(self._labels(listed), {"a/1.png": 0, "b/2.png": 1})
-    self.assertEqual(listed.skipped, [("a/circle", "is a link to a folder above it")])
+    reason = "is a link to a folder above it"
+    self.assertEqual(listed.skipped, [("a/circle", reason, 0)])
 
   @parameterized.parameters(([],), (["a/"],), ([".hidden.png"],))
   def test_nothing_to_convert_is_an_error(self, paths):
@@ -285,7 +293,7 @@ class SourceTest(parameterized.TestCase):
   def test_hidden_files_and_folders_are_reported(self):
     listed = folders.list_folder(self._make("s", "a/1.png", "a/.x.png", "a/.git/y"))
     self.assertEqual(
-      listed.skipped, [("a/.git", "is hidden"), ("a/.x.png", "is hidden")]
+      listed.skipped, [("a/.git", "is hidden", 0), ("a/.x.png", "is hidden", 0)]
     )
 
   def test_masks_must_be_apart_from_images(self):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf.errors import ConvertError
 
 BOXES, LABELS, KEYPOINTS = "boxes", "box_labels", "keypoints"
@@ -37,7 +38,7 @@ class Annotations:
     files: the file of each image, for people; None where `what` is that of all.
     doubtful: positions of images that have a fault, and whose file may be no
       annotations at all, unless there is such an image.
-    skipped: (path, reason) of files that are passed over.
+    skipped: files that are passed over.
     notes: sentences on what is not kept.
 
   Attributes:
@@ -62,7 +63,7 @@ class Annotations:
     relative: bool = False,
     files: Sequence[str] | None = None,
     doubtful: Collection[int] = (),
-    skipped: Sequence[tuple[str, str]] = (),
+    skipped: Sequence[LeftOut] = (),
     notes: Sequence[str] = (),
   ):
     self.what = what

@@ -24,7 +24,7 @@ def _read_folder(root: str, skips: bool) -> Annotations:
       xml.append(name)
     elif extension == ".txt":
       texts.append(name)
-  skipped = [(os.path.join(root, path), reason) for path, reason in listed.skipped]
+  skipped = [one._replace(path=os.path.join(root, one.path)) for one in listed.skipped]
   if xml:
     # Lists of images are beside VOC's files.
     texts = [name for name in texts if yolo.has_boxes(os.path.join(root, name))]

@@ -13,7 +13,8 @@ from PIL import Image
 from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
 from liquid_tf._convert.sources.annotations.read import read
 from liquid_tf._convert.sources.folders import FolderSource
-from liquid_tf._convert.sources.source import Damage, SampleSource
+from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.image_ops import peek_image
 from liquid_tf._store import storage
@@ -27,8 +28,8 @@ class AnnotatedSource(SampleSource):
     folder: the images.
     annotations: of them.
     row_of: shape [samples], positions in the annotations, -1 for none.
-    skipped: (path, reason) of files among the annotations that are none.
-    damage: images that are annotated, and are not there.
+    skipped: files among the annotations that are none, and images that are annotated
+      and not there.
     notes: sentences on the annotations.
   """
 
@@ -37,8 +38,7 @@ class AnnotatedSource(SampleSource):
     folder: FolderSource,
     annotations: Annotations,
     row_of: np.ndarray,
-    skipped: Sequence[tuple[str, str]],
-    damage: Sequence[Damage],
+    skipped: Sequence[LeftOut],
     notes: Sequence[str],
   ):
     super().__init__(
@@ -50,12 +50,7 @@ class AnnotatedSource(SampleSource):
       folder.sizes,
       splits=folder.splits,
       classes=folder.classes,
-      skipped=[
-        *folder.skipped,
-        *skipped,
-        *((one.path, one.reason) for one in damage),
-      ],
-      damage=[*folder.damage, *damage],
+      skipped=[*folder.skipped, *skipped],
       notes=[*folder.notes, *notes],
       features=annotations.features,
       has_masks=folder.has_masks,
@@ -222,16 +217,15 @@ def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
       + ("" if key is None else folder.path(0))
     )
   # Images and annotations may be in one folder.
-  told = {storage.join(folder.root, name) for name, _ in folder.skipped}
-  skipped = [one for one in annotations.skipped if one[0] not in told]
-  damage = []
+  told = {storage.join(folder.root, one.path) for one in folder.skipped}
+  skipped = [one for one in annotations.skipped if one.path not in told]
   for key, row in annotations.keys.items():
     if row in pairs.image_of:
       continue
     if row not in annotations.doubtful:
       reason = f"is annotated in {annotations.file(row)}, but is no image below"
-      damage.append(Damage(key, f"{reason} {folder.root}", 1))
+      skipped.append(LeftOut(key, f"{reason} {folder.root}", 1))
     elif annotations.file(row) not in told:
-      skipped.append((annotations.file(row), annotations.faults[row]))
+      skipped.append(LeftOut(annotations.file(row), annotations.faults[row]))
   notes = _notes(pairs, folder, annotations)
-  return AnnotatedSource(folder, annotations, pairs.row_of, skipped, damage, notes)
+  return AnnotatedSource(folder, annotations, pairs.row_of, skipped, notes)

@@ -15,6 +15,7 @@ from liquid_tf._convert.sources.annotations.annotations import (
   not_kept,
   wrong_box,
 )
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._store import storage
 
 # Of one image's file; those of VOC have a few kilobytes.
@@ -66,9 +67,7 @@ def _says_something(node: ElementTree.Element) -> bool:
   return len(node) > 0 or (node.text or "").strip() not in ("", "0")
 
 
-def read(
-  root: str, names: Sequence[str], skipped: Sequence[tuple[str, str]]
-) -> Annotations:
+def read(root: str, names: Sequence[str], skipped: Sequence[LeftOut]) -> Annotations:
   """Reads a folder as VOC's `Annotations`; an image's key is the name of its file.
 
   Pixels there are counted from 1, and both ends belong to a box: so 1 is taken from the
@@ -78,7 +77,7 @@ def read(
   Args:
     root: the folder.
     names: paths below it, of its files of XML.
-    skipped: (path, reason) of what else is in it.
+    skipped: what else is in it.
 
   Raises:
     ConvertError: two files are of one image.

@@ -12,6 +12,7 @@ from liquid_tf._convert.sources.annotations.annotations import (
   keys_of,
   wrong_box,
 )
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._native import ops
 from liquid_tf._store import text_file
 from liquid_tf.errors import ConvertError
@@ -90,7 +91,7 @@ def read(
   root: str,
   names: Sequence[str],
   lists: Sequence[str],
-  skipped: Sequence[tuple[str, str]],
+  skipped: Sequence[LeftOut],
 ) -> Annotations:
   """Reads a folder of labels; an image's key is the path of its file.
 
@@ -101,7 +102,7 @@ def read(
     root: the folder.
     names: paths below it, of its files of text.
     lists: likewise, of those that `is_names`.
-    skipped: (path, reason) of what else is in it.
+    skipped: what else is in it.
 
   Raises:
     ConvertError: names of classes cannot be read, or contradict each other.

@@ -1,0 +1,23 @@
+"""What of a source is in no sample, and the samples that are lost with it."""
+
+from typing import NamedTuple
+
+
+class LeftOut(NamedTuple):
+  """A file or a record that is in no sample.
+
+  Attributes:
+    path: where, for people.
+    reason: why it is left out.
+    samples: how many are lost with it. They count against what may be skipped; files
+      that were never meant to be samples, as hidden ones, do not.
+  """
+
+  path: str
+  reason: str
+  samples: int = 0
+
+
+def most_telling(left_out: list[LeftOut]) -> str:
+  """The first reasons why there is nothing, for an error."""
+  return "; ".join(f"{one.path} {one.reason}" for one in left_out[:3])

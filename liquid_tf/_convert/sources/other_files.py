@@ -1,0 +1,116 @@
+"""Files that are no source, by what they are: and the way in that there is."""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from liquid_tf._convert.sources import image_files
+
+
+class Kind(NamedTuple):
+  """Files of one kind.
+
+  Attributes:
+    name: what one is.
+    advice: how to convert what is in it.
+    extensions: that their names have.
+    begins: first bytes, of which one has some; none where only names tell.
+  """
+
+  name: str
+  advice: str
+  extensions: tuple[str, ...]
+  begins: tuple[bytes, ...] = ()
+
+
+_UNPACK = "unpack it, and give the folder"
+_AS_FILES = (
+  "write its images as files into a folder, one folder a class, or as records with "
+  "liquid_tf.recordio or as TFRecords of tf.train.Examples"
+)
+_BESIDE = "give the folder of the images, and this file as annotations=…"
+
+# The first that fits counts, as several kinds are ZIP archives, too; and in a folder
+# those at the end tell least.
+_KINDS = (
+  Kind(
+    "a tar archive",
+    _UNPACK,
+    (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"),
+  ),
+  Kind("an archive of NumPy arrays", _AS_FILES, (".npz",)),
+  Kind("a file of PyTorch", _AS_FILES, (".pt", ".pth")),
+  Kind("a ZIP archive", _UNPACK, (".zip",), (b"PK\3\4", b"PK\5\6")),
+  Kind("a 7z archive", _UNPACK, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
+  Kind("a RAR archive", _UNPACK, (".rar",), (b"Rar!",)),
+  Kind("a table of Parquet", _AS_FILES, (".parquet", ".pq"), (b"PAR1",)),
+  Kind("a table of Arrow", _AS_FILES, (".arrow", ".feather"), (b"ARROW1",)),
+  Kind("a file of HDF5", _AS_FILES, (".h5", ".hdf5", ".he5"), (b"\x89HDF\r\n\x1a\n",)),
+  Kind("an array of NumPy", _AS_FILES, (".npy",), (b"\x93NUMPY",)),
+  Kind("a shard of MosaicML's MDS", _AS_FILES, (".mds",)),
+  Kind("a database of LMDB", _AS_FILES, (".mdb", ".lmdb")),
+  Kind("a database of SQLite", _AS_FILES, (".db", ".sqlite"), (b"SQLite format 3\0",)),
+  Kind("a file of FFCV", _AS_FILES, (".beton",)),
+  Kind("a pickle of Python", _AS_FILES, (".pkl", ".pickle")),
+  Kind("a file of MATLAB", _AS_FILES, (".mat",), (b"MATLAB ",)),
+  Kind("a file of ArrayRecord", "give the folder of TFDS", (".array_record",)),
+  Kind("a file of DICOM", "save its images as PNG of 16 bits", (".dcm", ".dicom")),
+  Kind(
+    "a video",
+    "save its frames as images, and give their folder",
+    (".mp4", ".avi", ".mov", ".mkv", ".webm", ".mpg", ".mpeg", ".m4v"),
+    (b"\x1a\x45\xdf\xa3", b"\0\0\1\xba"),
+  ),
+  Kind(
+    "a compressed file",
+    "decompress it first (gunzip)",
+    (".gz", ".bz2", ".xz", ".zst"),
+    (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"),
+  ),
+  Kind("a table", _BESIDE, (".csv", ".tsv", ".json", ".jsonl", ".ndjson")),
+  Kind(
+    "a file of XML",
+    "give the folder of the images, and that of the .xml files as annotations=…",
+    (".xml",),
+  ),
+  Kind("a text", "give the folder of the images, or files of records", (".txt", ".md")),
+)
+# Tar has its mark behind the first header's fields.
+_TAR, _TAR_AT = b"ustar", 257
+HEAD = _TAR_AT + len(_TAR)
+
+# Only of folders: a file of that name which holds none is damaged.
+_RECORDS = Kind(
+  "a file of TFRecords", 'give the files, as "FOLDER/*"', (".tfrecord", ".tfrecords")
+)
+_IMAGE = Kind("an image", "give its folder, or convert it alone by liquid-tf image", ())
+
+
+def kind_of(path: str, head: bytes) -> Kind | None:
+  """The kind of a file, by its name, or else by how it begins; None for no known one.
+
+  Args:
+    path: of the file.
+    head: its first HEAD bytes, or fewer.
+  """
+  kind = _by_name(path, _KINDS)
+  if kind is not None:
+    return kind
+  if image_files.is_named_so(os.fsencode(path)) or image_files.begins_so(head):
+    return _IMAGE
+  if head[_TAR_AT:HEAD] == _TAR:
+    return _by_name(".tar", _KINDS)
+  return next((kind for kind in _KINDS if head.startswith(kind.begins)), None)
+
+
+def most_telling(paths: Iterable[str]) -> tuple[str, Kind] | None:
+  """The file, of some that are no images, whose name says most; and its kind."""
+  kinds = (_RECORDS, *_KINDS)
+  found = ((path, _by_name(path, kinds)) for path in paths)
+  known = [(path, kind) for path, kind in found if kind is not None]
+  return min(known, key=lambda one: kinds.index(one[1]), default=None)
+
+
+def _by_name(path: str, kinds: Iterable[Kind]) -> Kind | None:
+  name = path.lower()
+  return next((kind for kind in kinds if name.endswith(kind.extensions)), None)
