@@ -1,5 +1,6 @@
 """Segmentation masks: class numbers as gray images."""
 
+import functools
 import io
 
 import numpy as np
@@ -58,7 +59,7 @@ def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
     (raw encoding, ""), or (b"", why it is not a mask).
   """
   try:
-    with Image.open(io.BytesIO(data), formats=(*_LOSSLESS, *_LOSSY)) as image:
+    with Image.open(io.BytesIO(data), formats=_formats()) as image:
       return raw_file(_numbers(image, data, lossy)), ""
   except _NoMask as error:
     return b"", f"mask {error}"
@@ -69,6 +70,13 @@ def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
     )
   except Exception as error:  # Pillow raises whatever its decoders meet.
     return b"", f"mask cannot be decoded: {error}"
+
+
+@functools.cache
+def _formats() -> list[str]:
+  """The formats that this Pillow has been built with."""
+  Image.init()
+  return [name for name in (*_LOSSLESS, *_LOSSY) if name in Image.OPEN]
 
 
 def _numbers(image: Image.Image, data: bytes, lossy: bool) -> np.ndarray:
