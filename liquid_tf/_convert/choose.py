@@ -181,7 +181,8 @@ def _complain_of_lost(source: SampleSource) -> str:
   lost: dict[str, list[LeftOut]] = {}
   for one in source.skipped:
     if one.samples:
-      lost.setdefault(one.reason, []).append(one)
+      reason = f"{one.reason}; {one.advice}" if one.advice else one.reason
+      lost.setdefault(reason, []).append(one)
   parts = [
     f"{few([one.path for one in some])}: {reason}"
     for reason, some in itertools.islice(lost.items(), _REASONS)

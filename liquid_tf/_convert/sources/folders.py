@@ -306,8 +306,8 @@ def list_folder(
     # Of the folders only; and of those, split and class alone matter.
     parts = path.split(b"/", 2)[:-1]
     if splits and not parts:
-      reason = f"is in no folder of a split ({few(splits)}): move it into one"
-      skipped.append(LeftOut(os.fsdecode(path), reason, 1))
+      reason, advice = "is in no folder of a split", f"move it into {few(splits)}"
+      skipped.append(LeftOut(os.fsdecode(path), reason, 1, advice))
       continue
     files.add(path, size, mtime_ns)
     split_of.append(numbers[parts.pop(0)] if splits else 0)
@@ -317,9 +317,10 @@ def list_folder(
   if is_loose.all() or (annotated and is_loose.any()):
     classes, label_of = None, np.full_like(label_of, _LOOSE)
   elif is_loose.any():
-    reason = f"is in no class folder ({few(classes)}): move it into one, or them away"
+    reason = "is in no class folder"
+    advice = f"move it into one ({few(classes)}), or these away"
     for number in np.flatnonzero(is_loose).tolist():
-      skipped.append(LeftOut(files[number].path, reason, 1))
+      skipped.append(LeftOut(files[number].path, reason, 1, advice))
     files = files.take(np.flatnonzero(~is_loose).tolist())
     split_of, label_of = split_of[~is_loose], label_of[~is_loose]
   if masks is not None and len(files):

@@ -11,11 +11,13 @@ class LeftOut(NamedTuple):
     reason: why it is left out.
     samples: how many are lost with it. They count against what may be skipped; files
       that were never meant to be samples, as hidden ones, do not.
+    advice: what to do instead, if the reason does not say it.
   """
 
   path: str
   reason: str
   samples: int = 0
+  advice: str = ""
 
 
 def most_telling(left_out: list[LeftOut]) -> str:

@@ -75,9 +75,7 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
     os.mkfifo(f"{self.photos}/dog/pipe.png")
     os.symlink("..", f"{self.photos}/dog/above")
     reasons = self._check_all_are_told_of(Source(self.photos))
-    self.assertStartsWith(
-      reasons["loose.png"], "is in no class folder (cat, dog, old.d)"
-    )
+    self.assertStartsWith(reasons["loose.png"], "is in no class folder")
     self.assertLen(liquid_tf.open(self.output), 7)
 
   def test_every_file_of_masks(self):
@@ -97,7 +95,7 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
     if few:
       self._save(*(f"photos/one/{i}.png" for i in range(200)))
     first = rf"{loose} of \d+ samples cannot be stored \({loose} lost, as 0.png, 1.png"
-    message = f"{first}.* is in no class folder .one.: move it into one"
+    message = f"{first}.* is in no class folder; move it into one .one., or"
     with self.assertRaisesRegex(ConvertError, message):
       self._convert(self.photos)
     # Before any image was read.

@@ -56,8 +56,9 @@ class SourceTest(parameterized.TestCase):
       self._samples(listed),
       [("train/a/2.png", "train", 0), ("val/b/1.png", "val", 1)],
     )
-    reason = "is in no class folder (a, b): move it into one, or them away"
-    self.assertEqual(listed.skipped, [("train/3.png", reason, 1)])
+    advice = "move it into one (a, b), or these away"
+    wanted = ("train/3.png", "is in no class folder", 1, advice)
+    self.assertEqual(listed.skipped, [wanted])
 
   def test_a_class_may_be_named_like_a_split(self):
     listed = folders.list_folder(self._make("s", "train/1.png", "bus/2.png"))
@@ -73,8 +74,8 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(
       sorted(listed.skipped),
       [
-        ("3.png", "is in no folder of a split (train, val): move it into one", 1),
-        ("README.md", image_files.REASON, 0),
+        ("3.png", "is in no folder of a split", 1, "move it into train, val"),
+        ("README.md", image_files.REASON, 0, ""),
       ],
     )
 
@@ -134,8 +135,8 @@ class SourceTest(parameterized.TestCase):
     self.assertCountEqual(
       listed.skipped,
       [
-        ("a/2.jpg", "has no mask", 1),
-        ("masks/4.png", "is a mask without an image", 0),
+        ("a/2.jpg", "has no mask", 1, ""),
+        ("masks/4.png", "is a mask without an image", 0, ""),
       ],
     )
 
@@ -162,8 +163,8 @@ class SourceTest(parameterized.TestCase):
     self.assertCountEqual(
       listed.skipped,
       [
-        ("a/a_2_leftImg8bit.png", "has no mask", 1),
-        ("gtFine/a/a_3_gtFine_labelIds.png", "is a mask without an image", 0),
+        ("a/a_2_leftImg8bit.png", "has no mask", 1, ""),
+        ("gtFine/a/a_3_gtFine_labelIds.png", "is a mask without an image", 0, ""),
       ],
     )
 
@@ -205,11 +206,11 @@ class SourceTest(parameterized.TestCase):
     self.assertCountEqual(
       listed.skipped,
       [
-        ("a/circle.png", "is a link that leads nowhere", 1),
-        ("a/nothing.png", "is a link that leads nowhere", 1),
-        ("a/pipe.png", "is not a file", 0),
-        ("a/socket.png", "is not a file", 0),
-        ("top", "is a link that leads nowhere", 1),
+        ("a/circle.png", "is a link that leads nowhere", 1, ""),
+        ("a/nothing.png", "is a link that leads nowhere", 1, ""),
+        ("a/pipe.png", "is not a file", 0, ""),
+        ("a/socket.png", "is not a file", 0, ""),
+        ("top", "is a link that leads nowhere", 1, ""),
       ],
     )
     with self.assertRaisesRegex(ConvertError, "a/circle.png .*on_error"):
@@ -227,7 +228,9 @@ class SourceTest(parameterized.TestCase):
     with mock.patch.object(os, "scandir", refuse):
       listed = folders.list_folder(root)
     self.assertEqual(self._labels(listed), {"a/1.png": 0})
-    self.assertEqual(listed.skipped, [("b", "cannot be listed: Permission denied", 1)])
+    self.assertEqual(
+      listed.skipped, [("b", "cannot be listed: Permission denied", 1, "")]
+    )
 
   def test_names_that_are_no_utf8(self):
     root = os.fsencode(self._make("s", "a/1.png"))
@@ -283,7 +286,7 @@ class SourceTest(parameterized.TestCase):
     listed = folders.list_folder(root)
     self.assertEqual(self._labels(listed), {"a/1.png": 0, "b/2.png": 1})
     reason = "is a link to a folder above it"
-    self.assertEqual(listed.skipped, [("a/circle", reason, 0)])
+    self.assertEqual(listed.skipped, [("a/circle", reason, 0, "")])
 
   @parameterized.parameters(([],), (["a/"],), ([".hidden.png"],))
   def test_nothing_to_convert_is_an_error(self, paths):
@@ -293,7 +296,7 @@ class SourceTest(parameterized.TestCase):
   def test_hidden_files_and_folders_are_reported(self):
     listed = folders.list_folder(self._make("s", "a/1.png", "a/.x.png", "a/.git/y"))
     self.assertEqual(
-      listed.skipped, [("a/.git", "is hidden", 0), ("a/.x.png", "is hidden", 0)]
+      listed.skipped, [("a/.git", "is hidden", 0, ""), ("a/.x.png", "is hidden", 0, "")]
     )
 
   def test_masks_must_be_apart_from_images(self):
