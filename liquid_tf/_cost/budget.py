@@ -153,6 +153,8 @@ class Division:
     cached: samples that the plan keeps between epochs.
     kept: those of them that there is memory for.
     resident: samples that there is memory for at once, kept or not yet drawn.
+    samples: that there are.
+    whole_bytes: that all of them would take, as they are kept.
   """
 
   spare_bytes: int
@@ -160,6 +162,14 @@ class Division:
   cached: list[int]
   kept: list[int]
   resident: list[int]
+  samples: list[int]
+  whole_bytes: int
+
+  @property
+  def held(self) -> float:
+    """The share of the samples that there is memory for between epochs."""
+    total = sum(self.samples)
+    return sum(self.kept) / total if total else 1.0
 
 
 def divide(
@@ -200,6 +210,8 @@ def divide(
     cached=cached,
     kept=kept,
     resident=[k + f for k, f in zip(kept, fitting)],
+    samples=list(samples),
+    whole_bytes=sum(kept_size),
   )
 
 

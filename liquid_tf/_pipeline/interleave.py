@@ -34,6 +34,8 @@ class InterleaveDataset(tf.data.Dataset):
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
     begin: where the first iterator begins, a `Start`.
     begun_batches: of that epoch, also those before `begin`, whoever made them.
+    division: what memory is spent on, in epoch 0.
+    moves: whether mixes are chosen by what was measured.
   """
 
   def __init__(
@@ -76,8 +78,8 @@ class InterleaveDataset(tf.data.Dataset):
     self.batches = batches = (
       samples // batch_size if self.drops else -(-samples // batch_size)
     )
-    chosen = mixes is not None and mixes.threads is not None
-    self.begin, self.begun_batches = _begin(snapshot, batches, chosen), batches
+    self.moves = mixes is not None and mixes.threads is not None
+    self.begin, self.begun_batches = _begin(snapshot, batches, self.moves), batches
     pixel_bytes = mean_pixel_bytes(manifests_of(sources))
     room = Room(
       self.sources,
@@ -94,7 +96,7 @@ class InterleaveDataset(tf.data.Dataset):
       # Another epoch may hold more of a format than the first.
       most = [source.records for source in sources]
     snapshot.most_bytes = room.most_bytes(most)
-    self.cached = division.cached
+    self.division, self.cached = division, division.cached
     self.mixes = None
     if mixes is not None:
       self.mixes = mixes.dataset(room, pixel_bytes)

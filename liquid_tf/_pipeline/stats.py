@@ -1,26 +1,27 @@
 """What a dataset has delivered, counted by its native ops."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._cost import amounts, budget
 from liquid_tf._pipeline import mixes, sources, verdict
 from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._store import storage
 
 
 class Stats:
   """A look at the counters of a dataset; made by `stats`. Always current."""
 
-  def __init__(self, blocks: InterleaveDataset, between: Sequence[str] = ()):
+  def __init__(self, blocks: InterleaveDataset, between: verdict.Between):
     self._blocks = blocks
-    self._between = tuple(between)
+    self._between = between
 
   def __repr__(self) -> str:
     now = self.summary()
     counts = ", ".join(f"{key} {now[key]}" for key in ("epochs", "batches", "samples"))
-    text = f"<Stats: {counts}, {now['disk_bytes'] / 1e6:.1f} MB read from the disk"
+    text = f"<Stats: {counts}, {amounts.size(now['disk_bytes'])} read from the disk"
     text += f"; {now['skipped']['count']} left out as damaged"
     for first in now["skipped"]["first"][:1]:
       text += f", the first: {first['reason']}"
@@ -97,9 +98,9 @@ class Stats:
   def verdict(self, step_ms: float | None = None) -> verdict.Verdict:
     """What limits the training: the disk, decoding, or what takes the batches.
 
-    It compares who waited for whom, over the batches that `batches` lists. It leaves
-    out the earliest epoch of them, unless the others have less than four batches. The
-    result is
+    It compares who waited for whom, over the epochs that `epochs` lists. It leaves out
+    the earliest of them, which also fills memory, unless the others have less than four
+    batches. The result is
 
     - "unknown" of less than four batches in all: most of their time is the start's;
     - else "consumer-bound" if the training, or what else takes the batches, waited for
@@ -116,15 +117,19 @@ class Stats:
     Returns:
       A `Verdict`: `bound`, the shares `consumer_waited`, `records_waited` and
       `disk_busy`, `decoders_busy` in threads, `disk_bytes_per_second`, `batches`,
-      `seconds`, `fallbacks` as in `summary`, and `between`, the steps after the
-      dataset; as a string it is a sentence, with what to do about it.
+      `seconds`, `first_epoch`, `fallbacks` as in `summary`, and `between`, the steps
+      after the dataset; `sentence` and `advice`, and as a string both.
 
     Raises:
-      ValueError: no batch was delivered yet.
+      ValueError: no batch was delivered yet, or `step_ms` is no time.
     """
-    data = self._read(batches=True)
+    data = self._read()
     return verdict.judge(
-      data["batches"], data["fallbacks"]["count"], self._between, step_ms
+      data["epochs"],
+      _subject(self._blocks),
+      fallbacks=data["fallbacks"]["count"],
+      between=self._between,
+      step_ms=step_ms,
     )
 
   def summary(self) -> dict[str, Any]:
@@ -192,21 +197,50 @@ def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
   return blocks
 
 
-def _between(dataset: tf.data.Dataset) -> list[str]:
-  """What a user put after the batches, first step first, such as "map(augment)"."""
-  found = []
+def _subject(blocks: InterleaveDataset) -> verdict.Subject:
+  """What advice to a dataset depends on."""
+  division, cache = blocks.division, blocks.snapshot.cache
+  has_pcr = any(source.format == "pcr" for source in blocks.sources)
+  manifest = blocks.sources[0].manifest
+  own = all(source.manifest is manifest for source in blocks.sources)
+  pixel_bytes = None
+  if not has_pcr:
+    rows = sum(len(source.rows) for source in blocks.sources)
+    each = sum(source.pixel_bytes() for source in blocks.sources) / max(1, rows)
+    count = sum(division.samples)
+    pixel_bytes = budget.resident_bytes(each * count, count)
+  return verdict.Subject(
+    held=division.held,
+    form=cache.form,
+    whole_bytes=division.whole_bytes,
+    pixel_bytes=pixel_bytes,
+    room=division.cache_bytes,
+    remote=any(storage.is_remote(source.view.path) for source in blocks.sources),
+    may_add_disk=cache.disk is None and blocks.weighing is None and not has_pcr,
+    replicas=tuple(manifest["formats"]) if own and manifest["replicated"] else (),
+    moves=blocks.moves,
+  )
+
+
+def _between(dataset: tf.data.Dataset) -> verdict.Between:
+  """What a user put after the batches."""
+  found, ahead = [], False
   while not getattr(dataset, "_is_liquid_output", False):
     inputs = dataset._inputs()
     if isinstance(dataset, InterleaveDataset) or len(inputs) != 1:
       break
     kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
+    parallel = "parallel " if kind.startswith("Parallel") else ""
     kind = kind.removeprefix("Parallel").lower()
+    # Of the last step, since a batch that waits behind another step is none ahead.
+    ahead = ahead or (kind == "prefetch" and not found)
     if kind not in ("prefetch", "options", "counted", "repeat"):
       function = getattr(getattr(dataset, "_map_func", None), "_func", None)
       name = getattr(function, "__name__", "")
-      found.append(f"{kind}({name})" if name.isidentifier() else kind)
+      step = f"{kind}({name})" if name.isidentifier() else kind
+      found.append(parallel + step)
     (dataset,) = inputs
-  return found[::-1]
+  return verdict.Between(tuple(found[::-1]), ahead)
 
 
 def stats(dataset: tf.data.Dataset) -> Stats:

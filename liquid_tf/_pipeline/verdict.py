@@ -1,8 +1,11 @@
 """What limits a training: disk, decoding, or the training itself."""
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from liquid_tf._cost import amounts
 
 # A consumer that waits for less of its time than this is not held up.
 _HELD_UP = 0.1
@@ -13,58 +16,54 @@ _MOST_OF_IT = 0.75
 # Of fewer batches most of the time is that of the start, when nothing is ready yet.
 _LEAST_BATCHES = 4
 
-_SENTENCES = {
-  "unknown": (
-    "too few batches to tell: what limits the training shows after {least}, and better "
-    "after the second epoch; there {were} {batches}"
-  ),
-  "disk-bound": (
-    "the disk is the limit: the training waited {consumer_waited:.0%} of the time for "
-    "batches, and the pipeline {records_waited:.0%} for records; reads were under way "
-    "{disk_busy:.0%} of the time, at {megabytes:.1f} MB/s in all; {decoders_busy:.1f} "
-    "threads were decoding"
-  ),
-  "decode-bound": (
-    "decoding is the limit: the training waited {consumer_waited:.0%} of the time for "
-    "batches, the pipeline only {records_waited:.0%} for records; {decoders_busy:.1f} "
-    "threads were decoding, and {megabytes:.1f} MB/s came from the disk, where reads "
-    "were under way {disk_busy:.0%} of the time"
-  ),
-  "consumer-bound": (
-    "the training itself, which takes the batches, is the limit: it waited only "
-    "{consumer_waited:.0%} of the time for them; {decoders_busy:.1f} threads were "
-    "decoding, and {megabytes:.1f} MB/s came from the disk"
-  ),
-  "model-bound": (
-    "the model is the limit: of {taken_ms:.1f} ms from batch to batch it takes "
-    "{step_ms:.1f} by itself; the training waited {consumer_waited:.0%} of the time "
-    "for batches"
-  ),
-  "map-bound": (
-    "what stands between the dataset and the model is the limit ({steps}): from batch "
-    "to batch {taken_ms:.1f} ms go by, of which the model takes {step_ms:.1f} and the "
-    "training waited {consumer_waited:.0%}"
-  ),
-}
+# Decoders are what holds batches up if at least so many of them are at work meanwhile.
+_AT_WORK = 0.5
 
-# What to do about each.
-_ADVICE = {
-  "unknown": "Draw more batches, then ask again.",
-  "disk-bound": (
-    "Read fewer bytes: a larger cache= or memory=, or a mix with less of its largest "
-    "format, such as raw; liquid_tf.profile finds it."
-  ),
-  "decode-bound": (
-    "Decode less: a mix with more of a format that decodes faster, such as l3 or raw; "
-    'liquid_tf.profile finds it. Or keep pixels: Cache(form="pixels").'
-  ),
-  "consumer-bound": "Faster data would not help: make the training's own step faster.",
-  "model-bound": "Faster data would not help: make the model's step faster.",
-  "map-bound": (
-    "Let map work in parallel (num_parallel_calls=tf.data.AUTOTUNE) and add prefetch, "
-    "or leave its work to transforms=."
-  ),
-}
+# Formats that are decoded at about the speed of memory: none is much faster.
+_FASTEST = frozenset(("raw", "bmp", "l3"))
+
+# Formats that others without loss are smaller than, the largest first.
+_LARGE = ("raw", "bmp", "l3", "png")
+
+
+@dataclasses.dataclass(frozen=True)
+class Between:
+  """What a user put between a dataset and the model.
+
+  Attributes:
+    steps: first one first, as "map(augment)" or "parallel map(augment)".
+    ahead: whether a prefetch lets the last of them work while the model does.
+  """
+
+  steps: tuple[str, ...] = ()
+  ahead: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+  """What a dataset has, as far as advice depends on it.
+
+  Attributes:
+    held: share of the records that memory keeps between epochs, from 0 to 1.
+    form: in which it keeps them, "encoded" or "pixels".
+    whole_bytes: memory that all of them take in that form.
+    pixel_bytes: memory that all of them take decoded; None where it keeps no pixels.
+    room: memory that there is for what is kept.
+    remote: whether they are read over a network.
+    may_add_disk: whether the cache may have a local disk, and has none.
+    replicas: formats that every sample has; () where each sample has one.
+    moves: whether mix="auto" chooses among them already.
+  """
+
+  held: float
+  form: str
+  whole_bytes: int
+  pixel_bytes: int | None
+  room: int
+  remote: bool = False
+  may_add_disk: bool = False
+  replicas: tuple[str, ...] = ()
+  moves: bool = False
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -77,6 +76,8 @@ class Verdict:
     bound: "disk-bound", "decode-bound" or "consumer-bound", the consumer being the
       training, or what else takes the batches; the last one becomes "model-bound" or
       "map-bound" where `step_ms` is known. "unknown" after less than four batches.
+    sentence: that says so, with the figures.
+    advice: what to do about it, for this dataset.
     consumer_waited: share of the time in which the consumer waited for a batch.
     records_waited: share of the time in which the interleave waited for records.
     disk_busy: share of the time in which a read was under way.
@@ -84,6 +85,7 @@ class Verdict:
     disk_bytes_per_second: read for these batches.
     batches: how many the verdict rests on.
     seconds: how long these took.
+    first_epoch: whether the first epoch, which also fills memory, is among them.
     fallbacks: samples that were read in another format than planned, since they are
       damaged in that one; of the whole run.
     between: steps between the dataset and the model, as "map(augment)".
@@ -91,6 +93,8 @@ class Verdict:
   """
 
   bound: str
+  sentence: str
+  advice: str
   consumer_waited: float
   records_waited: float
   disk_busy: float
@@ -98,34 +102,13 @@ class Verdict:
   disk_bytes_per_second: float
   batches: int
   seconds: float
+  first_epoch: bool
   fallbacks: int = 0
   between: tuple[str, ...] = ()
   step_ms: float | None = None
 
   def __str__(self) -> str:
-    figures = dataclasses.asdict(self)
-    megabytes = self.disk_bytes_per_second / 1e6
-    steps = ", ".join(self.between) or "the loop that draws the batches"
-    sentence = _SENTENCES[self.bound].format(
-      megabytes=megabytes,
-      taken_ms=1e3 * self.seconds / self.batches,
-      steps=steps,
-      least=_LEAST_BATCHES,
-      were="was" if self.batches == 1 else "were",
-      **figures,
-    )
-    if self.bound == "consumer-bound" and self.between:
-      sentence += (
-        f"; that is the model and what stands before it ({steps}): verdict(step_ms=…) "
-        "with the model's milliseconds for a batch tells them apart"
-      )
-    if self.fallbacks:
-      samples = "sample was" if self.fallbacks == 1 else "samples were"
-      sentence += (
-        f"; {self.fallbacks} {samples} read in another format, since the planned one "
-        "is damaged"
-      )
-    return f"{sentence}. {_ADVICE[self.bound]}"
+    return f"{self.sentence}. {self.advice}"
 
   def __repr__(self) -> str:
     return f"<Verdict {self.bound}: {self}>"
@@ -143,54 +126,328 @@ def bound(consumer_waited: float, records_waited: float, disk_busy: float) -> st
 
 
 def judge(
-  batches: list[dict[str, Any]],
+  epochs: Sequence[Mapping[str, Any]],
+  subject: Subject,
+  *,
   fallbacks: int = 0,
-  between: Sequence[str] = (),
+  between: Between = Between(),
   step_ms: float | None = None,
 ) -> Verdict:
-  """The verdict on delivered batches.
+  """The verdict on what was delivered.
 
   The first epoch does not count where enough of others follows: it fills the cache.
 
   Args:
-    batches: of `liquid_tf.Stats.batches`.
-    fallbacks: as in `Verdict`, like the others.
-    between: likewise.
-    step_ms: likewise.
+    epochs: of `liquid_tf.Stats.epochs`.
+    subject: what the dataset has.
+    fallbacks: as in `Verdict`.
+    between: what stands between the dataset and the model.
+    step_ms: as in `Verdict`.
 
   Raises:
-    ValueError: none was delivered.
+    ValueError: no batch was delivered, or `step_ms` is no time.
   """
-  if not batches:
+  if step_ms is not None and not (_is_number(step_ms) and 0 < step_ms < math.inf):
+    raise ValueError(f"step_ms ({step_ms!r}) must be milliseconds, above 0")
+  delivered = [epoch for epoch in epochs if epoch["batches"]]
+  if not delivered:
     raise ValueError("no batch was delivered yet: draw an epoch first")
-  first = min(batch["epoch"] for batch in batches)
-  judged = [batch for batch in batches if batch["epoch"] > first]
-  if len(judged) < _LEAST_BATCHES:
-    judged = batches
-  total = {
-    key: sum(batch["seconds"][key] for batch in judged)
-    for key in ("read", "decode", "wait", "step", "disk")
-  }
-  seconds = total["step"]
-  consumer_waited = min(1.0, total["wait"] / seconds)
-  records_waited = min(1.0, total["read"] / seconds)
-  disk_busy = min(1.0, total["disk"] / seconds)
-  limit = bound(consumer_waited, records_waited, disk_busy)
-  if len(judged) < _LEAST_BATCHES:
+  later = delivered[1:]
+  is_first = sum(epoch["batches"] for epoch in later) < _LEAST_BATCHES
+  seen = _Seen.of(delivered if is_first else later, is_first)
+  limit = bound(seen.consumer_waited, seen.records_waited, seen.disk_busy)
+  if seen.batches < _LEAST_BATCHES or not seen.seconds:
     limit = "unknown"
   if limit == "consumer-bound" and step_ms is not None:
-    own = 1e3 * (seconds - total["wait"]) / len(judged)
+    own = seen.taken_ms * (1 - seen.consumer_waited)
     limit = "map-bound" if step_ms < _MOST_OF_IT * own else "model-bound"
+  sentence, advice = {
+    "unknown": lambda: _unknown(seen, bool(later)),
+    "disk-bound": lambda: (_disk(seen, subject), _disk_advice(seen, subject)),
+    "decode-bound": lambda: (_decoding(seen, subject), _decode_advice(seen, subject)),
+    "consumer-bound": lambda: _consumer(seen, between),
+    "model-bound": lambda: _model(seen, step_ms or 0),
+    "map-bound": lambda: _map(seen, step_ms or 0, between),
+  }[limit]()
+  if fallbacks:
+    samples = "sample was" if fallbacks == 1 else "samples were"
+    sentence += (
+      f"; {fallbacks} {samples} read in another format, since the planned one is "
+      "damaged"
+    )
   return Verdict(
     bound=limit,
-    consumer_waited=consumer_waited,
-    records_waited=records_waited,
-    disk_busy=disk_busy,
-    decoders_busy=total["decode"] / seconds,
-    disk_bytes_per_second=sum(batch["disk_bytes"] for batch in judged) / seconds,
-    batches=len(judged),
-    seconds=seconds,
+    sentence=sentence,
+    advice=advice,
+    consumer_waited=seen.consumer_waited,
+    records_waited=seen.records_waited,
+    disk_busy=seen.disk_busy,
+    decoders_busy=seen.decoders_busy,
+    disk_bytes_per_second=seen.disk_bytes / seen.seconds if seen.seconds else 0.0,
+    batches=seen.batches,
+    seconds=seen.seconds,
+    first_epoch=is_first,
     fallbacks=fallbacks,
-    between=tuple(between),
+    between=between.steps,
     step_ms=step_ms,
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+  """What the epochs that are judged have shown.
+
+  Attributes:
+    disk_bytes: read from the dataset's storage.
+    read_bytes: these, and what was read from the disk of the cache.
+    decode_seconds: by format, of those that were decoded.
+    is_first: whether the first epoch is among them.
+  """
+
+  batches: int
+  seconds: float
+  consumer_waited: float
+  records_waited: float
+  disk_busy: float
+  decoders_busy: float
+  disk_bytes: int
+  read_bytes: int
+  decode_seconds: dict[str, float]
+  is_first: bool
+
+  @classmethod
+  def of(cls, epochs: Sequence[Mapping[str, Any]], is_first: bool) -> "_Seen":
+    total = {
+      key: sum(epoch["seconds"][key] for epoch in epochs)
+      for key in ("read", "decode", "wait", "step", "disk")
+    }
+    seconds = total["step"]
+    shares = {key: value / seconds if seconds else 0.0 for key, value in total.items()}
+    # An epoch that still runs has read more than what its batches had so far.
+    disk_bytes = sum(max(e["disk_bytes"], e["fill"]["bytes"]) for e in epochs)
+    decoded: dict[str, float] = {}
+    for epoch in epochs:
+      for name, spent in epoch["decode_seconds"].items():
+        if epoch["decodes"][name]:
+          # As it is called in a mixture, "photos/png", or read in part, "pcr@2".
+          plain = name.rpartition("/")[2].partition("@")[0]
+          decoded[plain] = decoded.get(plain, 0.0) + spent
+    return cls(
+      batches=sum(epoch["batches"] for epoch in epochs),
+      seconds=seconds,
+      consumer_waited=min(1.0, shares["wait"]),
+      records_waited=min(1.0, shares["read"]),
+      disk_busy=min(1.0, shares["disk"]),
+      decoders_busy=shares["decode"],
+      disk_bytes=disk_bytes,
+      read_bytes=disk_bytes + sum(epoch["tier"]["bytes"] for epoch in epochs),
+      decode_seconds=decoded,
+      is_first=is_first,
+    )
+
+  @property
+  def taken_ms(self) -> float:
+    """From batch to batch."""
+    return 1e3 * self.seconds / self.batches
+
+  @property
+  def reading(self) -> str:
+    """What was read, in words."""
+    busy = f"reads were under way {self.disk_busy:.0%} of the time"
+    if self.read_bytes:
+      return f"{busy}, at {amounts.rate(self.read_bytes / self.seconds)} in all"
+    return "nothing was read" if self.disk_busy < 0.005 else busy
+
+  @property
+  def compressed(self) -> dict[str, float]:
+    """Of `decode_seconds`, the formats that take some decoding."""
+    return {
+      name: spent for name, spent in self.decode_seconds.items() if name not in _FASTEST
+    }
+
+  @property
+  def passes_on(self) -> bool:
+    """Whether decoders rest for most of the time in which records are there."""
+    with_records = self.consumer_waited - self.records_waited
+    return self.decoders_busy < _AT_WORK * with_records
+
+  @property
+  def when(self) -> str:
+    return " of the first epoch" if self.is_first else ""
+
+  @property
+  def waited(self) -> str:
+    return f"the training waited {self.consumer_waited:.0%} of the time for batches"
+
+
+def _is_number(value: Any) -> bool:
+  return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _unknown(seen: _Seen, later: bool) -> tuple[str, str]:
+  better = "" if later else ", and better after the second epoch"
+  were = "was" if seen.batches == 1 else "were"
+  sentence = (
+    f"too few batches to tell: what limits the training shows after {_LEAST_BATCHES}"
+    f"{better}; there {were} {seen.batches}"
+  )
+  return sentence, "Draw more batches, then ask again."
+
+
+def _disk(seen: _Seen, subject: Subject) -> str:
+  where = "the network" if subject.remote else "the disk"
+  return (
+    f"{where} is the limit{seen.when}: {seen.waited}, and the pipeline "
+    f"{seen.records_waited:.0%} for records; {seen.reading}; "
+    f"{seen.decoders_busy:.1f} threads were decoding"
+  )
+
+
+def _decoding(seen: _Seen, subject: Subject) -> str:
+  copied = subject.form == "pixels" and subject.held == 1 and not seen.is_first
+  work, busy = "decoding", "decoding"
+  if seen.passes_on:
+    work = "passing batches on, not reading or decoding,"
+  elif copied or set(seen.decode_seconds) <= {"raw", "bmp"}:
+    work, busy = "making batches of pixels", "making them"
+  return (
+    f"{work} is the limit{seen.when}: {seen.waited}, the pipeline "
+    f"{seen.records_waited:.0%} for records; {seen.decoders_busy:.1f} threads were "
+    f"{busy}; {seen.reading}"
+  )
+
+
+def _consumer(seen: _Seen, between: Between) -> tuple[str, str]:
+  sentence = (
+    "the training itself, which takes the batches, is the limit: it waited only "
+    f"{seen.consumer_waited:.0%} of the time for them; {seen.decoders_busy:.1f} "
+    f"threads were decoding; {seen.reading}"
+  )
+  if not between.steps:
+    return (
+      sentence,
+      "Faster data would not help: make the training's own step faster.",
+    )
+  return (
+    f"{sentence}; that is the model and what stands before it "
+    f"({', '.join(between.steps)})",
+    "Tell them apart: verdict(step_ms=…), with the model's milliseconds for a batch.",
+  )
+
+
+def _model(seen: _Seen, step_ms: float) -> tuple[str, str]:
+  if step_ms <= seen.taken_ms:
+    times = (
+      f"of {seen.taken_ms:.1f} ms from batch to batch it takes {step_ms:.1f} by itself"
+    )
+  else:
+    times = (
+      f"a batch came every {seen.taken_ms:.1f} ms, and by step_ms it takes "
+      f"{step_ms:.1f} by itself"
+    )
+  sentence = f"the model is the limit: {times}; {seen.waited}"
+  return sentence, "Faster data would not help: make the model's step faster."
+
+
+def _map(seen: _Seen, step_ms: float, between: Between) -> tuple[str, str]:
+  steps = ", ".join(between.steps) or "the loop that draws the batches"
+  sentence = (
+    f"what stands between the dataset and the model is the limit ({steps}): from batch "
+    f"to batch {seen.taken_ms:.1f} ms go by, of which the model takes {step_ms:.1f} "
+    f"and the training waited {seen.consumer_waited:.0%}"
+  )
+  if not between.steps:
+    return sentence, "Shorten what the loop does beside the model's step."
+  means = []
+  if any(step.startswith("map") for step in between.steps):
+    means.append("let map work in parallel (num_parallel_calls=tf.data.AUTOTUNE)")
+  if not between.ahead:
+    means.append("add prefetch(tf.data.AUTOTUNE) after the last step")
+  if any("map" in step for step in between.steps):
+    means.append("leave the work of map to transforms=")
+  advice = ", or ".join(means) or "shorten these steps"
+  return sentence, f"{advice[0].upper()}{advice[1:]}."
+
+
+def _fills(seen: _Seen, subject: Subject) -> str | None:
+  """That the first epoch is no measure of the later ones, where it is none."""
+  percent = int(100 * subject.held)
+  if not seen.is_first or not percent:
+    return None
+  part = "all" if percent == 100 else f"{percent}%"
+  return (
+    f"The first epoch also fills memory, which has {part} of the images from then on: "
+    "ask again after the second."
+  )
+
+
+def _disk_advice(seen: _Seen, subject: Subject) -> str:
+  fills = _fills(seen, subject)
+  if fills:
+    return fills
+  whole, room = amounts.size(subject.whole_bytes), amounts.size(subject.room)
+  if subject.held == 1:
+    return (
+      "Memory has room for all of it, so what is read again is what a fidelity or a "
+      "mix that changes asks for: leave them as they are."
+    )
+  if subject.whole_bytes <= subject.room:
+    return (
+      f'Keep all of it in memory, by cache="auto": it takes {whole} of the {room} that '
+      "there are."
+    )
+  if subject.remote and subject.may_add_disk:
+    return (
+      'Keep records on a local disk, by cache=Cache("auto", disk=FOLDER, disk_size=…): '
+      f"all of them take {whole}."
+    )
+  large = next((name for name in _LARGE if name in seen.decode_seconds), None)
+  if large is None or subject.moves:
+    return (
+      f"Read fewer bytes: give it more memory, which has room for {room} of {whole}, "
+      "or store smaller images."
+    )
+  if set(subject.replicas) - set(_LARGE[: _LARGE.index(large) + 1]):
+    return f'Read fewer bytes: mix="auto" finds how much of it to read as {large}.'
+  return (
+    f"Read fewer bytes: a mix with less {large}, the largest of its formats; "
+    "liquid_tf.profile finds it."
+  )
+
+
+def _decode_advice(seen: _Seen, subject: Subject) -> str:
+  fills = _fills(seen, subject)
+  if fills:
+    return fills
+  if seen.passes_on:
+    return "Batches are small, or quickly made: take larger ones."
+  slow = seen.compressed
+  if not slow:
+    return (
+      "No other format would be much faster: let transforms= do less, store smaller "
+      "images (convert(transforms=[Resize(shorter=…)])), or use more processors."
+    )
+  pixels = subject.pixel_bytes
+  if subject.form == "encoded" and pixels is not None and pixels <= subject.room:
+    return (
+      f'Keep decoded pixels: cache=Cache(form="pixels"); all images take '
+      f"{amounts.size(pixels)} of the {amounts.size(subject.room)} that memory has."
+    )
+  heaviest = max(slow, key=slow.__getitem__)
+  share = slow[heaviest] / (sum(seen.decode_seconds.values()) or 1)
+  took = f"{heaviest} takes {share:.0%} of the time that decoding takes"
+  if subject.moves:
+    return (
+      f'{took}, and mix="auto" has chosen how much of it is read: store smaller '
+      "images, or use more processors."
+    )
+  faster = [name for name in ("l3", "raw") if name in subject.replicas]
+  if faster:
+    return (
+      f"{took}, and the dataset has {faster[0]}, which decodes faster: "
+      'mix="auto" finds how much of each to read.'
+    )
+  return (
+    f"{took}: l3 and raw decode faster; liquid_tf.profile finds the mix for this "
+    "machine."
   )
