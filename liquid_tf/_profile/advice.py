@@ -1,20 +1,24 @@
 """From costs and verified rates to advice in words and rows."""
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from liquid_tf._cost import model, planner
+from liquid_tf._cost import amounts, budget, model, planner
 from liquid_tf._profile import noise
 from liquid_tf._profile.measure import describe
 
 # Where runs are further from what was predicted of them, the advice says so.
 _EXPECTED = 0.15
 
+# More memory than this, or than twice what there is, is no small change of a machine.
+_MORE_MEMORY = 4 * 10**9
+
 _LIMITS = {
   "load": "the disk",
-  "decode": "decoding",
+  "decode": "the processors",
   "gpu": "the GPU",
   "bus": "the bus to the GPU",
   "lanes": "the way to the GPU",
@@ -30,28 +34,31 @@ def what_if(
     costs: of each format.
     machine: this one.
     advised: the mix for it.
-    rate: images per second that are told of that mix; see `corrected`.
+    rate: images per second that are told of that mix; see `Rate`.
 
   Returns:
     `change`, `mix`, `predicted` images per second, and `gain` over the advised mix on
     this machine.
   """
-  changes = [
-    ("twice the processors", {"processors": 2 * machine.processors}),
-    ("twice the disk", {"disk": 2 * machine.disk}),
-    ("half the disk", {"disk": machine.disk / 2}),
+  changes: list[tuple[str, dict[str, float]]] = [
+    ("twice the processors", {"processors": 2 * machine.processors})
   ]
-  if machine.cache_share is not None:
-    double = min(1.0, 2 * machine.cache_share)
+  hits = advised.prediction.hit_ratio
+  if hits < 1:  # Else nothing is read.
+    changes.append(("twice the disk", {"disk": 2 * machine.disk}))
+    changes.append(("half the disk", {"disk": machine.disk / 2}))
+  share = machine.cache_share
+  if share is None:
+    # No more than the rest of the images takes.
+    each = budget.resident_bytes(_kept_bytes(costs, machine, advised.mix), 1)
+    rest = machine.samples * each * (1 - hits)
+    more = math.ceil(min(rest, max(machine.cache_bytes, _MORE_MEMORY)))
+    if more:
+      words = f"{amounts.size(more)} more of memory"
+      changes.append((words, {"cache_bytes": machine.cache_bytes + more}))
+  elif 0 < share < 1:
+    double = min(1.0, 2 * share)
     changes.append((f"{double:.0%} cached", {"cache_share": double}))
-  else:
-    more = max(machine.cache_bytes, 4 << 30)
-    changes.append(
-      (
-        f"{more / 2**30:.1f} GiB more of memory",
-        {"cache_bytes": machine.cache_bytes + more},
-      )
-    )
   if any(cost.devices for cost in costs.values()):
     changes.append(("twice the GPU and its bus", {"gpu": 2 * machine.gpu}))
   rows = []
@@ -64,8 +71,24 @@ def what_if(
   return rows
 
 
-def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
+def _kept_bytes(costs: model.Costs, machine: model.Machine, mix: model.Mix) -> float:
+  """What memory keeps of an image, on average."""
+  if machine.cache_form == "pixels":
+    return machine.pixel_bytes
+  return sum(
+    share * costs[name].read_bytes for name, share in model.shares(mix).items()
+  )
+
+
+def memory(
+  costs: model.Costs, machine: model.Machine, wrong: float
+) -> dict[str, Any] | None:
   """Whether memory is better spent on encoded bytes or on decoded pixels.
+
+  Args:
+    costs: of each format.
+    machine: with its cache.
+    wrong: what the model had wrong of the runs; see `error`.
 
   Returns:
     `better` ("encoded" or "pixels"), and for each of them its `mix`, `predicted`
@@ -81,7 +104,7 @@ def memory(costs: model.Costs, machine: model.Machine) -> dict[str, Any] | None:
       return None
     result[kind] = {
       "mix": choice.mix,
-      "predicted": choice.prediction.throughput,
+      "predicted": corrected(choice, wrong).prediction.throughput,
       "hit_ratio": choice.prediction.hit_ratio,
     }
   # Encoded where it makes no difference.
@@ -146,7 +169,7 @@ def gain(
   """
   if measured is None:
     return None
-  if not machine.reserve and not machine.resources:
+  if is_as_run(machine):
     return Gain(measured, True)
   runs = [
     model.predict(costs, machine.of_last_runs, c.mix).throughput
@@ -159,25 +182,34 @@ def gain(
   return Gain(noise.Interval(*values), False)
 
 
-def corrected(
+def error(
   choice: planner.Choice,
   costs: model.Costs,
   machine: model.Machine,
   runs: Sequence[float],
-) -> planner.Choice:
-  """A choice with what the model had wrong of its own runs in its prediction.
+) -> float:
+  """What the model had wrong of a choice's own runs, as a factor to correct it by.
+
+  Args:
+    choice: what ran.
+    costs: of each format.
+    machine: with its cache.
+    runs: images per second of the same mix, without reserve and resources.
+  """
+  modelled = model.predict(costs, machine.of_last_runs, choice.mix).throughput
+  return statistics.median(runs) / modelled
+
+
+def corrected(choice: planner.Choice, wrong: float) -> planner.Choice:
+  """A choice with what the model had wrong in its prediction.
 
   The best mix keeps disk and processors equally busy. There each waits for the other
   now and then, the more the less steady they are, and the model knows nothing of it.
 
   Args:
     choice: what is predicted.
-    costs: of each format.
-    machine: with its reserve and resources.
-    runs: images per second of the same mix, which have none of these.
+    wrong: see `error`.
   """
-  modelled = model.predict(costs, machine.of_last_runs, choice.mix).throughput
-  wrong = statistics.median(runs) / modelled
   found = choice.prediction
   # What something else allows is no matter of disk and processors.
   load, decode = wrong * found.load, wrong * found.decode
@@ -189,49 +221,68 @@ def corrected(
   return dataclasses.replace(choice, prediction=prediction)
 
 
-def verdict(
-  choice: planner.Choice,
-  single: planner.Choice,
-  found: Gain | None,
-  said: noise.Interval,
-  alone: noise.Interval,
-) -> str:
+def is_as_run(machine: model.Machine) -> bool:
+  """Whether the last runs had all that the training has, and no more."""
+  return not machine.reserve and not machine.resources
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+  """Images per second of a mix, which all sentences take from here.
+
+  Attributes:
+    choice: the mix, with what its runs have corrected.
+    spread: of its runs, relative to their mean.
+    measured: whether its runs gave this very rate, or it follows from theirs.
+  """
+
+  choice: planner.Choice
+  spread: noise.Interval
+  measured: bool
+
+  @property
+  def value(self) -> float:
+    return self.choice.prediction.throughput
+
+  def __str__(self) -> str:
+    low, high = (self.value * end for end in (self.spread.low, self.spread.high))
+    how = "measured" if self.measured else "predicted"
+    return f"{self.value:.0f} ({low:.0f} to {high:.0f}) images/s {how}"
+
+
+def verdict(ours: Rate, alone: Rate, found: Gain | None, formats: int) -> str:
   """The advice in one sentence.
 
   Args:
-    choice: the mix in question.
-    single: the best single format.
+    ours: of the mix in question.
+    alone: of the best single format.
     found: how many times faster the mix is; None where it is the single format.
-    said: the interval of the mix's rate, as a share of it.
-    alone: that of the single format.
+    formats: that were profiled.
   """
-  (name,) = single.mix
-  limit = choice.prediction.limit
+  (name,) = alone.choice.mix
+  limit = alone.choice.prediction.limit
   limit = _LIMITS.get(limit, limit)
+  if formats == 1:
+    return f"{name}, the only format that was profiled: {alone}, with {limit} as limit."
   if found is None:
     return (
-      f"{name} alone is best: {_rate(single, alone)} images/s predicted, "
-      f"with {limit} as the limit; no mix is predicted to be "
-      f"{planner.WORTH - 1:.0%} faster."
+      f"{name} alone is best: {alone}, with {limit} as the limit; no mix is predicted "
+      f"to be {planner.WORTH - 1:.0%} faster."
     )
-  mix, times = describe(choice.mix), found.interval
+  mix, times = describe(ours.choice.mix), found.interval
   how = "measured" if found.measured else "predicted"
   text = f"{times.mean:.2f} times ({times.low:.2f} to {times.high:.2f}, 95%)"
   if times.mean < 1:
-    return f"{name} alone is best: the mix {mix} was {how} at {text} its speed."
-  if len(choice.mix) == 1:
-    return f"{mix} alone is best: {how} at {text} the speed of {name} alone."
+    return (
+      f"{name} alone is best: {alone}; the mix {mix} was {how} at {text} its speed."
+    )
+  if len(ours.choice.mix) == 1:
+    return f"{mix} alone is best: {ours}; {how} at {text} the speed of {name} alone."
   doubt = ", which may be no gain at all" if times.low < 1 else ""
   return (
     f"Mix {mix}: {how} at {text} the speed of {name}, the best single format{doubt}; "
-    f"{_rate(choice, said)} images/s predicted."
+    f"{ours}."
   )
-
-
-def _rate(choice: planner.Choice, spread: noise.Interval) -> str:
-  """A rate with its interval; "195 (191 to 199)"."""
-  rate = choice.prediction.throughput
-  return f"{rate:.0f} ({rate * spread.low:.0f} to {rate * spread.high:.0f})"
 
 
 def another_mix(at_stake: float, rounds: int) -> str:
@@ -251,7 +302,7 @@ def context(
   own_format: str | None,
   own_rate: float | None,
 ) -> str:
-  """What the advice assumes of the cache, and compares with, in two sentences.
+  """What the advice assumes of the cache, and compares with, in a few sentences.
 
   Args:
     costs: of each format.
@@ -262,95 +313,107 @@ def context(
     own_format: of the source's images, or None.
     own_rate: images per second of that format alone; None if it was not run.
   """
-  rate, how = measured, "measured"
-  if rate is None:
-    rate = model.predict(costs, machine.of_last_runs, final.mix).throughput
-    how = "predicted"
-  compared = [f"{rate:.0f} images/s"]
+  compared = []
   hits = final.prediction.hit_ratio
-  if stock is not None:
+  if measured is not None and stock is not None:
     # What memory holds all of, stock tf.data has in the page cache.
     bare = " without a cache" if 0 < hits < 1 else ""
-    compared.append(f"{rate / stock:.1f} times stock tf.data{bare}")
+    compared.append(f"{measured / stock:.1f} times stock tf.data{bare}")
   if own_format in costs and set(final.mix) != {own_format}:
     alone, of = own_rate, ""
-    if alone is None:
-      alone = model.predict(costs, machine.of_last_runs, {own_format: 1}).throughput
+    rate = measured
+    if rate is None or alone is None:
+      # Both from the model, which has the same wrong in both.
+      rate, alone = (
+        model.predict(costs, machine.of_last_runs, mix).throughput
+        for mix in (final.mix, {own_format: 1})
+      )
       of = " as predicted"
     compared.append(
       f"{rate / alone:.1f} times {own_format} alone{of}, the format of the source"
     )
-  size = converting(costs, machine, final.mix)["bytes"]
   cache = "no cache"
   if hits:
-    cache = f"that memory holds {hits:.0%} of the images from the second epoch on"
+    held = "all" if hits == 1 else f"{math.floor(100 * hits)}%"
+    cache = f"that memory holds {held} of the images from the second epoch on"
+  with_all = "" if is_as_run(machine) else ", on all processors"
+  size = converting(costs, machine, final.mix)["bytes"]
   return (
-    f"This assumes {cache}; {how} so: {', '.join(compared)}. The dataset takes "
-    f"{_size(size)} on disk."
+    f"This assumes {cache}"
+    + (f"; it is {', '.join(compared)}{with_all}" if compared else "")
+    + f". The dataset takes {amounts.size(size)} on disk."
   )
 
 
-def _size(count: float) -> str:
-  """Bytes for people, in two digits."""
-  unit, name = (1e9, "GB") if count >= 1e9 else (1e6, "MB")
-  return f"{count / unit:.1f} {name}"
-
-
-def surprise(predicted: float, measured: float) -> str | None:
+def surprise(mix: model.Mix, predicted: float, measured: float) -> str | None:
   """Doubt about costs that do not explain the runs behind them, in one sentence.
 
   Args:
+    mix: that ran.
     predicted: images per second of them; see `model.Machine.of_last_runs`.
     measured: what they gave.
   """
   if abs(measured / predicted - 1) <= _EXPECTED:
     return None
   return (
-    f"But these runs gave {measured:.0f} images/s where {predicted:.0f} were predicted "
-    "of them: the machine has changed since the formats were measured, or the model "
-    "does not fit it; profile once more."
+    f"But runs of {describe(mix)} gave {measured:.0f} images/s where {predicted:.0f} "
+    "were predicted of them: the machine has changed since the formats were measured, "
+    "or the model does not fit it; profile once more."
   )
 
 
-def training(
-  consumer: float, choice: planner.Choice, single: planner.Choice, mean: float | None
-) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True)
+class Training:
+  """Whether any of it matters to a training.
+
+  Attributes:
+    images_per_s: that it takes by itself.
+    matters: whether what feeds it holds it up, be it the best single format or stock
+      tf.data.
+    mix_matters: whether the best single format does.
+    sentence: that says so.
+  """
+
+  images_per_s: float
+  matters: bool
+  mix_matters: bool
+  sentence: str
+
+
+def training(consumer: float, ours: Rate, alone: Rate, stock: float | None) -> Training:
   """Whether any of it matters to a training.
 
   Args:
     consumer: images per second that the training takes by itself.
-    choice: what is advised.
-    single: the best single format.
-    mean: images per second that stock tf.data gives, or None.
-
-  Returns:
-    `images_per_s` of the training, `matters`, and `sentence`.
+    ours: of what is advised.
+    alone: of the best single format.
+    stock: images per second that stock tf.data gives, or None.
   """
-  (name,) = single.mix
-  ours, alone = choice.prediction.throughput, single.prediction.throughput
-  slowest = min(alone, mean) if mean is not None else alone
-  if slowest >= consumer:
+  (name,) = alone.choice.mix
+  takes = f"the training takes {consumer:.0f} images/s"
+  gives = f"{name} alone gives {alone.value:.0f}"
+  mixed = ours.choice != alone.choice
+  the_mix = "the mix" if len(ours.choice.mix) > 1 else f"{describe(ours.choice.mix)}"
+  if ours.choice.cache_form == "pixels":
+    the_mix = "keeping pixels in memory"
+  matters, mix_matters = True, alone.value < consumer
+  if not mix_matters and stock is not None and stock >= consumer:
+    matters = False
     sentence = (
-      f"None of it matters: the training takes {consumer:.0f} images/s, and even the "
-      f"slowest of these pipelines gives {slowest:.0f}."
+      f"None of it matters: {takes}, {gives}, and stock tf.data {stock:.0f}. Faster "
+      "data would not help."
     )
-  elif ours >= consumer > alone:
+  elif not mix_matters:
+    held_up = "" if stock is None else f"; stock tf.data's {stock:.0f} would hold it up"
+    sentence = f"The mix does not matter: {takes}, and {gives}{held_up}."
+  elif mixed and ours.value >= consumer:
     sentence = (
-      f"The mix matters: the training takes {consumer:.0f} images/s, {name} alone "
-      f"gives {alone:.0f} and would hold it up; the mix gives {ours:.0f}."
-    )
-  elif alone >= consumer:
-    sentence = (
-      f"The mix does not matter: the training takes {consumer:.0f} images/s, and "
-      f"{name} alone gives {alone:.0f}; stock tf.data's {slowest:.0f} would hold it up."
+      f"The mix matters: {takes}, {gives} and would hold it up; {the_mix} gives "
+      f"{ours.value:.0f}."
     )
   else:
+    best = f"{the_mix} gives {ours.value:.0f}, " if mixed else ""
     sentence = (
-      f"The training takes {consumer:.0f} images/s and is held up in any case: the mix "
-      f"gives {ours:.0f}, {name} alone {alone:.0f}."
+      f"{takes[0].upper()}{takes[1:]} and is held up in any case: {best}{gives}."
     )
-  return {
-    "images_per_s": consumer,
-    "matters": slowest < consumer,
-    "sentence": sentence,
-  }
+  return Training(consumer, matters, mix_matters, sentence)

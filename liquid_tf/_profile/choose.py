@@ -106,7 +106,7 @@ class Contest:
     single: the best single format.
     held: formats that memory has all images of.
     trials: rounds, at least 2; more while much is at stake between both.
-    end: of the monotonic clock, after which no round begins.
+    end: of the monotonic clock, after which no more rounds than `trials` begin.
   """
 
   advised: planner.Choice

@@ -1,13 +1,13 @@
 """What a profile advises in the end, and what it says of that."""
 
 import dataclasses
+import math
 import statistics
 from typing import Any
 
 from liquid_tf._cost import model, planner
 from liquid_tf._profile import advice, groups, noise, stake
 from liquid_tf._profile.choose import Verified
-from liquid_tf._profile.measure import describe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,25 +17,25 @@ class Outcome:
   Attributes:
     machine: of the training, with what its cache is advised to keep.
     final: what is advised: the mix, or the best format where no mix is faster.
-    said: the same with what the model had wrong of its own runs.
-    alone: likewise the best format alone.
-    spread: of the runs of what is advised, relative to their mean.
+    said: its images per second.
+    alone: those of the best format alone.
+    wrong: what the model had wrong of that format's runs.
     expected: images per second that the model says of the verified mix's runs.
     gain: of the mix over the best format; None where there is no mix.
     memory: encoded bytes in the cache beside pixels; see `advice.memory`.
-    stock: images per second of stock tf.data; None where it was not run.
+    training: whether any of it matters; None where its speed is not known.
     verdict: all this in words.
   """
 
   machine: model.Machine
   final: planner.Choice
-  said: planner.Choice
-  alone: planner.Choice
-  spread: noise.Interval
+  said: advice.Rate
+  alone: advice.Rate
+  wrong: float
   expected: float
   gain: advice.Gain | None
   memory: dict[str, Any] | None
-  stock: float | None
+  training: advice.Training | None
   verdict: str
 
 
@@ -49,6 +49,7 @@ def find(
   at_stake: float,
   own_format: str | None,
   trials: int,
+  consumer: float | None = None,
 ) -> Outcome:
   """Decides between the mix and the best format, and says why.
 
@@ -61,51 +62,68 @@ def find(
     at_stake: the share of the best mix's speed that the advised one may lack.
     own_format: of the source's files; None where they have several.
     trials: runs of each format that the costs are from.
+    consumer: images per second that the training takes by itself; None if not known.
   """
   gain = advice.gain(costs, machine, advised, single, verified.gain)
   ran = verified.mix or verified.single
-  # What is said of other mixes is the model's alone.
-  said = advice.corrected(advised, costs, machine, ran)
-  alone = advice.corrected(single, costs, machine, verified.single)
-  spread, spread_alone = noise.relative(ran), noise.relative(verified.single)
-  verdict = [advice.verdict(said, alone, gain, said=spread, alone=spread_alone)]
-  expected = model.predict(costs, machine.of_last_runs, advised.mix).throughput
-  verdict.append(advice.surprise(expected, statistics.median(ran)))
-  if at_stake > stake.LITTLE:
-    verdict.append(advice.another_mix(at_stake, trials))
-  final = advised
+  of_mix = _rate(advised, costs, machine, ran)
+  alone = _rate(single, costs, machine, verified.single)
+  final, said, runs = advised, of_mix, ran
   if gain is not None and gain.interval.mean < 1:
     # What comes out slower than one format is not advised.
-    final, said, spread = single, alone, spread_alone
-  memory = advice.memory(costs, machine)
-  if memory is not None and memory["better"] == "pixels":
-    # What is converted has to go with what is kept.
-    machine = dataclasses.replace(machine, cache_form="pixels")
-    final = said = planner.worthwhile(costs, machine)
-    verdict.append(advice.keep_pixels(memory))
+    final, said, runs = single, alone, verified.single
+  first = advice.verdict(of_mix, alone, gain, len(costs))
+  expected = model.predict(costs, machine.of_last_runs, advised.mix).throughput
+  wrong_alone = advice.error(single, costs, machine, verified.single)
   stock = statistics.median(verified.stock) if verified.stock else None
-  run_of = {
-    describe(choice.mix): statistics.median(rates)
-    for choice, rates in ((single, verified.single), (advised, ran))
-  }
-  if machine.cache_form == "pixels":
-    run_of = {}  # Memory held encoded bytes.
-  own = run_of.get(own_format)
-  of_final = run_of.get(describe(final.mix))
-  verdict.append(
-    advice.context(costs, machine, final, of_final, stock, own_format, own)
-  )
-  verdict.append(groups.described(costs, final.mix))
-  verdict.append(groups.not_advised(costs, machine, final))
+  training, memory = None, None
+  if consumer is None or alone.value < consumer:
+    wrong = advice.error(advised, costs, machine, ran)
+    memory = advice.memory(costs, machine, wrong)
+    if memory is not None and memory["better"] == "pixels":
+      # What is converted has to go with what is kept; memory held encoded bytes.
+      machine = dataclasses.replace(machine, cache_form="pixels")
+      final, runs = planner.worthwhile(costs, machine), []
+      said = advice.Rate(advice.corrected(final, wrong), of_mix.spread, False)
+      first = advice.keep_pixels(memory)
+  else:
+    final, said, runs = single, alone, verified.single
+  rate = statistics.median(runs) if runs else None
+  own = statistics.median(verified.single) if {own_format} == set(single.mix) else None
+  context = advice.context(costs, machine, final, rate, stock, own_format, own)
+  words: list[str | None] = []
+  if consumer is not None:
+    training = advice.training(consumer, said, alone, stock)
+    words.append(training.sentence)
+  if training is None or training.mix_matters:
+    words += [first, advice.surprise(advised.mix, expected, statistics.median(ran))]
+    if at_stake > stake.LITTLE:
+      words.append(advice.another_mix(at_stake, trials))
+  if training is None or training.matters:
+    words += [context, groups.described(costs, final.mix)]
+  if training is None or training.mix_matters:
+    words.append(groups.not_advised(costs, machine, final))
   return Outcome(
     machine=machine,
     final=final,
     said=said,
     alone=alone,
-    spread=spread,
+    wrong=wrong_alone,
     expected=expected,
     gain=gain,
     memory=memory,
-    stock=stock,
-    verdict=" ".join(filter(None, verdict)),
+    training=training,
+    verdict=" ".join(filter(None, words)),
   )
+
+
+def _rate(
+  choice: planner.Choice, costs: model.Costs, machine: model.Machine, runs: list[float]
+) -> advice.Rate:
+  """What the runs of a choice say of it."""
+  wrong = advice.error(choice, costs, machine, runs)
+  found = advice.corrected(choice, wrong)
+  # A GPU may be the limit of both.
+  same = math.isclose(found.prediction.throughput, statistics.median(runs))
+  measured = same and advice.is_as_run(machine)
+  return advice.Rate(found, noise.relative(runs), measured)

@@ -54,7 +54,8 @@ class Profile:
       `predicted` and `best_single`, corrected by `verified`, the runs of mix, single
       format and stock tf.data; `predicted_interval` [low, high], 95%; `at_stake`, the
       share of the best mix's speed that this one may lack, 95%; `gain` {mean, low,
-      high, measured} or null; `verdict`, a few sentences; `curve`; `what_if`; `memory`;
+      high, measured} or null; `verdict`, a few sentences, with `step` first whether it
+      matters at all; `curve`; `what_if`; `memory`;
       `convert` {bytes, seconds}; `training`; `disk`; `directory`, the folder whose disk
       that is; `setting`; `evidence`.
   """
@@ -108,10 +109,11 @@ class Profile:
 
   @property
   def verdict(self) -> str:
-    """The advice in a few sentences; with `step`, first whether it matters at all."""
-    training = self.data.get("training")
-    first = f"{training['sentence']} " if training else ""
-    return first + self.data["verdict"]
+    """The advice in a few sentences; with `step`, first whether it matters at all.
+
+    If it does not, that is all that it says.
+    """
+    return self.data["verdict"]
 
   def __repr__(self) -> str:
     return f"<Profile: {self.verdict}>"

@@ -4,6 +4,7 @@ import html
 import statistics
 from typing import Any
 
+from liquid_tf._cost.amounts import rate, size
 from liquid_tf._profile import figures, names
 from liquid_tf._profile.measure import describe
 
@@ -43,7 +44,6 @@ def render(data: dict[str, Any]) -> str:
     f"<h1>Which formats, in what mix: {_text(describe(mix))}</h1>",
     f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
     f"{_text(data['sampled'])} of them were looked at.</p>",
-    _training(data),
     f'<p class="verdict">{_text(data["verdict"])}</p>',
     "<h2>The mix curve</h2>",
     _image(figures.curve(data), "images per second along the mixes"),
@@ -64,7 +64,7 @@ def render(data: dict[str, Any]) -> str:
     _what_if(data),
     _memory(data),
     "<h2>Converting</h2>",
-    f"<p>{_size(data['convert']['bytes'])} on the disk, and about "
+    f"<p>{size(data['convert']['bytes'])} on the disk, and about "
     f"{_duration(data['convert']['seconds'])} of this machine.</p>",
     _footer(data),
   ]
@@ -75,11 +75,6 @@ def render(data: dict[str, Any]) -> str:
     f"<title>Profile of {_text(data['source'])}</title>\n<style>{_STYLE}</style>\n"
     f"</head>\n<body>\n{body}\n</body>\n</html>\n"
   )
-
-
-def _training(data: dict[str, Any]) -> str:
-  training = data["training"]
-  return f"<p>{_text(training['sentence'])}</p>" if training else ""
 
 
 def _devices(data: dict[str, Any]) -> list[str]:
@@ -95,22 +90,25 @@ def _formats(data: dict[str, Any], devices: list[str]) -> str:
     rows.append(
       [
         name,
-        _size(_read_bytes(entry)),
+        size(_read_bytes(entry)),
         f"{_read_bytes(entry) / data['pixel_bytes']:.3f}",
         f"{entry['load']:.0f}",
         f"{entry['decode']:.0f}",
         f"{1000 * entry['decode_cpu_seconds']:.2f}",
         *(f"{1000 * entry['devices'].get(device, 0):.3f}" for device in devices),
         f"{entry['predicted']:.0f}",
-        _size(entry["dataset_bytes"]),
+        size(entry["dataset_bytes"]),
         "yes" if entry["lossless"] else "no",
         *([_mssim(entry)] if scans else []),
       ]
     )
   head = ["format", "an image", "of raw", "loads /s", "decodes /s", "CPU ms an image"]
   head += [f"{device} ms an image" for device in devices]
-  head += ["predicted /s", "the dataset", "lossless", *(["MSSIM"] if scans else [])]
-  table = _table(head, rows)
+  head += ["images/s", "the dataset", "lossless", *(["MSSIM"] if scans else [])]
+  table = _table(head, rows) + (
+    "<p>images/s is what each gives alone, as the model predicts it, corrected by what "
+    "it had wrong of the best one's runs.</p>"
+  )
   if scans:
     table += (
       "<p>pcr@5 is pcr read through scan group 5. MSSIM is the similarity of such "
@@ -137,7 +135,7 @@ def _disk(data: dict[str, Any]) -> str:
   if blocks is None:
     return "<p>Reads of the disk cannot be counted here: it may be memory.</p>"
   rates = ", ".join(
-    f"{rate / 1e6:.0f} MB/s by {int(block) >> 10} KiB" for block, rate in blocks.items()
+    f"{rate(value)} by {int(block) >> 10} KiB" for block, value in blocks.items()
   )
   folder = _text(data.get("directory", "an unknown folder"))
   return f"<p>The disk of {folder}, past the page cache: {rates}.</p>"
@@ -153,7 +151,7 @@ def _verified(data: dict[str, Any]) -> str:
   if found["advised"] == {data["best_single"]["format"]: 1.0}:
     del rows[1]
   text = _table(
-    ["pipeline", "images/s", "least", "most", "predicted"],
+    ["pipeline", "images/s", "least", "most", "by costs alone"],
     [
       [
         name,
@@ -203,7 +201,7 @@ def _memory(data: dict[str, Any]) -> str:
   return (
     "<h2>Memory</h2>"
     + _table(["kept in memory", "best mix", "hits", "images/s, predicted"], rows)
-    + f"<p>{_size(data['cache']['bytes'])} are better spent on "
+    + f"<p>{size(data['cache']['bytes'])} are better spent on "
     f"{words[memory['better']]}.</p>"
   )
 
@@ -221,7 +219,7 @@ def _footer(data: dict[str, Any]) -> str:
       f"{setting.get('decode', 'cpu').upper()}; "
       f"{evidence['cpu'] or 'unknown processor'}, {evidence['cpus']} processors, "
       f"{where}; load before: {evidence['load_before']}. {versions}. Profiled in "
-      f"{data['seconds']:.0f} s; {_size(data['written_bytes'])} were written and "
+      f"{data['seconds']:.0f} s; {size(data['written_bytes'])} were written and "
       "removed."
     )
     + "</footer>"
@@ -243,14 +241,6 @@ def _image(figure: Any, alternative: str) -> str:
 
 def _text(value: Any) -> str:
   return html.escape(str(value))
-
-
-def _size(count: float) -> str:
-  for unit in ("B", "KB", "MB", "GB"):
-    if count < 1000:
-      return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-    count /= 1000
-  return f"{count:.1f} TB"
 
 
 def _duration(seconds: float) -> str:

@@ -49,6 +49,7 @@ def build(
     at_stake=at_stake,
     own_format=own_format,
     trials=len(runs[next(iter(runs))]["load"]),
+    consumer=options.consumer,
   )
   machine, final, said = found.machine, found.final, found.said
   (name,) = single.mix
@@ -58,7 +59,9 @@ def build(
     "sampled": encoded.images,
     "pixel_bytes": machine.pixel_bytes,
     "formats": {
-      name: _format(name, cost, runs[name], encoded, machine, costs, setting)
+      name: _format(
+        name, cost, runs[name], encoded, machine, costs, setting, found.wrong
+      )
       for name, cost in costs.items()
     },
     "disk": None if blocks is None else {str(k): v for k, v in blocks.items()},
@@ -67,14 +70,14 @@ def build(
     "mix": names.convertible(final.mix),
     "fidelity": names.fidelity(final.mix),
     "cache_form": machine.cache_form,
-    "predicted": said.prediction.throughput,
+    "predicted": said.value,
     "predicted_interval": [
-      said.prediction.throughput * end for end in (found.spread.low, found.spread.high)
+      said.value * end for end in (said.spread.low, said.spread.high)
     ],
     "at_stake": at_stake,
-    "limit": said.prediction.limit,
+    "limit": said.choice.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
-    "best_single": {"format": name, "predicted": found.alone.prediction.throughput},
+    "best_single": {"format": name, "predicted": found.alone.value},
     "verified": {
       "advised": dict(advised.mix),
       "mix": verified.mix or verified.single,
@@ -90,14 +93,10 @@ def build(
     "verdict": found.verdict,
     "curve": _curve(costs, machine, final),
     "utilisation": _utilisation(costs, machine, final),
-    "what_if": advice.what_if(costs, machine, final, said.prediction.throughput),
+    "what_if": advice.what_if(costs, machine, final, said.value),
     "memory": found.memory,
     "convert": advice.converting(costs, machine, final.mix),
-    "training": None
-    if options.step_ms is None
-    else advice.training(
-      options.batch_size * 1000 / options.step_ms, said, found.alone, found.stock
-    ),
+    "training": found.training and dataclasses.asdict(found.training),
     "cache": {"bytes": machine.cache_bytes, "share": machine.cache_share},
     "setting": {
       "batch_size": setting.batch_size,
@@ -123,7 +122,12 @@ def _format(
   machine: model.Machine,
   costs: model.Costs,
   setting: Setting,
+  wrong: float,
 ) -> dict[str, Any]:
+  # As wrong as of the best format, which ran: so its figure is the one of its runs.
+  alone = planner.Choice(
+    {name: 1.0}, machine.cache_form, model.predict(costs, machine, {name: 1})
+  )
   size = noise.interval(encoded.stored_bytes[name])
   return {
     "bytes": cost.stored_bytes,
@@ -136,7 +140,7 @@ def _format(
     "decode_cpu_seconds": statistics.median(r.cpu_seconds for r in runs["decode"]),
     "encode_seconds": cost.encode_seconds,
     "dataset_bytes": cost.stored_bytes * machine.samples,
-    "predicted": model.predict(costs, machine, {name: 1}).throughput,
+    "predicted": advice.corrected(alone, wrong).prediction.throughput,
     "lossless": cost.lossless,
     "devices": dict(cost.devices),
     "scans": cost.scans and dataclasses.asdict(cost.scans),

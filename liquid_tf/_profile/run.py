@@ -82,6 +82,11 @@ class Options:
   pcr: dict[str, Any] | None = None
   least_mssim: float | None = None
 
+  @property
+  def consumer(self) -> float | None:
+    """Images per second that the training takes by itself; None if not known."""
+    return None if self.step_ms is None else 1000 * self.batch_size / self.step_ms
+
 
 def run(
   source: SampleSource, folder: str, options: Options, say: Callable[[str], None]
@@ -205,14 +210,19 @@ def _measure(
   """Measures until `end` of the monotonic clock at the latest.
 
   Where the last runs are not what formats had led to expect, and time is left, the
-  machine may have changed, and all is measured once more. Where that is too noisy, what
-  was found before stands, with the doubt that its verdict has.
+  machine may have changed, and all is measured once more, if the mix matters to the
+  training. Where that is too noisy, what was found before stands, with the doubt that
+  its verdict has.
   """
   begin = time.monotonic()
   found = _measure_once(subject, setting, options, end, say)
   now = time.monotonic()
   runs = found["verified"]
-  surprise = advice.surprise(runs["predicted"], statistics.median(runs["mix"]))
+  surprise = advice.surprise(
+    runs["advised"], runs["predicted"], statistics.median(runs["mix"])
+  )
+  if found["training"] and not found["training"]["mix_matters"]:
+    return found
   if surprise is not None and now + _ENOUGH * (now - begin) < end:
     say("these runs are not what the formats had led to expect: all once more")
     try:
@@ -245,7 +255,10 @@ def _measure_once(
   costs = rounds.costs()
   for line in costs_of.lines(costs, rounds.runs):
     say(line)
-  if options.strategy == "lp":
+  settled = _is_settled(rounds, machine_of, options)
+  if settled:
+    say("one format alone is faster than the training: nothing hangs on the mix")
+  elif options.strategy == "lp":
     now = time.monotonic()
     times = processors.factor(
       setting,
@@ -280,7 +293,13 @@ def _measure_once(
     setting if long is None else dataclasses.replace(setting, long=long),
     manifest,
     subject.files,
-    choose.Contest(advised, single, kept.held(costs, machine), options.trials, end),
+    choose.Contest(
+      advised,
+      single,
+      kept.held(costs, machine),
+      options.trials,
+      0.0 if settled else end,
+    ),
     say,
   )
   return result.build(
@@ -340,7 +359,7 @@ def _measure_formats(
       )
     choice = planner.best_mix(costs, machine)
     found = stake.of(choice, rounds.resampled(), machine_of)
-    if found.best <= stake.LITTLE:
+    if found.best <= stake.LITTLE or _is_settled(rounds, machine_of, options):
       return found.best
     if time.monotonic() + longest > end:
       break
@@ -352,6 +371,17 @@ def _measure_formats(
   say(f"after {len(rounds)} rounds the best mix may lose {found.best:.0%}")
   stake.check(choice, found, len(rounds))
   return found.best
+
+
+def _is_settled(
+  rounds: costs_of.Rounds,
+  machine_of: Callable[[model.Costs], model.Machine],
+  options: Options,
+) -> bool:
+  """Whether the training is slower than some format alone, so that no mix matters."""
+  return options.consumer is not None and stake.suffices(
+    options.consumer, rounds.resampled(), machine_of
+  )
 
 
 def cache_of(cache: int | str) -> int | float:

@@ -63,6 +63,25 @@ def of(
   )
 
 
+def suffices(
+  consumer: float,
+  possible: Iterable[model.Costs],
+  machine: Callable[[model.Costs], model.Machine],
+) -> bool:
+  """Whether some format alone is as fast as a training, with 95% confidence.
+
+  Args:
+    consumer: images per second that the training takes.
+    possible: sets of costs, each as likely as another.
+    machine: what there is to spend where images cost that.
+  """
+  rates = [
+    planner.best_single(costs, machine(costs)).prediction.throughput
+    for costs in possible
+  ]
+  return bool(np.percentile(rates, 100 - _COVERED) >= consumer)
+
+
 def check(choice: planner.Choice, found: Stake, rounds: int) -> None:
   """Raises TooNoisyError where some format alone may be much faster than a choice."""
   if found.single > MUCH:

@@ -11,6 +11,7 @@ Exit code 3, and no advice, where it is then still open which format is fastest.
 import logging
 from typing import TYPE_CHECKING
 
+from liquid_tf._cost import amounts
 from liquid_tf.cli import encoders, source, tool, wording
 from liquid_tf.cli.flag_values import Flags
 
@@ -77,7 +78,7 @@ _FLAGS.switch("json", "one JSON object on stdout")
 
 def _print(found: "Profile") -> None:
   data = found.data
-  rows = [["format", "an image", "loads/s", "decodes/s", "predicted/s"]]
+  rows = [["format", "an image", "loads/s", "decodes/s", "images/s"]]
   scanned = any(entry["scans"] for entry in data["formats"].values())
   if scanned:
     rows[0].append("MSSIM")
@@ -85,17 +86,19 @@ def _print(found: "Profile") -> None:
     rates = (entry["load"], entry["decode"], entry["predicted"])
     scans = entry["scans"] or {"read_bytes": entry["bytes"], "mssim": None}
     mssim = "" if scans["mssim"] is None else f"{scans['mssim']:.4f}"
-    size = tool.size(round(scans["read_bytes"]))
+    size = amounts.size(scans["read_bytes"])
     row = [name, size, *(f"{rate:.0f}" for rate in rates)]
     rows.append([*row, mssim] if scanned else row)
   tool.say(tool.table(rows))
+  if data["training"] and not data["training"]["matters"]:
+    tool.say(found.verdict)
+    return
   for row in data["what_if"]:
     mix = ", ".join(f"{share:.0%} {name}" for name, share in row["mix"].items())
     tool.say(f"with {row['change']}: {mix}, {row['gain']:.2f} times as fast")
   convert = data["convert"]
   tool.say(
-    f"converting: {tool.size(round(convert['bytes']))}, about "
-    f"{convert['seconds']:.0f} s"
+    f"converting: {amounts.size(convert['bytes'])}, about {convert['seconds']:.0f} s"
   )
   tool.say(found.verdict)
 

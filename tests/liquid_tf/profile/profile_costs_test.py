@@ -122,10 +122,10 @@ class RoundsTest(parameterized.TestCase):
 
 
 class MeasureFormatsTest(absltest.TestCase):
-  def _measure(self, rounds, seconds):
+  def _measure(self, rounds, seconds, consumer=None):
     """Rounds of a second each; returns what is at stake."""
     clock = mock.Mock(monotonic=lambda: float(len(rounds)))
-    options = mock.Mock(trials=3)
+    options = mock.Mock(trials=3, consumer=consumer)
     with mock.patch.object(run, "time", clock):
       return run._measure_formats(rounds, _machine, options, seconds, lambda text: None)
 
@@ -138,6 +138,19 @@ class MeasureFormatsTest(absltest.TestCase):
     rounds = _rounds(("png", "raw"), _noise(1, 0.15))
     self.assertLessEqual(self._measure(rounds, 1000), stake.LITTLE)
     self.assertBetween(len(rounds), 4, 200)
+
+  def test_ends_where_one_format_is_faster_than_the_training(self):
+    rounds = _rounds(("png", "raw"), _noise(1, 0.15))
+    self.assertGreater(self._measure(rounds, 1000, consumer=1), stake.LITTLE)
+    self.assertLen(rounds, 3)
+    # Of one that is about as fast, that is not known.
+    rounds = _rounds(("png", "raw"), _noise(1, 0.15))
+    for _ in range(3):
+      rounds.measure()
+    best = planner.best_single(rounds.costs(), _machine(None)).prediction.throughput
+    rounds = _rounds(("png", "raw"), _noise(1, 0.15))
+    self._measure(rounds, 1000, consumer=best)
+    self.assertGreater(len(rounds), 3)
 
   def test_advises_at_the_end_where_only_the_mix_is_open(self):
     rounds = _rounds(("png", "raw"), _noise(1, 0.15))
@@ -162,6 +175,12 @@ class MeasureFormatsTest(absltest.TestCase):
     self.assertEqual(noise.expand(1), float("inf"))
 
 
+def _found(measured, predicted):
+  """What a pass finds of a mix."""
+  runs = {"advised": {"raw": 1.0}, "predicted": predicted, "mix": [measured] * 3}
+  return {"verified": runs, "training": None}
+
+
 class MeasureTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ("as_predicted", 195, 200, 100, 1),
@@ -171,16 +190,17 @@ class MeasureTest(parameterized.TestCase):
   def test_a_machine_that_has_changed_is_measured_again(
     self, measured, predicted, seconds, passes
   ):
-    found = [
-      {"verified": {"predicted": predicted, "mix": [measured] * 3}, "pass": number}
-      for number in range(2)
-    ]
+    found = [_found(measured, predicted) | {"pass": number} for number in range(2)]
     last, count = self._measure(found, seconds)
     self.assertEqual(count, passes)
     self.assertEqual(last["pass"], passes - 1)
 
+  def test_what_does_not_matter_is_not_measured_again(self):
+    found = _found(160, 200) | {"training": {"mix_matters": False}}
+    self.assertEqual(self._measure([found], 100), (found, 1))
+
   def test_advice_is_not_lost_where_the_second_time_is_too_noisy(self):
-    found = {"verified": {"predicted": 200, "mix": [160] * 3}}
+    found = _found(160, 200)
     last, count = self._measure([found, TooNoisyError("no advice")], 100)
     self.assertEqual(count, 2)
     self.assertIs(last, found)
