@@ -279,9 +279,11 @@ def _measure_once(
   blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)
   machine = machine_of(costs)
   single = advised = planner.best_single(costs, machine)
-  choice, measured = choose.choose(
-    setting, costs, machine, options.strategy, options.trials, say
-  )
+  choice, measured = single, []
+  if not settled:
+    choice, measured = choose.choose(
+      setting, costs, machine, options.strategy, options.trials, say
+    )
   # What the search found was measured; whether it is worth it, the next runs say.
   worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
   if worth or options.strategy == "search":

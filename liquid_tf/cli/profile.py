@@ -90,10 +90,11 @@ def _print(found: "Profile") -> None:
     row = [name, size, *(f"{rate:.0f}" for rate in rates)]
     rows.append([*row, mssim] if scanned else row)
   tool.say(tool.table(rows))
-  if data["training"] and not data["training"]["matters"]:
+  training = data["training"]
+  if training and not training["matters"]:
     tool.say(found.verdict)
     return
-  for row in data["what_if"]:
+  for row in data["what_if"] if not training or training["mix_matters"] else ():
     mix = ", ".join(f"{share:.0%} {name}" for name, share in row["mix"].items())
     tool.say(f"with {row['change']}: {mix}, {row['gain']:.2f} times as fast")
   convert = data["convert"]
