@@ -382,7 +382,7 @@ def _is_settled(
 ) -> bool:
   """Whether the training is slower than some format alone, so that no mix matters."""
   return options.consumer is not None and stake.suffices(
-    options.consumer, rounds.resampled(), machine_of
+    options.consumer, rounds.costs(), rounds.resampled(), machine_of
   )
 
 

@@ -16,6 +16,10 @@ LITTLE = 0.05
 # formats is open.
 MUCH = 0.20
 
+# A format that is so many times as fast as a training needs no interval, which after two
+# rounds reaches far.
+_PLENTY = 2
+
 # Of the sets of costs that are possible, the share that a loss covers.
 _COVERED = 95
 
@@ -65,20 +69,26 @@ def of(
 
 def suffices(
   consumer: float,
+  found: model.Costs,
   possible: Iterable[model.Costs],
   machine: Callable[[model.Costs], model.Machine],
 ) -> bool:
-  """Whether some format alone is as fast as a training, with 95% confidence.
+  """Whether some format alone is as fast as a training: twice as fast by what was
+  found, or as fast with 95% confidence.
 
   Args:
     consumer: images per second that the training takes.
+    found: costs by all rounds.
     possible: sets of costs, each as likely as another.
     machine: what there is to spend where images cost that.
   """
-  rates = [
-    planner.best_single(costs, machine(costs)).prediction.throughput
-    for costs in possible
-  ]
+
+  def rate(costs: model.Costs) -> float:
+    return planner.best_single(costs, machine(costs)).prediction.throughput
+
+  if rate(found) >= _PLENTY * consumer:
+    return True
+  rates = [rate(costs) for costs in possible]
   return bool(np.percentile(rates, 100 - _COVERED) >= consumer)
 
 
