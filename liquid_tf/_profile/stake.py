@@ -16,8 +16,8 @@ LITTLE = 0.05
 # formats is open.
 MUCH = 0.20
 
-# A format that is so many times as fast as a training needs no interval, which after two
-# rounds reaches far.
+# A format that is so many times as fast as a training needs no interval, which after
+# two rounds reaches far.
 _PLENTY = 2
 
 # Of the sets of costs that are possible, the share that a loss covers.
