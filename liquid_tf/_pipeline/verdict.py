@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._cost import amounts
@@ -154,21 +154,14 @@ def judge(
     raise ValueError("no batch was delivered yet: draw an epoch first")
   later = delivered[1:]
   is_first = sum(epoch["batches"] for epoch in later) < _LEAST_BATCHES
-  seen = _Seen.of(delivered if is_first else later, is_first)
+  seen = _Seen.of(delivered if is_first else later, is_first, bool(later))
   limit = bound(seen.consumer_waited, seen.records_waited, seen.disk_busy)
   if seen.batches < _LEAST_BATCHES or not seen.seconds:
     limit = "unknown"
   if limit == "consumer-bound" and step_ms is not None:
     own = seen.taken_ms * (1 - seen.consumer_waited)
     limit = "map-bound" if step_ms < _MOST_OF_IT * own else "model-bound"
-  sentence, advice = {
-    "unknown": lambda: _unknown(seen, bool(later)),
-    "disk-bound": lambda: (_disk(seen, subject), _disk_advice(seen, subject)),
-    "decode-bound": lambda: (_decoding(seen, subject), _decode_advice(seen, subject)),
-    "consumer-bound": lambda: _consumer(seen, between),
-    "model-bound": lambda: _model(seen, step_ms or 0),
-    "map-bound": lambda: _map(seen, step_ms or 0, between),
-  }[limit]()
+  sentence, advice = _SAYS[limit](seen, subject, between, step_ms or 0.0)
   if fallbacks:
     samples = "sample was" if fallbacks == 1 else "samples were"
     sentence += (
@@ -202,6 +195,7 @@ class _Seen:
     read_bytes: these, and what was read from the disk of the cache.
     decode_seconds: by format, of those that were decoded.
     is_first: whether the first epoch is among them.
+    is_later: whether a later one has begun.
   """
 
   batches: int
@@ -214,9 +208,12 @@ class _Seen:
   read_bytes: int
   decode_seconds: dict[str, float]
   is_first: bool
+  is_later: bool
 
   @classmethod
-  def of(cls, epochs: Sequence[Mapping[str, Any]], is_first: bool) -> "_Seen":
+  def of(
+    cls, epochs: Sequence[Mapping[str, Any]], is_first: bool, is_later: bool
+  ) -> "_Seen":
     total = {
       key: sum(epoch["seconds"][key] for epoch in epochs)
       for key in ("read", "decode", "wait", "step", "disk")
@@ -243,6 +240,7 @@ class _Seen:
       read_bytes=disk_bytes + sum(epoch["tier"]["bytes"] for epoch in epochs),
       decode_seconds=decoded,
       is_first=is_first,
+      is_later=is_later,
     )
 
   @property
@@ -284,8 +282,8 @@ def _is_number(value: Any) -> bool:
   return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _unknown(seen: _Seen, later: bool) -> tuple[str, str]:
-  better = "" if later else ", and better after the second epoch"
+def _unknown(seen: _Seen) -> tuple[str, str]:
+  better = "" if seen.is_later else ", and better after the second epoch"
   were = "was" if seen.batches == 1 else "were"
   sentence = (
     f"too few batches to tell: what limits the training shows after {_LEAST_BATCHES}"
@@ -451,3 +449,20 @@ def _decode_advice(seen: _Seen, subject: Subject) -> str:
     f"{took}: l3 and raw decode faster; liquid_tf.profile finds the mix for this "
     "machine."
   )
+
+
+# By what the limit is, a sentence with the figures, and another one with the advice.
+_SAYS: dict[str, Callable[[_Seen, Subject, Between, float], tuple[str, str]]] = {
+  "unknown": lambda seen, subject, between, step_ms: _unknown(seen),
+  "disk-bound": lambda seen, subject, between, step_ms: (
+    _disk(seen, subject),
+    _disk_advice(seen, subject),
+  ),
+  "decode-bound": lambda seen, subject, between, step_ms: (
+    _decoding(seen, subject),
+    _decode_advice(seen, subject),
+  ),
+  "consumer-bound": lambda seen, subject, between, step_ms: _consumer(seen, between),
+  "model-bound": lambda seen, subject, between, step_ms: _model(seen, step_ms),
+  "map-bound": lambda seen, subject, between, step_ms: _map(seen, step_ms, between),
+}
