@@ -3,6 +3,25 @@
 One dataset holds its samples in several formats at once, in a mix that balances
 disk and processors; a native tf.data pipeline draws every batch with the same
 composition and the same number of cache hits (Liquid, APSys '23).
+
+  liquid_tf.convert("photos", "photos.liquid", "l3")
+  train = liquid_tf.dataset("photos.liquid", 32, transforms=[…])
+  model.fit(train, epochs=3)
+  print(liquid_tf.stats(train).verdict())
+
+`help(liquid_tf.dataset)`, and so on, describes each of these:
+
+  make datasets     convert, copy, Source, Beam, ConvertReport
+  look into them    inspect, verify, open, View
+  change them       append, remove, annotate, compact, EditReport
+  export them       export, ExportReport
+  mix them          mixture, Mixture
+  choose formats    profile, Profile, Machine
+  train             dataset, Boxes, Cache, Limits, Tuning, epochs, position
+  see what limits   stats, Stats
+  Keras callbacks   Resume, TensorBoardStats, FidelityScheduler
+  parts of dataset  format_dataset, interleave, decode_and_batch, Snapshot
+  modules           transforms, codecs, errors, fidelity, gpu, pcr, pil, recordio
 """
 
 import lazy_loader
@@ -11,7 +30,8 @@ from liquid_tf import _extras
 
 # __init__.pyi has the names, for type checkers too. Each is imported when it is used,
 # since TensorFlow takes seconds to import, and a command's --help needs none of it.
-_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# There is no __all__, since `help` would print all of each name in it.
+_attribute, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:

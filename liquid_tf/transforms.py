@@ -2,22 +2,25 @@
 
 `dataset(path, 64, transforms=[RandomResizedCrop(224), Mirror(), Normalize(mean, std)])`
 runs the steps while images are decoded. The steps come in this order, each at most
-once; `Mirror` may stand anywhere among the steps of geometry:
+once; `Mirror` may stand anywhere among the steps of geometry. A size is (height, width)
+in pixels, or a number for a square; only for `Resize` a number is the shorter side, as
+in torchvision.
 
 | step | where | does |
 | --- | --- | --- |
-| `Channels`, `Bits` | `convert`, `profile` | change what is stored |
-| `Orient` | all | turns the image as its EXIF says |
-| `RandomResizedCrop` | `dataset`, `profile` | a window of random size, resized |
-| `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window |
-| `Resize` | all | the size |
-| `Pad` | `dataset`, `profile` | a border up to a size |
-| `RandomCrop`, `CenterCrop` | `dataset`, `profile` | a window of that |
-| `Mirror` | `dataset`, `profile` | left to right, by chance |
-| `Rotate` | `dataset`, `profile` | by a random angle |
-| `ColorJitter`, `Grayscale` | `dataset`, `profile` | colours, by chance |
-| `Normalize`, `Cast`, `ChannelsFirst` | `dataset`, `profile` | numbers, type, layout |
-| `Ragged` | `dataset` | images of unequal size in a batch |
+| `Channels(3)`, `Bits(8)` | `convert`, `profile` | change what is stored |
+| `Orient()` | all | turns the image as its EXIF says |
+| `RandomResizedCrop(224)` | `dataset`, `profile` | a window of random size, resized |
+| `RandomCrop(224)`, `CenterCrop(224)` | `dataset`, `profile` | a window |
+| `Resize(256)`, `Resize((h, w))`, `Resize(longer=256)` | all | the size |
+| `Pad(256, value)` | `dataset`, `profile` | a border up to a size |
+| `RandomCrop(224)`, `CenterCrop(224)` | `dataset`, `profile` | a window of that |
+| `Mirror(p)` | `dataset`, `profile` | left to right, by chance |
+| `Rotate(degrees)` | `dataset`, `profile` | by a random angle |
+| `ColorJitter(.4, .4, .4)`, `Grayscale(p)` | `dataset`, `profile` | colours, by chance |
+| `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
+| `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
+| `Ragged()` | `dataset` | images of unequal size in a batch |
 """
 
 import dataclasses
@@ -57,8 +60,15 @@ _MOST_RATIO = 1000
 _FLOATS = ("float32", "float16", "bfloat16")
 
 
+class _Documented(type):
+  """A class whose `help` is its docstring, without what every dataclass has."""
+
+  def __dir__(cls) -> list[str]:
+    return []
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
-class Step:
+class Step(metaclass=_Documented):
   """One step of a list of transforms."""
 
   def __repr__(self) -> str:
@@ -76,9 +86,18 @@ class Step:
     return False
 
 
+def _is_side(value: Any) -> bool:
+  """Whether a size is one whole number, also of NumPy's."""
+  try:
+    operator.index(value)
+  except TypeError:
+    return False
+  return not isinstance(value, bool)
+
+
 def _size(value: Any, name: str) -> tuple[int, int]:
   """A side of a square, or (height, width), as (height, width)."""
-  pair = (value, value) if isinstance(value, int) else value
+  pair = (value, value) if _is_side(value) else value
   try:
     height, width = map(operator.index, pair)
   except (TypeError, ValueError):
@@ -275,7 +294,8 @@ class Resize(Step):
   there. Images of 16 bits are within .51 of exact arithmetic.
 
   Attributes:
-    size: (height, width) in pixels.
+    size: (height, width) in pixels; or a number, which is `shorter`, as in
+      torchvision's `Resize`. For a square write Resize((96, 96)).
     shorter: the shorter side, in pixels; the other one keeps the shape, rounded down as
       by torchvision's `Resize`. Exactly one of `size`, `shorter` and `longer` is given.
     longer: the longer side, likewise.
@@ -286,7 +306,7 @@ class Resize(Step):
       their size first, as Pillow's `Image.draft` does. Faster; pixels differ a little.
   """
 
-  size: tuple[int, int] | None = None
+  size: int | tuple[int, int] | None = None
   shorter: int | None = dataclasses.field(default=None, kw_only=True)
   longer: int | None = dataclasses.field(default=None, kw_only=True)
   interpolation: str = dataclasses.field(default="bilinear", kw_only=True)
@@ -297,21 +317,22 @@ class Resize(Step):
     given = [
       name for name in ("size", "shorter", "longer") if getattr(self, name) is not None
     ]
-    if isinstance(self.size, int):
-      raise ValueError(
-        f"Resize: size ({self.size}) must be (height, width) in pixels: give "
-        f"Resize(shorter={self.size}) or Resize(({self.size}, {self.size}))"
-      )
     if len(given) != 1:
       raise ValueError(
         f"Resize: give exactly one of size, shorter and longer, not "
         f"({', '.join(given) or 'none'})"
       )
     if self.size is not None:
-      object.__setattr__(self, "size", _size(self.size, "Resize: size"))
+      size = _size(self.size, "Resize: size")
+      is_side = _is_side(self.size)
+      object.__setattr__(self, "size", None if is_side else size)
+      if is_side:
+        object.__setattr__(self, "shorter", size[0])
     else:
-      side, _ = _size(getattr(self, given[0]), f"Resize: {given[0]}")
-      object.__setattr__(self, given[0], side)
+      side = getattr(self, given[0])
+      if not _is_side(side) or side < 1:
+        raise ValueError(f"Resize: {given[0]} ({side!r}) must be a number of pixels")
+      object.__setattr__(self, given[0], operator.index(side))
     _check_resizing(self)
 
 

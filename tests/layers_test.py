@@ -4,11 +4,13 @@ import ast
 import importlib
 import inspect
 import pathlib
+import pydoc
 import re
 
 from absl.testing import absltest, parameterized
 
 import liquid_tf
+from liquid_tf import transforms
 
 # The checkout, since the runfiles hold only what a target names.
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -176,7 +178,8 @@ def _public_modules() -> list[str]:
 
 def _public_objects(module):
   """Yields (name, object) of the public functions, classes and methods of a module."""
-  for name in getattr(module, "__all__", vars(module)):
+  names = dir(module) if module is liquid_tf else vars(module)
+  for name in getattr(module, "__all__", names):
     value = getattr(module, name)
     if name.startswith("_") or not getattr(value, "__module__", "").startswith(
       "liquid_tf"
@@ -303,6 +306,28 @@ class DocstringsTest(absltest.TestCase):
       ]
     self.assertEmpty(missing)
 
+  def test_help_of_the_package_is_a_page_that_names_everything(self):
+    text = pydoc.plain(pydoc.render_doc(liquid_tf))
+    self.assertLess(len(text.splitlines()), 80)
+    said = set(re.findall(r"\w+", liquid_tf.__doc__))
+    public = {name for name in dir(liquid_tf) if not name.startswith("_")}
+    modules = {name.partition(".")[2] for name in _public_modules()} - {""}
+    self.assertContainsSubset(public | modules, said)
+
+  def test_help_of_the_steps_is_what_they_say_of_themselves(self):
+    text = pydoc.plain(pydoc.render_doc(transforms))
+    self.assertNotRegex(text, r"\|  __\w+__")
+    said = sum(
+      len(inspect.getdoc(getattr(transforms, name)).splitlines())
+      for name in transforms.__all__
+    )
+    page = len(transforms.__doc__.splitlines())
+    self.assertLess(len(text.splitlines()), page + said + 12 * len(transforms.__all__))
+    for name in set(transforms.__all__) - {"Step"}:
+      # With what may be given.
+      self.assertRegex(transforms.__doc__, rf"`{name}\(", name)
+      self.assertIn(f" |  {name}(", text)
+
   def test_functions_take_few_parameters(self):
     most = {"liquid_tf.dataset": 20}
     counts = {
@@ -315,8 +340,8 @@ class DocstringsTest(absltest.TestCase):
     self.assertEmpty({n: c for n, c in counts.items() if c > most.get(n, 15)})
 
   def test_exported_names_exist(self):
-    self.assertNotEmpty(liquid_tf.__all__)
-    for name in liquid_tf.__all__:
+    self.assertNotEmpty(dir(liquid_tf))
+    for name in dir(liquid_tf):
       self.assertTrue(hasattr(liquid_tf, name), name)
 
   def test_importing_the_package_imports_no_tensorflow(self):

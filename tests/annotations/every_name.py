@@ -75,6 +75,7 @@ def images() -> Sequence[transforms.Step]:
     transforms.RandomCrop(256),
     transforms.CenterCrop((224, 224)),
     transforms.RandomResizedCrop(224, scale=(0.08, 1)),
+    transforms.Resize(256),
     transforms.Resize(shorter=256, interpolation="bicubic", antialias=True),
     transforms.Pad(256, value=0),
     transforms.Mirror(p=0.5),

@@ -1,10 +1,13 @@
 """Steps by themselves: what they accept, and in what order."""
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf import transforms
+from liquid_tf._pipeline import sizes
 from liquid_tf.transforms import (
   Bits,
   Cast,
@@ -43,7 +46,12 @@ class StepsTest(parameterized.TestCase):
     (lambda: RandomCrop((3.5, 3)), r"RandomCrop: size \(\(3.5, 3\)\) must be a number"),
     (lambda: CenterCrop((0, 4)), r"CenterCrop: size \(\(0, 4\)\)"),
     (lambda: CenterCrop("7"), "CenterCrop: size"),
-    (lambda: Resize(7), r"Resize: size \(7\) must be \(height, width\)"),
+    (lambda: Resize(0), r"Resize: size \(0\) must be a number of pixels, or"),
+    (lambda: Resize(True), r"Resize: size \(True\) must be"),
+    (lambda: Resize(7.5), r"Resize: size \(7.5\) must be"),
+    (lambda: Resize(7, longer=7), r"exactly one of .*not \(size, longer\)"),
+    (lambda: Resize(shorter=(7, 7)), r"Resize: shorter \(\(7, 7\)\) must be a number"),
+    (lambda: CenterCrop(False), r"CenterCrop: size \(False\) must be"),
     (lambda: Resize((7, 7), shorter=7), r"exactly one of .*not \(size, shorter\)"),
     (lambda: Resize(), r"exactly one of .*not \(none\)"),
     (lambda: Resize(longer=0), r"Resize: longer \(0\) must be"),
@@ -104,6 +112,18 @@ class StepsTest(parameterized.TestCase):
 class OrderTest(parameterized.TestCase):
   def _check(self, *steps):
     return transforms.by_slot(steps, _STEPS, "a dataset")
+
+  @parameterized.parameters(97, np.int64(97), np.int32(97))
+  def test_a_number_of_resize_is_the_shorter_side(self, side):
+    step = Resize(side, interpolation="nearest")
+    self.assertEqual(step, Resize(shorter=97, interpolation="nearest"))
+    self.assertEqual(str(Resize(side)), "Resize(shorter=97)")
+    self.assertEqual(sizes.resized(step, 200, 300), (97, 145))
+    self.assertEqual(dataclasses.replace(step, shorter=50).shorter, 50)
+
+  def test_sizes_may_be_numpys(self):
+    self.assertEqual(CenterCrop(np.int64(7)).size, (7, 7))
+    self.assertEqual(Resize(np.array([7, 9])).size, (7, 9))
 
   def test_mirror_may_stand_anywhere_among_geometry(self):
     crop, size = RandomCrop(8), Resize((4, 4), antialias=False)
