@@ -17,7 +17,7 @@ in torchvision.
 | `RandomCrop(224)`, `CenterCrop(224)` | `dataset`, `profile` | a window of that |
 | `Mirror(p)` | `dataset`, `profile` | left to right, by chance |
 | `Rotate(degrees)` | `dataset`, `profile` | by a random angle |
-| `ColorJitter(.4, .4, .4)`, `Grayscale(p)` | `dataset`, `profile` | colours, by chance |
+| `ColorJitter(.4, .4)`, `Grayscale(p)` | `dataset`, `profile` | colours, by chance |
 | `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |

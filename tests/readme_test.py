@@ -7,7 +7,6 @@ import math
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
