@@ -183,28 +183,58 @@ def _begun(work: str) -> bool:
 
 
 def check_exchange(output: str, work: str) -> None:
-  """Raises ConvertError unless two folders can be exchanged, as a trial says."""
+  """Raises ConvertError unless two folders can be exchanged, as trials say.
+
+  Args:
+    output: an existing folder.
+    work: the folder beside it.
+  """
   paths = [os.path.join(work, name) for name in _PROBES]
-  advice = f"remove {output} yourself, or choose another output"
-  if os.stat(output).st_dev != os.stat(work).st_dev:
-    raise ConvertError(
-      f'output ("{output}") is the root of a file system, and cannot be replaced: '
-      f"{advice}"
-    )
   for path in paths:
     open(path, "wb").close()
   try:
-    exchange(*paths)
+    problem = _why_fixed(output, work)
+    if problem is None:
+      exchange(*paths)
   except OSError as error:
     if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
       raise
-    raise ConvertError(
-      f'output ("{output}") cannot be replaced: its file system cannot exchange two '
-      f"folders in one step (RENAME_EXCHANGE); {advice}"
-    ) from error
+    problem = "its file system cannot exchange two folders in one step"
   finally:
     for path in paths:
       os.unlink(path)
+  if problem is not None:
+    raise ConvertError(
+      f'output ("{output}") cannot be replaced: {problem}; remove it yourself before '
+      "you do this again, or choose another output"
+    )
+
+
+def _why_fixed(output: str, work: str) -> str | None:
+  """Why a folder cannot be renamed; None where it can.
+
+  Args:
+    output: the folder.
+    work: a folder beside it, which holds something.
+
+  Raises:
+    OSError: nobody can tell.
+  """
+  try:
+    # No folder takes the place of one that holds something, so nothing is ever moved;
+    # but what keeps `output` where it is comes first.
+    os.rename(output, work)
+  except OSError as error:
+    if error.errno == errno.EBUSY:
+      return "something is mounted there"
+    if error.errno == errno.EXDEV:
+      return (
+        "it is of a container's image, a lower layer of an overlay file system, whose "
+        "folders cannot be renamed"
+      )
+    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+      raise
+  return None
 
 
 def _replacement(path: str, apart: bool) -> Output:

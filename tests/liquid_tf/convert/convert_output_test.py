@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import shutil
+import subprocess
 from unittest import mock
 
 import photos
@@ -140,6 +141,75 @@ class OutputTest(tf.test.TestCase):
         self._convert(mix="raw:1", existing="replace")
     self.assertEqual(photos.files(self.output), before)
     self.assertCountEqual(os.listdir(self.root), ["source", "dataset"])
+
+  def test_a_folder_that_cannot_be_renamed_is_refused_at_once(self):
+    self._convert()
+    for number, reason in (
+      (errno.EBUSY, "something is mounted there"),
+      (errno.EXDEV, "container's image"),
+    ):
+      error = OSError(number, os.strerror(number))
+      with mock.patch.object(outputs.os, "rename", side_effect=error):
+        self._check_kept(reason)
+
+  def test_no_trial_of_a_rename_moves_anything(self):
+    self._convert()
+    before = photos.files(self.output)
+    work = outputs.beside(self.output)
+    os.mkdir(work)
+    outputs.check_exchange(self.output, work)
+    self.assertEqual(photos.files(self.output), before)
+    self.assertEqual(os.listdir(work), [])
+
+  def test_a_dataset_of_a_lower_layer(self):
+    self._mount("overlay")
+    self._check_kept("container's image")
+    # What does not rename the folder is done.
+    liquid_tf.append(self.output, self.source, duplicates="add", progress=False)
+    liquid_tf.remove(liquid_tf.open(self.output).take([1]))
+    self.assertEqual(liquid_tf.compact(self.output, progress=False).samples, 119)
+    self.assertEqual(liquid_tf.verify(self.output)["problems"], [])
+    shutil.rmtree(self.output)
+    self.assertEqual(self._convert(existing="replace").samples, 60)
+
+  def test_an_output_where_something_is_mounted(self):
+    self._mount("bind")
+    self._check_kept("something is mounted there")
+
+  def _check_kept(self, reason):
+    """Nothing replaces the output, and nothing is left beside it."""
+    before = photos.files(self.output)
+    beside = set(os.listdir(os.path.dirname(self.output)))
+    refused = self.assertRaisesRegex(
+      ConvertError, f"{self.output}.* cannot be replaced: .*{reason}.* remove it"
+    )
+    with refused, mock.patch("liquid_tf._convert.run.run") as run:
+      self._convert(existing="replace")
+    run.assert_not_called()
+    with refused:
+      liquid_tf.copy(self.output + "/.", self.output, existing="replace")
+    self.assertEqual(photos.files(self.output), before)
+    self.assertEqual(set(os.listdir(os.path.dirname(self.output))), beside)
+
+  def _mount(self, kind):
+    """Puts a dataset below a mount, as the output."""
+    places = {name: f"{self.root}/{name}" for name in ("lower", "upper", "work", "at")}
+    for path in places.values():
+      os.mkdir(path)
+    self.output = f"{places['lower']}/dataset"
+    self._convert()
+    at = f"{places['at']}/dataset"
+    if kind == "bind":
+      os.mkdir(at)
+      command = ["--bind", self.output, at]
+    else:
+      layers = "lowerdir={lower},upperdir={upper},workdir={work}".format(**places)
+      command = ["-t", "overlay", "overlay", "-o", layers, places["at"]]
+    done = subprocess.run(["mount", *command], capture_output=True, text=True)
+    if done.returncode:
+      self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
+    self.addCleanup(subprocess.run, ["umount", command[-1]], check=True)
+    self.output = at
 
   def test_a_copy_replaces_in_one_step_too(self):
     self._convert()
