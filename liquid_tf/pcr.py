@@ -76,9 +76,9 @@ class Reader(Sequence[Record]):
   ):
     if fidelity is not None and fidelity < 1:
       raise ValueError(f"fidelity ({fidelity}) must be at least 1, or None for all")
-    self._directory = os.fspath(directory)
+    self._directory = storage.absolute(directory)
     self._fidelity = fidelity
-    path = self._find_index() if index is None else os.fspath(index)
+    path = self._find_index() if index is None else storage.absolute(index)
     try:
       entries = _read_index(path)
     except tf.errors.OpError as error:
@@ -186,7 +186,7 @@ class Writer:
   ):
     if images_per_record < 1:
       raise ValueError(f"images_per_record ({images_per_record}) must be at least 1")
-    self._directory = os.fspath(directory)
+    self._directory = storage.absolute(directory)
     self._count = images_per_record
     self._groups = list(groups or [])
     self._limits = limits

@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from liquid_tf._cost import budget
+from liquid_tf._store import storage
 
 FORMS = ("encoded", "pixels")
 
@@ -50,6 +51,8 @@ class Cache:
       raise ValueError(
         f"Cache: disk_size ({self.disk_size!r}) needs disk, the folder to take it in"
       )
+    if self.disk is not None:
+      object.__setattr__(self, "disk", storage.absolute(self.disk))
     if self.disk is not None and self.disk_bytes < _LEAST_DISK:
       raise ValueError(
         f"Cache: disk_size ({self.disk_size!r}) must be at least 1MiB, such as "

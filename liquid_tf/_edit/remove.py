@@ -7,7 +7,7 @@ from liquid_tf._store import arrays, labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.subset import subset
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.errors import ConvertError
 
 __all__ = ["remove"]
 
@@ -37,7 +37,7 @@ def remove(view: View) -> EditReport:
       "and .where, .split and .take choose among them"
     )
   with editing(view.path) as edit:
-    check_same(view)
+    view.check_there()
     index = manifests.load_index(edit.manifest)
     removed = np.intersect1d(view.numbers, index["sample"].astype(np.int64))
     if len(removed) == edit.manifest["samples"]:
@@ -48,15 +48,6 @@ def remove(view: View) -> EditReport:
     if len(removed):
       made = edit.publish("remove", _without(edit, index, removed))
     return report(made, len(removed))
-
-
-def check_same(view: View) -> None:
-  """Raises ManifestError unless a view is of the dataset that is there now."""
-  there = manifests.load(view.path, view.version, check_files=False)
-  if there["index"] != view.manifest["index"]:
-    raise ManifestError(
-      f"{view.path} is another dataset than when its view was opened: open it again"
-    )
 
 
 def _without(edit: Edit, index: np.ndarray, removed: np.ndarray) -> dict:

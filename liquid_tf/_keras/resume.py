@@ -15,6 +15,7 @@ from liquid_tf._pipeline import start as start_lib
 from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.sources import find_part
+from liquid_tf._store import storage
 
 _logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ class Resume(tf.keras.callbacks.Callback):
         "dataset must have batches: with batch_size=None a batch that you make is none "
         "of its own, whose place could be saved"
       )
-    self._directory = os.fspath(directory)
+    self._directory = storage.absolute(directory)
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
     self._step = tf.Variable(0, dtype=tf.int64, trainable=False)

@@ -31,7 +31,7 @@ def check(
   """
   if cache.disk is None:
     return
-  disk = f"Cache: disk ({os.fspath(cache.disk)!r})"
+  disk = f"Cache: disk ({cache.disk!r})"
   if not os.path.isdir(cache.disk) or not os.access(cache.disk, os.W_OK | os.X_OK):
     raise ValueError(f"{disk} must be a local folder that can be written to")
   refusals = {
@@ -62,5 +62,5 @@ def inputs(cache: Cache, memory: int, sources: Sequence[FormatRows]) -> dict[str
     record_blocks=np.concatenate(blocks).astype(np.uint32),
     tier_bytes=cache.disk_bytes,
     tier_queue_bytes=queue_bytes(cache, memory),
-    tier="" if cache.disk is None else os.path.abspath(cache.disk),
+    tier="" if cache.disk is None else cache.disk,
   )

@@ -24,20 +24,23 @@ def as_paths(path: Paths, extension: str = ".rec") -> list[str]:
     path: a string as `uri.expand` takes it; or paths as they are.
     extension: of the files that are meant in a folder.
 
+  Returns:
+    Absolute paths, and URLs.
+
   Raises:
     ValueError: there is none, or nothing stands before or after a ";".
     RecordIOError: a name in a string has no file.
     ImportError: nothing that is installed has a path's file system.
   """
   if isinstance(path, str):
-    return uri.expand(path, extension)
+    return list(map(storage.absolute, uri.expand(path, extension)))
   paths = [path] if isinstance(path, os.PathLike) else path
   paths = [os.fspath(one) for one in paths]
   if not paths:
     raise ValueError("path must name at least one file")
   for one in paths:
     schemes.require(one)
-  return paths
+  return list(map(storage.absolute, paths))
 
 
 def index_path(path: str) -> str:

@@ -28,11 +28,13 @@ from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.schema import FORMATS as FORMATS
 from liquid_tf._store.storage import (
+  absolute,
   crc32c,
   file_size,
   is_json,
   is_remote,
   join,
+  leaves,
   read_right,
 )
 from liquid_tf._store.versions import MANIFEST as MANIFEST
@@ -138,15 +140,17 @@ def load(
       says; one `stat` a file.
 
   Returns:
-    The manifest.
+    The manifest, of an absolute path: the dataset is the same one wherever the process
+    goes.
 
   Raises:
     ManifestError: the directory holds no dataset, an unfinished one, or one that
-      contradicts its manifest. The message names the file and the key.
-    ValueError: the URL has a query or a user.
+      contradicts its manifest, or of which a file is a link to elsewhere. The message
+      names the file and the key.
+    ValueError: the path is empty, or the URL has a query or a user.
     ImportError: nothing that is installed has its file system.
   """
-  directory = os.fspath(directory)
+  directory = absolute(directory)
   schemes.require_dataset(directory)
   file = versions.manifest_file(_choose(directory, version))
   path = join(directory, file)
@@ -183,11 +187,33 @@ def load(
       for shard in data["shards"]
     ),
   )
+  _refuse_links(manifest)
   if check_files:
     problems = file_problems(manifest)
     if problems:
       raise ManifestError(problems[0])
   return manifest
+
+
+def _refuse_links(manifest: Manifest) -> None:
+  """Raises ManifestError where a file is a link to outside the dataset's folder.
+
+  Whoever gives away a dataset must not choose what else of a machine is read, copied or
+  exported by those who use it.
+  """
+  names = [manifest.file]
+  for file in itertools.chain(
+    contents.shards(manifest.data), contents.beside(manifest.data)
+  ):
+    names.append(file.name)
+  for path in map(manifest.path, names):
+    target = leaves(path)
+    if target is not None:
+      raise ManifestError(
+        f"{path} is a link to {target}, outside the dataset's folder: where that is "
+        "the right file, put it in the place of the link, or copy the dataset with "
+        "cp -rL"
+      )
 
 
 def _choose(directory: str, version: int | None) -> int:

@@ -29,6 +29,36 @@ def is_remote(path: str) -> bool:
   return "://" in path
 
 
+def absolute(path: str | os.PathLike) -> str:
+  """A path that means the same wherever the process goes; a URL as it is.
+
+  Raises:
+    ValueError: it is empty, and so the folder where the process is.
+  """
+  text = os.fspath(path)
+  if not text:
+    raise ValueError('path ("") must not be empty')
+  if is_remote(text):
+    return text
+  # What ".." is above is told by the folder, which may be a link, and not by the text.
+  climbs = os.pardir in text.split(os.sep)
+  return os.path.realpath(text) if climbs else os.path.abspath(text)
+
+
+def leaves(path: str) -> str | None:
+  """Where a file is that is a link to outside its folder; None where it is none.
+
+  The folder itself may be a link.
+  """
+  if schemes.scheme_of(path) == "file":
+    path = path.partition("://")[2]
+  # A pipe or a device is refused as such.
+  if is_remote(path) or not os.path.islink(path) or not os.path.isfile(path):
+    return None
+  folder, target = os.path.realpath(os.path.dirname(path)), os.path.realpath(path)
+  return None if os.path.commonpath([folder, target]) == folder else target
+
+
 def is_json(contents: bytes) -> bool:
   """Whether this is what `read_right` looks for in a JSON file."""
   try:

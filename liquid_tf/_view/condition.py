@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._view.table import Table
+from liquid_tf.errors import ManifestError
 
 _LONGEST = 10_000
 
@@ -48,6 +49,7 @@ def evaluate(text: str, table: Table, classes: Sequence[str] | None) -> np.ndarr
     Shape [samples], bool.
 
   Raises:
+    ManifestError: a column cannot be read.
     ValueError: the text is no condition, or names a column that is not there, or
       compares one with what it cannot be.
   """
@@ -63,6 +65,8 @@ def evaluate(text: str, table: Table, classes: Sequence[str] | None) -> np.ndarr
       found = _Evaluation(table, classes).value(body)
     if not _is(found, "b") or np.ndim(found) != 1:
       raise ValueError("it must be true or false of each sample")
+  except ManifestError:
+    raise  # It is of the dataset, and not of the condition.
   except (ValueError, KeyError, RecursionError, OverflowError) as error:
     reason = error.args[0] if error.args else "too deep"
     raise ValueError(f"where ({short(text)}): {reason}") from None

@@ -72,6 +72,10 @@ def _open(
     path = os.fspath(samples)
     return path, *_open_path(path)
   samples.check_no_weights("inspection")
+  try:
+    samples.check_there()
+  except ManifestError as error:
+    return samples.path, None, None, [str(error)]
   manifest, rows = samples.manifest, samples.stored
   problems = manifests.file_problems(manifest)
   try:

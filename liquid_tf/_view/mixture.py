@@ -139,7 +139,7 @@ def as_source(
     split: as `as_view` takes it; None for a mixture.
 
   Raises:
-    ManifestError: the directory is no sound dataset.
+    ManifestError: the directory is no sound dataset, or no longer that of a view.
     ValueError: there is no such split.
   """
   if not isinstance(source, Mixture):
@@ -148,6 +148,8 @@ def as_source(
     raise ValueError(
       f"split ({split!r}) must be None with a mixture: give it views of splits"
     )
+  for member in source.members:
+    member.check_there()
   return source
 
 

@@ -11,6 +11,7 @@ from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.preference import by_preference
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.rows import Rows
+from liquid_tf.errors import ManifestError
 
 _ONES = np.array([bin(byte).count("1") for byte in range(256)], np.int64)
 
@@ -148,6 +149,20 @@ class Selected:
           places, samples = places[mask], samples[mask]
         found[samples] = places
     return found[self.numbers]
+
+  def check_there(self) -> None:
+    """Raises ManifestError unless the dataset is there that this view was opened of."""
+    try:
+      there = manifests.load(
+        self.manifest.directory, self.manifest["version"], check_files=False
+      )
+    except ManifestError as error:
+      raise ManifestError(f"{self!r} cannot be read any more: {error}") from error
+    if there.data != self.manifest.data:
+      raise ManifestError(
+        f"{self.manifest.directory} was replaced by another dataset since this view "
+        "was opened: open it again"
+      )
 
   def check_no_weights(self, what: str) -> None:
     """Raises ValueError if this view has weights, of which something knows nothing."""

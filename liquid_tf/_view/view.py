@@ -1,5 +1,6 @@
 """`liquid_tf.open`: a dataset of which samples can be chosen."""
 
+import contextlib
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from liquid_tf._view import weights as _weights
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, RecordError
 
 
 class View(Selected):
@@ -25,6 +26,10 @@ class View(Selected):
   never changes: each method gives another view. `dataset`, `epochs`, `profile`,
   `export`, `inspect` and `verify` take one wherever they take a path. It can be
   pickled: what is pickled are the dataset's path, and one bit a sample.
+
+  It is of one version of one dataset, whatever is appended, removed or compacted. Where
+  that was replaced by another dataset, or forgotten, whoever takes the view raises a
+  `ManifestError` that says so.
 
   Attributes:
     splits: names of the splits that samples are of, in the order of the dataset.
@@ -92,7 +97,8 @@ class View(Selected):
       TypeError: the key is neither a whole number nor a slice.
       ValueError: a slice goes backwards, or chooses no sample; or the view has weights.
       RecordError: the sample is damaged, in every format that it is stored in.
-      ManifestError: the dataset's names cannot be read.
+      ManifestError: the dataset's names cannot be read; or it was replaced since this
+        view was opened.
     """
     if isinstance(key, slice):
       return self._slice(key)
@@ -112,7 +118,17 @@ class View(Selected):
     count = len(places)
     if not -count <= position < count:
       raise IndexError(f"index ({position}) must be in [{-count}, {count}) of {self!r}")
-    return self._samples().sample(places.item(position))
+    with self._explained():
+      return self._samples().sample(places.item(position))
+
+  @contextlib.contextmanager
+  def _explained(self) -> Iterator[None]:
+    """Says that the dataset was replaced, where that is why it cannot be read."""
+    try:
+      yield
+    except (ManifestError, RecordError):
+      self.check_there()
+      raise
 
   def _samples(self) -> SampleReader:
     """Reads samples."""
@@ -214,7 +230,8 @@ class View(Selected):
       ValueError: a number is that of no sample of this view.
       ManifestError: the dataset's names cannot be read.
     """
-    names = self._samples().names
+    with self._explained():
+      names = self._samples().names
     return [names[number] for number in self._checked(numbers, "names").tolist()]
 
   def take(self, numbers: Sequence[int] | np.ndarray) -> "View":
@@ -269,7 +286,9 @@ class View(Selected):
       ValueError: it is no condition, or chooses no sample.
     """
     self._check_no_weights("where()")
-    return self._choose(self.numbers[where.mask(condition, self)], "where")
+    with self._explained():
+      mask = where.mask(condition, self)
+    return self._choose(self.numbers[mask], "where")
 
   def weighted(
     self,
@@ -293,7 +312,7 @@ class View(Selected):
     """
     self._check_no_weights("weighted()")
     if isinstance(weights, Mapping):
-      labels = _labels.load(self.manifest)
+      labels = self._labels()
       found = _weights.of_classes(
         self.manifest, labels, self.numbers, weights, samples_per_epoch
       )
@@ -313,10 +332,13 @@ class View(Selected):
       ValueError: samples do not have one class each, or this view has weights.
     """
     self._check_no_weights("balanced()")
-    labels = _labels.load(self.manifest)
     return self._weigh(
-      *_weights.balanced(self.manifest, labels, self.numbers, samples_per_epoch)
+      *_weights.balanced(self.manifest, self._labels(), self.numbers, samples_per_epoch)
     )
+
+  def _labels(self) -> np.ndarray | None:
+    with self._explained():
+      return _labels.load(self.manifest)
 
   def _weigh(self, numbers: np.ndarray, weights: _weights.Weights | None) -> "View":
     view = self
@@ -401,10 +423,11 @@ def as_view(source: str | os.PathLike | View, split: str | None = None) -> View:
       all of a view.
 
   Raises:
-    ManifestError: the directory is no sound dataset.
+    ManifestError: the directory is no sound dataset, or no longer that of the view.
     ValueError: there is no such split.
   """
   if isinstance(source, View):
+    source.check_there()
     return source if split is None else source.split(split)
   view = open(source)
   return view.split(default_split(view.manifest) if split is None else split)

@@ -38,7 +38,7 @@ class DatasetSource(SampleSource):
     view: the samples, of a dataset whose files were checked.
 
   Raises:
-    ManifestError: its indices are damaged.
+    ManifestError: its indices are damaged, or it is no longer that of the view.
     ValueError: the view has weights.
 
   Attributes:
@@ -47,6 +47,7 @@ class DatasetSource(SampleSource):
 
   def __init__(self, view: View):
     view.check_no_weights("a source")
+    view.check_there()
     manifest, index = view.manifest, view.stored
     self._manifest = manifest
     self._index = index

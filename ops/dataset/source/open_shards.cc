@@ -36,7 +36,8 @@ Status ReadRemote(tensorflow::Env* env, const std::string& path,
 }
 
 // Maps a local index, of which every process on the machine then has the same
-// memory; reads one of another file system.
+// memory; reads one of another file system. Each iterator opens it by its path,
+// where another dataset may lie by then: its places would give other samples.
 Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
                  IndexView* index) {
   ByteSpan bytes;
@@ -48,6 +49,12 @@ Status OpenIndex(tensorflow::Env* env, const std::string& path, uint32_t crc32c,
         FromTf(env->NewReadOnlyMemoryRegionFromFile(path, &mapped), path));
     bytes = ByteSpan(mapped->data(), mapped->length());
     keep = std::shared_ptr<const void>(std::move(mapped));
+    if (Crc32c(bytes) != crc32c) {
+      return DataLoss(path +
+                      ": its CRC-32C is not what the manifest said when the "
+                      "dataset was opened. It was replaced since, or is "
+                      "damaged: open it again");
+    }
   } else {
     auto read = std::make_shared<Buffer>();
     LIQUID_RETURN_IF_ERROR(ReadRemote(env, path, crc32c, read.get(), &bytes));
