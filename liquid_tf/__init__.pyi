@@ -26,6 +26,7 @@ from ._pipeline.dataset import dataset as dataset
 from ._pipeline.decode import decode_and_batch as decode_and_batch
 from ._pipeline.epochs import epochs as epochs
 from ._pipeline.interleave import interleave as interleave
+from ._pipeline.order import order as order
 from ._pipeline.position import position as position
 from ._pipeline.snapshot import Snapshot as Snapshot
 from ._pipeline.sources import format_dataset as format_dataset

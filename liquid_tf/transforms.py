@@ -2,9 +2,9 @@
 
 `dataset(path, 64, transforms=[RandomResizedCrop(224), Mirror(), Normalize(mean, std)])`
 runs the steps while images are decoded. The steps come in this order, each at most
-once; `Mirror` may stand anywhere among the steps of geometry. A size is (height, width)
-in pixels, or a number for a square; only for `Resize` a number is the shorter side, as
-in torchvision.
+once; `Mirror` may stand anywhere among the steps of geometry, and `Seed` anywhere. A
+size is (height, width) in pixels, or a number for a square; only for `Resize` a number
+is the shorter side, as in torchvision.
 
 | step | where | does |
 | --- | --- | --- |
@@ -21,6 +21,7 @@ in torchvision.
 | `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |
+| `Seed(n)` | `dataset` | the chance of the steps, apart from the order |
 """
 
 import dataclasses
@@ -51,6 +52,7 @@ __all__ = [
   "RandomResizedCrop",
   "Resize",
   "Rotate",
+  "Seed",
   "Step",
 ]
 
@@ -118,6 +120,22 @@ def _check_resizing(step: Any) -> None:
     )
   if step.interpolation == "bicubic" and not step.antialias:
     raise ValueError(f'{name}: interpolation ("bicubic") needs antialias=True')
+
+
+def seed_bits(seed: Any, name: str) -> int:
+  """The int64 with the bits of a seed, which may be any 64-bit number.
+
+  Args:
+    seed: the number.
+    name: of the argument.
+
+  Raises:
+    ValueError: it is none.
+  """
+  whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
+  if not whole or not -(2**63) <= operator.index(seed) < 2**64:
+    raise ValueError(f"{name} ({seed!r}) must be a whole number of 64 bits")
+  return (operator.index(seed) + 2**63) % 2**64 - 2**63
 
 
 def _chance(step: Any) -> None:
@@ -527,6 +545,25 @@ class Ragged(Step):
   """Lets images of unequal size make a batch, a ragged tensor [n, None, None, c]."""
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class Seed(Step):
+  """Seeds what the random steps draw, in place of the dataset's seed.
+
+  Two datasets of one seed have one order, and their steps draw the same numbers, so a
+  sample has the same window and is mirrored in both, whatever their sizes. With a
+  `Seed` in one of them their order stays the same, and the windows are others: two
+  views of each image.
+
+  Attributes:
+    seed: any 64-bit number.
+  """
+
+  seed: int
+
+  def __post_init__(self) -> None:
+    seed_bits(self.seed, "Seed")
+
+
 # In the order in which steps take effect. A class may have two places.
 _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "channels": (Channels,),
@@ -544,6 +581,7 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "cast": (Cast,),
   "channels_first": (ChannelsFirst,),
   "ragged": (Ragged,),
+  "seed": (Seed,),
 }
 _NAMES = list(_SLOTS)
 # Among these Mirror may stand anywhere.
@@ -557,6 +595,8 @@ def _slot_of(step: Step, last: int, found: dict[str, Step]) -> str:
     ValueError: there is none; the message names two steps.
   """
   slots = [name for name in _NAMES if isinstance(step, _SLOTS[name])]
+  if slots == ["seed"] and "seed" not in found:
+    return "seed"
   if slots == ["mirror"] and "mirror" not in found and last < _AFTER_GEOMETRY:
     return "mirror"
   if "mirror" in found and _NAMES.index(slots[0]) < _GEOMETRY:
@@ -588,7 +628,7 @@ def by_slot(
   Returns:
     The steps by their place, in the order in which they take effect: channels, bits,
     orient, crop, resize, pad, second_crop, mirror, rotate, colour, grayscale,
-    normalize, cast, channels_first, ragged.
+    normalize, cast, channels_first, ragged, seed.
 
   Raises:
     ValueError: it is no list of steps, a step is not allowed here, two are of one
@@ -608,6 +648,6 @@ def by_slot(
       raise ValueError(f"transforms: {step!r} must be a step of {where}: {names}")
     slot = _slot_of(step, last, found)
     found[slot] = step
-    if slot != "mirror":
+    if slot not in ("mirror", "seed"):
       last = _NAMES.index(slot)
   return {name: found[name] for name in _NAMES if name in found}

@@ -60,8 +60,11 @@ def dataset(
       mask as a dense tensor of its own size.
     split: a split, or parts of some: "train[:10%]", "train+val"; see `View.split`. By
       default "train", or the first one, and all of a view.
-    shuffle: False gives the stored order, the same in every epoch.
-    seed: of the order, of random windows and of mirroring; any 64-bit number.
+    shuffle: False gives the stored order, the same in every epoch. It is not that of
+      the sample numbers: `order` says which sample is where, as for a `predict`.
+    seed: of the order, of random windows and of mirroring; any 64-bit number. Two
+      datasets of one seed draw the same windows of the same images;
+      `transforms.Seed` seeds the steps apart from the order.
     memory: whole budget of the pipeline: bytes ("8GiB"), at least those of a batch
       with its stored records; or "auto" for three quarters of what the machine or its
       cgroup has free, and the process's other datasets will not take.
@@ -114,7 +117,8 @@ def dataset(
       epochs are those of `shard`. It needs a cache that is not "auto", one mix, and no
       weights and no shares of scan groups (docs/scaling.md). For `fit` see `Resume`.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
-      is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn.
+      is, "drop" leaves it out, "repeat" fills it by repeating its samples in turn. An
+      epoch that has no other batch must not drop it.
     tuning: how the pipeline is run; by default it tunes itself.
     limits: the largest image, and most scans of a JPEG, that are decoded.
 
@@ -124,7 +128,7 @@ def dataset(
     fewer batches of the first one.
 
   Raises:
-    ManifestError: the directory is no sound dataset.
+    ManifestError: the directory is no sound dataset, or no longer that of the view.
     ValueError: an argument is wrong; the message names it, its value and what it
       must be.
   """

@@ -30,7 +30,13 @@ _SOURCE_RECORDS = 64
 
 
 class DecodeBatchDataset(tf.data.Dataset):
-  """Flat tuples of batch tensors, one per feature; see `decode_and_batch`."""
+  """Flat tuples of batch tensors, one per feature; see `decode_and_batch`.
+
+  Attributes:
+    recipe: of the images.
+    skips: whether samples that cannot be read are left out.
+    fills: whether a last batch of fewer samples repeats them.
+  """
 
   def __init__(
     self,
@@ -50,6 +56,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     parallelism: int,
   ):
     self.recipe = recipe = columns.recipe
+    self.skips, self.fills = skip_errors, round_batch
     self._blocks = blocks
     self._spec = tuple(columns.specs(samples))
     super().__init__(
@@ -141,9 +148,10 @@ def decode_and_batch(
   _limits.check(limits)
   _tuning.check(tuning)
   recipe = Recipe.parse(transforms)
-  recipe.check_draws(mixed is not None and mixed.draws, decode)
   skip = on_error == "skip"
   columns = _columns(sources, features, recipe, decode, skip, limits)
+  masks = bool(columns.pixels.keys() - {"image"})
+  recipe.check_draws(mixed is not None and mixed.draws, decode, masks)
   if mixed is not None and mixed.snapshot.cache.form == "pixels":
     _check_kept_pixels(columns)
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
@@ -160,7 +168,7 @@ def decode_and_batch(
     samples=samples,
     batch_size=batch_size,
     image_bits=8 * image.dtype.size,
-    seed=mixed.seed if mixed is not None else 0,
+    seed=recipe.seed(mixed.seed if mixed is not None else 0),
     skip_errors=skip,
     # Batches that must be whole repeat a sample where one is left out.
     repeat_to_fill=skip

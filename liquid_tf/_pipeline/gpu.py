@@ -23,6 +23,7 @@ from liquid_tf.transforms import (
   ChannelsFirst,
   Normalize,
   RandomCrop,
+  Seed,
 )
 
 _DEVICE = "GPU:0"
@@ -35,7 +36,7 @@ STORED = ("bytes", "window", "id")
 
 FLOATS = (tf.float32, tf.bfloat16)
 FORMATS = ("l3", "l3-compact", "raw")
-_STEPS = (RandomCrop, CenterCrop, Normalize, Cast, ChannelsFirst)
+_STEPS = (RandomCrop, CenterCrop, Normalize, Cast, ChannelsFirst, Seed)
 
 
 def problem() -> str | None:

@@ -20,6 +20,7 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.transforms import seed_bits
 
 _NO_PART = _sources.Part({})
 
@@ -30,6 +31,7 @@ class InterleaveDataset(tf.data.Dataset):
   Attributes:
     samples: of a whole epoch.
     batches: likewise.
+    cached: samples, or records, of each source that are kept between epochs.
     parts: samples of each source in epoch 0 where sources share them, else None.
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
     begin: where the first iterator begins, a `Start`.
@@ -60,7 +62,7 @@ class InterleaveDataset(tf.data.Dataset):
     self.sources = list(sources)
     self.snapshot = snapshot
     self.batch_size = batch_size
-    self.seed = seed = check_seed(seed)
+    self.seed = seed = seed_bits(seed, "seed")
     self.shuffle = shuffle
     self.part = part
     self.weighing = weighing
@@ -272,18 +274,6 @@ def mean_stored_bytes(sources: Sequence[_sources.FormatDataset]) -> float:
   return sum(source.stored_bytes(None) for source in sources) / max(1, samples)
 
 
-def check_seed(seed: int) -> int:
-  """The int64 with the bits of `seed`, which may be any 64-bit number.
-
-  Raises:
-    ValueError: it is none.
-  """
-  whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-  if not whole or not -(2**63) <= seed < 2**64:
-    raise ValueError(f"seed ({seed!r}) must be a whole number of 64 bits")
-  return (int(seed) + 2**63) % 2**64 - 2**63
-
-
 def interleave(
   datasets: Sequence[tf.data.Dataset],
   snapshot: Snapshot | None = None,
@@ -336,7 +326,7 @@ def interleave(
   check_last_batch(last_batch, ("short", "drop"))
   ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
   if all(ours):
-    return InterleaveDataset(
+    blocks = InterleaveDataset(
       datasets,
       snapshot if snapshot is not None else Snapshot(),
       batch_size=batch_size,
@@ -347,6 +337,8 @@ def interleave(
       fidelity=fidelity,
       policy=policy,
     )
+    check_batches(blocks, f"datasets ({len(datasets)})")
+    return blocks
   if any(ours):
     raise ValueError("datasets must be all format_dataset()s, or none")
   if fidelity is not None:
@@ -358,7 +350,26 @@ def interleave(
       f'last_batch ("{last_batch}") must be "short" for plain datasets, mixed to their '
       "end"
     )
-  return _interleave_plain(datasets, batch_size, check_seed(seed), shuffle, epoch or 0)
+  return _interleave_plain(
+    datasets, batch_size, seed_bits(seed, "seed"), shuffle, epoch or 0
+  )
+
+
+def check_batches(blocks: InterleaveDataset, whose: str) -> None:
+  """Raises ValueError where an epoch has no batch, and a training would learn nothing.
+
+  Args:
+    blocks: the batches.
+    whose: what they are of, for the error.
+  """
+  if not blocks.samples:
+    raise ValueError(f"{whose} must have a sample, and has none")
+  if not blocks.batches:
+    raise ValueError(
+      f'last_batch ("drop") leaves no batch of {whose}: batch_size '
+      f"({blocks.batch_size}) must be at most {blocks.samples}, the samples that an "
+      'epoch has here, or last_batch "short" or "repeat"'
+    )
 
 
 def check_last_batch(last_batch: str, allowed: Sequence[str]) -> None:

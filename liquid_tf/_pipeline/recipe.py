@@ -25,6 +25,7 @@ TRAINING_STEPS = (
   steps.Cast,
   steps.ChannelsFirst,
   steps.Ragged,
+  steps.Seed,
 )
 
 # Steps that choose what is decoded, and need no pixels.
@@ -108,6 +109,11 @@ class Recipe:
     """Whether images of unequal size may make a batch."""
     return "ragged" in self.found
 
+  def seed(self, of_order: int) -> int:
+    """What the steps draw by: the int64 of `Seed`, or that of the order."""
+    given = self.found.get("seed")
+    return of_order if given is None else steps.seed_bits(given.seed, "Seed")
+
   @property
   def flip(self) -> tuple[int, ...]:
     """The keypoints that change places in a mirrored image; () for none."""
@@ -182,15 +188,22 @@ class Recipe:
             f"{feature.dtype.max}, the most that the {name} has"
           )
 
-  def check_draws(self, shuffle: bool, decode: str) -> None:
-    """Raises ValueError where there is no chance to leave to, or nothing to change."""
+  def check_draws(self, shuffle: bool, decode: str, masks: bool) -> None:
+    """Raises ValueError where there is no chance to leave to, or nothing to change.
+
+    Args:
+      shuffle: whether samples are drawn by chance.
+      decode: where images are decoded, as `decode_and_batch` takes it.
+      masks: whether masks are decoded here.
+    """
+    unchanged = (*WINDOWS, steps.Seed, *([steps.Ragged] if masks else []))
     for step in self.given:
       if step.random and not shuffle:
         raise ValueError(
           f"transforms: {step} draws by chance, which shuffle=False leaves nothing to: "
           "for validation give CenterCrop or Resize, for training shuffle=True"
         )
-      if decode == "none" and not isinstance(step, WINDOWS):
+      if decode == "none" and not isinstance(step, unchanged):
         raise ValueError(f'transforms: {step} needs pixels: give decode="cpu"')
 
   def lines(self) -> list[str]:

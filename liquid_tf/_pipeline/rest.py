@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._pipeline import plan
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
@@ -199,30 +198,18 @@ class Rests:
       rows = [FormatRows(samples.view, *one) for one in part.ranges.items()]
       room = Room(rows, snapshot, self.batch_size, self.shuffle, 0, self.fidelity)
       fill, division = room.divide()
-      sized = [
-        np.zeros(0, np.int64) if r.record_samples is None else r.record_samples
-        for r in rows
-      ]
-      with tf.init_scope(), tf.device("CPU:0"):
-        plan = ops.lib().liquid_plan_epoch(
-          file_counts=np.concatenate([one.file_counts for one in rows]),
-          files_per_format=[len(one.file_counts) for one in rows],
-          record_samples=np.concatenate(sized),
-          sized_records=list(map(len, sized)),
-          cached=division.cached,
-          fill=fill,
-          seed=self.seed,
-          batch_size=self.batch_size,
-          first_epoch=first,
-          epoch=epoch,
-          shuffle=self.shuffle,
-        )
-      size = int(plan.sample.shape[0])
+      drawn = plan.drawn(
+        rows,
+        cached=division.cached,
+        fill=fill,
+        seed=self.seed,
+        batch_size=self.batch_size,
+        shuffle=self.shuffle,
+        first_epoch=first,
+        epoch=epoch,
+      )
+      size = len(drawn)
       batches = size // self.batch_size if self.drops else -(-size // self.batch_size)
       over = over and steps >= batches
-      drawn = slice(min(size, steps * self.batch_size))
-      formats, places = plan.format.numpy()[drawn], plan.sample.numpy()[drawn]
-      numbers += [
-        one.rows["sample"][places[formats == f]] for f, one in enumerate(rows)
-      ]
+      numbers.append(drawn[: steps * self.batch_size])
     return None if over else np.concatenate(numbers)

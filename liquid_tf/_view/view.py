@@ -34,7 +34,8 @@ class View(Selected):
   Attributes:
     splits: names of the splits that samples are of, in the order of the dataset.
     formats: names of the dataset's formats.
-    numbers: sample numbers, shape [samples], int64, ascending.
+    numbers: sample numbers, shape [samples], int64, ascending, as `view[i]` has them;
+      `liquid_tf.order` has those of a dataset in its order.
   """
 
   # Opened where the first sample is read.
@@ -218,7 +219,9 @@ class View(Selected):
   def names(self, numbers: Sequence[int] | np.ndarray) -> list[str]:
     """What the source called samples, such as the path of a file below its folder.
 
-    `view.names(batch["id"].numpy())` are those of a batch with the feature "id".
+    `view.names(batch["id"].numpy())` are those of a batch with the feature "id", and
+    `view.names(liquid_tf.order(dataset))` those of what `model.predict` gives for a
+    dataset with shuffle=False, whose order is not that of `numbers`.
 
     Args:
       numbers: of samples of this view, in any order.

@@ -88,6 +88,7 @@ def images() -> Sequence[transforms.Step]:
     transforms.Cast(np.float32),
     transforms.ChannelsFirst(),
     transforms.Ragged(),
+    transforms.Seed(7),
     transforms.Mirror(probability=0.5),  # type: ignore[call-arg]
     transforms.Resize("256"),  # type: ignore[arg-type]
   ]
@@ -111,6 +112,8 @@ def train(
   )
   taken: tf.data.Dataset = batches
   place = liquid_tf.position(taken, 3, 162)
+  numbers: np.ndarray = liquid_tf.order(taken)
+  liquid_tf.open(path).names(numbers)
   assert_type(place, dict[str, Any])
   liquid_tf.dataset(path, 64, start=place)
   liquid_tf.dataset(path, 64, start=3)  # type: ignore[arg-type]
