@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._pipeline import decode as _decode
+from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import reading as _reading
@@ -21,7 +22,7 @@ from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.entry import Entry
 from liquid_tf._pipeline.fidelity import Fidelity
-from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._pipeline.interleave import InterleaveDataset, check_batches
 from liquid_tf._pipeline.reading import Reading
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
@@ -56,10 +57,15 @@ def build(
   entry = Entry.parse(arguments.start, arguments.shard)
   reading = _reading.of(arguments)
   blocks = _blocks(arguments, reading, entry)
+  whose = repr(reading.view)
+  if arguments.shard[1] > 1:
+    whose = f"shard ({arguments.shard}) of {whose}"
+  check_batches(blocks, whose)
   recipe = Recipe.parse(arguments.transforms)
   rows = {source.name: source.rows for source in blocks.sources}
   own_size = (
     arguments.batch_size is None
+    and _has_pixels(arguments, blocks)
     and _sizes.results(recipe, rows, check=False).one is None
   )
   transforms = arguments.transforms
@@ -91,6 +97,14 @@ def build(
   # What a user puts after it is told apart in a verdict.
   batches._is_liquid_output = True
   return batches
+
+
+def _has_pixels(arguments: Arguments, blocks: InterleaveDataset) -> bool:
+  """Whether images or masks are decoded."""
+  manifest = blocks.sources[0].manifest
+  given = manifest["supervised"] if arguments.features is None else arguments.features
+  names = [name for name in given if isinstance(name, str)]
+  return bool(_features.decoded(manifest, names, arguments.decode))
 
 
 def _blocks(arguments: Arguments, reading: Reading, entry: Entry) -> InterleaveDataset:

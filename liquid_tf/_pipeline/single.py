@@ -29,9 +29,11 @@ def _dense(sample: tuple[Any, ...], planar: bool) -> Any:
   dense = tf.nest.map_structure(
     lambda x: x.to_tensor() if isinstance(x, tf.RaggedTensor) else x, sample
   )
-  if not planar:
-    return dense if len(dense) > 1 else dense[0]
   if isinstance(dense[0], dict):
-    return {**dense[0], "image": tf.transpose(dense[0]["image"], [2, 0, 1])}
-  image = tf.transpose(dense[0], [2, 0, 1])
-  return (image, *dense[1:]) if len(dense) > 1 else image
+    [named] = dense
+    if planar and "image" in named:
+      named["image"] = tf.transpose(named["image"], [2, 0, 1])
+    return named
+  if planar:
+    dense = (tf.transpose(dense[0], [2, 0, 1]), *dense[1:])
+  return dense if len(dense) > 1 else dense[0]
