@@ -4,9 +4,11 @@
   liquid-tf service worker --dispatcher=host:5050 --port=5051 --address=me:5051
 
 The worker reads the datasets' files itself, under the paths that the client named.
-Either runs until SIGTERM or Ctrl-C. A dispatcher with --work_dir writes a journal
-there, and goes on from it when it is started again with the same port and directory;
-one without forgets its jobs when it ends.
+Either runs until SIGTERM or Ctrl-C. TensorFlow's dispatcher never forgets a worker: one
+that ends must be started again at its address, or all jobs wait for it. A dispatcher
+with --work_dir writes a journal there, and goes on from it when it is started again
+with the same port and directory. One without forgets its jobs when it ends: start its
+workers again as well.
 """
 
 import signal
@@ -106,6 +108,14 @@ def _main(arguments: list[str]) -> int:
   while not stop.wait(1):
     pass
   server.stop()
+  if role == "worker":
+    address = _FLAGS.address.replace("%port%", str(port))
+    print(
+      f"worker ends. Jobs of {_FLAGS.dispatcher} wait until a worker listens at "
+      f"{address} again: start one there, or the dispatcher and all workers anew",
+      file=sys.stderr,
+      flush=True,
+    )
   return 0
 
 

@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 
 
@@ -45,15 +47,21 @@ class Server:
 
   def start(self) -> None:
     """Starts it, or starts it again as it was."""
+    self._errors = tempfile.TemporaryFile("w+")
     self.process = subprocess.Popen(
-      self._command, env=self._environment, stdout=subprocess.PIPE, text=True
+      self._command,
+      env=self._environment,
+      stdout=subprocess.PIPE,
+      stderr=self._errors,
+      text=True,
     )
 
   def wait(self) -> None:
     """Waits until it listens."""
     line = self.process.stdout.readline()
     if not line:
-      raise AssertionError(f"{self._command} ended with {self.process.wait()}")
+      code = self.process.wait()
+      raise AssertionError(f"{self._command} ended with {code}: {self._read_errors()}")
     assert json.loads(line)["port"] == self.port, line
 
   def cpu_seconds(self) -> float:
@@ -62,6 +70,18 @@ class Server:
     # Behind the name, which may hold anything, come the fields from the third on.
     user, system = stat.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+  def end(self) -> str:
+    """Ends it by SIGTERM; returns what it wrote to stderr."""
+    self.process.send_signal(signal.SIGTERM)
+    self.process.wait(60)
+    self.process.stdout.close()
+    assert self.process.returncode == 0, self.process.returncode
+    return self._read_errors()
+
+  def _read_errors(self) -> str:
+    self._errors.seek(0)
+    return self._errors.read()
 
   def kill(self) -> None:
     """Ends it at once, as a machine that fails does."""

@@ -3,7 +3,6 @@
 import collections
 import os
 import pathlib
-import signal
 import statistics
 import tempfile
 import time
@@ -116,6 +115,23 @@ class ServiceTest(absltest.TestCase):
     # A range is one batch here; a worker has one begun, and some not yet fetched.
     self.assertLess(lost, 20 * _BATCH)
 
+  def test_a_worker_that_has_ended_is_waited_for(self):
+    """TensorFlow's dispatcher gives a new job a task of it: a worker takes it up."""
+    with servers.Service(2) as service:
+      ended = service.workers[0]
+      said = ended.end()
+      self.assertIn(
+        f"wait until a worker listens at localhost:{ended.port} again", said
+      )
+      batches = self._distribute(self._epochs(), service, "DYNAMIC")
+      seen = collections.Counter()
+      for batch in batches:
+        if not seen:
+          ended.start()
+        seen.update(batch["id"].numpy().tolist())
+    # It had begun nothing of this job.
+    self.assertEqual(seen, {i: _EPOCHS for i in range(200)})
+
   def test_a_restarted_dispatcher_goes_on(self):
     slow = self._epochs(parts=25).apply(testing.sleep(20_000))
     with servers.Service(2, f"--work_dir={self.create_tempdir().full_path}") as service:
@@ -173,9 +189,7 @@ class ServiceTest(absltest.TestCase):
   def test_sigterm_ends_a_server(self):
     server = servers.Server("dispatcher")
     server.wait()
-    server.process.send_signal(signal.SIGTERM)
-    self.assertEqual(server.process.wait(20), 0)
-    server.process.stdout.close()
+    self.assertNotIn("wait", server.end())
 
 
 if __name__ == "__main__":
