@@ -1,6 +1,5 @@
 """A Keras callback that lets a killed `fit` go on with the very next batch."""
 
-import dataclasses
 import json
 import logging
 import os
@@ -10,11 +9,10 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._keras import state
+from liquid_tf._keras.feed import Feed, difference
+from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline import position as _position
 from liquid_tf._pipeline import start as start_lib
-from liquid_tf._pipeline import stats as stats_lib
-from liquid_tf._pipeline.counted import CountedDataset
-from liquid_tf._pipeline.sources import find_part
 from liquid_tf._store import storage
 
 _logger = logging.getLogger(__name__)
@@ -44,7 +42,8 @@ class Resume(tf.keras.callbacks.Callback):
   Run it again after a kill: it starts in the epoch and at the batch after the last
   checkpoint. The metrics of that epoch cover the batches that were left of it, and a
   line in the log says so. A run that ended is not run again; the log says that, too.
-  The dataset must be the one that `fit` gets, or what it is mapped from.
+  Give it the dataset that `fit` gets: all datasets that `tf.data.Dataset.zip` joins in
+  it go on together. What else draws from several, or keeps batches back, is an error.
 
   The learning rate is part of what is saved: another one given to `compile` has no
   effect, and the log says so. A model with other layers, or other trainable ones, is
@@ -52,8 +51,11 @@ class Resume(tf.keras.callbacks.Callback):
   Where the dataset leaves out what is damaged (`on_error="skip"`), the log says after
   each epoch how many samples that were.
 
-  Other callbacks begin anew: `ModelCheckpoint(save_best_only=True)` takes the first
-  epoch for the best one and overwrites a better model, unless its file name has
+  Its place among the callbacks does not matter. It saves after an epoch's last batch,
+  before any of them lends the model other weights, as `SwapEMAWeights` does; and again
+  before the next one's first batch, if they have changed the model or the optimizer
+  for good. Other callbacks begin anew: `ModelCheckpoint(save_best_only=True)` takes the
+  first epoch for the best one and overwrites a better model, unless its file name has
   `{epoch}` or its `initial_value_threshold` is the best value so far.
 
   Of workers that train in step, each with its `shard`, every one has the same model and
@@ -62,21 +64,22 @@ class Resume(tf.keras.callbacks.Callback):
   of some worker's directory.
 
   Args:
-    dataset: what `liquid_tf.dataset` gave, or anything mapped from it.
+    dataset: what `fit` gets: of `liquid_tf.dataset`, or mapped or zipped from such.
     directory: for the checkpoints; made where there is none.
     save_freq: batches between two checkpoints; the end of an epoch is always one.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`, or has
-      `batch_size=None`; or `save_freq` is not at least 1. When `fit` begins: its
-      dataset has no known `cardinality()`, and `fit` no `steps_per_epoch`; or the
-      directory holds a run with another backend of Keras, dataset, split, batch size,
-      seed, `shuffle`, `shard_policy`, mix, `transforms`, scan groups or
-      `steps_per_epoch`, or of a model that has other variables, or one of an older
-      version; or one that another worker, or another number of them, left inside of an
-      epoch, and the dataset has weights, a mix that changes, shares of scan groups,
-      cache="auto", or other batches than `steps_per_epoch`. At the first checkpoint:
-      the model cannot say how to build it again.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, batch for batch, or
+      has `batch_size=None`, or zips datasets of unequal lengths; or `save_freq` is not
+      at least 1. When `fit` begins: its dataset has no known `cardinality()`, and `fit`
+      no `steps_per_epoch`; or the directory holds a run with another backend of Keras,
+      dataset, split, batch size, seed, `shuffle`, `shard_policy`, mix, `transforms`,
+      scan groups or `steps_per_epoch`, or of a model that has other variables, or one
+      of an older version; or one that another worker, or another number of them, left
+      inside of an epoch, and the dataset has weights, a mix that changes, shares of
+      scan groups, cache="auto", other batches than `steps_per_epoch`, or is zipped; or
+      another callback, such as `BackupAndRestore`, changes what was restored. At the
+      first checkpoint: the model cannot say how to build it again.
   """
 
   def __init__(
@@ -85,12 +88,8 @@ class Resume(tf.keras.callbacks.Callback):
     super().__init__()
     if not isinstance(save_freq, int) or save_freq < 1:
       raise ValueError(f"save_freq ({save_freq!r}) must be at least 1")
-    self._blocks = stats_lib.blocks_of(dataset)
-    if find_part(dataset, CountedDataset) is not None:
-      raise ValueError(
-        "dataset must have batches: with batch_size=None a batch that you make is none "
-        "of its own, whose place could be saved"
-      )
+    advice = "A loop of your own can save liquid_tf.position()."
+    self._feeds = [Feed(origin) for origin in lineage.origins(dataset, advice)]
     self._directory = storage.absolute(directory)
     self._save_freq = save_freq
     self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
@@ -98,27 +97,21 @@ class Resume(tf.keras.callbacks.Callback):
     # Of an epoch that other numbers of workers began, who ran how many steps; `step`
     # counts those that came after.
     self._cuts = tf.Variable("[]", dtype=tf.string, trainable=False)
-    # A cache="auto" that another machine resolves otherwise would change the order.
-    self._cached = tf.Variable(self._blocks.cached, dtype=tf.int64, trainable=False)
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
-    self._identity = {
-      "backend": tf.keras.backend.backend(),
-      **_position.identity(self._blocks, dataset),
-    }
     self._run = tf.Variable("", dtype=tf.string, trainable=False)
-    # Of a mix that changes, what the epochs up to this one had: their order follows.
-    self._mixes = None
-    if self._blocks.mixes is not None:
-      self._mixes = tf.Variable(
-        tf.zeros([0], tf.int64), shape=[None], dtype=tf.int64, trainable=False
-      )
     self._manager = None
     self._step_offset = 0
     self._steps_since_save = 0
     self._epoch_steps = 0
-    self._skipped = 0
-    self._first_epoch = 0  # of the dataset, that the run began with
-    self._held = 0  # variables of model and optimizer
+    self._first_epoch = 0  # of fit, that the run began with
+    # Of model and optimizer: the model's, and all. Keras makes them late.
+    self._variables: tuple[list, list] = ([], [])
+    # Fingerprints that were saved after an epoch's last batch, until the next one
+    # begins; of those that were restored, until fit begins.
+    self._saved: tuple[int, int] | None = None
+    self._restored: tuple[int, int] | None = None
+    self._is_between = False  # epochs
+    self._is_new = False
 
   @property
   def epoch(self) -> int:
@@ -142,11 +135,13 @@ class Resume(tf.keras.callbacks.Callback):
 
   def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._manager = None
-    # Else a run that was gone on with before would be where this one begins.
-    self.model._initial_epoch = None
     self._was_built = self.model.built
     self._step_offset = 0
     self._steps_since_save = 0
+    self._variables = ([], [])
+    self._saved = self._restored = None
+    self._is_between, self._is_new = False, True
+    self._first_epoch = 0
     steps = self.params.get("steps")
     if steps is None:
       raise ValueError(
@@ -154,34 +149,31 @@ class Resume(tf.keras.callbacks.Callback):
         "to go on inside of an epoch Keras must know how many batches it has"
       )
     self._epoch_steps = steps
-    self._skipped = self._count_skipped()
     run = {
-      **self._identity,
-      **_position.of_worker(self._blocks),
+      "backend": tf.keras.backend.backend(),
+      "datasets": [feed.describe() for feed in self._feeds],
       "steps_per_epoch": steps,
     }
     given = _optimizer(self.model)
-    # Another fit may have drawn epochs of the dataset before this run began.
-    begun = {"optimizer": given, "first_epoch": self._stats()["next_epoch"]}
-    self._run.assign(json.dumps(run | begun))
+    for feed in self._feeds:
+      feed.count_skipped()
+      # Another fit may have drawn epochs of the dataset before this run began.
+      feed.first_epoch = feed.stats()["next_epoch"]
     latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
+      self._begin(run, given, None)
       return
     before = self._check_run(latest, run)
     self._build_model(latest)
     self._restore(latest)
-    begun = {
-      "optimizer": before.get("optimizer", given),
-      "first_epoch": before.get("first_epoch", 0),
-    }
-    self._tell_of_optimizer(begun["optimizer"], given)
-    self._run.assign(json.dumps(run | begun))
-    self._first_epoch = begun["first_epoch"]
+    self._tell_of_optimizer(before["optimizer"], given)
+    self._begin(run, before["optimizer"], before)
     start = self._start()
-    if before["worker"] == run["worker"] and not start.cuts:
+    if self._worker(before) == self._worker(run) and not start.cuts:
       self._go_on(start, run)
     else:
       self._go_on_for_others(start, before, run)
+    self._restored = self._fingerprints()
     start = self._start()
     self._step_offset = start.step
     if start.epoch >= self.params["epochs"]:
@@ -202,6 +194,50 @@ class Resume(tf.keras.callbacks.Callback):
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = start.epoch
 
+  def _begin(
+    self, run: dict[str, Any], optimizer: list | None, before: dict[str, Any] | None
+  ) -> None:
+    """Notes what the run is, and how it began.
+
+    Args:
+      run: what must stay the same.
+      optimizer: of its beginning.
+      before: the run that goes on, where one does.
+    """
+    if before is not None:
+      self._first_epoch = before["first_epoch"]
+      for feed, epoch in zip(self._feeds, before["first_epochs"]):
+        feed.first_epoch = epoch
+    begun = {
+      "optimizer": optimizer,
+      "first_epoch": self._first_epoch,
+      "first_epochs": [feed.first_epoch for feed in self._feeds],
+    }
+    self._run.assign(json.dumps(run | begun))
+
+  def _worker(self, run: dict[str, Any]) -> list[list[int]]:
+    """(index, count) of the worker that a run is of, by dataset."""
+    return [one["worker"] for one in run["datasets"]]
+
+  def on_epoch_begin(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
+    if not self._is_new:
+      return
+    self._is_new = False
+    # Another fit of this model begins where its own arguments say.
+    self.model._initial_epoch = None
+    if self._restored is None:
+      self._first_epoch = epoch
+      self._set_start(start_lib.Start(epoch, 0))
+      run = json.loads(self._run.numpy())
+      self._run.assign(json.dumps(run | {"first_epoch": epoch}))
+    elif epoch != self.epoch or self._fingerprints() != self._restored:
+      raise ValueError(
+        f"the run in {self._directory} goes on in epoch {self.epoch + 1} with what was "
+        "restored from there, but another callback has changed that: leave out "
+        "BackupAndRestore and what else restores a model, and put Resume before "
+        "callbacks that change weights when an epoch begins"
+      )
+
   def _restore(self, latest: str) -> None:
     """Gives model, optimizer and place the values of a checkpoint.
 
@@ -215,9 +251,10 @@ class Resume(tf.keras.callbacks.Callback):
     )
     keys = tf.train.load_checkpoint(latest).get_variable_to_shape_map()
     saved = len({k.partition("/")[0] for k in keys if k.startswith(_VARIABLE)})
+    held = len(self._variables[1])
     # Where a last layer is frozen, those that are left would fit.
-    if saved != self._held:
-      raise ValueError(f"{changed} ({saved} variables then, {self._held} now)")
+    if saved != held:
+      raise ValueError(f"{changed} ({saved} variables then, {held} now)")
     try:
       checkpoint.restore(latest).assert_existing_objects_matched()
     except (ValueError, tf.errors.InvalidArgumentError) as error:
@@ -249,63 +286,69 @@ class Resume(tf.keras.callbacks.Callback):
     )
 
   def _go_on(self, start: start_lib.Start, run: dict[str, Any]) -> None:
-    """Makes the dataset go on where this worker stood."""
+    """Makes the datasets go on where this worker stood."""
     # Epochs of steps_per_epoch batches are not those of the data.
     steps = run["steps_per_epoch"]
-    trained = start.epoch * steps + start.step
-    mixes = [] if self._mixes is None else self._mixes.numpy()
-    epoch, step = divmod(trained, run["batches"])
-    epoch += self._first_epoch
-    self._blocks.snapshot.seek(epoch, step, self._cached.numpy(), mixes)
+    trained = (start.epoch - self._first_epoch) * steps + start.step
+    for feed in self._feeds:
+      feed.go_on(trained)
     # A kill may come between an epoch's last batch and its end.
-    self._set_start(start_lib.Start(*divmod(trained, steps)))
+    epoch, step = divmod(trained, steps)
+    self._set_start(start_lib.Start(self._first_epoch + epoch, step))
 
   def _go_on_for_others(
     self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
   ) -> None:
-    """Makes the dataset go on where other workers stood."""
-    # What that worker cached, and the mixes that it chose, were its own.
-    self._cached.assign(self._blocks.cached)
-    if self._mixes is not None:
-      self._mixes.assign(tf.zeros([0], tf.int64))
-    if not start.cuts and start.step == before["batches"]:
+    """Makes the datasets go on where other workers stood."""
+    (theirs, others), batches = (
+      before["datasets"][0][name] for name in ("worker", "batches")
+    )
+    if not start.cuts and start.step == batches:
       # A kill came between the epoch's last batch and its end.
       start = start_lib.Start(start.epoch + 1, 0)
-    ran = [*start.cuts, (before["worker"][1], start.step)]
-    # In epochs of the data, until it is known where to go on.
-    start = start_lib.parse((self._first_epoch + start.epoch, ran), run["worker"][1])
-    self._check_others(start, before, run)
-    if not start.cuts:
-      left = run["batches"] - start.step
-      if left > 0:
-        self._blocks.snapshot.seek(start.epoch, start.step)
-    else:
-      left = self._blocks.rests.seek(start)
-    if left > 0:
-      self._epoch_steps = start.step + left
-    else:
-      start = start_lib.Start(start.epoch + 1, 0)
-      self._blocks.snapshot.seek(start.epoch)
-    self._set_start(dataclasses.replace(start, epoch=start.epoch - self._first_epoch))
-
-  def _check_others(
-    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
-  ) -> None:
-    """Raises ValueError where it is not known what others have left to do."""
-    inside = start.step > 0 or bool(start.cuts)
-    refusal = self._blocks.rests.refusal if inside else None
-    if any(one["steps_per_epoch"] != one["batches"] for one in (before, run)):
-      refusal = (
-        "steps_per_epoch must be the batches of the dataset, so that an epoch of fit "
-        "is one of the data"
-      )
+    mine, workers = run["datasets"][0]["worker"]
+    ran = [*start.cuts, (others, start.step)]
+    start = start_lib.parse((start.epoch, ran), workers)
+    refusal = self._why_unknown(start, before, run)
     if refusal is not None:
-      (theirs, others), (mine, workers) = before["worker"], run["worker"]
       raise ValueError(
         f"{self._directory} holds a run of worker {theirs} of {others} that stopped in "
         f"epoch {start.epoch}, where worker {mine} of {workers} cannot go on: "
         f"{refusal}. Give as many workers, each its own directory, until the epoch ends"
       )
+    since = start_lib.Start(start.epoch - self._first_epoch, start.step, start.cuts)
+    (left,) = {feed.go_on_for_others(since) for feed in self._feeds}
+    if left > 0:
+      self._epoch_steps = start.step + left
+    else:
+      start = start_lib.Start(start.epoch + 1, 0)
+    self._set_start(start)
+
+  def _why_unknown(
+    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
+  ) -> str | None:
+    """Why it is not known what other workers have left to do; None where it is."""
+    if any(
+      run["steps_per_epoch"] != one["batches"]
+      for run in (before, run)
+      for one in run["datasets"]
+    ):
+      return (
+        "steps_per_epoch must be the batches of the dataset, so that an epoch of fit "
+        "is one of the data"
+      )
+    if start.step == 0 and not start.cuts:
+      return None
+    if len(self._feeds) > 1:
+      return "datasets that are zipped would be dealt anew each by itself"
+    return self._feeds[0].blocks.rests.refusal
+
+  def on_train_batch_begin(
+    self, batch: int, logs: Mapping[str, float] | None = None
+  ) -> None:
+    # By now every callback has begun the epoch.
+    if self._is_between:
+      self._save_changes(settled=True)
 
   def on_train_batch_end(
     self, batch: int, logs: Mapping[str, float] | None = None
@@ -314,38 +357,71 @@ class Resume(tf.keras.callbacks.Callback):
     step = min(self._step_offset + batch + 1, self._epoch_steps)
     self._steps_since_save += step - int(self._step.numpy())
     self._step.assign(step)
-    if self._steps_since_save >= self._save_freq:
+    is_last = step == self._epoch_steps
+    if is_last or self._steps_since_save >= self._save_freq:
       self._save()
+    if is_last:
+      self._saved = self._fingerprints()
     # Of the epoch that was gone on with, Keras would run as many steps as of a whole
     # one. Asking the iterator at its end would already advance random generators.
     gone_on = self._step_offset or self._epoch_steps != self.params["steps"]
-    if gone_on and step == self._epoch_steps and not self.model.stop_training:
+    if gone_on and is_last and not self.model.stop_training:
       self.model.stop_training = _EPOCH_IS_OVER
 
   def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if self.model.stop_training is _EPOCH_IS_OVER:
       self.model.stop_training = False
+    elif self.model.stop_training and 0 < int(self._step.numpy()) < self._epoch_steps:
+      return  # It was stopped inside of the epoch, and goes on there.
     self._set_start(start_lib.Start(epoch + 1, 0))
     self._step_offset = 0
     self._epoch_steps = self.params["steps"]
-    self._save()
-    skipped = self._count_skipped()
-    if skipped > self._skipped:
-      _logger.warning(
-        "epoch %d left out %d of its samples as damaged: liquid_tf.verify(%r) finds "
-        "them",
-        epoch + 1,
-        skipped - self._skipped,
-        self._blocks.sources[0].view.path,
-      )
-    self._skipped = skipped
+    self._is_between = True
+    self._save_changes(settled=False)
+    for feed in self._feeds:
+      skipped = feed.count_skipped()
+      if skipped > 0:
+        _logger.warning(
+          "epoch %d left out %d of its samples as damaged: liquid_tf.verify(%r) finds "
+          "them",
+          epoch + 1,
+          skipped,
+          feed.blocks.sources[0].view.path,
+        )
 
-  def _count_skipped(self) -> int:
-    """Samples that the dataset has left out so far."""
-    return self._stats()["skipped"]["count"]
+  def on_train_end(self, logs: Mapping[str, float] | None = None) -> None:
+    self.model._initial_epoch = None
+    if self._is_between:
+      # Of an epoch that was shorter than was known, no batch was the last one.
+      self._save_changes(settled=self._saved is None)
 
-  def _stats(self) -> dict[str, Any]:
-    return json.loads(self._blocks.snapshot.stats_json())
+  def _save_changes(self, settled: bool) -> None:
+    """Saves what callbacks have changed since the last batch of an epoch.
+
+    Args:
+      settled: whether training goes on with the model's weights. If not, a callback may
+        have lent it others, so they are no reason to save, and must not be saved.
+    """
+    now = self._fingerprints()
+    model_is_saved = self._saved is not None and self._saved[0] == now[0]
+    if now != self._saved and (settled or model_is_saved):
+      self._save()
+      self._saved = now
+    if settled:
+      self._is_between, self._saved = False, None
+
+  def _fingerprints(self) -> tuple[int, int]:
+    """Checksums of the variables of the model, and of the optimizer."""
+    if not self._variables[1]:
+      self._make_manager()
+    of_model, held = self._variables
+    metrics = {id(variable) for variable in self.model.metrics_variables}
+    sums = [0, 0]
+    for i, variable in enumerate(held):
+      if id(variable) not in metrics:
+        which = int(i >= len(of_model))
+        sums[which] = state.checksum(variable, sums[which])
+    return sums[0], sums[1]
 
   def _save(self) -> None:
     # The first batch has built what was not built before.
@@ -356,8 +432,8 @@ class Resume(tf.keras.callbacks.Callback):
         "how to build it again after a kill: call it on a batch"
       )
     self._build.assign(json.dumps(config))
-    if self._mixes is not None:
-      self._mixes.assign(self._stats()["mixes"])
+    for feed in self._feeds:
+      feed.note()
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
@@ -371,32 +447,37 @@ class Resume(tf.keras.callbacks.Callback):
     before = {}
     if reader.has_tensor(_KEY.format("run")):
       before = json.loads(reader.get_tensor(_KEY.format("run")))
-    if "backend" not in before:
+    if "datasets" not in before:
       raise ValueError(
         f"{latest} does not say what it was trained on, as this version of Resume "
         "does: give another directory for a new run"
       )
-    same = run.keys()
-    if before["worker"] != run["worker"]:  # Their epochs may differ in length.
-      same = self._identity.keys()
-    for name in same:
-      if before.get(name) != run[name]:
-        if name == "dataset":
-          self._refuse_dataset(before.get(name))
+    self._check_same("backend", before["backend"], run["backend"])
+    theirs, ours = before["datasets"], run["datasets"]
+    self._check_same("datasets", len(theirs), len(ours))
+    same_worker = self._worker(before) == self._worker(run)
+    for feed, was, now in zip(self._feeds, theirs, ours):
+      # Epochs of other workers may differ in length.
+      name = difference(was, now if same_worker else feed.identity)
+      if name == "dataset":
+        version = _position.other_version(feed.blocks.sources[0].view, was.get(name))
         raise ValueError(
-          f"{self._directory} holds a run with {name} {before.get(name)!r}, but this "
-          f"one has {run[name]!r}: give the same again, or another directory for a new "
-          "run"
+          f"{self._directory} holds a run with {version}, or Resume another directory "
+          "for a new run"
         )
+      if name is not None:
+        self._check_same(name, was.get(name), now[name])
+    if same_worker:
+      name = "steps_per_epoch"
+      self._check_same(name, before[name], run[name])
     return before
 
-  def _refuse_dataset(self, before: str | None) -> None:
-    """Raises ValueError that names the versions, where they are of one dataset."""
-    was = _position.other_version(self._blocks.sources[0].view, before)
-    raise ValueError(
-      f"{self._directory} holds a run with {was}, or Resume another directory for a "
-      "new run"
-    )
+  def _check_same(self, name: str, before: Any, now: Any) -> None:
+    if before != now:
+      raise ValueError(
+        f"{self._directory} holds a run with {name} {before!r}, but this one has "
+        f"{now!r}: give the same again, or another directory for a new run"
+      )
 
   def _build_model(self, latest: str) -> None:
     """Makes the variables that Keras would only make in the first batch."""
@@ -418,15 +499,14 @@ class Resume(tf.keras.callbacks.Callback):
       # By identity: Keras compares variables by value.
       known = {id(variable) for variable in variables}
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
-    self._held = len(variables)
+    self._variables = list(self.model.variables), variables
     held = {f"{_VARIABLE}{i}": state.trackable(v) for i, v in enumerate(variables)}
-    if self._mixes is not None:
-      held["mixes"] = self._mixes
+    for number, feed in enumerate(self._feeds):
+      held |= feed.variables(number)
     checkpoint = tf.train.Checkpoint(
       epoch=self._epoch,
       step=self._step,
       cuts=self._cuts,
-      cached=self._cached,
       build=self._build,
       run=self._run,
       **held,

@@ -1,5 +1,8 @@
 """Variables of a Keras model in a TensorFlow checkpoint, whatever backend trains it."""
 
+import zlib
+
+import numpy as np
 import tensorflow as tf
 
 
@@ -16,6 +19,14 @@ class _Value(tf.train.experimental.PythonState):
   def deserialize(self, string_value: bytes) -> None:
     value = tf.io.parse_tensor(string_value, self._variable.dtype)
     self._variable.assign(value.numpy())
+
+
+def checksum(variable: tf.keras.Variable, before: int) -> int:
+  """The CRC-32 of a variable's bytes, after those of others."""
+  if not isinstance(variable, tf.Variable):
+    variable = variable.value
+  array = np.ascontiguousarray(tf.keras.ops.convert_to_numpy(variable))
+  return zlib.crc32(array.reshape(-1).view(np.uint8), before)
 
 
 def trackable(variable: tf.keras.Variable) -> tf.Variable | _Value:

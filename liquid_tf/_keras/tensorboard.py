@@ -34,8 +34,9 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
     update_freq: "epoch", or batches between two points.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`, or `update_freq` is
-      neither "epoch" nor at least 1.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, or from several, each
+      of which can have a callback and a folder; or `update_freq` is neither "epoch" nor
+      at least 1.
   """
 
   def __init__(

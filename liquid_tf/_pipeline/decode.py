@@ -181,7 +181,7 @@ def decode_and_batch(
     parallelism=tuning.parallelism,
   )
   if decode == "gpu":
-    return gpu.decoded(
+    shaped = gpu.decoded(
       dataset,
       columns.names,
       columns.wanted,
@@ -191,12 +191,12 @@ def decode_and_batch(
       [samples, *(columns.sizes.one or (0, 0)), image.channels],
       limits.pixels,
     )
-  shaped = dataset.map(columns.shaped)
-  # The prefetch that tf.data would put after it takes up to eight batches that no
-  # budget counts, and that nobody has asked for: some epoch would be over with them.
-  options = tf.data.Options()
-  options.experimental_optimization.inject_prefetch = False
-  shaped = shaped.with_options(options)
+  else:
+    # The prefetch that tf.data would put after it takes up to eight batches that no
+    # budget counts, and that nobody has asked for: some epoch would be over with them.
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    shaped = dataset.map(columns.shaped).with_options(options)
   shaped._is_liquid_output = True
   return shaped
 

@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.plan import drawn
 from liquid_tf._pipeline.sources import find_part
-from liquid_tf._pipeline.stats import blocks_of
 
 # What gives each element of its input, in the same order.
 _SAME = ("cache", "counted", "map", "options", "prefetch")
@@ -37,7 +37,7 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
       on_error="skip" may; or `start` is inside an epoch. There the feature "id" gives
       the numbers of each batch.
   """
-  blocks = blocks_of(dataset)
+  blocks = lineage.only_blocks(dataset, "ask for the order of each of them")
   _check_same(dataset)
   advice = 'the feature "id" gives the sample numbers of each batch'
   decoded = find_part(dataset, DecodeBatchDataset)
@@ -70,13 +70,11 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
 
 def _check_same(dataset: tf.data.Dataset) -> None:
   """Raises ValueError where what a user put after a dataset may change its order."""
-  while not getattr(dataset, "_is_liquid_output", False):
-    name = type(dataset).__name__.strip("_").removesuffix("Dataset")
-    kind = name.removeprefix("Parallel").lower()
-    inputs = dataset._inputs()
-    if kind not in _SAME or getattr(dataset, "_deterministic", None) == "false":
+  while not lineage.is_ours(dataset):
+    step = lineage.step(dataset)
+    if step not in _SAME or getattr(dataset, "_deterministic", None) == "false":
       raise ValueError(
-        f"dataset must be what liquid_tf.dataset() gave: {name} after it may change "
+        f"dataset must be what liquid_tf.dataset() gave: {step}() after it may change "
         "which samples there are, and where"
       )
-    (dataset,) = inputs
+    (dataset,) = dataset._inputs()

@@ -8,12 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._native import whole
-from liquid_tf._pipeline.counted import CountedDataset
+from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.sources import find_part
 from liquid_tf._pipeline.start import Start
-from liquid_tf._pipeline.stats import blocks_of
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import versions
 from liquid_tf._store.manifest import Manifest
@@ -41,8 +40,8 @@ def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
   dataset cannot have reached is an error. For Keras's `fit` there is `Resume`.
 
   Args:
-    dataset: what `liquid_tf.dataset` gave, or anything mapped or prefetched from it,
-      batch for batch; in the process that takes its batches.
+    dataset: what `liquid_tf.dataset` gave, or what `map` and `prefetch` made of it; in
+      the process that takes its batches. If you zip several, each has its position.
     epoch: that is run.
     step: batches of it that were trained on, also in processes before this one: after
       the first batch of an epoch it is 1. All batches of an epoch are the beginning of
@@ -56,18 +55,16 @@ def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
     `on_error="skip"`, going on may repeat as many samples as the epoch had skipped.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`, has `batch_size=None`,
-      or no longer its batches; or it has not delivered so many batches, or began after
-      them.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, or from several, has
+      `batch_size=None`, or no longer its batches, as after a `shuffle`; or it has not
+      delivered so many batches, or began after them.
   """
-  blocks = blocks_of(dataset)
+  blocks = lineage.only_blocks(
+    dataset, "take a position of each, for the start of its own dataset()"
+  )
   if blocks.rests is None:
     raise ValueError("dataset must come from liquid_tf.dataset(), which takes start")
-  if find_part(dataset, CountedDataset) is not None:
-    raise ValueError(
-      "dataset must have batches: with batch_size=None a batch that you make is none "
-      "of its own, whose place could be saved"
-    )
+  lineage.origins(dataset, "Give what you made it of, and count its batches.")
   count = int(dataset.cardinality())
   if count not in _UNKNOWN and count != blocks.batches:
     raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import amounts, budget
-from liquid_tf._pipeline import mixes, sources, verdict
+from liquid_tf._pipeline import lineage, mixes, verdict
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._store import storage
 
@@ -185,18 +185,6 @@ class Stats:
     }
 
 
-def blocks_of(dataset: tf.data.Dataset) -> InterleaveDataset:
-  """The interleave at or below a dataset.
-
-  Raises:
-    ValueError: there is none.
-  """
-  blocks = sources.find_part(dataset, InterleaveDataset)
-  if blocks is None:
-    raise ValueError("dataset must come from liquid_tf.dataset() or interleave()")
-  return blocks
-
-
 def _subject(blocks: InterleaveDataset) -> verdict.Subject:
   """What advice to a dataset depends on."""
   division, cache = blocks.division, blocks.snapshot.cache
@@ -225,13 +213,12 @@ def _subject(blocks: InterleaveDataset) -> verdict.Subject:
 def _between(dataset: tf.data.Dataset) -> verdict.Between:
   """What a user put after the batches."""
   found, ahead = [], False
-  while not getattr(dataset, "_is_liquid_output", False):
+  while not lineage.is_ours(dataset):
     inputs = dataset._inputs()
-    if isinstance(dataset, InterleaveDataset) or len(inputs) != 1:
+    if len(inputs) != 1:
       break
-    kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
-    parallel = "parallel " if kind.startswith("Parallel") else ""
-    kind = kind.removeprefix("Parallel").lower()
+    kind = lineage.step(dataset)
+    parallel = "parallel " if "Parallel" in type(dataset).__name__ else ""
     # Of the last step, since a batch that waits behind another step is none ahead.
     ahead = ahead or (kind == "prefetch" and not found)
     if kind not in ("prefetch", "options", "counted", "repeat"):
@@ -254,6 +241,8 @@ def stats(dataset: tf.data.Dataset) -> Stats:
     A `Stats`.
 
   Raises:
-    ValueError: the dataset is not made from `liquid_tf.dataset`.
+    ValueError: the dataset is not made from `liquid_tf.dataset`, or from several, as by
+      `zip`, whose counters are not those of one.
   """
-  return Stats(blocks_of(dataset), _between(dataset))
+  blocks = lineage.only_blocks(dataset, "give stats each of them, which counts its own")
+  return Stats(blocks, _between(dataset))

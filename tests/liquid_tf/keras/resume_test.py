@@ -526,6 +526,65 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     fit(_dataset(self.path, start=(1, 0)), "late")
     self.assertEqual([line[0] for line in _log(folder)], wanted[_STEPS : 2 * _STEPS])
 
+  def test_epochs_of_fit_may_begin_later(self):
+    folder = self.create_tempdir().full_path
+
+    def fit(*callbacks) -> list[int]:
+      dataset = _dataset(self.path)
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
+      callbacks = [resume, *callbacks]
+      model = _model(folder)
+      return model.fit(
+        dataset, initial_epoch=4, epochs=6, verbose=0, callbacks=callbacks
+      ).epoch
+
+    with self.assertRaises(_KilledError):
+      fit(_KillAt(_STEPS + 3, whole_process=False))
+    self.assertEqual(fit(), [5])
+    ids = [line[0] for line in _log(folder)]
+    wanted = [line[0] for line in self.wanted]
+    self.assertEqual(ids, wanted[: _STEPS + 3] + wanted[_STEPS + 2 : 2 * _STEPS])
+
+  def test_what_others_restore_is_refused(self):
+    folder = self.create_tempdir().full_path
+    run, backup = os.path.join(folder, "run"), os.path.join(folder, "backup")
+
+    def both(first: bool, epochs: int, *callbacks) -> None:
+      dataset = liquid_tf.dataset(self.path, 8, transforms=[transforms.CenterCrop(16)])
+      model = _two_layers()
+      loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+      model.compile("sgd", loss)
+      keras = tf.keras.callbacks.BackupAndRestore(backup)
+      resume = liquid_tf.Resume(dataset, run, save_freq=2)
+      own = [resume, keras] if first else [keras, resume]
+      callbacks = [*own, *callbacks]
+      model.fit(dataset, epochs=epochs, verbose=0, callbacks=callbacks)
+
+    # Keras's callback has the end of the first epoch, and knows of nothing since.
+    with self.assertRaises(_KilledError):
+      both(True, 2, _KillAt(_STEPS + 5, whole_process=False))
+    with self.assertRaisesRegex(ValueError, f"{run} .*leave out BackupAndRestore"):
+      both(True, 2)
+    both(False, 2)
+
+  def test_a_fit_that_is_stopped_inside_of_an_epoch_goes_on_there(self):
+    folder = self.create_tempdir().full_path
+    dataset = _dataset(self.path)
+
+    class StopAt(tf.keras.callbacks.Callback):
+      def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training = batch == 5
+
+    def fit(*callbacks) -> None:
+      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
+      callbacks = [resume, *callbacks]
+      _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=callbacks)
+
+    fit(StopAt())
+    fit()
+    ids = [line[0] for line in _log(folder)]
+    self.assertEqual(ids, [line[0] for line in self.wanted[:_STEPS]])
+
   def test_another_learning_rate_is_told(self):
     folder = self.create_tempdir().full_path
     adam = tf.keras.optimizers.Adam

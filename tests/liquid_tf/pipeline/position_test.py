@@ -349,7 +349,8 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
       (_dataset(path, None), "must have batches"),
       (liquid_tf.interleave(sources), r"must come from liquid_tf.dataset\(\)"),
       (tf.data.Dataset.range(3), r"must come from liquid_tf.dataset\(\)"),
-      (_dataset(path).take(5), "13 batches .*not 5"),
+      (_dataset(path).take(5), r"one for one, but has take\(\)"),
+      (_dataset(path).repeat(2), "13 batches .*not 26"),
     ):
       with self.assertRaisesRegex(ValueError, message):
         liquid_tf.position(dataset, 0, 0)

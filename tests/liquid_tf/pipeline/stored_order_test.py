@@ -89,7 +89,7 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
     ({"shuffle": True}, lambda d: d, "must have shuffle=False"),
     ({"on_error": "skip"}, lambda d: d, 'must have on_error="raise"'),
     ({"start": (0, 2), "cache": 0}, lambda d: d, "must begin with an epoch"),
-    ({}, lambda d: d.shuffle(9), "Shuffle after it may change"),
+    ({}, lambda d: d.shuffle(9), "shuffle\\(\\) after it may change"),
     ({}, lambda d: d.take(2), "Take after it"),
     ({}, lambda d: d.filter(lambda x, y: True), "Filter after it"),
     ({}, lambda d: d.unbatch(), "Unbatch after it"),
