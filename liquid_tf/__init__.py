@@ -17,7 +17,7 @@ composition and the same number of cache hits (Liquid, APSys '23).
   export them       export, ExportReport
   mix them          mixture, Mixture
   choose formats    profile, Profile, Machine
-  train             dataset, Boxes, Cache, Limits, Tuning, epochs, position
+  train             dataset, Boxes, Cache, Limits, Tuning, epochs, order, position
   see what limits   stats, Stats
   Keras callbacks   Resume, TensorBoardStats, FidelityScheduler
   parts of dataset  format_dataset, interleave, decode_and_batch, Snapshot

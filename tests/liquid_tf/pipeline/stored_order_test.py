@@ -90,13 +90,13 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
     ({"on_error": "skip"}, lambda d: d, 'must have on_error="raise"'),
     ({"start": (0, 2), "cache": 0}, lambda d: d, "must begin with an epoch"),
     ({}, lambda d: d.shuffle(9), "shuffle\\(\\) after it may change"),
-    ({}, lambda d: d.take(2), "Take after it"),
-    ({}, lambda d: d.filter(lambda x, y: True), "Filter after it"),
-    ({}, lambda d: d.unbatch(), "Unbatch after it"),
+    ({}, lambda d: d.take(2), "take\\(\\) after it"),
+    ({}, lambda d: d.filter(lambda x, y: True), "filter\\(\\) after it"),
+    ({}, lambda d: d.unbatch(), "unbatch\\(\\) after it"),
     (
       {},
       lambda d: d.map(lambda x, y: x, num_parallel_calls=2, deterministic=False),
-      "ParallelMap after it",
+      "map\\(\\) after it",
     ),
   )
   def test_is_refused_where_it_is_not_known(self, options, change, message):
