@@ -214,7 +214,7 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     data["images"].append({"id": 100, "file_name": "z.png"})
     data["images"].append({"id": 101, "file_name": "y.png"})
     name = self._write("coco.json", data)
-    lost = "2 lost, as z.png: is annotated in .*coco.json, but is no image below"
+    lost = "2 lost, as z.png, y.png: is annotated in .*coco.json, but is no image below"
     with self.assertRaisesRegex(ConvertError, f"2 of 5 samples .*{lost}"):
       self._convert(name)
     self._convert(name, on_error="skip:40%", existing="resume")
