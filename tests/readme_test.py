@@ -129,7 +129,7 @@ class ReadmeTest(absltest.TestCase):
     self.assertIn("Epoch 2/2", printed)
 
   def test_says_how_much_faster_it_is_and_when_not_to_use_it(self):
-    result = json.loads((_ROOT / "docs/benchmarks/compare.json").read_text())
+    result = json.loads((_ROOT / "tools/bench/results/compare.json").read_text())
     words = " ".join(self.text.split())
     [said] = re.findall(r"\*\*How much faster\?\*\* .*?above", words)
     for pair in result["pairs"]:
@@ -149,7 +149,7 @@ class ReadmeTest(absltest.TestCase):
 
   def test_figures_beside_other_loaders_are_those_measured(self):
     text = (_ROOT / "docs/which_loader.md").read_text()
-    rows = json.loads((_ROOT / "docs/benchmarks/recipe.json").read_text())["rows"]
+    rows = json.loads((_ROOT / "tools/bench/results/recipe.json").read_text())["rows"]
     rates = {
       (row["recipe"], row["what"], row["stored"]): f"{row['median']:,.0f}"
       for row in rows
@@ -161,7 +161,7 @@ class ReadmeTest(absltest.TestCase):
       line = f"| {what} | {stored} | {train} | {evaluate} | {size:.1f} |"
       self.assertIn(line, text)
     for files in ("png", "jpeg"):
-      path = _ROOT / f"docs/benchmarks/papers/liquid-6-{files}.json"
+      path = _ROOT / f"tools/bench/results/papers/liquid-6-{files}.json"
       for name, part in json.loads(path.read_text())["parts"].items():
         mix, sides = part["result"]["advised"], part["result"]["sides"]
         shares = ", ".join(f"{key} {share:.0%}" for key, share in mix.items())
@@ -172,7 +172,7 @@ class ReadmeTest(absltest.TestCase):
 
   def test_figures_of_a_gpu_are_those_measured(self):
     text = (_ROOT / "docs/gpu.md").read_text()
-    found = json.loads((_ROOT / "docs/benchmarks/gpu.json").read_text())
+    found = json.loads((_ROOT / "tools/bench/results/gpu.json").read_text())
     self.assertFalse(any(part["failed"] for part in found["checks"].values()))
     rates = collections.defaultdict(list)
     for entry in found["kernels"]:
@@ -201,7 +201,7 @@ class ReadmeTest(absltest.TestCase):
 
   def test_says_what_its_picture_proves(self):
     self.assertIn("](docs/recipe.svg)", self.text)
-    result = json.loads((_ROOT / "docs/benchmarks/recipe.json").read_text())
+    result = json.loads((_ROOT / "tools/bench/results/recipe.json").read_text())
     rows = {
       row["what"]: row
       for row in result["rows"]

@@ -5,4 +5,4 @@ import sys
 from liquid_tf.cli import main
 
 if __name__ == "__main__":
-  main.run(["export", *sys.argv[1:]])
+  main.LIQUID_TF.run(["export", *sys.argv[1:]])

@@ -69,9 +69,10 @@ def _command() -> str:
   module = "" if spec is None else spec.name
   if pathlib.Path(sys.argv[0]).name == "liquid-tf":
     program = ["liquid-tf"]
-  elif module.startswith("tools."):
+  elif module.startswith("tools.") and not module.startswith("tools.bench"):
     program = ["liquid-tf", module.removeprefix("tools.").replace("_", "-")]
   else:
+    module = module.removesuffix(".__main__")
     program = ["python", "-m", module] if module else ["python", sys.argv[0]]
   return shlex.join([*program, *sys.argv[1:]])
 

@@ -1,10 +1,13 @@
 """The peer: image files, or files of pixels, through tf.data as its guide advises."""
 
+import time
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf._measure import epochs, stock_steps
+from liquid_tf._measure import epochs as runs
+from liquid_tf._measure import process, stock_steps
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import Step
 
@@ -53,4 +56,24 @@ def stock_dataset(
     dataset = dataset.ragged_batch(batch_size)
   else:
     dataset = dataset.batch(batch_size)
-  return epochs.with_threads(dataset.prefetch(ahead), threads)
+  return runs.with_threads(dataset.prefetch(ahead), threads)
+
+
+def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
+  """Runs epochs of `stock_dataset`.
+
+  Args:
+    epochs: to run.
+    **arguments: of `stock_dataset`.
+
+  Returns:
+    `epochs` [{seconds, images, cpu_seconds of the process}] and `max_rss_bytes`.
+  """
+  dataset = stock_dataset(**arguments)
+  entries = []
+  for _ in range(epochs):
+    cpu_start = time.process_time()
+    images, seconds = runs.consume(dataset)
+    cpu_seconds = time.process_time() - cpu_start
+    entries.append({"seconds": seconds, "images": images, "cpu_seconds": cpu_seconds})
+  return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}

@@ -119,7 +119,7 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError("--export needs --sample")
   from liquid_tf._store import history, stored_sample
   from liquid_tf._view import inspection
-  from liquid_tf.cli.bench import fidelity_plot
+  from liquid_tf.cli import fidelity_plot
   from liquid_tf.cli.gallery import write
 
   path = arguments[0]

@@ -24,8 +24,8 @@ class Done(NamedTuple):
   stderr: str
 
 
-def run(*words: str) -> Done:
-  """Runs `liquid-tf` with these words, such as ("convert", "--input=photos").
+def run(*words: str, program: main.Program = main.LIQUID_TF) -> Done:
+  """Runs a program with these words, such as ("convert", "--input=photos").
 
   Flags have their defaults again afterwards, and signals their handlers.
   """
@@ -34,13 +34,13 @@ def run(*words: str) -> Done:
   stdout, stderr = io.StringIO(), io.StringIO()
   code = None
   with contextlib.ExitStack() as stack:
-    for values in main.every_flag():
+    for values in program.every_flag():
       saved = flagsaver.save_flag_values(values)
       stack.callback(flagsaver.restore_flag_values, saved, values)
     stack.enter_context(contextlib.redirect_stdout(stdout))
     stack.enter_context(contextlib.redirect_stderr(stderr))
     try:
-      main.run(words)
+      program.run(words)
     except SystemExit as done:
       code = done.code
   for number, handler in zip(numbers, handlers):

@@ -70,7 +70,9 @@ class WithoutTensorflowTest(parameterized.TestCase):
     self.assertRegex(done.stderr.splitlines()[-1], _TENSORFLOW)
 
   def test_command_says_it_in_one_line(self):
-    code = "from liquid_tf.cli import main; main.run(['convert', *sys.argv[1:]])"
+    code = (
+      "from liquid_tf.cli import main; main.LIQUID_TF.run(['convert', *sys.argv[1:]])"
+    )
     words = "sys.argv[1:] = ['--input=/', '--output=/tmp/x.liquid', '--mix=png']\n"
     done = self._run(words + code)
     self.assertEqual(done.returncode, 1)
@@ -80,8 +82,8 @@ class WithoutTensorflowTest(parameterized.TestCase):
     code = "\n".join(
       [
         "from liquid_tf.cli import main, tool",
-        f"for name in {list(main.COMMANDS)}:",
-        "  print(tool.usage(main.COMMANDS[name].load())[:1])",
+        f"for name in {list(main.LIQUID_TF.commands)}:",
+        "  print(tool.usage(main.LIQUID_TF.load(name))[:1])",
       ]
     )
     done = self._run(code)

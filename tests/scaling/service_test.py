@@ -15,7 +15,7 @@ from tensorflow.python.data.experimental.ops import testing
 
 import liquid_tf
 from liquid_tf import transforms
-from liquid_tf.cli.bench import photographs
+from tools.bench import photographs
 
 _BATCH = 8
 _EPOCHS = 3

@@ -1,6 +1,7 @@
 """What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
 
 import ast
+import pathlib
 import posixpath
 import re
 
@@ -10,6 +11,7 @@ from lists import widen
 from mkdocs.structure.files import File
 
 _DOCS = reference.ROOT / "docs"
+_RESULTS = reference.ROOT / "tools/bench/results"
 # Pages that show a file which lies elsewhere in the repository.
 _SHOWN = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _FLAGS = re.compile(r"<code>[^<]*--[^<]*</code>")
@@ -35,21 +37,28 @@ def _results() -> str:
     "The pages of benchmarks are made of these files. Each also has the figures of "
     "other runs, the machine and the versions.",
   ]
-  for title, folder in (("Benchmarks", "benchmarks"), ("Papers", "benchmarks/papers")):
-    files = sorted((_DOCS / folder).glob("*.json"))
+  for title, folder in (("Benchmarks", "."), ("Papers", "papers")):
+    files = (_site_path(path) for path in sorted((_RESULTS / folder).glob("*.json")))
     lines += [
       f"## {title}",
-      "\n".join(f"- [{f.name}]({folder}/{f.name})" for f in files),
+      "\n".join(f"- [{posixpath.basename(file)}]({file})" for file in files),
     ]
   return "\n\n".join(lines) + "\n"
+
+
+def _site_path(result: pathlib.Path) -> str:
+  """The place of a result on the site."""
+  return f"results/{result.relative_to(_RESULTS).as_posix()}"
 
 
 def _moved() -> dict[str, str]:
   """The site's page, or part of one, for each file or folder that is none itself."""
   found = dict(_SHOWN)
   found["README.md"] = "index.md"
-  found["docs/benchmarks"] = "results.md"
-  found["docs/benchmarks/papers"] = "results.md#papers"
+  found["tools/bench/results"] = "results.md"
+  found["tools/bench/results/papers"] = "results.md#papers"
+  for path in _RESULTS.rglob("*.json"):
+    found[path.relative_to(reference.ROOT).as_posix()] = _site_path(path)
   for path in (_DOCS / "examples").glob("*.py"):
     found[f"docs/examples/{path.name}"] = f"examples/{path.stem}.md"
   for name in reference.modules():
@@ -66,6 +75,8 @@ def on_files(files, config):
   for path in sorted((_DOCS / "examples").glob("*.py")):
     pages[f"examples/{path.stem}.md"] = _example(path)
     files.remove(files.get_file_from_path(f"examples/{path.name}"))
+  for path in _RESULTS.rglob("*.json"):
+    files.append(File.generated(config, _site_path(path), abs_src_path=str(path)))
   for path, text in pages.items():
     files.append(File.generated(config, path, content=text))
   return files

@@ -11,12 +11,11 @@ from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._cost import budget
-from liquid_tf._measure import repeated
+from liquid_tf._measure import repeated, throttle
 from liquid_tf._native import encoders
 from liquid_tf._profile import sample
 from liquid_tf._profile.probe import Pipeline, Setting
 from liquid_tf._store import manifest as manifests
-from liquid_tf.cli.bench import throttle
 
 SINGLE = ("png", "raw")
 

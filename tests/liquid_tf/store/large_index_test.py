@@ -9,7 +9,7 @@ import time
 import tensorflow as tf
 
 from liquid_tf._measure import process
-from liquid_tf.cli.bench import empty_dataset
+from tools.bench import empty_dataset
 
 # One million samples take the same code and 4 s more to make.
 _SAMPLES = int(os.environ.get("LIQUID_TEST_SAMPLES", 250_000))

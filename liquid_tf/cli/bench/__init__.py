@@ -1,1 +1,0 @@
-"""What `liquid-tf bench` measures, and how."""

@@ -1,0 +1,1 @@
+"""Benchmarks, the papers' figures, and their results; in no wheel."""

@@ -1,0 +1,249 @@
+"""The tables, the page and the plot of `python -m tools.bench codecs`."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from tools.bench import codec_promises, codec_sets
+
+# Not in the plot: they decode as l3-compact does.
+_EFFORTS = ("l3-compact fast", "l3-compact best")
+# Where labels would lie on each other: points right and up, and which end is there.
+_LABELS = {
+  "bmp": (5, -12, "left"),
+  "jxl e7": (-5, -4, "right"),
+  "webp": (-5, -12, "right"),
+  "webp m6": (-5, 4, "right"),
+  "zstd": (-5, 4, "right"),
+}
+_NOT_ENCODED = "png tf.io"  # The files of "png" once more.
+_STORED = "png files"
+
+
+def _entries(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Sets of photographs, all of them together, and the other sets."""
+  sets = result["sets"].items()
+  is_one = [entry["kind"] == codec_sets.PHOTOGRAPHS for _, entry in sets]
+  yield from (pair for pair, one in zip(sets, is_one) if one)
+  yield "photographs", result["all"]
+  yield from (pair for pair, one in zip(sets, is_one) if not one)
+
+
+def _lines(head: list[str], rows: list[list[str]]) -> str:
+  rules = ["---"] + ["---:"] * (len(head) - 1)
+  return "\n".join(f"| {' | '.join(line)} |" for line in [head, rules, *rows])
+
+
+def sets_table(result: dict[str, Any]) -> str:
+  """A table of Markdown of the sets."""
+  rows = [
+    [
+      name,
+      f"{entry['images']}",
+      f"{entry['pixel_bytes'] / 1e6:.1f}",
+      f"{entry['codecs']['png']['bytes'] / 1e6:.2f}",
+      f"{entry['codecs']['png']['ratio']:.3f}",
+    ]
+    for name, entry in _entries(result)
+  ]
+  return _lines(["set", "images", "MB of pixels", "MB of PNG", "PNG of pixels"], rows)
+
+
+def sizes_table(result: dict[str, Any]) -> str:
+  """A table of Markdown: bytes relative to PNG, a column for each set."""
+  entries = list(_entries(result))
+  rows = []
+  for codec in result["codecs"]:
+    if codec == _NOT_ENCODED:
+      continue
+    row = [codec]
+    for name, entry in entries:
+      values = entry["codecs"].get(codec)
+      row.append(f"{values['to_png']:.3f}" if values else "")
+      if name == "photographs":
+        row.append(f"{values['worst_to_png']:.3f}" if values else "")
+    rows.append(row)
+  stored = [_STORED]
+  for name, entry in entries:
+    found = entry["stored_png_bytes"]
+    stored.append(f"{found / entry['codecs']['png']['bytes']:.3f}" if found else "")
+    if name == "photographs":
+      stored.append("")
+  if any(stored[1:]):
+    rows.append(stored)
+  head = ["of PNG"]
+  for name, _ in entries:
+    head += ["**photographs**", "worst"] if name == "photographs" else [name]
+  return _lines(head, rows)
+
+
+def speeds_table(result: dict[str, Any]) -> str:
+  """A table of Markdown: decoding, encoding and windows."""
+  others = {
+    name: entry["codecs"]
+    for name, entry in result["sets"].items()
+    if entry["kind"] != codec_sets.PHOTOGRAPHS
+  }
+  with_avx2 = any("avx2_gb_per_s" in v for v in result["all"]["codecs"].values())
+  rows = []
+  for codec, values in result["all"]["codecs"].items():
+    rate = values["decode_gb_per_s"]
+    row = [codec, f"{rate['median']:.3f} ({rate['q1']:.3f} to {rate['q3']:.3f})"]
+    if with_avx2:
+      avx2 = values.get("avx2_gb_per_s")
+      row.append(f"{avx2['median']:.3f}" if avx2 else "")
+    for found in others.values():
+      each = found.get(codec)
+      row.append(f"{each['decode_gb_per_s']['median']:.3f}" if each else "")
+    encode = 1000 * values["encode_gb_per_s"]
+    row.append("" if codec == _NOT_ENCODED else _short(encode))
+    window = result["windows"].get(codec)
+    row.append("" if window is None else f"{window:.3f}")
+    rows.append(row)
+  head = ["codec", "photographs (quartiles)", *(["AVX2 alone"] if with_avx2 else [])]
+  return _lines([*head, *others, "encode MB/s", "window"], rows)
+
+
+def _short(number: float) -> str:
+  return f"{number:.1f}" if number < 10 else f"{number:.0f}"
+
+
+def tables(result: dict[str, Any]) -> str:
+  """All tables, for a terminal."""
+  parts = (sets_table, sizes_table, speeds_table, codec_promises.table)
+  return "\n\n".join(part(result) for part in parts)
+
+
+def plot(result: dict[str, Any], path: str | os.PathLike) -> None:
+  """Draws size against decoding speed, a point for each codec, to an image file.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: the extension of `path` is of no image format.
+  """
+  import matplotlib
+
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+
+  figure, axes = pyplot.subplots(figsize=(7, 5))
+  for name, values in result["all"]["codecs"].items():
+    if name in _EFFORTS:
+      continue
+    rate = values["decode_gb_per_s"]
+    ours = name.startswith("l3")
+    axes.errorbar(
+      values["ratio"],
+      rate["median"],
+      yerr=[[rate["median"] - rate["q1"]], [rate["q3"] - rate["median"]]],
+      fmt="o",
+      color="tab:red" if ours else "tab:blue",
+    )
+    right, up, end = _LABELS.get(name, (5, 4, "left"))
+    axes.annotate(
+      name,
+      (values["ratio"], rate["median"]),
+      xytext=(right, up),
+      textcoords="offset points",
+      ha=end,
+      fontweight="bold" if ours else "normal",
+    )
+  axes.set_yscale("log")
+  axes.set_xlim(0, 1.15)
+  axes.grid(True, which="both", alpha=0.3)
+  axes.set_xlabel("size, of raw pixels")
+  axes.set_ylabel("decoding, GB/s of pixels on one processor")
+  axes.set_title(f"{result['all']['images']} photographs, {result['evidence']['cpu']}")
+  figure.tight_layout()
+  figure.savefig(path, dpi=150)
+  pyplot.close(figure)
+
+
+def _command(result: dict[str, Any]) -> str:
+  sets, settings = result["sets"], ("squares", "passes", "rounds")
+  kinds = {entry["kind"] for entry in sets.values()}
+  names = [n for n, e in sets.items() if e["kind"] == codec_sets.PHOTOGRAPHS]
+  others = {codec_sets.SCREENS: "screens", codec_sets.MASKS: "masks"}
+  others[codec_sets.DEEP] = "deep"
+  drawings = sets[codec_sets.DRAWN]["images"] if codec_sets.DRAWN in sets else 0
+  lines = [
+    f"--sets={','.join(f'{name}=FOLDER' for name in names)}",
+    " ".join(f"--{flag}=FOLDER" for kind, flag in others.items() if kind in kinds),
+    f"--drawings={drawings} " + " ".join(f"--{key}={result[key]}" for key in settings),
+    "--output=tools/bench/results/codecs.json --plot=docs/codecs.png",
+  ]
+  return " \\\n  ".join(["python -m tools.bench codecs", *filter(None, lines)])
+
+
+def markdown(result: dict[str, Any], plot_name: str | None) -> str:
+  """A whole page: what was measured, how and with what, the plot and the tables.
+
+  Args:
+    result: of `codecs.bench`.
+    plot_name: of a file beside the page, or None.
+  """
+  evidence = result["evidence"]
+  versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
+  codecs = "\n".join(f"* **{name}**: {what}" for name, what in result["codecs"].items())
+  side = result["side"]
+  parts = [
+    f"""# Image codecs side by side
+
+```
+{_command(result)}
+```
+
+This command measured the codecs, and drew the picture.""",
+    f"![size and speed]({plot_name})" if plot_name else "",
+    f"""## What L3 promises
+
+{codec_promises.table(result)}
+
+## The images
+
+{sets_table(result)}
+
+Photographs and screens are read as RGB of 8 bits, masks as one channel, and files of
+16 bits as they are. *drawn* is clip-art that the command draws: flat colours, outlines,
+smooth edges. *PNG* is what Pillow writes by default.
+
+## Sizes
+
+Bytes of each set, relative to PNG. *worst* is the photograph that is largest relative
+to its PNG. *{_STORED}* are the files that were read, as they are stored. A codec that
+cannot hold the images of a set has no figure. *l3 v1* is the paper's format. The paper
+gives it 1.13 times PNG on Cityscapes; [its format](formats/l3.md#size) says why it is
+larger, and [the papers' figures](papers.md) has both numbers.
+
+{sizes_table(result)}
+
+## Speeds
+
+GB of pixels decoded per second of processor time, of all threads, on one processor:
+other programs disturb it less than wall-clock time. Every codec in turn decodes
+{result["squares"]} squares of {side}x{side} pixels of each set into interleaved pixels,
+{result["passes"]} times; fresh processes for each set: {result["rounds"]}. A square is
+cut from an image that its mirror images continue; of *16-bit*, whose images may be
+small, it is made of several. Figures are medians.
+
+* **AVX2 alone**: photographs with the instructions of L3 held to AVX2. All others have
+  the best of this machine, {result["instructions"]}.
+* **encode**: MB of pixels per second, over the whole photographs.
+* **window**: time of a 224x224 window relative to its whole image of 2048x1024, for
+  codecs that have windows.
+
+{speeds_table(result)}
+
+## The codecs
+
+{codecs}
+
+| | |
+| --- | --- |
+| CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
+| load before | {evidence["load_before"]}; above zero, other programs were running |
+| versions | {versions} |
+| revision | {evidence["revision"] or "unknown"} |
+""",
+  ]
+  return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,136 @@
+"""The page of the figures, made of nothing but their evidence."""
+
+import os
+import pathlib
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tools.bench import page
+from tools.bench.papers import registry, runner
+from tools.bench.papers.figure import Figure
+
+_INTRODUCTION = """# The papers' figures, measured again
+
+```
+python -m tools.bench papers --data=driving=FOLDER,photographs=FOLDER
+```
+
+This command runs the figures below one after another. It skips those that are there
+and goes on where it was interrupted. [The results](%s) have all
+numbers. `--report` writes this page from them and measures nothing.
+
+The papers had servers with GPUs. The ratios to compare with theirs are those between
+two formats on one machine; a comparison that is lost here stays on the page."""
+
+# Processors that other programs keep busy, from which on a figure is not at rest.
+_BUSY = 0.3
+
+
+def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
+  """The page.
+
+  Args:
+    folder: of the evidence.
+    path: of the page, for its links; plots are in the folder of its name.
+
+  Raises:
+    ValueError: a file of the folder holds no evidence of its figure.
+  """
+  beside = pathlib.Path(path)
+  link = os.path.relpath(folder, beside.parent)
+  every = {figure: runner.read(folder, figure) for figure in registry.every()}
+  whole = [found for found in every.values() if found and found["complete"]]
+  parts = [_INTRODUCTION % link, _together(whole, len(every))]
+  for figure, found in every.items():
+    parts.append(f"## {figure.title}")
+    if not found or not found["complete"]:
+      parts.append(
+        f"Not run here yet: `python -m tools.bench papers {figure.name}` does."
+      )
+      continue
+    parts += _section(figure, found, f"{beside.stem}/{figure.name}.png")
+  return "\n\n".join(parts) + "\n"
+
+
+def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
+  """Writes the page, and draws the plot of each figure that has evidence.
+
+  Args:
+    folder: of the evidence.
+    path: of the page.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: a file of the folder holds no evidence of its figure.
+  """
+  place = pathlib.Path(path)
+  plots = place.with_suffix("")
+  for figure in registry.every():
+    found = runner.read(folder, figure)
+    if found and found["complete"]:
+      plots.mkdir(parents=True, exist_ok=True)
+      _draw(figure, found, plots / f"{figure.name}.png")
+  place.parent.mkdir(parents=True, exist_ok=True)
+  place.write_text(markdown(folder, path))
+
+
+def _together(whole: Sequence[Mapping[str, Any]], figures: int) -> str:
+  minutes = sum(map(runner.minutes, whole))
+  return f"{len(whole)} of {figures} figures are here; they took {minutes:.0f} minutes."
+
+
+def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
+  parts = [
+    _wrapped(f"*Paper*: {figure.paper}"),
+    _wrapped(f"*Here*: {figure.about(found)}"),
+    f"```\n{found['command']}\n```",
+  ]
+  if found["settings"]["quick"]:
+    parts.append("**A quick run, to try the command. Its numbers say nothing.**")
+  busy = max(part["others"] for part in found["parts"].values())
+  if figure.timed and busy > _BUSY:
+    parts.append(
+      _wrapped(
+        f"**Other programs kept up to {busy} processors busy meanwhile. Compare ratios "
+        "only, and run it again on a machine at rest.**"
+      )
+    )
+  parts += [
+    figure.table(found),
+    f"![{figure.title}]({image})",
+    _wrapped(f"*Why they differ*: {figure.why(found)}"),
+    _machine(found),
+  ]
+  return parts
+
+
+def _wrapped(text: str) -> str:
+  return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
+
+
+def _machine(found: Mapping[str, Any]) -> str:
+  revisions = (part["revision"] or "unknown" for part in found["parts"].values())
+  machine = found["evidence"] | {
+    "load_before": _span(found, "load_before"),
+    "revision": ", ".join(dict.fromkeys(revisions)),
+  }
+  others = f"| others meanwhile | {_span(found, 'others')} processors |"
+  return (
+    f"{page.machine(machine)}\n{others}\n| time | {runner.minutes(found):.1f} minutes |"
+  )
+
+
+def _span(found: Mapping[str, Any], key: str) -> str:
+  """The least and the most of all parts."""
+  values = [part[key] for part in found["parts"].values()]
+  return " to ".join(dict.fromkeys(f"{end}" for end in (min(values), max(values))))
+
+
+def _draw(figure: Figure, found: Mapping[str, Any], path: pathlib.Path) -> None:
+  from matplotlib.figure import Figure as Canvas
+
+  canvas = Canvas(figsize=figure.size, layout="constrained")
+  figure.draw(found, canvas)
+  # Without its version, the same evidence gives the same bytes.
+  canvas.savefig(path, dpi=110, metadata={"Software": None})

@@ -1,0 +1,58 @@
+"""JPEG files for the figures of formats that are made of JPEG."""
+
+import io
+import pathlib
+import shutil
+
+import numpy as np
+from PIL import Image
+
+from tools.bench.papers.figure import Setting
+
+_EXTENSIONS = (".jpg", ".jpeg")
+_QUALITY = 90
+
+
+def make(
+  setting: Setting, folder: pathlib.Path, copies: int, most: int | None
+) -> tuple[str, list[pathlib.Path]]:
+  """Puts JPEG files into a folder: those of the first set that has only such.
+
+  Where no set of --data is of JPEG files, the images of the first one are encoded.
+
+  Args:
+    setting: has the sets.
+    folder: gets the files; must not hold any.
+    copies: of each, so that an epoch is long.
+    most: files before copying; None for all.
+
+  Returns:
+    What they are, in words; and the files, one copy of all after another.
+  """
+  from tools.bench import codec_sets
+
+  folder.mkdir(parents=True)
+  for images in setting.sets:
+    if images.paths and all(p.lower().endswith(_EXTENSIONS) for p in images.paths):
+      contents = [pathlib.Path(path).read_bytes() for path in images.paths[:most]]
+      what = f"{len(contents)} JPEG files of *{images.name}*"
+      break
+  else:
+    images = setting.sets[0]
+    contents = [_encoded(pixels) for pixels in codec_sets.load(images)[:most]]
+    what = f"{len(contents)} images of *{images.name}* as JPEG of quality {_QUALITY}"
+  files = []
+  for copy in range(copies):
+    for i, one in enumerate(contents):
+      files.append(folder / f"{copy:03}-{i:04}.jpg")
+      if copy:
+        shutil.copyfile(files[i], files[-1])
+      else:
+        files[-1].write_bytes(one)
+  return what, files
+
+
+def _encoded(pixels: np.ndarray) -> bytes:
+  stream = io.BytesIO()
+  Image.fromarray(pixels).save(stream, format="JPEG", quality=_QUALITY)
+  return stream.getvalue()

@@ -1,0 +1,329 @@
+"""L3, figure 10: what vectors and threads save of the decoder's time."""
+
+import functools
+import os
+import pathlib
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from tools.bench import page
+from tools.bench.papers import speeds
+from tools.bench.papers.figure import Figure, Part, Setting, results
+
+_PAPERS = "l3 v1"
+# By format, the options of its encoder.
+FORMATS: dict[str, dict[str, Any]] = {
+  _PAPERS: {"version": 1},
+  "l3 v2": {},
+  "l3-compact": {"profile": "compact"},
+}
+_SCALAR = "scalar"
+# Sets of instructions without code of their own for a format.
+_NOTHING_OWN = {(_PAPERS, "avx512")}
+# Shares of time that the paper's steps save at HD, FHD and UHD. It has only the average
+# of those in the middle.
+_PAPER_PATCHES = (0.768, 0.839, 0.865)
+_PAPER_ONE_STEP = {"+ pixel-wise base-delta": 0.108, "+ custom Paeth": 0.460}
+_PAPER_BOTH = (0.495, 0.567, 0.591)
+_IMAGES = 4
+_SECONDS = 0.4
+_ROUNDS = 3
+
+
+def _parts(setting: Setting) -> Mapping[str, Part]:
+  sizes = speeds.QUICK_RESOLUTIONS if setting.quick else speeds.RESOLUTIONS
+  return {
+    name: functools.partial(_measure, setting, *size) for name, size in sizes.items()
+  }
+
+
+def _measure(setting: Setting, height: int, width: int) -> dict[str, Any]:
+  """All formats and instructions at one resolution, by one and by all threads."""
+  from liquid_tf._measure import fresh
+
+  folder = setting.folder / f"{width}x{height}"
+  shutil.rmtree(folder, ignore_errors=True)
+  files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
+  encoded = {name: _encode(files, folder / name, name) for name in FORMATS}
+  request = {
+    "function": "tools.bench.papers.l3_10:measure",
+    "pixels": os.fspath(files),
+    "encoded": encoded,
+    "seconds": 0.0 if setting.quick else _SECONDS,
+  }
+  rounds = 1 if setting.quick else _ROUNDS
+  found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+  for _ in range(rounds):
+    for threads in sorted({1, len(os.sched_getaffinity(0))}):
+      for name, sets in fresh.run({**request, "threads": threads}).items():
+        for used, times in sets.items():
+          cells = found.setdefault(name, {}).setdefault(used, [])
+          cells.append({"threads": threads, **times})
+  images = len(list(files.iterdir()))
+  shutil.rmtree(folder)
+  return {
+    "images": images,
+    "shape": [height, width],
+    "seconds": request["seconds"],
+    "rounds": rounds,
+    "runs": found,
+  }
+
+
+def _encode(files: pathlib.Path, folder: pathlib.Path, name: str) -> str:
+  """Makes a folder of the images in one format."""
+  from liquid_tf import codecs
+
+  folder.mkdir()
+  for path in sorted(files.iterdir()):
+    contents = codecs.encode_l3(np.asarray(Image.open(path)), **FORMATS[name])
+    (folder / f"{path.stem}.l3").write_bytes(contents.numpy())
+  return os.fspath(folder)
+
+
+def measure(
+  pixels: str, encoded: Mapping[str, str], seconds: float, threads: int
+) -> dict[str, dict[str, dict[str, float]]]:
+  """Decodes images from memory by each set of instructions, in turn.
+
+  TensorFlow must not have run anything in this process.
+
+  Args:
+    pixels: folder of PNG files.
+    encoded: by format, a folder of the same images in the same order.
+    seconds: that each is run for, at least.
+    threads: that TensorFlow gives to the patches of an image.
+
+  Returns:
+    By format and instructions, `cpu_ms` and `clock_ms` of an image: milliseconds of all
+    threads, and by the clock.
+
+  Raises:
+    ValueError: a decoder does not give back the pixels.
+  """
+  import tensorflow as tf
+
+  from liquid_tf import codecs
+  from liquid_tf._native import instructions
+
+  tf.config.threading.set_intra_op_parallelism_threads(threads)
+  images = [np.asarray(Image.open(path)) for path in _sorted(pixels)]
+  decodes = {
+    name: [
+      functools.partial(codecs.decode_l3, tf.constant(path.read_bytes()))
+      for path in _sorted(folder)
+    ]
+    for name, folder in encoded.items()
+  }
+  runnable = instructions.runnable()
+  found: dict[str, dict[str, dict[str, float]]] = {name: {} for name in decodes}
+  try:
+    for name, each in decodes.items():
+      for used in (n for n in runnable if (name, n) not in _NOTHING_OWN):
+        instructions.use(used)
+        # The first time, which sets up memory, is not counted.
+        check(f"{name}, {used}", each, images)
+        found[name][used] = _times(each, seconds)
+  finally:
+    instructions.use(runnable[-1])
+  return found
+
+
+def _sorted(folder: str) -> list[pathlib.Path]:
+  return sorted(pathlib.Path(folder).iterdir())
+
+
+def check(
+  what: str, decodes: Sequence[Callable[[], Any]], images: Sequence[np.ndarray]
+) -> None:
+  """Raises ValueError unless each function gives back the pixels of its image."""
+  for decode, pixels in zip(decodes, images, strict=True):
+    if not np.array_equal(np.asarray(decode()), pixels):
+      raise ValueError(f"{what} does not give back the pixels it was given")
+
+
+def _times(decodes: Sequence[Callable[[], Any]], seconds: float) -> dict[str, float]:
+  """Milliseconds of an image, of as many passes over all as take that long."""
+  begin, cpu, passes = time.perf_counter(), time.process_time(), 0
+  while passes == 0 or time.perf_counter() - begin < seconds:
+    for decode in decodes:
+      decode()
+    passes += 1
+  unit = 1000 / (passes * len(decodes))
+  return {
+    "cpu_ms": unit * (time.process_time() - cpu),
+    "clock_ms": unit * (time.perf_counter() - begin),
+  }
+
+
+def _why_not() -> str | None:
+  from liquid_tf._native import instructions
+
+  if instructions.runnable() != [_SCALAR]:
+    return None
+  return "this processor has none of the vector instructions that L3 is decoded with"
+
+
+def _values(
+  result: Mapping[str, Any], name: str, used: str, threads: int, key: str
+) -> list[float]:
+  """Of all rounds."""
+  runs = result["runs"][name][used]
+  return [run[key] for run in runs if run["threads"] == threads]
+
+
+def _cpu(result: Mapping[str, Any], name: str, used: str) -> float:
+  """Median processor time of one thread."""
+  return statistics.median(_values(result, name, used, 1, "cpu_ms"))
+
+
+def _threads(result: Mapping[str, Any]) -> int:
+  """All that there were."""
+  return max(run["threads"] for run in result["runs"][_PAPERS][_SCALAR])
+
+
+def _best(result: Mapping[str, Any]) -> str:
+  """The best instructions that the paper's format is decoded with."""
+  return list(result["runs"][_PAPERS])[-1]
+
+
+def saved_by_vectors(result: Mapping[str, Any]) -> float:
+  """How much less processor time they take than scalar code, as a share of that."""
+  return 1 - _cpu(result, _PAPERS, _best(result)) / _cpu(result, _PAPERS, _SCALAR)
+
+
+def saved_by_threads(result: Mapping[str, Any]) -> float:
+  """How much less time by the clock all threads take than one, in scalar code."""
+  one, every = (
+    statistics.median(_values(result, _PAPERS, _SCALAR, threads, "clock_ms"))
+    for threads in (1, _threads(result))
+  )
+  return 1 - every / one
+
+
+def _less(share: float) -> str:
+  return f"{-100 * share:+.1f} %".replace("-", "−")
+
+
+def _span(values: Sequence[float]) -> str:
+  middle = statistics.median(values)
+  return f"{middle:.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def _table(evidence: Mapping[str, Any]) -> str:
+  found = results(evidence)
+  threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
+  patches = [f"patches in parallel: {threads} threads for one, by the clock"]
+  both = [f"+ both: {best} for scalar, by processor time"]
+  single = {label: [label] for label in _PAPER_ONE_STEP}
+  for i, result in enumerate(found.values()):
+    patches += [_less(_PAPER_PATCHES[i]), _less(saved_by_threads(result))]
+    both += [_less(_PAPER_BOTH[i]), _less(saved_by_vectors(result))]
+    for label, row in single.items():
+      row += [f"{_less(_PAPER_ONE_STEP[label])}, on average", "not taken apart"]
+  head = ["step"]
+  for name in found:
+    head += [f"**{name}**, paper", "here"]
+  return f"{page.table(head, [patches, *single.values(), both])}\n\n{_every(found)}"
+
+
+def _every(found: Mapping[str, Any]) -> str:
+  """What each set of instructions takes for each format."""
+  first = next(iter(found.values()))
+  threads = _threads(first)
+  rows = []
+  for name, sets in first["runs"].items():
+    for used in sets:
+      row = [f"{name}, {used}"]
+      for result in found.values():
+        row += [
+          _span(_values(result, name, used, 1, "cpu_ms")),
+          f"{_cpu(result, name, _SCALAR) / _cpu(result, name, used):.1f}",
+          _span(_values(result, name, used, threads, "clock_ms")),
+        ]
+      rows.append(row)
+  head = ["format, instructions"]
+  for name in found:
+    head += [
+      f"**{name}**, CPU ms of one thread",
+      "times as fast as scalar",
+      f"ms by the clock, {threads} threads",
+    ]
+  return page.table(head, rows)
+
+
+def _about(evidence: Mapping[str, Any]) -> str:
+  first = next(iter(results(evidence).values()))
+  name = next(iter(evidence["settings"]["sets"]))
+  return (
+    f"decoding {first['images']} images of *{name}* as in figure 7 (a) from memory on "
+    f"a CPU, {first['rounds']} times in turn, in fresh processes whose op has one "
+    f"thread or {_threads(first)} for the patches of an image: the median (least to "
+    "most). *Scalar* is the plain reference, a pixel after another; the vector "
+    "instructions are those that the decoder chooses from. The first table is of "
+    "version 1, the paper's format; it decodes by AVX2 where a processor has AVX-512. "
+    "*l3 v2* and *l3-compact* are the profiles of version 2. No GPU took part."
+  )
+
+
+def _why(evidence: Mapping[str, Any]) -> str:
+  name, result = list(results(evidence).items())[-1]
+  threads = _threads(result)
+  return (
+    f"{threads} threads can save {100 - 100 / threads:.0f} % at most, a GPU has "
+    f"thousands. {_best(result)} saves {100 * saved_by_vectors(result):.1f} % of the "
+    f"scalar decoder's processor time at {name}, joining the channels to pixels "
+    "included. The two steps are not taken apart on the CPU: one loop unpacks and "
+    "predicts a row in vector registers, and a decoder with half of it would be code "
+    "that decodes for nobody. "
+    "[On a GPU](gpu.md#what-was-measured) the kernels take the steps apart. Our "
+    "baseline predicts as the format does; the paper's has PNG's Paeth filter, in "
+    "which a pixel waits for its left neighbour."
+  )
+
+
+def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
+  found = results(evidence)
+  threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
+  bars = (
+    (f"patches: {threads} threads for one", saved_by_threads, _PAPER_PATCHES),
+    (f"both steps: {best} for scalar", saved_by_vectors, _PAPER_BOTH),
+  )
+  axes = canvas.subplots()
+  places = np.arange(len(found))
+  width = 0.35
+  for number, (label, saved, paper) in enumerate(bars):
+    at = places + (number - 0.5) * width
+    axes.bar(at, [1 - saved(result) for result in found.values()], width, label=label)
+    mark = None if number else "paper, on a GPU"
+    theirs = [1 - share for share in paper[: len(found)]]
+    axes.plot(at, theirs, "k_", markersize=24, markeredgewidth=2, label=mark)
+  axes.axhline(1, color="black", linestyle=":", label="without the step")
+  axes.set_xticks(places, list(found))
+  axes.set_ylabel("decoding time, of that without the step")
+  axes.set_ylim(0, 1.5)
+  axes.grid(True, axis="y", alpha=0.3)
+  axes.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
+
+
+FIGURE = Figure(
+  name="l3-10",
+  title="L3, figure 10: the decoder without its parts",
+  paper="time of the GPU's decoder. Patches in parallel save 76.8, 83.9 and 86.5 % at "
+  "HD, FHD and UHD. Of what is left, where each pixel of a patch follows another and "
+  "PNG's Paeth filter predicts, pixel-wise base-delta decoding saves 10.8 % on "
+  "average, the custom Paeth filter 46.0 %, both 49.5, 56.7 and 59.1 %.",
+  parts=_parts,
+  about=_about,
+  table=_table,
+  why=_why,
+  draw=_draw,
+  size=(7.0, 3.6),
+  why_not=_why_not,
+)

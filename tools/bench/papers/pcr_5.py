@@ -1,0 +1,134 @@
+"""PCR, figures 5 and 7: bytes and similarity of each scan group."""
+
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from tools.bench import page
+from tools.bench.papers import jpegs
+from tools.bench.papers.figure import Figure, Part, Setting, results
+
+_PART = "scan groups"
+# Few, so that more records, and so more images, are compared.
+_RECORD_IMAGES = 16
+_QUICK_IMAGES = 4
+# The groups that the paper trains with.
+_SHOWN = (1, 2, 5)
+
+
+def _parts(setting: Setting) -> Mapping[str, Part]:
+  return {_PART: lambda: _measure(setting)}
+
+
+def _measure(setting: Setting) -> dict[str, Any]:
+  """Converts images to progressive compressed records, which measures them."""
+  from liquid_tf._convert.convert import convert
+  from liquid_tf._store import manifest as manifests
+
+  folder = setting.folder / "scans"
+  shutil.rmtree(folder, ignore_errors=True)
+  most = _QUICK_IMAGES if setting.quick else None
+  what, files = jpegs.make(setting, folder / "files", 1, most)
+  convert(
+    folder / "files",
+    folder / "pcr",
+    "pcr",
+    encoders={"pcr": {"images": _RECORD_IMAGES}},
+    progress=False,
+  )
+  manifest = manifests.load(folder / "pcr")
+  source_bytes = sum(file.stat().st_size for file in files)
+  groups = manifest["pcr"]["fidelity"]
+  shutil.rmtree(folder)
+  return {
+    "what": what,
+    "images": len(files),
+    "source_bytes": source_bytes,
+    "groups": groups,
+  }
+
+
+def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  return results(evidence)[_PART]
+
+
+def _shares(result: Mapping[str, Any]) -> list[float]:
+  """Bytes of each group's prefix, of those of all groups."""
+  sizes = [group["bytes"] for group in result["groups"]]
+  return [size / sizes[-1] for size in sizes]
+
+
+def _table(evidence: Mapping[str, Any]) -> str:
+  result = _found(evidence)
+  shares, count = _shares(result), len(result["groups"])
+  rows = [
+    [
+      number,
+      f"{group['bytes'] / result['images']:,.0f}",
+      f"{share:.2f}",
+      "" if group["mssim"] is None else f"{group['mssim']:.4f}",
+    ]
+    for number, (group, share) in enumerate(zip(result["groups"], shares), start=1)
+  ]
+  table = page.table(["scan groups", "bytes an image", "of all", "MSSIM"], rows)
+  if count < max(_SHOWN):
+    return table
+  ratios = [
+    [f"group 5, of all {count}", "about 0.5", f"{shares[4]:.2f}"],
+    ["group 1, of group 5", "0.2", f"{shares[0] / shares[4]:.2f}"],
+    ["group 1, of all", "about 0.1", f"{shares[0]:.2f}"],
+  ]
+  return f"{table}\n\n{page.table(['bytes', 'paper', 'here'], ratios)}"
+
+
+def _about(evidence: Mapping[str, Any]) -> str:
+  result = _found(evidence)
+  return (
+    f"{result['what']}, {result['source_bytes'] / result['images']:,.0f} bytes each on "
+    "average, converted without loss into progressive compressed records, as `convert` "
+    f"does, {_RECORD_IMAGES} images a record. *MSSIM* is that of "
+    "tf.image.ssim_multiscale, between an image at this fidelity and the whole one, "
+    "over up to 32 images that the seed draws."
+  )
+
+
+def _why(evidence: Mapping[str, Any]) -> str:
+  share = _shares(_found(evidence))[0]
+  return (
+    "the scans are libjpeg's standard ones, as in the paper, so the images make the "
+    "difference. The first scan has the mean of each block, and little more: the more "
+    f"of a file is fine detail, the smaller is its share, {share:.2f} here."
+  )
+
+
+def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
+  result = _found(evidence)
+  numbers = range(1, len(result["groups"]) + 1)
+  left, right = canvas.subplots(1, 2)
+  sizes = [group["bytes"] / result["images"] / 1e3 for group in result["groups"]]
+  left.bar(numbers, sizes, color="tab:gray")
+  left.set_ylabel("KB an image")
+  similar = [group["mssim"] for group in result["groups"]]
+  if None not in similar:
+    right.plot(numbers, similar, "o-", color="tab:red")
+  right.set_ylabel("MSSIM")
+  for axes in (left, right):
+    axes.set_xlabel("scan groups")
+    axes.set_xticks(numbers)
+    axes.grid(True, axis="y", alpha=0.3)
+
+
+FIGURE = Figure(
+  name="pcr-5",
+  title="PCR, figures 5 and 7: bytes and similarity of scan groups",
+  paper="bytes of the scan groups of ImageNet-100, and how similar (MSSIM) images are "
+  "with them. Group 5 takes about half of all bytes, and group 1 a fifth of group 5; "
+  "groups 2 to 4 are alike, and similarity grows little from group 5 on.",
+  parts=_parts,
+  about=_about,
+  table=_table,
+  why=_why,
+  draw=_draw,
+  size=(8.0, 3.2),
+  timed=False,
+)

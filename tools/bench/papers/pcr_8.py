@@ -1,0 +1,206 @@
+"""PCR, figure 8: how long a training waits for each batch, by scan groups."""
+
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from liquid_tf._measure import fresh, throttle
+from tools.bench import page
+from tools.bench.papers import jpegs
+from tools.bench.papers.figure import Figure, Part, Setting, results
+
+_PART = "stalls"
+# What the paper trains with; the last one is all.
+_GROUPS = (1, 2, 5, 10)
+_COPIES = 16
+_BATCH = 32
+_SIDE = 224
+_STEP_SECONDS = 0.1
+# Of what the steps ask for with all groups, what the disk gives.
+_DISK_SHARE = 0.6
+_ROUNDS = 2
+# A wait that is no stall: taking a batch that is ready.
+_READY_MS = 5.0
+
+
+def _parts(setting: Setting) -> Mapping[str, Part]:
+  return {_PART: lambda: _measure(setting)}
+
+
+def _measure(setting: Setting) -> dict[str, Any]:
+  """Simulated trainings on a slow disk, with fewer scan groups and more, in turn."""
+  from liquid_tf._convert.convert import convert
+  from liquid_tf._store import manifest as manifests
+
+  folder = setting.folder / "stalls"
+  shutil.rmtree(folder, ignore_errors=True)
+  most, batch, step = None, _BATCH, _STEP_SECONDS
+  if setting.quick:
+    most, batch, step = 4, 4, 0.001
+  what, files = jpegs.make(setting, folder / "files", _COPIES, most)
+  convert(folder / "files", folder / "pcr", "pcr", progress=False)
+  groups = manifests.load(folder / "pcr")["pcr"]["fidelity"]
+  sizes = {f"{group}": groups[group - 1]["bytes"] / len(files) for group in _GROUPS}
+  rate = int(_DISK_SHARE * sizes[f"{_GROUPS[-1]}"] * batch / step)
+  waits = fresh.run(
+    {
+      "function": "tools.bench.papers.pcr_8:measure",
+      "path": os.fspath(folder / "pcr"),
+      "groups": list(_GROUPS),
+      "batch_size": batch,
+      "step_seconds": step,
+      "read_bytes_per_s": rate,
+      "rounds": 1 if setting.quick else _ROUNDS,
+    }
+  )
+  shutil.rmtree(folder)
+  return {
+    "what": what,
+    "images": len(files),
+    "batch_size": batch,
+    "step_seconds": step,
+    "read_bytes_per_s": rate,
+    "image_bytes": sizes,
+    **waits,
+  }
+
+
+def measure(
+  path: str,
+  groups: Sequence[int],
+  batch_size: int,
+  step_seconds: float,
+  read_bytes_per_s: int,
+  rounds: int,
+) -> dict[str, Any]:
+  """Takes an epoch's batches, a step apart, at each fidelity in turn.
+
+  Args:
+    path: a dataset of progressive compressed records.
+    groups: numbers of scan groups.
+    batch_size: images in a batch.
+    step_seconds: that the simulated accelerator takes for one.
+    read_bytes_per_s: what the disk gives.
+    rounds: epochs of each.
+
+  Returns:
+    `waits_ms`, by scan groups, a list for each round: how long each batch was waited
+    for.
+  """
+  from liquid_tf._pipeline.dataset import dataset
+  from liquid_tf.transforms import Resize
+
+  waits: dict[str, list[list[float]]] = {f"{group}": [] for group in groups}
+  for _ in range(rounds):
+    for group in groups:
+      data = dataset(
+        path,
+        batch_size,
+        fidelity=group,
+        cache=0,
+        transforms=[Resize((_SIDE, _SIDE))],
+        features=["image"],
+      )
+      with throttle.Throttle(path, read_bytes_per_s):
+        waits[f"{group}"].append(_epoch(data, step_seconds))
+  return {"waits_ms": waits}
+
+
+def _epoch(data: Any, step_seconds: float) -> list[float]:
+  found = []
+  begin = time.perf_counter()
+  for _ in data:
+    found.append(round(1000 * (time.perf_counter() - begin), 1))
+    time.sleep(step_seconds)
+    begin = time.perf_counter()
+  return found
+
+
+def _why_not() -> str | None:
+  return throttle.why_not()
+
+
+def _mean(rounds: Sequence[Sequence[float]]) -> float:
+  """Milliseconds waited for a batch, over all rounds but for their first batches."""
+  return statistics.mean(wait for waits in rounds for wait in waits[1:])
+
+
+def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  return results(evidence)[_PART]
+
+
+def _table(evidence: Mapping[str, Any]) -> str:
+  result = _found(evidence)
+  rows = []
+  for group, rounds in result["waits_ms"].items():
+    waits = [wait for waits in rounds for wait in waits[1:]]
+    stalls = sum(wait > _READY_MS for wait in waits) / len(waits)
+    needed = result["image_bytes"][group] * result["batch_size"]
+    needed /= result["step_seconds"] * result["read_bytes_per_s"]
+    rows.append(
+      [
+        group,
+        f"{needed:.2f}",
+        f"{_mean(rounds):.1f}",
+        f"{max(waits):.0f}",
+        f"{stalls:.0%}",
+      ]
+    )
+  head = [
+    "scan groups", "asked of what the disk gives", "mean wait, ms", "longest wait, ms",
+    f"batches that wait over {_READY_MS:g} ms",
+  ]  # fmt: skip
+  return page.table(head, rows)
+
+
+def _about(evidence: Mapping[str, Any]) -> str:
+  result = _found(evidence)
+  rounds = len(next(iter(result["waits_ms"].values())))
+  return (
+    f"{result['what']}, {_COPIES} times, as progressive compressed records on a disk "
+    f"that a blkio cgroup holds to {result['read_bytes_per_s'] / 1e6:.1f} MB/s, "
+    f"{_DISK_SHARE:.0%} of what all groups ask for; nothing is cached. A *simulated "
+    f"accelerator* takes a batch of {result['batch_size']} images of {_SIDE}x{_SIDE}, "
+    f"sleeps {1000 * result['step_seconds']:g} ms, and takes the next one: an epoch at "
+    f"each fidelity in turn, {rounds} times. An epoch's first batch does not count."
+  )
+
+
+def _why(evidence: Mapping[str, Any]) -> str:
+  waits = _found(evidence)["waits_ms"]
+  few, all_groups = (_mean(waits[f"{group}"]) for group in (_GROUPS[0], _GROUPS[-1]))
+  return (
+    "the paper shows a plot and no number, of ResNet-18 on a GPU. Here a wait is "
+    f"{few:.1f} ms on average with group 1 and {all_groups:.1f} ms with all groups; "
+    "the disk's speed was chosen so that all groups ask for more than it gives."
+  )
+
+
+def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
+  result = _found(evidence)
+  every = canvas.subplots(1, len(result["waits_ms"]), sharey=True, squeeze=False)[0]
+  for axes, (group, rounds) in zip(every, result["waits_ms"].items()):
+    axes.plot(rounds[-1][1:], linewidth=0.8)
+    axes.set_title(f"scan groups: {group}", fontsize=10)
+    axes.set_xlabel("batch")
+    axes.grid(True, alpha=0.3)
+  every[0].set_ylabel("waited for, ms")
+
+
+FIGURE = Figure(
+  name="pcr-8",
+  title="PCR, figure 8: stalls of each batch by scan groups",
+  paper="how long a training of ResNet-18 on ImageNet-100 waits for each batch. With "
+  "all scan groups it stalls again and again, when the batches that were read ahead "
+  "are used up; with fewer groups stalls are shorter.",
+  parts=_parts,
+  about=_about,
+  table=_table,
+  why=_why,
+  draw=_draw,
+  size=(9.0, 3.0),
+  why_not=_why_not,
+)

@@ -1,0 +1,232 @@
+"""What the figures of trainings share: how they run, and their numbers."""
+
+import dataclasses
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tools.bench.papers.figure import Setting
+
+# At this rate raw waits for the disk, and PNG for the decoder, as in Liquid's figure 2.
+DISK_BYTES_PER_S = 225_000_000
+# Of stock tf.data, beside ours.
+STOCK = "tf.data"
+_ROUNDS = 2
+_IDEAL_SECONDS = 4.0
+_QUICK = {"seconds": 0.2, "ideal_seconds": 0.2, "rounds": 1}
+_QUICK_ADVICE_SECONDS, _ADVICE_SECONDS = 0.05, 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+  """A network, as the figures train it.
+
+  Attributes:
+    name: of `networks.NETWORKS`.
+    words: on the page.
+    size: of its images, in pixels.
+    batch_size: images in a batch.
+  """
+
+  name: str
+  words: str
+  size: int
+  batch_size: int
+
+
+def why_not() -> str | None:
+  """Why these figures cannot be run here, or None where they can."""
+  from tools.bench.papers import core_aside
+
+  return core_aside.why_not()
+
+
+def advise(
+  setting: Setting,
+  made: Mapping[str, Any],
+  formats: Sequence[str],
+  network: Network,
+  cache_bytes: int,
+) -> dict[str, float]:
+  """The mix that `profile` advises for what a network takes, on the loader's cores.
+
+  Args:
+    setting: of the run.
+    made: what `training_sets.make` gives.
+    formats: to choose from.
+    network: whose images and batches.
+    cache_bytes: of stored bytes that are kept between epochs.
+
+  Raises:
+    ChildProcessError: the machine is too noisy for advice.
+  """
+  from liquid_tf._measure import fresh
+  from tools.bench.papers import core_aside
+
+  setting.say(f"{network.words}: profiling {', '.join(formats)}")
+  return fresh.run(
+    {
+      "function": "tools.bench.papers.loaders:advise",
+      "source": os.path.dirname(made["files"][0]),
+      "directory": os.fspath(setting.folder),
+      "formats": list(formats),
+      "cores": core_aside.cores()[1],
+      "size": network.size,
+      "batch_size": network.batch_size,
+      "read_bytes_per_s": DISK_BYTES_PER_S,
+      "seconds": _QUICK_ADVICE_SECONDS if setting.quick else _ADVICE_SECONDS,
+      "cache": cache_bytes,
+    }
+  )["mix"]
+
+
+def ours(made: Mapping[str, Any], mix: Mapping[str, float]) -> dict[str, Any]:
+  """Our loader of a mix, for `run`."""
+  return {"path": made["path"], "mix": dict(mix)}
+
+
+def stock(made: Mapping[str, Any]) -> dict[str, Any]:
+  """Stock tf.data on the files, for `run`."""
+  return {"files": made["files"]}
+
+
+def run(
+  setting: Setting,
+  network: Network,
+  sides: Mapping[str, Mapping[str, Any]],
+  *,
+  seconds: float,
+  cache_bytes: int = 0,
+  warm_up: int = 0,
+) -> dict[str, Any]:
+  """Trains a network on what each loader gives, in turn.
+
+  Args:
+    setting: of the run.
+    network: which.
+    sides: by name what loads: what `ours` and `stock` give.
+    seconds: of each run that count.
+    cache_bytes: of stored bytes that each loader keeps; stock tf.data in the page
+      cache, and beside what it has read ahead.
+    warm_up: images that come first, and do not count.
+
+  Returns:
+    What `core_aside.train` gives, `cores` of the loader, and what was asked for.
+
+  Raises:
+    ChildProcessError: a loader failed.
+  """
+  from tools.bench.papers import core_aside
+
+  how = {"seconds": seconds, "ideal_seconds": _IDEAL_SECONDS, "rounds": _ROUNDS}
+  if setting.quick:
+    how = _QUICK
+  asked = {
+    "network": network.name,
+    "size": network.size,
+    "batch_size": network.batch_size,
+    "read_bytes_per_s": DISK_BYTES_PER_S,
+    "cache_bytes": cache_bytes,
+    **how,
+  }
+  setting.say(f"training {network.words} on {', '.join(sides)}")
+  found = core_aside.in_turn(sides, warm_up=warm_up, **asked)
+  return asked | {"cores": len(core_aside.cores()[1])} | found
+
+
+def ideal(result: Mapping[str, Any]) -> float:
+  """Images per second on one batch in memory: the median."""
+  return statistics.median(result["ideal"])
+
+
+def median(result: Mapping[str, Any], side: str, key: str = "images_per_s") -> float:
+  """What the runs of a side have of one number: the median."""
+  return statistics.median(one[key] for one in result["sides"][side])
+
+
+def goodputs(result: Mapping[str, Any], side: str) -> list[float]:
+  """Speed of each round by that of the ideals before and after it."""
+  ideals = result["ideal"]
+  return [
+    one["images_per_s"] / statistics.mean(ideals[i : i + 2])
+    for i, one in enumerate(result["sides"][side])
+  ]
+
+
+def cpu(result: Mapping[str, Any], side: str) -> float:
+  """The share of the loader's cores that it keeps busy."""
+  return median(result, side, "cpu_seconds_per_s") / result["cores"]
+
+
+def disk(result: Mapping[str, Any], side: str) -> float:
+  """The share of what the disk gives that a loader reads."""
+  return median(result, side, "disk_bytes_per_s") / result["read_bytes_per_s"]
+
+
+def slower(result: Mapping[str, Any], side: str) -> float:
+  """How much longer a step takes while a loader runs than the ideal's: .1 for a tenth.
+
+  Time that it waits for its batch is not part of it.
+  """
+  found = [
+    (1 - one["idle"]) / good - 1
+    for one, good in zip(result["sides"][side], goodputs(result, side))
+  ]
+  return statistics.median(found)
+
+
+def span(values: Sequence[float], form: str = ".2f") -> str:
+  """The median of some numbers, with the least and the most."""
+  found = (statistics.median(values), min(values), max(values))
+  middle, least, most = (format(value, form) for value in found)
+  return f"{middle} ({least} to {most})"
+
+
+def row(result: Mapping[str, Any], side: str) -> list[str]:
+  """Cells of a table: see HEAD."""
+  one_by_one = [one["images_per_s"] for one in result["sides"][side]]
+  return [
+    span(one_by_one, ".0f"),
+    span(goodputs(result, side)),
+    f"{median(result, side, 'idle'):.0%}",
+    f"{slower(result, side):+.0%}",
+    f"{cpu(result, side):.0%}",
+    f"{disk(result, side):.0%}",
+  ]
+
+
+HEAD = (
+  "images/s", "goodput", "waits", "its steps are longer", "loader's CPU", "disk",
+)  # fmt: skip
+
+
+def ideal_row(result: Mapping[str, Any]) -> list[str]:
+  """The same of the ideal."""
+  return [span(result["ideal"], ".0f"), "1.00", "0%", "", "", ""]
+
+
+def words(mix: Mapping[str, float]) -> str:
+  """A mix, in words."""
+  total = sum(mix.values())
+  return ", ".join(f"{name} {share / total:.0%}" for name, share in mix.items())
+
+
+def about(results: Sequence[Mapping[str, Any]]) -> str:
+  """How the accelerator, the loaders and the disk were set up, in sentences."""
+  result = results[0]
+  sizes = dict.fromkeys(f"{one['batch_size']}" for one in results)
+  others = f"the other {result['cores']} cores" if result["cores"] > 1 else "the other"
+  return (
+    "The accelerator is a core set aside: training has one thread there, and every "
+    f"loader in a process of its own on {others}; batches of {' or '.join(sizes)} pass "
+    "through a queue in shared memory. A cgroup holds the loader's reads to "
+    f"{result['read_bytes_per_s'] / 1e6:.0f} MB/s. Each runs for "
+    f"{result['seconds']:g} s after a warm-up, in turn, {result['rounds']} times; "
+    "*ideal* trains on one batch in memory, before, between and after. *Goodput* is "
+    "speed by the ideals around it; above 1 the machine's own speed has changed. "
+    "*Waits* is the share of the time that training waits for a batch, *CPU* that of "
+    "the loader's cores, *disk* that of what it may read. "
+    "All resize as tf.image.resize does, without antialiasing, so that the pixels are "
+    "the same. What is to be learned is the images' own brightness."
+  )

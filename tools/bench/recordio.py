@@ -1,0 +1,161 @@
+"""Our RecordIO beside fio and dd: reading a file cold, and writing it to the disk."""
+
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from liquid_tf import recordio
+from liquid_tf._measure import process
+from tools.bench import disk
+
+# Of fio's speed, what reading is to reach, and of dd's, what writing is.
+PROMISED = {"read": 0.95, "write": 0.80}
+
+
+def bench(
+  folder: str,
+  *,
+  rounds: int,
+  size: int,
+  record_bytes: int,
+  block: int,
+  depth: int,
+  reader: str,
+  say: Callable[[str], None],
+) -> dict[str, Any]:
+  """Writes a file of random records and reads it: ours, the other, ours, the other.
+
+  Writing ends when the bytes are on the disk, index included: as dd with conv=fsync.
+  Reading begins with an empty page cache and goes past it where that works, as fio.
+
+  Args:
+    folder: where files of twice `size` have room; they are removed.
+    rounds: of each.
+    size: bytes of the payloads.
+    record_bytes: of each payload.
+    block: bytes of a read, and of a write of dd.
+    depth: most reads under way at once.
+    reader: as in `recordio.dataset`.
+    say: is told of progress.
+
+  Returns:
+    `read` {ours, fio, ratio} and `write` {ours, dd, ratio}: MB/s of each round, and the
+    ratio of the medians; `bytes` of the file; `parts` {n: MB/s of reading them one
+    after another}; the arguments; and `skipped`: why fio was left out, or None.
+
+  Raises:
+    ValueError: an argument is wrong.
+    ChildProcessError: fio or dd failed.
+  """
+  disk.check(block, depth)
+  if size < record_bytes or record_bytes < 1:
+    raise ValueError(
+      f"size ({size}) must be at least record_bytes ({record_bytes}), which is not 0"
+    )
+  random = np.random.default_rng(0)
+  # A few that differ, since making random bytes is slower than writing them.
+  payloads = [random.bytes(record_bytes) for _ in range(16)]
+  path = os.path.join(folder, "ours.rec")
+  fio, dd = shutil.which("fio"), shutil.which("dd")
+  write: dict[str, Any] = {"ours": [], "dd": []}
+  for _ in range(rounds):
+    write["ours"].append(_write(path, payloads, size // record_bytes))
+    if dd is not None:
+      write["dd"].append(_dd(dd, path, block))
+  read: dict[str, Any] = {"ours": [], "fio": []}
+  options = {"block_bytes": block, "depth": depth, "reader": reader}
+  for _ in range(rounds):
+    read["ours"].append(_read(path, **options))
+    if fio is not None:
+      read["fio"].append(disk.fio_speed(fio, [path], block, depth))
+  for entry, other in ((write, "dd"), (read, "fio")):
+    if entry[other]:
+      medians = [statistics.median(entry[key]) for key in ("ours", other)]
+      entry["ratio"] = medians[0] / medians[1]
+    say(line("reading" if entry is read else "writing", other, entry))
+  parts = {}
+  for n in (1, 2, 8):
+    parts[str(n)] = _read_parts(path, n, options)
+  say("in parts: " + ", ".join(f"{n}: {speed:.0f} MB/s" for n, speed in parts.items()))
+  size = os.path.getsize(path)
+  for made in pathlib.Path(folder).glob("ours.*"):
+    made.unlink()
+  return {
+    "read": read,
+    "write": write,
+    "parts": parts,
+    "bytes": size,
+    "record_bytes": record_bytes,
+    "block": block,
+    "depth": depth,
+    "reader": reader,
+    "skipped": None if fio is not None else "fio is not installed",
+  }
+
+
+def line(name: str, other: str, entry: dict[str, Any]) -> str:
+  """One result in words."""
+  text = f"{name}: {statistics.median(entry['ours']):.0f} MB/s"
+  if "ratio" not in entry:
+    return text
+  return (
+    f"{text}; {other} {statistics.median(entry[other]):.0f} MB/s: "
+    f"{entry['ratio']:.2f} of it"
+  )
+
+
+def _write(path: str, payloads: list[bytes], count: int) -> float:
+  """MB/s of the file, until it and its index are on the disk."""
+  begin = time.perf_counter()
+  with recordio.Writer(path) as writer:
+    for i in range(count):
+      writer.write(payloads[i % len(payloads)])
+  return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6
+
+
+def _dd(dd: str, path: str, block: int) -> float:
+  """MB/s of dd for the same bytes, which the page cache still has."""
+  copy = path + ".copy"
+  begin = time.perf_counter()
+  done = subprocess.run(
+    [dd, f"if={path}", f"of={copy}", f"bs={block}", "conv=fsync"],
+    capture_output=True,
+    text=True,
+  )
+  seconds = time.perf_counter() - begin
+  if done.returncode != 0:
+    raise ChildProcessError(f"dd ended with code {done.returncode}: {done.stderr}")
+  os.unlink(copy)
+  return os.path.getsize(path) / seconds / 1e6
+
+
+def _read(path: str, **options: Any) -> float:
+  """MB/s of one run through the file.
+
+  The iterator is made before and goes after it: fio's clock leaves its start and its
+  end out, too. tf.data can wait for seconds when an iterator goes.
+  """
+  process.drop_from_page_cache(os.path.dirname(path))
+  iterator = disk.iterate(recordio.dataset(path, **options))
+  begin = time.perf_counter()
+  disk.run(iterator)
+  return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6
+
+
+def _read_parts(path: str, n: int, options: dict[str, Any]) -> float:
+  """MB/s of the parts one after another, the making of their iterators included."""
+  process.drop_from_page_cache(os.path.dirname(path))
+  iterators = []
+  begin = time.perf_counter()
+  for i in range(n):
+    part = recordio.dataset(path, shard=(i, n), **options)
+    iterators.append(disk.iterate(part))
+    disk.run(iterators[-1])
+  return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6

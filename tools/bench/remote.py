@@ -1,0 +1,223 @@
+"""Datasets on a server whose answers come at once, or late, beside curl."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from liquid_tf._convert.convert import convert
+from liquid_tf._measure import fresh
+from liquid_tf._store import contents, manifest
+from tools.bench import photographs, remote_server, turns
+
+# Of the rate without the delay, what is to be left; of curl's, what is to be reached;
+# of the rate with the delay, what is to be left where one answer in ten fails.
+PROMISED = {"large": 0.95, "small": 0.80, "curl": 0.90, "failing": 0.85}
+# Sides of images: 1.05 MB and 51 KB of pixels.
+SIDES = {"large": 592, "small": 130}
+_SCHEMES = ("http", "s3")
+# As many as the reader has under way.
+_PARALLEL = 128
+_DATASET = "photos.liquid"
+
+
+class Size(NamedTuple):
+  """Images of one size.
+
+  Attributes:
+    name: of what is measured.
+    images: how many.
+    side: of each, in pixels.
+  """
+
+  name: str
+  images: int
+  side: int
+
+  @property
+  def bucket(self) -> str:
+    """Another one for other images: what a folder has of an earlier run stays."""
+    return f"{self.images}x{self.side}"
+
+
+def bench(
+  folder: str | os.PathLike,
+  *,
+  images: int,
+  small_images: int,
+  delay: float,
+  link_gbit: float,
+  batch_size: int,
+  rounds: int,
+  threads: int,
+  data: str | None,
+  say: Callable[[str], None],
+) -> dict[str, Any]:
+  """Reads raw images over http:// and s3:// with and without a delay, and by curl.
+
+  Ours also where one of ten late answers fails. All in turn, ours in fresh processes
+  with memory for 512 MiB of look-ahead and no cache, of which the first epoch does not
+  count. curl --parallel gets the same shards, 128 at a time, to nowhere.
+
+  Args:
+    folder: gets the images and datasets; those that are there are used.
+    images: of 1 MB.
+    small_images: of 50 KB.
+    delay: seconds before each answer.
+    link_gbit: Gbit/s of the network that this process is in; 0 for all that there are.
+    batch_size: images in a batch.
+    rounds: processes of each side.
+    threads: of tf.data.
+    data: folder of images to cut photographs from; None for scikit-image's.
+    say: is told of progress.
+
+  Returns:
+    `sizes` {large, small: {images, image_bytes, rates {side: {median, min, max, cpu} in
+    images/s}, kept {scheme: rate with the delay to that without}, of_curl {scheme, and
+    scheme delayed: rate to curl's}, failing {scheme: rate where answers fail to that
+    with the delay}}}, `promised`, `delay`, `link_gbit`, and `skipped`: what is missing,
+    or None.
+
+  Raises:
+    ValueError: an argument is wrong.
+    ChildProcessError: a measurement failed.
+  """
+  missing = remote_server.why_not()
+  if shutil.which("curl") is None:
+    missing = missing or "curl is not installed"
+  result = {"delay": delay, "link_gbit": link_gbit, "promised": PROMISED}
+  result |= {"sizes": {}, "skipped": missing}
+  if missing:
+    return result
+  folder, root = pathlib.Path(folder), pathlib.Path(folder, "root")
+  sizes = [
+    Size("large", images, SIDES["large"]),
+    Size("small", small_images, SIDES["small"]),
+  ]
+  for size in sizes:
+    _make(folder, root, size, threads, data)
+  with remote_server.Nginx(root, folder / "nginx", delay) as server:
+    for size in sizes:
+      found = _measure(root, server, size, rounds, threads, batch_size, say)
+      result["sizes"][size.name] = found
+      for text in lines(size.name, found):
+        say(text)
+  return result
+
+
+def lines(name: str, entry: dict[str, Any]) -> list[str]:
+  """One size's results in words."""
+  return [
+    f"{name} images by {scheme}: {entry['kept'][scheme]:.2f} of the rate is left with "
+    f"the delay; of curl's {entry['of_curl'][scheme]:.2f}, and with the delay "
+    f"{entry['of_curl'][f'{scheme} delayed']:.2f}; of the late rate "
+    f"{entry['failing'][scheme]:.2f} where one answer in ten fails"
+    for scheme in _SCHEMES
+  ]
+
+
+def _make(
+  folder: pathlib.Path, root: pathlib.Path, size: Size, threads: int, data: str | None
+) -> None:
+  """Makes the dataset of a size, as the only one in its bucket."""
+  source = folder / f"photographs_{size.bucket}"
+  photographs.make(source, size.images, size.side, data, threads, ["png"])
+  # Small objects, so that curl has as many under way as we.
+  convert(
+    source / "png",
+    root / size.bucket / _DATASET,
+    "raw:1",
+    existing="resume",
+    workers=threads,
+    shard_size=8 << 20,
+    progress=False,
+  )
+
+
+def _measure(
+  root: pathlib.Path,
+  server: remote_server.Nginx,
+  size: Size,
+  rounds: int,
+  threads: int,
+  batch_size: int,
+  say: Callable[[str], None],
+) -> dict[str, Any]:
+  path = f"{size.bucket}/{_DATASET}"
+  data = manifest.load(str(root / path))
+  shards = [file.name for file in contents.shards(data.data)]
+
+  def ours(scheme: str, url: str) -> turns.Measurement:
+    there = f"s3://{path}" if scheme == "s3" else f"{url}/{path}"
+    request = {
+      **{
+        "function": fresh.OURS,
+        "path": there,
+        "epochs": 2,
+        "threads": threads,
+      },
+      **{"batch_size": batch_size, "cache": 0, "memory": "4GiB"},
+    }
+    # Nobody looks at the signatures, but they are made.
+    environment = {
+      **{"AWS_ENDPOINT_URL": url, "AWS_EC2_METADATA_DISABLED": "true"},
+      **{"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"},
+    }
+
+    return lambda: fresh.run(request, environment)
+
+  sides = {}
+  for late, url in (("", server.url), (" delayed", server.delayed_url)):
+    for scheme in _SCHEMES:
+      sides[f"{scheme}{late}"] = ours(scheme, url)
+    urls = [f"{url}/{path}/{name}" for name in shards]
+    sides[f"curl{late}"] = lambda urls=urls: _curl(urls, size.images)
+  for scheme in _SCHEMES:
+    sides[f"{scheme} failing"] = ours(scheme, server.failing_url)
+  rates, _ = turns.alternate(sides, rounds, f"{size.name}, ", say)
+  medians = {name: entry["median"] for name, entry in rates.items()}
+  return {
+    "images": size.images,
+    "image_bytes": sum(shard.bytes for shard in data.shards) / size.images,
+    "rates": rates,
+    "kept": {name: medians[f"{name} delayed"] / medians[name] for name in _SCHEMES},
+    "of_curl": {
+      f"{name}{late}": medians[f"{name}{late}"] / medians[f"curl{late}"]
+      for name in _SCHEMES
+      for late in ("", " delayed")
+    },
+    "failing": {
+      name: medians[f"{name} failing"] / medians[f"{name} delayed"] for name in _SCHEMES
+    },
+  }
+
+
+def _curl(urls: list[str], images: int) -> dict[str, Any]:
+  """Gets objects by curl, twice, as `turns.alternate` takes it.
+
+  Raises:
+    ChildProcessError: curl failed.
+  """
+  config = "".join(f'url = "{url}"\noutput = "/dev/null"\n' for url in urls)
+  command = ["curl", "--parallel", "--parallel-max", str(_PARALLEL), "--fail"]
+  command += ["--no-progress-meter", "--config", "-"]
+  epochs = []
+  for _ in range(2):
+    before = os.times()
+    begin = time.perf_counter()
+    done = subprocess.run(command, input=config, text=True, capture_output=True)
+    seconds = time.perf_counter() - begin
+    after = os.times()
+    if done.returncode != 0:
+      raise ChildProcessError(f"curl ended with code {done.returncode}: {done.stderr}")
+    cpu = (
+      after.children_user
+      + after.children_system
+      - before.children_user
+      - before.children_system
+    )
+    epochs.append({"images": images, "seconds": seconds, "cpu_seconds": max(cpu, 0.01)})
+  return {"epochs": epochs}

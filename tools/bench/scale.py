@@ -1,0 +1,194 @@
+"""What very many samples and workers cost: opening, planning, balance; no pixels."""
+
+import os
+import pathlib
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from liquid_tf._measure import fresh, process
+from liquid_tf._native import ops
+from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.dataset import dataset
+from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._store import manifest
+from liquid_tf._view.view import View
+from liquid_tf._view.view import open as open_view
+from tools.bench import empty_dataset
+
+_BATCH = 256
+# Shard files of each format.
+_FILES = 1024
+_MEMORY = "1GiB"
+
+# What is chosen of all samples.
+VIEWS: dict[str, Callable[[View], View]] = {
+  "whole": lambda view: view,
+  "where": lambda view: view.where(lambda t: t["label"] % 2 == 0),
+  "balanced": lambda view: view.balanced(),
+}
+
+
+def bench(
+  folder: str,
+  *,
+  samples: int,
+  workers: int,
+  say: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+  """Opens a dataset of holes as one worker of many does, and plans its epoch.
+
+  Args:
+    folder: gets the dataset, of 112 bytes a sample, and is left with it.
+    samples: of each of two formats.
+    workers: that train side by side.
+    say: receives a line of progress.
+
+  Returns:
+    The arguments; `index_bytes`; `opened`, what `measure` gives of the first and the
+    last worker; `views`, what `measure_view` gives of each of `VIEWS`; `balance` over
+    all workers.
+
+  Raises:
+    ChildProcessError: a process could not measure.
+  """
+  path = pathlib.Path(folder, f"holes_{samples}.liquid")
+  if not (path / manifest.MANIFEST).exists():
+    say(f"writing the index of {samples} samples in two formats")
+    path.mkdir(parents=True, exist_ok=True)
+    empty_dataset.write(os.fspath(path), samples, min(_FILES, samples))
+  opened = []
+  for index in sorted({0, workers - 1}):
+    measured = fresh.run(
+      {
+        "function": "tools.bench.scale:measure",
+        "path": str(path),
+        "index": index,
+        "workers": workers,
+      }
+    )
+    say(
+      f"worker {index}: opened in {measured['seconds']:.2f} s, planned "
+      f"{measured['draws']} draws in {measured['plan_seconds']:.3f} s"
+    )
+    opened.append(measured)
+  chosen = []
+  for view in VIEWS:
+    measured = fresh.run(
+      {"function": "tools.bench.scale:measure_view", "path": str(path), "view": view}
+    )
+    say(
+      f"{view}: chosen in {measured['choose_seconds']:.2f} s, opened in "
+      f"{measured['open_seconds']:.2f} s, {measured['held_bytes'] >> 20} MiB held"
+    )
+    chosen.append(measured)
+  return {
+    "samples": samples,
+    "workers": workers,
+    "index_bytes": (path / manifest.INDEX).stat().st_size,
+    "opened": opened,
+    "views": chosen,
+    "balance": balance([samples, samples], workers),
+  }
+
+
+def measure_view(path: str, view: str) -> dict[str, Any]:
+  """Chooses among all samples, and opens what is chosen for training.
+
+  Args:
+    path: of the dataset.
+    view: one of `VIEWS`.
+
+  Returns:
+    `view`; its `samples`; `choose_seconds` from the path to the view, `open_seconds`
+    from there to the dataset, when a first, small one has loaded the libraries; and
+    `held_bytes` of memory that both keep beside mapped files.
+  """
+  choose = VIEWS[view]
+  with tempfile.TemporaryDirectory() as folder:
+    empty_dataset.write(folder, 1024, 4)
+    dataset(choose(open_view(folder)), _BATCH, memory=_MEMORY, cache=0)
+    before = process.anonymous_bytes()
+    begin = time.perf_counter()
+    chosen = choose(open_view(path))
+    middle = time.perf_counter()
+    opened = dataset(chosen, _BATCH, memory=_MEMORY, cache=0)
+    end = time.perf_counter()
+    held = process.anonymous_bytes() - before
+    del opened
+  return {
+    "view": view,
+    "samples": len(chosen),
+    "choose_seconds": middle - begin,
+    "open_seconds": end - middle,
+    "held_bytes": held,
+  }
+
+
+def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
+  """Opens the part of one worker and plans its first epoch.
+
+  Returns:
+    `seconds` to open, when a first, small dataset has loaded the libraries;
+    `held_bytes` of memory that the dataset keeps beside the mapped index; `draws` and
+    `plan_seconds` of an epoch of the part, all of it at once.
+  """
+  with tempfile.TemporaryDirectory() as folder:
+    empty_dataset.write(folder, 1024, 4)
+    dataset(folder, _BATCH, memory=_MEMORY, cache=0)
+    before = process.anonymous_bytes()
+    begin = time.perf_counter()
+    part = dataset(path, _BATCH, memory=_MEMORY, cache=0, shard=(index, workers))
+    seconds = time.perf_counter() - begin
+    held = process.anonymous_bytes() - before
+  sources = _sources.find_part(part, InterleaveDataset).sources
+  files = [source.file_counts for source in sources]
+  begin = time.perf_counter()
+  plan = ops.lib().liquid_plan_epoch(
+    file_counts=[int(count) for counts in files for count in counts],
+    files_per_format=[len(counts) for counts in files],
+    record_samples=[],
+    sized_records=[0] * len(files),
+    cached=[0] * len(files),
+    fill=[10 * _BATCH] * len(files),
+    seed=0,
+    batch_size=_BATCH,
+    first_epoch=0,
+    epoch=0,
+    shuffle=True,
+  )
+  return {
+    "index": index,
+    "seconds": seconds,
+    "held_bytes": held,
+    "draws": int(plan.sample.shape[0]),
+    "plan_seconds": time.perf_counter() - begin,
+  }
+
+
+def balance(samples: list[int], workers: int) -> dict[str, Any]:
+  """How equal the parts of all workers are.
+
+  Returns:
+    `samples` {min, max} of a part, `formats` [{min, max}], `batches` {min, max}, and
+    samples `repeated` in all.
+  """
+  parts = [
+    ops.lib().liquid_shard_ranges(
+      samples=samples, index=index, count=workers, policy="pad"
+    )
+    for index in range(workers)
+  ]
+  lengths = [part.length.numpy().tolist() for part in parts]
+  totals = [sum(length) for length in lengths]
+  return {
+    "samples": _extent(totals),
+    "formats": [_extent(list(column)) for column in zip(*lengths)],
+    "batches": _extent([-(-total // _BATCH) for total in totals]),
+    "repeated": int(parts[0].repeated_in_all),
+  }
+
+
+def _extent(values: list[int]) -> dict[str, int]:
+  return {"min": min(values), "max": max(values)}
