@@ -43,6 +43,7 @@ COUNT_TESTS ?= python3 .ci/count_tests.py
 LIBRARY := $(LINKS)/bin/ops/_liquid_ops.so
 STAMP := $(VENV)/.installed
 TEST_REPORT := build/tests-$(TF_VERSION).json
+NIGHTLY_REPORT := build/tests-nightly.json
 KIT := $(LINKS)/bin/ops/kit
 
 # Wheels are made by a Python of their own, whose setuptools is pinned, and built against
@@ -71,18 +72,19 @@ SITE_VENV := build/site-venv
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
 WITHOUT_TF := core codecs containers direct gpu http reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
-TAGS := --test_tag_filters=-once
+TAGS := -once,
 endif
 # What several threads run in the C++ without TensorFlow.
 THREADED := //tests/ops/core/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test lint unit-test sanitize wheel-test loaders-test backends-test tutorials format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
 	@echo 'make demo     set up, then convert, train and measure (DATA=folder, STEPS=n)'
 	@echo 'make test     set up, check the style, run every test, list the skipped'
+	@echo 'make nightly  test benchmarks, studies, the demo and a soak, which make test leaves out'
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make tutorials   run the pages of docs/tutorials, and compare what they print'
@@ -132,8 +134,20 @@ lint: $(STAMP)
 
 unit-test: $(STAMP)
 	mkdir -p $(dir $(TEST_REPORT))
-	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going $(TAGS) \
+	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going --test_tag_filters=$(TAGS)-nightly \
 	  --build_event_json_file=$(TEST_REPORT) -- //... $(LEFT_OUT)
+
+# What takes long and is no part of `make test`. Once it has passed, .ci/run leaves it
+# out until the code changes.
+nightly: nightly-test
+	python3 .ci/nightly.py write
+
+nightly-test: $(STAMP)
+	mkdir -p $(dir $(NIGHTLY_REPORT))
+	@rm -f $(NIGHTLY_REPORT)
+	@result=0; $(RUN_BAZEL) test $(FLAGS) --keep_going --test_tag_filters=nightly \
+	  --build_event_json_file=$(NIGHTLY_REPORT) -- //tests/... || result=$$?; \
+	  $(COUNT_TESTS) $(NIGHTLY_REPORT):$$result && exit $$result
 
 sanitize: $(STAMP)
 	$(RUN_BAZEL) test $(FLAGS) --keep_going --test_lang_filters=cc \

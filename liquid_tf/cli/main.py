@@ -15,8 +15,7 @@ from liquid_tf import _version
 from liquid_tf._native import library
 from liquid_tf.cli import tool
 
-_PROGRAM = "liquid-tf"
-# What it takes without a command.
+# What a program takes without a command.
 _FLAGS = ("help", "version")
 
 

@@ -2,7 +2,7 @@
 
 load("//ops:liquid.bzl", "liquid_py_test")
 
-def room_tests(name, shard_count = 1, once = [], apart = [], data = [], deps = [], tags = [], **kwargs):
+def room_tests(name, shard_count = 1, once = [], apart = [], nightly = [], data = [], deps = [], tags = [], **kwargs):
     """Tests of a room: all modules in one process, since importing TensorFlow takes long.
 
     Args:
@@ -10,6 +10,7 @@ def room_tests(name, shard_count = 1, once = [], apart = [], data = [], deps = [
       shard_count: processes that the tests are dealt out to.
       once: modules that the other TensorFlow need not run: they find the same.
       apart: modules that need a process of their own.
+      nightly: modules that take long, and are part of `make nightly` alone.
       data: files that tests read, besides the room's own.
       deps: Python libraries besides what tests share.
       tags: of every test: "once" where the whole room is that.
@@ -18,7 +19,7 @@ def room_tests(name, shard_count = 1, once = [], apart = [], data = [], deps = [
     deps = deps + ["//tests/liquid_tf:shared"]
     sources = native.glob(["*_test.py"])
     data = data + native.glob(["*.py"], exclude = ["*_test.py"])
-    together = [source for source in sources if source not in apart + once]
+    together = [source for source in sources if source not in apart + once + nightly]
     liquid_py_test(
         name = name,
         srcs = together + ["//tests/liquid_tf:room_main.py"],
@@ -31,11 +32,12 @@ def room_tests(name, shard_count = 1, once = [], apart = [], data = [], deps = [
         deps = deps,
         **kwargs
     )
-    for source in apart + once:
+    for source in apart + once + nightly:
         liquid_py_test(
             name = source[:-len(".py")],
             data = data,
-            tags = ["once"] if source in once else tags,
+            tags = tags + (["once"] if source in once else []) +
+                   (["nightly"] if source in nightly else []),
             size = "large",
             deps = deps,
             **kwargs
