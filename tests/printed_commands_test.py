@@ -20,6 +20,7 @@ from absl import flags
 from absl.testing import absltest, parameterized
 
 from liquid_tf.cli import main, tool
+from tools.bench.commands import BENCH
 
 # The checkout, since the runfiles hold only what a target names.
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -181,22 +182,20 @@ def _python_problem(words: list[str], environment: dict[str, str]) -> str:
   module = words[1] if len(words) > 1 else "venv"
   if not module.startswith(("tools", "liquid_tf")):
     return ""
+  if module == "tools.bench":
+    return _program_problem(BENCH, words[2:])
   path = _ROOT.joinpath(*module.split("."))
   there = path.with_suffix(".py").exists() or path.is_dir()
   return "" if there else f"{module} is not there"
 
 
-def _liquid_problem(words: list[str]) -> str:
-  if not words or words[0] in ("COMMAND", "--help", "--version"):
+def _program_problem(program: main.Program, words: list[str]) -> str:
+  if not words or words[0] in ("COMMAND", "NAME", "--help", "--version"):
     return ""
-  for count in (2, 1):
-    name, rest = " ".join(words[:count]), words[count:]
-    if name in main.COMMANDS:
-      break
-  else:
-    group = any(name.startswith(f"{words[0]} ") for name in main.COMMANDS)
-    return "" if group and len(words) == 1 else f"{' '.join(words)} is no command"
-  values = main.COMMANDS[name].load().flags
+  name, *rest = words
+  if name not in program.commands:
+    return f"{name} is no command"
+  values = program.load(name).flags
   for word in rest:
     flag, assigned, value = word.strip("[]").removeprefix("--").partition("=")
     if not word.strip("[]").startswith("--") or flag == "help":
@@ -226,7 +225,7 @@ def problem(line: str) -> str | None:
     program, rest = words[0], words[1:]
     wrong = ""
     if program == "liquid-tf":
-      wrong = _liquid_problem(rest)
+      wrong = _program_problem(main.LIQUID_TF, rest)
     elif program == "make":
       wrong = _make_problem(rest, list(environment))
     elif program == "bazel":
@@ -267,7 +266,11 @@ class PrintedCommandsTest(parameterized.TestCase):
     self.assertGreater(sum(counts), 80)
 
   def test_of_the_help_of_every_command(self):
-    texts = {name: tool.usage(entry.load()) for name, entry in main.COMMANDS.items()}
+    texts = {
+      f"{program.name} {name}": tool.usage(program.load(name))
+      for program in (main.LIQUID_TF, BENCH)
+      for name in program.commands
+    }
     counts = [self._check(name, _of_text(text)) for name, text in texts.items()]
     self.assertGreater(sum(counts), 30)
 
@@ -323,13 +326,15 @@ class PrintedCommandsTest(parameterized.TestCase):
     ("bazel test //tests/nowhere/...", "no package"),
     ("bazel test //tests:no_test", "no target"),
     ("bazel test --config=msan //tests/...", "not in .bazelrc"),
-    ("python tests/studies/no_study.py", "not there"),
-    ("python tests/studies/busy_study.py --rat=400", "no --rat"),
+    ("python tests/bench/no_study.py", "not there"),
+    ("python tests/bench/busy_study.py --rat=400", "no --rat"),
     ("python tests/liquid_tf/convert/many_files_test.py", "PYTHONPATH does not name"),
     ("python -m tools.conver", "not there"),
     ("tools/wheel/twice.py WHEEL_VERSIONS=2.21.0", "not executable"),
     ("liquid-tf convrt --input=a", "no command"),
-    ("liquid-tf bench pipelin", "no command"),
+    ("liquid-tf measur", "no command"),
+    ("python -m tools.bench paper", "no command"),
+    ("python -m tools.bench papers --quik", "no --quik"),
     ("liquid-tf convert --inpt=a", "no --inpt"),
     ("liquid-tf convert --input=a && liquid-tf edit b --apend=c", "no --apend"),
     ("liquid-tf convert --existing=resme", "one of <refuse"),

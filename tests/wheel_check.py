@@ -120,10 +120,9 @@ def _check_commands(folder: pathlib.Path) -> None:
   done = subprocess.run([sys.executable, "-I", script, *words, *quick], timeout=240)
   # A busy machine gets no advice.
   assert done.returncode in (0, 3), done
-  bench = json.loads(
+  measured = json.loads(
     _run(
-      "bench",
-      "pipeline",
+      "measure",
       f"--dataset={dataset}",
       "--batch_size=4",
       "--epochs=2",
@@ -131,8 +130,8 @@ def _check_commands(folder: pathlib.Path) -> None:
       "--json",
     )
   )
-  assert bench["images_per_s"] > 0, bench
-  print("liquid-tf: convert, inspect, profile and bench run")
+  assert measured["images_per_s"] > 0, measured
+  print("liquid-tf: convert, inspect, profile and measure run")
 
 
 def main(wheel: str) -> None:

@@ -27,7 +27,7 @@ class VersionTest(parameterized.TestCase):
   def test_imports_no_tensorflow(self):
     code = (
       "import sys; from liquid_tf.cli import main\n"
-      "try: main.run(['--version'])\n"
+      "try: main.LIQUID_TF.run(['--version'])\n"
       "finally: assert 'tensorflow' not in sys.modules"
     )
     paths = f"sys.path[:0] = {sys.path}\n"
@@ -74,7 +74,7 @@ class WrongWordsTest(parameterized.TestCase):
     ("version", "did you mean `liquid-tf --version`?"),
     ("help", "did you mean `liquid-tf --help`?"),
     ("exprot --to=rec", "did you mean `liquid-tf export`?"),
-    ("bench papres", "did you mean `liquid-tf bench papers`?"),
+    ("mesure", "did you mean `liquid-tf measure`?"),
     ("--thumbnails=3 inspect", "is a flag of `liquid-tf inspect`, not of `liquid-tf`"),
     ("service --versions", "is a flag of `liquid-tf inspect`, not of `liquid-tf serv"),
     ("--json convert", "`liquid-tf edit`, `liquid-tf export` and others, not"),
@@ -94,7 +94,7 @@ class WrongWordsTest(parameterized.TestCase):
     done = commands.run("frobnicate")
     self.assertEqual(done.returncode, 2)
     self.assertStartsWith(done.stderr, 'liquid-tf: "frobnicate" is no command\n')
-    for name in main.COMMANDS:
+    for name in main.LIQUID_TF.commands:
       self.assertIn(f"liquid-tf {name} ", done.stderr)
 
   def test_values_are_not_taken_for_flags(self):
