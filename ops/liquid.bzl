@@ -58,18 +58,36 @@ def liquid_op_library(name, deps = [], **kwargs):
         **kwargs
     )
 
-def liquid_cc_test(name, srcs = None, copts = [], deps = [], size = "medium", **kwargs):
-    """A GoogleTest; `srcs` is by default the .cc of the same name."""
-    native.cc_test(
-        name = name,
-        size = size,
-        srcs = srcs or [name + ".cc"],
-        copts = _COPTS + copts,
-        # Libraries of hidden symbols cannot be shared.
-        linkstatic = True,
-        deps = deps + ["@system_libs//:gtest"],
-        **kwargs
-    )
+def liquid_cc_tests(name, apart = [], copts = [], deps = [], size = "medium", shard_count = None, **kwargs):
+    """The GoogleTests of a folder: every *_test.cc in one binary, which is linked and started once.
+
+    A test finds the headers of its folder. GoogleTest's flags choose among the cases, as in
+    `bazel test //tests/ops/reader --test_filter='TierTest.*'`.
+
+    Args:
+      name: of the binary, and that of the folder.
+      apart: files that need a process of their own; each is a target of its own name.
+      copts: flags for the compiler besides those of the libraries.
+      deps: libraries.
+      size: of each target.
+      shard_count: processes that the cases of `name` are dealt out to.
+      **kwargs: passed to each cc_test.
+    """
+    together = native.glob(["*_test.cc"], exclude = apart, allow_empty = False)
+    targets = [(name, together, shard_count)]
+    targets += [(source[:-len(".cc")], [source], None) for source in apart]
+    for target, sources, shards in targets:
+        native.cc_test(
+            name = target,
+            size = size,
+            srcs = sources + native.glob(["*.h"]),
+            copts = _COPTS + copts,
+            # Libraries of hidden symbols cannot be shared.
+            linkstatic = True,
+            shard_count = shards,
+            deps = deps + ["@system_libs//:gtest"],
+            **kwargs
+        )
 
 def liquid_py_test(name, srcs = None, main = None, data = [], deps = [], size = "medium", **kwargs):
     """A Python test that sees liquid_tf; `srcs` is by default the .py of the same name."""

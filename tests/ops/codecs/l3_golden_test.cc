@@ -110,7 +110,7 @@ TEST_P(L3GoldenTest, CompactColours) {
   ExpectPixels(Hex(kCompactColours), Info(3, 5, 1), kColours);
 }
 
-TEST(L3CompactTest, EncodesToTheByte) {
+TEST(L3CompactGoldenTest, EncodesToTheByte) {
   EXPECT_EQ(EncodeAsL3(L3Version::kV2, 0, Info(3, 9, 1), kSlopes,
                        L3Profile::kCompact),
             Hex(kCompactSlopes));
@@ -120,7 +120,7 @@ TEST(L3CompactTest, EncodesToTheByte) {
 }
 
 // A decoder of 8 bits looks k up in 128 entries.
-TEST(L3CompactTest, LargeThresholdsAreMultiplesOfSixteenAndAscend) {
+TEST(L3CompactGoldenTest, LargeThresholdsAreMultiplesOfSixteenAndAscend) {
   for (const auto& row : kL3KThresholds) {
     for (int j = 0; j < 15; ++j) {
       EXPECT_TRUE(row[j] < 64 || row[j] % 16 == 0) << row[j];
