@@ -35,7 +35,9 @@ endif
 
 PY := $(VENV)/bin/python
 RUN_BAZEL = PYTHON_BIN_PATH=$(abspath $(PY)) $(BAZEL) $(STARTUP)
-FLAGS = --jobs=$(JOBS) --symlink_prefix=$(LINKS)/
+# What does not face TensorFlow is compiled for one version, and taken from the cache for
+# the other.
+FLAGS = --jobs=$(JOBS) --symlink_prefix=$(LINKS)/ --disk_cache=$(CURDIR)/build/objects
 BUILD_FLAGS ?=
 # What counts the test cases, passed, failed and skipped.
 COUNT_TESTS ?= python3 .ci/count_tests.py
@@ -149,6 +151,8 @@ nightly-test: $(STAMP)
 	  --build_event_json_file=$(NIGHTLY_REPORT) -- //tests/... || result=$$?; \
 	  $(COUNT_TESTS) $(NIGHTLY_REPORT):$$result && exit $$result
 
+# No other run takes these objects: they go into no cache.
+sanitize: FLAGS += --disk_cache=
 sanitize: $(STAMP)
 	$(RUN_BAZEL) test $(FLAGS) --keep_going --test_lang_filters=cc \
 	  --build_tests_only --config=asan //tests/ops/...
