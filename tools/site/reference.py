@@ -25,8 +25,8 @@ TOPICS = (
     "training",
     "Train",
     (
-      *("dataset", "epochs", "position", "Cache", "Boxes", "Limits", "Tuning"),
-      *("stats", "Stats"),
+      *("dataset", "epochs", "order", "position", "stats", "Stats"),
+      *("Cache", "Boxes", "Limits", "Tuning"),
       *("format_dataset", "interleave", "decode_and_batch", "Snapshot"),
     ),
   ),
