@@ -119,7 +119,7 @@ def _cycles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def _graph() -> dict[str, set[str]]:
-  """Module to the modules of the package that it imports while it is imported."""
+  """Module to the modules of the package that it imports, also inside functions."""
   files = {
     ".".join(path.relative_to(_ROOT).with_suffix("").parts): path
     for path in _package_files()
@@ -127,8 +127,10 @@ def _graph() -> dict[str, set[str]]:
   graph = {}
   for module, path in files.items():
     graph[module] = set()
-    for node in ast.parse(path.read_text()).body:
-      if isinstance(node, ast.ImportFrom) and node.module:
+    for node in ast.walk(ast.parse(path.read_text())):
+      if isinstance(node, ast.Import):
+        graph[module].update(alias.name for alias in node.names)
+      elif isinstance(node, ast.ImportFrom) and node.module:
         for alias in node.names:
           full = f"{node.module}.{alias.name}"
           graph[module].add(full if full in files else node.module)

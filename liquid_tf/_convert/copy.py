@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.arguments import path_of, resumes_replaces
 from liquid_tf._convert.stores import publish
+from liquid_tf._convert.stores.open import open_store
 from liquid_tf._convert.stores.sender import Sender
-from liquid_tf._convert.stores.store import Store, Stored, open_store
+from liquid_tf._convert.stores.store import Store, Stored
 from liquid_tf._native import ops
 from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store.files import TEMPORARY, write_file

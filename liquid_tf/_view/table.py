@@ -1,20 +1,17 @@
 """What `.where` chooses by: a column for each thing that is known of a sample."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from liquid_tf._store import columns, labels, names
-
-if TYPE_CHECKING:
-  from liquid_tf._view.view import View
+from liquid_tf._view.selected import Selected
 
 _OF_IMAGE = ("height", "width", "channels", "bits")
 
 
 class Table(Mapping):
-  """Columns of the samples of a view, in ascending order of sample numbers.
+  """Columns of samples, in ascending order of sample numbers.
 
   `table["height"]` is a NumPy array of one value a sample. A column is made when it is
   first asked for, so that many millions of samples cost what is used.
@@ -25,14 +22,14 @@ class Table(Mapping):
   added: int64, float64, bool or text.
   """
 
-  def __init__(self, view: "View"):
-    self._view = view
+  def __init__(self, samples: Selected):
+    self._samples = samples
     self._columns: dict[str, np.ndarray] = {}
 
   @property
   def names(self) -> tuple[str, ...]:
-    label = ("label",) if "labels" in self._view.manifest.data else ()
-    more = self._view.manifest["columns"]
+    label = ("label",) if "labels" in self._samples.manifest.data else ()
+    more = self._samples.manifest["columns"]
     return ("number", "name", *_OF_IMAGE, "split", *label, *more)
 
   def has_given(self, name: str) -> bool:
@@ -55,30 +52,30 @@ class Table(Mapping):
     return self._columns[name]
 
   def _make(self, name: str) -> np.ndarray:
-    view = self._view
+    samples = self._samples
     if name == "number":
-      return view.numbers
+      return samples.numbers
     if name == "name":
-      texts = names.load(view.manifest)
-      return np.array([texts[i] for i in view.numbers.tolist()])
+      texts = names.load(samples.manifest)
+      return np.array([texts[i] for i in samples.numbers.tolist()])
     if name == "label":
-      return labels.load(view.manifest)[view.numbers]
+      return labels.load(samples.manifest)[samples.numbers]
     if name == "split":
-      by_index = {entry["index"]: s for s, entry in view.manifest["splits"].items()}
+      by_index = {entry["index"]: s for s, entry in samples.manifest["splits"].items()}
       splits = np.array([by_index[i] for i in range(len(by_index))])
       return splits[self._of_rows("split")]
-    if name in view.manifest["columns"]:
-      values = columns.load(view.manifest, name)
+    if name in samples.manifest["columns"]:
+      values = columns.load(samples.manifest, name)
       if isinstance(values, np.ndarray):
-        return values[view.numbers]
-      return np.array([values[i] for i in view.numbers.tolist()])
+        return values[samples.numbers]
+      return np.array([values[i] for i in samples.numbers.tolist()])
     return self._of_rows(name)
 
   def _of_rows(self, field: str) -> np.ndarray:
     """A field of the index by sample; the same in all rows of a sample."""
-    view = self._view
-    every = np.zeros(view.bound, view.index.dtype[field])
-    for name in view.formats:
-      rows = view.rows(name)
+    samples = self._samples
+    every = np.zeros(samples.bound, samples.index.dtype[field])
+    for name in samples.formats:
+      rows = samples.rows(name)
       every[rows["sample"]] = rows[field]
-    return every[view.numbers]
+    return every[samples.numbers]

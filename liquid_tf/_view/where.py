@@ -2,26 +2,25 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from liquid_tf._view.condition import evaluate, short
+from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-
-if TYPE_CHECKING:
-  from liquid_tf._view.view import View
 
 # Classes that a message lists.
 _LISTED = 5
 
 
-def mask(condition: str | Callable[[Table], np.ndarray], view: "View") -> np.ndarray:
-  """Which samples of a view a condition means: one or more of them.
+def mask(
+  condition: str | Callable[[Table], np.ndarray], samples: Selected
+) -> np.ndarray:
+  """Finds the samples that a condition means: one or more of them.
 
   Args:
     condition: as `View.where` takes it.
-    view: whose samples are meant.
+    samples: among which it chooses.
 
   Returns:
     Shape [samples], bool.
@@ -30,7 +29,7 @@ def mask(condition: str | Callable[[Table], np.ndarray], view: "View") -> np.nda
     TypeError: it is neither a text nor a function.
     ValueError: it is no condition, or means no sample.
   """
-  table, classes = Table(view), view.classes
+  table, classes = Table(samples), samples.manifest.classes
   said, advice = "where", ""
   if isinstance(condition, str):
     said = f"where ({short(condition)})"
@@ -47,9 +46,8 @@ def mask(condition: str | Callable[[Table], np.ndarray], view: "View") -> np.nda
       "take(view.numbers[mask])"
     )
   if not found.any():
-    raise ValueError(
-      f"{said} must choose a sample of {view.path}; it chooses none{advice}"
-    )
+    path = samples.manifest.directory
+    raise ValueError(f"{said} must choose a sample of {path}; it chooses none{advice}")
   return found
 
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple, Protocol
 
-from liquid_tf._store import schemes
-
 
 class Stored(NamedTuple):
   """A file in a store.
@@ -62,19 +60,3 @@ class Store(Protocol):
 
   def close(self) -> None:
     """Lets what is being sent end, and begins nothing more."""
-
-
-def open_store(url: str) -> Store:
-  """Lists a folder of a store, which need not be there.
-
-  Raises:
-    ImportError: a library for it is not installed.
-    OSError: the store does not answer, or refuses.
-  """
-  if schemes.is_s3(url):
-    from liquid_tf._convert.stores.s3_store import S3Store
-
-    return S3Store(url)
-  from liquid_tf._convert.stores.file_system_store import FileSystemStore
-
-  return FileSystemStore(url)
