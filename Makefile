@@ -72,8 +72,8 @@ BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers direct gpu http reader sampler
-LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) //tests/ops/codecs:l3_port_test
+WITHOUT_TF := core codecs containers direct gpu http image reader sampler
+LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) -//tests/fuzz/...
 TAGS := -once,
 endif
 # What several threads run in the C++ without TensorFlow.

@@ -2,41 +2,56 @@
 
 load("//ops:liquid.bzl", "liquid_py_test")
 
-def room_tests(name, shard_count = 1, once = [], apart = [], nightly = [], data = [], deps = [], tags = [], **kwargs):
+def room_tests(name, faces = None, apart = [], nightly = [], shard_count = 1, data = [], deps = [], **kwargs):
     """Tests of a room: all modules in one process, since importing TensorFlow takes long.
+
+    The second TensorFlow runs only what meets it: Dataset ops, checkpoints, Keras, file
+    systems. All else finds the same there. So a room has up to two processes: NAME, of
+    the modules that face TensorFlow, and NAME_once, of those that do not.
 
     Args:
       name: of the room.
-      shard_count: processes that the tests are dealt out to.
-      once: modules that the other TensorFlow need not run: they find the same.
+      faces: modules that face TensorFlow; by default all do.
       apart: modules that need a process of their own.
       nightly: modules that take long, and are part of `make nightly` alone.
+      shard_count: processes that the modules that face TensorFlow are dealt out to, and
+        again those that do not.
       data: files that tests read, besides the room's own.
       deps: Python libraries besides what tests share.
-      tags: of every test: "once" where the whole room is that.
       **kwargs: passed to each test.
     """
     deps = deps + ["//tests/liquid_tf:shared"]
     sources = native.glob(["*_test.py"])
     data = data + native.glob(["*.py"], exclude = ["*_test.py"])
-    together = [source for source in sources if source not in apart + once + nightly]
-    liquid_py_test(
-        name = name,
-        srcs = together + ["//tests/liquid_tf:room_main.py"],
-        main = "//tests/liquid_tf:room_main.py",
-        args = ["--modules=" + ",".join([native.package_name() + "/" + s for s in together])],
-        data = data,
-        shard_count = shard_count,
-        size = "large",
-        tags = tags,
-        deps = deps,
-        **kwargs
-    )
-    for source in apart + once + nightly:
+    if faces == None:
+        faces = sources
+    for named in faces + apart + nightly:
+        if named not in sources:
+            fail("%s is no module of the room" % named)
+    together = [source for source in sources if source not in apart + nightly]
+    facing = [source for source in together if source in faces]
+    others = [source for source in together if source not in faces]
+    rooms = [(name, facing, [])] if facing else []
+    if others:
+        rooms.append((name + "_once" if facing else name, others, ["once"]))
+    for room, modules, tags in rooms:
+        liquid_py_test(
+            name = room,
+            srcs = modules + ["//tests/liquid_tf:room_main.py"],
+            main = "//tests/liquid_tf:room_main.py",
+            args = ["--modules=" + ",".join([native.package_name() + "/" + m for m in modules])],
+            data = data,
+            shard_count = min(shard_count, len(modules)),
+            size = "large",
+            tags = tags,
+            deps = deps,
+            **kwargs
+        )
+    for source in apart + nightly:
         liquid_py_test(
             name = source[:-len(".py")],
             data = data,
-            tags = tags + (["once"] if source in once else []) +
+            tags = ([] if source in faces else ["once"]) +
                    (["nightly"] if source in nightly else []),
             size = "large",
             deps = deps,
