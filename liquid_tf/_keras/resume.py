@@ -107,9 +107,9 @@ class Resume(tf.keras.callbacks.Callback):
     # Of model and optimizer: the model's, and all. Keras makes them late.
     self._variables: tuple[list, list] = ([], [])
     # Fingerprints that were saved after an epoch's last batch, until the next one
-    # begins; of those that were restored, until fit begins.
+    # begins; and that of the model that was restored.
     self._saved: tuple[int, int] | None = None
-    self._restored: tuple[int, int] | None = None
+    self._restored: int | None = None
     self._is_between = False  # epochs
     self._is_new = False
 
@@ -169,11 +169,11 @@ class Resume(tf.keras.callbacks.Callback):
     self._tell_of_optimizer(before["optimizer"], given)
     self._begin(run, before["optimizer"], before)
     start = self._start()
-    if self._worker(before) == self._worker(run) and not start.cuts:
+    if _workers(before) == _workers(run) and not start.cuts:
       self._go_on(start, run)
     else:
       self._go_on_for_others(start, before, run)
-    self._restored = self._fingerprints()
+    self._restored = self._fingerprints()[0]
     start = self._start()
     self._step_offset = start.step
     if start.epoch >= self.params["epochs"]:
@@ -215,10 +215,6 @@ class Resume(tf.keras.callbacks.Callback):
     }
     self._run.assign(json.dumps(run | begun))
 
-  def _worker(self, run: dict[str, Any]) -> list[list[int]]:
-    """(index, count) of the worker that a run is of, by dataset."""
-    return [one["worker"] for one in run["datasets"]]
-
   def on_epoch_begin(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if not self._is_new:
       return
@@ -230,7 +226,7 @@ class Resume(tf.keras.callbacks.Callback):
       self._set_start(start_lib.Start(epoch, 0))
       run = json.loads(self._run.numpy())
       self._run.assign(json.dumps(run | {"first_epoch": epoch}))
-    elif epoch != self.epoch or self._fingerprints() != self._restored:
+    elif epoch != self.epoch or self._fingerprints()[0] != self._restored:
       raise ValueError(
         f"the run in {self._directory} goes on in epoch {self.epoch + 1} with what was "
         "restored from there, but another callback has changed that: leave out "
@@ -455,7 +451,7 @@ class Resume(tf.keras.callbacks.Callback):
     self._check_same("backend", before["backend"], run["backend"])
     theirs, ours = before["datasets"], run["datasets"]
     self._check_same("datasets", len(theirs), len(ours))
-    same_worker = self._worker(before) == self._worker(run)
+    same_worker = _workers(before) == _workers(run)
     for feed, was, now in zip(self._feeds, theirs, ours):
       # Epochs of other workers may differ in length.
       name = difference(was, now if same_worker else feed.identity)
@@ -513,6 +509,11 @@ class Resume(tf.keras.callbacks.Callback):
     )
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
+
+
+def _workers(run: dict[str, Any]) -> list[list[int]]:
+  """(index, count) of the worker that a run is of, by dataset."""
+  return [one["worker"] for one in run["datasets"]]
 
 
 def _optimizer(model: tf.keras.Model) -> list | None:

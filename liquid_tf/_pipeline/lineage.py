@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import tensorflow as tf
 
 from liquid_tf._pipeline.counted import CountedDataset
+from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.sources import find_part
 
@@ -95,11 +96,16 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
 
   Raises:
     ValueError: it has other steps; or one that cannot go on, since it is not ours, or
-      no batches, or stands there twice, or ends earlier than another one.
+      no batches, or stands there twice, or may end earlier than another one.
   """
   if not isinstance(dataset, tf.data.Dataset):
     raise ValueError(
       f"dataset ({dataset!r:.200}) must come from liquid_tf.dataset() or interleave()"
+    )
+  if "unbatch" in map(step, _all(dataset)):
+    raise ValueError(
+      "dataset must have batches: with batch_size=None a batch that you make is none "
+      "of its own, whose place could be saved"
     )
   found = list(_origins(dataset, advice))
   if len({id(origin.blocks) for origin in found}) < len(found):
@@ -107,22 +113,31 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
       "dataset must not have the same liquid_tf.dataset() twice, whose iterators share "
       "one place: map it once"
     )
+  decoded = [find_part(origin.dataset, DecodeBatchDataset) for origin in found]
+  if len(found) > 1 and any(one is not None and one.skips for one in decoded):
+    raise ValueError(
+      'dataset zips datasets of which one has on_error="skip", whose epoch is shorter '
+      'than the others\' where something is damaged: give on_error="raise"'
+    )
   return found
+
+
+def _all(dataset: tf.data.Dataset) -> Iterable[tf.data.Dataset]:
+  """A dataset and all below it."""
+  yield dataset
+  for one in dataset._inputs():
+    yield from _all(one)
 
 
 def _origins(dataset: tf.data.Dataset, advice: str) -> Iterable[Origin]:
   inputs = dataset._inputs()
-  if is_ours(dataset) or not inputs:
+  # What is counted and not as we gave it is that of epochs().
+  if is_ours(dataset) or not inputs or isinstance(dataset, CountedDataset):
     blocks = find_part(dataset, InterleaveDataset)
     if blocks is None:
       raise ValueError(
         f"dataset ({dataset!r:.200}) must come from liquid_tf.dataset() or "
         f"interleave(): nobody else's can be told where to go on. {advice}"
-      )
-    if find_part(dataset, CountedDataset) is not None:
-      raise ValueError(
-        "dataset must have batches: with batch_size=None a batch that you make is none "
-        "of its own, whose place could be saved"
       )
     yield Origin(dataset, blocks)
     return

@@ -557,7 +557,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       keras = tf.keras.callbacks.BackupAndRestore(backup)
       resume = liquid_tf.Resume(dataset, run, save_freq=2)
       own = [resume, keras] if first else [keras, resume]
-      callbacks = [*own, *callbacks]
+      # A learning rate of the epoch's own restores nothing.
+      rate = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 1e-7 / (epoch + 1))
+      callbacks = [rate, *own, *callbacks]
       model.fit(dataset, epochs=epochs, verbose=0, callbacks=callbacks)
 
     # Keras's callback has the end of the first epoch, and knows of nothing since.
@@ -566,6 +568,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, f"{run} .*leave out BackupAndRestore"):
       both(True, 2)
     both(False, 2)
+    both(False, 3)
 
   def test_a_fit_that_is_stopped_inside_of_an_epoch_goes_on_there(self):
     folder = self.create_tempdir().full_path

@@ -70,6 +70,10 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
       for seed, size in enumerate((8, 8, 4))
     ]
 
+    cls.single = liquid_tf.dataset(cls.path, None, features=["id"], on_error="skip")
+    cls.epochs = liquid_tf.epochs(cls.path, 2, features=["id"])
+    cls.skipping = liquid_tf.dataset(cls.path, 8, features=["id"], on_error="skip")
+
   @parameterized.named_parameters(_JOINED.items())
   def test_counters_and_positions_are_of_one_dataset(self, join):
     joined = join(*self.datasets)
@@ -97,8 +101,12 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
     ("half_endless", lambda a, b, c: _zip((a, c.repeat())), "5 and endless batches"),
     ("others", lambda a, b, c: _zip((a, _data.range(5))), "_RangeDataset.* must come"),
     ("numbered", lambda a, b, c: a.enumerate(), "must come from liquid_tf.dataset"),
+    ("skip", lambda a, b, c: _zip((a, LineageTest.skipping)), "zips .* on_error"),
     ("shuffle", lambda a, b, c: a.shuffle(4), r"one for one, but has shuffle\(\)"),
     ("deep", lambda a, b, c: _zip((a, b.skip(1).prefetch(1))), r"but has skip\(\)"),
+    ("single", lambda a, b, c: a.unbatch().batch(4), "must have batches"),
+    ("single_and_skipping", lambda a, b, c: LineageTest.single, "must have batches"),
+    ("epochs", lambda a, b, c: LineageTest.epochs, "must come from liquid_tf.dataset"),
     ("batch", lambda a, b, c: a.batch(2), r"but has batch\(\)"),
     ("cache", lambda a, b, c: a.cache(), r"but has cache\(\)"),
     (
