@@ -79,7 +79,7 @@ class MeasureTest(absltest.TestCase):
     self.assertStartsWith(command, "liquid-tf measure ")
     self.assertIn("--cache=30%", command)
     self.assertIn("of the lower of load", done.stderr)
-    self.assertIn("is the limit: ", result["verdict"])
+    self.assertIn("is the limit", result["verdict"])
     self.assertIn(result["verdict"], done.stderr)
 
   def test_measures_what_is_chosen_and_mixed(self):

@@ -72,7 +72,7 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
         seconds = epoch["seconds"]["wait" if key == "consumer_waited" else "read"]
         found = values[f"liquid_epoch/{key}"][number]
         self.assertAllClose(found, seconds / epoch["seconds"]["step"], rtol=1e-3)
-      self.assertIn("is the limit:", values["liquid_epoch/verdict"][number])
+      self.assertIn("is the limit", values["liquid_epoch/verdict"][number])
     self.assertEqual(epochs[1]["hits"], {"png": 12, "raw": 8})
     self.assertFalse([tag for tag in values if tag.startswith("liquid_steps")])
 
