@@ -33,7 +33,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 class BenchCompareTest(absltest.TestCase):
   def test_wrong_flags_end_with_2(self):
     for arguments, message in (
-      ([], "python -m tools.bench compare"),
       (["compar"], "did you mean `python -m tools.bench compare`?"),
       (["compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
       (["efficiency", "--mixes=2"], "--mixes (2) must be numbers from 0 to 1"),
