@@ -91,7 +91,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     runs.ids(dataset)
     self.assertRegex(
       repr(liquid_tf.stats(dataset)),
-      r"^<Stats: epochs 1, batches 13, samples 99, [\d.]+ MB read from the disk; "
+      r"^<Stats: epochs 1, batches 13, samples 99, [\d.]+ [KMG]B read from the disk; "
       rf"1 left out as damaged, the first: .*{damaged.where(self.path, bad)}.*>$",
     )
 
