@@ -11,17 +11,16 @@ composition and the same number of cache hits (Liquid, APSys '23).
 
 `help(liquid_tf.dataset)`, and so on, describes each of these:
 
-  make datasets     convert, copy, Source, Beam, ConvertReport
-  look into them    inspect, verify, open, View
-  change them       append, remove, annotate, compact, EditReport
-  export them       export, ExportReport
-  mix them          mixture, Mixture
-  choose formats    profile, Profile, Machine
-  train             dataset, Boxes, Cache, Limits, Tuning, epochs, order, position
-  see what limits   stats, Stats
-  Keras callbacks   Resume, TensorBoardStats, FidelityScheduler
-  parts of dataset  format_dataset, interleave, decode_and_batch, Snapshot
-  modules           transforms, codecs, errors, fidelity, gpu, pcr, pil, recordio
+  make datasets    convert, copy, Source
+  look into them   inspect, verify, open
+  change them      append, remove, annotate, compact
+  export them      export
+  mix them         mixture
+  choose formats   profile
+  train            dataset, Cache, order, position
+  see what limits  stats
+  modules          transforms, keras, codecs, errors, gpu
+  by themselves    graph, pcr, recordio, pil
 """
 
 import lazy_loader

@@ -12,7 +12,7 @@ _SENTENCES = {
   "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
   "nvidia-cuda-nvrtc-cu12",
   "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
-  "apache_beam": 'workers=Beam(…) needs Apache Beam: pip install "apache-beam>=2.61", '
+  "apache_beam": 'workers=[…] needs Apache Beam: pip install "apache-beam>=2.61", '
   "which TensorFlow 2.16 goes together with and newer ones may not",
 }
 

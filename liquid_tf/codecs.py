@@ -18,7 +18,7 @@ JPEG stores 1 or 3 channels of 8 bits, always with loss.
 
 The decoders trust no header: damaged, cut or lying bytes, and those of another format,
 raise `tf.errors.DataLossError`, a valid file that uses an unsupported feature raises
-`tf.errors.UnimplementedError`, and an image over one of the `liquid_tf.Limits`
+`tf.errors.UnimplementedError`, and an image over one of the `liquid_tf.codecs.Limits`
 raises `tf.errors.ResourceExhaustedError` before any memory is taken for it.
 """
 
@@ -42,6 +42,7 @@ from liquid_tf._tensorflow import tf
 __all__ = [
   "ImageInfo",
   "L3Info",
+  "Limits",
   "decode_bmp",
   "decode_image",
   "decode_image_batch",

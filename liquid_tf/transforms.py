@@ -22,10 +22,14 @@ is the shorter side, as in torchvision.
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |
 | `Seed(n)` | `dataset` | the chance of the steps, apart from the order |
+
+`Boxes(pad=100)` is no step: among the `features` of `dataset` it gives the boxes, which
+follow all steps.
 """
 
 import dataclasses
 import math
+import numbers
 import operator
 import os
 from collections.abc import Iterable, Sequence
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
   "Bits",
+  "Boxes",
   "CenterCrop",
   "Channels",
   "ChannelsFirst",
@@ -57,6 +62,7 @@ __all__ = [
 ]
 
 _INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
+_MOST_PAD = 1 << 20
 _MOST_VALUE = 65535
 _MOST_RATIO = 1000
 _FLOATS = ("float32", "float16", "bfloat16")
@@ -562,6 +568,48 @@ class Seed(Step):
 
   def __post_init__(self) -> None:
     seed_bits(self.seed, "Seed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Boxes(metaclass=_Documented):
+  """Boxes of a detection set, as a batch's images show them: among `features`, no step.
+
+  Boxes follow all steps of geometry and are cut at the sides of the result; a turned
+  box becomes the upright one that encloses it. A box drops out where nothing of it is
+  visible, or too little, and with it all that the dataset says of it. Of n images, it
+  gives:
+
+  - "boxes" [n, pad, 4] float32: y0, x0, y1, x1 in pixels of the result, whose upper
+    left corner is (0, 0). Zeros where there is no box.
+  - "num_boxes" [n] int32: how many of them are boxes.
+  - "box_labels" [n, pad] int64; -1 where there is no box.
+  - every other feature of the dataset that has one value for each box, under its own
+    name, with zeros or empty strings where there is no box: "keypoints"
+    [n, pad, k, 3] float32, y, x and v, which follow as boxes do, those outside the
+    result and those with v = 0 as zeros; all others as they are stored, "area" too.
+
+  Attributes:
+    pad: boxes of each image, the first that stay; at most 2^20. None gives
+      tf.RaggedTensors [n, None, ...] instead.
+    min_visible: least part of a box's area that must be inside the result, 0 to 1; one
+      that has none of it inside drops out in any case.
+
+  Raises:
+    ValueError: an attribute is wrong; the message names it.
+  """
+
+  pad: int | None = None
+  min_visible: float = 0.0
+
+  def __post_init__(self) -> None:
+    if self.pad is not None:
+      if not _is_side(self.pad) or not 1 <= self.pad <= _MOST_PAD:
+        raise ValueError(f"Boxes: pad ({self.pad!r}) must be from 1 to 2^20, or None")
+      object.__setattr__(self, "pad", operator.index(self.pad))
+    least = self.min_visible
+    number = isinstance(least, numbers.Real) and not isinstance(least, bool)
+    if not number or not 0 <= least <= 1:
+      raise ValueError(f"Boxes: min_visible ({least!r}) must be from 0 to 1")
 
 
 # In the order in which steps take effect. A class may have two places.

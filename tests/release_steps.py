@@ -60,7 +60,7 @@ class Kill(tf.keras.callbacks.Callback):
       os.kill(os.getpid(), signal.SIGKILL)
 
 
-callbacks = [liquid_tf.Resume(train, rest[0], save_freq=3)] if rest else []
+callbacks = [liquid_tf.keras.Resume(train, rest[0], save_freq=3)] if rest else []
 history = model.fit(train, epochs=2, verbose=0, callbacks=[*callbacks, Kill()])
 print("batches", int(model.optimizer.iterations))
 print(hashlib.sha256(b"".join(w.tobytes() for w in model.get_weights())).hexdigest())

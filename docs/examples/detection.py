@@ -91,7 +91,7 @@ def main(_) -> None:
       transforms.Mirror(),
       transforms.Normalize(127.5, 127.5),
     ],
-    features=["image", liquid_tf.Boxes(pad=_MOST_BOXES, min_visible=1 / 3)],
+    features=["image", transforms.Boxes(pad=_MOST_BOXES, min_visible=1 / 3)],
     last_batch="drop",
   )
   keras.utils.set_random_seed(0)

@@ -5,7 +5,6 @@ lies in a file in the output, beside the parts of the journal that tell of what 
 so workers need the output and the source under the same paths, and nothing else.
 """
 
-import dataclasses
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -96,34 +95,17 @@ def require_beam() -> None:
     raise ImportError(_extras.sentence("apache_beam")) from error
 
 
-@dataclasses.dataclass(frozen=True)
-class Beam:
-  """An Apache Beam pipeline that does the work of a conversion: `workers=Beam(…)`.
-
-  Attributes:
-    options: of the pipeline, as ["--runner=FlinkRunner", "--parallelism=8"]; Beam's
-      documentation lists them, and docs/scaling.md says what a cluster must share.
-  """
-
-  options: Sequence[str] = ()
-
-  def __post_init__(self):
-    if isinstance(self.options, str):
-      raise ValueError(f'Beam: options ("{self.options}") must be a list of flags')
-    object.__setattr__(self, "options", tuple(self.options))
-
-
 class BeamEngine:
   """Scans and writes in the workers of a Beam runner.
 
   Args:
     directory: where the dataset is made; all workers reach it under this path.
-    beam: the pipeline.
+    options: of the pipeline, as ["--runner=FlinkRunner", "--parallelism=8"].
   """
 
-  def __init__(self, directory: str, beam: Beam):
+  def __init__(self, directory: str, options: Sequence[str]):
     self._folder = journal.parts_folder(directory)
-    self._options = list(beam.options)
+    self._options = list(options)
 
   def scan(
     self, source: SampleSource, positions: Sequence[int], encoding: Encoding

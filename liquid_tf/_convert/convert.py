@@ -14,15 +14,14 @@ import tensorflow as tf
 from liquid_tf._convert import finish, labels, pipelines
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert import run as runs
+from liquid_tf._convert import workers as _workers
 from liquid_tf._convert.arguments import (
   in_range,
   most_skipped,
   path_of,
   resumes_replaces,
 )
-from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
 from liquid_tf._convert.geometry import Geometry
-from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
@@ -188,7 +187,7 @@ def convert(
   replicate: bool = False,
   existing: str = "refuse",
   on_error: str = "raise",
-  workers: int | Beam | None = None,
+  workers: _workers.Workers = None,
   staging: str | os.PathLike | None = None,
   shard_size: int = 64 << 20,
   limits: Limits = Limits(),
@@ -233,8 +232,10 @@ def convert(
       or without a mask. "raise" ends the conversion before anything is written, with a
       list of all such samples; "skip" leaves them out and reports them, if they are at
       most 1 % of all; "skip:10%" sets that share.
-    workers: images at a time; None for one a processor. `Beam(options)` runs the
-      conversion on a cluster; the bytes are the same.
+    workers: images at a time; None for one a processor. Or the options of an Apache
+      Beam pipeline, as ["--runner=FlinkRunner", "--parallelism=8"], which converts on a
+      cluster, to the same bytes: Beam's documentation lists them, and docs/scaling.md
+      says what a cluster must share.
     staging: of an output in a store, the local folder of the journal and of the few
       shards that are not yet sent; removed at the end. None: one below XDG_CACHE_HOME
       or ~/.cache.
@@ -259,8 +260,7 @@ def convert(
   resume, overwrite = resumes_replaces(existing)
   most = most_skipped(on_error)
   _limits.check(limits)
-  if not isinstance(workers, Beam | None):
-    in_range("workers", workers, 1, 1024)
+  _workers.check(workers)
   steps = by_slot(_in_order(transforms), (Orient, Resize, Channels, Bits), "convert")
   options = resolve(encoders)
   encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
@@ -291,8 +291,6 @@ def convert(
     if publish.check(store, resume, overwrite) and not outputs.is_begun(output):
       runs.check_same(target, arguments)
       return _report(manifest.load(target).data, target, begin)
-  if isinstance(workers, Beam):
-    require_beam()
   samples = open_source(
     source,
     output,
@@ -321,9 +319,7 @@ def convert(
       place.folder,
       arguments,
       encoding,
-      BeamEngine(place.folder, workers)
-      if isinstance(workers, Beam)
-      else LocalEngine(workers or os.cpu_count()),
+      _workers.engine(workers, place.folder),
       most,
       Progress(progress),
       destination=Destination(store, place.replaces) if remote else None,

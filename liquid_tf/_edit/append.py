@@ -9,12 +9,11 @@ from typing import Any
 
 from liquid_tf._convert import choose
 from liquid_tf._convert import run as runs
+from liquid_tf._convert import workers as _workers
 from liquid_tf._convert.arguments import in_range, most_skipped, resumes_replaces
-from liquid_tf._convert.beam import Beam, BeamEngine, require_beam
 from liquid_tf._convert.convert import MIN_SHARD
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.journal import Journal
-from liquid_tf._convert.local import LocalEngine
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
@@ -52,7 +51,7 @@ def append(
   duplicates: str = "refuse",
   existing: str = "resume",
   on_error: str = "raise",
-  workers: int | Beam | None = None,
+  workers: _workers.Workers = None,
   shard_size: int = 64 << 20,
   limits: Limits = Limits(),
   progress: bool = True,
@@ -79,7 +78,7 @@ def append(
       source; "replace" it by this one; or "refuse" to append. One of another source
       that has written no shard is replaced by "resume" too.
     on_error: as `convert` takes it.
-    workers: images at a time; None for one a processor; or `Beam(options)`.
+    workers: images at a time, or options of Beam, as `convert` takes them.
     shard_size: bytes of a shard, at most roughly.
     limits: the largest image, and most scans of a JPEG, that are decoded.
     progress: whether a progress bar with rate and time left appears on stderr.
@@ -103,10 +102,7 @@ def append(
     )
   in_range("shard_size", shard_size, MIN_SHARD, 2**62)
   _limits.check(limits)
-  if isinstance(workers, Beam):
-    require_beam()
-  elif workers is not None:
-    in_range("workers", workers, 1, 1024)
+  _workers.check(workers)
   shares = mixes.parse_splits(splits) if splits else None
   with editing(path) as edit:
     manifest = edit.manifest
@@ -168,9 +164,7 @@ def append(
     arguments["dealt"] = {str(split): counts for split, counts in dealt.items()}
     os.makedirs(work, exist_ok=True)
     sync_directory(edit.directory)
-    engine = LocalEngine(workers or os.cpu_count())
-    if isinstance(workers, Beam):
-      engine = BeamEngine(work, workers)
+    engine = _workers.engine(workers, work)
     try:
       made = runs.run(samples, work, arguments, encoding, engine, most, bar, base)
     except sqlite3.Error as error:

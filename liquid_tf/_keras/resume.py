@@ -36,7 +36,7 @@ class Resume(tf.keras.callbacks.Callback):
   trains with TensorFlow, JAX or PyTorch. A loop of your own saves `position`.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
-      resume = liquid_tf.Resume(ds, "run1")
+      resume = liquid_tf.keras.Resume(ds, "run1")
       model.fit(ds, epochs=4, shuffle=False, callbacks=[resume])
 
   Run it again after a kill: it starts in the epoch and at the batch after the last

@@ -13,7 +13,7 @@ from liquid_tf._store import storage
 class TensorBoardStats(tf.keras.callbacks.Callback):
   """Writes what a dataset has delivered as scalars, beside Keras's own.
 
-      board = liquid_tf.TensorBoardStats(ds, "logs")
+      board = liquid_tf.keras.TensorBoardStats(ds, "logs")
       model.fit(ds, epochs=3, shuffle=False, callbacks=[board])
 
   TensorFlow writes the files. What shows them, and what Keras's own `TensorBoard` wants

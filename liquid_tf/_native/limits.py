@@ -37,6 +37,7 @@ def check(limits: Any) -> Limits:
   """Raises ValueError unless an argument is of the class."""
   if not isinstance(limits, Limits):
     raise ValueError(
-      f"limits ({limits!r}) must be a liquid_tf.Limits, as Limits(pixels=1 << 26)"
+      f"limits ({limits!r}) must be a liquid_tf.codecs.Limits, as "
+      "codecs.Limits(pixels=1 << 26)"
     )
   return limits

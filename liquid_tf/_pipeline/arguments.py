@@ -14,14 +14,13 @@ from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import interleave
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
-from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.sources import Shard
 from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
-from liquid_tf.transforms import Step
+from liquid_tf.transforms import Boxes, Step
 
 _POLICIES = ("liquid", "minio", "page")
 

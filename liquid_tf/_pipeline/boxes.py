@@ -1,62 +1,16 @@
 """Boxes and keypoints that follow their images into a batch."""
 
-import dataclasses
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf._native import whole
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.transforms import Boxes
 
 _BOX, _POINT = 4, 3
-_MOST_PAD = 1 << 20
 # Stand in a record outside its tf.train.Example, or are images.
 _OTHERS = ("image", "label", "mask")
-
-
-@dataclasses.dataclass(frozen=True)
-class Boxes:
-  """Among the names in `features`: the boxes of a detection set, in the batch's images.
-
-  Boxes follow all steps of geometry and are cut at the sides of the result; a turned
-  box becomes the upright one that encloses it. A box drops out where nothing of it is
-  visible, or too little, and with it all that the dataset says of it. Of n images, it
-  gives:
-
-  - "boxes" [n, pad, 4] float32: y0, x0, y1, x1 in pixels of the result, whose upper
-    left corner is (0, 0). Zeros where there is no box.
-  - "num_boxes" [n] int32: how many of them are boxes.
-  - "box_labels" [n, pad] int64; -1 where there is no box.
-  - every other feature of the dataset that has one value for each box, under its own
-    name, with zeros or empty strings where there is no box: "keypoints"
-    [n, pad, k, 3] float32, y, x and v, which follow as boxes do, those outside the
-    result and those with v = 0 as zeros; all others as they are stored, "area" too.
-
-  Attributes:
-    pad: boxes of each image, the first that stay; at most 2^20. None gives
-      tf.RaggedTensors [n, None, ...] instead.
-    min_visible: least part of a box's area that must be inside the result, 0 to 1; one
-      that has none of it inside drops out in any case.
-
-  Raises:
-    ValueError: an attribute is wrong; the message names it.
-  """
-
-  pad: int | None = None
-  min_visible: float = 0.0
-
-  def __post_init__(self):
-    if self.pad is not None:
-      pad = whole.number(self.pad, "Boxes: pad", 1, " and at most 2^20, or None")
-      if pad > _MOST_PAD:
-        raise ValueError(f"Boxes: pad ({pad}) must be at most 2^20, or None")
-      object.__setattr__(self, "pad", pad)
-    least = self.min_visible
-    number = isinstance(least, numbers.Real) and not isinstance(least, bool)
-    if not number or not 0 <= least <= 1:
-      raise ValueError(f"Boxes: min_visible ({least!r}) must be from 0 to 1")
 
 
 class BoxColumns:

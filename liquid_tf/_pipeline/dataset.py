@@ -7,7 +7,6 @@ import tensorflow as tf
 
 from liquid_tf._cost.cache import Cache
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline.boxes import Boxes
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.sources import Shard
@@ -16,7 +15,7 @@ from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._tensorflow import do_not_convert
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
-from liquid_tf.transforms import Step
+from liquid_tf.transforms import Boxes, Step
 
 
 @do_not_convert

@@ -13,7 +13,7 @@ from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
-from liquid_tf._pipeline.boxes import BoxColumns, Boxes
+from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._pipeline.columns import Columns
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
@@ -23,7 +23,7 @@ from liquid_tf._pipeline.interleave import (
 )
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf.transforms import Step
+from liquid_tf.transforms import Boxes, Step
 
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from liquid_tf._pipeline.boxes import BoxColumns, Boxes
+from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.transforms import Boxes
 
 # Of every dataset.
 PLAIN = {

@@ -138,7 +138,7 @@ def judge(
   The first epoch does not count where enough of others follows: it fills the cache.
 
   Args:
-    epochs: of `liquid_tf.Stats.epochs`.
+    epochs: of `Stats.epochs`.
     subject: what the dataset has.
     fallbacks: as in `Verdict`.
     between: what stands between the dataset and the model.

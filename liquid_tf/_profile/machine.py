@@ -1,4 +1,4 @@
-"""What a machine leaves to the data, as a user says it."""
+"""Checks what a user says of the machine to `profile`."""
 
 import dataclasses
 import math
@@ -12,16 +12,7 @@ __all__ = ["Machine"]
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-  """What `profile` may use of this machine; everything that is not said is measured.
-
-  Attributes:
-    threads: that decode at once; None for one a processor.
-    reserve: share of the processors to leave to the framework and the training, from 0
-      to .99.
-    space: bytes that the dataset may take, as a number or "500GB"; None: any.
-    resources: seconds that an image takes of something else, such as a network, by its
-      name and by format: {"net": {"jpeg": .001}}. They are not measured. Those of "gpu"
-      and "bus" are added to what decoding takes there.
+  """What the data may use of this machine: arguments of `profile`, checked.
 
   Raises:
     ValueError: a value is wrong.

@@ -167,7 +167,10 @@ def profile(
   decode: str = "cpu",
   encoders: Encoders | None = None,
   step: float | tuple["tf.keras.Model", tuple[object, ...]] | None = None,
-  machine: Machine = Machine(),
+  threads: int | None = None,
+  reserve: float = 0.0,
+  space: int | str | None = None,
+  resources: Mapping[str, Mapping[str, float]] | None = None,
   least_mssim: float | None = None,
   seed: int = 0,
   say: Callable[[str], None] | None = _to_stderr,
@@ -217,10 +220,16 @@ def profile(
       all. Or (model, batch), which is timed: a compiled and built Keras model, and the
       arguments of its `train_on_batch`. The model is left as it was. The time is scaled
       to `batch_size`.
-    machine: what the data may use of this machine.
+    threads: that decode at once; None for one a processor.
+    reserve: share of the processors to leave to the framework and the training, from 0
+      to .99.
+    space: bytes that the dataset may take, as a number or "500GB"; None: any.
+    resources: seconds that an image takes of something else, such as a network, by its
+      name and by format: {"net": {"jpeg": .001}}. They are not measured. Those of "gpu"
+      and "bus" are added to what decoding takes there.
     least_mssim: how much the images of a lower scan group of pcr must resemble whole
       ones for the group to be advised, above 0 and at most 1; see
-      `liquid_tf.fidelity.ByMssim`. Groups of less are not measured. By default pcr is
+      `liquid_tf.keras.ByMssim`. Groups of less are not measured. By default pcr is
       advised whole or not at all.
     seed: of the sample.
     say: receives lines of progress; None for a silent profile.
@@ -247,8 +256,7 @@ def profile(
     )
   trials, seconds = _runs(runs)
   whole.number(batch_size, "batch_size", 1)
-  if not isinstance(machine, Machine):
-    raise ValueError(f"machine ({machine!r}) must be a liquid_tf.Machine")
+  machine = Machine(threads, reserve, space, {} if resources is None else resources)
   if decode == "gpu":
     formats = _check_gpu(formats, strategy)
   rows = _rows(step)

@@ -101,7 +101,7 @@ def run(
     say: receives a line of progress.
 
   Returns:
-    The profile's JSON object without `evidence`; see `liquid_tf.Profile`.
+    The profile's JSON object without `evidence`; see `Profile`.
 
   Raises:
     TooNoisyError: measurements leave open which format is faster.

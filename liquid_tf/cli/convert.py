@@ -144,16 +144,14 @@ def _is_image(path: str) -> bool:
 
 
 def _workers():
-  """Images at a time, or the Beam pipeline that --runner asks for."""
+  """Images at a time, or the options of the Beam pipeline that --runner asks for."""
   if _FLAGS.runner is None:
     if _FLAGS.beam_options:
       raise tool.FlagsError("--beam_options needs --runner")
     return _FLAGS.workers
   if _FLAGS.workers is not None:
     raise tool.FlagsError("--workers and --runner exclude each other")
-  from liquid_tf._convert.beam import Beam
-
-  return Beam([f"--runner={_FLAGS.runner}", *shlex.split(_FLAGS.beam_options)])
+  return [f"--runner={_FLAGS.runner}", *shlex.split(_FLAGS.beam_options)]
 
 
 def _profiled() -> tuple[str | dict[str, float], list, dict]:

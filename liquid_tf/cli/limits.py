@@ -1,4 +1,4 @@
-"""The flags of `liquid_tf.Limits`."""
+"""The flags of `liquid_tf.codecs.Limits`."""
 
 from liquid_tf._native.limits import Limits
 from liquid_tf.cli.flag_values import Flags

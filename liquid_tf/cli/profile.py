@@ -109,7 +109,6 @@ def _main(arguments: list[str]) -> int:
   transforms = tool.transforms(_FLAGS.crop, _FLAGS.image_size)
   # The budgets of dozens of short runs are nobody's concern.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
-  from liquid_tf._profile.machine import Machine
   from liquid_tf._profile.profile import profile
   from liquid_tf.errors import TooNoisyError
 
@@ -129,7 +128,9 @@ def _main(arguments: list[str]) -> int:
       decode=_FLAGS.decode,
       encoders=encoders.read(_FLAGS),
       step=_FLAGS.step_ms,
-      machine=Machine(_FLAGS.threads or None, _FLAGS.reserve, _FLAGS.space),
+      threads=_FLAGS.threads or None,
+      reserve=_FLAGS.reserve,
+      space=_FLAGS.space,
       least_mssim=_FLAGS.least_mssim,
       seed=_FLAGS.seed,
       say=tool.say,

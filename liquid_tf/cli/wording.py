@@ -31,7 +31,7 @@ _ADVICE = (
     r"transforms must have a crop, .* or Ragged\(\) for batches of unequal images",
     "give --crop=HEIGHT,WIDTH or --image_size=HEIGHT,WIDTH",
   ),
-  ("runner", r"workers=Beam\(…\)", "--runner"),
+  ("runner", r"workers=\[…\]", "--runner"),
 )
 
 

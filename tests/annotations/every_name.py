@@ -14,7 +14,14 @@ from typing_extensions import assert_type
 
 import liquid_tf
 import liquid_tf.pil
-from liquid_tf import codecs, errors, fidelity, gpu, pcr, recordio, transforms
+from liquid_tf import codecs, errors, gpu, keras, pcr, recordio, transforms
+from liquid_tf._convert.convert import ConvertReport
+from liquid_tf._edit.edit import EditReport
+from liquid_tf._export.export import ExportReport
+from liquid_tf._pipeline.stats import Stats
+from liquid_tf._profile.profile import Profile
+from liquid_tf._view.mixture import Mixture
+from liquid_tf._view.view import View
 
 
 def make(folder: str) -> str:
@@ -28,14 +35,14 @@ def make(folder: str) -> str:
     splits="train:.9,val:.1",
     transforms=[transforms.Channels(3), transforms.Bits(8)],
     encoders={"jpeg": {"quality": 90}, "pcr": {"groups": (1, 2, 5, 10)}},
-    workers=liquid_tf.Beam(["--runner=DirectRunner"]),
-    limits=liquid_tf.Limits(pixels=1 << 20),
+    workers=["--runner=DirectRunner"],
+    limits=liquid_tf.codecs.Limits(pixels=1 << 20),
   )
-  assert_type(converted, liquid_tf.ConvertReport)
+  assert_type(converted, ConvertReport)
   assert_type(converted.to_dict(), dict[str, Any])
   liquid_tf.convert(folder, path, mix=3)  # type: ignore[arg-type]
   exported = liquid_tf.export(path, folder, "rec", encoders={"png": {"level": 9}})
-  assert_type(exported, liquid_tf.ExportReport)
+  assert_type(exported, ExportReport)
   liquid_tf.copy(path, "s3://bucket/photos.liquid")
   assert_type(liquid_tf.inspect(path), dict[str, Any])
   assert_type(liquid_tf.verify(path, progress=True), dict[str, Any])
@@ -44,7 +51,7 @@ def make(folder: str) -> str:
 
 def change(path: str) -> None:
   changed = liquid_tf.append(path, "more", splits="train", duplicates="skip")
-  assert_type(changed, liquid_tf.EditReport)
+  assert_type(changed, EditReport)
   liquid_tf.annotate(path, "table.csv")
   liquid_tf.annotate(
     path,
@@ -56,11 +63,11 @@ def change(path: str) -> None:
   liquid_tf.compact(path, forget=1.5)  # type: ignore[arg-type]
 
 
-def choose(path: str) -> liquid_tf.Mixture:
+def choose(path: str) -> Mixture:
   view = liquid_tf.open(path).split("train[10%:]").where(lambda t: t["label"] == 3)
-  assert_type(view, liquid_tf.View)
+  assert_type(view, View)
   assert_type(view[3], dict[str, Any])
-  assert_type(view[3:9], liquid_tf.View)
+  assert_type(view[3:9], View)
   view = view.where('label == "owl" or height > 9')
   assert_type(view.names(view.numbers), list[str])
   assert_type(view.classes, list[str] | None)
@@ -105,10 +112,10 @@ def train(
     fidelity=variable,
     mix=["png:6,raw:4", {"raw": 1.0}],
     transforms=images(),
-    features=["image", liquid_tf.Boxes(pad=100)],
+    features=["image", liquid_tf.transforms.Boxes(pad=100)],
     shard=context,
     start=(3, [(8, 120), (6, 41)]),
-    tuning=liquid_tf.Tuning(threads=4),
+    tuning=liquid_tf.graph.Tuning(threads=4),
   )
   taken: tf.data.Dataset = batches
   place = liquid_tf.position(taken, 3, 162)
@@ -119,52 +126,55 @@ def train(
   liquid_tf.dataset(path, 64, start=3)  # type: ignore[arg-type]
   liquid_tf.dataset(path, batch_size="64")  # type: ignore[arg-type]
   liquid_tf.dataset(path, 64, crop=224)  # type: ignore[call-arg]
-  liquid_tf.epochs(path, 90, parts=20, batch_size=256)
+  liquid_tf.graph.epochs(path, 90, parts=20, batch_size=256)
   found = liquid_tf.stats(taken)
-  assert_type(found, liquid_tf.Stats)
+  assert_type(found, Stats)
   assert_type(found.summary(), dict[str, Any])
   print(found.verdict(step_ms=12.5))
   model.fit(
     taken,
     callbacks=[
-      liquid_tf.Resume(taken, "run", save_freq=50),
-      liquid_tf.TensorBoardStats(taken, "logs", update_freq=10),
-      liquid_tf.FidelityScheduler(variable, fidelity.OnPlateau([1, 5], patience=2)),
+      liquid_tf.keras.Resume(taken, "run", save_freq=50),
+      liquid_tf.keras.TensorBoardStats(taken, "logs", update_freq=10),
+      liquid_tf.keras.FidelityScheduler(variable, keras.OnPlateau([1, 5], patience=2)),
     ],
   )
 
 
-class Always(fidelity.ByMssim):
+class Always(keras.ByMssim):
   """A rule of the user's own."""
 
   def first(self, model: tf.keras.Model) -> int:
     return 2
 
 
-def schedule(path: str, model: tf.keras.Model, variable: tf.Variable) -> fidelity.Rule:
-  by_gradient = fidelity.ByGradient([1, 10], lambda g: liquid_tf.epochs(path, 1))
+def schedule(path: str, model: tf.keras.Model, variable: tf.Variable) -> keras.Rule:
+  by_gradient = keras.ByGradient([1, 10], lambda g: liquid_tf.graph.epochs(path, 1))
   assert_type(by_gradient.similarities, dict[int, float])
-  gradient = fidelity.gradient(model, liquid_tf.epochs(path, 1).take(4))
+  gradient = keras.gradient(model, liquid_tf.graph.epochs(path, 1).take(4))
   assert_type(float(gradient.sum()), float)
-  fidelity.FidelityScheduler(variable, by_gradient)
-  fidelity.FidelityScheduler(variable, rule=3)  # type: ignore[arg-type]
+  keras.FidelityScheduler(variable, by_gradient)
+  keras.FidelityScheduler(variable, rule=3)  # type: ignore[arg-type]
   return Always(path, bound=0.9)
 
 
 def parts(path: str) -> None:
-  sources = [liquid_tf.format_dataset(path, name, shard=(0, 2)) for name in ("png",)]
-  snapshot = liquid_tf.Snapshot(cache="30%", memory="8GiB")
-  blocks = liquid_tf.interleave(sources, snapshot, batch_size=32)
-  decoded: tf.data.Dataset = liquid_tf.decode_and_batch(blocks, last_batch="drop")
+  sources = [
+    liquid_tf.graph.format_dataset(path, name, shard=(0, 2)) for name in ("png",)
+  ]
+  snapshot = liquid_tf.graph.Snapshot(cache="30%", memory="8GiB")
+  blocks = liquid_tf.graph.interleave(sources, snapshot, batch_size=32)
+  decoded: tf.data.Dataset = liquid_tf.graph.decode_and_batch(blocks, last_batch="drop")
   print(decoded)
 
 
-def measure(path: str, model: tf.keras.Model) -> liquid_tf.Profile:
+def measure(path: str, model: tf.keras.Model) -> Profile:
   found = liquid_tf.profile(
     path,
     ["png", "raw"],
     step=(model, (np.zeros([8, 224, 224, 3]), np.zeros(8))),
-    machine=liquid_tf.Machine(threads=8, resources={"remote": {"png": 2.0}}),
+    threads=8,
+    resources={"remote": {"png": 2.0}},
   )
   assert_type(found.mix, dict[str, float])
   liquid_tf.convert(path, "out", found.mix, encoders=found.encoders)
@@ -186,7 +196,7 @@ def encode(pixels: np.ndarray) -> None:
   images = [
     codecs.decode_png(png, channels=3, dtype=tf.uint16),
     codecs.decode_jpeg(jpeg, window=(0, 0, 9, 9)),
-    codecs.decode_webp(webp, limits=liquid_tf.Limits()),
+    codecs.decode_webp(webp, limits=liquid_tf.codecs.Limits()),
     codecs.decode_l3(l3),
     codecs.decode_bmp(bmp),
     codecs.decode_raw(raw),

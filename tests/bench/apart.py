@@ -53,14 +53,12 @@ def profile(
   processors = sorted(os.sched_getaffinity(0))[: options.pop("threads")]
   os.sched_setaffinity(0, processors)
   from liquid_tf._profile import profile as profiles
-  from liquid_tf._profile.machine import Machine
   from liquid_tf.errors import TooNoisyError
 
   stake.MUCH = much
-  machine = Machine(threads=len(processors))
   try:
     with throttle.held(source, rate):
-      queue.put(profiles.profile(source, machine=machine, **options).data)
+      queue.put(profiles.profile(source, threads=len(processors), **options).data)
   except TooNoisyError as error:
     queue.put(str(error))
 

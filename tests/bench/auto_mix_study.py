@@ -67,7 +67,7 @@ def _open(path: str, weights: Any):
     _BATCH_SIZE.value,
     mix=weights,
     cache=_CACHE.value,
-    tuning=liquid_tf.Tuning(parallelism=_PROCESSORS.value),
+    tuning=liquid_tf.graph.Tuning(parallelism=_PROCESSORS.value),
   )
 
 

@@ -94,8 +94,8 @@ def _fidelity(
   if group != "plateau":
     return int(group), []
   variable = tf.Variable(_PLATEAU[0], dtype=tf.int64)
-  rule = liquid_tf.fidelity.OnPlateau(_PLATEAU, patience=2, min_delta=0.02)
-  return variable, [liquid_tf.FidelityScheduler(variable, rule)]
+  rule = liquid_tf.keras.OnPlateau(_PLATEAU, patience=2, min_delta=0.02)
+  return variable, [liquid_tf.keras.FidelityScheduler(variable, rule)]
 
 
 def _study(path: str, group: str, classes: int) -> dict[str, object]:

@@ -36,7 +36,7 @@ def _train(path: str, folder: str, handler: str = "none", forever: bool = True) 
     [tf.keras.layers.GlobalAveragePooling2D(), tf.keras.layers.Dense(1)]
   )
   model.compile("sgd", "mse")
-  resume = liquid_tf.Resume(dataset, folder, save_freq=2)
+  resume = liquid_tf.keras.Resume(dataset, folder, save_freq=2)
   began = []
 
   class Note(tf.keras.callbacks.Callback):

@@ -108,13 +108,19 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       for at in random.integers(0, len(file), 2):
         damaged[at] ^= 1 << random.integers(0, 8)
       try:
-        expected = codecs.decode_l3(bytes(damaged), limits=liquid_tf.Limits(1 << 20))
+        expected = codecs.decode_l3(
+          bytes(damaged), limits=liquid_tf.codecs.Limits(1 << 20)
+        )
       except tf.errors.OpError:
         with self.assertRaises(tf.errors.OpError):
-          liquid_tf.gpu.decode([bytes(damaged)], limits=liquid_tf.Limits(1 << 20))
+          liquid_tf.gpu.decode(
+            [bytes(damaged)], limits=liquid_tf.codecs.Limits(1 << 20)
+          )
         continue
       opened += 1
-      decoded = liquid_tf.gpu.decode([bytes(damaged)], limits=liquid_tf.Limits(1 << 20))
+      decoded = liquid_tf.gpu.decode(
+        [bytes(damaged)], limits=liquid_tf.codecs.Limits(1 << 20)
+      )
       self.assertAllEqual(decoded.get()[0], expected)
     # Version 1 has no checksums, and most of its bits are of some pixel.
     self.assertEqual(opened > 50, kind == "v1")
@@ -193,7 +199,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0: .*window"):
       liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
     with self.assertRaises(tf.errors.ResourceExhaustedError):
-      liquid_tf.gpu.decode([file], limits=liquid_tf.Limits(599))
+      liquid_tf.gpu.decode([file], limits=liquid_tf.codecs.Limits(599))
     for step, message in (
       (transforms.Cast("float16"), "must be float32 or bfloat16 on a GPU"),
       (transforms.Normalize((8, 9)), "mean .* must be one number"),

@@ -10,7 +10,6 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, probe
-from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import Profile, profile
 from liquid_tf.transforms import CenterCrop, Resize
 
@@ -19,7 +18,7 @@ _DRIVER = fake_gpu.install()
 _FAST = {
   "runs": (2, 0.02),
   "batch_size": 8,
-  "machine": Machine(threads=2),
+  "threads": 2,
   "decode": "gpu",
 }
 

@@ -81,7 +81,7 @@ class TfFitTest(tf.test.TestCase):
     whole = runs.flat(ids)
     for begin, kill_after in ((0, 14), (14, None)):
       dataset = make(decode="gpu")
-      resume = liquid_tf.Resume(dataset, folder, save_freq=2)
+      resume = liquid_tf.keras.Resume(dataset, folder, save_freq=2)
       seen = self._fit(dataset, kill_after, callbacks=[resume])
       self.assertEqual(seen, whole[begin:][:kill_after])
 

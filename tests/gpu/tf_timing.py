@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import Limits, codecs
+from liquid_tf import codecs
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import Recipe
 
@@ -60,7 +60,9 @@ def _dataset(
 def _sum(files: Sequence[bytes]) -> int:
   """The sum of a batch's pixels, as the processors decode them."""
   with tf.device("CPU"):
-    pixels = codecs.decode_image_batch(tf.constant(files), limits=Limits(_MAX_PIXELS))
+    pixels = codecs.decode_image_batch(
+      tf.constant(files), limits=codecs.Limits(_MAX_PIXELS)
+    )
   return int(pixels.numpy().sum(dtype=np.int64))
 
 

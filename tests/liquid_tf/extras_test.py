@@ -58,7 +58,7 @@ class WithoutTensorflowTest(parameterized.TestCase):
     "import liquid_tf; liquid_tf.open('gs://bucket/photos')",
     "import liquid_tf.codecs",
     "from liquid_tf import gpu",
-    "import liquid_tf.fidelity",
+    "import liquid_tf.keras",
     "import liquid_tf.gpu",
     "import liquid_tf.pcr",
     "import liquid_tf.pil",

@@ -15,7 +15,6 @@ import photos
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import plan
-from liquid_tf._convert.beam import Beam
 from liquid_tf._convert.convert import convert
 from liquid_tf.errors import ConvertError
 
@@ -56,7 +55,14 @@ class WithoutBeamTest(absltest.TestCase):
     if apache_beam is not None:
       self.skipTest("Apache Beam is there")
     with self.assertRaisesRegex(ImportError, 'pip install "apache-beam>='):
-      convert("nowhere", "nothing", _MIX, workers=Beam([]))
+      convert("nowhere", "nothing", _MIX, workers=[])
+
+
+class ArgumentsTest(parameterized.TestCase):
+  @parameterized.parameters("--runner=DirectRunner", 2.5, ([2],), 0)
+  def test_workers_are_a_number_or_flags(self, workers):
+    with self.assertRaisesRegex(ValueError, r"workers \(.*\) must be"):
+      convert("nowhere", "nothing", _MIX, workers=workers)
 
 
 @unittest.skipIf(apache_beam is None, "Apache Beam is not installed")
@@ -76,7 +82,7 @@ class BeamTest(parameterized.TestCase):
   def test_the_same_bytes(self, workers, mode):
     output = self.create_tempdir().full_path
     report = convert(
-      self.source, output, _MIX, workers=Beam(_direct(workers, mode)), **_OPTIONS
+      self.source, output, _MIX, workers=_direct(workers, mode), **_OPTIONS
     )
     self.assertEqual(photos.files(output), self.wanted)
     self.assertLen(report.skipped, 1)
@@ -120,11 +126,7 @@ class BeamTest(parameterized.TestCase):
 
     with mock.patch.object(plan, "plan_shards", change):
       with self.assertRaisesRegex(ConvertError, f"{first.name} has changed since"):
-        convert(source, output, _MIX, workers=Beam(_direct(1, "in_memory")), **_OPTIONS)
-
-  def test_wrong_arguments(self):
-    with self.assertRaisesRegex(ValueError, "must be a list of flags"):
-      Beam("--runner=DirectRunner")
+        convert(source, output, _MIX, workers=_direct(1, "in_memory"), **_OPTIONS)
 
 
 if __name__ == "__main__":

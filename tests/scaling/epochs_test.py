@@ -64,7 +64,7 @@ class EpochsTest(parameterized.TestCase):
 
   @parameterized.parameters(1, 3, 32)
   def test_epochs_are_the_epochs(self, parts):
-    dataset = liquid_tf.epochs(
+    dataset = liquid_tf.graph.epochs(
       self.path, 2, first=1, parts=parts, batch_size=_BATCH, **_OPTIONS
     )
     self.assertEqual(runs.digests(dataset), self.epoch[1] + self.epoch[2])
@@ -78,7 +78,7 @@ class EpochsTest(parameterized.TestCase):
   def test_a_checkpoint_inside_a_part(self):
     def make() -> tf.data.Iterator:
       return iter(
-        liquid_tf.epochs(self.path, 3, parts=4, batch_size=_BATCH, **_OPTIONS)
+        liquid_tf.graph.epochs(self.path, 3, parts=4, batch_size=_BATCH, **_OPTIONS)
       )
 
     wanted = sum(self.epoch, [])
@@ -111,7 +111,7 @@ class EpochsTest(parameterized.TestCase):
   )
   def test_wrong_arguments_of_epochs(self, options, message):
     with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.epochs(self.path, 1, **options)
+      liquid_tf.graph.epochs(self.path, 1, **options)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ fit = model.fit(
   liquid_tf.dataset(url, 8, transforms=crop).map(
     lambda image, label: (tf.cast(image, tf.float32) / 255, label)),
   epochs=2, verbose=0)
-service = liquid_tf.epochs(
+service = liquid_tf.graph.epochs(
   url, 2, parts=4, batch_size=8, features=["id", "image"], transforms=crop,
   memory="64MiB")
 service = service.apply(tf.data.experimental.service.distribute(

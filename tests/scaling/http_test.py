@@ -137,7 +137,7 @@ class HttpTest(parameterized.TestCase):
     self.assertGreater(liquid_tf.stats(dataset).summary()["retries"], 0)
 
   def test_a_server_that_goes_away(self):
-    tuning = liquid_tf.Tuning(patience=2)
+    tuning = liquid_tf.graph.Tuning(patience=2)
     dataset = self._dataset(cache=0, tuning=tuning)
     self.assertLen(runs.digests(dataset), len(self.wanted))
     self.server.failure = lambda again: 503

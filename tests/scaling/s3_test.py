@@ -248,7 +248,7 @@ class S3Test(parameterized.TestCase):
       aws.renew()
       # Few reads at once: after those that are under way, a token has expired again.
       dataset = liquid_tf.dataset(
-        self.remote, _BATCH, tuning=liquid_tf.Tuning(threads=2), **_OPTIONS
+        self.remote, _BATCH, tuning=liquid_tf.graph.Tuning(threads=2), **_OPTIONS
       )
       self.server.faults(lasts=8)
       self.assertEqual(runs.digests(dataset), self.wanted)

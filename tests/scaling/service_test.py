@@ -35,7 +35,7 @@ class ServiceTest(absltest.TestCase):
     cls.service.__enter__()
 
   def _epochs(self, parts: int = 5, **options) -> tf.data.Dataset:
-    return liquid_tf.epochs(
+    return liquid_tf.graph.epochs(
       self.path,
       _EPOCHS,
       parts=parts,
@@ -155,7 +155,7 @@ class ServiceTest(absltest.TestCase):
     path = os.fspath(folder / "dataset")
     liquid_tf.convert(folder / "png", path, "png", progress=False)
     # Whole images are decoded, and hardly anything is sent.
-    epochs = liquid_tf.epochs(
+    epochs = liquid_tf.graph.epochs(
       path,
       40,
       parts=3,

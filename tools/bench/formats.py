@@ -9,7 +9,6 @@ from liquid_tf._measure import epochs, fresh, throttle
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile import measure as profiled
-from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
@@ -58,7 +57,7 @@ def advise(
       batch_size=batch_size,
       cache=cache,
       transforms=transforms,
-      machine=Machine(threads=threads),
+      threads=threads,
       say=None,
     )
   return {"mix": found.mix, "verdict": found.verdict}

@@ -15,28 +15,27 @@ TOPICS = (
     "datasets",
     "Make and change datasets",
     (
-      *("convert", "ConvertReport", "Source", "Beam", "inspect", "verify"),
-      *("append", "remove", "annotate", "compact", "EditReport"),
-      *("export", "ExportReport", "copy"),
+      *("convert", "Source", "inspect", "verify"),
+      *("append", "remove", "annotate", "compact", "export", "copy"),
     ),
   ),
-  ("views", "Choose samples", ("open", "View", "mixture", "Mixture")),
-  (
-    "training",
-    "Train",
-    (
-      *("dataset", "epochs", "order", "position", "stats", "Stats"),
-      *("Cache", "Boxes", "Limits", "Tuning"),
-      *("format_dataset", "interleave", "decode_and_batch", "Snapshot"),
-    ),
-  ),
-  ("profiling", "Profile", ("profile", "Profile", "Machine")),
-  (
-    "callbacks",
-    "Keras callbacks",
-    ("Resume", "TensorBoardStats", "FidelityScheduler"),
-  ),
+  ("views", "Choose samples", ("open", "mixture")),
+  ("training", "Train", ("dataset", "Cache", "order", "position", "stats")),
+  ("profiling", "Profile", ("profile",)),
 )
+
+# What functions return: shown on the pages of those, but no names of the package, since
+# no program makes one.
+RESULTS = {
+  "datasets": (
+    "_convert.convert.ConvertReport",
+    "_edit.edit.EditReport",
+    "_export.export.ExportReport",
+  ),
+  "views": ("_view.view.View", "_view.mixture.Mixture"),
+  "training": ("_pipeline.stats.Stats",),
+  "profiling": ("_profile.profile.Profile",),
+}
 
 
 def names() -> dict[str, str]:
@@ -74,8 +73,9 @@ def members(module: str) -> list[str]:
 
 
 def anchors() -> set[str]:
-  """The anchors that the reference must have: one for each public name."""
+  """The anchors that the reference must have: one for each name, and each result."""
   found = {f"liquid_tf.{name}" for name in [*names(), *modules()]}
+  found |= {f"liquid_tf.{path}" for paths in RESULTS.values() for path in paths}
   for module in modules():
     found |= {f"liquid_tf.{module}.{name}" for name in members(module)}
   return found
@@ -118,6 +118,21 @@ def _index() -> str:
     ]
   rows = [
     _row(
+      f"[`{path.rpartition('.')[2]}`]({page}.md#liquid_tf.{path})",
+      _summary(*path.rsplit(".", 1)),
+    )
+    for page, paths in RESULTS.items()
+    for path in paths
+  ]
+  lines += [
+    "## Results",
+    "Functions return these. An annotation that must name one, such as `View`, imports "
+    "it under `if typing.TYPE_CHECKING:` from the module that makes it, "
+    "`liquid_tf._view.view`; everything else finds its methods on the object.",
+    "\n".join(["| class | what it is |", "| --- | --- |", *rows]),
+  ]
+  rows = [
+    _row(
       f"[`{name}`]({name}.md)",
       _first_paragraph(ast.parse((_PACKAGE / f"{name}.py").read_text())),
     )
@@ -134,7 +149,7 @@ def pages() -> dict[str, str]:
   """The Markdown of every page of the reference, by its path in the site's sources."""
   found = {"reference/index.md": _index()}
   for page, title, shown in TOPICS:
-    entries = [f"::: liquid_tf.{name}" for name in shown]
+    entries = [f"::: liquid_tf.{name}" for name in (*shown, *RESULTS[page])]
     found[f"reference/{page}.md"] = "\n\n".join([f"# {title}", *entries]) + "\n"
   for name in modules():
     options = "    options:\n      heading_level: 1\n"

@@ -14,7 +14,7 @@ from liquid_tf.errors import ConvertError
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")
 
-# What a dataset calls other things (liquid_tf.decode_and_batch).
+# What a dataset calls other things (liquid_tf.graph.decode_and_batch).
 TAKEN = (
   "affine",
   "bytes",

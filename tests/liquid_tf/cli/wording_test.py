@@ -44,7 +44,7 @@ class WordingTest(parameterized.TestCase):
       "Pad, or Ragged() for batches of unequal images",
       "images differ in size: give --crop=HEIGHT,WIDTH or --image_size=HEIGHT,WIDTH",
     ),
-    ("workers=Beam(…) needs", "workers=Beam(…) needs"),
+    ("workers=[…] needs", "workers=[…] needs"),
   )
   def test_advice(self, text, wanted):
     self.assertEqual(wording.advice(text, _KNOWN), wanted)

@@ -11,7 +11,7 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import Limits
+from liquid_tf import codecs
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
 from liquid_tf._convert.source import Source
@@ -172,10 +172,10 @@ class ConvertPillowTest(tf.test.TestCase):
     files = _files()
     self._write(files)
     with self.assertRaisesRegex(ConvertError, "13 of 13 samples cannot be stored"):
-      self._convert(limits=Limits(pixels=30 * 40 - 1), transforms=[Channels(3)])
+      self._convert(limits=codecs.Limits(pixels=30 * 40 - 1), transforms=[Channels(3)])
     self._write({"small.png": _encode(Image.new("RGB", (4, 4)), "PNG")})
     report = self._convert(
-      limits=Limits(pixels=30 * 40 - 1),
+      limits=codecs.Limits(pixels=30 * 40 - 1),
       existing="replace",
       on_error="skip:100%",
       transforms=[Channels(3)],
@@ -187,7 +187,7 @@ class ConvertPillowTest(tf.test.TestCase):
         "1199: raise it with limits",
       )
     report = self._convert(
-      limits=Limits(scans=3),
+      limits=codecs.Limits(scans=3),
       existing="replace",
       on_error="skip:100%",
       transforms=[Channels(3)],

@@ -19,7 +19,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import fidelity, transforms
+from liquid_tf import transforms
 
 _BATCH = 8
 _STEPS = 12  # in an epoch of 100 samples, whose last batch is dropped
@@ -97,7 +97,7 @@ def _resume(path: str, weights: str, folder: str, kill_after: int = 0) -> list[i
   """Goes on with a training whose layers draw random numbers; returns its epochs."""
   dataset = _dataset(path)
   callbacks = [
-    liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ),
+    liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ),
     _Note(os.path.join(folder, "log"), kill_after),
   ]
   model = _model(weights, dropout=0.5)
@@ -120,12 +120,12 @@ def _schedule(path: str, weights: str, folder: str) -> dict[str, Any]:
   """Trains on rising scan groups, with TensorBoard's figures; and a gradient."""
   group = tf.Variable(1, dtype=tf.int64)
   dataset = _dataset(path, fidelity=group)
-  rule = fidelity.OnPlateau([1, 10], patience=1, min_delta=1e6)
+  rule = liquid_tf.keras.OnPlateau([1, 10], patience=1, min_delta=1e6)
   model = _model(weights)
-  gradient = fidelity.gradient(model, _dataset(path, fidelity=10).take(2))
+  gradient = liquid_tf.keras.gradient(model, _dataset(path, fidelity=10).take(2))
   callbacks = [
-    liquid_tf.FidelityScheduler(group, rule),
-    liquid_tf.TensorBoardStats(dataset, folder),
+    liquid_tf.keras.FidelityScheduler(group, rule),
+    liquid_tf.keras.TensorBoardStats(dataset, folder),
   ]
   fit = model.fit(dataset, epochs=3, verbose=0, callbacks=callbacks)
   samples = _events(folder)["liquid_epoch/samples"]

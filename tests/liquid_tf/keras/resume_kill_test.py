@@ -112,7 +112,7 @@ class ResumeKillTest(parameterized.TestCase):
     def fit(folder: str, *callbacks) -> None:
       dataset = self._zip(kind)
       model = _model(folder, columns, "adam")
-      resume = liquid_tf.Resume(dataset, f"{folder}/run", save_freq=2)
+      resume = liquid_tf.keras.Resume(dataset, f"{folder}/run", save_freq=2)
       callbacks = [resume, *callbacks]
       model.fit(
         dataset, epochs=_EPOCHS, steps_per_epoch=steps, verbose=0, callbacks=callbacks
@@ -159,7 +159,7 @@ class ResumeKillTest(parameterized.TestCase):
       dataset = liquid_tf.dataset(self.path, 8, seed=1, features=["id"], cache="30%")
       dataset = dataset.map(lambda batch: batch["id"]).map(_xy)
       model = _model(folder, 1, _ema())
-      resume = liquid_tf.Resume(dataset, f"{folder}/run", save_freq=99)
+      resume = liquid_tf.keras.Resume(dataset, f"{folder}/run", save_freq=99)
       own = [resume, tf.keras.callbacks.SwapEMAWeights(swap_on_epoch=True)]
       if hook == "on_train_batch_end":
         # When the next epoch runs, what others have changed for good is saved, too.

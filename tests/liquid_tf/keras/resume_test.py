@@ -17,6 +17,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._pipeline import mix_control
+from liquid_tf._view.view import View
 
 _EPOCHS = 3
 _STEPS = 13  # in an epoch of 100 samples
@@ -113,7 +114,7 @@ def _fit(path: str, folder: str, kill_after: int = 0, repeats: int = 1) -> str:
   tf.config.experimental.enable_op_determinism()
   dataset, model = _dataset(path), _model(folder)
   for _ in range(repeats):
-    resume = liquid_tf.Resume(
+    resume = liquid_tf.keras.Resume(
       dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ
     )
     callbacks = [resume] + ([_KillAt(kill_after)] if kill_after else [])
@@ -137,7 +138,9 @@ def _fit_moving(path: str, folder: str, mix: str | list, kill_after: int = 0) ->
   tf.config.experimental.enable_op_determinism()
   mix_control.Controller = _Alternating
   dataset, model = _dataset(path, mix=mix), _model(folder)
-  resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ)
+  resume = liquid_tf.keras.Resume(
+    dataset, os.path.join(folder, "run"), save_freq=_SAVE_FREQ
+  )
   callbacks = [resume] + ([_KillAt(kill_after)] if kill_after else [])
   model.fit(dataset, epochs=_EPOCHS, verbose=0, callbacks=callbacks)
 
@@ -220,7 +223,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       strategy = tf.distribute.MirroredStrategy(["CPU:0"]) if mirrored else None
       with strategy.scope() if strategy else contextlib.nullcontext():
         model = _model(folder, how.get("built", True))
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
       history = model.fit(
         dataset,
         epochs=epochs,
@@ -249,7 +252,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     dataset = _dataset(self.path)
 
     def fit(*callbacks):
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=_STEPS)
+      resume = liquid_tf.keras.Resume(
+        dataset, os.path.join(folder, "run"), save_freq=_STEPS
+      )
       model = _model(folder)
       callbacks = [resume, *callbacks]
       return model.fit(dataset, epochs=2, verbose=0, callbacks=callbacks).epoch
@@ -263,7 +268,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
   def _work(self, folder: str, worker: int, workers: int, kill_after: int = 0) -> list:
     """Trains as one of several workers; returns the epochs of fit."""
     dataset = _dataset(self.path, shard=(worker, workers))
-    resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
+    resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
     callbacks = [resume]
     if kill_after:
       callbacks.append(_KillAt(kill_after, whole_process=False))
@@ -330,7 +335,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
       loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
       model.compile("sgd", loss)
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=1)
       callbacks = [resume] + ([_KillAt(kill, whole_process=False)] if kill else [])
       data = dataset.repeat() if steps else dataset
       return model.fit(
@@ -355,7 +360,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     filtered = dataset.filter(lambda images, numbers: tf.shape(images)[0] > 0)
 
     def fit(*callbacks):
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
       model = _model(folder)
       model.fit(filtered, epochs=2, verbose=0, callbacks=[resume, *callbacks])
 
@@ -380,7 +385,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
       loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
       model.compile("sgd", loss)
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
       model.fit(dataset, epochs=1, verbose=0, callbacks=[resume])
 
     fit()
@@ -398,7 +403,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
       loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
       model.compile("sgd", loss)
-      resume = liquid_tf.Resume(dataset, os.path.join(root, "run"))
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(root, "run"))
       model.fit(dataset, epochs=1, verbose=0, callbacks=[resume])
 
     fit("png:6,raw:4")
@@ -410,7 +415,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
   def test_single_samples_are_refused(self):
     single = liquid_tf.dataset(self.path, None, transforms=[transforms.CenterCrop(16)])
     with self.assertRaisesRegex(ValueError, "must have batches"):
-      liquid_tf.Resume(single.batch(8), self.create_tempdir().full_path)
+      liquid_tf.keras.Resume(single.batch(8), self.create_tempdir().full_path)
 
   def test_several_steps_in_an_execution_end_with_the_epoch(self):
     folder = self.create_tempdir().full_path
@@ -422,7 +427,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(4)])
       loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
       model.compile("sgd", loss, steps_per_execution=4)
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=4)
       model.fit(dataset, epochs=epochs, verbose=0, callbacks=[resume])
       return resume
 
@@ -434,7 +439,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     dataset = _dataset(self.path)
 
     def fit(*callbacks):
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=5)
       _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=[resume, *callbacks])
 
     with self.assertRaises(_KilledError):
@@ -462,7 +467,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
 
   def _tuned(
     self,
-    path: str | liquid_tf.View,
+    path: str | View,
     folder: str,
     optimizer: str | tf.keras.optimizers.Optimizer,
     *callbacks,
@@ -477,7 +482,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     model = model or _two_layers()
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer, loss)
-    callbacks = [liquid_tf.Resume(dataset, folder), *callbacks]
+    callbacks = [liquid_tf.keras.Resume(dataset, folder), *callbacks]
     self.history = model.fit(dataset, epochs=epochs, verbose=0, callbacks=callbacks)
     return model
 
@@ -509,7 +514,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     folder = self.create_tempdir().full_path
 
     def fit(dataset: tf.data.Dataset, run: str, *callbacks) -> None:
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, run), save_freq=1)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, run), save_freq=1)
       callbacks = [resume, *callbacks]
       _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=callbacks)
 
@@ -531,7 +536,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
 
     def fit(*callbacks) -> list[int]:
       dataset = _dataset(self.path)
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
       callbacks = [resume, *callbacks]
       model = _model(folder)
       return model.fit(
@@ -555,7 +560,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
       model.compile("sgd", loss)
       keras = tf.keras.callbacks.BackupAndRestore(backup)
-      resume = liquid_tf.Resume(dataset, run, save_freq=2)
+      resume = liquid_tf.keras.Resume(dataset, run, save_freq=2)
       own = [resume, keras] if first else [keras, resume]
       # A learning rate of the epoch's own restores nothing.
       rate = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 1e-7 / (epoch + 1))
@@ -579,7 +584,7 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
         self.model.stop_training = batch == 5
 
     def fit(*callbacks) -> None:
-      resume = liquid_tf.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
+      resume = liquid_tf.keras.Resume(dataset, os.path.join(folder, "run"), save_freq=2)
       callbacks = [resume, *callbacks]
       _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=callbacks)
 
@@ -681,9 +686,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
   def test_wrong_arguments(self):
     dataset = liquid_tf.dataset(self.path, 8)
     with self.assertRaisesRegex(ValueError, r"save_freq \(0\) must be at least 1"):
-      liquid_tf.Resume(dataset, "run", save_freq=0)
+      liquid_tf.keras.Resume(dataset, "run", save_freq=0)
     with self.assertRaisesRegex(ValueError, "must come from liquid_tf.dataset"):
-      liquid_tf.Resume(tf.data.Dataset.range(3), "run")
+      liquid_tf.keras.Resume(tf.data.Dataset.range(3), "run")
 
 
 if __name__ == "__main__":

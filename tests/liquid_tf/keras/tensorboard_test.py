@@ -51,7 +51,7 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
   def _fit(self, **options) -> tuple[dict, list[dict]]:
     dataset = liquid_tf.dataset(self.path, _BATCH, cache="50%")
     logs = self.create_tempdir().full_path
-    callback = liquid_tf.TensorBoardStats(dataset, logs, **options)
+    callback = liquid_tf.keras.TensorBoardStats(dataset, logs, **options)
     _model().fit(dataset.map(lambda *b: b), epochs=3, verbose=0, callbacks=[callback])
     return _values(f"{logs}/liquid"), liquid_tf.stats(dataset).epochs
 
@@ -105,9 +105,11 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
     dataset = liquid_tf.dataset(self.path, _BATCH, cache="50%")
 
     def fit(logs: str, *kill) -> list[int]:
-      stats = liquid_tf.TensorBoardStats(dataset, f"{folder}/{logs}", update_freq=2)
+      stats = liquid_tf.keras.TensorBoardStats(
+        dataset, f"{folder}/{logs}", update_freq=2
+      )
       # In either order, since a callback may be told of the start before Resume is.
-      callbacks = [stats, liquid_tf.Resume(dataset, f"{folder}/run", 1), *kill]
+      callbacks = [stats, liquid_tf.keras.Resume(dataset, f"{folder}/run", 1), *kill]
       try:
         _model().fit(dataset, epochs=2, verbose=0, callbacks=callbacks)
       except KillError:
@@ -120,7 +122,7 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
   def test_steps_of_several_batches_in_an_execution(self):
     dataset = liquid_tf.dataset(self.path, _BATCH, cache="50%")
     logs = self.create_tempdir().full_path
-    callback = liquid_tf.TensorBoardStats(dataset, logs, update_freq=3)
+    callback = liquid_tf.keras.TensorBoardStats(dataset, logs, update_freq=3)
     model = _model()
     model.compile("sgd", model.loss, steps_per_execution=2)
     model.fit(dataset.take(4), epochs=2, verbose=0, callbacks=[callback])
@@ -131,7 +133,7 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
     path = runs.make(root, "png:3,raw:2", per_class=_IMAGES // 4)
     damaged.flip(path, damaged.samples(path, "png")[3])
     dataset = liquid_tf.dataset(path, _BATCH, on_error="skip")
-    callback = liquid_tf.TensorBoardStats(dataset, root)
+    callback = liquid_tf.keras.TensorBoardStats(dataset, root)
     _model().fit(dataset, epochs=2, verbose=0, callbacks=[callback])
     found = _values(f"{root}/liquid")["liquid_epoch/skipped"]
     self.assertEqual(found, {0: 1, 1: 1})
@@ -140,11 +142,11 @@ class TensorBoardStatsTest(parameterized.TestCase, tf.test.TestCase):
   def test_wrong_update_freq(self, update_freq):
     dataset = liquid_tf.dataset(self.path)
     with self.assertRaisesRegex(ValueError, "update_freq .* must be"):
-      liquid_tf.TensorBoardStats(dataset, update_freq=update_freq)
+      liquid_tf.keras.TensorBoardStats(dataset, update_freq=update_freq)
 
   def test_another_dataset(self):
     with self.assertRaisesRegex(ValueError, "must come from liquid_tf.dataset"):
-      liquid_tf.TensorBoardStats(tf.data.Dataset.range(3))
+      liquid_tf.keras.TensorBoardStats(tf.data.Dataset.range(3))
 
 
 if __name__ == "__main__":

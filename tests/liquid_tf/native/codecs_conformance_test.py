@@ -14,7 +14,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
-from liquid_tf import Limits, codecs
+from liquid_tf import codecs
 
 # Files that Pillow or TensorFlow read although they are damaged.
 _DAMAGED = {
@@ -164,8 +164,8 @@ class ConformanceTest(parameterized.TestCase, tf.test.TestCase):
     for path in self._files(folder):
       contents = path.read_bytes()
       try:
-        shape = codecs.peek_image(contents, limits=Limits(pixels=1 << 24)).shape
-        decoded = codecs.decode_image(contents, limits=Limits(pixels=1 << 24))
+        shape = codecs.peek_image(contents, limits=codecs.Limits(pixels=1 << 24)).shape
+        decoded = codecs.decode_image(contents, limits=codecs.Limits(pixels=1 << 24))
         self.assertAllEqual(decoded.shape, shape)
       except (
         tf.errors.DataLossError,

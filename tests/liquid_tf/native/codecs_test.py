@@ -9,7 +9,7 @@ from absl.testing import parameterized
 from PIL import Image
 from skimage import data as skimage_data
 
-from liquid_tf import Limits, codecs
+from liquid_tf import codecs
 from liquid_tf._native import ops
 
 _DATA = pathlib.Path(skimage_data.__file__).parent
@@ -182,10 +182,10 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_limit_on_pixels(self):
     contents = codecs.encode_png(_pixels(3))
-    codecs.decode_png(contents, limits=Limits(pixels=37 * 53))
+    codecs.decode_png(contents, limits=codecs.Limits(pixels=37 * 53))
     for function in (codecs.decode_png, codecs.decode_image, codecs.peek_image):
       with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "37 x 53 pixels"):
-        function(contents, limits=Limits(pixels=37 * 53 - 1))
+        function(contents, limits=codecs.Limits(pixels=37 * 53 - 1))
 
   @parameterized.parameters(
     ((0, 0, 38, 1),),

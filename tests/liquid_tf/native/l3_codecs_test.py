@@ -5,7 +5,7 @@ import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf import Limits, codecs
+from liquid_tf import codecs
 from liquid_tf._native import instructions, ops
 
 # Patches of 32 and of 64 are cut at both edges.
@@ -187,10 +187,10 @@ class L3CodecsTest(parameterized.TestCase, tf.test.TestCase):
   def test_limit_on_pixels(self):
     contents = codecs.encode_l3(_pixels())
     count = _SIZE[0] * _SIZE[1]
-    codecs.decode_l3(contents, limits=Limits(pixels=count))
+    codecs.decode_l3(contents, limits=codecs.Limits(pixels=count))
     for function in (codecs.decode_l3, codecs.peek_l3):
       with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "150 x 211"):
-        function(contents, limits=Limits(pixels=count - 1))
+        function(contents, limits=codecs.Limits(pixels=count - 1))
 
   def test_batch(self):
     images = np.stack([_pixels(seed=i) for i in range(5)])

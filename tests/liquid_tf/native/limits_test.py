@@ -12,7 +12,7 @@ import tensorflow as tf
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import Limits, codecs, transforms
+from liquid_tf import codecs, transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
@@ -53,18 +53,22 @@ class LimitsTest(tf.test.TestCase):
     return convert(self.source, self.output, mix, progress=False, **options)
 
   def test_values_and_types_are_checked(self):
-    self.assertEqual(Limits(), Limits(pixels=1 << 28, scans=100))
-    self.assertEqual(Limits(np.int64(5)).pixels, 5)
+    self.assertEqual(codecs.Limits(), codecs.Limits(pixels=1 << 28, scans=100))
+    self.assertEqual(codecs.Limits(np.int64(5)).pixels, 5)
     for options, message in (
       ({"pixels": 0}, r"limits: pixels \(0\) must be a number of at least 1"),
       ({"scans": 1.5}, r"limits: scans \(1.5\) must be"),
     ):
       with self.assertRaisesRegex(ValueError, message):
-        Limits(**options)
-    with self.assertRaisesRegex(ValueError, r"limits \(7\) must be a liquid_tf.Limits"):
+        codecs.Limits(**options)
+    with self.assertRaisesRegex(
+      ValueError, r"limits \(7\) must be a liquid_tf.codecs.Limits"
+    ):
       self._convert(limits=7)
     self._convert()
-    with self.assertRaisesRegex(ValueError, r"limits \(7\) must be a liquid_tf.Limits"):
+    with self.assertRaisesRegex(
+      ValueError, r"limits \(7\) must be a liquid_tf.codecs.Limits"
+    ):
       liquid_tf.dataset(self.output, limits=7)
 
   def test_scans(self):
@@ -73,7 +77,7 @@ class LimitsTest(tf.test.TestCase):
     for call in (codecs.peek_image, codecs.decode_image, codecs.decode_jpeg):
       with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, reason):
         call(file)
-    many = Limits(scans=150)
+    many = codecs.Limits(scans=150)
     self.assertAllEqual(codecs.peek_image(file, limits=many).shape, [64, 64, 1])
 
     report = self._convert(on_error="skip:100%")
@@ -108,20 +112,22 @@ class LimitsTest(tf.test.TestCase):
     _scans(f"{self.source}/a/scans.jpg", 150)
     self.assertEqual(self._convert("pcr", on_error="skip:100%").samples, 3)
     report = stored.sound(
-      self._convert("pcr", existing="replace", limits=Limits(scans=150)),
-      limits=Limits(scans=150),
+      self._convert("pcr", existing="replace", limits=codecs.Limits(scans=150)),
+      limits=codecs.Limits(scans=150),
     )
     self.assertEqual(report.samples, 4)
     # The transform has given it the usual ten scans.
     self.assertLen(list(liquid_tf.dataset(self.output, 1)), 4)
     with self.assertRaisesRegex(tf.errors.OpError, "6 scans are over the limit of 5"):
-      list(liquid_tf.dataset(self.output, 1, limits=Limits(scans=5)))
+      list(liquid_tf.dataset(self.output, 1, limits=codecs.Limits(scans=5)))
 
   def test_pixels(self):
     for i in range(4):
       _webp(f"{self.source}/a/{i}.webp", 1 << 13)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    report = self._convert("png", limits=Limits(pixels=1 << 20), on_error="skip:100%")
+    report = self._convert(
+      "png", limits=codecs.Limits(pixels=1 << 20), on_error="skip:100%"
+    )
     self.assertEqual(report.samples, 3)
     self.assertLen(report.skipped, 4)
     reason = (
@@ -138,9 +144,9 @@ class LimitsTest(tf.test.TestCase):
     with Image.open(f"{self.source}/a/0.jpg") as image:
       self.assertEqual(image.size, (64, 64))
     with self.assertRaisesRegex(ConvertError, "3 of 3 samples cannot be stored"):
-      self._convert(existing="replace", limits=Limits(pixels=4095))
+      self._convert(existing="replace", limits=codecs.Limits(pixels=4095))
     with self.assertRaisesRegex(ConvertError, r"limits .*4096.* was .*4095"):
-      self._convert(existing="resume", limits=Limits(pixels=4096))
+      self._convert(existing="resume", limits=codecs.Limits(pixels=4096))
 
 
 if __name__ == "__main__":

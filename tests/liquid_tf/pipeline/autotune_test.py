@@ -40,7 +40,7 @@ class AutotuneTest(tf.test.TestCase):
 
   def test_given_numbers_stay(self):
     for decoding in self._decoding(
-      autotune=True, tuning=liquid_tf.Tuning(parallelism=3, lookahead=5)
+      autotune=True, tuning=liquid_tf.graph.Tuning(parallelism=3, lookahead=5)
     ):
       self.assertEqual(decoding, {"parallelism": 3, "lookahead": 5})
 

@@ -31,8 +31,8 @@ class BareSourceTest(parameterized.TestCase, tf.test.TestCase):
     self.stored = damaged.samples(self.path, "raw")
 
   def _batches(self, **options) -> tf.data.Dataset:
-    source = liquid_tf.format_dataset(self.path, "raw")
-    return liquid_tf.decode_and_batch(source, features=["id", "image"], **options)
+    source = liquid_tf.graph.format_dataset(self.path, "raw")
+    return liquid_tf.graph.decode_and_batch(source, features=["id", "image"], **options)
 
   @parameterized.product(symbolic=[False, True], ragged=[False, True])
   def test_a_restored_iterator_goes_on_behind_the_last_sample(self, symbolic, ragged):
@@ -57,8 +57,8 @@ class BareSourceTest(parameterized.TestCase, tf.test.TestCase):
     folder = self.create_tempdir().full_path
     prefix = tf.train.Checkpoint(iterator=iterator).write(os.path.join(folder, "x"))
     few = runs.make(os.path.join(folder, "few"), "raw:1", per_class=10)
-    source = liquid_tf.format_dataset(few, "raw")
-    iterator = iter(liquid_tf.decode_and_batch(source, features=["id", "image"]))
+    source = liquid_tf.graph.format_dataset(few, "raw")
+    iterator = iter(liquid_tf.graph.decode_and_batch(source, features=["id", "image"]))
     with self.assertRaisesRegex(Exception, "saved by another dataset"):
       tf.train.Checkpoint(iterator=iterator).restore(prefix)
       next(iterator)
@@ -67,8 +67,8 @@ class BareSourceTest(parameterized.TestCase, tf.test.TestCase):
     (1 << 30, 64), (20 * 1776, 20), (19 * 1776 + 1, 20), (1, 1), (0, 1)
   )
   def test_blocks_do_not_depend_on_the_reads(self, lookahead, size):
-    source = liquid_tf.format_dataset(self.path, "raw", lookahead_bytes=lookahead)
-    found = runs.ids(liquid_tf.decode_and_batch(source, features=["id"]))
+    source = liquid_tf.graph.format_dataset(self.path, "raw", lookahead_bytes=lookahead)
+    found = runs.ids(liquid_tf.graph.decode_and_batch(source, features=["id"]))
     self.assertEqual([len(block) for block in found[:-1]], [size] * (199 // size))
     self.assertEqual(runs.flat(found), self.stored)
 

@@ -302,7 +302,9 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
     least = float(random.choice([0, 0.3]))
     place = ["id", "size", "window", "mirrored", "orientation", "affine"]
     dataset = self._dataset(
-      [*place, "image", liquid_tf.Boxes(4, least)], transforms=steps, seed=seed
+      [*place, "image", liquid_tf.transforms.Boxes(4, least)],
+      transforms=steps,
+      seed=seed,
     )
     ids, kept, stored = set(), 0, 0
     for sample in _samples(dataset):
@@ -340,7 +342,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
     dataset = liquid_tf.dataset(
       path,
       4,
-      features=["id", "image", liquid_tf.Boxes(1)],
+      features=["id", "image", liquid_tf.transforms.Boxes(1)],
       transforms=[Mirror(), Rotate(60)],
     )
     for sample in _samples(dataset):
@@ -353,8 +355,8 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
   def test_ragged_boxes_are_the_padded_ones(self):
     steps = [RandomCrop((20, 20)), Mirror()]
     names = ["id", "image"]
-    padded = self._dataset([*names, liquid_tf.Boxes(9)], transforms=steps)
-    ragged = self._dataset([*names, liquid_tf.Boxes()], transforms=steps)
+    padded = self._dataset([*names, liquid_tf.transforms.Boxes(9)], transforms=steps)
+    ragged = self._dataset([*names, liquid_tf.transforms.Boxes()], transforms=steps)
     counts = set()
     for batch, other in zip(padded, ragged, strict=True):
       self.assertAllEqual(batch["id"], other["id"])
@@ -370,7 +372,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_specs(self):
     dataset = self._dataset(
-      ["image", liquid_tf.Boxes(pad=7)],
+      ["image", liquid_tf.transforms.Boxes(pad=7)],
       transforms=[Resize((16, 16))],
       last_batch="drop",
     )
@@ -397,7 +399,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters("cpu", "none")
   def test_without_pixels(self, decode):
-    features = ["id", "affine", liquid_tf.Boxes(9)]
+    features = ["id", "affine", liquid_tf.transforms.Boxes(9)]
     steps = [CenterCrop((20, 20))]
     for sample in _samples(
       self._dataset(
@@ -408,7 +410,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
       self._check(sample, expected, 9)
 
   def test_one_sample_at_a_time(self):
-    for boxes in (liquid_tf.Boxes(9), liquid_tf.Boxes()):
+    for boxes in (liquid_tf.transforms.Boxes(9), liquid_tf.transforms.Boxes()):
       dataset = self._dataset(["id", "image", boxes], None)
       for sample in dataset:
         columns = self.columns[int(sample["id"])]
@@ -421,7 +423,9 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
         self.assertAllEqual(sample["keypoints"][:count], expected["keypoints"])
 
   def test_ragged_images(self):
-    dataset = self._dataset(["id", "image", liquid_tf.Boxes(9)], transforms=[Ragged()])
+    dataset = self._dataset(
+      ["id", "image", liquid_tf.transforms.Boxes(9)], transforms=[Ragged()]
+    )
     for sample in _samples(dataset):
       size = self.sizes[int(sample["id"])]
       expected = _expected(self.columns[int(sample["id"])], np.eye(2, 3), size)
@@ -433,7 +437,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
 
     def batches(form):
       dataset = self._dataset(
-        ["id", "image", liquid_tf.Boxes(5)],
+        ["id", "image", liquid_tf.transforms.Boxes(5)],
         transforms=steps,
         cache=liquid_tf.Cache("60%", form),
       )
@@ -448,7 +452,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_last_batch_is_filled(self):
     dataset = self._dataset(
-      ["id", "image", liquid_tf.Boxes(5)],
+      ["id", "image", liquid_tf.transforms.Boxes(5)],
       batch_size=24,
       transforms=[CenterCrop((20, 20))],
       last_batch="repeat",
@@ -461,7 +465,7 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
     dataset = build(
       self.path,
       8,
-      features=["id", "image", liquid_tf.Boxes(5, 0.3)],
+      features=["id", "image", liquid_tf.transforms.Boxes(5, 0.3)],
       transforms=[RandomCrop((20, 20)), Mirror(flip=_FLIP)],
       epoch=0,
     )
@@ -474,11 +478,19 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
         self.assertAllEqual(values, other[name])
 
   @parameterized.parameters(
-    ([liquid_tf.Boxes(2), liquid_tf.Boxes()], {}, "must not both be given"),
-    (["boxes", liquid_tf.Boxes()], {}, "one or more different names"),
-    ([liquid_tf.Boxes()], {"decode": "gpu"}, r'Boxes.* not be given with decode="gpu"'),
     (
-      [liquid_tf.Boxes()],
+      [liquid_tf.transforms.Boxes(2), liquid_tf.transforms.Boxes()],
+      {},
+      "must not both be given",
+    ),
+    (["boxes", liquid_tf.transforms.Boxes()], {}, "one or more different names"),
+    (
+      [liquid_tf.transforms.Boxes()],
+      {"decode": "gpu"},
+      r'Boxes.* not be given with decode="gpu"',
+    ),
+    (
+      [liquid_tf.transforms.Boxes()],
       {"transforms": [Mirror(flip=(1, 0))]},
       r"flip \(\[1, 0\]\) must have a number for each of the 5 keypoints",
     ),
@@ -490,10 +502,10 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
   def test_wrong_attributes_are_named(self):
     for pad in (0, -1, 1.5, True, (1 << 20) + 1):
       with self.assertRaisesRegex(ValueError, "Boxes: pad .* must be"):
-        liquid_tf.Boxes(pad)
+        liquid_tf.transforms.Boxes(pad)
     for least in (-0.1, 1.1, "0.1", True, None, float("nan")):
       with self.assertRaisesRegex(ValueError, "min_visible .* must be from 0 to 1"):
-        liquid_tf.Boxes(1, least)
+        liquid_tf.transforms.Boxes(1, least)
 
 
 class FewBoxesTest(tf.test.TestCase):
@@ -518,7 +530,7 @@ class FewBoxesTest(tf.test.TestCase):
       path,
       1,
       shuffle=False,
-      features=[liquid_tf.Boxes(4, min_visible=0.02)],
+      features=[liquid_tf.transforms.Boxes(4, min_visible=0.02)],
       transforms=[CenterCrop((20, 30)), Resize((40, 60)), Mirror(1, (1, 0, 2, 3, 4))],
     )
     (batch,) = dataset
@@ -545,7 +557,7 @@ class FewBoxesTest(tf.test.TestCase):
       ({"area": np.float32([1, 2])}, 'has 2 values of "area"'),
     ):
       path = self._make(good, {**good, **bad}, good, good)
-      features = ["id", "image", liquid_tf.Boxes(1)]
+      features = ["id", "image", liquid_tf.transforms.Boxes(1)]
       with self.assertRaisesRegex(tf.errors.DataLossError, message) as caught:
         list(liquid_tf.dataset(path, 4, features=features))
       self.assertRegex(str(caught.exception), r"raw-.*\.rec.*sample 1")
@@ -560,7 +572,9 @@ class FewBoxesTest(tf.test.TestCase):
     none = {"boxes": np.zeros(0, np.float32), "box_labels": np.zeros(0, np.int64)}
     one = {"boxes": np.float32([[1, 1, 9, 9]]), "box_labels": np.int64([2])}
     path = self._make(one, none, none)
-    dataset = liquid_tf.dataset(path, 3, features=["id", "image", liquid_tf.Boxes()])
+    dataset = liquid_tf.dataset(
+      path, 3, features=["id", "image", liquid_tf.transforms.Boxes()]
+    )
     (batch,) = dataset
     counts = (batch["id"].numpy() == 0).astype(np.int32)
     self.assertAllEqual(batch["num_boxes"], counts)
@@ -572,7 +586,7 @@ class FewBoxesTest(tf.test.TestCase):
     with self.assertRaisesRegex(
       ValueError, r"features \(Boxes\(.*has no boxes: .* has image, area"
     ):
-      liquid_tf.dataset(path, 1, features=[liquid_tf.Boxes()])
+      liquid_tf.dataset(path, 1, features=[liquid_tf.transforms.Boxes()])
 
   def test_other_boxes(self):
     path = self._make({"boxes": np.float32([1, 2, 3, 4])})
@@ -581,7 +595,7 @@ class FewBoxesTest(tf.test.TestCase):
     data["features"]["boxes"]["shape"] = [None]
     manifest.write_text(json.dumps(data))
     with self.assertRaisesRegex(ValueError, r"must be float32 of shape \[null, 4\]"):
-      liquid_tf.dataset(path, 1, features=[liquid_tf.Boxes()])
+      liquid_tf.dataset(path, 1, features=[liquid_tf.transforms.Boxes()])
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     {"cache": 0},
     {"cache": "100%"},
     {"cache_policy": "minio"},
-    {"tuning": liquid_tf.Tuning(parallelism=1, lookahead=1)},
+    {"tuning": liquid_tf.graph.Tuning(parallelism=1, lookahead=1)},
   )
   def test_batches_are_the_same(self, **options):
     encoded = self._digests(self._dataset("encoded", **options))
@@ -138,12 +138,15 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
   def test_blocks_that_are_saved_hold_pixels(self):
     # A prefetch of blocks writes them into a checkpoint.
     def batches(cache_form):
-      snapshot = liquid_tf.Snapshot(liquid_tf.Cache("100%", cache_form), "1GiB")
+      snapshot = liquid_tf.graph.Snapshot(liquid_tf.Cache("100%", cache_form), "1GiB")
       sources = [
-        liquid_tf.format_dataset(self.path, name) for name in ("png", "raw", "webp")
+        liquid_tf.graph.format_dataset(self.path, name)
+        for name in ("png", "raw", "webp")
       ]
-      blocks = liquid_tf.interleave(sources, snapshot, batch_size=_BATCH, seed=5)
-      return liquid_tf.decode_and_batch(blocks.prefetch(2), features=["id", "image"])
+      blocks = liquid_tf.graph.interleave(sources, snapshot, batch_size=_BATCH, seed=5)
+      return liquid_tf.graph.decode_and_batch(
+        blocks.prefetch(2), features=["id", "image"]
+      )
 
     wanted = [runs.digests(dataset) for dataset in [batches("encoded")] * 2]
     dataset = batches("pixels")

@@ -42,7 +42,9 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
     for epoch in epochs:
       self.assertCountEqual(epoch, range(self.samples))
     self.assertLen({tuple(epoch) for epoch in epochs}, _EPOCHS)
-    again = self._dataset(policy, tuning=liquid_tf.Tuning(threads=1, parallelism=1))
+    again = self._dataset(
+      policy, tuning=liquid_tf.graph.Tuning(threads=1, parallelism=1)
+    )
     self.assertEqual([runs.flat(runs.ids(again)) for _ in range(_EPOCHS)], epochs)
     alone = self._dataset(policy, epoch=2)
     self.assertEqual(runs.flat(runs.ids(alone)), epochs[2])
@@ -124,7 +126,7 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
     ({"cache_policy": "lru"}, "cache_policy .'lru'. must be one of"),
     ({"cache_policy": "page", "cache": "30%"}, "cache .'30%'. must be 0 or"),
     (
-      {"cache_policy": "page", "tuning": liquid_tf.Tuning(reader="threads")},
+      {"cache_policy": "page", "tuning": liquid_tf.graph.Tuning(reader="threads")},
       "reader .'threads'. must be",
     ),
   )

@@ -203,7 +203,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found, runs.ids(liquid_tf.dataset(self.sound, 8, **_OPTIONS)))
 
   def test_an_image_over_the_limit_of_pixels(self):
-    message = self._error(limits=liquid_tf.Limits(pixels=500))
+    message = self._error(limits=liquid_tf.codecs.Limits(pixels=500))
     self.assertRegex(message, r", record [0-9]+ \(sample [0-9]+, offset")
     self.assertRegex(message, "500")
 

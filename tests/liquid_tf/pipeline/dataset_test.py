@@ -50,7 +50,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     skipping = liquid_tf.dataset(self.path, None, on_error="skip", **_OPTIONS)
     self.assertEqual(skipping.cardinality(), tf.data.UNKNOWN_CARDINALITY)
     options = _OPTIONS | {"cache": 0}
-    epochs = liquid_tf.epochs(self.path, 3, parts=2, batch_size=_BATCH, **options)
+    epochs = liquid_tf.graph.epochs(self.path, 3, parts=2, batch_size=_BATCH, **options)
     self.assertEqual(epochs.cardinality(), 3 * _STEPS)
     self.assertLen(list(epochs), 3 * _STEPS)
 
@@ -98,7 +98,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       with mock.patch.object(
         epochs_lib, "build", lambda *a, **o: built.append(o) or build(*a, **o)
       ):
-        liquid_tf.epochs(self.path, 2, batch_size=_BATCH, **options)
+        liquid_tf.graph.epochs(self.path, 2, batch_size=_BATCH, **options)
     self.assertNotIn("memory", built[0])
     self.assertAlmostEqual(built[1]["memory"], budget, delta=64 << 20)
 
@@ -139,7 +139,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(found, [[batch, batch] for batch in epoch])
 
   def test_memory_has_one_cache_when_an_iterator_is_dropped_in_its_middle(self):
-    dataset = self._dataset(tuning=liquid_tf.Tuning(lookahead=1))
+    dataset = self._dataset(tuning=liquid_tf.graph.Tuning(lookahead=1))
     runs.ids(dataset)
     self.assertGreater(liquid_tf.stats(dataset).summary()["cached"]["records"], 0)
     one = iter(dataset)
@@ -240,9 +240,10 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     ):
       error = tf.errors.InvalidArgumentError if value == 1000 else ValueError
       with self.assertRaisesRegex(error, rf"{name} \({value}\) must be"):
-        self._dataset(tuning=liquid_tf.Tuning(**{name: value}))
+        self._dataset(tuning=liquid_tf.graph.Tuning(**{name: value}))
     self.assertLen(
-      runs.ids(self._dataset(tuning=liquid_tf.Tuning(threads=np.int64(3)))), _STEPS
+      runs.ids(self._dataset(tuning=liquid_tf.graph.Tuning(threads=np.int64(3)))),
+      _STEPS,
     )
 
   def test_in_a_function(self):

@@ -127,7 +127,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     {"shuffle": False},
     {"mix": "auto", "epochs": 1},
     {"features": ["id", "label"]},
-    {"tuning": liquid_tf.Tuning(parallelism=1, threads=1)},
+    {"tuning": liquid_tf.graph.Tuning(parallelism=1, threads=1)},
   )
   def test_other_pipelines(self, epochs=2, **options):
     bad = self._damage()

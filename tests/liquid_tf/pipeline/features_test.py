@@ -256,7 +256,7 @@ class ArgumentsTest(tf.test.TestCase):
       ({"start": 3}, r"start \(3\) must be \(epoch, step\)"),
       ({"features": "image"}, r"\('image'\) must be a list .* features=\['image'\]"),
       ({"cache": "30"}, r"cache \('30'\) must have a unit: \"30%\" .* \"30MiB\""),
-      ({"tuning": 8}, r"tuning \(8\) must be a liquid_tf.Tuning"),
+      ({"tuning": 8}, r"tuning \(8\) must be a liquid_tf.graph.Tuning"),
       ({"seed": 1.5}, r"seed \(1.5\) must be a whole number"),
     ):
       with self.subTest(message), self.assertRaisesRegex(ValueError, message):

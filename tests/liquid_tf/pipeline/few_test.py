@@ -47,10 +47,10 @@ class NoBatchTest(parameterized.TestCase, tf.test.TestCase):
     self._refused(dataset(view.weighted({0: 2}, samples_per_epoch=7)), 7, 8)
     pair = liquid_tf.mixture([(view, 1), (view, 1)], samples_per_epoch=10)
     self._refused(dataset(pair), 10, 11)
-    self._refused(lambda **o: liquid_tf.epochs(path, 2, **o), count, 32)
-    blocks = [liquid_tf.format_dataset(path, "png", split="val")]
+    self._refused(lambda **o: liquid_tf.graph.epochs(path, 2, **o), count, 32)
+    blocks = [liquid_tf.graph.format_dataset(path, "png", split="val")]
     few = len(blocks[0].rows)
-    self._refused(lambda **o: liquid_tf.interleave(blocks, **o), few, few + 1)
+    self._refused(lambda **o: liquid_tf.graph.interleave(blocks, **o), few, few + 1)
 
   def test_as_many_samples_as_a_batch(self):
     view = self.view.take([1, 4, 7])
@@ -72,7 +72,7 @@ class NoBatchTest(parameterized.TestCase, tf.test.TestCase):
       lambda: liquid_tf.dataset(path, 4),
       lambda: liquid_tf.dataset(path, 4, split="train"),
       lambda: liquid_tf.open(path).split("train"),
-      lambda: liquid_tf.epochs(path, 1),
+      lambda: liquid_tf.graph.epochs(path, 1),
     ):
       with self.assertRaisesRegex(ValueError, 'split \\("train"\\) must choose a sam'):
         take()

@@ -10,7 +10,6 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import fidelity
 from liquid_tf._native import image_ops
 
 
@@ -37,27 +36,27 @@ class OnPlateauTest(parameterized.TestCase, tf.test.TestCase):
     return groups
 
   def test_raises_after_patience(self):
-    rule = fidelity.OnPlateau([1, 2, 5], patience=2)
+    rule = liquid_tf.keras.OnPlateau([1, 2, 5], patience=2)
     self.assertEqual(
       self._run(rule, [5, 4, 4, 4, 3, 3, 3, 3, 3, 3]),
       [1, 1, 1, 1, 2, 2, 2, 5, 5, 5, 5],
     )
 
   def test_patience_begins_anew_after_a_raise(self):
-    rule = fidelity.OnPlateau([1, 2, 5], patience=2)
+    rule = liquid_tf.keras.OnPlateau([1, 2, 5], patience=2)
     # What a higher fidelity's loss is compared with is its own.
     self.assertEqual(self._run(rule, [1, 1, 1, 9, 8, 7, 7, 7]), [1] * 3 + [2] * 5 + [5])
 
   def test_a_metric_that_rises_is_better(self):
-    rule = fidelity.OnPlateau([1, 3], monitor="acc", mode="max", patience=1)
+    rule = liquid_tf.keras.OnPlateau([1, 3], monitor="acc", mode="max", patience=1)
     self.assertEqual(self._run(rule, [0.1, 0.2, 0.2], "acc"), [1, 1, 1, 3])
 
   def test_too_small_a_change_is_none(self):
-    rule = fidelity.OnPlateau([1, 3], patience=1, min_delta=0.5)
+    rule = liquid_tf.keras.OnPlateau([1, 3], patience=1, min_delta=0.5)
     self.assertEqual(self._run(rule, [2.0, 1.9]), [1, 1, 3])
 
   def test_a_missing_metric_is_named(self):
-    rule = fidelity.OnPlateau([1], monitor="val_loss")
+    rule = liquid_tf.keras.OnPlateau([1], monitor="val_loss")
     with self.assertRaisesRegex(ValueError, r'"val_loss".*accuracy, loss'):
       rule.next(1, None, 0, {"loss": 1.0, "accuracy": 0.5})
 
@@ -70,7 +69,7 @@ class OnPlateauTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_wrong_arguments(self, arguments, name):
     with self.assertRaisesRegex(ValueError, rf"^{name} "):
-      fidelity.OnPlateau(**arguments)
+      liquid_tf.keras.OnPlateau(**arguments)
 
 
 class ByGradientTest(tf.test.TestCase):
@@ -84,7 +83,7 @@ class ByGradientTest(tf.test.TestCase):
       return [(x, y + scale * noise.normal(size=y.shape)) for x, y in full]
 
     model = _model()
-    rule = fidelity.ByGradient([1, 2, 10], batches, every=2)
+    rule = liquid_tf.keras.ByGradient([1, 2, 10], batches, every=2)
     self.assertEqual(rule.first(model), 10)
     self.assertEqual(rule.next(10, model, 0, {}), 10)
     self.assertEqual(rule.next(10, model, 1, {}), 2)
@@ -93,7 +92,7 @@ class ByGradientTest(tf.test.TestCase):
 
   def test_stays_full_where_no_group_does(self):
     full = list(_data())
-    rule = fidelity.ByGradient(
+    rule = liquid_tf.keras.ByGradient(
       [1, 10], lambda g: [(x, y if g == 10 else -y) for x, y in full], every=1
     )
     self.assertEqual(rule.next(10, _model(), 0, {}), 10)
@@ -108,7 +107,7 @@ class ByGradientTest(tf.test.TestCase):
     )
     model.compile(optimizer="sgd", loss="mse")
     before = [v.numpy().copy() for v in model.variables]
-    found = fidelity.gradient(model, _data())
+    found = liquid_tf.keras.gradient(model, _data())
     for v, value in zip(model.variables, before):
       self.assertAllEqual(v.numpy(), value)
     expected = 0.0
@@ -121,7 +120,7 @@ class ByGradientTest(tf.test.TestCase):
 
   def test_no_batches(self):
     with self.assertRaisesRegex(ValueError, "at least one batch"):
-      fidelity.gradient(_model(), [])
+      liquid_tf.keras.gradient(_model(), [])
 
 
 class ByMssimTest(parameterized.TestCase, tf.test.TestCase):
@@ -154,57 +153,57 @@ class ByMssimTest(parameterized.TestCase, tf.test.TestCase):
           for pair in pairs
         ]
       )
-    similarities = fidelity.ByMssim(self.path).similarities
+    similarities = liquid_tf.keras.ByMssim(self.path).similarities
     self.assertEqual(list(similarities), list(found))
     self.assertAllClose(list(similarities.values()), list(found.values()), atol=1e-3)
 
   def test_takes_the_lowest_group_that_reaches_the_bound(self):
-    similarities = fidelity.ByMssim(self.path).similarities
+    similarities = liquid_tf.keras.ByMssim(self.path).similarities
     self.assertLess(similarities[1], similarities[5])
     self.assertLess(similarities[5], similarities[10])
     for group in (1, 5, 10):
-      rule = fidelity.ByMssim(self.path, similarities[group])
+      rule = liquid_tf.keras.ByMssim(self.path, similarities[group])
       self.assertEqual(rule.group, group)
-      above = fidelity.ByMssim(self.path, min(1, similarities[group] + 1e-4))
+      above = liquid_tf.keras.ByMssim(self.path, min(1, similarities[group] + 1e-4))
       self.assertGreaterEqual(above.group, min(10, group + 1))
 
   def test_full_fidelity_reaches_any_bound(self):
-    self.assertEqual(fidelity.ByMssim(self.path, 1).similarities[10], 1)
-    self.assertEqual(fidelity.ByMssim(self.path, 1).group, 10)
+    self.assertEqual(liquid_tf.keras.ByMssim(self.path, 1).similarities[10], 1)
+    self.assertEqual(liquid_tf.keras.ByMssim(self.path, 1).group, 10)
 
   def test_fewer_scales_where_images_are_small(self):
     path = self._make("small", "pcr:1", sides=(24, 24))
-    rule = fidelity.ByMssim(path, 0.9)
+    rule = liquid_tf.keras.ByMssim(path, 0.9)
     self.assertGreaterEqual(rule.similarities[rule.group], 0.9)
     self.assertLess(rule.group, 10)
 
   def test_images_that_no_scale_fits_are_an_error(self):
     path = self._make("tiny", "pcr:1", sides=(10, 10))
     with self.assertRaisesRegex(ValueError, r"^path .*tiny.*11x11 pixels"):
-      fidelity.ByMssim(path)
+      liquid_tf.keras.ByMssim(path)
 
   def test_needs_pcr(self):
     path = self._make("other", "png:1,jpeg:1")
     with self.assertRaisesRegex(ValueError, r"^path .*format pcr; it has png, jpeg"):
-      fidelity.ByMssim(path)
+      liquid_tf.keras.ByMssim(path)
 
   @parameterized.parameters(0, -0.5, 1.01, float("nan"))
   def test_wrong_bound(self, bound):
     with self.assertRaisesRegex(ValueError, r"^bound "):
-      fidelity.ByMssim(self.path, bound)
+      liquid_tf.keras.ByMssim(self.path, bound)
 
   def test_a_mixture_is_refused(self):
     view = liquid_tf.open(self.path)
     with self.assertRaisesRegex(ValueError, r"^path .*not a mixture"):
-      fidelity.ByMssim(liquid_tf.mixture([(view, 1), (view, 1)]))
+      liquid_tf.keras.ByMssim(liquid_tf.mixture([(view, 1), (view, 1)]))
 
   def test_a_view_has_the_figures_of_its_dataset(self):
-    rule = fidelity.ByMssim(liquid_tf.open(self.path))
-    self.assertEqual(rule.similarities, fidelity.ByMssim(self.path).similarities)
+    rule = liquid_tf.keras.ByMssim(liquid_tf.open(self.path))
+    self.assertEqual(rule.similarities, liquid_tf.keras.ByMssim(self.path).similarities)
 
   def test_trains_every_epoch_on_its_group(self):
-    similarities = fidelity.ByMssim(self.path).similarities
-    rule = fidelity.ByMssim(self.path, similarities[2])
+    similarities = liquid_tf.keras.ByMssim(self.path).similarities
+    rule = liquid_tf.keras.ByMssim(self.path, similarities[2])
     variable = tf.Variable(1, dtype=tf.int64)
     data = liquid_tf.dataset(self.path, 4, fidelity=variable, cache=0)
     pixels = data.map(lambda image, label: (tf.cast(image[:, 0, 0], tf.float32), label))
@@ -212,7 +211,7 @@ class ByMssimTest(parameterized.TestCase, tf.test.TestCase):
       pixels,
       epochs=2,
       verbose=0,
-      callbacks=[liquid_tf.FidelityScheduler(variable, rule)],
+      callbacks=[liquid_tf.keras.FidelityScheduler(variable, rule)],
     )
     self.assertEqual(history.history["fidelity"], [rule.group] * 2)
     asked = [epoch["fidelity"] for epoch in liquid_tf.stats(data).epochs]
@@ -235,7 +234,7 @@ class FidelitySchedulerTest(tf.test.TestCase):
       def next(self, group, model, epoch, logs):
         return group + 1
 
-    scheduler = liquid_tf.FidelityScheduler(variable, Count())
+    scheduler = liquid_tf.keras.FidelityScheduler(variable, Count())
     history = _model().fit(data, epochs=3, verbose=0, callbacks=[scheduler, watch])
     self.assertEqual(seen, [1, 1, 2, 2, 3, 3])
     self.assertEqual(history.history["fidelity"], [1, 2, 3])
@@ -243,13 +242,15 @@ class FidelitySchedulerTest(tf.test.TestCase):
   def test_wants_a_scalar_integer(self):
     for variable in (tf.Variable(1.0), tf.Variable([1, 2])):
       with self.assertRaisesRegex(ValueError, "scalar integer"):
-        liquid_tf.FidelityScheduler(variable, fidelity.OnPlateau([1]))
+        liquid_tf.keras.FidelityScheduler(variable, liquid_tf.keras.OnPlateau([1]))
 
   def test_shares_do_not_change(self):
     with self.assertRaisesRegex(
       ValueError, r"^variable .* must be .*shares of scan groups are the same in every"
     ):
-      liquid_tf.FidelityScheduler({2: 0.25, 10: 0.75}, fidelity.OnPlateau([1]))
+      liquid_tf.keras.FidelityScheduler(
+        {2: 0.25, 10: 0.75}, liquid_tf.keras.OnPlateau([1])
+      )
 
 
 if __name__ == "__main__":

@@ -259,7 +259,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     damaged.edit_manifest(self.path, edit)
     for open_it in (
       liquid_tf.dataset,
-      lambda path: liquid_tf.format_dataset(path, "raw"),
+      lambda path: liquid_tf.graph.format_dataset(path, "raw"),
     ):
       with self.assertRaisesRegex(
         ManifestError,

@@ -22,11 +22,11 @@ class PartsTest(tf.test.TestCase):
     cls.formats = list(liquid_tf.inspect(cls.path)["formats"])
 
   def _parts(self, snapshot, **options):
-    sources = [liquid_tf.format_dataset(self.path, name) for name in self.formats]
-    blocks = liquid_tf.interleave(
+    sources = [liquid_tf.graph.format_dataset(self.path, name) for name in self.formats]
+    blocks = liquid_tf.graph.interleave(
       sources, snapshot=snapshot, batch_size=8, seed=11, **options
     )
-    return liquid_tf.decode_and_batch(
+    return liquid_tf.graph.decode_and_batch(
       blocks,
       features=["id", "image", "label"],
       transforms=[transforms.RandomCrop((16, 20))],
@@ -41,7 +41,7 @@ class PartsTest(tf.test.TestCase):
       transforms=[transforms.RandomCrop((16, 20))],
       features=["id", "image", "label"],
     )
-    parts = self._parts(liquid_tf.Snapshot(cache="30%"))
+    parts = self._parts(liquid_tf.graph.Snapshot(cache="30%"))
     for _ in range(3):
       wanted = runs.digests(whole)
       self.assertLen(wanted, 13)
@@ -71,13 +71,13 @@ class PartsTest(tf.test.TestCase):
       features=names,
       cache_policy="minio",
     )
-    parts = self._parts(liquid_tf.Snapshot(cache="30%"), policy="minio")
+    parts = self._parts(liquid_tf.graph.Snapshot(cache="30%"), policy="minio")
     self.assertEqual(runs.digests(parts), runs.digests(whole))
     with self.assertRaisesRegex(ValueError, r'policy \(\'page\'\) must be "liquid"'):
       self._parts(None, policy="page")
 
   def test_a_snapshot_of_another_plan_is_refused(self):
-    snapshot = liquid_tf.Snapshot(cache="30%")
+    snapshot = liquid_tf.graph.Snapshot(cache="30%")
     self._parts(snapshot)
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, "snapshot belongs to a dataset with another plan"
@@ -85,19 +85,19 @@ class PartsTest(tf.test.TestCase):
       self._parts(snapshot, shuffle=False)
 
   def test_a_source_by_itself_reads_in_stored_order(self):
-    source = liquid_tf.format_dataset(self.path, "png")
+    source = liquid_tf.graph.format_dataset(self.path, "png")
     found = runs.flat(
-      runs.ids(liquid_tf.decode_and_batch(source, features=["id", "image"]))
+      runs.ids(liquid_tf.graph.decode_and_batch(source, features=["id", "image"]))
     )
     self.assertEqual(found, source.rows["sample"].tolist())
     self.assertGreater(len(found), 10)
 
   def test_sources_that_do_not_fit_together(self):
-    source = liquid_tf.format_dataset(self.path, "png")
+    source = liquid_tf.graph.format_dataset(self.path, "png")
     with self.assertRaisesRegex(ValueError, "all format_dataset"):
-      liquid_tf.interleave([source, tf.data.Dataset.range(3)])
+      liquid_tf.graph.interleave([source, tf.data.Dataset.range(3)])
     with self.assertRaisesRegex(ValueError, 'format \\("gif"\\) must be one of'):
-      liquid_tf.format_dataset(self.path, "gif")
+      liquid_tf.graph.format_dataset(self.path, "gif")
 
 
 class PlainTest(parameterized.TestCase, tf.test.TestCase):
@@ -105,7 +105,7 @@ class PlainTest(parameterized.TestCase, tf.test.TestCase):
   def test_batches_have_one_composition(self, a, b, batch_size):
     first = tf.data.Dataset.range(a)
     second = tf.data.Dataset.range(1000, 1000 + b)
-    mixed = liquid_tf.interleave([first, second], batch_size=batch_size, seed=2)
+    mixed = liquid_tf.graph.interleave([first, second], batch_size=batch_size, seed=2)
     found = [int(x) for x in mixed]
     # Each in its own order, and to its end.
     self.assertEqual([x for x in found if x < 1000], list(range(a)))
@@ -120,7 +120,7 @@ class PlainTest(parameterized.TestCase, tf.test.TestCase):
   def test_the_order_is_mixed_and_pinned_by_the_seed(self):
     parts = [tf.data.Dataset.range(20), tf.data.Dataset.range(100, 120)]
     orders = [
-      [int(x) for x in liquid_tf.interleave(parts, batch_size=10, seed=seed)]
+      [int(x) for x in liquid_tf.graph.interleave(parts, batch_size=10, seed=seed)]
       for seed in (1, 1, 2)
     ]
     self.assertEqual(orders[0], orders[1])
@@ -129,17 +129,19 @@ class PlainTest(parameterized.TestCase, tf.test.TestCase):
   def test_what_cannot_be_mixed(self):
     endless = tf.data.Dataset.range(3).repeat()
     with self.assertRaisesRegex(ValueError, r"datasets\[0\] must have a known, finite"):
-      liquid_tf.interleave([endless])
+      liquid_tf.graph.interleave([endless])
     with self.assertRaisesRegex(ValueError, "at least one dataset"):
-      liquid_tf.interleave([])
+      liquid_tf.graph.interleave([])
     with self.assertRaisesRegex(ValueError, "batch_size .*at least 1"):
-      liquid_tf.interleave([tf.data.Dataset.range(3)], batch_size=0)
+      liquid_tf.graph.interleave([tf.data.Dataset.range(3)], batch_size=0)
     with self.assertRaisesRegex(ValueError, "snapshot needs format_dataset"):
-      liquid_tf.interleave([tf.data.Dataset.range(3)], snapshot=liquid_tf.Snapshot())
+      liquid_tf.graph.interleave(
+        [tf.data.Dataset.range(3)], snapshot=liquid_tf.graph.Snapshot()
+      )
     with self.assertRaisesRegex(ValueError, r'last_batch \("drop"\) must be "short"'):
-      liquid_tf.interleave([tf.data.Dataset.range(3)], last_batch="drop")
+      liquid_tf.graph.interleave([tf.data.Dataset.range(3)], last_batch="drop")
     with self.assertRaisesRegex(ValueError, "last_batch .*must be one of short, drop"):
-      liquid_tf.interleave([tf.data.Dataset.range(3)], last_batch="repeat")
+      liquid_tf.graph.interleave([tf.data.Dataset.range(3)], last_batch="repeat")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
     ]
 
     cls.single = liquid_tf.dataset(cls.path, None, features=["id"], on_error="skip")
-    cls.epochs = liquid_tf.epochs(cls.path, 2, features=["id"])
+    cls.epochs = liquid_tf.graph.epochs(cls.path, 2, features=["id"])
     cls.skipping = liquid_tf.dataset(cls.path, 8, features=["id"], on_error="skip")
 
   @parameterized.named_parameters(_JOINED.items())
@@ -80,7 +80,7 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, f"{_SEVERAL}give stats each"):
       liquid_tf.stats(joined)
     with self.assertRaisesRegex(ValueError, f"{_SEVERAL}give stats each"):
-      liquid_tf.TensorBoardStats(joined)
+      liquid_tf.keras.TensorBoardStats(joined)
     with self.assertRaisesRegex(ValueError, f"{_SEVERAL}take a position of each"):
       liquid_tf.position(joined, 0, 0)
 
@@ -118,7 +118,7 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_what_resume_cannot_go_on_with(self, join, message):
     with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.Resume(join(*self.datasets), "run")
+      liquid_tf.keras.Resume(join(*self.datasets), "run")
 
   @parameterized.named_parameters(
     ("zip", _JOINED["zip"]),
@@ -138,7 +138,7 @@ class LineageTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_what_resume_takes(self, join):
-    liquid_tf.Resume(join(*self.datasets), "run")
+    liquid_tf.keras.Resume(join(*self.datasets), "run")
 
   def test_one_dataset_beside_others_is_counted(self):
     a = liquid_tf.dataset(self.path, 8, features=["id"])

@@ -176,7 +176,7 @@ class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):
     whole = _dataset(self.path)
     epochs = [_draws(whole) for _ in range(4)]
     self.assertLen(set(map(str, epochs)), 4)
-    small = _dataset(self.path, memory="80KB", tuning=liquid_tf.Tuning(threads=1))
+    small = _dataset(self.path, memory="80KB", tuning=liquid_tf.graph.Tuning(threads=1))
     self.assertEqual([_draws(small) for _ in range(4)], epochs)
     self.assertEqual(_draws(_dataset(self.path, epoch=3)), epochs[3])
     later = _dataset(self.path, start=(2, 4))
@@ -245,7 +245,7 @@ class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_epochs_as_data(self):
     expected = runs.digests(_dataset(self.path, cache=0).repeat(3))
-    found = liquid_tf.epochs(
+    found = liquid_tf.graph.epochs(
       self.path,
       3,
       parts=2,
@@ -308,7 +308,7 @@ class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):
       dataset.map(noted),
       epochs=epochs,
       verbose=0,
-      callbacks=[liquid_tf.Resume(dataset, folder)],
+      callbacks=[liquid_tf.keras.Resume(dataset, folder)],
     )
     return seen
 
@@ -385,9 +385,9 @@ class MixedFidelityTest(parameterized.TestCase, tf.test.TestCase):
     raw = self._make("raw", "raw:1")
     with self.assertRaisesRegex(ValueError, "read in pcr alone; there are raw"):
       _dataset(raw)
-    source = liquid_tf.format_dataset(self.path, "pcr")
+    source = liquid_tf.graph.format_dataset(self.path, "pcr")
     with self.assertRaisesRegex(ValueError, "fidelity .* must be a scan group"):
-      liquid_tf.interleave([source], fidelity=_SHARES)
+      liquid_tf.graph.interleave([source], fidelity=_SHARES)
 
 
 # Ids of the first batch of two epochs, and the scan groups of its images.

@@ -134,7 +134,11 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
     with mock.patch.object(mix_control, "Controller", Kept):
       dataset = build(
-        self.path, 8, mix="auto", tuning=liquid_tf.Tuning(parallelism=3), **_options()
+        self.path,
+        8,
+        mix="auto",
+        tuning=liquid_tf.graph.Tuning(parallelism=3),
+        **_options(),
       )
       for _ in range(3):
         runs.draws(dataset)
@@ -239,7 +243,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
   def test_epochs_as_data(self):
     whole = build(self.path, 8, mix=_MIXES, **_options(cache=0))
     expected = runs.digests(whole.repeat(4))
-    found = liquid_tf.epochs(
+    found = liquid_tf.graph.epochs(
       self.path, 4, batch_size=8, mix=_MIXES, parts=2, **_options(cache=0)
     )
     self.assertEqual(runs.digests(found), expected)

@@ -130,7 +130,7 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(threads=(1, 2, 8), parallelism=(1, 2, 8))
   def test_threads_of_the_reader_and_the_decoder(self, threads, parallelism):
     found = _run(
-      self.path, tuning=liquid_tf.Tuning(threads=threads, parallelism=parallelism)
+      self.path, tuning=liquid_tf.graph.Tuning(threads=threads, parallelism=parallelism)
     )
     self.assertEqual(found, [list(epoch) for epoch in _GOLDEN])
 

@@ -104,7 +104,8 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
   def test_the_order_depends_on_the_epoch_alone(self):
     orders = self._ids("mixed", 4)
     self.assertEqual(
-      self._ids("mixed", 4, memory="80KB", tuning=liquid_tf.Tuning(threads=1)), orders
+      self._ids("mixed", 4, memory="80KB", tuning=liquid_tf.graph.Tuning(threads=1)),
+      orders,
     )
     self.assertEqual(self._ids("mixed", 4, fidelity=1), orders)
     self.assertEqual(self._ids("mixed", epoch=3)[0], orders[3])
@@ -172,8 +173,8 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_labels_and_a_source_by_itself(self):
     path = self.paths["only"]
-    images = liquid_tf.decode_and_batch(
-      liquid_tf.format_dataset(path, "pcr"), features=["id", "label"]
+    images = liquid_tf.graph.decode_and_batch(
+      liquid_tf.graph.format_dataset(path, "pcr"), features=["id", "label"]
     )
     labels = {
       int(x["id"]): int(x["label"]) for x in images.unbatch().as_numpy_iterator()

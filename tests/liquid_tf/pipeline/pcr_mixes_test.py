@@ -148,7 +148,9 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
   def test_an_epoch_depends_on_the_mixes_and_its_number_alone(self):
     whole = _dataset(self.path)
     epochs = [runs.draws(whole) for _ in _MIXES]
-    small = _dataset(self.path, memory="120KB", tuning=liquid_tf.Tuning(threads=1))
+    small = _dataset(
+      self.path, memory="120KB", tuning=liquid_tf.graph.Tuning(threads=1)
+    )
     self.assertEqual([runs.draws(small) for _ in _MIXES], epochs)
     self.assertEqual(runs.draws(_dataset(self.path, epoch=4)), epochs[4])
     later = _dataset(self.path, start=(1, 3))
@@ -223,7 +225,7 @@ class PcrMixesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_epochs_as_data(self):
     expected = runs.digests(_dataset(self.path, cache=0).repeat(5))
-    found = liquid_tf.epochs(
+    found = liquid_tf.graph.epochs(
       self.path,
       5,
       parts=2,

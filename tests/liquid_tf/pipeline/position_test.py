@@ -234,10 +234,10 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
       features = ["id", "image"]
       with self.assertRaisesRegex(ValueError, message):
         liquid_tf.dataset(path, 8, start=(1, 3), cache=cache, features=features)
-    sources = [liquid_tf.format_dataset(path, name) for name in ("png", "raw")]
+    sources = [liquid_tf.graph.format_dataset(path, name) for name in ("png", "raw")]
     with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.interleave(
-        sources, liquid_tf.Snapshot("auto", start=(1, 3)), batch_size=8
+      liquid_tf.graph.interleave(
+        sources, liquid_tf.graph.Snapshot("auto", start=(1, 3)), batch_size=8
       )
     with self.assertRaisesRegex(ValueError, r'mix \("auto"\) chose them'):
       _dataset(self.paths["replicated"], mix="auto", cache="30%", start=(0, 3))
@@ -344,10 +344,10 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_what_has_no_position(self):
     path = self.paths["formats"]
-    sources = [liquid_tf.format_dataset(path, name) for name in ("png", "raw")]
+    sources = [liquid_tf.graph.format_dataset(path, name) for name in ("png", "raw")]
     for dataset, message in (
       (_dataset(path, None), "must have batches"),
-      (liquid_tf.interleave(sources), r"must come from liquid_tf.dataset\(\)"),
+      (liquid_tf.graph.interleave(sources), r"must come from liquid_tf.dataset\(\)"),
       (tf.data.Dataset.range(3), r"must come from liquid_tf.dataset\(\)"),
       (_dataset(path).take(5), r"one for one, but has take\(\)"),
       (_dataset(path).repeat(2), "13 batches .*not 26"),

@@ -32,7 +32,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
       cache="30%",
       memory="64MiB",
       seed=5,
-      tuning=liquid_tf.Tuning(reader=reader, **tuning),
+      tuning=liquid_tf.graph.Tuning(reader=reader, **tuning),
     )
 
   @staticmethod
@@ -68,7 +68,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(self._two_epochs(dataset), self.wanted)
 
   def test_a_source_by_itself(self):
-    source = liquid_tf.format_dataset(self.path, "png", reader="threads")
+    source = liquid_tf.graph.format_dataset(self.path, "png", reader="threads")
     self.assertNotEmpty(list(source))
 
   def test_another_file_system_takes_no_reader(self):
@@ -81,7 +81,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     runs.ids(dataset)
     reading = liquid_tf.stats(dataset).summary()["reading"]
     self.assertEqual(set(reading.values()), {"tensorflow"})
-    threads = liquid_tf.Tuning(reader="threads")
+    threads = liquid_tf.graph.Tuning(reader="threads")
     forced = liquid_tf.dataset(path, 8, features=["id"], tuning=threads)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "no local file"):
       runs.ids(forced)

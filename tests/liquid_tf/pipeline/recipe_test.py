@@ -112,8 +112,8 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     first, second = runs.digests(dataset), runs.digests(dataset)
     self.assertNotEqual(first, second)
     for options in (
-      {"tuning": liquid_tf.Tuning(threads=1, parallelism=1)},
-      {"tuning": liquid_tf.Tuning(threads=8, parallelism=4)},
+      {"tuning": liquid_tf.graph.Tuning(threads=1, parallelism=1)},
+      {"tuning": liquid_tf.graph.Tuning(threads=8, parallelism=4)},
     ):
       again = self._dataset(*_SIZED, **options)
       self.assertEqual([runs.digests(again), runs.digests(again)], [first, second])
@@ -139,8 +139,8 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       found = {
         runs.digests(self._dataset(*some, **options))[0]
         for options in (
-          {"tuning": liquid_tf.Tuning(threads=1, parallelism=1)},
-          {"tuning": liquid_tf.Tuning(threads=8, parallelism=4)},
+          {"tuning": liquid_tf.graph.Tuning(threads=1, parallelism=1)},
+          {"tuning": liquid_tf.graph.Tuning(threads=8, parallelism=4)},
         )
       }
       self.assertLen(found, 1, step)

@@ -121,8 +121,8 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
   def test_the_order_is_that_of_sound_data_without_the_bad_ones(self):
     bad = self._damage(png=3, webp=1)
     sound = build(self.sound, _BATCH, **{**_OPTIONS, "on_error": "raise"})
-    skipping = self._dataset(tuning=liquid_tf.Tuning(parallelism=1, threads=1))
-    other = self._dataset(tuning=liquid_tf.Tuning(parallelism=4, threads=8))
+    skipping = self._dataset(tuning=liquid_tf.graph.Tuning(parallelism=1, threads=1))
+    other = self._dataset(tuning=liquid_tf.graph.Tuning(parallelism=4, threads=8))
     for _ in range(3):
       found = runs.ids(skipping)
       self.assertEqual(runs.ids(other), found)
@@ -183,8 +183,8 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     samples = damaged.samples(self.path, "raw")
     for sample in samples:
       damaged.flip(self.path, sample)
-    blocks = liquid_tf.format_dataset(self.path, "raw")
-    dataset = liquid_tf.decode_and_batch(blocks, on_error="skip")
+    blocks = liquid_tf.graph.format_dataset(self.path, "raw")
+    dataset = liquid_tf.graph.decode_and_batch(blocks, on_error="skip")
     with self.assertRaisesRegex(
       tf.errors.DataLossError, damaged.where(self.path, samples[0])
     ):

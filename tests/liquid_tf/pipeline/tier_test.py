@@ -164,7 +164,7 @@ class TierTest(parameterized.TestCase, tf.test.TestCase):
     {"shuffle": False, "cache": "30%"},
     {"last_batch": "drop"},
     {"form": "pixels", "cache": "40%"},
-    {"tuning": liquid_tf.Tuning(reader="threads", lookahead=1)},
+    {"tuning": liquid_tf.graph.Tuning(reader="threads", lookahead=1)},
   )
   def test_the_order_does_not_depend_on_it(self, **options):
     tiered = _dataset(self.uneven, self.folder, disk_size="3MiB", **options)
@@ -267,7 +267,7 @@ class TierTest(parameterized.TestCase, tf.test.TestCase):
       _dataset(self.even, f"{self.folder}/none")
     with self.assertRaisesRegex(ValueError, "must be None where the epoch is given"):
       tier = cache(0, disk=self.folder, disk_size="1GiB")
-      liquid_tf.epochs(self.even, 2, batch_size=8, cache=tier)
+      liquid_tf.graph.epochs(self.even, 2, batch_size=8, cache=tier)
     with self.assertRaisesRegex(ValueError, "must be None with weights"):
       view = liquid_tf.open(self.even).split("train")
       _dataset(view.weighted({0: 2, 1: 1, 2: 1, 3: 1}), self.folder)

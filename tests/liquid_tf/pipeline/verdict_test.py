@@ -145,10 +145,10 @@ class VerdictTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn("is the limit (map(augment))", str(found.verdict(step_ms=2)))
     self.assertEqual(found.verdict(step_ms=30).bound, "model-bound")
     self.assertIn("the model is the limit", str(found.verdict(step_ms=30)))
-    blocks = liquid_tf.interleave(
-      [liquid_tf.format_dataset(path, "raw")], batch_size=8, seed=1
+    blocks = liquid_tf.graph.interleave(
+      [liquid_tf.graph.format_dataset(path, "raw")], batch_size=8, seed=1
     )
-    batches = liquid_tf.decode_and_batch(blocks)
+    batches = liquid_tf.graph.decode_and_batch(blocks)
     self.assertEqual(stats_lib._between(batches), _verdict.Between())
     self.assertEqual(
       stats_lib._between(batches.prefetch(1).map(augment)),

@@ -20,12 +20,11 @@ import liquid_tf
 from liquid_tf import recordio, transforms
 from liquid_tf._convert.source import Source
 from liquid_tf._profile import processors, run, scratch, stake
-from liquid_tf._profile.machine import Machine
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError, TooNoisyError
 
-_FAST = {"runs": (2, 0.02), "batch_size": 8, "machine": Machine(threads=2)}
+_FAST = {"runs": (2, 0.02), "batch_size": 8, "threads": 2}
 
 
 def _leave(folder: str) -> None:
@@ -475,12 +474,12 @@ class ProfileTest(parameterized.TestCase):
     ({"cache": "half"}, r"cache \('half'\) must be a share"),
     ({"cache": "101%"}, "must be at most 100%"),
     ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
-    ({"strategy": "search", "machine": Machine(space=9)}, r"space \(9\) requires"),
+    ({"strategy": "search", "space": 9}, r"space \(9\) requires"),
     ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) requires strategy"),
     ({"strategy": "search", "cache": "half"}, r"cache \('half'\) must be a share"),
-    ({"strategy": "search", "machine": Machine(reserve=0.5)}, r"reserve \(0.5\)"),
+    ({"strategy": "search", "reserve": 0.5}, r"reserve \(0.5\)"),
     (
-      {"strategy": "search", "machine": Machine(resources={"gpu": {}})},
+      {"strategy": "search", "resources": {"gpu": {}}},
       r'resources \(.*\) requires strategy="lp"',
     ),
     ({"runs": (1, 1.0)}, r"runs \(\(1, 1.0\)\) must be"),
@@ -497,24 +496,18 @@ class ProfileTest(parameterized.TestCase):
       r"Bits\(depth=8\) must come before Mirror\(\)",
     ),
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
+    ({"threads": 0}, r"threads \(0\) must be"),
+    ({"reserve": 1}, r"reserve \(1\) must be from 0"),
+    ({"space": "much"}, r"space \('much'\) must be bytes"),
+    ({"space": "auto"}, r"space \('auto'\) must be bytes, as"),
+    ({"resources": 3}, r"resources \(3\) must give seconds"),
+    ({"resources": {"net": 1}}, r'resources\["net"\] \(1\) must give seconds'),
+    ({"resources": {"net": {"png": -1}}}, r'resources\["net"\] .* from 0'),
   )
   def test_wrong_arguments(self, arguments, message):
     folder = photos.class_folders(self.root / "photos", per_class=1)
     with self.assertRaisesRegex(ValueError, message):
       profile(folder, **arguments)
-
-  @parameterized.parameters(
-    ({"threads": 0}, r"threads \(0\) must be"),
-    ({"reserve": 1}, r"reserve \(1\) must be from 0"),
-    ({"space": "much"}, r"space \('much'\) must be bytes"),
-    ({"space": "auto"}, r"space \('auto'\) must be bytes, as"),
-    ({"resources": None}, r"resources \(None\) must give seconds"),
-    ({"resources": {"net": 1}}, r'resources\["net"\] \(1\) must give seconds'),
-    ({"resources": {"net": {"png": -1}}}, r'resources\["net"\] .* from 0'),
-  )
-  def test_wrong_machines(self, arguments, message):
-    with self.assertRaisesRegex(ValueError, message):
-      Machine(**arguments)
 
 
 if __name__ == "__main__":

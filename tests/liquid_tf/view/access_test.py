@@ -27,6 +27,7 @@ from liquid_tf import codecs
 from liquid_tf._native import direct, ops
 from liquid_tf._store import manifest, storage
 from liquid_tf._view import shard_files, stored_record
+from liquid_tf._view.view import View
 from liquid_tf.errors import RecordError
 
 # Leaves everything open at its end, as a short script does.
@@ -276,7 +277,7 @@ class AccessTest(parameterized.TestCase, tf.test.TestCase):
   def test_slices_are_views(self):
     for key in (slice(3, 9), slice(-5, None), slice(None, None, 7), slice(90, 2000)):
       part = self.view[key]
-      self.assertIsInstance(part, liquid_tf.View)
+      self.assertIsInstance(part, View)
       self.assertEqual(part.numbers.tolist(), list(range(100))[key])
       self.assertEqual(runs.digest(part[0]), self.digests[key][0])
     self.assertEqual(self.view[10:50][5:][0]["id"], 15)
@@ -551,7 +552,9 @@ class DirectTest(tf.test.TestCase):
   def test_limits_come_before_memory(self):
     file = np.zeros(10, np.uint8)
     with self.assertRaisesRegex(ValueError, "4294967295 x 4294967295 pixels has more"):
-      direct.decode(file, (2**32 - 1, 2**32 - 1, 3), np.uint8, liquid_tf.Limits())
+      direct.decode(
+        file, (2**32 - 1, 2**32 - 1, 3), np.uint8, liquid_tf.codecs.Limits()
+      )
     with self.assertRaisesRegex(ValueError, "crc32cs"):
       direct.pcr_places(file, np.ones(3), np.ones(2), 1)
 

@@ -11,6 +11,7 @@ import runs
 import tensorflow as tf
 
 import liquid_tf
+from liquid_tf._view.view import View
 
 # Both say why where they are missing, and docs/selection.md how to have them.
 try:
@@ -30,7 +31,7 @@ def _digest(image) -> str:
 class Batches(keras.utils.PyDataset):
   """Batches of a view in a shuffled order."""
 
-  def __init__(self, view: liquid_tf.View, batch_size: int, **options):
+  def __init__(self, view: View, batch_size: int, **options):
     super().__init__(**options)
     self._view = view
     self._order = np.random.default_rng(3).permutation(len(view))

@@ -78,7 +78,7 @@ class FolderTest(parameterized.TestCase, tf.test.TestCase):
     wanted = _digests(liquid_tf.dataset(f"{self.here}/dataset", 8, **options))
     view = liquid_tf.open("dataset").split("train")
     pair = liquid_tf.mixture([(view, 1), (liquid_tf.open("dataset").split("val"), 1)])
-    blocks = liquid_tf.format_dataset("dataset", "raw")
+    blocks = liquid_tf.graph.format_dataset("dataset", "raw")
     raw = blocks.rows["sample"].tolist()
     names = view.names(view.numbers)
 
@@ -86,7 +86,7 @@ class FolderTest(parameterized.TestCase, tf.test.TestCase):
       return liquid_tf.dataset("dataset", 8, **options)
 
     def epochs():
-      return liquid_tf.epochs("dataset", 1, batch_size=8, **options)
+      return liquid_tf.graph.epochs("dataset", 1, batch_size=8, **options)
 
     begun = [made() for _ in range(2)]
     parts = [epochs() for _ in range(2)]
@@ -102,7 +102,7 @@ class FolderTest(parameterized.TestCase, tf.test.TestCase):
       again = pickle.loads(pickle.dumps(view))
       self.assertEqual(again.fingerprint, view.fingerprint)
       self.assertEqual(liquid_tf.verify(view)["problems"], [])
-      read = liquid_tf.decode_and_batch(blocks, features=["id"])
+      read = liquid_tf.graph.decode_and_batch(blocks, features=["id"])
       self.assertEqual(runs.flat(runs.ids(read)), raw)
 
   def test_what_keeps_a_path(self):
@@ -118,8 +118,8 @@ class FolderTest(parameterized.TestCase, tf.test.TestCase):
     os.mkdir("tier")
     cache = liquid_tf.Cache("20%", disk="tier", disk_size="2MiB")
     train = liquid_tf.dataset("dataset", 8)
-    resume = liquid_tf.Resume(train, "run")
-    log = liquid_tf.TensorBoardStats(train, "logs")
+    resume = liquid_tf.keras.Resume(train, "run")
+    log = liquid_tf.keras.TensorBoardStats(train, "logs")
     report = liquid_tf.dataset("dataset", 8, features=["id"], seed=1)
     wanted = runs.ids(report)
     os.chdir(self.there)
@@ -173,8 +173,8 @@ class ReplacedTest(tf.test.TestCase):
       lambda: liquid_tf.dataset(view.split("train")),
       lambda: liquid_tf.dataset(weighted),
       lambda: liquid_tf.dataset(liquid_tf.mixture([(view, 1)])),
-      lambda: liquid_tf.epochs(view, 1),
-      lambda: liquid_tf.format_dataset(view, "raw"),
+      lambda: liquid_tf.graph.epochs(view, 1),
+      lambda: liquid_tf.graph.format_dataset(view, "raw"),
       lambda: liquid_tf.export(view, out, "rec", progress=False),
       lambda: liquid_tf.convert(source, out, "raw:1", progress=False),
       lambda: liquid_tf.remove(view.take([0])),

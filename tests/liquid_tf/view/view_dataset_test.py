@@ -39,7 +39,7 @@ def _two_epochs(path, numbers, batch, seed, threads):
     seed=seed,
     cache="40%",
     features=["id", "image", "label"],
-    tuning=liquid_tf.Tuning(threads=threads, parallelism=threads),
+    tuning=liquid_tf.graph.Tuning(threads=threads, parallelism=threads),
   ).repeat(2)
 
 
@@ -144,7 +144,7 @@ class ViewDatasetTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_epochs_of_a_view(self):
     view = liquid_tf.open(self.paths["formats"]).split("train[:50%]+val[-5:]")
-    elements = liquid_tf.epochs(view, 2, parts=3, batch_size=4, features=["id"])
+    elements = liquid_tf.graph.epochs(view, 2, parts=3, batch_size=4, features=["id"])
     seen = runs.flat(runs.ids(elements))
     self.assertEqual(collections.Counter(seen), dict.fromkeys(view.numbers.tolist(), 2))
 

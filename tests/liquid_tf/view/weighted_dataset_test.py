@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def _options(seed, threads):
-  tuning = liquid_tf.Tuning(threads=threads, parallelism=threads)
+  tuning = liquid_tf.graph.Tuning(threads=threads, parallelism=threads)
   return {"seed": seed, "cache": "40%", "tuning": tuning, "features": ["id", "image"]}
 
 
@@ -287,7 +287,7 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
       dataset = liquid_tf.dataset(both, 8, cache="30%", features=["id", "image"])
       model = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1)])
       model.compile("sgd", "mse")
-      resume = liquid_tf.Resume(dataset, directory, save_freq=1)
+      resume = liquid_tf.keras.Resume(dataset, directory, save_freq=1)
       stopper = tf.keras.callbacks.LambdaCallback()
       batches = iter(range(1, 99))
 
@@ -315,7 +315,7 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
     view = view.weighted(1 + view.numbers % 3, 130)
     whole = runs.flat(runs.ids(liquid_tf.dataset(view, 8, cache=0, features=["id"])))
     for parts in (1, 3):
-      elements = liquid_tf.epochs(
+      elements = liquid_tf.graph.epochs(
         view, 2, parts=parts, batch_size=8, features=["id"], cache=0
       )
       seen = runs.flat(runs.ids(elements))
@@ -410,7 +410,7 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, r"split \('train'\) must be None"):
       liquid_tf.dataset(both, 4, split="train")
     with self.assertRaisesRegex(ValueError, "must be without weights here"):
-      liquid_tf.format_dataset(both, "png")
+      liquid_tf.graph.format_dataset(both, "png")
 
   def test_a_checkpoint_of_other_weights_is_refused(self):
     view = liquid_tf.open(self.paths["formats"])

@@ -127,7 +127,7 @@ class ByGradient:
   Args:
     groups: scan groups in rising order, the last of them the full fidelity.
     batches: gives for a group an iterable of (images, labels), the same samples in
-      the same order for each: `lambda g: liquid_tf.epochs(path, 1,
+      the same order for each: `lambda g: liquid_tf.graph.epochs(path, 1,
       fidelity=g).take(4)`.
     every: epochs between two choices.
     threshold: of the similarity.
@@ -176,7 +176,7 @@ class ByGradient:
 class ByMssim:
   """Takes the lowest scan group whose images look enough like those of full fidelity.
 
-      rule = liquid_tf.fidelity.ByMssim("flowers.liquid", bound=0.95)
+      rule = liquid_tf.keras.ByMssim("flowers.liquid", bound=0.95)
       ds = liquid_tf.dataset("flowers.liquid", fidelity=rule.group)
 
   Groups of about equal MSSIM, the multi-scale structural similarity (Wang et al.,
@@ -262,8 +262,8 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
 
       fidelity = tf.Variable(1, dtype=tf.int64)
       ds = liquid_tf.dataset("flowers.liquid", fidelity=fidelity)
-      rule = liquid_tf.fidelity.OnPlateau([1, 2, 5, 10])
-      scheduler = liquid_tf.FidelityScheduler(fidelity, rule)
+      rule = liquid_tf.keras.OnPlateau([1, 2, 5, 10])
+      scheduler = liquid_tf.keras.FidelityScheduler(fidelity, rule)
       model.fit(ds, epochs=30, shuffle=False, callbacks=[scheduler])
 
   The pipeline stays as it is: it reads the variable once per epoch, at its beginning.

@@ -1,0 +1,30 @@
+"""The parts of `liquid_tf.dataset`, for those who build a pipeline of their own.
+
+`format_dataset` reads the records of one format, `interleave` draws batches of one
+composition from several of them, and `decode_and_batch` makes images of the records:
+
+  sources = [liquid_tf.graph.format_dataset(path, name) for name in ("png", "raw")]
+  blocks = liquid_tf.graph.interleave(sources, batch_size=64)
+  batches = liquid_tf.graph.decode_and_batch(blocks)
+
+A `Snapshot` is what the iterators share: epochs, cache and counters. `epochs` puts
+whole epochs in a row, for tf.data service. `Tuning` says how a pipeline is run, here and in
+`liquid_tf.dataset`. docs/tutorials/graph.md uses
+each of them.
+"""
+
+from liquid_tf._pipeline.decode import decode_and_batch
+from liquid_tf._pipeline.epochs import epochs
+from liquid_tf._pipeline.interleave import interleave
+from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.sources import format_dataset
+from liquid_tf._pipeline.tuning import Tuning
+
+__all__ = [
+  "Snapshot",
+  "Tuning",
+  "decode_and_batch",
+  "epochs",
+  "format_dataset",
+  "interleave",
+]

@@ -1,0 +1,33 @@
+"""Keras callbacks: a `fit` that resumes, that shows its data, and that grows sharper.
+
+`Resume` goes on with the very next batch after a kill, and `TensorBoardStats` shows
+what limits a training. `FidelityScheduler` changes the PCR scan group between epochs,
+by one of the rules `OnPlateau`, `ByGradient` and `ByMssim`, or another `Rule`:
+
+  rule = liquid_tf.keras.OnPlateau([1, 2, 5, 10])
+  scheduler = liquid_tf.keras.FidelityScheduler(variable, rule)
+  resume = liquid_tf.keras.Resume(train, "run")
+  model.fit(train, epochs=30, shuffle=False, callbacks=[resume, scheduler])
+"""
+
+from liquid_tf._keras.fidelity import (
+  ByGradient,
+  ByMssim,
+  FidelityScheduler,
+  OnPlateau,
+  Rule,
+  gradient,
+)
+from liquid_tf._keras.resume import Resume
+from liquid_tf._keras.tensorboard import TensorBoardStats
+
+__all__ = [
+  "ByGradient",
+  "ByMssim",
+  "FidelityScheduler",
+  "OnPlateau",
+  "Resume",
+  "Rule",
+  "TensorBoardStats",
+  "gradient",
+]
