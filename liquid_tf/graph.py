@@ -8,9 +8,8 @@ composition from several of them, and `decode_and_batch` makes images of the rec
   batches = liquid_tf.graph.decode_and_batch(blocks)
 
 A `Snapshot` is what the iterators share: epochs, cache and counters. `epochs` puts
-whole epochs in a row, for tf.data service. `Tuning` says how a pipeline is run, here and in
-`liquid_tf.dataset`. docs/tutorials/graph.md uses
-each of them.
+whole epochs in a row, for tf.data service. `Tuning` says how a pipeline is run, here
+and in `liquid_tf.dataset`. docs/tutorials/graph.md uses these parts.
 """
 
 from liquid_tf._pipeline.decode import decode_and_batch

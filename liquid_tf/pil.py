@@ -9,7 +9,7 @@
 Opening reads the header; pixels are decoded when they are first asked for. Gray becomes
 mode L, or I;16 where it has 16 bits; gray and alpha LA, RGB RGB, RGBA RGBA. Pillow has
 no modes for colour of 16 bits: as of its PNG images, the upper 8 are kept; use
-`liquid_tf.codecs.decode_l3` for all 16.
+`liquid_tf.codecs.decode` for all 16.
 """
 
 import os
@@ -78,7 +78,7 @@ class _Decoder(ImageFile.PyDecoder):
     contents = self.fd.read()
     dtype = tf.uint16 if self.mode == "I;16" else tf.uint8
     try:
-      pixels = codecs.decode_l3(contents, dtype=dtype).numpy()
+      pixels = codecs.decode(contents, dtype=dtype, format="l3").numpy()
     except tf.errors.OpError as error:
       raise OSError(ops.reason(error)) from error
     if self.mode == "I;16":

@@ -162,7 +162,7 @@ class Steps:
 
   def _check_refusal(self, version: str, before: str) -> None:
     assert ".".join(version.split(".")[:2]) not in self._serves(), version
-    code = f"{before}from liquid_tf import codecs; codecs.peek_png(b'')"
+    code = f"{before}from liquid_tf import codecs; codecs.peek(b'')"
     said = self._python(code, codes=(1,), errors=True).splitlines()[-1]
     expected = (
       rf"ImportError: liquid_tf \S+ serves TensorFlow {', '.join(self._serves())}, and "

@@ -40,8 +40,7 @@ from liquid_tf._native import ops
 ops.lib()
 pixels = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
 for name in ("png", "jpeg", "webp", "l3", "bmp", "raw"):
-  encoded = getattr(codecs, f"encode_{name}")(pixels)
-  getattr(codecs, f"decode_{name}")(encoded)
+  codecs.decode(codecs.encode(pixels, name), format=name)
 """
 
 

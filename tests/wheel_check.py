@@ -64,9 +64,9 @@ def _check_package() -> None:
   for name in ("py.typed", "__init__.pyi", f"_liquid_ops_tf{minor}.so"):
     assert (package / name).is_file(), f"{package} has no {name}"
   pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
-  png = codecs.encode_png(pixels)
+  png = codecs.encode(pixels, "png")
   assert png.numpy().startswith(b"\x89PNG"), png.numpy()[:8]
-  np.testing.assert_array_equal(codecs.decode_png(png).numpy(), pixels)
+  np.testing.assert_array_equal(codecs.decode(png).numpy(), pixels)
   print(f"{package}: imported, encoded and decoded")
 
 
@@ -74,7 +74,7 @@ def _check_refusal() -> None:
   """What another TensorFlow is told."""
   code = (
     "import tensorflow as tf; tf.__version__ = '2.99.0'; "
-    "from liquid_tf import codecs; codecs.peek_png(b'')"
+    "from liquid_tf import codecs; codecs.peek(b'')"
   )
   done = subprocess.run(
     [sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=240
@@ -108,7 +108,7 @@ def _check_commands(folder: pathlib.Path) -> None:
   photos.mkdir(parents=True)
   for i in range(16):
     pixels = random.integers(0, 256, (32, 32, 3), np.uint8)
-    (photos / f"{i}.png").write_bytes(codecs.encode_png(pixels).numpy())
+    (photos / f"{i}.png").write_bytes(codecs.encode(pixels, "png").numpy())
   dataset, profile = str(folder / "photos.liquid"), str(folder / "profile.json")
   source = f"--input={photos.parent}"
   _run("convert", source, f"--output={dataset}", "--mix=png:1,raw:1")

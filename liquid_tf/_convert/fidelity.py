@@ -55,7 +55,7 @@ def mssim(images: np.ndarray, reference: np.ndarray) -> np.ndarray | None:
 
 
 def _decode(jpeg: bytes, limits: Limits) -> np.ndarray:
-  image = image_ops.decode_image(jpeg, format="jpeg", limits=limits).numpy()
+  image = image_ops.decode(jpeg, format="jpeg", limits=limits).numpy()
   y, x = (max(0, size - _SIDE) // 2 for size in image.shape[:2])
   return image[y : y + _SIDE, x : x + _SIDE]
 

@@ -135,7 +135,7 @@ class Geometry:
     features = example.features.feature
     if places.BOXES in features or places.KEYPOINTS in features:
       try:
-        found = image_ops.peek_image(image, limits=limits)
+        found = image_ops.peek(image, limits=limits)
       except tf.errors.OpError as error:
         return serialized, ops.reason(error).encode()
       height, width, _ = found.shape.numpy().tolist()

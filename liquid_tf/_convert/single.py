@@ -167,7 +167,7 @@ def _encode_l3(
   from liquid_tf import codecs
 
   dtype = tf.uint16 if bits == 16 else tf.uint8
-  pixels = codecs.decode_raw(raw, dtype=dtype, limits=limits)
+  pixels = codecs.decode(raw, dtype=dtype, limits=limits, format="raw")
   try:
     return codecs.encode_l3(pixels, **options).numpy()
   except tf.errors.InvalidArgumentError as error:

@@ -30,7 +30,7 @@ class ImageInfo(NamedTuple):
   format: tf.Tensor
 
 
-def decode_image(
+def decode(
   contents: Contents,
   *,
   channels: int = 0,
@@ -74,7 +74,7 @@ def decode_image(
   )
 
 
-def decode_image_batch(
+def decode_batch(
   contents: tf.Tensor | Sequence[bytes],
   *,
   channels: int = 0,
@@ -87,22 +87,22 @@ def decode_image_batch(
 
   Args:
     contents: string [n], the bytes of the files.
-    channels: as in `decode_image`.
-    dtype: as in `decode_image`.
+    channels: as in `decode`.
+    dtype: as in `decode`.
     windows: int32 [n, 4], a (y, x, height, width) in pixels for each image; None
       for all of each.
-    limits: as in `decode_image`, for each image.
-    format: as in `decode_image`, for all images.
+    limits: as in `decode`, for each image.
+    format: as in `decode`, for all images.
 
   Returns:
     A [n, height, width, channels] tensor of `dtype`.
 
   Raises:
     tf.errors.InvalidArgumentError: the images or windows are not of one size; and
-      as in `decode_image`. The message names the image by its number.
-    tf.errors.DataLossError: as in `decode_image`.
-    tf.errors.ResourceExhaustedError: as in `decode_image`.
-    tf.errors.UnimplementedError: as in `decode_image`.
+      as in `decode`. The message names the image by its number.
+    tf.errors.DataLossError: as in `decode`.
+    tf.errors.ResourceExhaustedError: as in `decode`.
+    tf.errors.UnimplementedError: as in `decode`.
   """
   if windows is None:
     windows = tf.zeros([tf.size(contents), 4], tf.int32)
@@ -116,7 +116,7 @@ def decode_image_batch(
   )
 
 
-def peek_image(
+def peek(
   contents: Contents,
   *,
   limits: Limits = Limits(),
@@ -126,7 +126,7 @@ def peek_image(
 
   Args:
     contents: string scalar, the bytes of the file.
-    limits: as in `decode_image`.
+    limits: as in `decode`.
     format: the format to expect; "" goes by the first bytes.
 
   Returns:
@@ -144,7 +144,7 @@ def peek_image(
   return ImageInfo(shape, bits, found)
 
 
-def encode_image(
+def encode(
   image: Pixels,
   format: str,  # noqa: A002
   *,
@@ -159,7 +159,7 @@ def encode_image(
   Args:
     image: uint8 or uint16 [height, width, channels].
     format: "raw", "png", "jpeg", "webp", "bmp", "l3" or "l3-compact".
-    png_level: effort of PNG's compression, 0 (store) to 12.
+    png_level: effort of PNG's compression, 0 (store) to 12; 6 is about zlib's 6.
     jpeg_quality: 1 to 100, as libjpeg scales it; chroma is never subsampled.
     webp_lossless: whether WebP keeps every pixel.
     webp_quality: 0 to 100, for lossy WebP.

@@ -53,6 +53,7 @@ def check(tuning: Any) -> Tuning:
   """Raises ValueError unless an argument is of the class."""
   if not isinstance(tuning, Tuning):
     raise ValueError(
-      f"tuning ({tuning!r}) must be a liquid_tf.graph.Tuning, as graph.Tuning(parallelism=4)"
+      f"tuning ({tuning!r}) must be a liquid_tf.graph.Tuning, as "
+      "graph.Tuning(parallelism=4)"
     )
   return tuning

@@ -12,7 +12,7 @@
 namespace liquid {
 
 // Attributes of every op that decodes, for GetLimits; the defaults are those of
-// liquid_tf.Limits.
+// liquid_tf.codecs.Limits.
 inline constexpr char kMaxPixels[] = "max_pixels: int >= 1 = 268435456";
 inline constexpr char kMaxScans[] = "max_scans: int >= 1 = 100";
 

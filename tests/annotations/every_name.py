@@ -184,36 +184,20 @@ def measure(path: str, model: tf.keras.Model) -> Profile:
 
 def encode(pixels: np.ndarray) -> None:
   contents = [
-    codecs.encode_png(pixels, level=9),
-    codecs.encode_jpeg(pixels, quality=90),
-    codecs.encode_webp(pixels, lossless=False),
-    codecs.encode_l3(pixels),
-    codecs.encode_bmp(pixels),
-    codecs.encode_raw(pixels),
-    codecs.encode_image(pixels, "png"),
+    codecs.encode(pixels, "png", png_level=9),
+    codecs.encode(pixels, "jpeg", jpeg_quality=90),
+    codecs.encode(pixels, "webp", webp_lossless=False),
+    codecs.encode_l3(pixels, version=1),
   ]
-  png, jpeg, webp, l3, bmp, raw, other = contents
+  png, jpeg, _, l3 = contents
   images = [
-    codecs.decode_png(png, channels=3, dtype=tf.uint16),
-    codecs.decode_jpeg(jpeg, window=(0, 0, 9, 9)),
-    codecs.decode_webp(webp, limits=liquid_tf.codecs.Limits()),
-    codecs.decode_l3(l3),
-    codecs.decode_bmp(bmp),
-    codecs.decode_raw(raw),
-    codecs.decode_image(other),
-    codecs.decode_image_batch(tf.stack(contents)),
+    codecs.decode(png, channels=3, dtype=tf.uint16),
+    codecs.decode(jpeg, window=(0, 0, 9, 9), limits=codecs.Limits()),
+    codecs.decode_batch(tf.stack(contents)),
   ]
   assert_type(images, list[tf.Tensor])
-  codecs.decode_png(png, chanels=3)  # type: ignore[call-arg]
-  headers = [
-    codecs.peek_png(png),
-    codecs.peek_jpeg(jpeg),
-    codecs.peek_webp(webp),
-    codecs.peek_bmp(bmp),
-    codecs.peek_raw(raw),
-    codecs.peek_image(b"\x89PNG"),
-  ]
-  assert_type(headers, list[codecs.ImageInfo])
+  codecs.decode(png, chanels=3)  # type: ignore[call-arg]
+  assert_type(codecs.peek(png, format="png"), codecs.ImageInfo)
   assert_type(codecs.peek_l3(l3), codecs.L3Info)
 
 

@@ -108,7 +108,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       for at in random.integers(0, len(file), 2):
         damaged[at] ^= 1 << random.integers(0, 8)
       try:
-        expected = codecs.decode_l3(
+        expected = codecs.decode(
           bytes(damaged), limits=liquid_tf.codecs.Limits(1 << 20)
         )
       except tf.errors.OpError:
@@ -195,7 +195,7 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 1: .*21 x 30"):
       liquid_tf.gpu.decode([file, encode(make_image(1, 21, 30), "v2")])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is png"):
-      liquid_tf.gpu.decode([codecs.encode_png(make_image(1, 20, 30)).numpy()])
+      liquid_tf.gpu.decode([codecs.encode(make_image(1, 20, 30), "png").numpy()])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0: .*window"):
       liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
     with self.assertRaises(tf.errors.ResourceExhaustedError):

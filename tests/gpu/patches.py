@@ -31,7 +31,7 @@ def encode(image: np.ndarray, kind: str) -> bytes:
   "v1" and "v2" are versions of L3, "compact" is version 2's other profile; and "raw".
   """
   if kind == "raw":
-    return codecs.encode_raw(image).numpy()
+    return codecs.encode(image, "raw").numpy()
   if kind == "compact":
     return codecs.encode_l3(image, profile="compact").numpy()
   return codecs.encode_l3(image, version=int(kind[1])).numpy()

@@ -298,7 +298,7 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(tf.errors.DataLossError, f"image 1: .*{reason}"):
       liquid_tf.gpu.decode([whole, damaged, whole])
     with self.assertRaises(tf.errors.DataLossError):
-      codecs.decode_l3(damaged)
+      codecs.decode(damaged)
 
   @parameterized.named_parameters(
     ("checksum", lambda patch: patch[:-1] + bytes([patch[-1] ^ 1]), "CRC-32C", False),

@@ -60,9 +60,7 @@ def _dataset(
 def _sum(files: Sequence[bytes]) -> int:
   """The sum of a batch's pixels, as the processors decode them."""
   with tf.device("CPU"):
-    pixels = codecs.decode_image_batch(
-      tf.constant(files), limits=codecs.Limits(_MAX_PIXELS)
-    )
+    pixels = codecs.decode_batch(tf.constant(files), limits=codecs.Limits(_MAX_PIXELS))
   return int(pixels.numpy().sum(dtype=np.int64))
 
 

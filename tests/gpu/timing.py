@@ -121,7 +121,7 @@ def pinned_gb_per_s(size: int, repeats: int) -> float:
 def encode(image: np.ndarray, format: str) -> bytes:  # noqa: A002
   """The bytes of a file of "l3 v1", "l3 v2", "l3-compact" or "raw"."""
   if format == "raw":
-    return codecs.encode_raw(image).numpy()
+    return codecs.encode(image, "raw").numpy()
   if format == "l3-compact":
     return codecs.encode_l3(image, profile="compact").numpy()
   return codecs.encode_l3(image, version=int(format[-1])).numpy()
@@ -214,9 +214,7 @@ def measure(
           "format": format,
           "images": count,
           "gpu": _on_clock(lambda batch=batch: liquid_tf.gpu.decode(batch), repeats),
-          "cpu": _on_clock(
-            lambda batch=batch: codecs.decode_image_batch(batch), repeats
-          ),
+          "cpu": _on_clock(lambda batch=batch: codecs.decode_batch(batch), repeats),
         }
       )
       save()

@@ -22,7 +22,7 @@ _MAX_PIXELS = 1 << 24
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode(jpeg, format="jpeg").numpy()
 
 
 def _run(*command: str, data: bytes) -> bytes:
@@ -60,7 +60,7 @@ class PcrSharedDataTest(tf.test.TestCase):
         if contents[:3] != b"\xff\xd8\xff":
           continue
         try:
-          if np.prod(image_ops.peek_image(contents).shape) > _MAX_PIXELS:
+          if np.prod(image_ops.peek(contents).shape) > _MAX_PIXELS:
             continue
           pixels = _pixels(contents)
         except tf.errors.OpError:

@@ -31,7 +31,7 @@ def _jpegs(count: int) -> list[bytes]:
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode(jpeg, format="jpeg").numpy()
 
 
 class PcrTest(parameterized.TestCase, tf.test.TestCase):

@@ -103,7 +103,7 @@ class PillowTest(parameterized.TestCase):
     _image(pixels).save(path)
     with open(path, "rb") as file:
       contents = file.read()
-    np.testing.assert_array_equal(codecs.decode_l3(contents, dtype=dtype), pixels)
+    np.testing.assert_array_equal(codecs.decode(contents, dtype=dtype), pixels)
     with Image.open(path) as image:
       np.testing.assert_array_equal(np.asarray(image), np.asarray(_image(pixels)))
 
@@ -149,7 +149,7 @@ class PillowTest(parameterized.TestCase):
     def decode() -> bool:
       with Image.open(io.BytesIO(contents)) as image:
         one = np.array_equal(np.asarray(image), pixels)
-      both = codecs.decode_image_batch([contents, contents]).numpy()
+      both = codecs.decode_batch([contents, contents]).numpy()
       return one and all(np.array_equal(image, pixels) for image in both)
 
     # So that this process has its threads.

@@ -54,8 +54,8 @@ def records(dataset: str, only: str | None = None) -> list[dict]:
 def mask_of(stored: bytes) -> np.ndarray:
   """A stored mask; one that is PNG as a stranger would read it."""
   if stored.startswith(b"LLL2"):
-    dtype = tf.uint16 if int(codecs.peek_image(stored).bits) == 16 else tf.uint8
-    return codecs.decode_image(stored, dtype=dtype).numpy()[..., 0]
+    dtype = tf.uint16 if int(codecs.peek(stored).bits) == 16 else tf.uint8
+    return codecs.decode(stored, dtype=dtype).numpy()[..., 0]
   return np.asarray(Image.open(io.BytesIO(stored)))
 
 

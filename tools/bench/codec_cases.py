@@ -59,7 +59,7 @@ class Case:
 
 def _ours(name: str, format: str, encode: Callable, what: str, **more) -> Case:
   """A case of a format that liquid_tf decodes."""
-  decode = getattr(codecs, f"decode_{format}")
+  decode = functools.partial(codecs.decode, format=format)
 
   def prepare(contents: bytes, like: np.ndarray) -> Callable:
     file, whole = tf.constant(contents), tf.constant((0, 0, 0, 0))
@@ -113,12 +113,16 @@ def _into(decode: Callable) -> Callable:
   return prepare
 
 
+def _encode(format: str) -> Callable:
+  return functools.partial(codecs.encode, format=format)
+
+
 def _own_cases() -> list[Case]:
   return [
-    _ours("raw", "raw", codecs.encode_raw, "liquid_tf"),
-    _ours("bmp", "bmp", codecs.encode_bmp, "liquid_tf"),
+    _ours("raw", "raw", _encode("raw"), "liquid_tf"),
+    _ours("bmp", "bmp", _encode("bmp"), "liquid_tf"),
     dataclasses.replace(
-      _ours("png", "png", codecs.encode_png, ""),
+      _ours("png", "png", _encode("png"), ""),
       what="Pillow's default level (16 bits: TensorFlow's), decoded by liquid_tf",
       encode=_stock_png,
     ),
@@ -128,11 +132,11 @@ def _own_cases() -> list[Case]:
       _stock_png,
       _tf_png,
     ),
-    _ours("webp", "webp", codecs.encode_webp, "lossless, liquid_tf"),
+    _ours("webp", "webp", _encode("webp"), "lossless, liquid_tf"),
     _ours(
       "jpeg",
       "jpeg",
-      lambda pixels: codecs.encode_jpeg(pixels, quality=_JPEG_QUALITY),
+      lambda pixels: codecs.encode(pixels, "jpeg", jpeg_quality=_JPEG_QUALITY),
       f"quality {_JPEG_QUALITY}, 4:4:4, liquid_tf; lossy",
       lossless=False,
     ),

@@ -238,7 +238,7 @@ class GalleryTest(parameterized.TestCase):
     pixels = np.repeat((rows + columns)[..., np.newaxis] + 100, channels, 2)
     if channels in (2, 4):
       pixels[..., -1] = 2**bits - 1 if bits == 8 else pixels.max()
-    contents = codecs.encode_png(pixels.astype(dtype)).numpy()
+    contents = codecs.encode(pixels.astype(dtype), "png").numpy()
     pathlib.Path(f"{self.root}/source/0.png").write_bytes(contents)
     convert(f"{self.root}/source", self.path, "l3", progress=False)
     page = self._inspect()

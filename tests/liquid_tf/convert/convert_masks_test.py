@@ -208,8 +208,11 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     for record in stored.records(self.output):
       example = tf.train.Example.FromString(record["example"])
       (mask,) = example.features.feature["mask"].bytes_list.value
-      pixels = codecs.decode_image(mask).numpy()
-      forms = [codecs.encode_l3(pixels, profile="compact"), codecs.encode_png(pixels)]
+      pixels = codecs.decode(mask).numpy()
+      forms = [
+        codecs.encode(pixels, "l3-compact"),
+        codecs.encode(pixels, "png"),
+      ]
       self.assertEqual(len(mask), min(len(form.numpy()) for form in forms))
       found[record["id"]] = mask[:4]
     self.assertEqual(found[0], b"LLL2")

@@ -24,7 +24,7 @@ from liquid_tf.transforms import Channels
 
 
 def _pixels(jpeg: bytes) -> np.ndarray:
-  return image_ops.decode_image(jpeg, format="jpeg").numpy()
+  return image_ops.decode(jpeg, format="jpeg").numpy()
 
 
 class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):

@@ -190,7 +190,7 @@ class OrientationTest(parameterized.TestCase, tf.test.TestCase):
         with Image.open(buffer) as before, Image.open(io.BytesIO(file)) as after:
           self.assertEqual(after.mode, before.mode)
           self.assertAllEqual(np.asarray(after), np.asarray(before))
-        decoded = liquid_tf.codecs.decode_image(file)
+        decoded = liquid_tf.codecs.decode(file)
         self.assertEqual(decoded.shape[:2], (31, 41))
 
 

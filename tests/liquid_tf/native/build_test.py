@@ -25,8 +25,8 @@ import numpy as np
 from liquid_tf import codecs
 pixels = np.arange(64 * 64 * 3, dtype=np.uint8).reshape(64, 64, 3)
 for name in ("png", "webp"):
-  encoded = getattr(codecs, f"encode_{name}")(pixels)
-  np.testing.assert_array_equal(getattr(codecs, f"decode_{name}")(encoded), pixels)
+  encoded = codecs.encode(pixels, name)
+  np.testing.assert_array_equal(codecs.decode(encoded, format=name), pixels)
 """
 
 

@@ -91,9 +91,9 @@ class ConformanceTest(parameterized.TestCase, tf.test.TestCase):
 
   def _decode(self, contents: bytes) -> np.ndarray | tf.errors.OpError:
     try:
-      info = codecs.peek_image(contents)
+      info = codecs.peek(contents)
       dtype = tf.uint16 if info.bits == 16 else tf.uint8
-      return codecs.decode_image(contents, dtype=dtype).numpy()
+      return codecs.decode(contents, dtype=dtype).numpy()
     except (
       tf.errors.DataLossError,
       tf.errors.InvalidArgumentError,
@@ -127,7 +127,7 @@ class ConformanceTest(parameterized.TestCase, tf.test.TestCase):
         if window[3] > 0:
           y, x, height, width = window
           self.assertAllEqual(
-            codecs.decode_image(contents, window=window, dtype=ours.dtype),
+            codecs.decode(contents, window=window, dtype=ours.dtype),
             ours[y : y + height, x : x + width],
           )
     self.assertGreater(compared, 250)
@@ -164,8 +164,8 @@ class ConformanceTest(parameterized.TestCase, tf.test.TestCase):
     for path in self._files(folder):
       contents = path.read_bytes()
       try:
-        shape = codecs.peek_image(contents, limits=codecs.Limits(pixels=1 << 24)).shape
-        decoded = codecs.decode_image(contents, limits=codecs.Limits(pixels=1 << 24))
+        shape = codecs.peek(contents, limits=codecs.Limits(pixels=1 << 24)).shape
+        decoded = codecs.decode(contents, limits=codecs.Limits(pixels=1 << 24))
         self.assertAllEqual(decoded.shape, shape)
       except (
         tf.errors.DataLossError,

@@ -1,5 +1,6 @@
 """The codecs as ops: against Pillow and tf.io, in graphs, batches and tf.data."""
 
+import functools
 import io
 import pathlib
 
@@ -15,27 +16,10 @@ from liquid_tf._native import ops
 _DATA = pathlib.Path(skimage_data.__file__).parent
 _PHOTOS = ("astronaut", "camera", "chelsea", "coffee", "horse", "logo", "page")
 
-_DECODERS = {
-  "raw": codecs.decode_raw,
-  "png": codecs.decode_png,
-  "jpeg": codecs.decode_jpeg,
-  "webp": codecs.decode_webp,
-  "bmp": codecs.decode_bmp,
-}
-_ENCODERS = {
-  "raw": codecs.encode_raw,
-  "png": codecs.encode_png,
-  "jpeg": codecs.encode_jpeg,
-  "webp": codecs.encode_webp,
-  "bmp": codecs.encode_bmp,
-}
-_PEEKS = {
-  "raw": codecs.peek_raw,
-  "png": codecs.peek_png,
-  "jpeg": codecs.peek_jpeg,
-  "webp": codecs.peek_webp,
-  "bmp": codecs.peek_bmp,
-}
+_FORMATS = ("raw", "png", "jpeg", "webp", "bmp")
+_DECODERS = {name: functools.partial(codecs.decode, format=name) for name in _FORMATS}
+_ENCODERS = {name: functools.partial(codecs.encode, format=name) for name in _FORMATS}
+_PEEKS = {name: functools.partial(codecs.peek, format=name) for name in _FORMATS}
 
 
 def _photo(name: str) -> bytes:
@@ -70,7 +54,7 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(*_PHOTOS)
   def test_png_equals_tf_and_pillow(self, name):
     contents = _photo(name)
-    decoded = codecs.decode_png(contents)
+    decoded = codecs.decode(contents)
     self.assertAllEqual(decoded, _pillow(contents))
     self.assertAllEqual(decoded, tf.io.decode_png(contents))
 
@@ -88,24 +72,24 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
       progressive=progressive,
       quality=quality,
     )
-    self.assertAllEqual(codecs.decode_jpeg(contents), _pillow(contents))
+    self.assertAllEqual(codecs.decode(contents), _pillow(contents))
 
   def test_gray_jpeg_equals_pillow(self):
     contents = _save(np.array(Image.open(_DATA / "camera.png")), format="JPEG")
-    decoded = codecs.decode_jpeg(contents)
+    decoded = codecs.decode(contents)
     self.assertEqual(decoded.shape, (512, 512, 1))
     self.assertAllEqual(decoded, _pillow(contents))
 
   @parameterized.product(channels=[3, 4], lossless=[False, True])
   def test_webp_equals_pillow(self, channels, lossless):
     contents = _save(_pixels(channels), format="WEBP", lossless=lossless, quality=70)
-    self.assertAllEqual(codecs.decode_webp(contents), _pillow(contents))
+    self.assertAllEqual(codecs.decode(contents), _pillow(contents))
 
   @parameterized.parameters(1, 3, 4)
   def test_bmp_equals_pillow(self, channels):
     pixels = _pixels(channels)
     contents = _save(pixels[..., 0] if channels == 1 else pixels, format="BMP")
-    self.assertAllEqual(codecs.decode_bmp(contents), _pillow(contents))
+    self.assertAllEqual(codecs.decode(contents), _pillow(contents))
 
   @parameterized.product(format=["png", "bmp", "webp"], channels=[1, 3, 4])
   def test_pillow_reads_what_is_encoded(self, format, channels):  # noqa: A002
@@ -119,30 +103,30 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
     for channels in (1, 2, 3, 4):
       for dtype in (np.uint8, np.uint16):
         pixels = _pixels(channels, dtype)
-        contents = codecs.encode_png(pixels)
+        contents = codecs.encode(pixels, "png")
         self.assertAllEqual(tf.io.decode_png(contents, dtype=dtype), pixels)
-    self.assertAllEqual(tf.io.decode_bmp(codecs.encode_bmp(_pixels(3))), _pixels(3))
+    self.assertAllEqual(tf.io.decode_bmp(codecs.encode(_pixels(3), "bmp")), _pixels(3))
     self.assertEqual(
-      tf.io.decode_jpeg(codecs.encode_jpeg(_pixels(3))).shape, (37, 53, 3)
+      tf.io.decode_jpeg(codecs.encode(_pixels(3), "jpeg")).shape, (37, 53, 3)
     )
 
   def test_png_is_about_as_small_as_pillows(self):
     photo = np.array(Image.open(_DATA / "coffee.png"))
-    ours = len(codecs.encode_png(photo).numpy())
+    ours = len(codecs.encode(photo, "png").numpy())
     self.assertLess(ours, 1.05 * len(_save(photo, format="PNG")))
 
   def test_sixteen_bits_equal_tf(self):
     for channels in (1, 2, 3, 4):
       pixels = _pixels(channels, np.uint16)
       contents = tf.io.encode_png(pixels)
-      self.assertAllEqual(codecs.decode_png(contents, dtype=tf.uint16), pixels)
-      self.assertAllEqual(codecs.decode_png(contents), tf.io.decode_png(contents))
-      self.assertEqual(codecs.peek_png(contents).bits, 16)
+      self.assertAllEqual(codecs.decode(contents, dtype=tf.uint16), pixels)
+      self.assertAllEqual(codecs.decode(contents), tf.io.decode_png(contents))
+      self.assertEqual(codecs.peek(contents).bits, 16)
 
   def test_eight_bits_as_sixteen_equal_tf(self):
     contents = _photo("chelsea")
     self.assertAllEqual(
-      codecs.decode_png(contents, dtype=tf.uint16),
+      codecs.decode(contents, dtype=tf.uint16),
       tf.io.decode_png(contents, dtype=tf.uint16),
     )
 
@@ -151,12 +135,12 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
     contents = _ENCODERS[format](_pixels(3))
     whole = _DECODERS[format](contents).numpy()
     self.assertEqual(whole.shape, (37, 53, 3))
-    self.assertAllEqual(codecs.decode_image(contents), whole)
+    self.assertAllEqual(codecs.decode(contents), whole)
     window = (5, 7, 20, 31)
     expected = whole[5:25, 7:38]
     self.assertAllEqual(_DECODERS[format](contents, window=window), expected)
-    self.assertAllEqual(codecs.decode_image(contents, window=window), expected)
-    for info in (_PEEKS[format](contents), codecs.peek_image(contents)):
+    self.assertAllEqual(codecs.decode(contents, window=window), expected)
+    for info in (_PEEKS[format](contents), codecs.peek(contents)):
       self.assertAllEqual(info.shape, [37, 53, 3])
       self.assertEqual(info.bits, 8)
       self.assertEqual(info.format, format.encode())
@@ -167,23 +151,23 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_channels(self):
     gray = _pixels(1)
-    contents = codecs.encode_png(gray)
+    contents = codecs.encode(gray, "png")
     rgb = np.repeat(gray, 3, 2)
-    self.assertAllEqual(codecs.decode_png(contents, channels=3), rgb)
+    self.assertAllEqual(codecs.decode(contents, channels=3), rgb)
     opaque = np.concatenate([rgb, np.full_like(gray, 255)], 2)
-    self.assertAllEqual(codecs.decode_png(contents, channels=4), opaque)
-    contents = codecs.encode_png(opaque)
-    self.assertAllEqual(codecs.decode_png(contents, channels=3), rgb)
-    self.assertAllEqual(codecs.decode_png(contents, channels=1), gray)
+    self.assertAllEqual(codecs.decode(contents, channels=4), opaque)
+    contents = codecs.encode(opaque, "png")
+    self.assertAllEqual(codecs.decode(contents, channels=3), rgb)
+    self.assertAllEqual(codecs.decode(contents, channels=1), gray)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is not opaque"):
-      codecs.decode_png(codecs.encode_png(_pixels(4)), channels=3)
+      codecs.decode(codecs.encode(_pixels(4), "png"), channels=3)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is not gray"):
-      codecs.decode_png(codecs.encode_png(_pixels(3)), channels=1)
+      codecs.decode(codecs.encode(_pixels(3), "png"), channels=1)
 
   def test_limit_on_pixels(self):
-    contents = codecs.encode_png(_pixels(3))
-    codecs.decode_png(contents, limits=codecs.Limits(pixels=37 * 53))
-    for function in (codecs.decode_png, codecs.decode_image, codecs.peek_image):
+    contents = codecs.encode(_pixels(3), "png")
+    codecs.decode(contents, limits=codecs.Limits(pixels=37 * 53))
+    for function in (_DECODERS["png"], codecs.decode, codecs.peek):
       with self.assertRaisesRegex(tf.errors.ResourceExhaustedError, "37 x 53 pixels"):
         function(contents, limits=codecs.Limits(pixels=37 * 53 - 1))
 
@@ -197,44 +181,44 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
     ((0, 0, 1),),
   )
   def test_wrong_windows(self, window):
-    contents = codecs.encode_png(_pixels(3))
+    contents = codecs.encode(_pixels(3), "png")
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "window"):
-      codecs.decode_png(contents, window=window)
+      codecs.decode(contents, window=window)
 
   def test_batch(self):
     images = np.stack([_pixels(3), 255 - _pixels(3), _pixels(3)[::-1]])
     files = [
-      codecs.encode_png(images[0]),
-      codecs.encode_raw(images[1]),
-      codecs.encode_webp(images[2]),
+      codecs.encode(images[0], "png"),
+      codecs.encode(images[1], "raw"),
+      codecs.encode(images[2], "webp"),
     ]
-    self.assertAllEqual(codecs.decode_image_batch(files), images)
+    self.assertAllEqual(codecs.decode_batch(files), images)
     windows = [(0, 0, 9, 8), (28, 45, 9, 8), (3, 4, 9, 8)]
-    decoded = codecs.decode_image_batch(files, windows=windows, dtype=tf.uint16)
+    decoded = codecs.decode_batch(files, windows=windows, dtype=tf.uint16)
     for i, (y, x, height, width) in enumerate(windows):
       window = images[i, y : y + height, x : x + width].astype(np.uint16)
       self.assertAllEqual(decoded[i], window * 257)
-    self.assertEqual(codecs.decode_image_batch(tf.zeros([0], tf.string)).shape[0], 0)
+    self.assertEqual(codecs.decode_batch(tf.zeros([0], tf.string)).shape[0], 0)
 
   def test_batch_names_the_image_at_fault(self):
-    good = codecs.encode_png(_pixels(3)).numpy()
-    other = codecs.encode_png(_pixels(3, size=(36, 53))).numpy()
+    good = codecs.encode(_pixels(3), "png").numpy()
+    other = codecs.encode(_pixels(3, size=(36, 53)), "png").numpy()
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "number 2 is 36 x 53"):
-      codecs.decode_image_batch([good, good, other])
+      codecs.decode_batch([good, good, other])
     with self.assertRaisesRegex(tf.errors.DataLossError, "image 1: png"):
-      codecs.decode_image_batch([good, good[:-20]])
+      codecs.decode_batch([good, good[:-20]])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0"):
-      codecs.decode_image_batch([b"text", good])
+      codecs.decode_batch([b"text", good])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "shape"):
-      codecs.decode_image_batch([good, good], windows=[(0, 0, 0, 0)])
+      codecs.decode_batch([good, good], windows=[(0, 0, 0, 0)])
 
   def test_static_shapes(self):
     @tf.function
     def decode(contents, window):
-      whole = codecs.decode_png(contents)
-      part = codecs.decode_png(contents, channels=3, window=(0, 0, 8, 9))
-      batch = codecs.decode_image_batch(tf.stack([contents] * 2), channels=1)
-      moving = codecs.decode_png(contents, window=window)
+      whole = codecs.decode(contents)
+      part = codecs.decode(contents, channels=3, window=(0, 0, 8, 9))
+      batch = codecs.decode_batch(tf.stack([contents] * 2), channels=1)
+      moving = codecs.decode(contents, window=window)
       return whole, part, batch, moving
 
     trace = decode.get_concrete_function(
@@ -243,32 +227,30 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
     shapes = [output.shape.as_list() for output in trace.structured_outputs]
     self.assertEqual(shapes, [[None] * 3, [8, 9, 3], [2, None, None, 1], [None] * 3])
     with self.assertRaisesRegex(ValueError, "rank 0"):
-      tf.function(codecs.decode_png).get_concrete_function(
-        tf.TensorSpec([2], tf.string)
-      )
+      tf.function(codecs.decode).get_concrete_function(tf.TensorSpec([2], tf.string))
 
   def test_in_a_pipeline(self):
     images = np.stack([_pixels(3) + i for i in range(6)])
     ds = tf.data.Dataset.from_tensor_slices(images)
-    ds = ds.map(codecs.encode_webp, num_parallel_calls=2)
-    ds = ds.map(codecs.decode_image, num_parallel_calls=2).batch(6)
+    ds = ds.map(_ENCODERS["webp"], num_parallel_calls=2)
+    ds = ds.map(codecs.decode, num_parallel_calls=2).batch(6)
     self.assertAllEqual(next(iter(ds)), images)
 
   def test_images_that_a_format_cannot_hold(self):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "channels .4. must"):
-      codecs.encode_jpeg(_pixels(4))
+      codecs.encode(_pixels(4), "jpeg")
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "bits .16. must"):
-      codecs.encode_webp(_pixels(3, np.uint16))
+      codecs.encode(_pixels(3, np.uint16), "webp")
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "shape"):
-      codecs.encode_png(_pixels(5))
+      codecs.encode(_pixels(5), "png")
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "quality .101. must"):
-      codecs.encode_jpeg(_pixels(3), quality=101)
+      codecs.encode(_pixels(3), "jpeg", jpeg_quality=101)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "must be one of raw"):
-      codecs.encode_image(_pixels(3), "gif")
+      codecs.encode(_pixels(3), "gif")
 
   def test_scan_and_transcode(self):
     pixels = _pixels(3)
-    contents = codecs.encode_png(pixels)
+    contents = codecs.encode(pixels, "png")
     lib = ops.lib()
     found = lib.liquid_scan_image(contents, orientation=1)
     self.assertEqual(found.format, b"png")
@@ -288,7 +270,7 @@ class CodecsTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_scan_and_transcode_report_instead_of_failing(self):
     lib = ops.lib()
-    cut = codecs.encode_png(_pixels(3)).numpy()[:-30]
+    cut = codecs.encode(_pixels(3), "png").numpy()[:-30]
     for contents, reason in ((cut, "png: "), (b"text", "no raw, png"), (b"", "begin")):
       found = lib.liquid_scan_image(contents, orientation=1)
       self.assertIn(reason, found.error.numpy().decode())

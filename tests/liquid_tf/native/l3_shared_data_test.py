@@ -42,7 +42,7 @@ def _pixels(path: pathlib.Path) -> np.ndarray | None:
 class L3SharedDataTest(tf.test.TestCase):
   def _check(self, pixels: np.ndarray, random: np.random.Generator) -> None:
     contents = codecs.encode_l3(pixels)
-    decoded = codecs.decode_l3(contents, dtype=pixels.dtype).numpy()
+    decoded = codecs.decode(contents, dtype=pixels.dtype).numpy()
     self.assertEqual(decoded.dtype, pixels.dtype)
     self.assertTrue(np.array_equal(decoded, pixels), "whole")
     height, width = pixels.shape[:2]
@@ -55,7 +55,7 @@ class L3SharedDataTest(tf.test.TestCase):
         int(random.integers(1, height - y + 1)),
         int(random.integers(1, width - x + 1)),
       )
-      part = codecs.decode_l3(contents, dtype=pixels.dtype, window=window).numpy()
+      part = codecs.decode(contents, dtype=pixels.dtype, window=window).numpy()
       expected = pixels[y : y + window[2], x : x + window[3]]
       self.assertTrue(np.array_equal(part, expected), f"window {window}")
 

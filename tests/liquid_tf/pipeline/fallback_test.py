@@ -151,7 +151,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
       for sample, data, name in zip(batch["id"], batch["bytes"], batch["format"]):
         if int(sample) in bad:
           self.assertNotEqual(name.decode(), bad[int(sample)])
-        image = liquid_tf.codecs.decode_image(data)
+        image = liquid_tf.codecs.decode(data)
         self.assertEqual(image.shape, (24, 24, 3))
 
   @parameterized.product(kind=("payload", "image"), symbolic=(False, True))

@@ -144,7 +144,7 @@ class ByMssimTest(parameterized.TestCase, tf.test.TestCase):
     for group in range(1, 11):
       images = list(liquid_tf.pcr.Reader(self.path, fidelity=group))[0].images
       pairs = [
-        [image_ops.decode_image(jpeg, format="jpeg") for jpeg in pair]
+        [image_ops.decode(jpeg, format="jpeg") for jpeg in pair]
         for pair in zip(images, full, strict=True)
       ]
       found[group] = np.mean(

@@ -365,9 +365,9 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
     os.truncate(rec, whole - 8)
     rgba = Image.fromarray(np.zeros([8, 8, 4], np.uint8), "CMYK")
     files = {
-      "no image": lambda: codecs.decode_image(b"no image"),
-      "no l3": lambda: codecs.decode_l3(b"LLL2 and no more"),
-      "no window": lambda: codecs.decode_raw(b"", window=(0, 0, -1, 0)),
+      "no image": lambda: codecs.decode(b"no image"),
+      "no l3": lambda: codecs.decode(b"LLL2 and no more"),
+      "no window": lambda: codecs.decode(b"", window=(0, 0, -1, 0), format="raw"),
       "no version": lambda: codecs.encode_l3(np.zeros([8, 8, 3], np.uint8), version=7),
       "pillow": lambda: rgba.save(os.path.join(folder, "x.l3")),
       "a damaged sample": lambda: stored_sample.export_sample(

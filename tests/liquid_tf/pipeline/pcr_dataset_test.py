@@ -150,7 +150,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
       drawn = list(_dataset(path, fidelity=groups).unbatch().take(20))
       self.assertLen(drawn, 20)
       for one in drawn:
-        image = image_ops.decode_image(wanted[int(one["id"])], format="jpeg")
+        image = image_ops.decode(wanted[int(one["id"])], format="jpeg")
         self.assertAllEqual(one["image"], image)
 
   @unittest.skipIf(shutil.which("djpeg") is None, "there is no djpeg here")

@@ -108,7 +108,7 @@ class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
       pixels = random.integers(0, 2**bits, (9 + i, 31, channels), dtype)
       name = pathlib.Path(self.root, "source", f"{i}.png")
       name.parent.mkdir(exist_ok=True)
-      name.write_bytes(codecs.encode_png(pixels).numpy())
+      name.write_bytes(codecs.encode(pixels, "png").numpy())
     path = os.path.join(self.root, "dataset")
     source = os.path.join(self.root, "source")
     liquid_tf.convert(source, path, "raw:1,png:1,l3:1", progress=False)
@@ -513,7 +513,7 @@ class ForkTest(tf.test.TestCase):
     wanted = [runs.digest(sample) for sample in view]
     # The parent's threads are many, and the child has none of them.
     large = codecs.encode_l3(pixels)
-    codecs.decode_image(large).numpy()
+    codecs.decode(large).numpy()
 
     def same() -> bool:
       mine = [runs.digest(sample) for sample in view]

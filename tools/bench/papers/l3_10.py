@@ -116,7 +116,7 @@ def measure(
   images = [np.asarray(Image.open(path)) for path in _sorted(pixels)]
   decodes = {
     name: [
-      functools.partial(codecs.decode_l3, tf.constant(path.read_bytes()))
+      functools.partial(codecs.decode, tf.constant(path.read_bytes()))
       for path in _sorted(folder)
     ]
     for name, folder in encoded.items()

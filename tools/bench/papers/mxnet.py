@@ -99,7 +99,7 @@ def read(path: str, parts: int, batch_size: int, records: int) -> float:
 
   def decode(record: tf.Tensor) -> tf.Tensor:
     jpeg = tf.strings.substr(record, _HEADER_BYTES, -1)
-    image = codecs.decode_jpeg(jpeg, channels=3)
+    image = codecs.decode(jpeg, channels=3)
     return tf.image.resize_with_crop_or_pad(image, _SIDE, _SIDE)
 
   threads = len(os.sched_getaffinity(0))

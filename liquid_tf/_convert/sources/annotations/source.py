@@ -15,8 +15,7 @@ from liquid_tf._convert.sources.annotations.read import read
 from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import SampleSource
-from liquid_tf._native import ops
-from liquid_tf._native.image_ops import peek_image
+from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError
 
@@ -88,7 +87,7 @@ class AnnotatedSource(SampleSource):
 def _size(image: bytes) -> tuple[int, int] | None:
   """Height and width by the header; None where nothing knows the format."""
   try:
-    height, width, _ = peek_image(image).shape.numpy().tolist()
+    height, width, _ = image_ops.peek(image).shape.numpy().tolist()
     return height, width
   except tf.errors.OpError:
     pass  # It may be one that Pillow reads.
