@@ -9,7 +9,7 @@ from typing import Any
 from liquid_tf._cost import budget
 from liquid_tf._measure import throttle
 from liquid_tf._profile import stake
-from tools.bench import mix
+from tools.bench import stages
 
 # Of `decoding`.
 _RUNS, _SECONDS = 5, 1.0
@@ -63,9 +63,23 @@ def profile(
     queue.put(str(error))
 
 
-def mixes(queue: multiprocessing.Queue, options: dict[str, Any]) -> None:
-  """Answers the rates of mixes; `options` are of `mix.measure`."""
-  queue.put(mix.measure(**options)["mixes"])
+def mixes(
+  queue: multiprocessing.Queue,
+  paths: dict[str, Any],
+  mixes: list[dict[str, float]],
+  options: dict[str, Any],
+) -> None:
+  """Answers images per second of the rounds of mixes.
+
+  Args:
+    queue: gets the answer.
+    paths: of datasets, as `photographs.replicate` makes them.
+    mixes: weights of formats.
+    options: of `stages.pipelines`.
+  """
+  cells = {f"{i}": paths | {"mix": mix} for i, mix in enumerate(mixes)}
+  found = stages.pipelines(cells, **options)
+  queue.put([entry["both"]["images_per_s"] for entry in found.values()])
 
 
 def decoding(

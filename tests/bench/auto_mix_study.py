@@ -22,7 +22,7 @@ from absl import app, flags
 
 from liquid_tf._measure import repeated, throttle
 from liquid_tf._store import manifest as manifests
-from tools.bench import mix
+from tools.bench import photographs
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
 _RATES = flags.DEFINE_list("rates", ["250", "80", "250"], "MB/s of the disk, in turn")
@@ -43,7 +43,7 @@ _WITHIN, _TO_AND_FRO = 0.15, 0.1
 
 def _datasets(workdir: str) -> str:
   """A replicated dataset of an epoch's length; made where it is not there."""
-  _, paths = mix.make(
+  _, paths = photographs.replicated(
     workdir,
     images=_IMAGES.value,
     side=_SIDE.value,

@@ -4,12 +4,11 @@ import json
 import shutil
 from unittest import mock
 
-import commands
+import benches
 import runs
 from absl.testing import absltest
 
-from tools.bench import access
-from tools.bench.commands import BENCH
+from tools.bench import access, disk
 
 
 class BenchAccessTest(absltest.TestCase):
@@ -18,9 +17,7 @@ class BenchAccessTest(absltest.TestCase):
     self.path = runs.make(self.create_tempdir().full_path, "raw:1,png:1")
 
   def test_reads_from_memory_and_the_disk(self):
-    done = commands.run(
-      "access", f"--dataset={self.path}", "--rounds=2", "--json", program=BENCH
-    )
+    done = benches.run("access", f"--dataset={self.path}", "--rounds=2", "--json")
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertEqual(result["reads"], 100)
@@ -43,7 +40,7 @@ class BenchAccessTest(absltest.TestCase):
   def test_fio_reads_records_of_the_same_size_once(self):
     with (
       mock.patch.object(shutil, "which", return_value="fio"),
-      mock.patch.object(access.subprocess, "run") as run,
+      mock.patch.object(disk.subprocess, "run") as run,
     ):
       read = {"total_ios": 50, "runtime": 100}
       run.return_value.returncode = 0
@@ -59,7 +56,7 @@ class BenchAccessTest(absltest.TestCase):
       self.assertEqual(result["ratios"][name], result[name][0] / 500)
 
   def test_remote_datasets_are_refused(self):
-    done = commands.run("access", f"--dataset=file://{self.path}", program=BENCH)
+    done = benches.run("access", f"--dataset=file://{self.path}")
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("must be a local folder", done.stderr)
 

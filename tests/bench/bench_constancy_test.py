@@ -4,12 +4,11 @@ import os
 import pathlib
 import tempfile
 
-import commands
+import benches
 from absl.testing import absltest, parameterized
 
 from liquid_tf._measure import evidence, process
-from tools.bench import constancy, constancy_report, memory_group
-from tools.bench.commands import BENCH
+from tools.bench import constancy, memory_group
 
 
 class BenchConstancyTest(parameterized.TestCase):
@@ -45,7 +44,7 @@ class BenchConstancyTest(parameterized.TestCase):
     self.assertLessEqual(liquid["bytes_deviation_in_samples"], 0.6)
     self.assertGreater(minio["loads"]["deviation"], 2 * constancy.MOST_DEVIATION)
     result["evidence"] = {**evidence.evidence(root), "load_before": 0}
-    section = constancy_report.section(result)
+    section = constancy.section(result).body
     for row in result["rows"]:
       line = f"| {row['mix']} | {row['policy']} | {row['loads']['mean']:.1f} |"
       self.assertIn(line, section)
@@ -84,7 +83,7 @@ class BenchConstancyTest(parameterized.TestCase):
       constancy.bench(root, images=2, side=1024, cache="30%", **settings)
 
   def test_a_cache_that_is_no_share(self):
-    done = commands.run("constancy", "--cache=auto", program=BENCH)
+    done = benches.run("constancy", "--cache=auto")
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("cache ('auto') must be a share", done.stderr)
 

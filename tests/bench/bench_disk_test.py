@@ -4,10 +4,9 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 from unittest import mock
 
+import benches
 import numpy as np
 from absl.testing import absltest
 from PIL import Image
@@ -16,19 +15,6 @@ from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest as manifests
 from liquid_tf.cli import wheel_images
 from tools.bench import disk
-
-
-def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
-  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-  if path is not None:
-    environment["PATH"] = path
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "disk", "--json", *arguments],
-    env=environment,
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
 
 
 class BenchDiskTest(absltest.TestCase):
@@ -46,7 +32,7 @@ class BenchDiskTest(absltest.TestCase):
     convert(self.source, self.dataset, "png:1,raw:1", progress=False)
 
   def test_reads_every_format(self):
-    done = _run(f"--dataset={self.dataset}", "--rounds=1")
+    done = benches.run("disk", "--json", f"--dataset={self.dataset}", "--rounds=1")
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertEqual(set(result["formats"]), {"png", "raw"})
@@ -57,12 +43,12 @@ class BenchDiskTest(absltest.TestCase):
       self.assertIn(f"{name}: ", done.stderr)
 
   def test_without_fio(self):
-    empty = self.create_tempdir().full_path
-    done = _run(f"--dataset={self.dataset}", "--rounds=1", path=empty)
+    with mock.patch.dict(os.environ, PATH=self.create_tempdir().full_path):
+      done = benches.run("disk", "--json", f"--dataset={self.dataset}", "--rounds=1")
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertEqual(result["skipped"], "fio is not installed")
-    self.assertEqual(result["formats"]["png"]["fio"], [])
+    self.assertNotIn("fio", result["formats"]["png"])
     self.assertIn("nothing to compare with: fio is not installed", done.stderr)
 
   def test_fio_reads_the_split_that_ours_does(self):

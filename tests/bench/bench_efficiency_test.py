@@ -4,31 +4,21 @@ import json
 import mmap
 import os
 import pathlib
-import subprocess
-import sys
 import time
 from unittest import mock
 
+import benches
 from absl.testing import absltest
 
 from liquid_tf._measure import throttle
 from tools.bench import page
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "efficiency", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
-
-
 class BenchEfficiencyTest(absltest.TestCase):
   def test_measures_every_cell(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     common = (
+      "efficiency",
       "--images=40",
       "--side=64",
       "--batch_size=8",
@@ -37,9 +27,9 @@ class BenchEfficiencyTest(absltest.TestCase):
       "--threads=2",
       f"--workdir={root}",
     )
-    done = _run(*common, "--mixes=1", "--rates=0", f"--output={root}/first.json")
+    done = benches.run(*common, "--mixes=1", "--rates=0", f"--output={root}/first.json")
     self.assertEqual(done.returncode, 0, done.stderr)
-    done = _run(
+    done = benches.run(
       *common,
       "--mixes=.25",
       "--rates=0,100",
@@ -107,12 +97,12 @@ class ThrottleTest(absltest.TestCase):
 class PageTest(absltest.TestCase):
   def test_writes_a_section_in_its_place(self):
     path = pathlib.Path(self.create_tempdir().full_path, "page.md")
-    page.write_section(path, "First", "one")
-    page.write_section(path, "Second", "two\n")
-    page.write_section(path, "First", "\nthree\n\n### part\n")
+    page.write(path, page.Section("First", "one"))
+    page.write(path, page.Section("Second", "two\n"))
+    page.write(path, page.Section("First", "\nthree\n\n### part\n"))
     wanted = "# Benchmarks\n\n## First\n\nthree\n\n### part\n\n## Second\n\ntwo\n"
     self.assertEqual(path.read_text(), wanted)
-    page.write_section(path, "Second", "two")
+    page.write(path, page.Section("Second", "two"))
     self.assertEqual(path.read_text(), wanted)
 
 

@@ -4,12 +4,11 @@ import json
 import pathlib
 from unittest import mock
 
-import commands
+import benches
 from absl.testing import absltest
 
 from liquid_tf._measure import throttle
-from tools.bench import formats, formats_report
-from tools.bench.commands import BENCH
+from tools.bench import formats
 
 _FORMATS = ("png", "l3-compact")
 _ADVISED = {"l3-compact": 0.25, "png": 0.75}
@@ -31,13 +30,17 @@ def _row(name: str, weights: dict[str, float], rates: list[float]) -> dict:
   }
 
 
-def _made_up(rate: int, advised: dict[str, float]) -> dict:
+def _cell(rate: int, advised: dict[str, float]) -> dict:
   rows = [
     _row("png", {"png": 1}, [100.0, 90.0, 110.0]),
     _row("l3-compact", {"l3-compact": 1}, [200.0, 200.0, 200.0]),
   ]
   if len(advised) > 1:
     rows.append(_row("l3-compact:25,png:75", advised, [250.0, 249.0, 260.0]))
+  return {"rate": rate, "advised": advised, "verdict": "", "rows": rows}
+
+
+def _made_up(*cells: dict) -> dict:
   return {
     "images": 8,
     "side": 64,
@@ -45,10 +48,10 @@ def _made_up(rate: int, advised: dict[str, float]) -> dict:
     "batch_size": 4,
     "threads": 2,
     "rounds": 3,
-    "cells": [{"rate": rate, "advised": advised, "verdict": "", "rows": rows}],
+    "cells": list(cells),
     "skipped": None,
     "evidence": {
-      "command": f"python -m tools.bench formats --rates={rate}",
+      "command": "python -m tools.bench formats",
       "cpu": "a processor",
       "cpus": 2,
       "load_before": 0.1,
@@ -105,13 +108,13 @@ class BenchFormatsTest(absltest.TestCase):
       for row in cell["rows"]:
         self.assertLen(row["rounds"], 2)
         self.assertGreater(row["images_per_s"], 0)
-    self.assertIn("whole disk", formats_report.table([result]))
+    self.assertIn("whole disk", formats.text(result))
 
   def test_the_advice_is_of_the_throttled_disk(self):
     held = []
 
     def profile(source, names, **options):
-      held.append((source, names, options["cache"], options["machine"].threads))
+      held.append((source, names, options["cache"], options["threads"]))
       return mock.Mock(mix=_ADVISED, verdict="a sentence")
 
     with (
@@ -134,17 +137,16 @@ class BenchFormatsTest(absltest.TestCase):
     self.assertEqual(found, {"mix": _ADVISED, "verdict": "a sentence"})
 
   def test_section(self):
-    results = [
-      _made_up(300_000_000, {"l3-compact": 1.0}),
-      _made_up(100_000_000, _ADVISED),
-    ]
-    text = formats_report.section(results)
+    result = _made_up(
+      _cell(300_000_000, {"l3-compact": 1.0}), _cell(100_000_000, _ADVISED)
+    )
+    text = formats.section(result).body
     self.assertIn("| 100 MB/s | png | 200 | 100 (90 to 110) | 0.50 | 100 | 50% |", text)
     self.assertIn("| l3-compact:25,png:75 (advised) | 200 | 250 (249 to 260) |", text)
     self.assertIn("| 300 MB/s | l3-compact (advised) | 200 |", text)
     self.assertIn("| 100 MB/s | l3-compact | 200 |", text)
     self.assertLess(text.index("| 100 MB/s"), text.index("| 300 MB/s"))
-    self.assertEqual(json.loads(json.dumps(results)), results)
+    self.assertEqual(json.loads(json.dumps(result)), result)
 
   def test_wrong_flags(self):
     for arguments, message in (
@@ -152,7 +154,7 @@ class BenchFormatsTest(absltest.TestCase):
       (["--formats=png,gif"], 'format ("gif") must be one of'),
       (["--formats=png,pcr"], "pcr is not compared here"),
     ):
-      done = commands.run("formats", *arguments, program=BENCH)
+      done = benches.run("formats", *arguments)
       self.assertEqual(done.returncode, 2, done.stderr)
       self.assertIn(message, done.stderr)
 

@@ -1,30 +1,19 @@
 """`tools.bench mix`: its cells, section and plot."""
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
+import benches
 from absl.testing import absltest
 
 from liquid_tf._measure import throttle
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "mix", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
-
-
 class BenchMixTest(absltest.TestCase):
   def test_measures_every_mix(self):
     root = pathlib.Path(self.create_tempdir().full_path)
-    done = _run(
+    done = benches.run(
+      "mix",
       "--images=16", "--side=64", "--batch_size=4", "--rates=0,500", "--processors=1",
       "--rounds=1", "--seconds=.01", f"--workdir={root}", f"--report={root}/page.md",
       f"--plot={root}/curves.png", "--json",
@@ -56,7 +45,7 @@ class BenchMixTest(absltest.TestCase):
       (["--others=gif"], 'format ("gif") must be one of'),
       (["--others=png"], "--others"),
     ):
-      done = _run(*arguments)
+      done = benches.run("mix", *arguments)
       self.assertEqual(done.returncode, 2, done.stderr)
       self.assertIn(message, done.stderr)
 

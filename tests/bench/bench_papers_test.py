@@ -23,7 +23,6 @@ from tools.bench.papers import (
   l3_table_4,
   liquid_3,
   mxnet,
-  registry,
   runner,
   speeds,
 )
@@ -218,21 +217,21 @@ class CommandTest(absltest.TestCase):
 
 class RegistryTest(absltest.TestCase):
   def test_every_figure_is_whole(self):
-    for name in registry.FIGURES:
-      self.assertEqual(registry.load(name).name, name)
+    for name in figure.FIGURES:
+      self.assertEqual(figure.load(name).name, name)
 
   def test_the_page_names_what_has_not_run(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     page = document.markdown(folder, folder / "page.md")
-    self.assertIn(f"\n\n0 of {len(registry.FIGURES)} figures are here; ", page)
-    for one in registry.every():
+    self.assertIn(f"\n\n0 of {len(figure.FIGURES)} figures are here; ", page)
+    for one in figure.every():
       absent = "Not run here yet: `python -m tools.bench papers"
       self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
 
 
 class DocumentTest(absltest.TestCase):
   def test_a_busy_machine_is_told(self):
-    evidence = runner.read(_ROOT / "tools/bench/results/papers", registry.load("l3-7a"))
+    evidence = runner.read(_ROOT / "tools/bench/results/papers", figure.load("l3-7a"))
     self.assertIsNotNone(evidence)
     folder = pathlib.Path(self.create_tempdir().full_path)
     for others in (0.1, 1.7):
@@ -245,7 +244,7 @@ class DocumentTest(absltest.TestCase):
       self.assertEqual(told in page, others == 1.7)
 
   def test_every_revision_that_parts_are_of_is_told(self):
-    evidence = runner.read(_ROOT / "tools/bench/results/papers", registry.load("l3-7a"))
+    evidence = runner.read(_ROOT / "tools/bench/results/papers", figure.load("l3-7a"))
     folder = pathlib.Path(self.create_tempdir().full_path)
     first, second, third = evidence["parts"].values()
     first["revision"], second["revision"], third["revision"] = "aa", None, "aa"

@@ -105,7 +105,7 @@ class OursTest(absltest.TestCase):
 class FigureTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.figure = liquid_6.figure("png")
+    self.figure = liquid_6.PNG
     sides = {"png": 50.0, "l3": 100.0, "raw": 40.0, "mix_without_l3": 90.0}
     peers = {"minio": 45.0, "tf.data": 25.0, "dali": 20.0}
     parts = {

@@ -1,20 +1,17 @@
 """`tools.bench recipe`: every contestant has a row, and all do the same."""
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from unittest import mock
 
+import benches
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from liquid_tf._measure import fresh, worker
 from liquid_tf.cli import wheel_images
-from tools.bench import recipe, recipe_chart, recipe_report, recipes
+from tools.bench import imagenet, recipe, recipe_report
 
 _SIZES = ((300, 260), (240, 330), (280, 280))
 
@@ -38,17 +35,7 @@ def _bench(folder: pathlib.Path, workdir: str, **arguments) -> dict:
     "threads": 2,
     **arguments,
   }
-  return recipe.bench(folder, workdir, **given)
-
-
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "recipe", "--json", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
+  return recipe.bench(workdir, input=folder, **given)
 
 
 class BenchRecipeTest(parameterized.TestCase):
@@ -62,8 +49,7 @@ class BenchRecipeTest(parameterized.TestCase):
 
   def test_every_contestant_has_a_row(self):
     workdir = self.create_tempdir().full_path
-    # What is measured is the same in this process, and starts sooner.
-    with mock.patch.object(fresh, "run", worker.answer):
+    with benches.here():
       result = _bench(self.folder, workdir, images=18, pythons={"dali": sys.executable})
     self.assertEqual((result["images"], result["distinct"]), (18, 10))
     self.assertEqual(result["left_out"], 2)
@@ -72,10 +58,10 @@ class BenchRecipeTest(parameterized.TestCase):
     self.assertIn("--ffcv_python", result["skipped"]["ffcv"])
     wanted = {
       (name, loader, format_name, stored, dtype)
-      for name in recipes.RECIPES
-      for stored in recipes.STORED
+      for name in imagenet.RECIPES
+      for stored in imagenet.STORED
       for loader, format_name, dtype in (
-        *(("liquid", f, d) for f in ("jpeg", "l3") for d in recipes.TYPES),
+        *(("liquid", f, d) for f in ("jpeg", "l3") for d in imagenet.TYPES),
         ("stock", "jpeg", "float32"),
       )
     }
@@ -91,7 +77,8 @@ class BenchRecipeTest(parameterized.TestCase):
       self.assertGreater(row["bytes"], 0)
     self.assertEmpty(result["unlike"])
 
-    section = recipe_report.section({**result, "evidence": _EVIDENCE}, "plots/x.svg")
+    result["evidence"] = _EVIDENCE
+    section = recipe_report.section(result, "plots/x.svg").body
     self.assertIn("(plots/x.svg)", section)
     for name in result["skipped"]:
       self.assertIn(f"{name} was skipped", section)
@@ -100,7 +87,7 @@ class BenchRecipeTest(parameterized.TestCase):
     # Less than all peers cannot show that the best one is beaten.
     self.assertLen(list(recipe_report.promises(result)), 2)
 
-    self._check_picture(recipe_chart.draw(result), result)
+    self._check_picture(recipe_report.draw(result), result)
 
     with self.assertRaisesRegex(ValueError, "workdir .* must be empty"):
       _bench(self.folder, workdir, images=17)
@@ -122,8 +109,15 @@ class BenchRecipeTest(parameterized.TestCase):
 
   def test_one_run_of_the_command(self):
     plot = pathlib.Path(self.create_tempdir().full_path, "x.svg")
-    done = _run(
-      *(f"--input={self.folder}", "--formats=jpeg", "--sizes=full", "--recipes=train"),
+    done = benches.run(
+      *(
+        "recipe",
+        "--json",
+        f"--input={self.folder}",
+        "--formats=jpeg",
+        "--sizes=full",
+        "--recipes=train",
+      ),
       *("--epochs=2", "--rounds=1", "--batch_size=4", f"--plot={plot}"),
     )
     self.assertEqual(done.returncode, 0, done.stderr)
@@ -141,14 +135,14 @@ class BenchRecipeTest(parameterized.TestCase):
       self.assertIn(f"{name} was skipped", done.stderr)
 
   def test_a_wrong_flag(self):
-    done = _run(f"--input={self.folder}", "--sizes=512")
+    done = benches.run("recipe", f"--input={self.folder}", "--sizes=512")
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("sizes (512) must be of full, 256", done.stderr)
 
   @parameterized.parameters(
     ({"formats": ["gif"]}, r"formats \(gif\) must be of png"),
     ({"sizes": ["512"]}, r"sizes \(512\) must be of full, 256"),
-    ({"of": ["test"]}, r"recipes \(test\) must be of train, evaluate"),
+    ({"recipes": ["test"]}, r"recipes \(test\) must be of train, evaluate"),
     ({"formats": []}, r"formats \(\) must be of"),
     ({"pythons": {"ffcv": "/no/python"}}, r"ffcv_python .* must be a Python"),
   )

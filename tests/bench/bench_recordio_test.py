@@ -3,30 +3,21 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
+from unittest import mock
 
+import benches
 from absl.testing import absltest
-
-
-def _run(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess:
-  environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-  if path is not None:
-    environment["PATH"] = path
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "recordio", "--json", *arguments],
-    env=environment,
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
 
 
 class BenchRecordIOTest(absltest.TestCase):
   def test_reads_and_writes(self):
     folder = self.create_tempdir().full_path
-    done = _run(
-      f"--workdir={folder}", "--rounds=2", "--size=4194304", "--record_bytes=100000"
+    done = benches.run(
+      *("recordio", "--json"),
+      f"--workdir={folder}",
+      "--rounds=2",
+      "--size=4194304",
+      "--record_bytes=100000",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
@@ -42,8 +33,9 @@ class BenchRecordIOTest(absltest.TestCase):
     self.assertEmpty(os.listdir(folder))
 
   def test_without_fio_and_dd(self):
-    empty = self.create_tempdir().full_path
-    done = _run("--rounds=1", "--size=300000", "--record_bytes=1000", path=empty)
+    words = ("--rounds=1", "--size=300000", "--record_bytes=1000", "--json")
+    with mock.patch.dict(os.environ, PATH=self.create_tempdir().full_path):
+      done = benches.run("recordio", *words)
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertEqual(result["skipped"], "fio is not installed")
@@ -52,7 +44,7 @@ class BenchRecordIOTest(absltest.TestCase):
 
   def test_wrong_flags(self):
     for flag, message in (("--size=10", "size"), ("--block=1000", "block")):
-      done = _run(flag)
+      done = benches.run("recordio", flag)
       self.assertEqual(done.returncode, 2, done.stderr)
       self.assertIn(message, done.stderr)
 

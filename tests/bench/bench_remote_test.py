@@ -8,16 +8,16 @@ import sys
 
 from absl.testing import absltest
 
-from tools.bench import remote, remote_report, remote_server
+from tools.bench import remote, remote_server
 
 _TITLE = "Servers whose answers come late"
 
 # Tells the seconds that so many bytes take over a network of so many Gbit/s.
 _SENDS = """
 import socket, sys, threading, time
-from tools.bench import remote_link
+from tools.bench import remote_server
 
-remote_link.enter(float(sys.argv[1]))
+remote_server.enter_link(float(sys.argv[1]))
 listener = socket.create_server(("127.0.0.1", 0))
 sender = socket.create_connection(listener.getsockname())
 receiver, _ = listener.accept()
@@ -82,12 +82,10 @@ class BenchRemoteTest(absltest.TestCase):
     self.assertIn(f"## {_TITLE}\n", text)
     self.assertIn("`s3://`", text)
     result["link_gbit"] = 8.0
-    self.assertEqual(remote_report.title(result), f"{_TITLE}, over 8 Gbit/s")
+    title, body = remote.section(result)
+    self.assertEqual(title, f"{_TITLE}, over 8 Gbit/s")
     rate, size = rates["s3"]["median"], result["sizes"]["small"]["image_bytes"]
-    self.assertIn(
-      f"| `s3://` | {rate:.0f} ({rate * size / 1e9:.0%}) |",
-      remote_report.section(result),
-    )
+    self.assertIn(f"| `s3://` | {rate:.0f} ({rate * size / 1e9:.0%}) |", body)
 
   def test_a_network_with_a_speed(self):
     if os.geteuid() != 0:

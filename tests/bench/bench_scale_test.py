@@ -2,27 +2,17 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 
+import benches
 from absl.testing import absltest
 
 
 class BenchScaleTest(absltest.TestCase):
-  def _run(self, *arguments: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.run(
-      [sys.executable, "-m", "tools.bench", "scale", *arguments],
-      env={**os.environ, "PYTHONPATH": path},
-      capture_output=True,
-      text=True,
-      timeout=200,
-    )
-
   def test_uneven_parts(self):
     folder = self.create_tempdir().full_path
-    done = self._run("--samples=10007", "--workers=16", f"--workdir={folder}", "--json")
+    done = benches.run(
+      "scale", "--samples=10007", "--workers=16", f"--workdir={folder}", "--json"
+    )
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     # 2 * 10007 encodings are 16 * 1251 less 2, of two repeats.
@@ -39,7 +29,7 @@ class BenchScaleTest(absltest.TestCase):
     self.assertEqual(result["index_bytes"] // 56, 2 * 10007 + 6)
 
   def test_wrong_flags(self):
-    done = self._run("--samples=4", "--workers=9")
+    done = benches.run("scale", "--samples=4", "--workers=9")
     self.assertEqual(done.returncode, 2)
     self.assertIn("--workers (9) must be at most", done.stderr)
 

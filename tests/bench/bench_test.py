@@ -3,12 +3,12 @@
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
 import unittest
 from unittest import mock
 
+import benches
 import numpy as np
 from absl.testing import absltest, parameterized
 
@@ -19,20 +19,10 @@ from tools.bench import photographs
 _DALI = os.environ.get("LIQUID_DALI_PYTHON")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
-  path = os.pathsep.join(path for path in sys.path if path)
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", *arguments],
-    env={**os.environ, "PYTHONPATH": path},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
-
-
 class BenchCompareTest(absltest.TestCase):
   def test_wrong_flags_end_with_2(self):
     for arguments, message in (
+      (["everything"], "python -m tools.bench compare"),
       (["compar"], "did you mean `python -m tools.bench compare`?"),
       (["compare", "--formats=bmp"], 'formats ("bmp") must be of png, raw, jpeg'),
       (["efficiency", "--mixes=2"], "--mixes (2) must be numbers from 0 to 1"),
@@ -41,14 +31,14 @@ class BenchCompareTest(absltest.TestCase):
       (["disk", "--dataset=x", "--block=5000"], "block (5000) must be a multiple"),
     ):
       with self.subTest(message):
-        done = run(*arguments)
+        done = benches.run(*arguments)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(message, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 
   def test_compares_with_stock(self):
     root = pathlib.Path(self.create_tempdir().full_path)
-    done = run(
+    done = benches.run(
       "compare",
       "--images=6",
       "--side=64",
@@ -97,7 +87,7 @@ class BenchCompareTest(absltest.TestCase):
     python = root / "python"
     python.write_text(f"#!/bin/sh\ncat > {root}/request\necho '{json.dumps(answer)}'\n")
     python.chmod(0o755)
-    done = run(
+    done = benches.run(
       "compare",
       "--formats=jpeg",
       "--images=5",
@@ -125,7 +115,7 @@ class BenchCompareTest(absltest.TestCase):
 
   @unittest.skipUnless(_DALI, "LIQUID_DALI_PYTHON names no Python with NVIDIA DALI")
   def test_dali_reads_files_of_pixels(self):
-    done = run(
+    done = benches.run(
       "compare",
       "--formats=raw",
       "--images=5",
@@ -143,7 +133,7 @@ class BenchCompareTest(absltest.TestCase):
     self.assertStartsWith(settings, "readers.numpy(")
 
   def test_says_what_a_peer_lacks(self):
-    done = run(
+    done = benches.run(
       "compare",
       "--formats=jpeg",
       "--images=2",

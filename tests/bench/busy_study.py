@@ -30,7 +30,7 @@ from absl import app, flags
 
 from liquid_tf._measure import throttle
 from liquid_tf._profile import noise, run, stake
-from tools.bench import mix
+from tools.bench import photographs
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
 _RATE = flags.DEFINE_float("rate", 400, "MB/s of the disk; 0: all that it gives", 0)
@@ -84,22 +84,20 @@ def _once(
   tenths = [{first: 1 - n / 10, last: n / 10} for n in range(11)]
   mixes = [{name: share for name, share in m.items() if share} for m in tenths]
   request = {
-    **paths,
     "batch_size": _BATCH_SIZE.value,
     "threads": threads,
     "read_bytes_per_s": rate,
     "seconds": _SECONDS.value,
-    "stages": ["both"],
+    "rounds": _ROUNDS.value,
   }
-  runs = apart.run(apart.mixes, request | {"mixes": mixes, "rounds": _ROUNDS.value})
-  rates = [statistics.median(r["both"]) for r in runs]
+  runs = apart.run(apart.mixes, paths, mixes, request)
+  rates = [statistics.median(run) for run in runs]
   best = mixes[max(range(11), key=rates.__getitem__)]
   again = {
-    "mixes": [found["mix"], best],
     "rounds": _AGAIN * max(2, _ROUNDS.value),
     "seconds": _LONGER * _SECONDS.value,
   }
-  ours, others = (r["both"] for r in apart.run(apart.mixes, request | again))
+  ours, others = apart.run(apart.mixes, paths, [found["mix"], best], request | again)
   after = apart.run(apart.decoding, paths, first, _BATCH_SIZE.value)
   return {
     "decoding": [found["formats"][first]["decode_cpu_seconds"], after],
@@ -139,7 +137,7 @@ def main(argv: list[str]) -> None:
     sys.exit(f"cannot throttle: {reason}")
   results, missed = [], 0
   with tempfile.TemporaryDirectory(prefix="liquid_study_") as temporary:
-    source, paths = mix.make(
+    source, paths = photographs.replicated(
       _WORKDIR.value or temporary,
       images=_IMAGES.value,
       side=_SIDE.value,

@@ -28,7 +28,7 @@ from absl import app, flags
 
 from liquid_tf._measure import throttle
 from liquid_tf._profile import stake
-from tools.bench import mix
+from tools.bench import photographs
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
 _RATES = flags.DEFINE_list("rates", ["60", "150", "400"], "MB/s of the disk")
@@ -80,9 +80,9 @@ def _cell(
   advised = found["mix"]
   mixes = _candidates(formats)
   # The advised mix in the same rounds as those that it is compared with.
-  request = common | paths | {"mixes": [*mixes, advised], "read_bytes_per_s": rate}
-  request |= {"rounds": _ROUNDS.value, "stages": ["both"]}
-  rates = [statistics.median(r["both"]) for r in apart.run(apart.mixes, request)]
+  request = common | {"read_bytes_per_s": rate, "rounds": _ROUNDS.value}
+  runs = apart.run(apart.mixes, paths, [*mixes, advised], request)
+  rates = [statistics.median(run) for run in runs]
   return cell | {
     "advised": advised,
     "predicted": found["predicted"],
@@ -156,7 +156,7 @@ def main(argv: list[str]) -> None:
     sys.exit(f"cannot throttle: {reason}")
   cells, failures = [], []
   with tempfile.TemporaryDirectory(prefix="liquid_study_") as temporary:
-    source, paths = mix.make(
+    source, paths = photographs.replicated(
       _WORKDIR.value or temporary,
       images=_IMAGES.value,
       side=_SIDE.value,

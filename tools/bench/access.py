@@ -1,11 +1,9 @@
 """Random access to single samples: from memory, and from the disk beside fio."""
 
-import json
 import os
 import random
 import shutil
 import statistics
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 from liquid_tf._measure import process
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.view import open as open_view
+from tools.bench import disk
 
 # What O_DIRECT asks of sizes and places, on any disk.
 _SECTOR = 4096
@@ -120,16 +119,16 @@ def _fio_speed(
   fio: str, files: Sequence[str], block: int, reads: int, seed: int
 ) -> float:
   """Reads a second of one run of fio, whose own clock leaves its start out."""
-  whole = [name for name in files if os.path.getsize(name) >= block]
-  names = ":".join(name.replace(":", r"\:") for name in whole)
-  command = [
-    fio, "--name=read", f"--filename={names}", "--readonly", "--rw=randread",
-    "--file_service_type=random", f"--bs={block}", f"--number_ios={reads}",
-    f"--randseed={seed + 1}", "--iodepth=1", "--ioengine=psync", "--direct=1",
-    "--output-format=json",
-  ]  # fmt: skip
-  done = subprocess.run(command, capture_output=True, text=True)
-  if done.returncode != 0:
-    raise ChildProcessError(f"fio ended with code {done.returncode}: {done.stderr}")
-  read = json.loads(done.stdout)["jobs"][0]["read"]
+  read = disk.run_fio(
+    fio, [name for name in files if os.path.getsize(name) >= block],
+    "--rw=randread", "--file_service_type=random", f"--bs={block}",
+    f"--number_ios={reads}", f"--randseed={seed + 1}", "--iodepth=1",
+    "--ioengine=psync",
+  )  # fmt: skip
   return read["total_ios"] / max(1, read["runtime"]) * 1e3
+
+
+def text(result: dict[str, Any]) -> str:
+  """Says what was missing."""
+  missing = result["skipped"]
+  return f"nothing to compare with: {missing}" if missing else ""

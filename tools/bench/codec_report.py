@@ -1,10 +1,10 @@
-"""The tables, the page and the plot of `python -m tools.bench codecs`."""
+"""The tables, the promises, the page and the plot of `python -m tools.bench codecs`."""
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from tools.bench import codec_promises, codec_sets
+from tools.bench import codec_sets, page
 
 # Not in the plot: they decode as l3-compact does.
 _EFFORTS = ("l3-compact fast", "l3-compact best")
@@ -18,6 +18,15 @@ _LABELS = {
 }
 _NOT_ENCODED = "png tf.io"  # The files of "png" once more.
 _STORED = "png files"
+# Of PNG's bytes, the most that the compact profile takes.
+_COMPACT_SIZES = {
+  codec_sets.SCREENS: 1.0,
+  codec_sets.MASKS: 0.7,
+  codec_sets.DRAWN: 0.6,
+  codec_sets.DEEP: 0.85,
+}
+_FLAT = (codec_sets.SCREENS, codec_sets.MASKS, codec_sets.DRAWN)
+_WINDOW = 0.125
 
 
 def _entries(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -29,9 +38,122 @@ def _entries(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
   yield from (pair for pair, one in zip(sets, is_one) if not one)
 
 
-def _lines(head: list[str], rows: list[list[str]]) -> str:
-  rules = ["---"] + ["---:"] * (len(head) - 1)
-  return "\n".join(f"| {' | '.join(line)} |" for line in [head, rules, *rows])
+class Promise(NamedTuple):
+  """A figure that is promised.
+
+  Attributes:
+    what: is measured.
+    measured: in this run.
+    least: that is promised, or None.
+    most: that is promised, or None.
+  """
+
+  what: str
+  measured: float
+  least: float | None = None
+  most: float | None = None
+
+  @property
+  def kept(self) -> bool:
+    if self.least is not None:
+      return self.measured >= self.least
+    return self.measured <= self.most
+
+  def row(self) -> list[str]:
+    """The cells of a row."""
+    bound = (
+      f"at least {self.least:g}" if self.most is None else f"at most {self.most:g}"
+    )
+    missed = "" if self.kept else ", **missed**"
+    digits = 3 if self.measured < 2 else 1
+    return [self.what, f"{self.measured:.{digits}f}", f"{bound}{missed}"]
+
+
+def promises_table(result: dict[str, Any]) -> str:
+  """A table of Markdown, a row for each promise."""
+  rows = [promise.row() for promise in promises(result)]
+  return page.table([None, "measured", "promised"], rows, (0, 2))
+
+
+def promises(result: dict[str, Any]) -> list[Promise]:
+  """Every promise whose figures are in a result of `codecs.bench`."""
+  return [*_fast(result), *_compact(result)]
+
+
+def _rate(entry: dict[str, Any], name: str, key: str = "decode_gb_per_s") -> float:
+  return entry["codecs"][name][key]["median"]
+
+
+def _largest(result: dict[str, Any], codec: str) -> tuple[str, float]:
+  """The set of photographs on which a codec is largest, relative to PNG."""
+  sizes = {
+    name: entry["codecs"][codec]["to_png"]
+    for name, entry in result["sets"].items()
+    if entry["kind"] == codec_sets.PHOTOGRAPHS
+  }
+  name = max(sizes, key=sizes.get)
+  return name, sizes[name]
+
+
+def _fast(result: dict[str, Any]) -> Iterator[Promise]:
+  every = result["all"]
+  l3 = _rate(every, "l3 v2")
+  name, size = _largest(result, "l3 v2")
+  yield Promise("l3 v2, GB/s of pixels decoded on one processor", l3, least=2)
+  for other, least in (("png tf.io", 10), ("qoi", 3)):
+    if other in every["codecs"]:
+      ratio = l3 / _rate(every, other)
+      yield Promise(f"l3 v2, decoding, times {other}", ratio, least=least)
+  size_of_all = every["codecs"]["l3 v2"]["to_png"]
+  yield Promise("l3 v2, all photographs, of PNG's bytes", size_of_all, most=0.95)
+  yield Promise(f"l3 v2, its largest set ({name}), of PNG's bytes", size, most=1)
+  yield Promise(
+    "l3 v2, a 224x224 window of 2048x1024, of the whole's time",
+    result["windows"]["l3 v2"],
+    most=_WINDOW,
+  )
+
+
+def _compact(result: dict[str, Any]) -> Iterator[Promise]:
+  every, best = result["all"], result["instructions"]
+  compact = every["codecs"]["l3-compact"]
+  name, size = _largest(result, "l3-compact")
+  yield Promise(
+    "l3-compact, all photographs, of PNG's bytes", compact["to_png"], most=0.74
+  )
+  yield Promise(
+    f"l3-compact, its largest set ({name}), of PNG's bytes", size, most=0.79
+  )
+  for kind, most in _COMPACT_SIZES.items():
+    if kind in result["sets"]:
+      size = result["sets"][kind]["codecs"]["l3-compact"]["to_png"]
+      yield Promise(f"l3-compact, {kind}, of PNG's bytes", size, most=most)
+  yield Promise(
+    f"l3-compact, decoding photographs with {best}, of l3 v2's speed",
+    _rate(every, "l3-compact") / _rate(every, "l3 v2"),
+    least=0.35,
+  )
+  if "avx2_gb_per_s" in compact:
+    yield Promise(
+      "l3-compact, decoding photographs with AVX2 alone, times png tf.io",
+      _rate(every, "l3-compact", "avx2_gb_per_s") / _rate(every, "png tf.io"),
+      least=6,
+    )
+  for kind in _FLAT:
+    if kind in result["sets"]:
+      entry = result["sets"][kind]
+      ratio = _rate(entry, "l3-compact") / _rate(entry, "l3 v2")
+      yield Promise(f"l3-compact, decoding {kind}, of l3 v2's speed", ratio, least=1)
+  yield Promise(
+    "l3-compact, MB/s of photographs encoded at the default effort",
+    1000 * compact["encode_gb_per_s"],
+    least=60,
+  )
+  yield Promise(
+    "l3-compact, a 224x224 window of 2048x1024, of the whole's time",
+    result["windows"]["l3-compact"],
+    most=_WINDOW,
+  )
 
 
 def sets_table(result: dict[str, Any]) -> str:
@@ -46,7 +168,9 @@ def sets_table(result: dict[str, Any]) -> str:
     ]
     for name, entry in _entries(result)
   ]
-  return _lines(["set", "images", "MB of pixels", "MB of PNG", "PNG of pixels"], rows)
+  return page.table(
+    ["set", "images", "MB of pixels", "MB of PNG", "PNG of pixels"], rows
+  )
 
 
 def sizes_table(result: dict[str, Any]) -> str:
@@ -74,7 +198,7 @@ def sizes_table(result: dict[str, Any]) -> str:
   head = ["of PNG"]
   for name, _ in entries:
     head += ["**photographs**", "worst"] if name == "photographs" else [name]
-  return _lines(head, rows)
+  return page.table(head, rows)
 
 
 def speeds_table(result: dict[str, Any]) -> str:
@@ -101,16 +225,16 @@ def speeds_table(result: dict[str, Any]) -> str:
     row.append("" if window is None else f"{window:.3f}")
     rows.append(row)
   head = ["codec", "photographs (quartiles)", *(["AVX2 alone"] if with_avx2 else [])]
-  return _lines([*head, *others, "encode MB/s", "window"], rows)
+  return page.table([*head, *others, "encode MB/s", "window"], rows)
 
 
 def _short(number: float) -> str:
   return f"{number:.1f}" if number < 10 else f"{number:.0f}"
 
 
-def tables(result: dict[str, Any]) -> str:
+def text(result: dict[str, Any]) -> str:
   """All tables, for a terminal."""
-  parts = (sets_table, sizes_table, speeds_table, codec_promises.table)
+  parts = (sets_table, sizes_table, speeds_table, promises_table)
   return "\n\n".join(part(result) for part in parts)
 
 
@@ -175,15 +299,14 @@ def _command(result: dict[str, Any]) -> str:
   return " \\\n  ".join(["python -m tools.bench codecs", *filter(None, lines)])
 
 
-def markdown(result: dict[str, Any], plot_name: str | None) -> str:
+def section(result: dict[str, Any], image: str | None) -> page.Section:
   """A whole page: what was measured, how and with what, the plot and the tables.
 
   Args:
     result: of `codecs.bench`.
-    plot_name: of a file beside the page, or None.
+    image: of the plot, a file beside the page, or None.
   """
   evidence = result["evidence"]
-  versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
   codecs = "\n".join(f"* **{name}**: {what}" for name, what in result["codecs"].items())
   side = result["side"]
   parts = [
@@ -194,10 +317,10 @@ def markdown(result: dict[str, Any], plot_name: str | None) -> str:
 ```
 
 This command measured the codecs, and drew the picture.""",
-    f"![size and speed]({plot_name})" if plot_name else "",
+    f"![size and speed]({image})" if image else "",
     f"""## What L3 promises
 
-{codec_promises.table(result)}
+{promises_table(result)}
 
 ## The images
 
@@ -242,8 +365,8 @@ small, it is made of several. Figures are medians.
 | --- | --- |
 | CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
 | load before | {evidence["load_before"]}; above zero, other programs were running |
-| versions | {versions} |
+| versions | {page.versions(evidence["versions"])} |
 | revision | {evidence["revision"] or "unknown"} |
 """,
   ]
-  return "\n\n".join(part for part in parts if part)
+  return page.Section("", "\n\n".join(part for part in parts if part))

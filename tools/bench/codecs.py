@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from liquid_tf._measure import evidence
 from liquid_tf._native import instructions
 from tools.bench import codec_sets
+from tools.bench.codec_report import plot, section, text  # noqa: F401
 
 # malloc keeps the memory of a freed image instead of giving it back, so that no codec
 # is measured by the page faults of its output. The same for all.
@@ -50,8 +50,13 @@ def _spread(rates: list[float]) -> dict[str, float]:
 
 
 def bench(
-  sets: Sequence[codec_sets.ImageSet],
+  place: None = None,
   *,
+  sets: Sequence[str] = (),
+  screens: str | None = None,
+  masks: str | None = None,
+  deep: str | None = None,
+  drawings: int = 0,
   side: int,
   squares: int,
   passes: int,
@@ -65,7 +70,12 @@ def bench(
   time is processor time, of all threads.
 
   Args:
-    sets: at least one of photographs.
+    place: as of all benchmarks; nothing is written.
+    sets: folders of photographs, see `codec_sets.photographs`.
+    screens: folder of screenshots, or None, as the next two.
+    masks: folder of images of one channel.
+    deep: folder of images, of which PNG files of 16 bits count.
+    drawings: to make.
     side: of a square, in pixels.
     squares: cut from each set.
     passes: at least 2.
@@ -79,20 +89,23 @@ def bench(
     `avx2_gb_per_s` (median and quartiles; pixels, one processor); `all`, the sets of
     photographs together; `windows`, per codec the time of a 224x224 window relative to
     its 2048x1024 image; `codecs`, what each name stands for; `instructions`, the best
-    that L3 has here; `evidence`.
+    that L3 has here.
 
   Raises:
+    ValueError: a folder has no such images.
     ChildProcessError: a measurement failed; the message says why.
   """
   from tools.bench import codec_cases
 
-  before = {**evidence.evidence(), "load_before": evidence.load()}
+  kinds = (codec_sets.SCREENS, codec_sets.MASKS, codec_sets.DEEP)
+  others = dict(zip(kinds, (screens, masks, deep)))
+  every = [*codec_sets.photographs(sets), *codec_sets.others(others, drawings)]
   result = {"side": side, "squares": squares, "passes": passes, "rounds": rounds}
   result["instructions"] = instructions.runnable()[-1]
   result["codecs"] = {case.name: case.what for case in codec_cases.cases()}
   result["sets"] = {}
   pooled: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
-  for images in sets:
+  for images in every:
     say(f"{images.name}: sizes")
     measured = _run("sizes", images)
     rates: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
@@ -110,9 +123,8 @@ def bench(
   ]
   result["all"] = _together(photographs, pooled)
   say("windows")
-  first = next(images for images in sets if images.kind == codec_sets.PHOTOGRAPHS)
+  first = next(images for images in every if images.kind == codec_sets.PHOTOGRAPHS)
   result["windows"] = _run("windows", first, count=_WINDOWS)
-  result["evidence"] = before
   return result
 
 

@@ -1,54 +1,53 @@
 """Ours beside other loaders, on the same photographs."""
 
-import dataclasses
+import functools
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import evidence, fresh
-from tools.bench import peers, photographs, turns
+from tools.bench import page, peers, photographs, turns
 
 
-@dataclasses.dataclass(frozen=True)
-class Peer:
-  """Another loader of what one of our formats holds.
+class Side(NamedTuple):
+  """What another loader reads, and how much faster we are to be.
 
   Attributes:
-    name: "stock", "dali" or "ffcv".
+    peer: of `peers.PEERS`.
     files: extension of the files that it reads, or is made from.
     what: which of its parts reads what.
     wanted: the least ratio, ours to its, that is promised.
   """
 
-  name: str
+  peer: str
   files: str
   what: str
   wanted: float
 
 
-PEERS = {
+# Beside what one of our formats holds.
+SIDES = {
   "png": (
-    Peer("stock", "png", "tf.data, tf.io.decode_image on png", 1.7),
-    Peer("dali", "png", "DALI, decoders.image on png", 1.7),
+    Side("stock", "png", "tf.io.decode_image on png", 1.7),
+    Side("dali", "png", "decoders.image on png", 1.7),
   ),
   "raw": (
-    Peer("stock", "raw", "tf.data, tf.io.decode_raw on raw", 1.0),
-    Peer("ffcv", "png", "FFCV, raw", 1.0),
-    Peer("dali", "npy", "DALI, readers.numpy on npy", 1.3),
+    Side("stock", "raw", "tf.io.decode_raw on raw", 1.0),
+    Side("ffcv", "png", "raw", 1.0),
+    Side("dali", "npy", "readers.numpy on npy", 1.3),
   ),
   "jpeg": (
-    Peer("stock", "jpeg", "tf.data, tf.io.decode_image on jpeg", 1.0),
-    Peer("dali", "jpeg", "DALI, decoders.image on jpeg", 1.0),
+    Side("stock", "jpeg", "tf.io.decode_image on jpeg", 1.0),
+    Side("dali", "jpeg", "decoders.image on jpeg", 1.0),
   ),
 }
 # What our dataset of each format is made from.
 _SOURCES = {"png": "png", "raw": "png", "jpeg": "jpeg"}
-_SCRIPTS = {"dali": "peer_dali.py", "ffcv": "peer_ffcv.py"}
 
 
-def compare(
+def bench(
   workdir: str | os.PathLike,
   *,
   images: int,
@@ -58,7 +57,7 @@ def compare(
   rounds: int,
   threads: int,
   data: str | None = None,
-  formats: Sequence[str] = tuple(PEERS),
+  formats: Sequence[str] = tuple(SIDES),
   pythons: Mapping[str, str] | None = None,
   say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def compare(
     rounds: processes of each side.
     threads: on all sides.
     data: folder of images to cut photographs from; None for scikit-image's.
-    formats: which of `PEERS` to compare.
+    formats: which of `SIDES` to compare.
     pythons: interpreters of "dali" and "ffcv"; those not given are left out.
     say: receives a line of progress.
 
@@ -93,14 +92,15 @@ def compare(
     ValueError: an argument is wrong.
     ChildProcessError: a measurement failed.
   """
-  unknown = [name for name in formats if name not in PEERS]
+  unknown = [name for name in formats if name not in SIDES]
   if unknown:
-    raise ValueError(f'formats ("{unknown[0]}") must be of {", ".join(PEERS)}')
+    raise ValueError(f'formats ("{unknown[0]}") must be of {", ".join(SIDES)}')
   pythons = {"stock": "", **(pythons or {})}
+  of = {name: [one for one in SIDES[name] if one.peer in pythons] for name in formats}
   root = pathlib.Path(workdir, f"{images}x{side}")
   say(f"making {images} photographs of {side}x{side} in {root}")
   extensions = {_SOURCES[name] for name in formats}
-  extensions |= {p.files for name in formats for p in PEERS[name] if p.name in pythons}
+  extensions |= {one.files for name in formats for one in of[name]}
   files = photographs.make(root, images, side, data, threads, sorted(extensions))
   result: dict[str, Any] = {
     "images": images,
@@ -111,71 +111,112 @@ def compare(
     "epochs": epochs,
     "pairs": [],
     "others": {},
-    "left_out": sorted(_SCRIPTS.keys() - pythons.keys()),
+    "left_out": sorted({"dali", "ffcv"} - pythons.keys()),
     "peers": {},
   }
   common = {"batch_size": batch_size, "threads": threads, "epochs": epochs}
+  told: dict[str, list[dict[str, Any]]] = {}
   for name in formats:
-    peers = [peer for peer in PEERS[name] if peer.name in pythons]
     dataset = root / f"{name}.liquid"
     if not (dataset / "dataset.json").exists():
       source = root / _SOURCES[name]
       convert(source, dataset, {name: 1}, existing="resume", progress=False)
-    sides = {"ours": _ours(dataset, common)}
-    for peer in peers:
-      request = {**common, "files": [os.fspath(file) for file in files[peer.files]]}
-      if peer.name == "ffcv":
+    ours = {**common, "path": os.fspath(dataset), "function": fresh.OURS}
+    ours |= {"cache": "100%", "features": ["image"]}
+    sides = {"ours": functools.partial(fresh.run, ours)}
+    for one in of[name]:
+      request = {**common, "files": [os.fspath(file) for file in files[one.files]]}
+      if one.peer == "ffcv":
         request["dataset"] = os.fspath(root / f"{name}.beton")
       else:
-        request["extension"] = peer.files
-      sides[peer.name] = _theirs(peer.name, pythons[peer.name], request, side)
+        request["extension"] = one.files
+      if one.peer == "stock":
+        request["shape"] = [side, side, 3]
+      python = pythons[one.peer]
+      sides[one.peer] = functools.partial(peers.run, one.peer, python, request)
     others = evidence.Others()
     rates, answers = turns.alternate(sides, rounds, f"{name}: ", say)
     result["others"][name] = round(others.busy(), 2)
-    for peer in peers:
-      result["pairs"].append(_pair(name, peer, rates))
-      if peer.name in _SCRIPTS:
-        answer = answers[peer.name]
-        used = result["peers"].setdefault(peer.name, {"settings": []})
-        used["versions"] = answer["versions"]
-        if answer["settings"] not in used["settings"]:
-          used["settings"].append(answer["settings"])
+    for one in of[name]:
+      result["pairs"].append(_pair(name, one, rates))
+      if "settings" in answers[one.peer]:
+        told.setdefault(one.peer, []).append(answers[one.peer])
+  result["peers"] = {peer: peers.used(answers) for peer, answers in told.items()}
   return result
 
 
-def _ours(dataset: pathlib.Path, common: Mapping[str, Any]) -> turns.Measurement:
-  request = {"path": os.fspath(dataset), "cache": "100%", "features": ["image"]}
-  return lambda: fresh.run({**common, **request, "function": fresh.OURS})
-
-
-def _theirs(
-  name: str, python: str, request: Mapping[str, Any], side: int
-) -> turns.Measurement:
-  if name == "stock":
-    return lambda: fresh.run(
-      {
-        **request,
-        "function": fresh.STOCK,
-        "shape": [side, side, 3],
-      }
-    )
-  return lambda: peers.run_peer(python, _SCRIPTS[name], request)
-
-
 def _pair(
-  name: str, peer: Peer, rates: Mapping[str, dict[str, float]]
+  name: str, side: Side, rates: Mapping[str, dict[str, float]]
 ) -> dict[str, Any]:
-  ours, theirs = rates["ours"], rates[peer.name]
+  ours, theirs = rates["ours"], rates[side.peer]
   ratio, best, cpu = (ours[key] / theirs[key] for key in ("median", "max", "cpu"))
   return {
     "format": name,
-    "peer": peer.name,
-    "what": peer.what,
+    "peer": side.peer,
+    "what": f"{peers.PEERS[side.peer].title}, {side.what}",
     "ours": ours,
     "theirs": theirs,
     "ratio": ratio,
     "ratio_best": best,
     "ratio_cpu": cpu,
-    "wanted": peer.wanted,
-    "reached": ratio >= peer.wanted,
+    "wanted": side.wanted,
+    "reached": ratio >= side.wanted,
   }
+
+
+def text(result: dict[str, Any]) -> str:
+  """The comparison as a Markdown table, in images per second."""
+  rows = []
+  for pair in result["pairs"]:
+    lost = "" if pair["reached"] else ", missed"
+    ratios = [f"{pair[key]:.2f}" for key in ("ratio", "ratio_best", "ratio_cpu")]
+    rows.append(
+      [
+        pair["format"],
+        _rate(pair["ours"]),
+        pair["what"],
+        _rate(pair["theirs"]),
+        *ratios,
+        f"{pair['wanted']:.1f}{lost}",
+      ]
+    )
+  head = ["ours", "images/s", "peer", "images/s", "ratio", "of the best"]
+  return page.table([*head, "by processor time", "promised"], rows, (0, 2))
+
+
+def _rate(rates: dict[str, float]) -> str:
+  return f"{rates['median']:.0f} ({rates['min']:.0f} to {rates['max']:.0f})"
+
+
+def section(result: dict[str, Any]) -> page.Section:
+  """What was measured, how, with what, and the table."""
+  side, batch_size = result["side"], result["batch_size"]
+  said = ""
+  for peer in result["peers"].values():
+    for settings in peer["settings"]:
+      said += f"* *{page.versions(peer['versions'])}*: `{settings}`.\n"
+  for name in result["left_out"]:
+    said += f"* *{name}* was left out: no interpreter with it was given.\n"
+  others = ", ".join(f"{busy} for {name}" for name, busy in result["others"].items())
+  return page.section(
+    "Beside other loaders",
+    result,
+    f"""
+{result["images"]} photographs of {side}x{side} RGB pixels, cut from larger ones or
+from their mirrored continuation, in batches of {batch_size}, with {result["threads"]}
+threads on all sides. Ours and each peer ran in turn, {result["rounds"]} times, each
+in a fresh process of {result["epochs"]} epochs; the first one does not count. The
+table gives the median (least to most) of the others. *Ratio* compares the medians,
+*of the best* the most, and *by processor time* images per second of processor time.
+Other programs kept so many processors busy meanwhile, on average: {others}.""",
+    text(result),
+    f"""
+* *Ours* has every record in its cache from the second epoch on (`cache="100%"`). The
+  peers have all files in a warm page cache.
+* *tf.data* is `from_tensor_slices(files).shuffle(n)`, `map` of `tf.io.read_file` and
+  `tf.io.decode_image` with `num_parallel_calls=AUTOTUNE`, `batch({batch_size})` and
+  `prefetch(AUTOTUNE)`. For raw it is `tf.io.decode_raw` and `tf.reshape`, of files that
+  hold the pixels and nothing else.
+{said}* The PNG and JPEG (quality 90, 4:2:0) records are the bytes of the files.
+* All return uint8 [{batch_size}, {side}, {side}, 3], which nothing uses.""",
+  )

@@ -1,12 +1,13 @@
 """Our reader beside fio, over the same files with the same blocks and depth."""
 
+import functools
 import json
 import os
 import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -15,6 +16,7 @@ from liquid_tf._measure import process
 from liquid_tf._pipeline import sources
 from liquid_tf._store import manifest as manifests
 from liquid_tf._view import view
+from tools.bench import turns
 
 # Of fio's speed, what the reader is to reach.
 PROMISED = 0.95
@@ -67,14 +69,10 @@ def bench(
   for name, paths in files.items():
     if not paths:
       continue
-    entry = {"bytes": sum(map(os.path.getsize, paths)), "ours": [], "fio": []}
-    for _ in range(rounds):
-      entry["ours"].append(_ours(path, name, block, depth, reader))
-      if fio is not None:
-        entry["fio"].append(fio_speed(fio, paths, block, depth))
+    sides = {"ours": functools.partial(_ours, path, name, block, depth, reader)}
     if fio is not None:
-      ours, other = (statistics.median(entry[key]) for key in ("ours", "fio"))
-      entry["ratio"] = ours / other
+      sides["fio"] = functools.partial(fio_speed, fio, paths, block, depth)
+    entry = {"bytes": sum(map(os.path.getsize, paths))} | beside(sides, rounds)
     formats[name] = entry
     say(line(name, entry))
   return {
@@ -85,6 +83,17 @@ def bench(
     "reader": reader,
     "skipped": None if fio is not None else "fio is not installed",
   }
+
+
+def beside(
+  sides: Mapping[str, Callable[[], float]], rounds: int
+) -> dict[str, list[float] | float]:
+  """Measures ours and perhaps another in turn: both, and the ratio of their medians."""
+  found: dict[str, Any] = turns.in_turn(sides, rounds)
+  if len(found) > 1:
+    ours, other = map(statistics.median, found.values())
+    found["ratio"] = ours / other
+  return found
 
 
 def check(block: int, depth: int) -> None:
@@ -104,7 +113,7 @@ def line(name: str, entry: dict[str, Any]) -> str:
   """One format's result in words."""
   ours = statistics.median(entry["ours"])
   text = f"{name}: {ours:.0f} MB/s of {entry['bytes'] / 1e6:.0f} MB"
-  if not entry["fio"]:
+  if "fio" not in entry:
     return text
   other = statistics.median(entry["fio"])
   return f"{text}; fio {other:.0f} MB/s: {entry['ratio']:.2f} of it"
@@ -145,15 +154,31 @@ def fio_speed(fio: str, files: list[str], block: int, depth: int) -> float:
   """MB/s of one run of fio, whose own clock leaves its start out."""
   # It takes no block that is larger than a file.
   block = min(block, *(os.path.getsize(name) // 4096 * 4096 for name in files))
-  names = ":".join(name.replace(":", r"\:") for name in files)
-  command = [
-    fio, "--name=read", f"--filename={names}", "--readonly", "--rw=read",
-    "--file_service_type=sequential", f"--bs={block}", f"--iodepth={depth}",
-    "--ioengine=io_uring", "--fixedbufs", "--direct=1", "--output-format=json",
-  ]  # fmt: skip
-  done = subprocess.run(command, capture_output=True, text=True)
-  if done.returncode != 0:
-    raise ChildProcessError(f"fio ended with code {done.returncode}: {done.stderr}")
-  read = json.loads(done.stdout)["jobs"][0]["read"]
+  read = run_fio(
+    fio, files, "--rw=read", "--file_service_type=sequential", f"--bs={block}",
+    f"--iodepth={depth}", "--ioengine=io_uring", "--fixedbufs",
+  )  # fmt: skip
   # In milliseconds, and less than one for very little.
   return read["io_bytes"] / max(1, read["runtime"]) / 1e3
+
+
+def run_fio(fio: str, files: Sequence[str], *options: str) -> dict[str, Any]:
+  """Reads files by fio past the page cache; returns what it says of its reads.
+
+  Raises:
+    ChildProcessError: it failed.
+  """
+  names = ":".join(name.replace(":", r"\:") for name in files)
+  command = [fio, "--name=read", f"--filename={names}", "--readonly", "--direct=1"]
+  done = subprocess.run(
+    [*command, "--output-format=json", *options], capture_output=True, text=True
+  )
+  if done.returncode != 0:
+    raise ChildProcessError(f"fio ended with code {done.returncode}: {done.stderr}")
+  return json.loads(done.stdout)["jobs"][0]["read"]
+
+
+def text(result: dict[str, Any]) -> str:
+  """Says what was missing."""
+  missing = result["skipped"]
+  return f"nothing to compare with: {missing}" if missing else ""

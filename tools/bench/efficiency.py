@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from liquid_tf._convert.convert import convert
-from liquid_tf._measure import fresh, repeated, throttle
+from liquid_tf._measure import fresh, repeated
 from liquid_tf._store import manifest as manifests
-from tools.bench import photographs
+from tools.bench import page, photographs, turns
 
 PROMISED = 0.9
 _PARTS = 1000  # A mix is given to this part of a sample.
@@ -26,7 +26,7 @@ def bench(
   cache: int | str,
   rounds: int,
   threads: int,
-  repeat: int = 1,
+  repeat: int,
   data: str | None = None,
   say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
@@ -61,13 +61,9 @@ def bench(
   photographs.make(root, images, side, data, threads, ("png",))
   for share in mixes:
     _make(root, share)
-  skipped = throttle.why_not() if any(rates) else None
-  if skipped:
-    say(f"throttled disks are left out: {skipped}")
+  usable, skipped = turns.disks(rates, say)
   cells = []
-  for rate in rates:
-    if rate and skipped:
-      continue
+  for rate in usable:
     for share in mixes:
       path = _dataset(root, share)
       long = _long(path, repeat)
@@ -129,8 +125,60 @@ def _judge(cell: dict[str, Any]) -> str:
   cell["lower"] = min(("load", "decode"), key=lambda name: cell[name]["images_per_s"])
   reached, limit = (cell[n]["images_per_s"] for n in ("both", cell["lower"]))
   cell["efficiency"] = reached / limit
-  disk = f"disk at {cell['rate'] / 1e6:g} MB/s" if cell["rate"] else "whole disk"
   return (
-    f"{disk}, {cell['raw']:.0%} raw: {reached:.1f} images/s, {cell['efficiency']:.0%} "
-    f"of {cell['lower']}'s {limit:.1f}"
+    f"disk: {turns.disk_name(cell['rate'])}, {cell['raw']:.0%} raw: {reached:.1f} "
+    f"images/s, {cell['efficiency']:.0%} of {cell['lower']}'s {limit:.1f}"
+  )
+
+
+def text(results: Sequence[dict[str, Any]]) -> str:
+  """All cells of some runs, in the order of disks and mixes, in images per second."""
+  cells = [(result, cell) for result in results for cell in result["cells"]]
+  cells.sort(
+    key=lambda each: (each[1]["rate"] or float("inf"), each[1]["raw"]), reverse=True
+  )
+  rows = []
+  for result, cell in cells:
+    both = cell["both"]
+    row = [turns.disk_name(cell["rate"]), f"{cell['raw']:.0%}", result["cache"]]
+    row.append(result["images"] * result["repeat"])
+    row += [f"{cell[n]['images_per_s']:.0f}" for n in ("load", "decode", "both")]
+    row.append(f"{cell['efficiency']:.2f}")
+    row += [f"{both['disk_bytes_per_s'] / 1e6:.0f}", f"{both['busy']:.0%}"]
+    rows.append(row)
+  head = ["disk", "raw", "cache", "epoch", "load", "decode", "pipeline"]
+  return page.table([*head, "of the lower", "read MB/s", "busy"], rows)
+
+
+def section(results: Sequence[dict[str, Any]]) -> page.Section:
+  """What was measured, how, with what, and the table; a run or several in one."""
+  first = results[0]
+  cells = [cell for result in results for cell in result["cells"]]
+  reached = sum(cell["efficiency"] >= PROMISED for cell in cells)
+  return page.section(
+    "Beside the limits of its stages",
+    results,
+    f"""
+{first["images"]} photographs of {first["side"]}x{first["side"]} RGB pixels (at most
+256 different ones) as PNG and raw, in batches of {first["batch_size"]}, by
+{first["threads"]} threads. Each row is a fresh process. It runs an epoch of each of
+three pipelines in turn, `--rounds` times after one that does not count. The table
+gives medians in images per second:
+
+* *load*: the same pipeline with `decode="none"`;
+* *decode*: the same pipeline with every record in memory (`cache="100%"`);
+* *pipeline*: both together, with the cache of the row.
+
+*Epoch* is the number of images in an epoch of load and pipeline: the photographs
+once, or `--repeat` times through links to the same files, which are read from the
+disk each time.
+
+*Of the lower* is pipeline divided by the smaller of load and decode.
+{PROMISED} is promised; {reached} of {len(cells)} rows reach it. *Busy* is
+the share of all processors that the pipeline's process used. Near 100%, load and
+decode share processors that each had to itself before, so the smaller of both is out
+of reach. Reads go past the page cache. A version 1 blkio cgroup holds the disk to the
+MB/s of the row. Epochs are whole, with the wait for the first batch.""",
+    turns.left_out(results),
+    text(results),
   )

@@ -11,9 +11,9 @@ from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile import measure as profiled
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.mix import TARGETS
+from liquid_tf._store.mix import TARGETS, parse_mix
 from liquid_tf.transforms import Step
-from tools.bench import mix, stages
+from tools.bench import page, photographs, stages, turns
 
 _TRIALS = 3
 # Batches of each contestant before anything counts.
@@ -85,8 +85,8 @@ def measure(
   Returns:
     `mixes`: for each, a list of what `stages.epoch` gives.
   """
-  datasets = []
-  for weights in mixes:
+  datasets = {}
+  for number, weights in enumerate(mixes):
     dataset = open_dataset(
       path,
       batch_size,
@@ -96,15 +96,12 @@ def measure(
       cache=0,
       tuning=Tuning(parallelism=threads),
     )
-    datasets.append(epochs.with_threads(dataset, threads))
-  for dataset in datasets:
+    datasets[number] = epochs.with_threads(dataset, threads)
+  for dataset in datasets.values():
     epochs.consume(dataset.take(_WARM_UP))
-  found: list[list[dict[str, float]]] = [[] for _ in mixes]
   with throttle.held(path, read_bytes_per_s):
-    for _ in range(rounds):
-      for entry, dataset in zip(found, datasets):
-        entry.append(stages.epoch(dataset))
-  return {"mixes": found}
+    found = stages.epochs_in_turn(datasets, rounds)
+  return {"mixes": list(found.values())}
 
 
 def bench(
@@ -146,11 +143,17 @@ def bench(
     not measured, or None.
 
   Raises:
+    ValueError: a format cannot be compared here.
     ChildProcessError: a measurement failed, or is too noisy for advice.
     ConvertError: photographs cannot be converted.
   """
+  parse_mix(dict.fromkeys(formats, 1))
+  if "pcr" in formats:
+    raise ValueError(
+      "pcr is not compared here; `liquid-tf profile` measures its groups"
+    )
   say(f"making {images} photographs of {side}x{side} as {', '.join(formats)}")
-  source, paths = mix.make(
+  source, made = photographs.replicated(
     workdir,
     images=images,
     side=side,
@@ -159,24 +162,17 @@ def bench(
     workers=threads,
     epoch_images=epoch_images,
   )
-  stored = manifests.load(paths["short"])["formats"]
-  image_bytes = {
-    name: stored[TARGETS[name][0]]["bytes"] / stored[TARGETS[name][0]]["samples"]
-    for name in formats
-  }
-  skipped = throttle.why_not() if any(rates) else None
-  if skipped:
-    say(f"throttled disks are left out: {skipped}")
+  image_bytes = made["image_bytes"]
+  usable, skipped = turns.disks(rates, say)
   cells = []
-  for rate in rates:
-    if rate and skipped:
-      continue
+  for rate in usable:
+    disk = turns.disk_name(rate, "whole disk")
     how = {
       "batch_size": batch_size,
       "threads": threads,
       "read_bytes_per_s": rate or None,
     }
-    say(f"{disk_name(rate)}: profiling")
+    say(f"{disk}: profiling")
     advice = fresh.run(
       {
         "function": "tools.bench.formats:advise",
@@ -193,7 +189,7 @@ def bench(
     found = fresh.run(
       {
         "function": "tools.bench.formats:measure",
-        "path": paths["long"],
+        "path": made["long"],
         "mixes": mixes,
         "rounds": rounds,
         **how,
@@ -206,11 +202,11 @@ def bench(
     cell = {"rate": rate, "advised": advice["mix"], "verdict": advice["verdict"]}
     cells.append(cell | {"rows": rows})
     for row in rows:
-      say(f"{disk_name(rate)}, {row['name']}: {row['images_per_s']:.0f} images/s")
+      say(f"{disk}, {row['name']}: {row['images_per_s']:.0f} images/s")
   return {
     "images": images,
     "side": side,
-    "epoch_images": manifests.load(paths["long"])["samples"],
+    "epoch_images": manifests.load(made["long"])["samples"],
     "batch_size": batch_size,
     "threads": threads,
     "seconds": seconds,
@@ -219,11 +215,6 @@ def bench(
     "cells": cells,
     "skipped": skipped,
   }
-
-
-def disk_name(rate: int) -> str:
-  """What a disk is called."""
-  return f"{rate / 1e6:g} MB/s" if rate else "whole disk"
 
 
 def _row(
@@ -240,3 +231,47 @@ def _row(
     **{key: statistics.median(one[key] for one in measured) for key in measured[0]},
     "rounds": measured,
   }
+
+
+def text(result: dict[str, Any]) -> str:
+  """A line of Markdown for each format and advised mix of each disk."""
+  rows = []
+  for cell in sorted(result["cells"], key=lambda cell: cell["rate"] or float("inf")):
+    singles = [row["images_per_s"] for row in cell["rows"] if len(row["mix"]) == 1]
+    for row in cell["rows"]:
+      rates = [one["images_per_s"] for one in row["rounds"]]
+      mark = " (advised)" if row["mix"].keys() == cell["advised"].keys() else ""
+      rows.append(
+        [
+          turns.disk_name(cell["rate"], "whole disk"),
+          f"{row['name']}{mark}",
+          f"{row['image_bytes'] / 1e3:.0f}",
+          page.span(rates),
+          f"{row['images_per_s'] / max(singles):.2f}",
+          f"{row['disk_bytes_per_s'] / 1e6:.0f}",
+          f"{row['busy']:.0%}",
+        ]
+      )
+  head = ["disk", "stored as", "KB an image", "images/s (least to most)"]
+  return page.table([*head, "to the best single", "read MB/s", "busy"], rows, (0, 1))
+
+
+def section(result: dict[str, Any]) -> page.Section:
+  """What was measured, how, with what, and the table."""
+  side = result["side"]
+  return page.section(
+    "Formats on slow disks",
+    result,
+    f"""
+{result["images"]} photographs of {side}x{side} RGB pixels, each stored
+in every format of the table, in batches of {result["batch_size"]}, by
+{result["threads"]} threads. A version 1 blkio cgroup holds the disk to the MB/s of the
+row, and reads go past the page cache. First `profile` measures the formats on that
+disk, and advises one of them or a mix. Then whole epochs of
+`dataset(path, {result["batch_size"]}, mix=…, shuffle=False, cache=0)`, of
+{result["epoch_images"]} images, take turns in one process, {result["rounds"]} of each.
+The table gives medians. *Busy* is the share of all processors that the process
+used.""",
+    turns.left_out([result]),
+    text(result),
+  )

@@ -1,116 +1,17 @@
 """Loading, decoding and both along the mixes of two formats, on slow and fast disks."""
 
 import os
-import pathlib
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf._convert import pipelines
-from liquid_tf._convert.source import Source
-from liquid_tf._convert.sources.open_source import open_source
-from liquid_tf._cost import budget
-from liquid_tf._measure import fresh, repeated, throttle
+from liquid_tf._measure import fresh
 from liquid_tf._measure.stages import STAGES
-from liquid_tf._native import encoders
-from liquid_tf._profile import sample, search
-from liquid_tf._store import manifest as manifests
-from tools.bench import photographs
+from liquid_tf._profile import search
+from liquid_tf._store.mix import parse_mix
+from tools.bench import page, photographs, turns
 
 _ENCODED = "png"
-# As `convert` encodes by default.
-_ENCODING = pipelines.Encoding.of({}, encoders.resolve(None))
-# An epoch, which a run should not come to the end of.
-_EPOCH_IMAGES = 4096
-
-
-def measure(
-  short: str,
-  long: str,
-  mixes: Sequence[Mapping[str, float]],
-  *,
-  batch_size: int,
-  threads: int,
-  read_bytes_per_s: int | None,
-  seconds: float,
-  rounds: int,
-  stages: Sequence[str] = STAGES,
-) -> dict[str, Any]:
-  """Runs the stages of mixes in turn, in this process on so many processors.
-
-  Args:
-    short: path of a replicated dataset.
-    long: path of the same, repeated.
-    mixes: weights of formats.
-    batch_size: images in a batch.
-    threads: processors that this process is held to, and threads that decode.
-    read_bytes_per_s: what "load" and "both" may read; None for no such limit.
-    seconds: that a run lasts at least.
-    rounds: runs of each stage of each mix.
-    stages: of STAGES.
-
-  Returns:
-    `mixes`: for each, by stage, images per second of each round.
-  """
-  from liquid_tf._profile.probe import Pipeline, Setting
-
-  os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-  memory = budget.resolve_memory("auto")
-  setting = Setting(short, long, batch_size, threads, memory, seconds, {})
-  rates: list[dict[str, list[float]]] = [{s: [] for s in stages} for _ in mixes]
-  for _ in range(rounds):
-    for weights, found in zip(mixes, rates):
-      for name in stages:
-        pipeline = Pipeline(setting, weights, name)
-        with throttle.held(long, None if name == "decode" else read_bytes_per_s):
-          found[name].append(pipeline.run().images_per_s)
-  return {"mixes": rates}
-
-
-def make(
-  workdir: str | os.PathLike,
-  *,
-  images: int,
-  side: int,
-  formats: Sequence[str],
-  data: str | None,
-  workers: int,
-  epoch_images: int = _EPOCH_IMAGES,
-  encoded: str = _ENCODED,
-) -> tuple[pathlib.Path, dict[str, str]]:
-  """Makes photographs and their datasets, unless they are there.
-
-  Args:
-    workdir: gets them.
-    images: photographs.
-    side: of each, in pixels.
-    formats: of the datasets.
-    data: folder of images to cut photographs from; None for scikit-image's.
-    workers: images at a time.
-    epoch_images: in the long one, at least.
-    encoded: what the photographs are made as, "png" or "jpeg"; other formats get the
-      pixels of these files.
-
-  Returns:
-    The folder of these files, and the paths of the datasets: `short`, with every
-    photograph in every format, and `long`, the same repeated.
-  """
-  root = pathlib.Path(workdir, f"{images}x{side}")
-  photographs.make(root, images, side, data, workers, (encoded,))
-  name = "-".join([encoded, *sorted(set(formats) - {encoded})])
-  paths = {
-    "short": os.fspath(root / f"{name}.short"),
-    "long": os.fspath(root / f"{name}.long-{epoch_images}"),
-  }
-  if not os.path.exists(os.path.join(paths["short"], manifests.MANIFEST)):
-    source = open_source(Source(root / encoded), paths["short"], skips=False)
-    order = sample.draw(source, 0)
-    sample.write(source, order, formats, _ENCODING, workers, paths["short"])
-  if not os.path.exists(os.path.join(paths["long"], manifests.MANIFEST)):
-    os.makedirs(paths["long"], exist_ok=True)
-    manifest = manifests.load(paths["short"])
-    repeated.repeat(manifest, -(-epoch_images // images), paths["long"])
-  return root / encoded, paths
 
 
 def bench(
@@ -148,30 +49,35 @@ def bench(
     disks were not measured, or None.
 
   Raises:
+    ValueError: a format cannot be mixed with PNG here.
     ChildProcessError: a measurement failed.
     ConvertError: photographs cannot be converted.
   """
-  workers = len(os.sched_getaffinity(0))
+  if {"png", "pcr"} & set(others):
+    raise ValueError(f"others ({','.join(others)}) must not be png or pcr")
   formats = (_ENCODED, *others)
+  parse_mix(dict.fromkeys(formats, 1))
   say(f"making {images} photographs of {side}x{side} as {', '.join(formats)}")
-  _, paths = make(
-    workdir, images=images, side=side, formats=formats, data=data, workers=workers
+  _, made = photographs.replicated(
+    workdir,
+    images=images,
+    side=side,
+    formats=formats,
+    data=data,
+    workers=len(os.sched_getaffinity(0)),
   )
-  skipped = throttle.why_not() if any(rates) else None
-  if skipped:
-    say(f"throttled disks are left out: {skipped}")
-  cells = []
+  place = {key: made[key] for key in ("short", "long")}
+  usable, skipped = turns.disks(rates, say)
   shares = [tenths / search.STEPS for tenths in range(search.STEPS + 1)]
-  for rate in rates:
+  cells = []
+  for rate in usable:
     for threads in processors:
       for other in others:
-        if rate and skipped:
-          continue
         found = fresh.run(
           {
-            "function": "tools.bench.mix:measure",
-            **paths,
-            "mixes": [_mix(other, share) for share in shares],
+            "function": "tools.bench.stages:pipelines",
+            "cells": {f"{s}": place | {"mix": _mix(other, s)} for s in shares},
+            "stages": STAGES,
             "batch_size": batch_size,
             "threads": threads,
             "read_bytes_per_s": rate or None,
@@ -179,9 +85,11 @@ def bench(
             "rounds": rounds,
           }
         )
+        rows = [_row(share, found[f"{share}"]) for share in shares]
+        best = max(rows, key=lambda row: row["both"])["share"]
         cell = {"rate": rate, "processors": threads, "other": other}
-        cells.append(cell | _judge(shares, found["mixes"]))
-        say(line(cells[-1]))
+        cells.append(cell | {"mixes": rows, "best": best})
+        say(_line(cells[-1]))
   return {
     "images": images,
     "side": side,
@@ -193,31 +101,96 @@ def bench(
   }
 
 
-def line(cell: Mapping[str, Any]) -> str:
-  """What a cell shows, in words."""
-  disk = f"{cell['rate'] / 1e6:g} MB/s" if cell["rate"] else "whole disk"
-  rates = {row["share"]: row["both"] for row in cell["mixes"]}
-  best = rates[cell["best"]]
-  single = max(rates[0.0], rates[1.0])
-  return (
-    f"{disk}, {cell['processors']} processors, png and {cell['other']}: best at "
-    f"{cell['best']:.0%} {cell['other']}, {best:.1f} images/s: {best / rates[0.0]:.2f} "
-    f"times png alone, {best / single:.2f} times the better of both"
-  )
-
-
 def _mix(other: str, share: float) -> dict[str, float]:
   weights = {_ENCODED: round(1 - share, 1), other: share}
   return {name: weight for name, weight in weights.items() if weight}
 
 
-def _judge(shares: Sequence[float], rounds: Sequence[Mapping]) -> dict[str, Any]:
-  rows = [
-    {
-      "share": share,
-      **{name: statistics.median(found[name]) for name in STAGES},
-      "rounds": found,
-    }
-    for share, found in zip(shares, rounds)
-  ]
-  return {"mixes": rows, "best": max(rows, key=lambda row: row["both"])["share"]}
+def _row(share: float, found: Mapping[str, Any]) -> dict[str, Any]:
+  rounds = {stage: found[stage]["images_per_s"] for stage in STAGES}
+  medians = {stage: statistics.median(rates) for stage, rates in rounds.items()}
+  return {"share": share, **medians, "rounds": rounds}
+
+
+def _best(cell: Mapping[str, Any]) -> tuple[float, float, float]:
+  """Images per second at best, to PNG alone and to the better of both alone."""
+  rates = {row["share"]: row["both"] for row in cell["mixes"]}
+  best = rates[cell["best"]]
+  return best, best / rates[0.0], best / max(rates[0.0], rates[1.0])
+
+
+def _line(cell: Mapping[str, Any]) -> str:
+  best, to_png, to_single = _best(cell)
+  return (
+    f"{turns.disk_name(cell['rate'], 'whole disk')}, {cell['processors']} processors, "
+    f"png and {cell['other']}: best at {cell['best']:.0%} {cell['other']}, {best:.1f} "
+    f"images/s: {to_png:.2f} times png alone, {to_single:.2f} times the better of both"
+  )
+
+
+def text(result: dict[str, Any]) -> str:
+  """A line of Markdown for each cell."""
+  rows = []
+  for cell in result["cells"]:
+    best, to_png, to_single = _best(cell)
+    row = [turns.disk_name(cell["rate"]), cell["processors"], cell["other"]]
+    row += [f"{cell['best']:.0%}", f"{best:.0f}", f"{to_png:.2f}", f"{to_single:.2f}"]
+    rows.append(row)
+  head = ["disk", "processors", "with", "best share", "images/s", "of PNG alone"]
+  return page.table([*head, "of the better single"], rows, (0, 2))
+
+
+def section(result: dict[str, Any], image: str | None) -> page.Section:
+  """What was measured, how, with what, the table, and the plot where there is one."""
+  return page.section(
+    "The mix curve",
+    result,
+    f"""
+{result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels, each
+in every format, in batches of {result["batch_size"]}. Each row is a fresh process,
+held to so many processors. It runs eleven mixes of PNG and the other format, in
+tenths, in turn, {result["rounds"]} times: loading alone, decoding alone (every record
+in memory) and both, for {result["seconds"]:g} s each. Nothing is cached. Reads go
+past the page cache, and a version 1 blkio cgroup holds the disk to the MB/s of the
+row.""",
+    turns.left_out([result]),
+    text(result),
+    f"![Images per second along the mixes]({image})" if image else "",
+  )
+
+
+def plot(result: dict[str, Any], path: str | os.PathLike) -> None:
+  """Draws a curve for each cell to an image file.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: the extension of `path` is of no image format.
+  """
+  from matplotlib.figure import Figure
+
+  cells = result["cells"]
+  columns = min(3, len(cells))
+  rows = -(-len(cells) // columns)
+  figure = Figure(figsize=(4 * columns, 3 * rows), layout="constrained")
+  every = figure.subplots(rows, columns, squeeze=False).flatten()
+  for axes in every[len(cells) :]:
+    axes.set_axis_off()
+  for axes, cell in zip(every, cells):
+    share = [100 * row["share"] for row in cell["mixes"]]
+    for stage in STAGES:
+      both = stage == "both"
+      axes.plot(
+        share,
+        [row[stage] for row in cell["mixes"]],
+        "o-" if both else "--",
+        color="black" if both else None,
+        label=stage,
+      )
+    axes.set_yscale("log")
+    disk = turns.disk_name(cell["rate"])
+    axes.set_title(f"{disk}, {cell['processors']} processors", fontsize=10)
+    axes.set_xlabel(f"% {cell['other']}, the rest is png")
+    axes.set_ylabel("images/s")
+    axes.grid(True, which="both", alpha=0.3)
+  every[0].legend(frameon=False)
+  figure.savefig(path, dpi=110)

@@ -3,11 +3,10 @@
 Reads one JSON object on stdin, {files, batch_size, threads, epochs} with `extension` or
 `recipe`, and writes one, {epochs [{images, seconds, cpu_seconds}], shape, dtype, mean,
 versions, settings}, as the last line of stdout. Files whose extension is "npy" are
-arrays of pixels, others are images. `recipe` is what `recipes.request` gives. Imports
+arrays of pixels, others are images. `recipe` is what `imagenet.request` gives. Imports
 nothing of this package but `clock`, which lies beside it.
 """
 
-import json
 import os
 import sys
 
@@ -117,4 +116,4 @@ def main(request):
 
 
 if __name__ == "__main__":
-  print(json.dumps(main(json.loads(sys.stdin.read()))), flush=True)
+  clock.serve(main)

@@ -3,13 +3,12 @@
 Reads one JSON object on stdin, {files, dataset, batch_size, threads, epochs}, makes the
 `.beton` file `dataset` of the image files where it is not there, and writes one object,
 {epochs [{images, seconds, cpu_seconds}], shape, dtype, mean, versions, settings}, as
-the last line of stdout. Images are raw; with `recipe`, which is what `recipes.request`
+the last line of stdout. Images are raw; with `recipe`, which is what `imagenet.request`
 gives, they are JPEG of `quality`, their shorter side resized to `shorter` where that is
 not null. Imports nothing of this package but `clock`, which lies beside it.
 """
 
 import importlib.metadata
-import json
 import operator
 import os
 import sys
@@ -114,6 +113,4 @@ def main(request):
 
 
 if __name__ == "__main__":
-  # The writer prints its progress.
-  answer, sys.stdout = sys.stdout, sys.stderr
-  print(json.dumps(main(json.loads(sys.stdin.read()))), file=answer, flush=True)
+  clock.serve(main)

@@ -2,12 +2,11 @@
 
 Reads one JSON object on stdin, {files, batch_size, threads, epochs, recipe}, and writes
 one, {epochs [{images, seconds, cpu_seconds}], shape, dtype, mean, versions, settings},
-as the last line of stdout. `recipe` is what `recipes.request` gives. Imports nothing of
-this package but `clock`, which lies beside it.
+as the last line of stdout. `recipe` is what `imagenet.request` gives. Imports nothing
+of this package but `clock`, which lies beside it.
 """
 
 import importlib.metadata
-import json
 import multiprocessing
 import os
 import sys
@@ -84,4 +83,4 @@ def main(request):
 
 
 if __name__ == "__main__":
-  print(json.dumps(main(json.loads(sys.stdin.read()))), flush=True)
+  clock.serve(main)

@@ -1,10 +1,10 @@
-"""The photographs that pipelines are measured with, as image files."""
+"""The photographs that pipelines are measured with: image files, and datasets."""
 
 import concurrent.futures
 import os
 import pathlib
-from collections.abc import Sequence
-from typing import BinaryIO
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image
@@ -13,6 +13,9 @@ from liquid_tf.cli import wheel_images
 
 # More photographs than these are links to the first ones: encoding takes minutes.
 DISTINCT = 256
+
+# At least, in an epoch that a run should not come to the end of.
+EPOCH = 4096
 
 # What Pillow is told beyond its defaults.
 _OPTIONS = {"jpeg": {"quality": 90}}
@@ -79,6 +82,100 @@ def make(
       if not path.exists():
         path.hardlink_to(files[extension][i % distinct])
   return files
+
+
+def replicated(
+  workdir: str | os.PathLike,
+  *,
+  images: int,
+  side: int,
+  formats: Sequence[str],
+  data: str | os.PathLike | None,
+  workers: int,
+  epoch_images: int = EPOCH,
+  encoded: str = "png",
+) -> tuple[pathlib.Path, dict[str, Any]]:
+  """Makes photographs and their datasets, unless they are there.
+
+  Args:
+    workdir: gets them.
+    images: photographs.
+    side: of each, in pixels.
+    formats: of the datasets.
+    data: folder of images to cut photographs from; None for scikit-image's.
+    workers: images at a time.
+    epoch_images: in the long dataset, at least.
+    encoded: what the photographs are made as, "png" or "jpeg"; other formats get the
+      pixels of these files.
+
+  Returns:
+    The folder of these files, and what `replicate` gives.
+  """
+  root = pathlib.Path(workdir, f"{images}x{side}")
+  make(root, images, side, data, workers, (encoded,))
+  folder = root / "-".join([encoded, *sorted(set(formats) - {encoded})])
+  made = replicate(root / encoded, formats, folder, epoch_images, workers=workers)
+  return root / encoded, made
+
+
+def replicate(
+  files: pathlib.Path,
+  formats: Sequence[str],
+  folder: pathlib.Path,
+  epoch_images: int,
+  *,
+  encoders: Mapping[str, Mapping[str, Any]] | None = None,
+  workers: int | None = None,
+) -> dict[str, Any]:
+  """Makes a dataset with each image in each format, and a long one of links to it.
+
+  Args:
+    files: folder of images.
+    formats: as in a mix.
+    folder: gets both; those that are there are used.
+    epoch_images: in the long one, at least.
+    encoders: options, as `liquid_tf.convert` takes them.
+    workers: images at a time; None for one a processor.
+
+  Returns:
+    `short` and `long`, their paths, and `image_bytes`, the mean stored bytes by format.
+
+  Raises:
+    ConvertError: they cannot be converted.
+  """
+  from liquid_tf._convert import pipelines
+  from liquid_tf._convert.source import Source
+  from liquid_tf._convert.sources.open_source import open_source
+  from liquid_tf._measure import repeated
+  from liquid_tf._native import encoders as options
+  from liquid_tf._profile import sample
+  from liquid_tf._store import manifest as manifests
+
+  short, long = folder / "short", folder / f"long-{epoch_images}"
+  if not (short / manifests.MANIFEST).exists():
+    short.parent.mkdir(parents=True, exist_ok=True)
+    source = open_source(Source(files), os.fspath(short), skips=False)
+    encoding = pipelines.Encoding.of({}, options.resolve(encoders))
+    order, workers = np.arange(len(source)), workers or len(os.sched_getaffinity(0))
+    sample.write(source, order, formats, encoding, workers, os.fspath(short))
+  manifest = manifests.load(os.fspath(short))
+  if not (long / manifests.MANIFEST).exists():
+    long.mkdir(exist_ok=True)
+    repeats = -(-epoch_images // manifest["samples"])
+    repeated.repeat(manifest, repeats, os.fspath(long))
+  return {
+    "short": os.fspath(short),
+    "long": os.fspath(long),
+    "image_bytes": image_bytes(manifest, formats),
+  }
+
+
+def image_bytes(manifest: Any, formats: Sequence[str]) -> dict[str, float]:
+  """The mean stored bytes of an image, by format."""
+  from liquid_tf._store.mix import TARGETS
+
+  stored = {name: manifest["formats"][TARGETS[name][0]] for name in formats}
+  return {name: entry["bytes"] / entry["samples"] for name, entry in stored.items()}
 
 
 def _write(file: BinaryIO, pixels: np.ndarray, extension: str) -> None:

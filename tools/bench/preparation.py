@@ -17,7 +17,7 @@ from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
-from tools.bench import formats, memory_group, peers, photographs, turns
+from tools.bench import memory_group, peers, photographs, turns
 
 # What a file of each extension is kept as beside what it is.
 FORMATS = {
@@ -294,7 +294,8 @@ def bench(
       }
     )
 
-  say(f"{formats.disk_name(rate)}: profiling")
+  disk = turns.disk_name(rate, "whole disk")
+  say(f"{disk}: profiling")
   advised = advice(names)
   without = advice([name for name in names if name not in _L3])
   request = {**common, "epochs": epochs, "extension": extension}
@@ -305,23 +306,16 @@ def bench(
     cache_bytes=cache_bytes,
     read_bytes_per_s=rate or None,
   )
-  stock = request | {
-    "function": fresh.STOCK,
-    "shape": [side, side, 3],
-  }
+  stock = request | {"shape": [side, side, 3]}
   sides = {name: functools.partial(run, {name: 1}) for name in names}
   for title, weights in (("mix", advised), ("mix without l3", without)):
     if len(weights) > 1:
       sides[title] = functools.partial(run, weights)
   sides["minio"] = functools.partial(run, {extension: 1}, "minio")
-  sides["tf.data"] = lambda: limited(lambda: fresh.run(stock))
+  sides["tf.data"] = lambda: limited(lambda: peers.run("stock", None, stock))
   if dali_python:
-    sides["dali"] = lambda: limited(
-      lambda: peers.run_peer(dali_python, "peer_dali.py", request)
-    )
-  rates, answers = turns.alternate(
-    sides, rounds, f"{formats.disk_name(rate)}, {extension}, ", say
-  )
+    sides["dali"] = lambda: limited(lambda: peers.run("dali", dali_python, request))
+  rates, answers = turns.alternate(sides, rounds, f"{disk}, {extension}, ", say)
   peer = answers.get("dali")
   return {
     "cache_bytes": cache_bytes,

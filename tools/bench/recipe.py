@@ -1,35 +1,22 @@
 """The recipes of ImageNet over a user's photographs: ours beside other loaders."""
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._measure import evidence, fresh
 from liquid_tf._store.mix import TARGETS
-from tools.bench import peers, recipe_sets, recipes, turns
+from tools.bench import imagenet, peers, recipe_sets, turns
+from tools.bench.recipe_report import plot, section, text  # noqa: F401
 
-
-@dataclasses.dataclass(frozen=True)
-class Peer:
-  """Another loader.
-
-  Attributes:
-    what: it reads, in words.
-    script: of this folder, run by its interpreter; None for stock tf.data.
-    module: that its interpreter must be able to import.
-  """
-
-  what: str
-  script: str | None = None
-  module: str = ""
-
-
-PEERS = {
-  "stock": Peer("tf.data, JPEG"),
-  "dali": Peer("DALI, JPEG", "peer_dali.py", "nvidia.dali"),
-  "ffcv": Peer("FFCV, its JPEG q90", "peer_ffcv.py", "ffcv"),
-  "torchvision": Peer("torchvision, JPEG", "peer_torchvision.py", "torchvision"),
+# What each of `peers.PEERS` reads.
+_READS = {
+  "stock": "JPEG",
+  "dali": "JPEG",
+  "ffcv": "its JPEG q90",
+  "torchvision": "JPEG",
 }
 
 # Most that means of all values may differ, in deviations, where nothing is drawn by
@@ -39,19 +26,19 @@ _MOST_OFF = 0.05
 
 
 def bench(
-  folder: str | os.PathLike,
   workdir: str | os.PathLike,
   *,
+  input: str | os.PathLike,
   images: int = 0,
   batch_size: int,
   epochs: int,
   rounds: int,
   threads: int,
   formats: Sequence[str] = ("jpeg", "l3"),
-  sizes: Sequence[str] = recipes.STORED,
-  of: Sequence[str] = recipes.RECIPES,
+  sizes: Sequence[str] = imagenet.STORED,
+  recipes: Sequence[str] = imagenet.RECIPES,
   pythons: Mapping[str, str | None] | None = None,
-  say: Callable[[str], None] = lambda text: None,
+  say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
   """Measures every contestant of a recipe in turn, each time in a fresh process.
 
@@ -59,8 +46,8 @@ def bench(
   files in a warm page cache. Nobody uses the batches, and first epochs do not count.
 
   Args:
-    folder: of photographs; its RGB JPEG files are used.
     workdir: gets the files and datasets; those that are there are used.
+    input: folder of photographs; its RGB JPEG files are used.
     images: of an epoch; the photographs come again until there are so many. 0: as
       many as there are.
     batch_size: images in a batch.
@@ -68,9 +55,9 @@ def bench(
     rounds: processes of each contestant.
     threads: on all sides.
     formats: of ours.
-    sizes: of `recipes.STORED`.
-    of: of `recipes.RECIPES`.
-    pythons: interpreters of PEERS but "stock".
+    sizes: of `imagenet.STORED`.
+    recipes: of `imagenet.RECIPES`.
+    pythons: interpreters of `peers.PEERS` but "stock".
     say: receives a line of progress.
 
   Returns:
@@ -86,19 +73,19 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: a measurement failed.
   """
-  for name, given, known in (
+  for name, given, of in (
     ("formats", formats, tuple(TARGETS)),
-    ("sizes", sizes, recipes.STORED),
-    ("recipes", of, recipes.RECIPES),
+    ("sizes", sizes, imagenet.STORED),
+    ("recipes", recipes, imagenet.RECIPES),
   ):
-    wrong = [value for value in given if value not in known]
+    wrong = [value for value in given if value not in of]
     if wrong or not given:
-      raise ValueError(f"{name} ({','.join(wrong)}) must be of {', '.join(known)}")
+      raise ValueError(f"{name} ({','.join(wrong)}) must be of {', '.join(of)}")
   skipped = _skipped(pythons or {})
-  peers = [name for name in PEERS if name not in skipped]
-  say(f"preparing the photographs of {folder} in {workdir}")
+  found = [name for name in peers.PEERS if name not in skipped]
+  say(f"preparing the photographs of {input} in {workdir}")
   photographs = recipe_sets.prepare(
-    folder, workdir, images=images, sizes=sizes, workers=threads
+    input, workdir, images=images, sizes=sizes, workers=threads
   )
   result: dict[str, Any] = {
     "images": len(photographs.files["full"]),
@@ -115,10 +102,10 @@ def bench(
     "peers": {},
   }
   common = {"batch_size": batch_size, "threads": threads, "epochs": epochs}
-  for recipe in of:
+  for recipe in recipes:
     contestants = [
       *_ours(recipe, photographs, formats, sizes, common),
-      *_theirs(recipe, photographs, peers, sizes, common, pythons or {}),
+      *_theirs(recipe, photographs, found, sizes, common, pythons or {}),
     ]
     others = evidence.Others()
     rates, answers = turns.alternate(
@@ -195,21 +182,14 @@ class _Contestant:
 def _skipped(pythons: Mapping[str, str | None]) -> dict[str, str]:
   """Peers that cannot be measured, and why."""
   skipped = {}
-  for name, peer in PEERS.items():
+  for name, peer in peers.PEERS.items():
+    python = pythons.get(name)
     if peer.script is None:
       continue
-    python = pythons.get(name)
     if not python:
       skipped[name] = f"no --{name}_python was given"
-      continue
-    try:
-      reason = peers.why_not(python, peer.module)
-    except OSError as error:
-      raise ValueError(
-        f'{name}_python ("{python}") must be a Python interpreter: {error.strerror}'
-      ) from error
-    if reason:
-      skipped[name] = f"{python} cannot import {peer.module}: {reason}"
+    elif reason := peers.why_not(name, python):
+      skipped[name] = reason
   return skipped
 
 
@@ -224,13 +204,13 @@ def _ours(
   for format_name in formats:
     for stored in sizes:
       path = photographs.dataset(format_name, stored)
-      for dtype in recipes.TYPES:
+      for dtype in imagenet.TYPES:
         request = {
           **common,
-          "function": "tools.bench.recipe_stages:liquid",
+          "function": "tools.bench.imagenet:liquid",
           "path": os.fspath(path),
           "shuffle": recipe == "train",
-          "transforms": recipes.steps(recipe, dtype),
+          "transforms": imagenet.steps(recipe, dtype),
         }
         found.append(
           _Contestant(
@@ -240,7 +220,7 @@ def _ours(
             format=format_name,
             stored=stored,
             places=[path],
-            run=lambda request=request: fresh.run(request),
+            run=functools.partial(fresh.run, request),
           )
         )
   return found
@@ -249,40 +229,37 @@ def _ours(
 def _theirs(
   recipe: str,
   photographs: recipe_sets.Photographs,
-  peers: Sequence[str],
+  names: Sequence[str],
   sizes: Sequence[str],
   common: Mapping[str, Any],
   pythons: Mapping[str, str | None],
 ) -> list[_Contestant]:
   found = []
-  for name in peers:
-    peer = PEERS[name]
+  for name in names:
     for stored in sizes:
       files = photographs.files[stored]
       places: Sequence[str] = files
-      request = {**common, "files": files, "recipe": recipes.request(recipe)}
+      request = {**common, "recipe": imagenet.request(recipe)}
       if name == "ffcv":
         # It encodes by itself, so the smaller ones must not come from JPEG twice.
         request["files"] = photographs.files["full"]
-        request["shorter"] = recipes.SHORTER if stored == "256" else None
+        request["shorter"] = imagenet.SHORTER if stored == "256" else None
         request["quality"] = recipe_sets.QUALITY
         request["dataset"] = os.fspath(photographs.root / f"{stored}.beton")
         places = [request["dataset"]]
-
-      def run(name=name, peer=peer, request=request) -> dict[str, Any]:
-        if peer.script is None:
-          return fresh.run({**request, "function": "tools.bench.recipe_stages:stock"})
-        return peers.run_peer(pythons[name], peer.script, request)
-
+      else:
+        request["files"] = files
+      if name == "stock":
+        request["function"] = "tools.bench.imagenet:stock"
       found.append(
         _Contestant(
           name=f"{name}, {stored}",
           loader=name,
-          what=peer.what,
+          what=f"{peers.PEERS[name].title}, {_READS[name]}",
           format="beton" if name == "ffcv" else "jpeg",
           stored=stored,
           places=places,
-          run=run,
+          run=functools.partial(peers.run, name, pythons.get(name), request),
         )
       )
   return found

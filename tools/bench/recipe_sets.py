@@ -11,7 +11,7 @@ from PIL import Image
 
 from liquid_tf._convert.convert import convert
 from liquid_tf.cli import wheel_images
-from tools.bench import recipes
+from tools.bench import imagenet
 
 # Of every JPEG that is made, for us and for peers.
 QUALITY = 90
@@ -45,7 +45,7 @@ class Photographs:
         self.root / (stored if of_jpeg else "full"),
         path,
         {format_name: 1},
-        transforms=[] if of_jpeg else recipes.before_storing(stored),
+        transforms=[] if of_jpeg else imagenet.before_storing(stored),
         existing="resume",
         progress=False,
       )
@@ -69,7 +69,7 @@ def prepare(
     folder: of images, at any depth.
     workdir: gets the files; those that are there are used.
     images: how many; the folder's come again until there are so many. 0: all of them.
-    sizes: of `recipes.STORED`.
+    sizes: of `imagenet.STORED`.
     workers: images at a time.
 
   Raises:
@@ -142,7 +142,7 @@ def _write_smaller(source: pathlib.Path, path: pathlib.Path) -> None:
   with Image.open(source) as image:
     width, height = image.size
     shorter = min(width, height)
-    size = (width * recipes.SHORTER // shorter, height * recipes.SHORTER // shorter)
+    size = (width * imagenet.SHORTER // shorter, height * imagenet.SHORTER // shorter)
     smaller = image.resize(size, Image.Resampling.BILINEAR)
   temporary = path.with_name(f".{path.name}.tmp")
   smaller.save(temporary, format="jpeg", quality=QUALITY)

@@ -64,22 +64,20 @@ def bench(
   payloads = [random.bytes(record_bytes) for _ in range(16)]
   path = os.path.join(folder, "ours.rec")
   fio, dd = shutil.which("fio"), shutil.which("dd")
-  write: dict[str, Any] = {"ours": [], "dd": []}
-  for _ in range(rounds):
-    write["ours"].append(_write(path, payloads, size // record_bytes))
-    if dd is not None:
-      write["dd"].append(_dd(dd, path, block))
-  read: dict[str, Any] = {"ours": [], "fio": []}
+
+  def write() -> float:
+    return _write(path, payloads, size // record_bytes)
+
   options = {"block_bytes": block, "depth": depth, "reader": reader}
-  for _ in range(rounds):
-    read["ours"].append(_read(path, **options))
-    if fio is not None:
-      read["fio"].append(disk.fio_speed(fio, [path], block, depth))
-  for entry, other in ((write, "dd"), (read, "fio")):
-    if entry[other]:
-      medians = [statistics.median(entry[key]) for key in ("ours", other)]
-      entry["ratio"] = medians[0] / medians[1]
-    say(line("reading" if entry is read else "writing", other, entry))
+  result: dict[str, Any] = {}
+  for what, other, program, ours, theirs in (
+    ("write", "dd", dd, write, lambda: _dd(dd, path, block)),
+    ("read", "fio", fio, lambda: _read(path, **options),
+     lambda: disk.fio_speed(fio, [path], block, depth)),
+  ):  # fmt: skip
+    sides = {"ours": ours, **({other: theirs} if program else {})}
+    result[what] = disk.beside(sides, rounds)
+    say(_line(what.removesuffix("e") + "ing", other, result[what]))
   parts = {}
   for n in (1, 2, 8):
     parts[str(n)] = _read_parts(path, n, options)
@@ -88,8 +86,7 @@ def bench(
   for made in pathlib.Path(folder).glob("ours.*"):
     made.unlink()
   return {
-    "read": read,
-    "write": write,
+    **result,
     "parts": parts,
     "bytes": size,
     "record_bytes": record_bytes,
@@ -100,7 +97,7 @@ def bench(
   }
 
 
-def line(name: str, other: str, entry: dict[str, Any]) -> str:
+def _line(name: str, other: str, entry: dict[str, Any]) -> str:
   """One result in words."""
   text = f"{name}: {statistics.median(entry['ours']):.0f} MB/s"
   if "ratio" not in entry:
@@ -159,3 +156,9 @@ def _read_parts(path: str, n: int, options: dict[str, Any]) -> float:
     iterators.append(disk.iterate(part))
     disk.run(iterators[-1])
   return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6
+
+
+def text(result: dict[str, Any]) -> str:
+  """Says what was missing."""
+  missing = result["skipped"]
+  return f"nothing to compare reading with: {missing}" if missing else ""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import fresh
 from liquid_tf._store import contents, manifest
-from tools.bench import photographs, remote_server, turns
+from tools.bench import page, photographs, remote_server, turns
 
 # Of the rate without the delay, what is to be left; of curl's, what is to be reached;
 # of the rate with the delay, what is to be left where one answer in ten fails.
@@ -22,6 +22,10 @@ _SCHEMES = ("http", "s3")
 # As many as the reader has under way.
 _PARALLEL = 128
 _DATASET = "photos.liquid"
+_HEAD = (
+  *("images", "by", "images/s", "images/s, late answers"),
+  *("left", "promised", "of curl's", "late, of curl's", "left where one in ten fails"),
+)
 
 
 class Size(NamedTuple):
@@ -48,7 +52,7 @@ def bench(
   *,
   images: int,
   small_images: int,
-  delay: float,
+  delay_ms: int,
   link_gbit: float,
   batch_size: int,
   rounds: int,
@@ -66,8 +70,8 @@ def bench(
     folder: gets the images and datasets; those that are there are used.
     images: of 1 MB.
     small_images: of 50 KB.
-    delay: seconds before each answer.
-    link_gbit: Gbit/s of the network that this process is in; 0 for all that there are.
+    delay_ms: milliseconds before each late answer.
+    link_gbit: Gbit/s of a network of its own; 0 for this machine's as it is.
     batch_size: images in a batch.
     rounds: processes of each side.
     threads: of tf.data.
@@ -85,7 +89,9 @@ def bench(
     ValueError: an argument is wrong.
     ChildProcessError: a measurement failed.
   """
-  missing = remote_server.why_not()
+  if link_gbit:
+    remote_server.enter_link(link_gbit)
+  missing, delay = remote_server.why_not(), delay_ms / 1e3
   if shutil.which("curl") is None:
     missing = missing or "curl is not installed"
   result = {"delay": delay, "link_gbit": link_gbit, "promised": PROMISED}
@@ -221,3 +227,66 @@ def _curl(urls: list[str], images: int) -> dict[str, Any]:
     )
     epochs.append({"images": images, "seconds": seconds, "cpu_seconds": max(cpu, 0.01)})
   return {"epochs": epochs}
+
+
+def text(result: dict[str, Any]) -> str:
+  """Says what was missing."""
+  missing = result["skipped"]
+  return f"nothing to measure with: {missing}" if missing else ""
+
+
+def _table(result: dict[str, Any]) -> str:
+  """Rates and ratios, as a Markdown table."""
+  rows = []
+  for name, entry in result["sizes"].items():
+    size = f"{entry['images']} of {entry['image_bytes'] / 1e3:.0f} KB"
+    rates = {side: _rate(result, entry, side) for side in entry["rates"]}
+    for scheme, kept in entry["kept"].items():
+      of_curl = [entry["of_curl"][f"{scheme}{late}"] for late in ("", " delayed")]
+      row = [size, f"`{scheme}://`", rates[scheme], rates[f"{scheme} delayed"]]
+      row += [f"{kept:.2f}", f"{result['promised'][name]:.2f}"]
+      ratios = [*of_curl, entry["failing"][scheme]]
+      rows.append([*row, *(f"{ratio:.2f}" for ratio in ratios)])
+    rows.append([size, "curl", rates["curl"], rates["curl delayed"], *[""] * 5])
+  return page.table(_HEAD, rows, (0, 1))
+
+
+def _rate(result: dict[str, Any], entry: dict[str, Any], side: str) -> str:
+  """A rate, and what it is of the network's."""
+  rate = entry["rates"][side]["median"]
+  if not result["link_gbit"]:
+    return f"{rate:.0f}"
+  share = rate * entry["image_bytes"] * 8 / (result["link_gbit"] * 1e9)
+  return f"{rate:.0f} ({share:.0%})"
+
+
+def section(result: dict[str, Any]) -> page.Section | None:
+  """What was measured, how, with what, and the table; None where nothing was."""
+  if result["skipped"]:
+    return None
+  sides = " and ".join(f"{side} x {side}" for side in SIDES.values())
+  link = result["link_gbit"]
+  title = "Servers whose answers come late"
+  if link:
+    title += f", over {link:g} Gbit/s"
+  over = (
+    f"The network carries {link:g} Gbit/s, which `tc` sees to, and the rates' share\n"
+    "of that stands beside them: what is asked, and headers, have to pass too.\n"
+    if link
+    else ""
+  )
+  return page.section(
+    title,
+    result,
+    f"""
+Raw images of {sides} pixels, from nginx on the same machine, which shares its
+processors. Its Lua module waits {result["delay"] * 1e3:.0f} ms before each late answer.
+{over}Nothing is cached. Over `s3://` nginx is a store that looks at no signature. Each
+side runs in a fresh process, all in turn; the rates are medians, and the first epoch of
+each process does not count. curl gets the same shards by `--parallel`, and throws them
+away.
+{result["promised"]["curl"]:.2f} of its rate is promised. In the last column one in ten
+late answers is an error or a broken connection; {result["promised"]["failing"]:.2f} of
+the rate with late answers is promised.""",
+    _table(result),
+  )

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from tools.bench import (
-  codec_report,
-  compare_report,
-  constancy_report,
-  efficiency_report,
-  formats_report,
-  mix_report,
+  codecs,
+  compare,
+  constancy,
+  efficiency,
+  formats,
+  mix,
   page,
-  recipe_chart,
+  recipe,
   recipe_report,
-  remote_report,
-  scale_report,
+  remote,
+  scale,
 )
 from tools.bench.papers import document
 
@@ -187,7 +187,7 @@ def _disk() -> str:
           ]
           for machine, loop in sorted({(r["machine"], r["loop"]) for r in runs})
         ),
-        words=2,
+        words=(0, 1),
       ),
       _notes(dispatch),
     ]
@@ -223,44 +223,39 @@ def _recordio() -> str:
   )
 
 
-def codecs() -> str:
+def _codecs() -> str:
   """The page of the codecs."""
   result = _read("codecs")
-  return f"{codec_report.markdown(result, 'codecs.png').rstrip()}\n\n{_notes(result)}\n"
+  body = codecs.section(result, "codecs.png").body
+  return f"{body.rstrip()}\n\n{_notes(result)}\n"
 
 
-def render() -> str:
+def _of(module: Any, name: str, *image: str) -> list[str]:
+  """The section that a benchmark writes itself, with the notes of its result."""
+  result = _read(name)
+  title, body = module.section(result, *image)
+  first = result[0] if isinstance(result, list) else result
+  return [f"## {title}", body, _notes(first)]
+
+
+def _benchmarks() -> str:
   """The page of all other benchmarks."""
-  compare, efficiency, mix = _read("compare"), _read("efficiency"), _read("mix")
-  sections = {
-    compare_report.TITLE: [compare_report.section(compare), _notes(compare)],
-    recipe_report.TITLE: [
-      recipe_report.section(_read("recipe"), "recipe.svg"),
-      _notes(_read("recipe")),
-    ],
-    efficiency_report.TITLE: [
-      efficiency_report.section(efficiency),
-      _notes(efficiency[0]),
-    ],
-    constancy_report.TITLE: [constancy_report.section(_read("constancy"))],
-    "What a fidelity costs and gives": [_fidelity()],
-    "Beside fio, and dispatch": [_disk()],
-    "RecordIO beside fio and dd": [_recordio()],
-    scale_report.TITLE: [scale_report.section(_read("scale"))],
-    mix_report.TITLE: [mix_report.section(mix, "mix.png"), _notes(mix)],
-    formats_report.TITLE: [
-      formats_report.section([_read("formats")]),
-      _notes(_read("formats")),
-    ],
-    **{
-      remote_report.title(remote): [remote_report.section(remote), _notes(remote)]
-      for remote in map(_read, ("remote", "remote_5gbit"))
-    },
-  }
-  parts = [_INTRODUCTION]
-  for title, bodies in sections.items():
-    parts += [f"## {title}", *(body.strip() for body in bodies if body)]
-  return "\n\n".join(parts) + "\n"
+  parts = [
+    _INTRODUCTION,
+    *_of(compare, "compare"),
+    *_of(recipe, "recipe", "recipe.svg"),
+    *_of(efficiency, "efficiency"),
+    *_of(constancy, "constancy"),
+    *("## What a fidelity costs and gives", _fidelity()),
+    *("## Beside fio, and dispatch", _disk()),
+    *("## RecordIO beside fio and dd", _recordio()),
+    *_of(scale, "scale"),
+    *_of(mix, "mix", "mix.png"),
+    *_of(formats, "formats"),
+    *_of(remote, "remote"),
+    *_of(remote, "remote_5gbit"),
+  ]
+  return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def papers() -> str:
@@ -268,16 +263,11 @@ def papers() -> str:
   return document.markdown(_RESULTS / "papers", DOCS / "papers.md")
 
 
-def recipe_picture() -> str:
-  """The README's picture."""
-  return recipe_chart.draw(_read("recipe"))
-
-
 PAGES = {
-  "benchmarks.md": render,
-  "codecs.md": codecs,
+  "benchmarks.md": _benchmarks,
+  "codecs.md": _codecs,
   "papers.md": papers,
-  "recipe.svg": recipe_picture,
+  "recipe.svg": lambda: recipe_report.draw(_read("recipe")),
 }
 
 

@@ -15,7 +15,7 @@ from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
-from tools.bench import empty_dataset
+from tools.bench import empty_dataset, page
 
 _BATCH = 256
 # Shard files of each format.
@@ -53,6 +53,10 @@ def bench(
   Raises:
     ChildProcessError: a process could not measure.
   """
+  if workers > 2 * samples:
+    raise ValueError(
+      f"workers ({workers}) must be at most two for each of samples ({samples})"
+    )
   path = pathlib.Path(folder, f"holes_{samples}.liquid")
   if not (path / manifest.MANIFEST).exists():
     say(f"writing the index of {samples} samples in two formats")
@@ -192,3 +196,70 @@ def balance(samples: list[int], workers: int) -> dict[str, Any]:
 
 def _extent(values: list[int]) -> dict[str, int]:
   return {"min": min(values), "max": max(values)}
+
+
+def text(result: dict[str, Any]) -> str:
+  """What opening and planning cost, as a Markdown table."""
+  rows = [
+    [
+      each["index"],
+      f"{each['seconds']:.2f} s",
+      *_held(result, each),
+      each["draws"],
+      f"{each['plan_seconds'] * 1e3:.1f} ms",
+      f"{each['draws'] / each['plan_seconds'] / 1e6:.1f} million",
+    ]
+    for each in result["opened"]
+  ]
+  head = ["worker", "opened in", "memory held", "bytes an encoding"]
+  head += ["draws of its epoch", "planned in", "draws/s"]
+  return page.table(head, rows, ())
+
+
+def _views(result: dict[str, Any]) -> str:
+  """What choosing costs, as a Markdown table."""
+  rows = [
+    [
+      each["view"],
+      each["samples"],
+      f"{each['choose_seconds']:.2f} s",
+      f"{each['open_seconds']:.2f} s",
+      *_held(result, each),
+    ]
+    for each in result["views"]
+  ]
+  head = [None, "samples", "chosen in", "opened in", "memory held", "bytes a sample"]
+  return page.table(head, rows)
+
+
+def _held(result: dict[str, Any], each: dict[str, Any]) -> list[str]:
+  """Memory that was held, and that of an encoding."""
+  held = each["held_bytes"]
+  return [f"{held / 2**20:.1f} MiB", f"{held / (2 * result['samples']):.2f}"]
+
+
+def section(result: dict[str, Any]) -> page.Section:
+  """What was measured, how, with what, and the tables."""
+  parts, batches = result["balance"]["samples"], result["balance"]["batches"]
+  formats = "; ".join(
+    f"{each['min']} to {each['max']}" for each in result["balance"]["formats"]
+  )
+  return page.section(
+    "Very many samples and workers",
+    result,
+    f"""
+A simulation: two formats of {result["samples"]} samples each, in an index of
+{result["index_bytes"] / 1e9:.2f} GB as a conversion would write it; the shard files
+are holes. The first and the last of {result["workers"]} workers each open their part
+in a fresh process. The whole index is checked by its CRC-32C and row by row, and
+stays mapped. Then the part's epoch is planned.""",
+    text(result),
+    """
+Then one worker opens all samples, those of every second class, and all with 1,000
+classes in equal shares, each in a fresh process.""",
+    _views(result),
+    f"""
+Over all workers, a part has {parts["min"]} to {parts["max"]} encodings in
+{batches["min"]} to {batches["max"]} batches. By format these are {formats}.
+{result["balance"]["repeated"]} samples are repeated in all.""",
+  )

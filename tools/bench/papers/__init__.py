@@ -10,7 +10,7 @@ To add a figure, say `liquid-6`:
    shows, the parts to run, and the table, the reason and the plot that are made of what
    the parts return. Import TensorFlow and the like inside functions, so that --help and
    the page need neither.
-2. Name it in `registry.FIGURES`, in the order of the page.
+2. Name it in `figure.FIGURES`, in the order of the page.
 3. Run it: `python -m tools.bench papers liquid-6 --data=NAME=FOLDER`. That writes its
    JSON, its plot and the page, which belong into one commit.
 

@@ -6,6 +6,7 @@ has in memory.
 """
 
 import concurrent.futures
+import functools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._measure import fresh
-from tools.bench import preparation
+from tools.bench import preparation, turns
 from tools.bench.papers import shared_queue, tasks
 
 # From when a loader is at its pace: its buffers are full, and its cache where it has
@@ -189,16 +190,15 @@ def train(
     return found
 
   ideal(_TRACE_SECONDS)  # Traces the step.
-  found: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
   ideals = [ideal(ideal_seconds)]
-  for _ in range(rounds):
-    for name, side in sides.items():
-      try:
-        found[name].append(run(side))
-      except ChildProcessError as error:
-        raise ChildProcessError(f"{name}: {error}") from error
-    ideals.append(ideal(ideal_seconds))
-  return {"ideal": ideals, "sides": found}
+  *_, last = sides
+
+  def told(name: str, answers: list[dict[str, float]]) -> None:
+    if name == last:
+      ideals.append(ideal(ideal_seconds))
+
+  runs = {name: functools.partial(run, side) for name, side in sides.items()}
+  return {"sides": turns.in_turn(runs, rounds, told), "ideal": ideals}
 
 
 def in_turn(sides: Mapping[str, Mapping[str, Any]], **arguments: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers import registry, runner
+from tools.bench.papers import figure as figures
+from tools.bench.papers import runner
 from tools.bench.papers.figure import Figure
 
 _INTRODUCTION = """# The papers' figures, measured again
@@ -39,7 +40,7 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   """
   beside = pathlib.Path(path)
   link = os.path.relpath(folder, beside.parent)
-  every = {figure: runner.read(folder, figure) for figure in registry.every()}
+  every = {figure: runner.read(folder, figure) for figure in figures.every()}
   whole = [found for found in every.values() if found and found["complete"]]
   parts = [_INTRODUCTION % link, _together(whole, len(every))]
   for figure, found in every.items():
@@ -66,7 +67,7 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
   """
   place = pathlib.Path(path)
   plots = place.with_suffix("")
-  for figure in registry.every():
+  for figure in figures.every():
     found = runner.read(folder, figure)
     if found and found["complete"]:
       plots.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,35 @@
 """What a figure of a paper is made of."""
 
+import contextlib
 import dataclasses
+import importlib
+import os
 import pathlib
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tools.bench.codec_sets import ImageSet
+
+# In the order of the page: the module of each, and its name there.
+FIGURES = {
+  "liquid-2": ("liquid_2", "FIGURE"),
+  "liquid-3": ("liquid_3", "FIGURE"),
+  "liquid-6-png": ("liquid_6", "PNG"),
+  "liquid-6-jpeg": ("liquid_6", "JPEG"),
+  "liquid-7": ("liquid_7", "FIGURE"),
+  "l3-table-4": ("l3_table_4", "FIGURE"),
+  "l3-7a": ("l3_7a", "FIGURE"),
+  "l3-7b": ("l3_7b", "FIGURE"),
+  "l3-8": ("l3_8", "FIGURE"),
+  "l3-9": ("l3_9", "FIGURE"),
+  "l3-10": ("l3_10", "FIGURE"),
+  "pcr-4": ("scan_accuracy", "RESNET"),
+  "pcr-5": ("pcr_5", "FIGURE"),
+  "pcr-6": ("scan_accuracy", "SHUFFLENET"),
+  "pcr-8": ("pcr_8", "FIGURE"),
+  "mxnet": ("mxnet", "FIGURE"),
+}
 
 # Measures something and returns what JSON can hold.
 Part = Callable[[], dict[str, Any]]
@@ -37,6 +61,19 @@ class Setting:
       "quick": self.quick,
       "dali": self.dali_python is not None,
     }
+
+  def photographs(self) -> str | None:
+    """Makes a folder of links to the images of all sets; None for scikit-image's."""
+    paths = [(s.name, path) for s in self.sets for path in s.paths]
+    if not paths:
+      return None
+    place = self.folder / "photographs"
+    place.mkdir(parents=True, exist_ok=True)
+    for name, path in paths:
+      link = place / f"{name}-{os.path.basename(path)}"
+      if not link.is_symlink():
+        link.symlink_to(os.path.abspath(path))
+    return os.fspath(place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,3 +114,29 @@ class Figure:
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   """What each part of a figure returned, by name."""
   return {name: part["result"] for name, part in evidence["parts"].items()}
+
+
+def only_result(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  """What the only part of a figure returned."""
+  [result] = results(evidence).values()
+  return result
+
+
+def load(name: str) -> Figure:
+  """The figure of a name in FIGURES; its module is imported now."""
+  module, attribute = FIGURES[name]
+  return getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+
+
+def every() -> list[Figure]:
+  """All figures, in order."""
+  return [load(name) for name in FIGURES]
+
+
+@contextlib.contextmanager
+def emptied(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+  """An empty folder to work in, which is removed again after a part that has ended."""
+  shutil.rmtree(folder, ignore_errors=True)
+  folder.mkdir(parents=True)
+  yield folder
+  shutil.rmtree(folder)

@@ -3,7 +3,6 @@
 import functools
 import os
 import pathlib
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tools.bench import page
+from tools.bench import page, turns
 from tools.bench.papers import speeds
 from tools.bench.papers.figure import Figure, Part, Setting, results
 
@@ -37,43 +36,34 @@ _ROUNDS = 3
 
 
 def _parts(setting: Setting) -> Mapping[str, Part]:
-  sizes = speeds.QUICK_RESOLUTIONS if setting.quick else speeds.RESOLUTIONS
-  return {
-    name: functools.partial(_measure, setting, *size) for name, size in sizes.items()
-  }
+  return speeds.by_resolution(setting, _IMAGES, functools.partial(_measure, setting))
 
 
-def _measure(setting: Setting, height: int, width: int) -> dict[str, Any]:
+def _measure(
+  setting: Setting, folder: pathlib.Path, files: pathlib.Path
+) -> dict[str, Any]:
   """All formats and instructions at one resolution, by one and by all threads."""
   from liquid_tf._measure import fresh
 
-  folder = setting.folder / f"{width}x{height}"
-  shutil.rmtree(folder, ignore_errors=True)
-  files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
-  encoded = {name: _encode(files, folder / name, name) for name in FORMATS}
   request = {
     "function": "tools.bench.papers.l3_10:measure",
     "pixels": os.fspath(files),
-    "encoded": encoded,
+    "encoded": {name: _encode(files, folder / name, name) for name in FORMATS},
     "seconds": 0.0 if setting.quick else _SECONDS,
   }
   rounds = 1 if setting.quick else _ROUNDS
-  found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-  for _ in range(rounds):
-    for threads in sorted({1, len(os.sched_getaffinity(0))}):
-      for name, sets in fresh.run({**request, "threads": threads}).items():
-        for used, times in sets.items():
-          cells = found.setdefault(name, {}).setdefault(used, [])
-          cells.append({"threads": threads, **times})
-  images = len(list(files.iterdir()))
-  shutil.rmtree(folder)
-  return {
-    "images": images,
-    "shape": [height, width],
-    "seconds": request["seconds"],
-    "rounds": rounds,
-    "runs": found,
-  }
+  threads = sorted({1, len(os.sched_getaffinity(0))})
+  sides = {n: functools.partial(fresh.run, {**request, "threads": n}) for n in threads}
+  runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
+
+  def told(threads: int, answers: list[dict[str, Any]]) -> None:
+    for name, sets in answers[-1].items():
+      for used, times in sets.items():
+        cells = runs.setdefault(name, {}).setdefault(used, [])
+        cells.append({"threads": threads, **times})
+
+  turns.in_turn(sides, rounds, told)
+  return {"seconds": request["seconds"], "rounds": rounds, "runs": runs}
 
 
 def _encode(files: pathlib.Path, folder: pathlib.Path, name: str) -> str:
@@ -211,11 +201,6 @@ def _less(share: float) -> str:
   return f"{-100 * share:+.1f} %".replace("-", "−")
 
 
-def _span(values: Sequence[float]) -> str:
-  middle = statistics.median(values)
-  return f"{middle:.2f} ({min(values):.2f} to {max(values):.2f})"
-
-
 def _table(evidence: Mapping[str, Any]) -> str:
   found = results(evidence)
   threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
@@ -243,9 +228,9 @@ def _every(found: Mapping[str, Any]) -> str:
       row = [f"{name}, {used}"]
       for result in found.values():
         row += [
-          _span(_values(result, name, used, 1, "cpu_ms")),
+          page.span(_values(result, name, used, 1, "cpu_ms"), ".2f"),
           f"{_cpu(result, name, _SCALAR) / _cpu(result, name, used):.1f}",
-          _span(_values(result, name, used, threads, "clock_ms")),
+          page.span(_values(result, name, used, threads, "clock_ms"), ".2f"),
         ]
       rows.append(row)
   head = ["format, instructions"]

@@ -2,10 +2,12 @@
 
 import functools
 import os
-import shutil
+import pathlib
 import statistics
 from collections.abc import Mapping
 from typing import Any
+
+from PIL import Image
 
 from tools.bench import page
 from tools.bench.papers import speeds
@@ -16,41 +18,34 @@ _FORMATS = ("png", "webp", "raw", "bmp", "l3", "l3-compact")
 _STOCK = "png, stock tf.data"
 _V1 = "l3 version 1"
 _IMAGES = 8
-_BATCH = 8
-_SECONDS = 2.0
-_ROUNDS = 3
+_HOW = {"batch_size": 8, "seconds": 2.0, "rounds": 3}
 
 
 def _parts(setting: Setting) -> Mapping[str, Part]:
-  sizes = speeds.QUICK_RESOLUTIONS if setting.quick else speeds.RESOLUTIONS
-  return {
-    name: functools.partial(_measure, setting, *size) for name, size in sizes.items()
-  }
+  return speeds.by_resolution(setting, _IMAGES, functools.partial(_measure, setting))
 
 
-def _measure(setting: Setting, height: int, width: int) -> dict[str, Any]:
+def _measure(
+  setting: Setting, folder: pathlib.Path, files: pathlib.Path
+) -> dict[str, Any]:
   """All formats at one resolution, in turn."""
-  folder = setting.folder / f"{width}x{height}"
-  shutil.rmtree(folder, ignore_errors=True)
-  files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
   made = speeds.dataset(files, _FORMATS, folder / "all")
   old = speeds.dataset(speeds.version_1(files), ["l3"], folder / "v1")
   names = sorted(map(os.fspath, files.iterdir()))
-  cells: dict[str, dict[str, Any]] = {
-    _STOCK: {"files": names, "shape": [height, width, 3]},
-    _V1: speeds.cell(old, "l3"),
-    **{name: speeds.cell(made, name) for name in _FORMATS},
-  }
-  how = {"batch_size": _BATCH, "seconds": _SECONDS, "rounds": _ROUNDS}
-  if setting.quick:
-    how |= {"seconds": 0.01, "rounds": 1}
-  found = speeds.in_turn(cells, **how)
+  with Image.open(names[0]) as image:
+    shape = [image.height, image.width, 3]
+  how, found = speeds.in_turn(
+    setting,
+    {
+      _STOCK: {"files": names, "shape": shape},
+      _V1: speeds.cell(old, "l3"),
+      **{name: speeds.cell(made, name) for name in _FORMATS},
+    },
+    **_HOW,
+  )
   sizes = made["image_bytes"] | {_V1: old["image_bytes"]["l3"]}
   sizes[_STOCK] = sizes["png"]
-  shutil.rmtree(folder)
   return {
-    "images": len(names),
-    "shape": [height, width],
     **how,
     "image_bytes": sizes,
     "cells": {name: cell["both"] for name, cell in found.items()},
@@ -74,11 +69,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
   for name in next(iter(found.values()))["cells"]:
     row = [name]
     for result in found.values():
-      rates = result["cells"][name]["images_per_s"]
-      row += [
-        f"{_middle(result, name):.0f} ({min(rates):.0f} to {max(rates):.0f})",
-        f"{_middle(result, name, 'cpu_ms'):.1f}",
-      ]
+      row += speeds.rates(result["cells"][name])
     rows.append(row)
   head = ["format"]
   for name in found:
@@ -102,7 +93,7 @@ def _ratios(found: Mapping[str, Any]) -> str:
     "times as fast", "by", "paper: L3, PNG", "v1, png", "v2, png", "v1, stock png",
     "v2, stock png", "paper: L3, WebP", "v1, webp", "v2, webp",
   ]  # fmt: skip
-  return page.table(head, rows, 2)
+  return page.table(head, rows, (0, 1))
 
 
 def _about(evidence: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, only_result
 
 _PART = "training"
 _NETWORK = trainings.Network("resnet18", "ResNet-18", 96, 32)
@@ -21,17 +21,11 @@ def _parts(setting: Setting) -> Mapping[str, Part]:
 
 
 def _measure(setting: Setting) -> dict[str, Any]:
-  from tools.bench.papers import training_sets
-
-  made = training_sets.make(setting, "png", _FORMATS)
+  made = trainings.make(setting, "png", _FORMATS)
   sides = {name: trainings.ours(made, {name: 1}) for name in _FORMATS}
   sides[trainings.STOCK] = trainings.stock(made)
   found = trainings.run(setting, _NETWORK, sides, seconds=_SECONDS)
   return {key: made[key] for key in ("images", "side", "image_bytes")} | found
-
-
-def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  return results(evidence)[_PART]
 
 
 def _title(side: str) -> str:
@@ -39,7 +33,7 @@ def _title(side: str) -> str:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   png = trainings.median(result, "png")
   stock = trainings.median(result, trainings.STOCK)
   rows = []
@@ -56,7 +50,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
 
 
 def _about(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   sizes = ", ".join(f"{n} {s / 1e6:.2f}" for n, s in result["image_bytes"].items())
   return (
     f"{_NETWORK.words}, with 16 filters in its first stage and not 64, at "
@@ -67,11 +61,11 @@ def _about(evidence: Mapping[str, Any]) -> str:
 
 
 def _why(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   png = trainings.median(result, "png")
   best = max(_OURS, key=lambda side: trainings.median(result, side))
   speed, most = trainings.median(result, best), trainings.ideal(result)
-  reached = trainings.span(trainings.goodputs(result, best))
+  reached = page.span(trainings.goodputs(result, best), ".2f")
   return (
     "the network and the disk decide what can be gained: the ideal is "
     f"{most / png:.2f} times PNG here, because a small network was chosen for one "
@@ -83,7 +77,7 @@ def _why(evidence: Mapping[str, Any]) -> str:
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = _found(evidence)
+  result = only_result(evidence)
   axes = canvas.subplots()
   png = trainings.median(result, "png")
   bars = {_title(n): trainings.median(result, n) / png for n in result["sides"]}

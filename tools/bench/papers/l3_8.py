@@ -1,7 +1,7 @@
 """L3, figure 8: loading and decoding lossy formats by quality."""
 
 import functools
-import shutil
+import pathlib
 import statistics
 from collections.abc import Mapping
 from typing import Any
@@ -15,23 +15,17 @@ _QUICK_QUALITIES = (50, 95)
 _LOSSY = {"jpeg": "JPEG", "webp-lossy": "lossy WebP"}
 _LOSSLESS = ("l3", "l3-compact")
 _IMAGES = 8
-_BATCH = 8
-_SECONDS = 1.0
-_ROUNDS = 3
+_HOW = {"batch_size": 8, "seconds": 1.0, "rounds": 3}
 
 
 def _parts(setting: Setting) -> Mapping[str, Part]:
-  sizes = speeds.QUICK_RESOLUTIONS if setting.quick else speeds.RESOLUTIONS
-  return {
-    name: functools.partial(_measure, setting, *size) for name, size in sizes.items()
-  }
+  return speeds.by_resolution(setting, _IMAGES, functools.partial(_measure, setting))
 
 
-def _measure(setting: Setting, height: int, width: int) -> dict[str, Any]:
+def _measure(
+  setting: Setting, folder: pathlib.Path, files: pathlib.Path
+) -> dict[str, Any]:
   """Both lossy formats at each quality, and L3, at one resolution, in turn."""
-  folder = setting.folder / f"{width}x{height}"
-  shutil.rmtree(folder, ignore_errors=True)
-  files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
   cells, sizes = {}, {}
   for quality in _QUICK_QUALITIES if setting.quick else _QUALITIES:
     options = {name: {"quality": quality} for name in _LOSSY}
@@ -42,15 +36,8 @@ def _measure(setting: Setting, height: int, width: int) -> dict[str, Any]:
   made = speeds.dataset(files, _LOSSLESS, folder / "l3")
   cells |= {name: speeds.cell(made, name) for name in _LOSSLESS}
   sizes |= made["image_bytes"]
-  how = {"batch_size": _BATCH, "seconds": _SECONDS, "rounds": _ROUNDS}
-  if setting.quick:
-    how |= {"seconds": 0.01, "rounds": 1}
-  found = speeds.in_turn(cells, **how)
-  images = len(list(files.iterdir()))
-  shutil.rmtree(folder)
+  how, found = speeds.in_turn(setting, cells, **_HOW)
   return {
-    "images": images,
-    "shape": [height, width],
     **how,
     "image_bytes": sizes,
     "cells": {name: entry["both"] for name, entry in found.items()},
@@ -83,12 +70,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
   for name in next(iter(found.values()))["cells"]:
     row = [name]
     for result in found.values():
-      rates = result["cells"][name]["images_per_s"]
-      row += [
-        f"{_middle(result, name):.0f} ({min(rates):.0f} to {max(rates):.0f})",
-        f"{_middle(result, name, 'cpu_ms'):.1f}",
-        f"{_times(result, name):.2f}",
-      ]
+      row += [*speeds.rates(result["cells"][name]), f"{_times(result, name):.2f}"]
     rows.append(row)
   head = ["format, quality"]
   for name in found:
@@ -102,7 +84,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
     for name, label in _LOSSY.items()
   ]
   second = ["", "paper", *found]
-  return f"{page.table(head, rows)}\n\n{page.table(second, words, len(second))}"
+  return f"{page.table(head, rows)}\n\n{page.table(second, words, range(len(second)))}"
 
 
 def _about(evidence: Mapping[str, Any]) -> str:

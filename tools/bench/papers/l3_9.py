@@ -9,9 +9,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.bench import page
+from tools.bench import page, photographs
 from tools.bench.papers import scan_accuracy, speeds
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
 
 _LOSSLESS = "l3"
 _LOSSY = {"jpeg": "JPEG", "webp-lossy": "lossy WebP"}
@@ -40,8 +40,7 @@ _CROP, _QUICK_CROP = (160, 240), (48, 64)
 _BATCH, _QUICK_BATCH = 4, 2
 _EPOCHS, _TURNS = 5, 6
 _PREPARING = "preparing"
-_SECONDS = 0.5
-_ROUNDS = 3
+_HOW = {"batch_size": _BATCH, "seconds": 0.5, "rounds": 3}
 
 
 def _frames(setting: Setting) -> tuple[str, list[tuple[str, str]]] | None:
@@ -88,38 +87,28 @@ def _train(setting: Setting, seed: int) -> dict[str, Any]:
   from liquid_tf._convert.source import Source
   from liquid_tf._measure import fresh
   from liquid_tf._store import manifest as manifests
-  from liquid_tf._store.mix import TARGETS
   from tools.bench.papers import segmentation_training
 
-  folder = setting.folder / f"seed {seed}"
-  shutil.rmtree(folder, ignore_errors=True)
   name, pairs = _frames(setting) or ("", [])
-  images, masks = segmentation_training.lay_out(pairs, seed, len(_SEEDS), folder)
-  paths, sizes = {}, {}
-  for contestant, (format, encoders) in _contestants(setting.quick).items():
-    path = folder / f"{contestant}.liquid"
-    convert(
-      Source(images, masks=masks), path, format, encoders=encoders, progress=False
-    )
-    stored = manifests.load(str(path))["formats"][TARGETS[format][0]]
-    paths[contestant] = os.fspath(path)
-    sizes[contestant] = stored["bytes"] / stored["samples"]
   how: dict[str, Any] = {
     "crop": list(_QUICK_CROP if setting.quick else _CROP),
     "batch_size": _QUICK_BATCH if setting.quick else _BATCH,
     "epochs": 1 if setting.quick else _EPOCHS,
     "turns": 1 if setting.quick else _TURNS,
   }
-  found = fresh.run(
-    {
-      "function": "tools.bench.papers.segmentation_training:train",
-      "paths": paths,
-      "seed": seed,
-      **how,
-    }
-  )
+  paths, sizes = {}, {}
+  with emptied(setting.folder / f"seed {seed}") as folder:
+    images, masks = segmentation_training.lay_out(pairs, seed, len(_SEEDS), folder)
+    for contestant, (format, encoders) in _contestants(setting.quick).items():
+      path = folder / f"{contestant}.liquid"
+      source = Source(images, masks=masks)
+      convert(source, path, format, encoders=encoders, progress=False)
+      paths[contestant] = os.fspath(path)
+      stored = photographs.image_bytes(manifests.load(str(path)), [format])
+      sizes[contestant] = stored[format]
+    function = "tools.bench.papers.segmentation_training:train"
+    found = fresh.run({"function": function, "paths": paths, "seed": seed, **how})
   tests = sum(i % len(_SEEDS) == seed for i in range(len(pairs)))
-  shutil.rmtree(folder)
   return {
     "set": name,
     "images": len(pairs) - tests,
@@ -132,22 +121,17 @@ def _train(setting: Setting, seed: int) -> dict[str, Any]:
 
 def _prepare(setting: Setting) -> dict[str, Any]:
   """Loading and decoding of the same files without a network, in turn."""
-  folder = setting.folder / _PREPARING
-  shutil.rmtree(folder, ignore_errors=True)
   _, pairs = _frames(setting) or ("", [])
-  files = folder / "files"
-  files.mkdir(parents=True)
-  for image, _ in pairs:
-    shutil.copyfile(image, files / pathlib.Path(image).name)
   cells = {}
-  for name, (format, encoders) in _contestants(setting.quick).items():
-    made = speeds.dataset(files, [format], folder / name, encoders)
-    cells[name] = speeds.cell(made, format)
-  how = {"batch_size": _BATCH, "seconds": _SECONDS, "rounds": _ROUNDS}
-  if setting.quick:
-    how |= {"seconds": 0.01, "rounds": 1}
-  found = speeds.in_turn(cells, **how)
-  shutil.rmtree(folder)
+  with emptied(setting.folder / _PREPARING) as folder:
+    files = folder / "files"
+    files.mkdir()
+    for image, _ in pairs:
+      shutil.copyfile(image, files / pathlib.Path(image).name)
+    for name, (format, encoders) in _contestants(setting.quick).items():
+      made = speeds.dataset(files, [format], folder / name, encoders)
+      cells[name] = speeds.cell(made, format)
+    how, found = speeds.in_turn(setting, cells, **_HOW)
   return {**how, "cells": {name: cell["both"] for name, cell in found.items()}}
 
 

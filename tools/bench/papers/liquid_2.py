@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, only_result
 
 _PART = "training"
 _NETWORK = trainings.Network("mobilenet_v3_small", "MobileNetV3-small", 96, 32)
@@ -27,9 +27,7 @@ def _parts(setting: Setting) -> Mapping[str, Part]:
 
 
 def _measure(setting: Setting) -> dict[str, Any]:
-  from tools.bench.papers import training_sets
-
-  made = training_sets.make(setting, "png", _FORMATS)
+  made = trainings.make(setting, "png", _FORMATS)
   mix = trainings.advise(setting, made, _MIXED, _NETWORK, 0)
   sides = {name: trainings.ours(made, {name: 1}) for name in _FORMATS}
   if len(mix) > 1:
@@ -38,10 +36,6 @@ def _measure(setting: Setting) -> dict[str, Any]:
   found = trainings.run(setting, _NETWORK, sides, seconds=_SECONDS)
   kept = {key: made[key] for key in ("images", "side", "image_bytes")}
   return kept | {"mix": mix} | found
-
-
-def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  return results(evidence)[_PART]
 
 
 def _titles(result: Mapping[str, Any]) -> dict[str, str]:
@@ -58,7 +52,7 @@ def _advised(result: Mapping[str, Any]) -> str:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   rows = []
   for side, title in _titles(result).items():
     paper = _PAPER.get("png" if side == trainings.STOCK else side)
@@ -68,7 +62,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
 
 
 def _about(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   sizes = ", ".join(f"{n} {s / 1e6:.2f}" for n, s in result["image_bytes"].items())
   return (
     f"{_NETWORK.words} at {result['size']} pixels on {result['images']} photographs of "
@@ -80,7 +74,7 @@ def _about(evidence: Mapping[str, Any]) -> str:
 
 
 def _why(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   said = []
   for side in (*_FORMATS, trainings.STOCK):
     limits = {"CPU": trainings.cpu(result, side), "disk": trainings.disk(result, side)}
@@ -101,7 +95,7 @@ def _why(evidence: Mapping[str, Any]) -> str:
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = _found(evidence)
+  result = only_result(evidence)
   titles = {side: title.strip("*") for side, title in _titles(result).items()}
   every = canvas.subplots(1, len(titles), squeeze=False)[0]
   for axes, (side, title) in zip(every, titles.items()):

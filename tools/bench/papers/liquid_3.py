@@ -9,16 +9,14 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import speeds
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
 
 _OTHERS = ("raw", "webp", "jpeg", "l3", "l3-compact")
 _STAGES = ("load", "decode", "both")
 _TENTHS = range(11)
 # So that every tenth of a mix is an image of its own.
 _IMAGES = 10
-_BATCH = 10
-_SECONDS = 3.0
-_ROUNDS = 2
+_HOW = {"batch_size": 10, "seconds": 3.0, "rounds": 2}
 # So that PNG alone waits for its decoder and raw alone for the disk, as in the paper.
 _DISK_BYTES_PER_S = 600_000_000
 # How far loading may lie outside its ends before a run is refused.
@@ -38,24 +36,18 @@ def _parts(setting: Setting) -> Mapping[str, Part]:
 
 def _measure(setting: Setting, other: str) -> dict[str, Any]:
   """All stages of all mixes of PNG and another format, in turn."""
-  sizes = speeds.QUICK_RESOLUTIONS if setting.quick else speeds.RESOLUTIONS
-  height, width = sizes["FHD"]
-  folder = setting.folder / other
-  shutil.rmtree(folder, ignore_errors=True)
-  files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
-  images = _repeat(files)
-  made = speeds.dataset(files, ("png", other), folder / "all")
-  cells = {
-    f"{tenths}": {**speeds.cell(made, other), "mix": _mix(other, tenths)}
-    for tenths in _TENTHS
-  }
-  how = {"batch_size": _BATCH, "seconds": _SECONDS, "rounds": _ROUNDS}
-  if setting.quick:
-    how |= {"seconds": 0.01, "rounds": 1}
-  found = speeds.in_turn(
-    cells, stages=_STAGES, read_bytes_per_s=_DISK_BYTES_PER_S, **how
-  )
-  shutil.rmtree(folder)
+  height, width = speeds.resolutions(setting)["FHD"]
+  with emptied(setting.folder / other) as folder:
+    files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
+    images = _repeat(files)
+    made = speeds.dataset(files, ("png", other), folder / "all")
+    cells = {
+      f"{tenths}": {**speeds.cell(made, other), "mix": _mix(other, tenths)}
+      for tenths in _TENTHS
+    }
+    how, found = speeds.in_turn(
+      setting, cells, **_HOW, stages=_STAGES, read_bytes_per_s=_DISK_BYTES_PER_S
+    )
   result = {
     "images": images,
     "shape": [height, width],

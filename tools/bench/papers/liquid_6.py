@@ -1,4 +1,4 @@
-"""What the two halves of Liquid's figure 6 share: loaders with a small cache."""
+"""Liquid, figure 6: preparing PNG and JPEG files beside other loaders."""
 
 import functools
 import os
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers import all_images
 from tools.bench.papers.figure import Figure, Part, Setting, results
 
 # Photographs by MB/s, so that an epoch takes half a second at least: of shorter ones
@@ -58,7 +57,7 @@ def _measure(
     threads=len(os.sched_getaffinity(0)),
     seconds=_QUICK_SECONDS if setting.quick else _SECONDS,
     dali_python=setting.dali_python,
-    data=all_images.folder(setting),
+    data=setting.photographs(),
     say=setting.say,
     **(_QUICK_SIZES if setting.quick else _SIZES),
   )
@@ -105,7 +104,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
       for other in ("tf.data", "dali"):
         row.append(f"{median / sides[other]['median']:.2f}" if other in sides else "")
       rows.append([*row, f"{median / most:.2f}"])
-  return page.table(head, rows, words=2)
+  return page.table(head, rows, words=(0, 1))
 
 
 def _of(sides: Mapping[str, Any], name: str) -> tuple[float, str]:
@@ -177,7 +176,7 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   every[0].set_ylabel(f"images/s, to {'DALI' if with_dali else 'tf.data'}")
 
 
-def figure(extension: str) -> Figure:
+def _figure(extension: str) -> Figure:
   """The half of figure 6 whose files are "png" or "jpeg"."""
   name = extension.upper()
   return Figure(
@@ -194,3 +193,6 @@ def figure(extension: str) -> Figure:
     size=(9.0, 4.0),
     why_not=_why_not,
   )
+
+
+PNG, JPEG = map(_figure, ("png", "jpeg"))

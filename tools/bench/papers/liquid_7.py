@@ -61,12 +61,10 @@ def _part(encoded: str, network: Network) -> str:
 
 
 def _made(setting: Setting, encoded: str) -> dict[str, Any]:
-  from tools.bench.papers import training_sets
-
   formats = _FORMATS[encoded]
   if _LOSSY not in formats:
     formats = (*formats, _LOSSY)
-  return training_sets.make(setting, encoded, formats)
+  return trainings.make(setting, encoded, formats)
 
 
 def _train(setting: Setting, encoded: str, network: Network) -> dict[str, Any]:
@@ -165,7 +163,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
     by = f"{trainings.ideal(result) / stock:.2f}"
     rows.append(["", "ideal", by, *trainings.ideal_row(result)])
   speeds = page.table(
-    ["network, files", "what loads", "to tf.data", *trainings.HEAD], rows, words=2
+    ["network, files", "what loads", "to tf.data", *trainings.HEAD], rows, words=(0, 1)
   )
   means = page.table(
     ["geometric mean", "paper: to DALI, three machines", "here: to tf.data"],
@@ -183,7 +181,7 @@ def _losses_table(evidence: Mapping[str, Any]) -> str:
         [network, ", ".join(_FORMATS[encoded]), len(one["losses"]["mix"]), same]
       )
   head = ["network", "formats, equal shares", "steps", "losses and weights equal"]
-  return page.table(head, rows, words=2)
+  return page.table(head, rows, words=(0, 1))
 
 
 def _furthest(one: Mapping[str, Any]) -> float:

@@ -1,11 +1,11 @@
 """MXNet's note: from a cold .rec file to decoded batches, and packing one."""
 
 import concurrent.futures
+import functools
 import io
 import multiprocessing
 import os
 import pathlib
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ from typing import Any
 
 from PIL import Image
 
-from tools.bench import page
+from tools.bench import page, turns
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
 
 _PARTS = (1, 2, 4, 8)
 _PROCESSES = (1, 2, 4)
@@ -47,12 +47,10 @@ def _on_files(
   measure: Callable[[pathlib.Path, list[str], Setting], dict[str, Any]],
 ) -> dict[str, Any]:
   """Measures on JPEG files in a folder that is removed again."""
-  folder = setting.folder / "rec"
-  shutil.rmtree(folder, ignore_errors=True)
   most = _QUICK_RECORDS if setting.quick else None
-  what, files = jpegs.make(setting, folder / "files", 1, most)
-  found = measure(folder, [os.fspath(file) for file in files], setting)
-  shutil.rmtree(folder)
+  with emptied(setting.folder / "rec") as folder:
+    what, files = jpegs.make(setting, folder / "files", 1, most)
+    found = measure(folder, [os.fspath(file) for file in files], setting)
   return {"what": what, **found}
 
 
@@ -66,12 +64,10 @@ def _read(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str,
   path = os.fspath(folder / "one.rec")
   images = {name: resized(name) for name in names}
   write([images[name] for name in _repeated(names, records)], path)
-  rates: dict[str, list[float]] = {f"{parts}": [] for parts in _PARTS}
   batch = _QUICK_BATCH if setting.quick else _BATCH
   read(path, 1, batch, records)  # Warms TensorFlow up.
-  for _ in range(1 if setting.quick else _ROUNDS):
-    for parts in _PARTS:
-      rates[f"{parts}"].append(read(path, parts, batch, records))
+  runs = {f"{n}": functools.partial(read, path, n, batch, records) for n in _PARTS}
+  rates = turns.in_turn(runs, 1 if setting.quick else _ROUNDS)
   return {
     "records": records,
     "image_bytes": os.path.getsize(path) / records,
@@ -151,19 +147,23 @@ def _pack(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str,
   """Packs the same files in 1, 2 and 4 processes, a file each, in turn."""
   images = _QUICK_RECORDS if setting.quick else _PACKED
   names = _repeated(names, images)
-  rates: dict[str, list[float]] = {f"{count}": [] for count in _PROCESSES}
+  paths = {
+    n: [os.fspath(folder / f"{n}-{i}.rec") for i in range(n)] for n in _PROCESSES
+  }
   context = multiprocessing.get_context("spawn")
   with concurrent.futures.ProcessPoolExecutor(max(_PROCESSES), context) as pool:
     # Holding each for a while deals the calls out to all of them.
     list(pool.map(_ready, [1.0] * max(_PROCESSES)))
-    for _ in range(1 if setting.quick else _ROUNDS):
-      for count in _PROCESSES:
-        shares = [names[i::count] for i in range(count)]
-        paths = [os.fspath(folder / f"{count}-{i}.rec") for i in range(count)]
-        begin = time.perf_counter()
-        list(pool.map(pack, shares, paths))
-        rates[f"{count}"].append(len(names) / (time.perf_counter() - begin))
-  size = sum(map(os.path.getsize, paths)) / images
+
+    def run(count: int) -> float:
+      shares = [names[i::count] for i in range(count)]
+      begin = time.perf_counter()
+      list(pool.map(pack, shares, paths[count]))
+      return len(names) / (time.perf_counter() - begin)
+
+    runs = {f"{count}": functools.partial(run, count) for count in _PROCESSES}
+    rates = turns.in_turn(runs, 1 if setting.quick else _ROUNDS)
+  size = sum(map(os.path.getsize, paths[max(_PROCESSES)])) / images
   return {"records": images, "image_bytes": size, "images_per_s": rates}
 
 

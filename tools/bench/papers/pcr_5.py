@@ -1,12 +1,11 @@
 """PCR, figures 5 and 7: bytes and similarity of each scan group."""
 
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, only_result
 
 _PART = "scan groups"
 # Few, so that more records, and so more images, are compared.
@@ -25,31 +24,22 @@ def _measure(setting: Setting) -> dict[str, Any]:
   from liquid_tf._convert.convert import convert
   from liquid_tf._store import manifest as manifests
 
-  folder = setting.folder / "scans"
-  shutil.rmtree(folder, ignore_errors=True)
   most = _QUICK_IMAGES if setting.quick else None
-  what, files = jpegs.make(setting, folder / "files", 1, most)
-  convert(
-    folder / "files",
-    folder / "pcr",
-    "pcr",
-    encoders={"pcr": {"images": _RECORD_IMAGES}},
-    progress=False,
-  )
-  manifest = manifests.load(folder / "pcr")
-  source_bytes = sum(file.stat().st_size for file in files)
-  groups = manifest["pcr"]["fidelity"]
-  shutil.rmtree(folder)
-  return {
-    "what": what,
-    "images": len(files),
-    "source_bytes": source_bytes,
-    "groups": groups,
-  }
-
-
-def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  return results(evidence)[_PART]
+  with emptied(setting.folder / "scans") as folder:
+    what, files = jpegs.make(setting, folder / "files", 1, most)
+    convert(
+      folder / "files",
+      folder / "pcr",
+      "pcr",
+      encoders={"pcr": {"images": _RECORD_IMAGES}},
+      progress=False,
+    )
+    return {
+      "what": what,
+      "images": len(files),
+      "source_bytes": sum(file.stat().st_size for file in files),
+      "groups": manifests.load(folder / "pcr")["pcr"]["fidelity"],
+    }
 
 
 def _shares(result: Mapping[str, Any]) -> list[float]:
@@ -59,7 +49,7 @@ def _shares(result: Mapping[str, Any]) -> list[float]:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   shares, count = _shares(result), len(result["groups"])
   rows = [
     [
@@ -82,7 +72,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
 
 
 def _about(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   return (
     f"{result['what']}, {result['source_bytes'] / result['images']:,.0f} bytes each on "
     "average, converted without loss into progressive compressed records, as `convert` "
@@ -93,7 +83,7 @@ def _about(evidence: Mapping[str, Any]) -> str:
 
 
 def _why(evidence: Mapping[str, Any]) -> str:
-  share = _shares(_found(evidence))[0]
+  share = _shares(only_result(evidence))[0]
   return (
     "the scans are libjpeg's standard ones, as in the paper, so the images make the "
     "difference. The first scan has the mean of each block, and little more: the more "
@@ -102,7 +92,7 @@ def _why(evidence: Mapping[str, Any]) -> str:
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = _found(evidence)
+  result = only_result(evidence)
   numbers = range(1, len(result["groups"]) + 1)
   left, right = canvas.subplots(1, 2)
   sizes = [group["bytes"] / result["images"] / 1e3 for group in result["groups"]]

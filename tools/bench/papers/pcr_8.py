@@ -1,16 +1,16 @@
 """PCR, figure 8: how long a training waits for each batch, by scan groups."""
 
+import functools
 import os
-import shutil
 import statistics
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._measure import fresh, throttle
-from tools.bench import page
+from tools.bench import page, turns
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, only_result
 
 _PART = "stalls"
 # What the paper trains with; the last one is all.
@@ -35,37 +35,29 @@ def _measure(setting: Setting) -> dict[str, Any]:
   from liquid_tf._convert.convert import convert
   from liquid_tf._store import manifest as manifests
 
-  folder = setting.folder / "stalls"
-  shutil.rmtree(folder, ignore_errors=True)
   most, batch, step = None, _BATCH, _STEP_SECONDS
   if setting.quick:
     most, batch, step = 4, 4, 0.001
-  what, files = jpegs.make(setting, folder / "files", _COPIES, most)
-  convert(folder / "files", folder / "pcr", "pcr", progress=False)
-  groups = manifests.load(folder / "pcr")["pcr"]["fidelity"]
-  sizes = {f"{group}": groups[group - 1]["bytes"] / len(files) for group in _GROUPS}
-  rate = int(_DISK_SHARE * sizes[f"{_GROUPS[-1]}"] * batch / step)
-  waits = fresh.run(
-    {
-      "function": "tools.bench.papers.pcr_8:measure",
-      "path": os.fspath(folder / "pcr"),
-      "groups": list(_GROUPS),
+  with emptied(setting.folder / "stalls") as folder:
+    what, files = jpegs.make(setting, folder / "files", _COPIES, most)
+    convert(folder / "files", folder / "pcr", "pcr", progress=False)
+    groups = manifests.load(folder / "pcr")["pcr"]["fidelity"]
+    sizes = {f"{group}": groups[group - 1]["bytes"] / len(files) for group in _GROUPS}
+    how = {
       "batch_size": batch,
       "step_seconds": step,
-      "read_bytes_per_s": rate,
-      "rounds": 1 if setting.quick else _ROUNDS,
+      "read_bytes_per_s": int(_DISK_SHARE * sizes[f"{_GROUPS[-1]}"] * batch / step),
     }
-  )
-  shutil.rmtree(folder)
-  return {
-    "what": what,
-    "images": len(files),
-    "batch_size": batch,
-    "step_seconds": step,
-    "read_bytes_per_s": rate,
-    "image_bytes": sizes,
-    **waits,
-  }
+    waits = fresh.run(
+      {
+        "function": "tools.bench.papers.pcr_8:measure",
+        "path": os.fspath(folder / "pcr"),
+        "groups": list(_GROUPS),
+        "rounds": 1 if setting.quick else _ROUNDS,
+        **how,
+      }
+    )
+  return {"what": what, "images": len(files), **how, "image_bytes": sizes, **waits}
 
 
 def measure(
@@ -93,20 +85,20 @@ def measure(
   from liquid_tf._pipeline.dataset import dataset
   from liquid_tf.transforms import Resize
 
-  waits: dict[str, list[list[float]]] = {f"{group}": [] for group in groups}
-  for _ in range(rounds):
-    for group in groups:
-      data = dataset(
-        path,
-        batch_size,
-        fidelity=group,
-        cache=0,
-        transforms=[Resize((_SIDE, _SIDE))],
-        features=["image"],
-      )
-      with throttle.Throttle(path, read_bytes_per_s):
-        waits[f"{group}"].append(_epoch(data, step_seconds))
-  return {"waits_ms": waits}
+  def run(group: int) -> list[float]:
+    data = dataset(
+      path,
+      batch_size,
+      fidelity=group,
+      cache=0,
+      transforms=[Resize((_SIDE, _SIDE))],
+      features=["image"],
+    )
+    with throttle.held(path, read_bytes_per_s):
+      return _epoch(data, step_seconds)
+
+  runs = {f"{group}": functools.partial(run, group) for group in groups}
+  return {"waits_ms": turns.in_turn(runs, rounds)}
 
 
 def _epoch(data: Any, step_seconds: float) -> list[float]:
@@ -119,21 +111,13 @@ def _epoch(data: Any, step_seconds: float) -> list[float]:
   return found
 
 
-def _why_not() -> str | None:
-  return throttle.why_not()
-
-
 def _mean(rounds: Sequence[Sequence[float]]) -> float:
   """Milliseconds waited for a batch, over all rounds but for their first batches."""
   return statistics.mean(wait for waits in rounds for wait in waits[1:])
 
 
-def _found(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  return results(evidence)[_PART]
-
-
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   rows = []
   for group, rounds in result["waits_ms"].items():
     waits = [wait for waits in rounds for wait in waits[1:]]
@@ -157,7 +141,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
 
 
 def _about(evidence: Mapping[str, Any]) -> str:
-  result = _found(evidence)
+  result = only_result(evidence)
   rounds = len(next(iter(result["waits_ms"].values())))
   return (
     f"{result['what']}, {_COPIES} times, as progressive compressed records on a disk "
@@ -170,7 +154,7 @@ def _about(evidence: Mapping[str, Any]) -> str:
 
 
 def _why(evidence: Mapping[str, Any]) -> str:
-  waits = _found(evidence)["waits_ms"]
+  waits = only_result(evidence)["waits_ms"]
   few, all_groups = (_mean(waits[f"{group}"]) for group in (_GROUPS[0], _GROUPS[-1]))
   return (
     "the paper shows a plot and no number, of ResNet-18 on a GPU. Here a wait is "
@@ -180,7 +164,7 @@ def _why(evidence: Mapping[str, Any]) -> str:
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = _found(evidence)
+  result = only_result(evidence)
   every = canvas.subplots(1, len(result["waits_ms"]), sharey=True, squeeze=False)[0]
   for axes, (group, rounds) in zip(every, result["waits_ms"].items()):
     axes.plot(rounds[-1][1:], linewidth=0.8)
@@ -202,5 +186,5 @@ FIGURE = Figure(
   why=_why,
   draw=_draw,
   size=(9.0, 3.0),
-  why_not=_why_not,
+  why_not=throttle.why_not,
 )

@@ -1,4 +1,4 @@
-"""What figures 4 and 6 of PCR share: accuracy against time, by scan group."""
+"""PCR, figures 4 and 6: accuracy against time, by scan group, of two networks."""
 
 import functools
 import math
@@ -156,7 +156,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
         f"{group}",
         f"{mssim[group - 1]:.3f}",
         f"{_read(evidence, group) / 1e6:.2f}",
-        f"{statistics.median(every):.2f} ({min(every):.2f} to {max(every):.2f})",
+        page.span(every, ".2f"),
         f"{full / statistics.median(every):.2f}",
         _percent(interval(_final(evidence, group))),
         "" if group == _FULL else _percent(difference(evidence, group)),
@@ -256,3 +256,17 @@ def figure(name: str, title: str, network: str, words: str) -> Figure:
     draw=_draw,
     why_not=_why_not,
   )
+
+
+RESNET = figure(
+  "pcr-4",
+  "PCR, figure 4: ResNet-18, accuracy against time",
+  "resnet18",
+  "ResNet-18 with 16 filters in its first stage and not 64",
+)
+SHUFFLENET = figure(
+  "pcr-6",
+  "PCR, figure 6: ShuffleNetV2, accuracy against time",
+  "shufflenet_v2",
+  "ShuffleNetV2 x0.5 with 256 filters in its last convolution and not 1,024",
+)

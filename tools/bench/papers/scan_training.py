@@ -118,7 +118,7 @@ def train(
   from liquid_tf._pipeline.dataset import dataset as open_dataset
   from liquid_tf._store import manifest as manifests
   from tools.bench.papers import networks
-  from tools.bench.papers.contestants import Contestants
+  from tools.bench.papers.tasks import Contestants
 
   tf.keras.utils.set_random_seed(seed)
   manifest = manifests.load(path)

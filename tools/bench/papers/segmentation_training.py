@@ -89,7 +89,7 @@ def train(
   from liquid_tf import transforms
   from liquid_tf._pipeline.dataset import dataset as open_dataset
   from tools.bench.papers import networks
-  from tools.bench.papers.contestants import Contestants
+  from tools.bench.papers.tasks import Contestants
 
   tf.keras.utils.set_random_seed(seed)
   numbers = transforms.Normalize(mean=[127.5] * 3, std=[64.0] * 3)

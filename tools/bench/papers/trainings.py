@@ -1,11 +1,13 @@
-"""What the figures of trainings share: how they run, and their numbers."""
+"""What the figures of trainings share: their images, how they run, their numbers."""
 
 import dataclasses
 import os
+import pathlib
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tools.bench import page
 from tools.bench.papers.figure import Setting
 
 # At this rate raw waits for the disk, and PNG for the decoder, as in Liquid's figure 2.
@@ -16,6 +18,10 @@ _ROUNDS = 2
 _IDEAL_SECONDS = 4.0
 _QUICK = {"seconds": 0.2, "ideal_seconds": 0.2, "rounds": 1}
 _QUICK_ADVICE_SECONDS, _ADVICE_SECONDS = 0.05, 1.0
+_SIDE, _QUICK_SIDE = 1024, 64
+# Different photographs, and images of an epoch.
+_DISTINCT, _EPOCH = 128, 512
+_QUICK_DISTINCT, _QUICK_EPOCH = 8, 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +48,52 @@ def why_not() -> str | None:
   return core_aside.why_not()
 
 
+def make(setting: Setting, encoded: str, formats: Sequence[str]) -> dict[str, Any]:
+  """Makes photographs, and a dataset with each in each format, unless they are there.
+
+  An epoch has each photograph several times: the files are copies, so that the page
+  cache gains nothing, and the dataset's records are links, which are read past it.
+
+  Args:
+    setting: has the images that the photographs are cut from.
+    encoded: of the files, "png" or "jpeg"; other formats get the pixels of these.
+    formats: of the dataset, `encoded` among them.
+
+  Returns:
+    `path` of the dataset, `files`, `images` of an epoch, their `side` in pixels, and
+    `image_bytes`, the mean stored bytes by format; of the photographs, each once,
+    `short`, a dataset, and `source`, the folder of the files.
+  """
+  from tools.bench import photographs, preparation
+
+  distinct = _QUICK_DISTINCT if setting.quick else _DISTINCT
+  images = _QUICK_EPOCH if setting.quick else _EPOCH
+  side = _QUICK_SIDE if setting.quick else _SIDE
+  setting.say(f"making {encoded} files of {side}x{side}, and them as {list(formats)}")
+  source, made = photographs.replicated(
+    setting.folder,
+    images=distinct,
+    side=side,
+    formats=formats,
+    data=setting.photographs(),
+    workers=len(os.sched_getaffinity(0)),
+    epoch_images=images,
+    encoded=encoded,
+  )
+  sources = sorted(pathlib.Path(source).iterdir())
+  files = preparation.copies(sources, source.with_name(f"{encoded}-files"), images)
+  os.sync()
+  return {
+    "path": made["long"],
+    "short": made["short"],
+    "source": os.fspath(source),
+    "files": [os.fspath(file) for file in files],
+    "images": images,
+    "side": side,
+    "image_bytes": made["image_bytes"],
+  }
+
+
 def advise(
   setting: Setting,
   made: Mapping[str, Any],
@@ -53,7 +105,7 @@ def advise(
 
   Args:
     setting: of the run.
-    made: what `training_sets.make` gives.
+    made: what `make` gives.
     formats: to choose from.
     network: whose images and batches.
     cache_bytes: of stored bytes that are kept between epochs.
@@ -176,19 +228,12 @@ def slower(result: Mapping[str, Any], side: str) -> float:
   return statistics.median(found)
 
 
-def span(values: Sequence[float], form: str = ".2f") -> str:
-  """The median of some numbers, with the least and the most."""
-  found = (statistics.median(values), min(values), max(values))
-  middle, least, most = (format(value, form) for value in found)
-  return f"{middle} ({least} to {most})"
-
-
 def row(result: Mapping[str, Any], side: str) -> list[str]:
   """Cells of a table: see HEAD."""
   one_by_one = [one["images_per_s"] for one in result["sides"][side]]
   return [
-    span(one_by_one, ".0f"),
-    span(goodputs(result, side)),
+    page.span(one_by_one),
+    page.span(goodputs(result, side), ".2f"),
     f"{median(result, side, 'idle'):.0%}",
     f"{slower(result, side):+.0%}",
     f"{cpu(result, side):.0%}",
@@ -203,7 +248,7 @@ HEAD = (
 
 def ideal_row(result: Mapping[str, Any]) -> list[str]:
   """The same of the ideal."""
-  return [span(result["ideal"], ".0f"), "1.00", "0%", "", "", ""]
+  return [page.span(result["ideal"]), "1.00", "0%", "", "", ""]
 
 
 def words(mix: Mapping[str, float]) -> str:

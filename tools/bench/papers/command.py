@@ -13,10 +13,14 @@ import pathlib
 
 from liquid_tf.cli import tool
 from liquid_tf.cli.flag_values import Flags
-from tools.bench import common
+from tools.bench import benchmark
 
 _FLAGS = Flags()
-common.define_workdir(_FLAGS)
+_FLAGS.string(
+  "workdir",
+  None,
+  "keep here what is made, and use it again; by default it is removed",
+)
 _FLAGS.words(
   "data",
   [],
@@ -32,37 +36,38 @@ _FLAGS.switch("json", "print one JSON object to stdout")
 
 
 def _names(arguments: list[str]) -> list[str]:
-  from tools.bench.papers import registry
+  from tools.bench.papers import figure
 
   for name in arguments:
-    if name not in registry.FIGURES:
-      near = difflib.get_close_matches(name, registry.FIGURES, 1)
+    if name not in figure.FIGURES:
+      near = difflib.get_close_matches(name, figure.FIGURES, 1)
       hint = f"; did you mean {near[0]}?" if near else ""
-      known = ", ".join(registry.FIGURES)
+      known = ", ".join(figure.FIGURES)
       raise tool.FlagsError(f'figure "{name}" must be one of {known}{hint}')
-  return arguments or list(registry.FIGURES)
+  return arguments or list(figure.FIGURES)
 
 
 def _main(arguments: list[str]) -> int:
   from tools.bench import codec_sets
-  from tools.bench.papers import document, registry, runner
-  from tools.bench.papers.figure import Setting
+  from tools.bench.papers import document, figure, runner
 
-  figures = [registry.load(name) for name in _names(arguments)]
+  figures = [figure.load(name) for name in _names(arguments)]
   if not _FLAGS.report:
     sets = tuple(codec_sets.photographs(_FLAGS.data))
     # Not /tmp, which may be memory.
-    with common.folder(_FLAGS.workdir, beside=".") as folder:
-      for figure in figures:
-        place = pathlib.Path(folder, figure.name)
-        setting = Setting(sets, _FLAGS.quick, place, tool.say, _FLAGS.dali_python)
-        runner.run(figure, setting, _FLAGS.evidence)
+    with benchmark.folder(_FLAGS, beside=".") as folder:
+      for one in figures:
+        place = pathlib.Path(folder, one.name)
+        setting = figure.Setting(
+          sets, _FLAGS.quick, place, tool.say, _FLAGS.dali_python
+        )
+        runner.run(one, setting, _FLAGS.evidence)
         document.write(_FLAGS.evidence, _FLAGS.page)
   document.write(_FLAGS.evidence, _FLAGS.page)
-  found = {figure.name: runner.read(_FLAGS.evidence, figure) for figure in figures}
-  for figure in figures:
-    if found[figure.name]:
-      tool.say(f"\n{figure.title}\n\n{figure.table(found[figure.name])}")
+  found = {one.name: runner.read(_FLAGS.evidence, one) for one in figures}
+  for one in figures:
+    if found[one.name]:
+      tool.say(f"\n{one.title}\n\n{one.table(found[one.name])}")
   if _FLAGS.json:
     tool.print_json(found)
   return 0

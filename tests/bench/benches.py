@@ -1,0 +1,36 @@
+"""Runs benchmarks in this process, which has imported TensorFlow."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import commands
+
+from liquid_tf._measure import fresh, worker
+from tools.bench.commands import BENCH
+
+
+def run(*words: str) -> commands.Done:
+  """Runs `python -m tools.bench` with these words; what it measures, too, is here."""
+  with here(), mock.patch.object(sys, "argv", ["tools.bench", *words]):
+    return commands.run(*words, program=BENCH)
+
+
+@contextlib.contextmanager
+def here() -> Iterator[None]:
+  """Measures in this process what would be measured in fresh ones, and sooner."""
+  processors = os.sched_getaffinity(0)
+  with mock.patch.object(fresh, "run", _answer):
+    yield
+  os.sched_setaffinity(0, processors)
+
+
+def _answer(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:
+  with mock.patch.dict(os.environ, environment or {}):
+    answer = worker.answer(request)
+  if "error" in answer:
+    raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
+  return answer
