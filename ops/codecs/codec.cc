@@ -1,14 +1,11 @@
 #include "ops/codecs/codec.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <vector>
 
-#include "ops/codecs/bmp/bmp_codec.h"
 #include "ops/codecs/codec_util.h"
-#include "ops/codecs/jpeg/jpeg_codec.h"
-#include "ops/codecs/l3/host/l3_codec.h"
-#include "ops/codecs/png/png_codec.h"
-#include "ops/codecs/raw/raw_codec.h"
-#include "ops/codecs/webp/webp_codec.h"
 
 // TensorFlow exports another version of the library's functions.
 #ifndef XXH_INLINE_ALL
@@ -19,121 +16,102 @@
 namespace liquid {
 namespace {
 
-Status PeekL3Image(ByteSpan bytes, const DecodeLimits& limits,
-                   ImageInfo* info) {
-  L3Info found;
-  LIQUID_RETURN_IF_ERROR(PeekL3(bytes, limits, &found));
-  *info = found.image;
-  return OkStatus();
-}
-
-Status EncodeL3Fast(const EncodeOptions& /*options*/, const ImageInfo& info,
-                    const uint8_t* pixels, std::string* out) {
-  return EncodeL3(L3Options(), info, pixels, out);
-}
-
-Status EncodeL3Compact(const EncodeOptions& options, const ImageInfo& info,
-                       const uint8_t* pixels, std::string* out) {
-  L3Options compact;
-  compact.profile = L3Profile::kCompact;
-  compact.effort = options.l3_effort;
-  return EncodeL3(compact, info, pixels, out);
-}
-
 // Fewer rows than this are not worth a thread's start.
 constexpr uint32_t kMinBandRows = 64;
 
-struct Codec {
-  Format format;
-  const char* name;
-  Status (*peek)(ByteSpan, const DecodeLimits&, ImageInfo*);
-  Status (*decode)(ByteSpan, const DecodeLimits&, const ImageInfo&,
-                   const Window&, uint8_t*, size_t);
-  Status (*encode)(const EncodeOptions&, const ImageInfo&, const uint8_t*,
-                   std::string*);
-};
-
-// An image of a pcr, glued, is a JPEG file.
-constexpr Codec kCodecs[] = {
-    {Format::kRaw, "raw", PeekRaw, DecodeRaw, EncodeRaw},
-    {Format::kPng, "png", PeekPng, DecodePng, EncodePng},
-    {Format::kJpeg, "jpeg", PeekJpeg, DecodeJpeg, EncodeJpeg},
-    {Format::kWebp, "webp", PeekWebp, DecodeWebp, EncodeWebp},
-    {Format::kBmp, "bmp", PeekBmp, DecodeBmp, EncodeBmp},
-    {Format::kL3, "l3", PeekL3Image, DecodeL3, EncodeL3Fast},
-    {Format::kPcr, "pcr", PeekJpeg, DecodeJpeg, nullptr},
-    {Format::kL3Compact, "l3-compact", PeekL3Image, DecodeL3, EncodeL3Compact},
-};
-
-Status FindCodec(Format format, const Codec** found) {
-  for (const Codec& codec : kCodecs) {
-    if (codec.format != format) continue;
-    *found = &codec;
-    return OkStatus();
-  }
+// Finds a format that the caller did not check. Error: InvalidArgument.
+Status FindCodec(Format format, const FormatRow** found) {
+  *found = FindFormat(format);
+  if (*found != nullptr) return OkStatus();
   return InvalidArgument("format (" + std::to_string(static_cast<int>(format)) +
                          ") is not the number of a known format");
 }
 
-bool StartsWith(ByteSpan bytes, const char* prefix, size_t size) {
-  return bytes.size >= size && std::memcmp(bytes.data, prefix, size) == 0;
+// How many bytes of `pattern` the bytes begin with: all, or 0.
+size_t Matched(ByteSpan bytes, const char* pattern) {
+  const size_t size = pattern == nullptr ? 0 : std::strlen(pattern);
+  if (bytes.size < size) return 0;
+  for (size_t i = 0; i < size; ++i) {
+    if (pattern[i] != '?' && bytes.data[i] != static_cast<uint8_t>(pattern[i]))
+      return 0;
+  }
+  return size;
+}
+
+// The names of the codecs: of formats that one decoder reads, the first.
+std::string CodecNames() {
+  std::vector<const FormatRow*> codecs;
+  for (const FormatRow& row : kFormats) {
+    if (std::none_of(codecs.begin(), codecs.end(), [&](const FormatRow* other) {
+          return other->decode == row.decode;
+        })) {
+      codecs.push_back(&row);
+    }
+  }
+  std::string names = codecs.front()->name;
+  for (size_t i = 1; i < codecs.size(); ++i) {
+    names += (i + 1 < codecs.size() ? ", " : " or ");
+    names += codecs[i]->name;
+  }
+  return names;
+}
+
+Status CheckHolds(const FormatRow& row, const ImageInfo& info) {
+  LIQUID_RETURN_IF_ERROR(
+      CheckEncodable(row.name, info, row.channels, row.bits));
+  if (std::max(info.height, info.width) <= row.side) return OkStatus();
+  return InvalidArgument(std::string(row.name) + ": height and width (" +
+                         DescribeImage(info) + ") must be at most " +
+                         std::to_string(row.side));
 }
 
 }  // namespace
 
 const char* FormatName(Format format) {
-  for (const Codec& codec : kCodecs) {
-    if (codec.format == format) return codec.name;
-  }
-  return nullptr;
+  const FormatRow* row = FindFormat(format);
+  return row == nullptr ? nullptr : row->name;
 }
 
 Status ParseFormat(const std::string& name, Format* format) {
   std::string names;
-  for (const Codec& codec : kCodecs) {
-    if (name == codec.name) {
-      *format = codec.format;
+  for (const FormatRow& row : kFormats) {
+    if (name == row.name) {
+      *format = row.format;
       return OkStatus();
     }
-    if (codec.encode == nullptr) continue;
+    if (row.encode == nullptr) continue;
     if (!names.empty()) names += ", ";
-    names += codec.name;
+    names += row.name;
   }
   return InvalidArgument("format (\"" + name + "\") must be one of " + names);
 }
 
 Status SniffFormat(ByteSpan bytes, Format* format) {
-  if (StartsWith(bytes, "LRAW", 4)) {
-    *format = Format::kRaw;
-  } else if (StartsWith(bytes, "\x89PNG\r\n\x1a\n", 8)) {
-    *format = Format::kPng;
-  } else if (StartsWith(bytes, "\xFF\xD8\xFF", 3)) {
-    *format = Format::kJpeg;
-  } else if (bytes.size >= 12 && StartsWith(bytes, "RIFF", 4) &&
-             std::memcmp(bytes.data + 8, "WEBP", 4) == 0) {
-    *format = Format::kWebp;
-  } else if (StartsWith(bytes, "BM", 2)) {
-    *format = Format::kBmp;
-  } else if (IsL3(bytes)) {
-    *format = IsL3Compact(bytes) ? Format::kL3Compact : Format::kL3;
-  } else {
-    static const char kDigits[] = "0123456789abcdef";
-    std::string start;
-    for (size_t i = 0; i < bytes.size && i < 8; ++i) {
-      if (i > 0) start += ' ';
-      start += kDigits[bytes.data[i] >> 4];
-      start += kDigits[bytes.data[i] & 15];
+  size_t most = 0;
+  for (const FormatRow& row : kFormats) {
+    for (const char* pattern : row.first_bytes) {
+      const size_t matched = Matched(bytes, pattern);
+      if (matched <= most) continue;
+      most = matched;
+      *format = row.format;
     }
-    return InvalidArgument(
-        "the bytes begin with [" + start + "] (" + std::to_string(bytes.size) +
-        " in all), which is no raw, png, jpeg, webp, bmp or l3 image");
   }
-  return OkStatus();
+  if (most > 0) return OkStatus();
+  static const char kDigits[] = "0123456789abcdef";
+  std::string start;
+  for (size_t i = 0; i < bytes.size && i < 8; ++i) {
+    if (i > 0) start += ' ';
+    start += kDigits[bytes.data[i] >> 4];
+    start += kDigits[bytes.data[i] & 15];
+  }
+  return InvalidArgument("the bytes begin with [" + start + "] (" +
+                         std::to_string(bytes.size) + " in all), which is no " +
+                         CodecNames() + " image");
 }
 
 Status Peek(Format format, ByteSpan bytes, const DecodeLimits& limits,
             ImageInfo* info) {
-  const Codec* codec;
+  const FormatRow* codec;
   LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
   return codec->peek(bytes, limits, info);
 }
@@ -141,7 +119,7 @@ Status Peek(Format format, ByteSpan bytes, const DecodeLimits& limits,
 Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
               const ImageInfo& expected, const Window& window, uint8_t* out,
               size_t row_stride) {
-  const Codec* codec;
+  const FormatRow* codec;
   LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
   return codec->decode(bytes, limits, expected, window, out, row_stride);
 }
@@ -172,12 +150,13 @@ uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits) {
 
 Status Encode(Format format, const EncodeOptions& options,
               const ImageInfo& info, const uint8_t* pixels, std::string* out) {
-  const Codec* codec;
+  const FormatRow* codec;
   LIQUID_RETURN_IF_ERROR(FindCodec(format, &codec));
   if (codec->encode == nullptr) {
     return Unimplemented(std::string(codec->name) +
                          ": images of the format are encoded many at a time");
   }
+  LIQUID_RETURN_IF_ERROR(CheckHolds(*codec, info));
   return codec->encode(options, info, pixels, out);
 }
 

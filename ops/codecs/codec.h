@@ -1,9 +1,10 @@
 // One interface over every image codec.
 //
-// A codec is three functions over bytes: Peek reads the header, Decode writes
-// pixels into the caller's buffer, Encode appends to a string. All are pure and
-// thread-safe, trust no header, and never read or write out of bounds. Pixels
-// are interleaved HWC; 16-bit samples are in the host's byte order.
+// A codec is three functions over bytes, which its row of formats.h names: Peek
+// reads the header, Decode writes pixels into the caller's buffer, Encode
+// appends to a string, of an image that the row says the format holds. All are
+// pure and thread-safe, trust no header, and never read or write out of bounds.
+// Pixels are interleaved HWC; 16-bit samples are in the host's byte order.
 #ifndef LIQUID_OPS_CODECS_CODEC_H_
 #define LIQUID_OPS_CODECS_CODEC_H_
 
@@ -11,65 +12,19 @@
 #include <cstdint>
 #include <string>
 
+#include "ops/codecs/codec_types.h"
+#include "ops/codecs/formats.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
 namespace liquid {
 
-// Values are stored in a dataset's index: never renumber.
-enum class Format : uint8_t {
-  kRaw = 0,
-  kPng = 1,
-  kJpeg = 2,
-  kWebp = 3,
-  kBmp = 4,
-  kL3 = 5,
-  kPcr = 6,
-  kL3Compact = 7,  // L3 of the compact profile
-};
-constexpr Format kLastFormat = Format::kL3Compact;
-
-// What an encoder spends on finding the smallest file.
-enum class Effort : uint8_t { kFast = 0, kDefault = 1, kBest = 2 };
-
-struct ImageInfo {
-  uint32_t height = 0;
-  uint32_t width = 0;
-  uint8_t channels = 0;  // 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA
-  uint8_t bits = 8;      // 8 or 16 per channel
-
-  size_t BytesPerPixel() const { return size_t{channels} * (bits / 8); }
-  size_t RowBytes() const { return width * BytesPerPixel(); }
-  size_t PixelBytes() const { return height * RowBytes(); }
-};
-
-// The part of an image to decode, in pixels of the whole image.
-struct Window {
-  uint32_t y = 0;
-  uint32_t x = 0;
-  uint32_t height = 0;
-  uint32_t width = 0;
-};
-
-struct DecodeLimits {
-  uint64_t max_pixels = uint64_t{1} << 28;  // height * width of the whole image
-  // Of a JPEG. Each costs a pass over the whole image; encoders make about ten.
-  uint64_t max_scans = 100;
-};
-
-struct EncodeOptions {
-  int png_level = 6;      // zlib level
-  int jpeg_quality = 95;  // 1..100, 4:4:4
-  bool webp_lossless = true;
-  int webp_quality = 90;                // lossy only
-  Effort l3_effort = Effort::kDefault;  // of the compact profile
-};
-
 // Name of a format ("png"), or nullptr for an unknown value.
 const char* FormatName(Format format);
 // Finds the format by name. Error: InvalidArgument that lists the names.
 Status ParseFormat(const std::string& name, Format* format);
-// Finds the format from the first bytes of a file. Error: InvalidArgument.
+// Finds the format from the first bytes of a file. Error: InvalidArgument that
+// lists the names.
 Status SniffFormat(ByteSpan bytes, Format* format);
 
 // Reads size, channels and bits without decoding pixels. Checks them against

@@ -50,7 +50,7 @@ Decodes an image, or a window of it.
 contents: Scalar, the bytes of the file.
 window: y, x, height, width in pixels; a height of 0 means the whole image.
 image: [height, width, channels].
-format: raw, png, jpeg, webp, bmp or l3; empty finds it by the first bytes.
+format: its name, as in ops/codecs/formats.h; empty finds it by the first bytes.
 channels: 0 as stored, or 1 to 4: alpha that is not opaque and colour that is not
   gray are never dropped.
 dtype: uint16 scales images of 8 bits by 257; uint8 keeps the upper 8 of 16 bits.
@@ -92,7 +92,7 @@ Encodes an image.
 
 image: [height, width, channels].
 contents: Scalar, the bytes of the file.
-format: raw, png, jpeg, webp, bmp, l3 or l3-compact.
+format: its name, as in ops/codecs/formats.h.
 )doc");
 
 REGISTER_OP("Liquid>PeekImage")
@@ -110,7 +110,7 @@ Reads an image's header without decoding pixels.
 contents: Scalar, the bytes of the file.
 shape: height, width, channels.
 bits: 8 or 16 per channel.
-found: the format: raw, png, jpeg, webp, bmp, l3 or l3-compact.
+found: the name of the format.
 format: the format to expect; empty finds it by the first bytes.
 )doc");
 

@@ -13,10 +13,8 @@ namespace liquid {
 namespace {
 
 bool IsLosslessTarget(Format format, const EncodeOptions& options) {
-  return format == Format::kPng || format == Format::kRaw ||
-         format == Format::kBmp || format == Format::kL3 ||
-         format == Format::kL3Compact ||
-         (format == Format::kWebp && options.webp_lossless);
+  return FindFormat(format)->lossless &&
+         (format != Format::kWebp || options.webp_lossless);
 }
 
 // Whether a WebP file's pixels are coded without loss: the kind of its first

@@ -107,8 +107,7 @@ pixels are the same.
 Never fails for what the file holds, as ScanImage. A file that already has the
 format and losslessness asked for, and of which nothing changes, is copied.
 
-target: Scalar: raw, png, jpeg, webp, bmp, l3 or l3-compact, or webp-lossy, which is webp with
-  webp_lossless false.
+target: Scalar: name of a format, or webp-lossy, which is webp with webp_lossless false.
 pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
 )doc");
 

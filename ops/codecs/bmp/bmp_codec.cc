@@ -225,7 +225,6 @@ Status DecodeBmp(ByteSpan bytes, const DecodeLimits& limits,
 
 Status EncodeBmp(const EncodeOptions& /*options*/, const ImageInfo& info,
                  const uint8_t* pixels, std::string* out) {
-  LIQUID_RETURN_IF_ERROR(CheckEncodable("bmp", info, "134", 8));
   const size_t row_bytes = (info.RowBytes() + 3) / 4 * 4;
   const size_t header_bytes = info.channels == 4 ? kV4HeaderBytes : 40;
   const size_t palette_bytes = info.channels == 1 ? 1024 : 0;

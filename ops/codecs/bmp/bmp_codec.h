@@ -13,7 +13,9 @@
 
 #include <string>
 
-#include "ops/codecs/codec.h"
+#include "ops/codecs/codec_types.h"
+#include "ops/core/span.h"
+#include "ops/core/status.h"
 
 namespace liquid {
 

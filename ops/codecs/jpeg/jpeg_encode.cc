@@ -1,12 +1,14 @@
 #include <cstring>
 
-#include "ops/codecs/codec_util.h"
+#include "ops/codecs/formats.h"
 #include "ops/codecs/jpeg/jpeg_codec.h"
 #include "ops/codecs/jpeg/jpeg_destination.h"
 #include "ops/codecs/jpeg/jpeg_errors.h"
 
 namespace liquid {
 namespace {
+
+static_assert(FindFormat(Format::kJpeg)->side == JPEG_MAX_DIMENSION);
 
 class Writer {
  public:
@@ -54,16 +56,10 @@ Status Writer::Write(int quality, const ImageInfo& info, const uint8_t* pixels,
 
 Status EncodeJpeg(const EncodeOptions& options, const ImageInfo& info,
                   const uint8_t* pixels, std::string* out) {
-  LIQUID_RETURN_IF_ERROR(CheckEncodable("jpeg", info, "13", 8));
   if (options.jpeg_quality < 1 || options.jpeg_quality > 100) {
     return InvalidArgument("jpeg: jpeg_quality (" +
                            std::to_string(options.jpeg_quality) +
                            ") must be 1 to 100");
-  }
-  if (info.height > JPEG_MAX_DIMENSION || info.width > JPEG_MAX_DIMENSION) {
-    return InvalidArgument("jpeg: height and width (" + DescribeImage(info) +
-                           ") must be at most " +
-                           std::to_string(JPEG_MAX_DIMENSION));
   }
   const size_t start = out->size();
   Writer writer;

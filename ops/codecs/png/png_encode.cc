@@ -133,7 +133,6 @@ void FilterImage(const ImageInfo& info, const uint8_t* pixels, uint8_t* out) {
 
 Status EncodePng(const EncodeOptions& options, const ImageInfo& info,
                  const uint8_t* pixels, std::string* out) {
-  LIQUID_RETURN_IF_ERROR(CheckEncodable("png", info, "1234", 16));
   if (options.png_level < 0 || options.png_level > 12) {
     return InvalidArgument("png: png_level (" +
                            std::to_string(options.png_level) +

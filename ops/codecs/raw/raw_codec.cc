@@ -91,7 +91,6 @@ Status DecodeRaw(ByteSpan bytes, const DecodeLimits& limits,
 
 Status EncodeRaw(const EncodeOptions& /*options*/, const ImageInfo& info,
                  const uint8_t* pixels, std::string* out) {
-  LIQUID_RETURN_IF_ERROR(CheckEncodable("raw", info, "1234", 16));
   uint8_t header[kRawHeaderBytes];
   StoreRawHeader(info, header);
   out->reserve(out->size() + kRawHeaderBytes + info.PixelBytes());

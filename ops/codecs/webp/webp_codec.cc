@@ -7,9 +7,12 @@
 #include <cstring>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/formats.h"
 
 namespace liquid {
 namespace {
+
+static_assert(FindFormat(Format::kWebp)->side == WEBP_MAX_DIMENSION);
 
 constexpr size_t kRiffHeaderBytes = 12;
 constexpr size_t kChunkHeaderBytes = 8;
@@ -182,12 +185,6 @@ Status DecodeWebp(ByteSpan bytes, const DecodeLimits& limits,
 
 Status EncodeWebp(const EncodeOptions& options, const ImageInfo& info,
                   const uint8_t* pixels, std::string* out) {
-  LIQUID_RETURN_IF_ERROR(CheckEncodable("webp", info, "34", 8));
-  if (info.height > WEBP_MAX_DIMENSION || info.width > WEBP_MAX_DIMENSION) {
-    return InvalidArgument("webp: height and width (" + DescribeImage(info) +
-                           ") must be at most " +
-                           std::to_string(WEBP_MAX_DIMENSION));
-  }
   if (options.webp_quality < 0 || options.webp_quality > 100) {
     return InvalidArgument("webp: webp_quality (" +
                            std::to_string(options.webp_quality) +

@@ -44,25 +44,11 @@ void Fail(const Status& status, Slot* slot) {
   slot->status = At(*slot->item->record, status);
 }
 
-// How many bytes can be copied while a byte of a format is decoded, about. Only
-// their proportions matter, and only to the order in which slots are decoded.
+// Only their proportions matter, and only to the order in which slots are
+// decoded.
 uint64_t CostPerByte(uint8_t format) {
-  switch (static_cast<Format>(format)) {
-    case Format::kRaw:
-    case Format::kBmp:
-      return 1;
-    case Format::kL3:
-      return 4;
-    case Format::kL3Compact:
-      return 12;
-    case Format::kPng:
-      return 40;
-    case Format::kJpeg:
-    case Format::kWebp:
-    case Format::kPcr:
-      return 100;
-  }
-  return 1;
+  const FormatRow* row = FindFormat(static_cast<Format>(format));
+  return row == nullptr ? 1 : row->cost;
 }
 
 // What is decoded of a record.

@@ -2,16 +2,61 @@
 #ifndef LIQUID_TESTS_OPS_CODECS_CODEC_TESTING_H_
 #define LIQUID_TESTS_OPS_CODECS_CODEC_TESTING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/formats.h"
 
 namespace liquid {
 
 using Bytes = std::vector<uint8_t>;
+
+// Images that a format holds.
+struct FormatKind {
+  const FormatRow* row;
+  int channels;
+  int bits;
+
+  // Of letters and digits, as names of tests must be.
+  std::string Name() const {
+    std::string name = std::string(row->name) + "_" + std::to_string(channels) +
+                       "x" + std::to_string(bits);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+};
+
+inline void PrintTo(const FormatKind& kind, std::ostream* out) {
+  *out << kind.Name();
+}
+
+// All kinds of the formats of which an image can be encoded.
+inline std::vector<FormatKind> FormatKinds() {
+  std::vector<FormatKind> kinds;
+  for (const FormatRow& row : kFormats) {
+    if (row.encode == nullptr) continue;
+    for (int bits = 8; bits <= row.bits; bits += 8) {
+      for (const char* c = row.channels; *c != '\0'; ++c) {
+        kinds.push_back({&row, *c - '0', bits});
+      }
+    }
+  }
+  return kinds;
+}
+
+inline std::vector<FormatKind> LosslessKinds() {
+  std::vector<FormatKind> kinds = FormatKinds();
+  kinds.erase(
+      std::remove_if(kinds.begin(), kinds.end(),
+                     [](const FormatKind& k) { return !k.row->lossless; }),
+      kinds.end());
+  return kinds;
+}
 
 inline ImageInfo Info(uint32_t height, uint32_t width, int channels,
                       int bits = 8) {

@@ -40,15 +40,6 @@ L3Rows L3Intersect(const Window& window, uint32_t side, uint32_t px,
   return rows;
 }
 
-bool IsL3(ByteSpan bytes) {
-  return BeginsWith(bytes, kL3V1Magic) || BeginsWith(bytes, kL3V2Magic);
-}
-
-bool IsL3Compact(ByteSpan bytes) {
-  return BeginsWith(bytes, kL3V2Magic) && bytes.size >= kL3V2HeaderBytes &&
-         bytes.data[15] == static_cast<uint8_t>(L3Profile::kCompact);
-}
-
 Status PeekL3(ByteSpan bytes, const DecodeLimits& limits, L3Info* info) {
   if (BeginsWith(bytes, kL3V1Magic)) return PeekL3V1(bytes, limits, info);
   if (BeginsWith(bytes, kL3V2Magic)) return PeekL3V2(bytes, limits, info);
@@ -105,6 +96,27 @@ Status EncodeL3(const L3Options& options, const ImageInfo& info,
   return InvalidArgument("l3: version (" +
                          std::to_string(static_cast<int>(options.version)) +
                          ") must be 1 or 2");
+}
+
+Status PeekL3Image(ByteSpan bytes, const DecodeLimits& limits,
+                   ImageInfo* info) {
+  L3Info found;
+  LIQUID_RETURN_IF_ERROR(PeekL3(bytes, limits, &found));
+  *info = found.image;
+  return OkStatus();
+}
+
+Status EncodeL3Fast(const EncodeOptions& /*options*/, const ImageInfo& info,
+                    const uint8_t* pixels, std::string* out) {
+  return EncodeL3(L3Options(), info, pixels, out);
+}
+
+Status EncodeL3Compact(const EncodeOptions& options, const ImageInfo& info,
+                       const uint8_t* pixels, std::string* out) {
+  L3Options compact;
+  compact.profile = L3Profile::kCompact;
+  compact.effort = options.l3_effort;
+  return EncodeL3(compact, info, pixels, out);
 }
 
 }  // namespace liquid

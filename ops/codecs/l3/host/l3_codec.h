@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ops/codecs/codec.h"
+#include "ops/codecs/codec_types.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
@@ -43,11 +43,6 @@ struct L3Info {
   uint32_t patch = 0;
 };
 
-// Whether the bytes begin as a file of either version does.
-bool IsL3(ByteSpan bytes);
-// Whether its patches are those of the compact profile.
-bool IsL3Compact(ByteSpan bytes);
-
 // Reads the header without decoding pixels; O(1). Errors: DataLoss,
 // ResourceExhausted over the limits, Unimplemented for a reserved feature.
 Status PeekL3(ByteSpan bytes, const DecodeLimits& limits, L3Info* info);
@@ -61,6 +56,14 @@ Status DecodeL3(ByteSpan bytes, const DecodeLimits& limits,
 // Appends the encoding of a dense HWC image to `*out`.
 Status EncodeL3(const L3Options& options, const ImageInfo& info,
                 const uint8_t* pixels, std::string* out);
+
+// The same for callers of every codec: of either version, and of version 2 in
+// the profile that is named.
+Status PeekL3Image(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
+Status EncodeL3Fast(const EncodeOptions& options, const ImageInfo& info,
+                    const uint8_t* pixels, std::string* out);
+Status EncodeL3Compact(const EncodeOptions& options, const ImageInfo& info,
+                       const uint8_t* pixels, std::string* out);
 
 }  // namespace liquid
 
