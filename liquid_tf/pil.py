@@ -20,6 +20,7 @@ from PIL import Image, ImageFile
 
 from liquid_tf import codecs
 from liquid_tf._native import ops
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._tensorflow import tf
 
 _FORMAT = "L3"
@@ -27,12 +28,10 @@ _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _OPTIONS = {"version", "patch", "profile", "effort"}
 _PROFILES = ("fast", "compact")
 _CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "I;16": 1}
-# Of version 1 and of version 2.
-_MAGICS = (b"LLL.", b"LLL2")
 
 
 def _accept(prefix: bytes) -> bool:
-  return prefix[:4] in _MAGICS
+  return prefix.startswith(BY_NAME["l3"].first_bytes)
 
 
 class L3ImageFile(ImageFile.ImageFile):

@@ -208,10 +208,10 @@ def convert(
     output: the dataset directory; made if it does not exist. One in a store, as
       "s3://bucket/photos.liquid", gets each shard as soon as it is made, and the
       manifest last.
-    mix: weights of png, jpeg, webp, webp-lossy, raw, bmp, l3, l3-compact, pcr, as
-      "png:6,raw:4" or a mapping. A lossy format is used only if it is named here. A
-      pcr of JPEG files keeps their pixels. From a dataset directory, samples that are
-      in a format of the mix already are copied, not decoded.
+    mix: weights of formats by name, as "png:6,raw:4" or a mapping. A lossy format is
+      used only if it is named here. A pcr of JPEG files keeps their pixels. From a
+      dataset directory, samples that are in a format of the mix already are copied, not
+      decoded.
     seed: of formats, splits and order, in [0, 2^63).
     splits: weights of splits to draw, as "train:.9,val:.1" or a mapping.
     transforms: steps of `liquid_tf.transforms` that happen once, before images are

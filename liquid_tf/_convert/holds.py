@@ -1,63 +1,16 @@
-"""What each format can hold: the one place where Python states it."""
+"""Whether the formats of a mix can hold images."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.errors import ConvertError
 
 # The largest payload of a record, and what of it is not the image's.
 RECORD_BYTES = (1 << 29) - 1
 _RECORD_HEADER = 24
-
-
-def _pixel_bytes(samples: np.ndarray) -> np.ndarray:
-  sides = samples["height"].astype(np.int64) * samples["width"]
-  return sides * samples["channels"] * samples["bits"] // 8
-
-
-def _raw_bytes(samples: np.ndarray) -> np.ndarray:
-  return 16 + _pixel_bytes(samples)
-
-
-def _bmp_bytes(samples: np.ndarray) -> np.ndarray:
-  rows = samples["width"].astype(np.int64) * samples["channels"]
-  headers = np.select(
-    [samples["channels"] == 1, samples["channels"] == 4], [1078, 122], 54
-  )
-  return headers + samples["height"] * ((rows + 3) // 4 * 4)
-
-
-class _Holds(NamedTuple):
-  """What a format can hold such that it comes back the same.
-
-  Attributes:
-    channels: numbers of them.
-    bits: depths.
-    side: the largest height and width, where the format or its library has one below
-      that of all images.
-    file_bytes: bytes of each sample's file, where its size follows from the pixels'.
-      Other files are compressed, and how far is not known before.
-  """
-
-  channels: tuple[int, ...]
-  bits: tuple[int, ...]
-  side: int | None = None
-  file_bytes: Callable[[np.ndarray], np.ndarray] | None = None
-
-
-HOLDS = {
-  "png": _Holds((1, 2, 3, 4), (8, 16)),
-  "jpeg": _Holds((1, 3), (8,), side=65_500),
-  "webp": _Holds((3, 4), (8,), side=16_383),
-  "raw": _Holds((1, 2, 3, 4), (8, 16), file_bytes=_raw_bytes),
-  "bmp": _Holds((1, 3, 4), (8,), file_bytes=_bmp_bytes),
-  "l3": _Holds((1, 2, 3, 4), (8, 16)),
-  "l3-compact": _Holds((1, 2, 3, 4), (8, 16)),
-  "pcr": _Holds((1, 3), (8,), side=65_500),
-}
 
 
 def too_large(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
@@ -74,7 +27,7 @@ def too_large(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
   labels = np.where(samples["labels"] > 1, samples["labels"], 0).astype(np.int64)
   around = _RECORD_HEADER + 4 * labels
   for name in mix:
-    holds = HOLDS[TARGETS[name][0]]
+    holds = BY_NAME[TARGETS[name][0]]
     if holds.side is not None:
       sides = np.maximum(samples["height"], samples["width"])
       for i in np.flatnonzero(sides > holds.side).tolist():
@@ -96,7 +49,7 @@ def too_large(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
 def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
   """Raises ConvertError if a format of the mix cannot store such images."""
   for name in mix:
-    holds = HOLDS[TARGETS[name][0]]
+    holds = BY_NAME[TARGETS[name][0]]
     if channels not in holds.channels or bits not in holds.bits:
       raise ConvertError(
         f'mix: format "{name}" holds images of {_list(holds.channels)} channels and '

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.mix import TARGETS, apportion
 
 # Samples that are alike in class and size are shuffled within this many, so that the
@@ -223,7 +224,7 @@ def estimate_bytes(
     Shape [n], int.
   """
   name = TARGETS[target][0]
-  if name in ("raw", "bmp"):
+  if BY_NAME[name].file_bytes is not None:
     return pixel_bytes + _OVERHEAD
   return (
     np.where(source_format == name, sizes, (pixel_bytes * _COMPRESSED)).astype(np.int64)

@@ -12,23 +12,13 @@ from liquid_tf._native.encoders import resolve
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
+from liquid_tf._store.formats import BY_EXTENSION
 from liquid_tf.errors import ConvertError
-
-# Extension -> format.
-_EXTENSIONS = {
-  ".bmp": "bmp",
-  ".jpeg": "jpeg",
-  ".jpg": "jpeg",
-  ".l3": "l3",
-  ".png": "png",
-  ".raw": "raw",
-  ".webp": "webp",
-}
 
 
 def format_of(path: str | os.PathLike) -> str | None:
   """Which format a file's name asks for, or None."""
-  return _EXTENSIONS.get(os.path.splitext(os.fspath(path))[1].lower())
+  return BY_EXTENSION.get(os.path.splitext(os.fspath(path))[1].lower())
 
 
 def convert_image(
@@ -53,7 +43,7 @@ def convert_image(
   Args:
     source: a file of any format that `liquid_tf.codecs` decodes, or that Pillow reads
       for it, such as GIF, TIFF and CMYK JPEG; its first bytes tell.
-    output: path with the extension .bmp, .jpeg, .jpg, .l3, .png, .raw or .webp.
+    output: path with the extension of a format, such as .png.
     channels: 1 to 4, of the output; None keeps them. Only changes without loss are
       made.
     existing: "refuse" an output that is there, or "replace" it.
@@ -81,7 +71,7 @@ def convert_image(
   target = format_of(output)
   if target is None:
     raise ValueError(
-      f'output ("{output}") must end with one of {", ".join(_EXTENSIONS)}'
+      f'output ("{output}") must end with one of {", ".join(BY_EXTENSION)}'
     )
   folder = os.path.dirname(output)
   if not os.path.isdir(folder):

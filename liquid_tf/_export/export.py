@@ -185,7 +185,8 @@ def export(
       MXNet reader take; "folder" for class folders of files named by sample number, or
       folders `images` and `masks`; "tfrecord" for files of tf.train.Examples.
     split: as `View.split` takes it; None for all.
-    image_format: png, jpeg, webp (without loss) or bmp, of every image; None as above.
+    image_format: of every image: one that other programs read, such as png or jpeg;
+      webp is written without loss. None as above.
     image_feature: the feature of an Example that holds the image.
     label_feature: the one that holds the label or labels; "" for none.
     shard_size: bytes that a TFRecord file should have, roughly.

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from liquid_tf._convert import exif
+from liquid_tf._store import formats
 
-# Format -> extension.
-_EXTENSIONS = {"bmp": "bmp", "jpeg": "jpg", "png": "png", "webp": "webp"}
+# Those that other programs read.
+FORMATS = tuple(sorted(row.name for row in formats.ROWS if row.exported))
 
 
 class Item(NamedTuple):
@@ -38,15 +39,12 @@ class Item(NamedTuple):
   @property
   def file_name(self) -> str:
     """A name that depends on number and format only."""
-    return f"{self.sample:08}.{_EXTENSIONS[self.format]}"
+    return f"{self.sample:08}{formats.BY_NAME[self.format].extensions[0]}"
 
   @property
   def loses_orientation(self) -> bool:
     """Whether the image's format has no room for its orientation."""
     return self.orientation != 1 and self.format not in exif.FORMATS
-
-
-FORMATS = tuple(_EXTENSIONS)
 
 
 class ClassFolders:

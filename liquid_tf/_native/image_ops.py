@@ -51,8 +51,7 @@ def decode(
     window: (y, x, height, width) in pixels, the part to decode; None for all. What
       lies outside is decoded only as far as the format needs it.
     limits: the largest whole image, and most scans of a JPEG, that are decoded.
-    format: "raw", "png", "jpeg", "webp", "bmp", "l3" or "l3-compact"; "" goes by
-      the first bytes.
+    format: name of a format, such as "png"; "" goes by the first bytes.
 
   Returns:
     A [height, width, channels] tensor of `dtype`.
@@ -158,7 +157,7 @@ def encode(
 
   Args:
     image: uint8 or uint16 [height, width, channels].
-    format: "raw", "png", "jpeg", "webp", "bmp", "l3" or "l3-compact".
+    format: its name, such as "png".
     png_level: effort of PNG's compression, 0 (store) to 12; 6 is about zlib's 6.
     jpeg_quality: 1 to 100, as libjpeg scales it; chroma is never subsampled.
     webp_lossless: whether WebP keeps every pixel.

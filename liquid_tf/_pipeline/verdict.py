@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._cost import amounts
+from liquid_tf._store.formats import ROWS
 
 # A consumer that waits for less of its time than this is not held up.
 _HELD_UP = 0.1
@@ -20,7 +21,10 @@ _LEAST_BATCHES = 4
 _AT_WORK = 0.5
 
 # Formats that are decoded at about the speed of memory: none is much faster.
-_FASTEST = frozenset(("raw", "bmp", "l3"))
+_FASTEST = frozenset(row.name for row in ROWS if row.cost <= 4)
+
+# Formats whose pixels are stored as they are, and need no decoding.
+_UNCOMPRESSED = frozenset(row.name for row in ROWS if row.file_bytes is not None)
 
 # Formats that others without loss are smaller than, the largest first.
 _LARGE = ("raw", "bmp", "l3", "png")
@@ -306,7 +310,7 @@ def _decoding(seen: _Seen, subject: Subject) -> str:
   work, busy = "decoding", "decoding"
   if seen.passes_on:
     work = "passing batches on, not reading or decoding,"
-  elif copied or set(seen.decode_seconds) <= {"raw", "bmp"}:
+  elif copied or seen.decode_seconds.keys() <= _UNCOMPRESSED:
     work, busy = "making batches of pixels", "making them"
   return (
     f"{work} is the limit{seen.when}: {seen.waited}, the pipeline "

@@ -189,11 +189,11 @@ def profile(
 
   Args:
     source: images, as `convert` takes them, such as a view; without masks.
-    formats: names of a mix, to choose from: png, jpeg, webp, webp-lossy, raw, bmp, l3,
-      l3-compact, pcr. By default png, l3-compact, l3 and raw, or if nearly all images
-      are JPEG, by the first bytes of some, jpeg, l3 and raw. So a source without loss
-      gets a lossy format only if it is named. Pcr is measured at some of its scan
-      groups: all those that `encoders` names, or else 1, 2, 5 and the last one.
+    formats: names, as in a mix, to choose from. By default png, l3-compact, l3 and raw,
+      or if nearly all images are JPEG, by the first bytes of some, jpeg, l3 and raw. So
+      a source without loss gets a lossy format only if it is named. Pcr is measured at
+      some of its scan groups: all those that `encoders` names, or else 1, 2, 5 and the
+      last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
       given. What is written there, 1 GB at most, is removed; what a killed profile left

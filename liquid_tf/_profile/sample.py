@@ -20,6 +20,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import noise, stock
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError
@@ -34,7 +35,7 @@ _MOST_SECONDS = 30.0
 _LOOKED_AT = 64
 # If such a share of them begin so, the source is one of JPEG.
 _NEARLY_ALL = 0.95
-_JPEG = b"\xff\xd8\xff"
+(_JPEG,) = BY_NAME["jpeg"].first_bytes
 
 # The small dataset has as many images as make so many bytes of pixels, in these bounds,
 # never takes longer to write than that, and never writes more than the last number.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._store.schema import FORMATS
+from liquid_tf._store.formats import FORMATS
 
 INDEX_DTYPE = np.dtype(
   [

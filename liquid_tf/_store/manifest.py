@@ -24,9 +24,9 @@ from liquid_tf._store import (
   schemes,
   versions,
 )
+from liquid_tf._store.formats import FORMATS as FORMATS
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
-from liquid_tf._store.schema import FORMATS as FORMATS
 from liquid_tf._store.storage import (
   absolute,
   crc32c,

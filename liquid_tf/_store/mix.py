@@ -6,19 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from liquid_tf._store.manifest import FORMATS
+from liquid_tf._store import formats
 
 # Name in a mix -> (format, whether the format is lossless as it is asked for).
 TARGETS = {
-  "png": ("png", True),
-  "jpeg": ("jpeg", False),
-  "webp": ("webp", True),
-  "webp-lossy": ("webp", False),
-  "raw": ("raw", True),
-  "bmp": ("bmp", True),
-  "l3": ("l3", True),
-  "l3-compact": ("l3-compact", True),
-  "pcr": ("pcr", False),
+  name: (row.name, row.lossless and name == row.name)
+  for row in formats.ROWS
+  for name in (row.name, row.lossy_name)
+  if name is not None
 }
 
 _SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
@@ -92,12 +87,16 @@ def parse_mix(mix: str | Mapping[str, float]) -> dict[str, int | float]:
       raise ValueError(
         f'mix: format ("{name}") must be one of {", ".join(TARGETS)}{hint}'
       )
-  if "webp" in shares and "webp-lossy" in shares:
-    raise ValueError("mix names webp and webp-lossy: a dataset holds one or the other")
-  return {
-    name: shares[name]
-    for name in sorted(shares, key=lambda name: FORMATS.index(TARGETS[name][0]))
-  }
+  for row in formats.ROWS:
+    if row.name in shares and row.lossy_name in shares:
+      raise ValueError(
+        f"mix names {row.name} and {row.lossy_name}: a dataset holds one or the other"
+      )
+
+  def number(name: str) -> int:
+    return formats.BY_NAME[TARGETS[name][0]].number
+
+  return {name: shares[name] for name in sorted(shares, key=number)}
 
 
 def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:

@@ -4,12 +4,10 @@ import json
 import re
 from typing import Any
 
+from liquid_tf._store.formats import FORMATS
 from liquid_tf.errors import ManifestError
 
 SCHEMA = 3
-
-# Names of formats; the position is the number in the index.
-FORMATS = ("raw", "png", "jpeg", "webp", "bmp", "l3", "pcr", "l3-compact")
 
 # Of labels, without their sign: no other whole number becomes this one in float32,
 # and larger ones may.

@@ -9,13 +9,14 @@ import numpy as np
 
 from liquid_tf._native import direct
 from liquid_tf._native.limits import Limits
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view.stored_record import PCR, Row, Stored
 
 _RAW = FORMATS.index("raw")
 _JPEG = FORMATS.index("jpeg")
 _RAW_HEADER = struct.Struct("<4sIIBBH")
-_RAW_MAGIC = b"LRAW"
+(_RAW_MAGIC,) = BY_NAME["raw"].first_bytes
 
 # dtype of the manifest -> the list of a tf.train.Feature, and NumPy's type.
 _LISTS = {

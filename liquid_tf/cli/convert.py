@@ -17,6 +17,7 @@ A conversion that was killed goes on with
 import os
 import shlex
 
+from liquid_tf._store.mix import TARGETS
 from liquid_tf.cli import encoders, limits, source, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -25,8 +26,7 @@ _FLAGS.string("output", None, "dataset directory to make", required=True)
 _FLAGS.string(
   "mix",
   None,
-  "weights of formats, as png:6,raw:4: png, jpeg, webp, webp-lossy, raw, bmp, l3, "
-  "l3-compact, pcr",
+  f"weights of formats, as png:6,raw:4: {', '.join(TARGETS)}",
 )
 _FLAGS.string(
   "profile",

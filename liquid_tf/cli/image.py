@@ -3,17 +3,20 @@
   liquid-tf image --input=photo.png --output=photo.l3
   liquid-tf image --input=photo.l3 --output=photo.png
 
-The extension of --output names the format: bmp, jpeg, l3, png, raw or webp.
+The extension of --output names the format.
 """
 
 import os
 
+from liquid_tf._store.formats import BY_EXTENSION
 from liquid_tf.cli import encoders, limits, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
 _FLAGS.string("input", None, "image file", required=True)
-_FLAGS.string("output", None, "file to make", required=True)
+_FLAGS.string(
+  "output", None, f"file to make, of {', '.join(BY_EXTENSION)}", required=True
+)
 _FLAGS.integer("channels", None, "1 to 4; by default the image's own")
 _FLAGS.integer("l3_version", 2, "version of L3, 1 or 2")
 _FLAGS.integer("l3_patch", 0, "side of L3's patches; 0: as the version has it")

@@ -10,7 +10,7 @@ import tensorflow as tf
 from PIL import Image
 
 from liquid_tf import codecs
-from liquid_tf._convert.holds import HOLDS
+from liquid_tf._store.formats import BY_NAME, ROWS
 
 _EFFORTS = ("fast", "default", "best")
 _JXL_EFFORTS = (1, 3, 7)
@@ -18,6 +18,8 @@ _WEBP_METHODS = (0, 6)
 _JPEG_QUALITY = 95
 _ANY = (1, 2, 3, 4)
 _COLOUR = (3, 4)
+# Formats whose cases have options, or peers in their row.
+_OF_THEIR_OWN = ("png", "webp", "l3", "l3-compact")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _ours(name: str, format: str, encode: Callable, what: str, **more) -> Case:
     file = tf.constant(contents)
     return lambda place: decode(file, window=place)
 
-  holds = HOLDS[format]
+  holds = BY_NAME[format]
   return Case(
     name,
     what,
@@ -119,8 +121,11 @@ def _encode(format: str) -> Callable:
 
 def _own_cases() -> list[Case]:
   return [
-    _ours("raw", "raw", _encode("raw"), "liquid_tf"),
-    _ours("bmp", "bmp", _encode("bmp"), "liquid_tf"),
+    *(
+      _ours(row.name, row.name, _encode(row.name), "liquid_tf")
+      for row in ROWS
+      if row.lossless and row.name not in _OF_THEIR_OWN
+    ),
     dataclasses.replace(
       _ours("png", "png", _encode("png"), ""),
       what="Pillow's default level (16 bits: TensorFlow's), decoded by liquid_tf",

@@ -7,28 +7,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._store import storage
+from liquid_tf._store import formats, storage
 
 # Images that are read, and those that are not: a photograph that cannot be read is the
 # user's to know of, and no file that happens to lie there.
-_EXTENSIONS = frozenset(
-  b".apng .avif .bmp .cr2 .dib .dng .eps .exr .gif .hdr .heic .heif .ico .j2k .jfif "
-  b".jp2 .jpe .jpeg .jpg .jxl .l3 .mpo .nef .arw .pbm .pcx .pgm .png .pnm .ppm .psd "
-  b".raw .svg .tga .tif .tiff .webp .xbm .xpm".split()
+_EXTENSIONS = frozenset(map(os.fsencode, formats.BY_EXTENSION)) | frozenset(
+  b".apng .avif .cr2 .dib .dng .eps .exr .gif .hdr .heic .heif .ico .j2k .jfif .jp2 "
+  b".jpe .jxl .mpo .nef .arw .pbm .pcx .pgm .pnm .ppm .psd .svg .tga .tif .tiff .xbm "
+  b".xpm".split()
 )
-# What files begin with that the codecs or Pillow read.
+# What files begin with that Pillow reads, and a PNG whose ends of lines were changed.
 _SIGNATURES = (
   b"\x89PNG",
-  b"\xff\xd8\xff",
-  b"BM",
   b"GIF8",
   b"II*\0",
   b"II+\0",
   b"MM\0*",
   b"MM\0+",
-  b"LRAW",
-  b"LLL.",
-  b"LLL2",
   *(b"P%d%c" % (kind, space) for kind in range(1, 8) for space in b" \t\r\n#"),
 )
 _HEAD = 12
@@ -46,8 +41,7 @@ def is_named_so(path: bytes) -> bool:
 
 def begins_so(head: bytes) -> bool:
   """Whether these may be the first bytes of an image."""
-  webp = head.startswith(b"RIFF") and head[8:12] == b"WEBP"
-  return webp or head.startswith(_SIGNATURES)
+  return formats.begins_so(head) or head.startswith(_SIGNATURES)
 
 
 def _may_be_image(path: str) -> bool:

@@ -16,6 +16,7 @@ from liquid_tf._convert.convert import convert
 from liquid_tf._convert.local import LocalEngine
 from liquid_tf._native import ops
 from liquid_tf._store import manifest
+from liquid_tf._store.formats import BY_NAME, ROWS
 from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels
@@ -280,17 +281,17 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
     except tf.errors.InvalidArgumentError:
       return None
 
-  @parameterized.parameters(*holds.HOLDS)
+  @parameterized.parameters(*BY_NAME)
   def test_channels_and_bits(self, name):
     for channels in (1, 2, 3, 4):
       for dtype, bits in ((np.uint8, 8), (np.uint16, 16)):
         can = self._stores(name, np.ones((4, 5, channels), dtype)) is not None
-        stated = holds.HOLDS[name]
+        stated = BY_NAME[name]
         self.assertEqual(can, channels in stated.channels and bits in stated.bits)
 
-  @parameterized.parameters(*holds.HOLDS)
+  @parameterized.parameters(*BY_NAME)
   def test_sides(self, name):
-    side = holds.HOLDS[name].side
+    side = BY_NAME[name].side
     if side is None:
       self.assertIsNotNone(self._stores(name, np.ones((70_000, 1, 3), np.uint8)))
       self.assertIsNotNone(self._stores(name, np.ones((1, 70_000, 3), np.uint8)))
@@ -300,9 +301,9 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
         found = self._stores(name, np.ones(shape, np.uint8))
         self.assertEqual(found is not None, can, shape)
 
-  @parameterized.parameters("raw", "bmp")
+  @parameterized.parameters(*(r.name for r in ROWS if r.file_bytes is not None))
   def test_bytes_of_files(self, name):
-    stated = holds.HOLDS[name]
+    stated = BY_NAME[name]
     for channels in stated.channels:
       for width in range(1, 6):
         pixels = np.ones((3, width, channels), np.uint8)
