@@ -21,6 +21,7 @@ _TENSORFLOW = ("absl/", "tensorflow/", "tsl/", "xla/", "Eigen/", "google/protobu
 # that holds it: the folder of a format to that of the registry of formats.
 _OPS_ORDER = (
   ("core",),
+  ("message",),
   ("codecs", "http", "sampler"),
   ("codecs/l3/device", "containers/recordio", "image"),
   ("containers/pcr",),
