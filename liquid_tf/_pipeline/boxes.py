@@ -87,8 +87,8 @@ class BoxColumns:
     outer = [None] if self.given.pad is None else [samples, self.given.pad]
     return tf.TensorSpec([*outer, *shape], dtype)
 
-  def attributes(self) -> dict[str, Any]:
-    """Arguments of the op."""
+  def fields(self) -> dict[str, Any]:
+    """Fields of the message of decoding."""
     return {
       "box_columns": list(self._columns),
       "box_pad": (self.given and self.given.pad) or 0,

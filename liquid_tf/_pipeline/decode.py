@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._native import limits as _limits
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import gpu
@@ -59,25 +59,28 @@ class DecodeBatchDataset(tf.data.Dataset):
     self.skips, self.fills = skip_errors, round_batch
     self._blocks = blocks
     self._spec = tuple(columns.specs(samples))
+    message = messages.decode(
+      batch_size=batch_size,
+      seed=seed,
+      **limits.attributes(),
+      lookahead=lookahead,
+      most_lookahead=most_lookahead,
+      parallelism=parallelism,
+      features=columns.names,
+      masks=[name for name in columns.pixels if name != "image"],
+      **columns.boxes.fields(),
+      ragged=columns.flat,
+      recipe=recipe.lines(),
+      image_bits=image_bits,
+      skip_errors=skip_errors,
+      repeat_to_fill=repeat_to_fill,
+      round_batch=round_batch,
+    )
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
-        batch_size=batch_size,
-        seed=seed,
-        **limits.attributes(),
-        lookahead=lookahead,
-        most_lookahead=most_lookahead,
-        parallelism=parallelism,
+        plan=message,
         mean_image=recipe.mean_image(),
-        features=columns.names,
-        masks=[name for name in columns.pixels if name != "image"],
-        **columns.boxes.attributes(),
-        ragged=columns.flat,
-        recipe=recipe.lines(),
-        image_bits=image_bits,
-        skip_errors=skip_errors,
-        repeat_to_fill=repeat_to_fill,
-        round_batch=round_batch,
         output_types=[spec.dtype for spec in self._spec],
         output_shapes=[spec.shape for spec in self._spec],
       )

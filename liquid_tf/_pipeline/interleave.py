@@ -8,11 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._cost import budget
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import plan as _plan
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tier as _tier
 from liquid_tf._pipeline.room import Room
@@ -103,44 +104,50 @@ class InterleaveDataset(tf.data.Dataset):
     if mixes is not None:
       self.mixes = mixes.dataset(room, pixel_bytes)
     self.fidelity = _fidelity.table(fidelity, batches)
-    sized = [source.record_samples for source in sources]
-    sized = [np.zeros(0, np.int64) if sizes is None else sizes for sizes in sized]
-    variant = ops.lib().liquid_interleave_dataset(
-      input_datasets=[source._variant_tensor for source in sources],
-      fidelity=[] if self.fidelity is None else [self.fidelity._variant_tensor],
-      mixes=[] if self.mixes is None else [self.mixes._variant_tensor],
-      file_counts=np.concatenate([source.file_counts for source in sources]),
-      files_per_format=[len(source.file_counts) for source in sources],
-      record_samples=np.concatenate(sized),
-      sized_records=[len(sizes) for sizes in sized],
-      cached=self.cached,
-      fill=fill,
-      resident=division.resident,
-      kept=division.kept,
-      parts=tf.constant(parts or [], tf.int64),
-      scan_groups=tf.constant(
-        [s.scan_groups for s in sources if s.scan_groups is not None], tf.int64
+    weights, groups = _weights(sources, weighing)
+    tier, record_blocks = _tier.fields(snapshot.cache, snapshot.memory, sources)
+    message = messages.interleave(
+      plan=_plan.message(
+        sources,
+        cached=self.cached,
+        fill=fill,
+        seed=seed,
+        batch_size=batch_size,
+        shuffle=shuffle,
+        policy=policy,
+        parts=parts or [],
       ),
-      **_weights(sources, weighing),
-      **_tier.inputs(snapshot.cache, snapshot.memory, sources),
-      formats=[source.name for source in sources],
+      sources=[
+        messages.source(
+          name=source.name,
+          resident=resident,
+          kept=kept,
+          first_group=source.first_group,
+          grouped_samples=len(source.groups),
+        )
+        for source, resident, kept in zip(sources, division.resident, division.kept)
+      ],
       view=_view_hash(sources),
-      seed=seed,
-      batch_size=batch_size,
-      epoch=-1 if epoch is None else epoch,
-      first_step=0 if steps is None else steps[0],
-      steps=-1 if steps is None else steps[1],
+      drop_remainder=self.drops,
       initial_epoch=self.begin.epoch,
       # A process in which nobody seeks it must not begin with all of the epoch.
       initial_step=-1 if is_sought else self.begin.step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
-      snapshot=snapshot.name,
-      shuffle=shuffle,
-      drop_remainder=self.drops,
-      policy=policy,
       keep_pixels=keep_pixels,
       mask_bytes=_format_rows.mask_bytes(sources[0].manifest),
+      **weights,
+      **tier,
+    )
+    variant = ops.lib().liquid_interleave_dataset(
+      input_datasets=[source._variant_tensor for source in sources],
+      fidelity=[] if self.fidelity is None else [self.fidelity._variant_tensor],
+      mixes=[] if self.mixes is None else [self.mixes._variant_tensor],
+      plan=message,
+      range=_range(epoch, steps),
+      groups=groups,
+      record_blocks=record_blocks,
+      snapshot=snapshot.name,
     )
     super().__init__(variant)
 
@@ -226,32 +233,33 @@ def _view_hash(sources: Sequence[_sources.FormatDataset]) -> int:
   return int.from_bytes(digest[:8], "little", signed=True)
 
 
+def _range(
+  epoch: int | tf.Tensor | None,
+  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None,
+) -> tf.Tensor:
+  """Which epoch iterators run, and which of its batches, as the op takes it."""
+  first, count = (0, -1) if steps is None else steps
+  numbers = [-1 if epoch is None else epoch, first, count]
+  return tf.stack([tf.cast(number, tf.int64) for number in numbers])
+
+
 def _weights(
   sources: Sequence[_sources.FormatDataset], weighing: Weighing | None
-) -> dict[str, Any]:
-  """The op's inputs that say how often samples are drawn."""
-  nothing = np.zeros(0, np.int64)
+) -> tuple[dict[str, Any], np.ndarray]:
+  """How often samples are drawn: fields of the op's message, and its groups."""
   if weighing is None:
-    return dict(
-      shares=nothing,
-      first_groups=nothing,
-      grouped_samples=nothing,
-      groups=np.zeros(0, np.uint16),
-      samples_per_epoch=0,
-      worker=0,
-      workers=1,
+    fields = dict(
+      shares=[], samples_per_epoch=0, worker=0, workers=1, shard_policy="pad"
     )
-  groups = [source.groups for source in sources]
-  return dict(
+    return fields, np.zeros(0, np.uint16)
+  fields = dict(
     shares=weighing.shares,
-    first_groups=[source.first_group for source in sources],
-    grouped_samples=list(map(len, groups)),
-    groups=np.concatenate(groups),
     samples_per_epoch=weighing.samples_per_epoch,
     worker=weighing.worker[0],
     workers=weighing.worker[1],
     shard_policy=weighing.policy,
   )
+  return fields, np.concatenate([source.groups for source in sources])
 
 
 def manifests_of(sources: Sequence[_sources.FormatDataset]) -> list[Manifest]:
@@ -388,18 +396,23 @@ def _interleave_plain(
         f"datasets[{i}] must have a known, finite cardinality; say it with "
         "tf.data.experimental.assert_cardinality"
       )
+  formats = [
+    messages.format_plan(
+      files=[size], record_samples=[], cached=0, fill=0, scan_groups=0
+    )
+    for size in sizes
+  ]
   plan = ops.lib().liquid_plan_epoch(
-    file_counts=sizes,
-    files_per_format=[1] * len(sizes),
-    record_samples=[],
-    sized_records=[0] * len(sizes),
-    cached=[0] * len(sizes),
-    fill=[0] * len(sizes),
-    seed=seed,
-    batch_size=batch_size,
+    plan=messages.plan(
+      seed=seed,
+      batch_size=batch_size,
+      shuffle=shuffle,
+      policy="liquid",
+      formats=formats,
+      parts=[],
+    ),
     first_epoch=epoch,
     epoch=epoch,
-    shuffle=shuffle,
   )
   order = tf.data.Dataset.from_tensor_slices(tf.cast(plan.format, tf.int64))
   return tf.data.Dataset.choose_from_datasets(

@@ -1,12 +1,54 @@
-"""What a plan draws, without a dataset that reads it."""
+"""A plan as ops take it, and what it draws without a dataset that reads it."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
+
+
+def message(
+  rows: Sequence[FormatRows],
+  *,
+  cached: Sequence[int],
+  fill: Sequence[int],
+  seed: int,
+  batch_size: int,
+  shuffle: bool,
+  policy: str = "liquid",
+  parts: Sequence[int] = (),
+) -> bytes:
+  """What is planned, as ops take it.
+
+  Args:
+    rows: of each format.
+    cached: samples, or records, of each format that are kept between epochs.
+    fill: samples of each format to shuffle among at least.
+    seed: of the plan, like the next two.
+    batch_size: likewise.
+    shuffle: likewise.
+    policy: which samples memory keeps.
+    parts: samples of each format, where formats share theirs.
+  """
+  return messages.plan(
+    seed=seed,
+    batch_size=batch_size,
+    shuffle=shuffle,
+    policy=policy,
+    formats=[
+      messages.format_plan(
+        files=one.file_counts,
+        record_samples=[] if one.record_samples is None else one.record_samples,
+        cached=one_cached,
+        fill=one_fill,
+        scan_groups=one.scan_groups or 0,
+      )
+      for one, one_cached, one_fill in zip(rows, cached, fill)
+    ],
+    parts=parts,
+  )
 
 
 def drawn(
@@ -35,23 +77,18 @@ def drawn(
   Returns:
     Shape [samples], int64.
   """
-  sized = [
-    np.zeros(0, np.int64) if r.record_samples is None else r.record_samples
-    for r in rows
-  ]
   with tf.init_scope(), tf.device("CPU:0"):
     plan = ops.lib().liquid_plan_epoch(
-      file_counts=np.concatenate([one.file_counts for one in rows]),
-      files_per_format=[len(one.file_counts) for one in rows],
-      record_samples=np.concatenate(sized),
-      sized_records=list(map(len, sized)),
-      cached=cached,
-      fill=fill,
-      seed=seed,
-      batch_size=batch_size,
+      plan=message(
+        rows,
+        cached=cached,
+        fill=fill,
+        seed=seed,
+        batch_size=batch_size,
+        shuffle=shuffle,
+      ),
       first_epoch=first_epoch,
       epoch=epoch,
-      shuffle=shuffle,
     )
   formats, places = plan.format.numpy(), plan.sample.numpy()
   numbers = np.empty(len(places), np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._store import preference
 from liquid_tf._store.manifest import FORMATS, Manifest
@@ -67,26 +67,26 @@ class FormatDataset(FormatRows, tf.data.Dataset):
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
       replica_formats = preference.by_preference(manifest)
     chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
-    variant = ops.lib().liquid_format_dataset(
+    message = messages.format(
       index=manifest.index_path,
       index_crc32c=manifest["index"]["crc32c"],
       pcr_index=manifest.path(manifest["pcr"]["path"])
       if "pcr" in manifest.data
       else "",
-      paths=tf.constant(paths, tf.string, [len(paths)]),
-      splits=np.array(sorted(map(manifest.split_index, view.splits)), np.int64),
-      chosen=chosen,
+      paths=paths,
+      splits=sorted(map(manifest.split_index, view.splits)),
       format=FORMATS.index(format_name),
       start=start,
       length=length,
       threads=threads,
       lookahead_bytes=lookahead_bytes,
       reader=reader,
-      replica_paths=tf.constant(replica_paths, tf.string, [len(replica_paths)]),
+      replica_paths=replica_paths,
       replica_formats=[FORMATS.index(name) for name in replica_formats],
       page_cache=page_cache,
       patience=patience,
     )
+    variant = ops.lib().liquid_format_dataset(plan=message, chosen=chosen)
     tf.data.Dataset.__init__(self, variant)
 
   def _inputs(self):

@@ -50,17 +50,19 @@ def queue_bytes(cache: Cache, memory: int) -> int:
   return 0 if cache.disk is None else budget.tier_queue_bytes(memory)
 
 
-def inputs(cache: Cache, memory: int, sources: Sequence[FormatRows]) -> dict[str, Any]:
-  """The inputs of Liquid>InterleaveDataset that make the tier."""
+def fields(
+  cache: Cache, memory: int, sources: Sequence[FormatRows]
+) -> tuple[dict[str, Any], np.ndarray]:
+  """What makes the tier: fields of an interleave's message, and its record blocks."""
   if cache.disk is None:
     blocks = [np.zeros(0, np.uint32)]
   else:
     blocks = [
       -(-source.rows["length"].astype(np.int64) // _BLOCK) for source in sources
     ]
-  return dict(
-    record_blocks=np.concatenate(blocks).astype(np.uint32),
+  made = dict(
     tier_bytes=cache.disk_bytes,
     tier_queue_bytes=queue_bytes(cache, memory),
     tier="" if cache.disk is None else cache.disk,
   )
+  return made, np.concatenate(blocks).astype(np.uint32)

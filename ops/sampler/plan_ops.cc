@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/message/messages.h"
+#include "ops/sampler/plan_message.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 #include "ops/sampler/shards.h"
@@ -28,17 +30,9 @@ using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
 REGISTER_OP("Liquid>PlanEpoch")
-    .Input("file_counts: int64")
-    .Input("files_per_format: int64")
-    .Input("record_samples: int64")
-    .Input("sized_records: int64")
-    .Input("cached: int64")
-    .Input("fill: int64")
-    .Input("seed: int64")
-    .Input("batch_size: int64")
+    .Input("plan: string")
     .Input("first_epoch: int64")
     .Input("epoch: int64")
-    .Attr("shuffle: bool = true")
     .Output("format: int32")
     .Output("sample: int64")
     .Output("load: int64")
@@ -46,16 +40,7 @@ REGISTER_OP("Liquid>PlanEpoch")
     .Output("loads_before: int64")
     .SetShapeFn([](InferenceContext* c) -> absl::Status {
       ShapeHandle shape;
-      DimensionHandle formats;
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &shape));
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 1, &shape));
-      TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 1, &shape));
-      for (int i = 3; i < 6; ++i) {
-        TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &shape));
-        TF_RETURN_IF_ERROR(
-            c->Merge(c->Dim(shape, 0), c->Dim(c->input(1), 0), &formats));
-      }
-      for (int i = 6; i < 10; ++i) {
+      for (int i = 0; i < 3; ++i) {
         TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 0, &shape));
       }
       const ShapeHandle draws = c->Vector(InferenceContext::kUnknownDim);
@@ -67,19 +52,9 @@ The order of samples of one epoch, as `docs/determinism.md` promises it.
 
 The epochs from `first_epoch` on are replayed; memory held nothing before it.
 
-file_counts: Records in each file, format after format, in stored order.
-files_per_format: How many of `file_counts` belong to each format: [F].
-record_samples: Samples of each record, of the formats whose records have many.
-sized_records: How many of `record_samples` belong to each format; 0 where a
-  record is a sample: [F].
-cached: Records of each format that are kept between epochs: [F].
-fill: Samples of each format in memory before the first draw of an epoch that
-  starts with none, and the fewest to shuffle in: [F].
-seed: Any number.
-batch_size: At least 1; may be larger than the epoch.
+plan: A PlanMessage, see ops/message/messages.h.
 first_epoch: The first epoch that was planned, at least 0.
 epoch: The epoch to plan, at least `first_epoch`.
-shuffle: False for stored order.
 format: Format of each draw: [N].
 sample: Sample of each draw, in its format's stored order: [N].
 load: Which load of the format in this epoch brought its record, or -1 where it
@@ -127,14 +102,18 @@ dropped_in_all: The same over all parts.
 )doc");
 
 // The scalar input `name`.
+absl::Status ScalarInput(OpKernelContext* ctx, const char* name,
+                         const Tensor** scalar) {
+  TF_RETURN_IF_ERROR(ctx->input(name, scalar));
+  if ((*scalar)->dims() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " must be a scalar, not of shape ",
+                   (*scalar)->shape().DebugString()));
+}
+
 absl::Status Scalar(OpKernelContext* ctx, const char* name, int64_t* value) {
   const Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(ctx->input(name, &tensor));
-  if (tensor->dims() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " must be a scalar, not of shape ",
-                     tensor->shape().DebugString()));
-  }
+  TF_RETURN_IF_ERROR(ScalarInput(ctx, name, &tensor));
   *value = tensor->scalar<int64_t>()();
   return absl::OkStatus();
 }
@@ -162,24 +141,20 @@ absl::Status Counts(OpKernelContext* ctx, const char* name,
 
 class PlanEpochOp : public OpKernel {
  public:
-  explicit PlanEpochOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("shuffle", &shuffle_));
-  }
+  using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* ctx) override {
-    auto spec = std::make_shared<PlanSpec>();
-    spec->shuffle = shuffle_;
-    OP_REQUIRES_OK(ctx, Formats(ctx, spec.get()));
-    int64_t seed, batch_size, first_epoch, epoch;
-    OP_REQUIRES_OK(ctx, Scalar(ctx, "seed", &seed));
-    OP_REQUIRES_OK(ctx, Scalar(ctx, "batch_size", &batch_size));
+    const Tensor* given = nullptr;
+    int64_t first_epoch, epoch;
+    OP_REQUIRES_OK(ctx, ScalarInput(ctx, "plan", &given));
     OP_REQUIRES_OK(ctx, Scalar(ctx, "first_epoch", &first_epoch));
     OP_REQUIRES_OK(ctx, Scalar(ctx, "epoch", &epoch));
-    OP_REQUIRES(ctx, batch_size >= 1,
-                absl::InvalidArgumentError(absl::StrCat(
-                    "batch_size (", batch_size, ") must be at least 1")));
-    spec->seed = static_cast<uint64_t>(seed);
-    spec->batch_size = static_cast<uint64_t>(batch_size);
+    const auto& bytes = given->scalar<tensorflow::tstring>()();
+    PlanMessage message;
+    OP_REQUIRES_OK(ctx, ToTf(ParseMessage(ByteSpan(bytes.data(), bytes.size()),
+                                          &message)));
+    auto spec = std::make_shared<PlanSpec>();
+    OP_REQUIRES_OK(ctx, ToTf(MakeSpec(message, spec.get())));
     OP_REQUIRES_OK(ctx, ToTf(Validate(*spec)));
 
     HeldSets held;
@@ -192,60 +167,6 @@ class PlanEpochOp : public OpKernel {
   }
 
  private:
-  static absl::Status Formats(OpKernelContext* ctx, PlanSpec* spec) {
-    std::vector<uint64_t> files, files_per_format, cached, fill;
-    std::vector<uint64_t> record_samples, sized_records;
-    TF_RETURN_IF_ERROR(Counts(ctx, "file_counts", &files));
-    TF_RETURN_IF_ERROR(Counts(ctx, "files_per_format", &files_per_format));
-    TF_RETURN_IF_ERROR(Counts(ctx, "record_samples", &record_samples));
-    TF_RETURN_IF_ERROR(Counts(ctx, "sized_records", &sized_records));
-    TF_RETURN_IF_ERROR(Counts(ctx, "cached", &cached));
-    TF_RETURN_IF_ERROR(Counts(ctx, "fill", &fill));
-    const size_t formats = files_per_format.size();
-    if (cached.size() != formats || fill.size() != formats ||
-        sized_records.size() != formats) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "cached (", cached.size(), " values), fill (", fill.size(),
-          " values) and sized_records (", sized_records.size(),
-          " values) must have one value for "
-          "each of the ",
-          formats, " formats of files_per_format"));
-    }
-    size_t next = 0;
-    size_t next_record = 0;
-    for (size_t f = 0; f < formats; ++f) {
-      if (files_per_format[f] > files.size() - next) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("files_per_format must sum to the ", files.size(),
-                         " values of file_counts; it is more at format ", f));
-      }
-      FormatSpec format;
-      format.files.assign(files.begin() + next,
-                          files.begin() + next + files_per_format[f]);
-      if (sized_records[f] > record_samples.size() - next_record) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "sized_records must sum to the ", record_samples.size(),
-            " values of record_samples; it is more at format ", f));
-      }
-      for (uint64_t i = 0; i < sized_records[f]; ++i) {
-        // What is too much is none: the planner says so.
-        const uint64_t samples = record_samples[next_record++];
-        format.record_samples.push_back(
-            samples > UINT32_MAX ? 0 : static_cast<uint32_t>(samples));
-      }
-      format.cached = cached[f];
-      format.fill = fill[f];
-      spec->formats.push_back(std::move(format));
-      next += files_per_format[f];
-    }
-    if (next != files.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("files_per_format must sum to the ", files.size(),
-                       " values of file_counts, not to ", next));
-    }
-    return absl::OkStatus();
-  }
-
   static void Write(OpKernelContext* ctx, EpochPlan* plan) {
     const TensorShape shape({static_cast<int64_t>(plan->size())});
     Tensor *format, *sample, *load, *keep, *loads_before;
@@ -265,8 +186,6 @@ class PlanEpochOp : public OpKernel {
       keep->vec<bool>()(i) = draw.keep;
     }
   }
-
-  bool shuffle_ = true;
 };
 
 class ShardRangesOp : public OpKernel {

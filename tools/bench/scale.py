@@ -9,6 +9,7 @@ from typing import Any
 
 from liquid_tf._measure import fresh, process
 from liquid_tf._native import ops
+from liquid_tf._pipeline import plan as _plan
 from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
@@ -147,21 +148,16 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     held = process.anonymous_bytes() - before
   sources = _sources.find_part(part, InterleaveDataset).sources
-  files = [source.file_counts for source in sources]
   begin = time.perf_counter()
-  plan = ops.lib().liquid_plan_epoch(
-    file_counts=[int(count) for counts in files for count in counts],
-    files_per_format=[len(counts) for counts in files],
-    record_samples=[],
-    sized_records=[0] * len(files),
-    cached=[0] * len(files),
-    fill=[10 * _BATCH] * len(files),
+  given = _plan.message(
+    sources,
+    cached=[0] * len(sources),
+    fill=[10 * _BATCH] * len(sources),
     seed=0,
     batch_size=_BATCH,
-    first_epoch=0,
-    epoch=0,
     shuffle=True,
   )
+  plan = ops.lib().liquid_plan_epoch(given, 0, 0)
   return {
     "index": index,
     "seconds": seconds,

@@ -52,35 +52,12 @@ absl::Status DecodeBatchDataset::CheckExternalState() const {
 absl::Status DecodeBatchDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
     tensorflow::Node** output) const {
-  std::vector<tensorflow::Node*> nodes(10);
+  std::vector<tensorflow::Node*> nodes(3);
   TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &nodes[0]));
-  const DecodeInputs& a = inputs_;
-  const int64_t numbers[] = {a.batch_size, a.seed,      a.max_pixels,
-                             a.max_scans,  a.lookahead, a.most_lookahead,
-                             a.parallelism};
-  for (int i = 0; i < 7; ++i) {
-    TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[1 + i]));
-  }
-  TF_RETURN_IF_ERROR(b->AddTensor(a.mean_image, &nodes[8]));
-  TF_RETURN_IF_ERROR(b->AddScalar(a.min_visible, &nodes[9]));
-  const DecodeAttributes& t = attributes_;
-  std::vector<std::pair<absl::string_view, tensorflow::AttrValue>> attrs(11);
-  const auto set = [&](int i, absl::string_view name, const auto& value) {
-    attrs[i].first = name;
-    b->BuildAttrValue(value, &attrs[i].second);
-  };
-  set(0, "features", t.features);
-  set(1, "masks", t.masks);
-  set(2, "ragged", t.ragged);
-  set(3, "recipe", t.recipe);
-  set(4, "image_bits", t.image_bits);
-  set(5, "skip_errors", t.skip_errors);
-  set(6, "repeat_to_fill", t.repeat_to_fill);
-  set(7, "round_batch", t.round_batch);
-  set(8, "box_columns", t.box_columns);
-  set(9, "box_pad", t.box_pad);
-  set(10, "keypoint_flip", t.keypoint_flip);
-  return b->AddDataset(this, nodes, attrs, output);
+  TF_RETURN_IF_ERROR(b->AddScalar(inputs_.plan, &nodes[1]));
+  TF_RETURN_IF_ERROR(b->AddTensor(inputs_.mean_image, &nodes[2]));
+  // AddDataset adds output_types and output_shapes.
+  return b->AddDataset(this, nodes, {}, output);
 }
 
 }  // namespace liquid

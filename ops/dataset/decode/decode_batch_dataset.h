@@ -41,8 +41,7 @@ class DecodeBatchDataset : public tensorflow::data::DatasetBase {
   absl::Status CheckExternalState() const override;
 
   const tensorflow::data::DatasetBase* input() const { return input_; }
-  const DecodeAttributes& attributes() const { return attributes_; }
-  const DecodeInputs& inputs() const { return inputs_; }
+  const DecodeMessage& message() const { return inputs_.message; }
   const BatchDecoder& decoder() const { return decoder_; }
   const std::vector<OutputFeature>& features() const { return features_; }
 

@@ -41,12 +41,12 @@ Tensor AsTensor(const std::vector<int64_t>& values) {
 
 DecodeBatchIterator::DecodeBatchIterator(const Params& params)
     : DatasetIterator<DecodeBatchDataset>(params),
-      lookahead_(dataset()->inputs().lookahead),
-      parallelism_(dataset()->inputs().parallelism),
+      lookahead_(dataset()->message().lookahead),
+      parallelism_(dataset()->message().parallelism),
       work_([this]() { return static_cast<int>(parallelism_.value()); },
             kClaimCost),
-      repair_({dataset()->attributes().skip_errors,
-               dataset()->attributes().repeat_to_fill},
+      repair_({dataset()->message().skip_errors,
+               dataset()->message().repeat_to_fill},
               &queue_) {}
 
 DecodeBatchIterator::~DecodeBatchIterator() {
@@ -86,7 +86,7 @@ std::shared_ptr<tfd::model::Node> DecodeBatchIterator::CreateNode(
       std::move(args), /*ratio=*/1,
       {parallelism_.Parameter(tfd::model::kParallelism, 1, Threads(ctx)),
        lookahead_.Parameter(tfd::model::kBufferSize, LeastLookahead(),
-                            dataset()->inputs().most_lookahead)});
+                            dataset()->message().most_lookahead)});
 }
 
 absl::Status DecodeBatchIterator::GetNextInternal(
@@ -120,7 +120,7 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     RecordBuffered(-batch->pixel_bytes, -1);
     if (batch->first_draw == 0 && !batch->part) nothing_delivered_ = true;
     batch->full = batch->slots.size() ==
-                  static_cast<size_t>(dataset()->inputs().batch_size);
+                  static_cast<size_t>(dataset()->message().batch_size);
     TF_RETURN_IF_ERROR(repair_.Repair(batch.get()));
     const BatchReport report = MakeReport(*batch);  // copies do not count
     const bool empty = batch->slots.empty();        // every sample was bad
@@ -142,12 +142,12 @@ absl::Status DecodeBatchIterator::Empty() {
 
 absl::Status DecodeBatchIterator::Deliver(PendingBatch* batch,
                                           std::vector<Tensor>* out_tensors) {
-  if (dataset()->attributes().round_batch) {
+  if (dataset()->message().round_batch) {
     TF_RETURN_IF_ERROR(
-        FillUp(batch, static_cast<size_t>(dataset()->inputs().batch_size)));
+        FillUp(batch, static_cast<size_t>(dataset()->message().batch_size)));
   }
-  return BuildOutputs(dataset()->features(), batch,
-                      dataset()->attributes().ragged, out_tensors);
+  return BuildOutputs(dataset()->features(), batch, dataset()->message().ragged,
+                      out_tensors);
 }
 
 absl::Status DecodeBatchIterator::SaveInternal(
@@ -205,7 +205,7 @@ absl::Status DecodeBatchIterator::WaitForFirst(PendingBatch** first) {
 }
 
 int64_t DecodeBatchIterator::LeastLookahead() const {
-  return std::min(kLeastLookahead, dataset()->inputs().most_lookahead);
+  return std::min(kLeastLookahead, dataset()->message().most_lookahead);
 }
 
 void DecodeBatchIterator::RecordBuffered(int64_t bytes, int64_t batches) {
@@ -273,7 +273,7 @@ void DecodeBatchIterator::Decode(const uint32_t* slots, size_t count,
         "Liquid Decode",
         {{"epoch", batch->epoch},
          {"batch", batch->first_draw /
-                       static_cast<uint64_t>(dataset()->inputs().batch_size)},
+                       static_cast<uint64_t>(dataset()->message().batch_size)},
          {"images", count}});
   });
   const int64_t nanos = dataset()->decoder().Decode(slots, count, batch);

@@ -12,62 +12,25 @@
 namespace liquid {
 
 absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
-  TF_RETURN_IF_ERROR(ctx->GetAttr("features", &features));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("masks", &masks));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("box_columns", &box_columns));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("box_pad", &box_pad));
-  if (box_pad > 1 << 20) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("box_pad (", box_pad, ") must be at most 2^20"));
-  }
-  TF_RETURN_IF_ERROR(ctx->GetAttr("keypoint_flip", &keypoint_flip));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("ragged", &ragged));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("recipe", &recipe));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("image_bits", &image_bits));
-  if (image_bits != 8 && image_bits != 16) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("image_bits (", image_bits, ") must be 8 or 16"));
-  }
-  TF_RETURN_IF_ERROR(ctx->GetAttr("skip_errors", &skip_errors));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("repeat_to_fill", &repeat_to_fill));
-  TF_RETURN_IF_ERROR(ctx->GetAttr("round_batch", &round_batch));
   TF_RETURN_IF_ERROR(ctx->GetAttr("output_types", &output_types));
   return ctx->GetAttr("output_shapes", &output_shapes);
 }
 
 absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
-  const struct {
-    const char* name;
-    int64_t* value;
-    int64_t least;
-    int64_t most;
-  } numbers[] = {{"batch_size", &batch_size, 1, 1 << 30},
-                 {"seed", &seed, INT64_MIN, INT64_MAX},
-                 {"max_pixels", &max_pixels, 1, INT64_MAX},
-                 {"max_scans", &max_scans, 1, INT64_MAX},
-                 {"lookahead", &lookahead, -1, 1 << 20},
-                 {"most_lookahead", &most_lookahead, 1, 1 << 20},
-                 {"parallelism", &parallelism, -1, 1 << 16}};
-  for (const auto& number : numbers) {
-    TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<int64_t>(
-        ctx, number.name, number.value));
-    if (*number.value < number.least || *number.value > number.most) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(number.name, " (", *number.value, ") must be at least ",
-                       number.least, " and at most ", number.most));
-    }
-  }
-  for (const auto& number : numbers) {
-    if (number.least == -1 && *number.value == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          number.name, " (0) must be at least 1, or -1 (AUTOTUNE)"));
-    }
-  }
-  TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<double>(
-      ctx, "min_visible", &min_visible));
-  if (!(min_visible >= 0 && min_visible <= 1)) {
+  TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<tensorflow::tstring>(
+      ctx, "plan", &plan));
+  TF_RETURN_IF_ERROR(
+      ToTf(ParseMessage(ByteSpan(plan.data(), plan.size()), &message)));
+  const std::pair<const char*, int64_t> tuned[] = {
+      {"lookahead", message.lookahead}, {"parallelism", message.parallelism}};
+  for (const auto& [name, value] : tuned) {
+    if (value != 0) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("min_visible (", min_visible, ") must be from 0 to 1"));
+        absl::StrCat(name, " (0) must be at least 1, or -1 (AUTOTUNE)"));
+  }
+  if (message.image_bits != 8 && message.image_bits != 16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("image_bits (", message.image_bits, ") must be 8 or 16"));
   }
   const tensorflow::Tensor* mean;
   TF_RETURN_IF_ERROR(ctx->input("mean_image", &mean));
@@ -98,7 +61,7 @@ PixelType TypeOf(tensorflow::DataType dtype) {
   }
 }
 
-FinishSpec ImageSpec(const DecodeAttributes& a, const DecodeInputs& inputs,
+FinishSpec ImageSpec(const DecodeMessage& a, const tensorflow::Tensor& mean,
                      const RecipeText& text, tensorflow::DataType dtype) {
   FinishSpec spec;
   spec.stored = a.image_bits == 16 ? PixelType::kUint16 : PixelType::kUint8;
@@ -106,7 +69,6 @@ FinishSpec ImageSpec(const DecodeAttributes& a, const DecodeInputs& inputs,
   spec.mean = text.mean;
   spec.std = text.std;
   spec.channels_first = text.channels_first;
-  const tensorflow::Tensor& mean = inputs.mean_image;
   const auto values = mean.flat<float>();
   spec.mean_image.assign(values.data(), values.data() + values.size());
   if (!spec.mean_image.empty()) {
@@ -126,8 +88,9 @@ absl::Status CheckColour(const Recipe& recipe, const FinishSpec& spec) {
 }
 
 // The pixels of the image, or of a mask.
-absl::Status ConfigurePixels(const DecodeAttributes& a,
-                             const DecodeInputs& inputs, const RecipeText& text,
+absl::Status ConfigurePixels(const DecodeMessage& a,
+                             const tensorflow::Tensor& mean,
+                             const RecipeText& text,
                              const OutputFeature& feature, bool mask,
                              const tensorflow::PartialTensorShape& shape,
                              PixelFeature* pixel) {
@@ -155,7 +118,7 @@ absl::Status ConfigurePixels(const DecodeAttributes& a,
   if (mask) {
     spec.stored = spec.type = TypeOf(feature.dtype);
   } else {
-    spec = ImageSpec(a, inputs, text, feature.dtype);
+    spec = ImageSpec(a, mean, text, feature.dtype);
   }
   spec.channels = static_cast<size_t>(shape.dim_size(planar ? 1 : rank - 1));
   if (!mask) TF_RETURN_IF_ERROR(CheckColour(text.recipe, spec));
@@ -167,7 +130,7 @@ absl::Status ConfigurePixels(const DecodeAttributes& a,
 }
 
 // A column whose boxes are padded to box_pad, or lie one after another.
-absl::Status ConfigureColumn(const DecodeAttributes& a,
+absl::Status ConfigureColumn(const DecodeMessage& a,
                              const tensorflow::PartialTensorShape& shape,
                              OutputFeature* feature, BoxConfig* boxes) {
   // Of a box: a product of two of them does not overflow.
@@ -204,8 +167,7 @@ absl::Status ConfigureColumn(const DecodeAttributes& a,
 }
 
 // Of all columns together; `config` has them.
-absl::Status ConfigureBoxes(const DecodeAttributes& a,
-                            const DecodeInputs& inputs, BoxConfig* config) {
+absl::Status ConfigureBoxes(const DecodeMessage& a, BoxConfig* config) {
   const auto n = static_cast<int64_t>(a.keypoint_flip.size());
   for (const int64_t from : a.keypoint_flip) {
     if (from < 0 || from >= n) {
@@ -214,7 +176,7 @@ absl::Status ConfigureBoxes(const DecodeAttributes& a,
     }
     config->flip.push_back(static_cast<size_t>(from));
   }
-  config->rule.min_visible = inputs.min_visible;
+  config->rule.min_visible = a.min_visible;
   if (a.box_pad > 0) config->rule.most = static_cast<size_t>(a.box_pad);
   if (a.box_columns.empty() ||
       (config->columns.size() == a.box_columns.size() &&
@@ -227,11 +189,13 @@ absl::Status ConfigureBoxes(const DecodeAttributes& a,
 
 }  // namespace
 
-absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
-                       DecodeConfig* config,
+absl::Status Configure(const DecodeAttributes& attributes,
+                       const DecodeInputs& inputs, DecodeConfig* config,
                        std::vector<OutputFeature>* features) {
-  if (a.features.empty() || a.features.size() != a.output_types.size() ||
-      a.features.size() != a.output_shapes.size()) {
+  const DecodeMessage& a = inputs.message;
+  if (a.features.empty() ||
+      a.features.size() != attributes.output_types.size() ||
+      a.features.size() != attributes.output_shapes.size()) {
     return absl::InvalidArgumentError(
         "features, output_types and output_shapes must have the same number "
         "of entries, at least one");
@@ -239,15 +203,15 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
   config->ragged = a.ragged;
   RecipeText text;
   TF_RETURN_IF_ERROR(ToTf(ParseRecipe(a.recipe, &text)));
-  text.recipe.seed = static_cast<uint64_t>(inputs.seed);
+  text.recipe.seed = static_cast<uint64_t>(a.seed);
   config->recipe = text.recipe;
-  config->limits.max_pixels = static_cast<uint64_t>(inputs.max_pixels);
-  config->limits.max_scans = static_cast<uint64_t>(inputs.max_scans);
+  config->limits.max_pixels = static_cast<uint64_t>(a.max_pixels);
+  config->limits.max_scans = static_cast<uint64_t>(a.max_scans);
   for (size_t i = 0; i < a.features.size(); ++i) {
     OutputFeature feature;
     feature.name = a.features[i];
-    feature.dtype = a.output_types[i];
-    const tensorflow::PartialTensorShape& shape = a.output_shapes[i];
+    feature.dtype = attributes.output_types[i];
+    const tensorflow::PartialTensorShape& shape = attributes.output_shapes[i];
     if (std::count(a.features.begin(), a.features.end(), feature.name) > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("features names \"", feature.name, "\" twice"));
@@ -270,8 +234,8 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
                                    tensorflow::DT_BFLOAT16});
       }
       PixelFeature pixel;
-      TF_RETURN_IF_ERROR(
-          ConfigurePixels(a, inputs, text, feature, mask, shape, &pixel));
+      TF_RETURN_IF_ERROR(ConfigurePixels(a, inputs.mean_image, text, feature,
+                                         mask, shape, &pixel));
       feature.pixel = static_cast<int>(config->pixels.size());
       config->pixels.push_back(std::move(pixel));
     } else if (feature.name == "label") {
@@ -309,7 +273,7 @@ absl::Status Configure(const DecodeAttributes& a, const DecodeInputs& inputs,
     }
     features->push_back(std::move(feature));
   }
-  return ConfigureBoxes(a, inputs, &config->boxes);
+  return ConfigureBoxes(a, &config->boxes);
 }
 
 }  // namespace liquid

@@ -2,29 +2,17 @@
 #ifndef LIQUID_OPS_DATASET_DECODE_DECODE_OPTIONS_H_
 #define LIQUID_OPS_DATASET_DECODE_DECODE_OPTIONS_H_
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "ops/dataset/decode/batch_assembler.h"
 #include "ops/dataset/decode/batch_decoder.h"
+#include "ops/message/messages.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/partial_tensor_shape.h"
 
 namespace liquid {
 
 struct DecodeAttributes {
-  std::vector<std::string> features;
-  std::vector<std::string> masks;
-  std::vector<std::string> box_columns;
-  int64_t box_pad = 0;
-  std::vector<int64_t> keypoint_flip;
-  bool ragged = false;
-  std::vector<std::string> recipe;  // see ops/image/recipe_text.h
-  int64_t image_bits = 8;           // as stored
-  bool skip_errors = false;
-  bool repeat_to_fill = false;
-  bool round_batch = false;
   tensorflow::DataTypeVector output_types;
   std::vector<tensorflow::PartialTensorShape> output_shapes;
 
@@ -32,16 +20,9 @@ struct DecodeAttributes {
 };
 
 struct DecodeInputs {
-  int64_t batch_size = 0;
-  int64_t seed = 0;
-  int64_t max_pixels = 0;
-  int64_t max_scans = 0;
-  // -1: tf.data's autotuner says.
-  int64_t lookahead = 0;  // batches in flight
-  int64_t most_lookahead = 0;
-  int64_t parallelism = 0;        // threads that decode
-  double min_visible = 0;         // of a box
+  tensorflow::tstring plan;       // as given, to serialize the dataset again
   tensorflow::Tensor mean_image;  // float [height, width, channels]; or empty
+  DecodeMessage message;          // what `plan` holds
 
   absl::Status Read(tensorflow::OpKernelContext* ctx);
 };

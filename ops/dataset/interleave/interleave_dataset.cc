@@ -43,18 +43,16 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
 
 InterleaveDataset::InterleaveDataset(
     tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
-    InterleaveAttributes attributes, std::vector<tfd::DatasetBase*> datasets,
-    tfd::DatasetBase* fidelity, tfd::DatasetBase* mixes,
-    std::shared_ptr<const PlanSpec> spec,
+    std::vector<tfd::DatasetBase*> datasets, tfd::DatasetBase* fidelity,
+    tfd::DatasetBase* mixes, std::shared_ptr<const PlanSpec> spec,
     tensorflow::core::RefCountPtr<Snapshot> snapshot)
     : DatasetBase(tfd::DatasetContext(ctx)),
       inputs_(std::move(inputs)),
-      attributes_(std::move(attributes)),
       datasets_(std::move(datasets)),
       fidelity_(fidelity),
       mixes_(mixes),
       spec_(std::move(spec)),
-      fingerprint_(Fingerprint(*spec_, inputs_.view)),
+      fingerprint_(Fingerprint(*spec_, inputs_.message.view)),
       snapshot_(std::move(snapshot)) {
   for (tfd::DatasetBase* input : datasets_) input->Ref();
   for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
@@ -98,7 +96,7 @@ int64_t InterleaveDataset::CardinalityInternal(
   const uint64_t batch = spec_->batch_size;
   const uint64_t end = inputs_.EndDraw(samples());
   const uint64_t last =
-      attributes_.drop_remainder ? end / batch : (end + batch - 1) / batch;
+      inputs_.message.drop_remainder ? end / batch : (end + batch - 1) / batch;
   const auto first = static_cast<uint64_t>(inputs_.first_step);
   return static_cast<int64_t>(last - std::min(last, first));
 }
@@ -124,7 +122,6 @@ uint64_t InterleaveDataset::samples() const { return EpochSize(*spec_); }
 absl::Status InterleaveDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
     tensorflow::Node** output) const {
-  const InterleaveInputs& a = inputs_;
   std::vector<tensorflow::Node*> datasets;
   for (const tfd::DatasetBase* input : datasets_) {
     datasets.emplace_back();
@@ -137,53 +134,18 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
     asked_nodes->emplace_back();
     TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, asked, &asked_nodes->back()));
   }
-  std::vector<tensorflow::Node*> nodes;
-  for (const auto* vector :
-       {&a.file_counts, &a.files_per_format, &a.record_samples,
-        &a.sized_records, &a.cached, &a.fill, &a.resident, &a.kept, &a.parts,
-        &a.scan_groups, &a.shares, &a.first_groups, &a.grouped_samples}) {
-    nodes.emplace_back();
-    TF_RETURN_IF_ERROR(b->AddVector(*vector, &nodes.back()));
-  }
-  nodes.emplace_back();
-  TF_RETURN_IF_ERROR(b->AddTensor(a.groups, &nodes.back()));
-  nodes.emplace_back();
-  TF_RETURN_IF_ERROR(b->AddTensor(a.record_blocks, &nodes.back()));
-  nodes.emplace_back();
-  TF_RETURN_IF_ERROR(b->AddVector(a.formats, &nodes.back()));
-  const int64_t numbers[] = {
-      a.view,        a.seed,        a.batch_size,        a.epoch,
-      a.first_step,  a.steps,       a.initial_epoch,     a.initial_step,
-      a.cache_bytes, a.spare_bytes, a.samples_per_epoch, a.worker,
-      a.workers,     a.tier_bytes,  a.tier_queue_bytes};
-  for (const int64_t number : numbers) {
-    nodes.emplace_back();
-    TF_RETURN_IF_ERROR(b->AddScalar(number, &nodes.back()));
-  }
-  for (const tensorflow::tstring& name : {a.tier, a.snapshot}) {
-    nodes.emplace_back();
-    TF_RETURN_IF_ERROR(b->AddScalar(name, &nodes.back()));
-  }
-  tensorflow::AttrValue shuffle, drop_remainder, policy, keep_pixels,
-      mask_bytes, shard_policy;
-  b->BuildAttrValue(attributes_.shuffle, &shuffle);
-  b->BuildAttrValue(attributes_.drop_remainder, &drop_remainder);
-  b->BuildAttrValue(attributes_.policy, &policy);
-  b->BuildAttrValue(attributes_.keep_pixels, &keep_pixels);
-  b->BuildAttrValue(attributes_.mask_bytes, &mask_bytes);
-  b->BuildAttrValue(attributes_.shard_policy, &shard_policy);
+  std::vector<tensorflow::Node*> nodes(5);
+  TF_RETURN_IF_ERROR(b->AddScalar(inputs_.plan, &nodes[0]));
+  TF_RETURN_IF_ERROR(b->AddTensor(inputs_.range, &nodes[1]));
+  TF_RETURN_IF_ERROR(b->AddTensor(inputs_.groups, &nodes[2]));
+  TF_RETURN_IF_ERROR(b->AddTensor(inputs_.record_blocks, &nodes[3]));
+  TF_RETURN_IF_ERROR(b->AddScalar(inputs_.snapshot, &nodes[4]));
   std::vector<std::pair<size_t, tensorflow::Node*>> inputs;
   for (size_t i = 0; i < nodes.size(); ++i) {
     inputs.emplace_back(i + 3, nodes[i]);
   }
   return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}, {2, mixes}},
-                       {{"shuffle", shuffle},
-                        {"drop_remainder", drop_remainder},
-                        {"policy", policy},
-                        {"shard_policy", shard_policy},
-                        {"keep_pixels", keep_pixels},
-                        {"mask_bytes", mask_bytes}},
-                       output);
+                       {}, output);
 }
 
 }  // namespace liquid

@@ -20,7 +20,6 @@ namespace liquid {
 class InterleaveDataset : public tensorflow::data::DatasetBase {
  public:
   InterleaveDataset(tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
-                    InterleaveAttributes attributes,
                     std::vector<tensorflow::data::DatasetBase*> datasets,
                     tensorflow::data::DatasetBase* fidelity,
                     tensorflow::data::DatasetBase* mixes,
@@ -41,7 +40,7 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
   absl::Status CheckExternalState() const override;
 
   const InterleaveInputs& inputs() const { return inputs_; }
-  const InterleaveAttributes& attributes() const { return attributes_; }
+  const InterleaveMessage& message() const { return inputs_.message; }
   const std::vector<tensorflow::data::DatasetBase*>& datasets() const {
     return datasets_;
   }
@@ -64,7 +63,6 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
 
  private:
   const InterleaveInputs inputs_;
-  const InterleaveAttributes attributes_;
   const std::vector<tensorflow::data::DatasetBase*> datasets_;
   tensorflow::data::DatasetBase* const fidelity_;
   tensorflow::data::DatasetBase* const mixes_;

@@ -14,21 +14,14 @@ namespace liquid {
 namespace {
 
 namespace tfd = ::tensorflow::data;
-using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 
 class InterleaveDatasetOp : public tfd::DatasetOpKernel {
  public:
-  explicit InterleaveDatasetOp(OpKernelConstruction* ctx)
-      : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, attributes_.Read(ctx));
-  }
+  using DatasetOpKernel::DatasetOpKernel;
 
  protected:
   void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
-
- private:
-  InterleaveAttributes attributes_;
 };
 
 void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
@@ -51,7 +44,7 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   InterleaveInputs inputs;
   OP_REQUIRES_OK(ctx, inputs.Read(ctx));
   OP_REQUIRES_OK(ctx, ctx->input_list("mixes", &list));
-  OP_REQUIRES(ctx, list.size() == (inputs.parts.empty() ? 0 : 1),
+  OP_REQUIRES(ctx, list.size() == (inputs.message.plan.parts.empty() ? 0 : 1),
               absl::InvalidArgumentError(
                   "mixes must be one dataset where there are parts, or none"));
   tfd::DatasetBase* mixes = nullptr;
@@ -59,7 +52,7 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
     OP_REQUIRES_OK(ctx, tfd::GetDatasetFromVariantTensor(list[0], &mixes));
   }
   std::shared_ptr<const PlanSpec> spec;
-  OP_REQUIRES_OK(ctx, inputs.MakeSpec(datasets.size(), attributes_, &spec));
+  OP_REQUIRES_OK(ctx, inputs.MakeSpec(datasets.size(), &spec));
 
   Snapshot* snapshot = nullptr;
   OP_REQUIRES_OK(ctx, ctx->resource_manager()->LookupOrCreate<Snapshot>(
@@ -71,15 +64,17 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   tensorflow::core::RefCountPtr<Snapshot> owned(snapshot);
   Snapshot::Config config;
   config.spec = spec;
-  config.formats.assign(inputs.formats.begin(), inputs.formats.end());
-  config.initial_epoch = inputs.initial_epoch;
-  config.initial_step = static_cast<uint64_t>(inputs.initial_step);
-  config.spare_bytes = static_cast<uint64_t>(inputs.spare_bytes);
+  for (const SourceMessage& source : inputs.message.sources) {
+    config.formats.push_back(source.name);
+  }
+  config.initial_epoch = inputs.message.initial_epoch;
+  config.initial_step = static_cast<uint64_t>(inputs.message.initial_step);
+  config.spare_bytes = static_cast<uint64_t>(inputs.message.spare_bytes);
   OP_REQUIRES_OK(ctx, inputs.MakeTier(*spec, &config.tier));
   OP_REQUIRES_OK(ctx, ToTf(owned->Configure(config)));
-  *output = new InterleaveDataset(ctx, std::move(inputs), attributes_,
-                                  std::move(datasets), fidelity, mixes,
-                                  std::move(spec), std::move(owned));
+  *output =
+      new InterleaveDataset(ctx, std::move(inputs), std::move(datasets),
+                            fidelity, mixes, std::move(spec), std::move(owned));
 }
 
 REGISTER_KERNEL_BUILDER(

@@ -74,10 +74,9 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
         &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
     ctx->MergeCheckpoint(nested.checkpoint());
   }
-  const InterleaveInputs& inputs = drawn().inputs();
-  for (size_t f = 0; f < inputs.resident.size(); ++f) {
-    limits_.push_back({static_cast<uint64_t>(inputs.resident[f]),
-                       static_cast<uint64_t>(inputs.kept[f])});
+  for (const SourceMessage& source : drawn().message().sources) {
+    limits_.push_back({static_cast<uint64_t>(source.resident),
+                       static_cast<uint64_t>(source.kept)});
   }
   if (drawn().fidelity() == nullptr) return absl::OkStatus();
   return fidelity_answer_.Initialize(ctx, drawn().fidelity(), this,
@@ -150,7 +149,7 @@ absl::Status InterleaveIterator::GetNextInternal(
         "Liquid Interleave",
         {{"epoch", plan.epoch()},
          {"batch", plan.position() / dataset()->spec().batch_size},
-         {"policy", dataset()->attributes().policy}});
+         {"policy", dataset()->message().plan.policy}});
   });
   RecordBlock block;
   status_ = draws_->Next(
@@ -274,7 +273,7 @@ absl::Status InterleaveIterator::RestoreRest(tfd::IteratorContext* ctx,
 // Whether every batch before a draw is all that is delivered of the epoch.
 bool InterleaveIterator::Complete(uint64_t position) const {
   const uint64_t left = drawn().samples() - position;
-  return left == 0 || (dataset()->attributes().drop_remainder &&
+  return left == 0 || (dataset()->message().drop_remainder &&
                        left < dataset()->spec().batch_size);
 }
 
@@ -381,15 +380,14 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     if (lease.spec->weights != nullptr && !owner) limits.kept = 0;
   }
   EpochDraws::Options options;
-  options.cache_bytes = static_cast<uint64_t>(drawn().inputs().cache_bytes);
+  options.cache_bytes = static_cast<uint64_t>(drawn().message().cache_bytes);
   for (const MemoryLimits& limits : of_run) {
     options.kept.push_back(limits.kept);
     options.resident.push_back(limits.resident);
   }
-  options.keep_pixels = dataset()->attributes().keep_pixels;
-  options.mask_bytes =
-      static_cast<uint64_t>(dataset()->attributes().mask_bytes);
-  options.drop_remainder = dataset()->attributes().drop_remainder;
+  options.keep_pixels = dataset()->message().keep_pixels;
+  options.mask_bytes = static_cast<uint64_t>(dataset()->message().mask_bytes);
+  options.drop_remainder = dataset()->message().drop_remainder;
   options.end = drawn().inputs().EndDraw(drawn().samples());
   options.rest = rest_ != nullptr;
   options.fidelity = fidelity;
@@ -423,12 +421,12 @@ absl::Status InterleaveIterator::BeginTier(const Snapshot::Lease& lease,
   epoch.held = lease.held;
   epoch.begin = lease.position;
   epoch.end = end;
-  if (dataset()->attributes().drop_remainder) {
+  if (dataset()->message().drop_remainder) {
     const uint64_t samples = EpochSize(*lease.spec);
     epoch.end = std::min(end, samples - samples % lease.spec->batch_size);
   }
   epoch.next = dataset()->snapshot()->SpecAfter(lease.epoch);
-  epoch.holds_stored = !dataset()->attributes().keep_pixels;
+  epoch.holds_stored = !dataset()->message().keep_pixels;
   const Status begun = of_snapshot->Begin(epoch);
   if (!begun.ok()) return ToTf(begun);
   *tier = std::move(of_snapshot);

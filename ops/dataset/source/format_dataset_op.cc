@@ -24,26 +24,18 @@ namespace liquid {
 namespace {
 
 namespace tfd = ::tensorflow::data;
-using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
 class FormatDatasetOp : public tfd::DatasetOpKernel {
  public:
-  explicit FormatDatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("page_cache", &access_.page_cache));
-    int64_t patience = 0;
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("patience", &patience));
-    access_.patience = static_cast<double>(patience);
-  }
+  using DatasetOpKernel::DatasetOpKernel;
 
  protected:
   void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
 
  private:
   class Dataset;
-
-  FileAccess access_;
 };
 
 class FormatDatasetOp::Dataset : public SourceDataset {
@@ -63,28 +55,10 @@ class FormatDatasetOp::Dataset : public SourceDataset {
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
-    const FormatInputs& in = inputs_;
-    std::vector<tensorflow::Node*> nodes(14);
-    TF_RETURN_IF_ERROR(b->AddScalar(in.index, &nodes[0]));
-    TF_RETURN_IF_ERROR(b->AddScalar(in.index_crc32c, &nodes[1]));
-    TF_RETURN_IF_ERROR(b->AddScalar(in.pcr_index, &nodes[2]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.paths, &nodes[3]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.splits, &nodes[4]));
-    TF_RETURN_IF_ERROR(b->AddTensor(in.chosen, &nodes[5]));
-    const int64_t numbers[] = {in.format, in.start, in.length, in.threads,
-                               in.lookahead_bytes};
-    for (int i = 0; i < 5; ++i) {
-      TF_RETURN_IF_ERROR(b->AddScalar(numbers[i], &nodes[6 + i]));
-    }
-    TF_RETURN_IF_ERROR(b->AddScalar(in.reader, &nodes[11]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_paths, &nodes[12]));
-    TF_RETURN_IF_ERROR(b->AddVector(in.replica_formats, &nodes[13]));
-    tensorflow::AttrValue page_cache, patience;
-    b->BuildAttrValue(access_.page_cache, &page_cache);
-    b->BuildAttrValue(static_cast<int64_t>(access_.patience), &patience);
-    return b->AddDataset(this, nodes,
-                         {{"page_cache", page_cache}, {"patience", patience}},
-                         output);
+    std::vector<tensorflow::Node*> nodes(2);
+    TF_RETURN_IF_ERROR(b->AddScalar(inputs_.plan, &nodes[0]));
+    TF_RETURN_IF_ERROR(b->AddTensor(inputs_.chosen, &nodes[1]));
+    return b->AddDataset(this, nodes, {}, output);
   }
 
  private:
@@ -143,13 +117,14 @@ class FormatDatasetOp::Dataset::Iterator
   Status NextRecords(std::vector<RecordPtr>* records) {
     tensorflow::profiler::TraceMe trace([this]() {
       return tensorflow::profiler::TraceMeEncode(
-          "Liquid Records wait", {{"format", dataset()->inputs_.format}});
+          "Liquid Records wait",
+          {{"format", dataset()->inputs_.message.format}});
     });
     if (planned_) return stream_->Next(kBlockRecords, records);
     // An interleave takes what is there; by itself a source gives blocks that
     // do not depend on the disk's pace.
     auto left = static_cast<uint64_t>(
-        std::max<int64_t>(1, dataset()->inputs_.lookahead_bytes));
+        std::max<int64_t>(1, dataset()->inputs_.message.lookahead_bytes));
     records->clear();
     do {
       std::vector<RecordPtr> more;
@@ -172,9 +147,9 @@ class FormatDatasetOp::Dataset::Iterator
     StreamOptions options;
     TF_RETURN_IF_ERROR(MakeTurns(ctx, &turns, &options.group));
     options.mode = dataset()->access_.mode;
-    options.depth = static_cast<int>(dataset()->inputs_.threads);
+    options.depth = static_cast<int>(dataset()->inputs_.message.threads);
     options.lookahead_bytes =
-        static_cast<uint64_t>(dataset()->inputs_.lookahead_bytes);
+        static_cast<uint64_t>(dataset()->inputs_.message.lookahead_bytes);
     // One by one, so that each record knows what the page cache had of it.
     if (dataset()->access_.page_cache) options.max_read_bytes = 0;
     std::shared_ptr<RecordSource> source = dataset()->shards_;
@@ -257,8 +232,8 @@ class FormatDatasetOp::Dataset::Iterator
                   format.files == std::vector<uint64_t>(pcr->records(), 1);
     if (!same) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "interleave: the plan's file_counts are not those of ",
-          std::string(dataset()->inputs_.index),
+          "interleave: the plan's files are not those of ",
+          dataset()->inputs_.message.index,
           ": pass the datasets that format_dataset() made, in one order"));
     }
     std::unique_ptr<ReadOrder> order;
@@ -317,34 +292,35 @@ void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
                                   tfd::DatasetBase** output) {
   FormatInputs inputs;
   OP_REQUIRES_OK(ctx, inputs.Read(ctx));
-  FileAccess access = access_;
-  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(inputs.reader, &access.mode)));
-  const std::vector<std::string> paths(inputs.paths.begin(),
-                                       inputs.paths.end());
+  const FormatMessage& given = inputs.message;
+  FileAccess access;
+  access.page_cache = given.page_cache;
+  access.patience = static_cast<double>(given.patience);
+  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(given.reader, &access.mode)));
   const ReplicaFiles replicas = {
-      {inputs.replica_paths.begin(), inputs.replica_paths.end()},
-      {inputs.replica_formats.begin(), inputs.replica_formats.end()}};
+      given.replica_paths,
+      {given.replica_formats.begin(), given.replica_formats.end()}};
   const auto chosen = inputs.chosen.vec<uint8_t>();
   const Selection selection = {
-      {inputs.splits.begin(), inputs.splits.end()},
+      {given.splits.begin(), given.splits.end()},
       ByteSpan(chosen.data(), static_cast<size_t>(chosen.size()))};
   std::unique_ptr<ShardSet> shards;
   const Status opened = OpenShards(
-      ctx->env(), inputs.index, static_cast<uint32_t>(inputs.index_crc32c),
-      paths, selection, static_cast<uint8_t>(inputs.format), replicas,
-      inputs.pcr_index, access, &shards);
+      ctx->env(), given.index, static_cast<uint32_t>(given.index_crc32c),
+      given.paths, selection, static_cast<uint8_t>(given.format), replicas,
+      given.pcr_index, access, &shards);
   OP_REQUIRES_OK(ctx, ToTf(opened));
-  if (inputs.length >= 0) {
+  if (given.length >= 0) {
     const Status restricted =
-        shards->Restrict({static_cast<uint64_t>(inputs.start),
-                          static_cast<uint64_t>(inputs.length)});
+        shards->Restrict({static_cast<uint64_t>(given.start),
+                          static_cast<uint64_t>(given.length)});
     OP_REQUIRES_OK(ctx, ToTf(restricted));
   }
   std::shared_ptr<ShardSet> samples = std::move(shards);
   std::unique_ptr<PcrSet> pcr;
-  if (inputs.format == static_cast<int64_t>(Format::kPcr)) {
-    OP_REQUIRES_OK(
-        ctx, ToTf(OpenPcr(ctx->env(), inputs.pcr_index, paths, samples, &pcr)));
+  if (given.format == static_cast<int64_t>(Format::kPcr)) {
+    OP_REQUIRES_OK(ctx, ToTf(OpenPcr(ctx->env(), given.pcr_index, given.paths,
+                                     samples, &pcr)));
   }
   *output = new Dataset(ctx, access, std::move(inputs), std::move(samples),
                         std::move(pcr));

@@ -10,9 +10,11 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._pipeline.build import build
+from liquid_tf._pipeline.decode import DecodeBatchDataset
+from liquid_tf._pipeline.sources import find_part
 
 
-class PartsTest(tf.test.TestCase):
+class PartsTest(parameterized.TestCase, tf.test.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -83,6 +85,39 @@ class PartsTest(tf.test.TestCase):
       tf.errors.InvalidArgumentError, "snapshot belongs to a dataset with another plan"
     ):
       self._parts(snapshot, shuffle=False)
+
+  def test_equal_datasets_have_equal_graphs(self):
+    # tf.data service finds by its graph that a dataset is there already.
+    snapshot = liquid_tf.graph.Snapshot(name="equal")
+    parts = [self._parts(snapshot, epoch=epoch) for epoch in (0, 0, 1)]
+    # Without the map on top, whose function has a number of its own.
+    ours = [find_part(one, DecodeBatchDataset) for one in parts]
+    graphs = [
+      tf.compat.v1.GraphDef.FromString(one._as_serialized_graph().numpy())
+      for one in ours
+    ]
+    self.assertEqual(graphs[0], graphs[1])
+    self.assertNotEqual(graphs[0], graphs[2])
+
+  @parameterized.parameters(
+    ({"threads": 0}, r"threads \(0\) must be in 1\.\.256"),
+    ({"threads": 257}, r"threads \(257\) must be in 1\.\.256"),
+    ({"lookahead_bytes": -1}, r"lookahead_bytes \(-1\) must be at least 0"),
+  )
+  def test_a_source_with_a_wrong_number(self, options, message):
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
+      liquid_tf.graph.format_dataset(self.path, self.formats[0], **options)
+
+  @parameterized.parameters(
+    ((-2, 0, 1), r"range: epoch \(-2\) must be at least -1"),
+    ((0, -1, 1), r"range: first_step \(-1\) must be at least 0"),
+    ((0, 0, -2), r"range: steps \(-2\) must be at least -1"),
+    ((-1, 0, 1), "range: first_step and steps need an epoch"),
+  )
+  def test_a_wrong_range_that_a_graph_computes(self, numbers, message):
+    epoch, first, steps = (tf.constant(number, tf.int64) for number in numbers)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
+      build(self.path, 8, epoch=epoch, steps=(first, steps), features=["id"])
 
   def test_a_source_by_itself_reads_in_stored_order(self):
     source = liquid_tf.graph.format_dataset(self.path, "png")

@@ -13,7 +13,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 from hypothesis import strategies as st
 
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 
 _OPEN_FILES = 4
 
@@ -38,21 +38,26 @@ class Spec:
     return sum(self.samples)
 
 
-def plan(spec: Spec, epoch: int, first_epoch: int = 0) -> list[tuple]:
-  """Returns the draws of an epoch: (format, sample, load, keep, loads_before)."""
-  columns = ops.lib().liquid_plan_epoch(
-    file_counts=[count for files in spec.files for count in files],
-    files_per_format=[len(files) for files in spec.files],
-    record_samples=[],
-    sized_records=[0] * len(spec.files),
-    cached=list(spec.cached),
-    fill=list(spec.fill),
+def message(spec: Spec) -> bytes:
+  """The plan as the op takes it."""
+  return messages.plan(
     seed=spec.seed,
     batch_size=spec.batch_size,
-    first_epoch=first_epoch,
-    epoch=epoch,
     shuffle=spec.shuffle,
+    policy="liquid",
+    formats=[
+      messages.format_plan(
+        files=files, record_samples=[], cached=cached, fill=fill, scan_groups=0
+      )
+      for files, cached, fill in zip(spec.files, spec.cached, spec.fill)
+    ],
+    parts=[],
   )
+
+
+def plan(spec: Spec, epoch: int, first_epoch: int = 0) -> list[tuple]:
+  """Returns the draws of an epoch: (format, sample, load, keep, loads_before)."""
+  columns = ops.lib().liquid_plan_epoch(message(spec), first_epoch, epoch)
   return list(zip(*(column.numpy().tolist() for column in columns)))
 
 
@@ -203,43 +208,65 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.named_parameters(
     ("batch_size", {"batch_size": 0}, r"batch_size \(0\) must be at least 1"),
-    ("cached", {"cached": [4]}, r"formats\[0\].cached \(4\) must be at most .* 3"),
+    ("cached", {"cached": 4}, r"formats\[0\].cached \(4\) must be at most .* 3"),
     ("epoch", {"epoch": -1}, r"epoch \(-1\) must be at least first_epoch, 0"),
-    ("negative", {"fill": [-2]}, r"fill\[0\] \(-2\) must not be negative"),
-    ("few_files", {"files_per_format": [0]}, "must sum to the 1 values"),
-    ("many_files", {"files_per_format": [2]}, "must sum to the 1 values"),
-    ("formats", {"cached": [0, 0]}, "one value for each of the 1 formats"),
-    ("records", {"sized_records": [1]}, "must sum to the 0 values of record_samples"),
+    ("negative", {"fill": -2}, r"formats\[0\].fill \(-2\) must be at least 0"),
+    ("file", {"files": [4, -1]}, r"formats\[0\].files\[1\] \(-1\) must be at least 0"),
+    ("policy", {"policy": "lru"}, r'policy \("lru"\) must be one of liquid, minio'),
+    ("few_parts", {"parts": [1, 2]}, r"parts \(2 numbers\) must be none, or one .* 1"),
+    ("small_part", {"parts": [2]}, r"parts \(2 samples\) must be all .* 3"),
+    (
+      "scan_groups",
+      {"scan_groups": 1},
+      r"formats\[0\].scan_groups \(1\) must be 0 where formats have no parts",
+    ),
     (
       "sizes",
-      {"record_samples": [2], "sized_records": [1]},
+      {"record_samples": [2]},
       r"record_samples \(1\) must have a value for each of the 3 records",
     ),
-    ("huge", {"file_counts": [2**32]}, r"formats\[0\].files must sum to at most"),
+    (
+      "size",
+      {"record_samples": [2, 2**32, 1]},
+      r"formats\[0\].record_samples\[1\] \(4294967296\) must be in 0..4294967295",
+    ),
+    ("huge", {"files": [2**32]}, r"formats\[0\].files must sum to at most"),
   )
-  def test_wrong_argument(self, change, message):
-    arguments = dict(
-      file_counts=[3],
-      files_per_format=[1],
-      record_samples=[],
-      sized_records=[0],
-      cached=[0],
-      fill=[0],
-      seed=0,
-      batch_size=1,
-      first_epoch=0,
-      epoch=0,
+  def test_wrong_argument(self, change, error):
+    of_format = {
+      name: change[name] for name in messages.format_plan.fields.keys() & change
+    }
+    of_plan = {name: change[name] for name in messages.plan.fields.keys() & change}
+    nothing = dict(record_samples=[], cached=0, fill=0, scan_groups=0)
+    one = messages.format_plan(**{"files": [3], **nothing, **of_format})
+    plain = dict(seed=0, batch_size=1, shuffle=True, policy="liquid", parts=[])
+    given = messages.plan(**{**plain, "formats": [one], **of_plan})
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, error):
+      ops.lib().liquid_plan_epoch(given, 0, change.get("epoch", 0))
+
+  def test_one_format_alone_read_in_part(self):
+    formats = [
+      messages.format_plan(
+        files=[3], record_samples=[], cached=0, fill=0, scan_groups=groups
+      )
+      for groups in (2, 0)
+    ]
+    given = messages.plan(
+      seed=0, batch_size=1, shuffle=True, policy="liquid", formats=formats, parts=[2, 1]
     )
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
-      ops.lib().liquid_plan_epoch(**{**arguments, **change})
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError,
+      r"formats\[1\].scan_groups \(0\) must be at least 1, as those of other formats",
+    ):
+      ops.lib().liquid_plan_epoch(given, 0, 0)
 
   def test_in_a_graph(self):
+    spec = Spec(((30,),), (9,), (0,), 5, 4)
+
     @tf.function
     def samples(epoch):
-      plan = ops.lib().liquid_plan_epoch([30], [1], [], [0], [9], [0], 5, 4, 0, epoch)
-      return plan.sample
+      return ops.lib().liquid_plan_epoch(message(spec), 0, epoch).sample
 
-    spec = Spec(((30,),), (9,), (0,), 5, 4)
     self.assertAllEqual(
       samples(tf.constant(2, tf.int64)), [d[1] for d in plan(spec, 2)]
     )

@@ -15,7 +15,7 @@ Run by itself it prints the figures of docs/determinism.md.
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._native import messages, ops
 
 _SAMPLES = 20_000
 _FILES = 40
@@ -28,21 +28,18 @@ def liquid_orders(cached: int) -> list[np.ndarray]:
 
   Each epoch has two before it, so that what it holds comes from a usual one.
   """
+  one = messages.format_plan(
+    files=[_SAMPLES // _FILES] * _FILES,
+    record_samples=[],
+    cached=cached,
+    fill=_MEMORY,
+    scan_groups=0,
+  )
+  plan = messages.plan(
+    seed=1, batch_size=32, shuffle=True, policy="liquid", formats=[one], parts=[]
+  )
   return [
-    ops.lib()
-    .liquid_plan_epoch(
-      file_counts=[_SAMPLES // _FILES] * _FILES,
-      files_per_format=[_FILES],
-      record_samples=[],
-      sized_records=[0],
-      cached=[cached],
-      fill=[_MEMORY],
-      seed=1,
-      batch_size=32,
-      first_epoch=epoch - 2,
-      epoch=epoch,
-    )
-    .sample.numpy()
+    ops.lib().liquid_plan_epoch(plan, epoch - 2, epoch).sample.numpy()
     for epoch in range(2, 2 + _EPOCHS)
   ]
 
