@@ -218,7 +218,7 @@ wheel-test: setup $(WHEEL_PY)
 	  install --quiet --no-index --no-deps --no-build-isolation --editable .
 	cd / && env -u LIQUID_OPS_LIBRARY TF_CPP_MIN_LOG_LEVEL=3 $(abspath $(LANE_VENV))/bin/python \
 	  -I -c 'import numpy, liquid_tf.codecs as c; \
-	    assert c.encode_png(numpy.zeros((1, 1, 1), "u1")).numpy()[1:4] == b"PNG"'
+	    assert c.encode(numpy.zeros((1, 1, 1), "u1"), "png").numpy()[1:4] == b"PNG"'
 
 $(SITE_VENV)/.installed: requirements/site.txt
 	python3 -m venv --clear $(SITE_VENV)
