@@ -49,12 +49,20 @@ def device_module(name, src, hdrs, **kwargs):
     )
     blob = ":" + source
     if NVCC:
+        native.genrule(
+            name = name + "_nvcc",
+            srcs = [":" + source],
+            outs = [name + ".fatbin"],
+            cmd = "%s %s -o $@ $(location :%s)" % (NVCC, " ".join(flags), source),
+        )
+
+        # Compiling takes minutes, and as a tool it is done once, not with each sanitizer.
         blob = ":" + name + "_fatbin.inc"
         native.genrule(
             name = name + "_fatbin",
-            srcs = [":" + source],
             outs = [name + "_fatbin.inc"],
-            cmd = "%s %s -o $@ $(location :%s)" % (NVCC, " ".join(flags), source),
+            cmd = "cp $(location :%s.fatbin) $@" % name,
+            tools = [":" + name + ".fatbin"],
         )
     native.genrule(
         name = name + "_assembly",
