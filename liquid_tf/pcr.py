@@ -21,7 +21,7 @@ from liquid_tf._store import pcr_sqlite, storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.pcr_index import INDEX, PcrEntry, decode_index, encode_index
 from liquid_tf._tensorflow import tf
-from liquid_tf.errors import PcrError
+from liquid_tf.errors import PcrError, WrongArgument
 
 __all__ = ["Reader", "Record", "Writer"]
 
@@ -75,7 +75,7 @@ class Reader(Sequence[Record]):
     index: str | os.PathLike | None = None,
   ):
     if fidelity is not None and fidelity < 1:
-      raise ValueError(f"fidelity ({fidelity}) must be at least 1, or None for all")
+      raise WrongArgument("fidelity", fidelity, "must be at least 1, or None for all")
     self._directory = storage.absolute(directory)
     self._fidelity = fidelity
     path = self._find_index() if index is None else storage.absolute(index)
@@ -185,7 +185,7 @@ class Writer:
     limits: Limits = Limits(),
   ):
     if images_per_record < 1:
-      raise ValueError(f"images_per_record ({images_per_record}) must be at least 1")
+      raise WrongArgument("images_per_record", images_per_record, "must be at least 1")
     self._directory = storage.absolute(directory)
     self._count = images_per_record
     self._groups = list(groups or [])

@@ -35,6 +35,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from liquid_tf.errors import WrongArgument
+
 if TYPE_CHECKING:
   import numpy as np
   import tensorflow as tf
@@ -111,21 +113,20 @@ def _size(value: Any, name: str) -> tuple[int, int]:
   except (TypeError, ValueError):
     height = width = 0
   if height < 1 or width < 1:
-    raise ValueError(
-      f"{name} ({value!r}) must be a number of pixels, or (height, width)"
-    )
+    raise WrongArgument(name, value, "must be a number of pixels, or (height, width)")
   return height, width
 
 
 def _check_resizing(step: Any) -> None:
   name = type(step).__name__
   if step.interpolation not in _INTERPOLATIONS:
-    raise ValueError(
-      f"{name}: interpolation ({step.interpolation!r}) must be one of "
-      f"{', '.join(_INTERPOLATIONS)}"
+    raise WrongArgument(
+      f"{name}: interpolation",
+      step.interpolation,
+      f"must be one of {', '.join(_INTERPOLATIONS)}",
     )
   if step.interpolation == "bicubic" and not step.antialias:
-    raise ValueError(f'{name}: interpolation ("bicubic") needs antialias=True')
+    raise WrongArgument(f"{name}: interpolation", "bicubic", "needs antialias=True")
 
 
 def seed_bits(seed: Any, name: str) -> int:
@@ -140,14 +141,14 @@ def seed_bits(seed: Any, name: str) -> int:
   """
   whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
   if not whole or not -(2**63) <= operator.index(seed) < 2**64:
-    raise ValueError(f"{name} ({seed!r}) must be a whole number of 64 bits")
+    raise WrongArgument(name, seed, "must be a whole number of 64 bits")
   return (operator.index(seed) + 2**63) % 2**64 - 2**63
 
 
 def _chance(step: Any) -> None:
   """Checks a probability."""
   if isinstance(step.p, bool) or not 0 <= step.p <= 1:
-    raise ValueError(f"{type(step).__name__}: p ({step.p!r}) must be from 0 to 1")
+    raise WrongArgument(f"{type(step).__name__}: p", step.p, "must be from 0 to 1")
 
 
 def _values(step: Any) -> None:
@@ -159,9 +160,10 @@ def _values(step: Any) -> None:
       or not isinstance(value, int)
       or not (0 <= value <= _MOST_VALUE)
     ):
-      raise ValueError(
-        f"{type(step).__name__}: {name} ({value!r}) must be a pixel's value, 0 to 255, "
-        "or 65535 for 16 bits"
+      raise WrongArgument(
+        f"{type(step).__name__}: {name}",
+        value,
+        "must be a pixel's value, 0 to 255, or 65535 for 16 bits",
       )
 
 
@@ -179,8 +181,8 @@ def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
     math.isfinite(x) and (x > 0 or not positive) for x in values
   ):
     above = " above 0" if positive else ""
-    raise ValueError(
-      f"Normalize: {name} ({value!r}) must be a number{above}, or one for each channel"
+    raise WrongArgument(
+      f"Normalize: {name}", value, f"must be a number{above}, or one for each channel"
     )
   return values
 
@@ -197,7 +199,7 @@ class Channels(Step):
 
   def __post_init__(self) -> None:
     if isinstance(self.count, bool) or self.count not in (1, 2, 3, 4):
-      raise ValueError(f"Channels ({self.count!r}) must be 1, 2, 3 or 4")
+      raise WrongArgument("Channels", self.count, "must be 1, 2, 3 or 4")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -214,7 +216,7 @@ class Bits(Step):
 
   def __post_init__(self) -> None:
     if isinstance(self.depth, bool) or self.depth not in (8, 16, "skip"):
-      raise ValueError(f'Bits ({self.depth!r}) must be 8, 16 or "skip"')
+      raise WrongArgument("Bits", self.depth, 'must be 8, 16 or "skip"')
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -298,9 +300,11 @@ class RandomResizedCrop(Step):
       except (TypeError, ValueError):
         low = high = math.nan
       if not (least <= low <= high <= most and low > 0):
-        raise ValueError(
-          f"RandomResizedCrop: {name} ({value!r}) must be two rising numbers, "
-          f"{'above 0' if least == 0 else f'from {least}'} and at most {most}"
+        raise WrongArgument(
+          f"RandomResizedCrop: {name}",
+          value,
+          "must be two rising numbers, "
+          f"{'above 0' if least == 0 else f'from {least}'} and at most {most}",
         )
       object.__setattr__(self, name, (low, high))
 
@@ -355,7 +359,7 @@ class Resize(Step):
     else:
       side = getattr(self, given[0])
       if not _is_side(side) or side < 1:
-        raise ValueError(f"Resize: {given[0]} ({side!r}) must be a number of pixels")
+        raise WrongArgument(f"Resize: {given[0]}", side, "must be a number of pixels")
       object.__setattr__(self, given[0], operator.index(side))
     _check_resizing(self)
 
@@ -398,9 +402,10 @@ class Mirror(Step):
     _chance(self)
     flip = tuple(self.flip)
     if sorted(flip) != list(range(len(flip))):
-      raise ValueError(
-        f"Mirror: flip ({list(flip)}) must be a permutation of the keypoints' numbers, "
-        "from 0"
+      raise WrongArgument(
+        "Mirror: flip",
+        list(flip),
+        "must be a permutation of the keypoints' numbers, from 0",
       )
     object.__setattr__(self, "flip", flip)
 
@@ -427,8 +432,8 @@ class Rotate(Step):
 
   def __post_init__(self) -> None:
     if isinstance(self.degrees, bool) or not 0 < self.degrees <= 180:
-      raise ValueError(
-        f"Rotate: degrees ({self.degrees!r}) must be above 0 and at most 180"
+      raise WrongArgument(
+        "Rotate: degrees", self.degrees, "must be above 0 and at most 180"
       )
     _values(self)
 
@@ -461,7 +466,9 @@ class ColorJitter(Step):
       value = getattr(self, name)
       most = 0.5 if name == "hue" else 1e6
       if isinstance(value, bool) or not 0 <= value <= most:
-        raise ValueError(f"ColorJitter: {name} ({value!r}) must be from 0 to {most:g}")
+        raise WrongArgument(
+          f"ColorJitter: {name}", value, f"must be from 0 to {most:g}"
+        )
 
   @property
   def random(self) -> bool:
@@ -517,9 +524,11 @@ class Normalize(Step):
         f"{name}={[round(255 * value, 3) for value in values]}"
         for name, values in (("mean", mean), ("std", std))
       )
-      raise ValueError(
-        f"Normalize: mean ({list(mean)}) and std ({list(std)}) must be in "
-        f"units of a pixel, 0 to 255; for pixels of 0 to 1 that is Normalize({wanted})"
+      raise WrongArgument(
+        "Normalize: mean",
+        list(mean),
+        f"and std ({list(std)}) must be in units of a pixel, 0 to 255; for pixels of "
+        f"0 to 1 that is Normalize({wanted})",
       )
 
 
@@ -537,7 +546,7 @@ class Cast(Step):
     name = getattr(self.dtype, "name", None) or getattr(self.dtype, "__name__", None)
     name = name or self.dtype
     if name not in _FLOATS:
-      raise ValueError(f"Cast ({self.dtype!r}) must be one of {', '.join(_FLOATS)}")
+      raise WrongArgument("Cast", self.dtype, f"must be one of {', '.join(_FLOATS)}")
     object.__setattr__(self, "dtype", name)
 
 
@@ -604,12 +613,12 @@ class Boxes(metaclass=_Documented):
   def __post_init__(self) -> None:
     if self.pad is not None:
       if not _is_side(self.pad) or not 1 <= self.pad <= _MOST_PAD:
-        raise ValueError(f"Boxes: pad ({self.pad!r}) must be from 1 to 2^20, or None")
+        raise WrongArgument("Boxes: pad", self.pad, "must be from 1 to 2^20, or None")
       object.__setattr__(self, "pad", operator.index(self.pad))
     least = self.min_visible
     number = isinstance(least, numbers.Real) and not isinstance(least, bool)
     if not number or not 0 <= least <= 1:
-      raise ValueError(f"Boxes: min_visible ({least!r}) must be from 0 to 1")
+      raise WrongArgument("Boxes: min_visible", least, "must be from 0 to 1")
 
 
 # In the order in which steps take effect. A class may have two places.
@@ -685,8 +694,8 @@ def by_slot(
   try:
     steps = list(transforms)
   except TypeError:
-    raise ValueError(
-      f"transforms ({transforms!r}) must be a list of steps of liquid_tf.transforms"
+    raise WrongArgument(
+      "transforms", transforms, "must be a list of steps of liquid_tf.transforms"
     ) from None
   found: dict[str, Step] = {}
   last = -1

@@ -40,7 +40,8 @@ _REGISTER = ("_ops", "_kernels")
 # The rooms and the modules beside them. Each imports from earlier lines only, and not
 # from its neighbours in a line.
 _ORDER = (
-  ("_extras", "_version", "errors", "transforms"),
+  ("errors",),
+  ("_extras", "_version", "transforms"),
   ("_tensorflow",),
   ("_native",),
   ("codecs", "_store"),

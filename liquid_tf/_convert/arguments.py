@@ -4,6 +4,8 @@ import os
 import re
 from fractions import Fraction
 
+from liquid_tf.errors import WrongArgument
+
 # The share of samples that on_error="skip" may leave out.
 _SKIPPED = Fraction(1, 100)
 
@@ -12,7 +14,7 @@ def path_of(name: str, path: str | os.PathLike) -> str:
   """A path as text; raises ValueError if it is empty, and so the current folder."""
   text = os.fspath(path)
   if not text:
-    raise ValueError(f'{name} ("") must not be empty')
+    raise WrongArgument(name, "", "must not be empty")
   return text
 
 
@@ -20,9 +22,11 @@ def local_path_of(name: str, path: str | os.PathLike) -> str:
   """A path as text; raises ValueError if it is empty, or a URL."""
   text = path_of(name, path)
   if "://" in text:
-    raise ValueError(
-      f'{name} ("{text}") must be a local path: what is elsewhere, or is to go there, '
-      "is copied by the tool of its storage (gcloud storage cp, aws s3 cp, curl)"
+    raise WrongArgument(
+      name,
+      text,
+      "must be a local path: what is elsewhere, or is to go there, is copied by the "
+      "tool of its storage (gcloud storage cp, aws s3 cp, curl)",
     )
   return text
 
@@ -30,7 +34,7 @@ def local_path_of(name: str, path: str | os.PathLike) -> str:
 def in_range(name: str, value: int, low: int, high: int) -> None:
   """Raises ValueError unless an argument is a whole number in [low, high]."""
   if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-    raise ValueError(f"{name} ({value}) must be a whole number in [{low}, {high}]")
+    raise WrongArgument(name, value, f"must be a whole number in [{low}, {high}]")
 
 
 def most_skipped(on_error: str) -> Fraction | None:
@@ -49,9 +53,11 @@ def most_skipped(on_error: str) -> Fraction | None:
   if found and found[1]:
     share = Fraction(found[1]) / 100
   if not found or share > 1:
-    raise ValueError(
-      f'on_error ({on_error!r}) must be "raise", "skip", which leaves out up to 1 %, '
-      'or "skip:SHARE%", as "skip:10%"'
+    raise WrongArgument(
+      "on_error",
+      on_error,
+      'must be "raise", "skip", which leaves out up to 1 %, or "skip:SHARE%", as '
+      '"skip:10%"',
     )
   return share
 
@@ -65,5 +71,5 @@ def resumes_replaces(existing: str, *, can_resume: bool = True) -> tuple[bool, b
   known = ("refuse", "resume", "replace") if can_resume else ("refuse", "replace")
   if existing not in known:
     names = ", ".join(f'"{name}"' for name in known)
-    raise ValueError(f"existing ({existing!r}) must be one of {names}")
+    raise WrongArgument("existing", existing, f"must be one of {names}")
   return existing == "resume", existing == "replace"

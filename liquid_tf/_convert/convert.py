@@ -39,7 +39,7 @@ from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
 __all__ = ["ConvertReport", "convert"]
@@ -135,8 +135,8 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
   if storage.is_remote(output):
     return os.path.abspath(staging_folder(output, staging))
   if staging is not None:
-    raise ValueError(
-      f'staging ("{staging}") must be None where output ("{output}") is local'
+    raise WrongArgument(
+      "staging", staging, f'must be None where output ("{output}") is local'
     )
   return os.path.abspath(output)
 

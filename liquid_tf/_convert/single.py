@@ -13,7 +13,7 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_EXTENSION
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 
 def format_of(path: str | os.PathLike) -> str | None:
@@ -70,8 +70,8 @@ def convert_image(
   source, output = os.path.abspath(source), os.path.abspath(output)
   target = format_of(output)
   if target is None:
-    raise ValueError(
-      f'output ("{output}") must end with one of {", ".join(BY_EXTENSION)}'
+    raise WrongArgument(
+      "output", output, f"must end with one of {', '.join(BY_EXTENSION)}"
     )
   folder = os.path.dirname(output)
   if not os.path.isdir(folder):

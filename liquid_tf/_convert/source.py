@@ -10,6 +10,7 @@ from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._store import schemes
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 
 __all__ = ["Source"]
 
@@ -76,9 +77,10 @@ class Source:
       self.path.check_no_weights("a source")
       for name in ("masks", "annotations"):
         if getattr(self, name) is not None:
-          raise ValueError(
-            f'{name} ("{getattr(self, name)}") are of a folder of images, and source '
-            f"({self.path!r}) is a view"
+          raise WrongArgument(
+            name,
+            getattr(self, name),
+            f"are of a folder of images, and source ({self.path!r}) is a view",
           )
       object.__setattr__(self, "view", self.path)
       object.__setattr__(self, "path", self.path.path)
@@ -91,12 +93,12 @@ class Source:
       if value is not None:
         object.__setattr__(self, name, local_path_of(name, value))
     if self.mask_suffix is not None and self.masks is None:
-      raise ValueError(f'mask_suffix ("{self.mask_suffix}") needs masks')
+      raise WrongArgument("mask_suffix", self.mask_suffix, "needs masks")
     if self.lossy_masks and self.masks is None:
-      raise ValueError("lossy_masks (True) needs masks")
+      raise WrongArgument("lossy_masks", True, "needs masks")
     if isinstance(self.features, str):
-      raise ValueError(
-        f'features ("{self.features}") must be a list: ["{self.features}"]'
+      raise WrongArgument(
+        "features", self.features, f'must be a list: ["{self.features}"]'
       )
     object.__setattr__(self, "features", tuple(self.features))
     self.names.check()

@@ -8,6 +8,7 @@ from liquid_tf._convert.arguments import in_range
 from liquid_tf._convert.beam import BeamEngine, require_beam
 from liquid_tf._convert.engine import Engine
 from liquid_tf._convert.local import LocalEngine
+from liquid_tf.errors import WrongArgument
 
 # Images at a time, or the options of a pipeline.
 Workers = int | Sequence[str] | None
@@ -22,8 +23,8 @@ def check(workers: Any) -> None:
   """
   if isinstance(workers, (list, tuple)):
     if not all(isinstance(option, str) for option in workers):
-      raise ValueError(
-        f'workers ({workers!r}) must be flags of Beam, as ["--runner=FlinkRunner"]'
+      raise WrongArgument(
+        "workers", workers, 'must be flags of Beam, as ["--runner=FlinkRunner"]'
       )
     require_beam()
   elif workers is not None:

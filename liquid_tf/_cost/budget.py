@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from liquid_tf._native import free_memory
+from liquid_tf.errors import Shown, WrongArgument
 
 _UNITS = {
   "": 1,
@@ -46,7 +47,7 @@ def parse_bytes(value: int | str, name: str) -> int:
     # A fraction of a byte is a share without its per cent, most likely.
     if unit is not None and (unit > 1 or "." not in match.group(1)):
       return int(float(match.group(1)) * unit)
-  raise ValueError(f'{name} ({value!r}) must be bytes (8589934592, "8GiB") or "auto"')
+  raise WrongArgument(name, value, 'must be bytes (8589934592, "8GiB") or "auto"')
 
 
 def resolve_memory(memory: int | str, promised: int = 0) -> int:
@@ -102,10 +103,12 @@ def decoded_batches(memory: int, batch_bytes: float, samples: int) -> int:
     ValueError: there is no memory for one.
   """
   if memory < batch_bytes:
-    raise ValueError(
-      f"memory ({memory} bytes) must be at least {math.ceil(batch_bytes)} bytes, what "
-      f"a batch of {samples} takes with its stored records: give more, or make batches "
-      "of fewer or smaller images"
+    raise WrongArgument(
+      "memory",
+      Shown(f"{memory} bytes"),
+      f"must be at least {math.ceil(batch_bytes)} bytes, what a batch of {samples} "
+      "takes with its stored records: give more, or make batches of fewer or smaller "
+      "images",
     )
   fitting = int(memory // _DECODED_PART // max(1, batch_bytes))
   return max(1, min(_DECODED_BATCHES, fitting))
@@ -237,20 +240,20 @@ def cached_samples(
   if share:
     fraction = float(share.group(1)) / 100
     if fraction > 1:
-      raise ValueError(f"cache ({cache!r}) must be at most 100%")
+      raise WrongArgument("cache", cache, "must be at most 100%")
   elif cache == "auto":
     fraction = min(1.0, room / total) if total else 0.0
   elif isinstance(cache, str) and _NUMBER.match(cache) and int(cache):
     number = cache.strip()
-    raise ValueError(
-      f'cache ({cache!r}) must have a unit: "{number}%" of the data, or "{number}MiB"'
+    raise WrongArgument(
+      "cache", cache, f'must have a unit: "{number}%" of the data, or "{number}MiB"'
     )
   else:
     try:
       wanted = parse_bytes(cache, "cache")
     except ValueError:
-      raise ValueError(
-        f'cache ({cache!r}) must be a share ("30%"), bytes (0, "2GiB"), or "auto"'
+      raise WrongArgument(
+        "cache", cache, 'must be a share ("30%"), bytes (0, "2GiB"), or "auto"'
       ) from None
     fraction = min(1.0, wanted / total) if total else 0.0
   return [min(n, int(fraction * n + 1e-9)) for n in samples]

@@ -6,6 +6,7 @@ from typing import Any
 
 from liquid_tf._cost import budget
 from liquid_tf._store import storage
+from liquid_tf.errors import WrongArgument
 
 FORMS = ("encoded", "pixels")
 
@@ -46,17 +47,20 @@ class Cache:
 
   def __post_init__(self):
     if self.form not in FORMS:
-      raise ValueError(f"Cache: form ({self.form!r}) must be one of {', '.join(FORMS)}")
+      raise WrongArgument(
+        "Cache: form", self.form, f"must be one of {', '.join(FORMS)}"
+      )
     if self.disk is None and self.disk_size != 0:
-      raise ValueError(
-        f"Cache: disk_size ({self.disk_size!r}) needs disk, the folder to take it in"
+      raise WrongArgument(
+        "Cache: disk_size", self.disk_size, "needs disk, the folder to take it in"
       )
     if self.disk is not None:
       object.__setattr__(self, "disk", storage.absolute(self.disk))
     if self.disk is not None and self.disk_bytes < _LEAST_DISK:
-      raise ValueError(
-        f"Cache: disk_size ({self.disk_size!r}) must be at least 1MiB, such as "
-        '"200GiB", with disk'
+      raise WrongArgument(
+        "Cache: disk_size",
+        self.disk_size,
+        'must be at least 1MiB, such as "200GiB", with disk',
       )
 
   @property
@@ -65,8 +69,8 @@ class Cache:
     try:
       return budget.parse_bytes(self.disk_size, "disk_size")
     except ValueError:
-      raise ValueError(
-        f'Cache: disk_size ({self.disk_size!r}) must be bytes, such as "200GiB"'
+      raise WrongArgument(
+        "Cache: disk_size", self.disk_size, 'must be bytes, such as "200GiB"'
       ) from None
 
 

@@ -3,6 +3,8 @@
 import numbers
 from collections.abc import Mapping
 
+from liquid_tf.errors import WrongArgument
+
 
 def check_bound(bound: float, argument: str) -> float:
   """A least MSSIM as it was given; `argument` is its name, for errors.
@@ -12,7 +14,7 @@ def check_bound(bound: float, argument: str) -> float:
   """
   number = isinstance(bound, numbers.Real) and not isinstance(bound, bool)
   if not number or not 0 < bound <= 1:
-    raise ValueError(f"{argument} ({bound!r}) must be above 0 and at most 1")
+    raise WrongArgument(argument, bound, "must be above 0 and at most 1")
   return bound
 
 

@@ -12,7 +12,7 @@ from liquid_tf._store import columns, names, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, Shown, WrongArgument
 
 __all__ = ["annotate"]
 
@@ -50,7 +50,7 @@ def annotate(
   rows = read(table)
   for name in given:
     if name not in rows.columns:
-      raise ValueError(f'defaults ("{name}") must be of a column of the table')
+      raise WrongArgument("defaults", name, "must be of a column of the table")
   with editing(path) as edit:
     index = manifests.load_index(edit.manifest)
     numbers = _numbers(edit, rows, np.unique(index["sample"]).astype(np.int64))
@@ -185,5 +185,7 @@ def _checked_default(name: str, dtype: str, default: Any) -> Any:
     isinstance(default, bool) == (dtype == "bool")
   )
   if not right or (dtype in ("int64", "float64") and not abs(default) < 2**63):
-    raise ValueError(f'defaults ("{name}": {default!r}) must be of {dtype}')
+    raise WrongArgument(
+      "defaults", Shown(f'"{name}": {default!r}'), f"must be of {dtype}"
+    )
   return default

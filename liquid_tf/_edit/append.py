@@ -38,7 +38,7 @@ from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["append"]
 
@@ -96,10 +96,8 @@ def append(
   resume, replace = resumes_replaces(existing)
   most = most_skipped(on_error)
   if duplicates not in CHOICES:
-    raise ValueError(
-      f"duplicates ({duplicates!r}) must be one of "
-      + ", ".join(f'"{choice}"' for choice in CHOICES)
-    )
+    known = ", ".join(f'"{choice}"' for choice in CHOICES)
+    raise WrongArgument("duplicates", duplicates, f"must be one of {known}")
   in_range("shard_size", shard_size, MIN_SHARD, 2**62)
   _limits.check(limits)
   _workers.check(workers)

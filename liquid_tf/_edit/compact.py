@@ -17,7 +17,7 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["compact"]
 
@@ -74,7 +74,7 @@ def _check_forget(edit: Edit, given: Any, found: list[int]) -> None:
   if given is None or given == OLDER:
     return
   if isinstance(given, str) or not all(type(version) is int for version in given):
-    raise ValueError(f'forget ({given!r}) must be "{OLDER}", version numbers, or None')
+    raise WrongArgument("forget", given, f'must be "{OLDER}", version numbers, or None')
   for version in given:
     if version not in found:
       raise ConvertError(

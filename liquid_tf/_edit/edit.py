@@ -25,7 +25,7 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store.files import TEMPORARY, create_file, sync_directory, write_file
 from liquid_tf._store.manifest import JOURNAL, Manifest
 from liquid_tf._version import __version__
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 # Where samples that are to be added are converted, until they are a version.
 WORK = "_append" + TEMPORARY
@@ -152,8 +152,8 @@ def editing(path: str | os.PathLike) -> Iterator[Edit]:
   """
   path = os.fspath(path)
   if not path or storage.is_remote(path):
-    raise ValueError(
-      f'path ("{path}") must be a local dataset: copy it, and change the copy'
+    raise WrongArgument(
+      "path", path, "must be a local dataset: copy it, and change the copy"
     )
   path = os.path.realpath(path)
   with _clear_errors(path):

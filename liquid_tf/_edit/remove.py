@@ -7,7 +7,7 @@ from liquid_tf._store import arrays, labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.subset import subset
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["remove"]
 
@@ -32,9 +32,11 @@ def remove(view: View) -> EditReport:
     ValueError: the view is none, or its dataset is not local.
   """
   if not isinstance(view, View):
-    raise ValueError(
-      f"view ({view!r}) must be a view: liquid_tf.open(path) gives one of all samples, "
-      "and .where, .split and .take choose among them"
+    raise WrongArgument(
+      "view",
+      view,
+      "must be a view: liquid_tf.open(path) gives one of all samples, and .where, "
+      ".split and .take choose among them",
     )
   with editing(view.path) as edit:
     view.check_there()

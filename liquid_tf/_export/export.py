@@ -38,7 +38,7 @@ from liquid_tf._version import __version__
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, Shown, WrongArgument
 
 __all__ = ["ExportReport", "export"]
 
@@ -140,17 +140,20 @@ def _view_of(path: str | os.PathLike | View, split: str | None) -> View:
   if not isinstance(path, View):
     path = open_view(path_of("path", path))
   if "://" in path.path:
-    raise ValueError(f"path ({path.path}) must be a local folder: copy it first")
+    raise WrongArgument(
+      "path", Shown(path.path), "must be a local folder: copy it first"
+    )
   return path if split is None else path.split(split)
 
 
 def _check(to: str, image_format: str | None) -> None:
   if to not in KINDS:
-    raise ValueError(f'to ("{to}") must be one of {", ".join(KINDS)}')
+    raise WrongArgument("to", to, f"must be one of {', '.join(KINDS)}")
   if image_format is not None and image_format not in items.FORMATS:
-    raise ValueError(
-      f'image_format ("{image_format}") must be one of {", ".join(items.FORMATS)}, or '
-      "None"
+    raise WrongArgument(
+      "image_format",
+      image_format,
+      f"must be one of {', '.join(items.FORMATS)}, or None",
     )
 
 

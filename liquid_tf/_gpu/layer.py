@@ -9,6 +9,7 @@ from liquid_tf._gpu import finish
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 from liquid_tf._tensorflow import tf
+from liquid_tf.errors import WrongArgument
 
 
 class Decode(tf.keras.layers.Layer):
@@ -54,12 +55,12 @@ class Decode(tf.keras.layers.Layer):
     # XLA knows none of its ops.
     self.supports_jit = False
     if bits not in (8, 16):
-      raise ValueError(f"bits ({bits!r}) must be 8 or 16")
+      raise WrongArgument("bits", bits, "must be 8 or 16")
     self._bits = bits
     self._recipe = finish.parse(map(_step, transforms), "gpu.Decode")
     self._image_dtype = self._recipe.dtype or (tf.uint16 if bits == 16 else tf.uint8)
     if len(shape) != 3:
-      raise ValueError(f"shape ({shape!r}) must be (height, width, channels)")
+      raise WrongArgument("shape", shape, "must be (height, width, channels)")
     self._shape = tuple(shape)
     self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits
 

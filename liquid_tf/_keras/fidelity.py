@@ -17,6 +17,7 @@ from liquid_tf._keras import gradients
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view
+from liquid_tf.errors import Shown, WrongArgument
 
 
 class Rule(Protocol):
@@ -44,7 +45,7 @@ def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:
   groups = tuple(groups)
   whole = all(isinstance(g, int) and g >= 1 for g in groups)
   if not groups or not whole or list(groups) != sorted(set(groups)):
-    raise ValueError(f"groups ({groups!r}) must be rising whole numbers from 1 on")
+    raise WrongArgument("groups", groups, "must be rising whole numbers from 1 on")
   return groups
 
 
@@ -72,9 +73,9 @@ class OnPlateau:
   ):
     self._groups = _check_groups(groups)
     if mode not in ("min", "max"):
-      raise ValueError(f'mode ("{mode}") must be "min" or "max"')
+      raise WrongArgument("mode", mode, 'must be "min" or "max"')
     if not isinstance(patience, int) or patience < 1:
-      raise ValueError(f"patience ({patience!r}) must be at least 1")
+      raise WrongArgument("patience", patience, "must be at least 1")
     self._monitor = monitor
     self._patience = patience
     self._min_delta = min_delta
@@ -99,9 +100,10 @@ class OnPlateau:
       ValueError: `logs` has no such metric; the message lists those it has.
     """
     if self._monitor not in logs:
-      raise ValueError(
-        f'monitor ("{self._monitor}") must be one of {", ".join(sorted(logs))}, '
-        "which this training logs"
+      raise WrongArgument(
+        "monitor",
+        self._monitor,
+        f"must be one of {', '.join(sorted(logs))}, which this training logs",
       )
     value = self._sign * float(logs[self._monitor])
     if value < self._best - self._min_delta:
@@ -145,9 +147,9 @@ class ByGradient:
   ):
     self._groups = _check_groups(groups)
     if not isinstance(every, int) or every < 1:
-      raise ValueError(f"every ({every!r}) must be at least 1")
+      raise WrongArgument("every", every, "must be at least 1")
     if not -1 <= threshold <= 1:
-      raise ValueError(f"threshold ({threshold!r}) must be in -1..1")
+      raise WrongArgument("threshold", threshold, "must be in -1..1")
     self._batches = batches
     self._every = every
     self._threshold = threshold
@@ -206,15 +208,19 @@ class ByMssim:
     refuse_mixture("path", path)
     manifest = as_view(path).manifest
     if "pcr" not in manifest.data:
-      raise ValueError(
-        f"path ({manifest.directory}) must be a dataset with the format pcr; it has "
-        f"{', '.join(manifest['formats'])}"
+      raise WrongArgument(
+        "path",
+        Shown(manifest.directory),
+        "must be a dataset with the format pcr; it has "
+        f"{', '.join(manifest['formats'])}",
       )
     measured = [entry["mssim"] for entry in manifest["pcr"]["fidelity"]]
     if not measured or None in measured:
-      raise ValueError(
-        f"path ({manifest.directory}) must have images of at least 11x11 pixels, which "
-        "MSSIM compares; choose the scan group yourself, or by OnPlateau"
+      raise WrongArgument(
+        "path",
+        Shown(manifest.directory),
+        "must have images of at least 11x11 pixels, which MSSIM compares; choose the "
+        "scan group yourself, or by OnPlateau",
       )
     self.similarities: dict[int, float] = dict(enumerate(measured, start=1))
     self.group = lowest_group(self.similarities, bound)
@@ -283,14 +289,17 @@ class FidelityScheduler(tf.keras.callbacks.Callback):
   def __init__(self, variable: tf.Variable, rule: Rule):
     super().__init__()
     if isinstance(variable, Mapping):
-      raise ValueError(
-        f"variable ({variable!r}) must be a scalar integer tf.Variable: shares of scan "
-        "groups are the same in every epoch, and go to dataset(fidelity=) alone"
+      raise WrongArgument(
+        "variable",
+        variable,
+        "must be a scalar integer tf.Variable: shares of scan groups are the same in "
+        "every epoch, and go to dataset(fidelity=) alone",
       )
     if variable.shape.rank != 0 or not variable.dtype.is_integer:
-      raise ValueError(
-        f"variable ({variable.dtype.name} of shape {variable.shape}) must be a scalar "
-        "integer"
+      raise WrongArgument(
+        "variable",
+        Shown(f"{variable.dtype.name} of shape {variable.shape}"),
+        "must be a scalar integer",
       )
     self._variable = variable
     self._rule = rule

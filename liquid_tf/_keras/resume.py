@@ -14,6 +14,7 @@ from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline import position as _position
 from liquid_tf._pipeline import start as start_lib
 from liquid_tf._store import storage
+from liquid_tf.errors import Shown, WrongArgument
 
 _logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class Resume(tf.keras.callbacks.Callback):
   ):
     super().__init__()
     if not isinstance(save_freq, int) or save_freq < 1:
-      raise ValueError(f"save_freq ({save_freq!r}) must be at least 1")
+      raise WrongArgument("save_freq", save_freq, "must be at least 1")
     advice = "A loop of your own can save liquid_tf.position()."
     self._feeds = [Feed(origin) for origin in lineage.origins(dataset, advice)]
     self._directory = storage.absolute(directory)
@@ -423,9 +424,11 @@ class Resume(tf.keras.callbacks.Callback):
     # The first batch has built what was not built before.
     config = self.model.get_build_config()
     if config is None and not self._was_built:
-      raise ValueError(
-        f"model ({self.model.name}) must be built before fit(), since it does not say "
-        "how to build it again after a kill: call it on a batch"
+      raise WrongArgument(
+        "model",
+        Shown(self.model.name),
+        "must be built before fit(), since it does not say how to build it again "
+        "after a kill: call it on a batch",
       )
     self._build.assign(json.dumps(config))
     for feed in self._feeds:
@@ -482,9 +485,10 @@ class Resume(tf.keras.callbacks.Callback):
       saved = tf.train.load_checkpoint(latest).get_tensor(_KEY.format("build"))
       model.build_from_config(json.loads(saved))
     if not model.built:
-      raise ValueError(
-        f"model ({model.name}) must be built before fit() to go on from {latest}: "
-        "call it on a batch"
+      raise WrongArgument(
+        "model",
+        Shown(model.name),
+        f"must be built before fit() to go on from {latest}: call it on a batch",
       )
     if model.optimizer is not None and not model.optimizer.built:
       model.optimizer.build(model.trainable_variables)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._pipeline.stats import stats
 from liquid_tf._store import storage
+from liquid_tf.errors import WrongArgument
 
 
 class TensorBoardStats(tf.keras.callbacks.Callback):
@@ -47,7 +48,7 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
   ):
     super().__init__()
     if update_freq != "epoch" and (not isinstance(update_freq, int) or update_freq < 1):
-      raise ValueError(f'update_freq ({update_freq!r}) must be "epoch" or at least 1')
+      raise WrongArgument("update_freq", update_freq, 'must be "epoch" or at least 1')
     self._stats = stats(dataset)
     self._log_dir = storage.join(storage.absolute(log_dir), "liquid")
     self._update_freq = update_freq

@@ -12,6 +12,7 @@ import numpy as np
 
 from liquid_tf._native import library, ops
 from liquid_tf._native.limits import Limits
+from liquid_tf.errors import Shown, WrongArgument
 
 # Bytes of a sentence about what is wrong; a longer one is cut off.
 _PROBLEM = 1024
@@ -165,7 +166,9 @@ def pcr_places(
   )
   words = [np.ascontiguousarray(values, np.uint32) for values in (lengths, crc32cs)]
   if len(words[1]) != parts:
-    raise ValueError(f"crc32cs ({len(words[1])} of them) must be as many as lengths")
+    raise WrongArgument(
+      "crc32cs", Shown(f"{len(words[1])} of them"), "must be as many as lengths"
+    )
   pcr = _Pcr(
     _Bytes(record.ctypes.data, record.size),
     *(values.ctypes.data for values in words),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._native import whole
+from liquid_tf.errors import WrongArgument
 
 Option = int | str | Sequence[int] | None
 Encoders = Mapping[str, Mapping[str, Option]]
@@ -43,14 +44,15 @@ def resolve(encoders: Encoders | None) -> dict[str, dict]:
   if encoders is None:
     return result
   if not isinstance(encoders, Mapping):
-    raise ValueError(
-      f'encoders ({encoders!r}) must be options by format, as {{"jpeg": '
-      '{"quality": 90}}'
+    raise WrongArgument(
+      "encoders", encoders, 'must be options by format, as {"jpeg": {"quality": 90}}'
     )
   for name, options in encoders.items():
     known = _known(name, _OPTIONS, "encoders")
     if not isinstance(options, Mapping):
-      raise ValueError(f'encoders["{name}"] ({options!r}) must be a mapping of options')
+      raise WrongArgument(
+        f'encoders["{name}"]', options, "must be a mapping of options"
+      )
     for option, value in options.items():
       _, *allowed = _known(option, known, f'encoders["{name}"]')
       where = f'encoders["{name}"]["{option}"]'
@@ -64,7 +66,7 @@ def resolve(encoders: Encoders | None) -> dict[str, dict]:
         continue
       value = whole.number(value, where, least)
       if value > most:
-        raise ValueError(f"{where} ({value}) must be from {least} to {most}")
+        raise WrongArgument(where, value, f"must be from {least} to {most}")
       result[name][option] = value
   return result
 
@@ -86,7 +88,7 @@ def _groups(value: Any, where: str, most: int) -> list[int] | None:
     scans = []
   rising = all(a < b for a, b in zip(scans, scans[1:]))
   if not scans or not rising or scans[-1] > most:
-    raise ValueError(
-      f"{where} ({value!r}) must be None, or rising numbers of scans, as (1, 2, 5, 10)"
+    raise WrongArgument(
+      where, value, "must be None, or rising numbers of scans, as (1, 2, 5, 10)"
     )
   return scans

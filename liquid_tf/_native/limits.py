@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from liquid_tf._native import whole
+from liquid_tf.errors import WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +37,9 @@ class Limits:
 def check(limits: Any) -> Limits:
   """Raises ValueError unless an argument is of the class."""
   if not isinstance(limits, Limits):
-    raise ValueError(
-      f"limits ({limits!r}) must be a liquid_tf.codecs.Limits, as "
-      "codecs.Limits(pixels=1 << 26)"
+    raise WrongArgument(
+      "limits",
+      limits,
+      "must be a liquid_tf.codecs.Limits, as codecs.Limits(pixels=1 << 26)",
     )
   return limits

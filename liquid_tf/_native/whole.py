@@ -3,6 +3,8 @@
 import operator
 from typing import Any
 
+from liquid_tf.errors import WrongArgument
+
 
 def number(value: Any, name: str, least: int, more: str = "") -> int:
   """An argument that is a whole number, Python's or NumPy's.
@@ -21,5 +23,5 @@ def number(value: Any, name: str, least: int, more: str = "") -> int:
   except TypeError:
     found = least - 1
   if found < least:
-    raise ValueError(f"{name} ({value!r}) must be a number of at least {least}{more}")
+    raise WrongArgument(name, value, f"must be a number of at least {least}{more}")
   return found

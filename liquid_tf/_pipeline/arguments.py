@@ -20,6 +20,7 @@ from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step
 
 _POLICIES = ("liquid", "minio", "page")
@@ -82,8 +83,8 @@ class Arguments:
     size = _epoch.check(self.epoch, self.steps, cache.size)
     cache = dataclasses.replace(cache, size=size)
     if self.cache_policy not in _POLICIES:
-      raise ValueError(
-        f"cache_policy ({self.cache_policy!r}) must be one of {', '.join(_POLICIES)}"
+      raise WrongArgument(
+        "cache_policy", self.cache_policy, f"must be one of {', '.join(_POLICIES)}"
       )
     if self.cache_policy == "page":
       self._check_page_cache(cache)
@@ -94,29 +95,36 @@ class Arguments:
 
   def _check_without_batches(self) -> None:
     if self.decode == "gpu":
-      raise ValueError(
-        'batch_size (None) must be a number with decode="gpu", which gives whole '
-        "batches"
+      raise WrongArgument(
+        "batch_size",
+        None,
+        'must be a number with decode="gpu", which gives whole batches',
       )
     if self.last_batch != "short":
-      raise ValueError(
-        f'last_batch ("{self.last_batch}") must be "short" with batch_size=None, which '
-        "gives no batches"
+      raise WrongArgument(
+        "last_batch",
+        self.last_batch,
+        'must be "short" with batch_size=None, which gives no batches',
       )
 
   def _check_page_cache(self, cache: Cache) -> None:
     if cache.size not in (0, "auto"):
-      raise ValueError(
-        f'cache ({cache.size!r}) must be 0 or "auto" with cache_policy="page", where '
-        "the kernel decides what is cached"
+      raise WrongArgument(
+        "cache",
+        cache.size,
+        'must be 0 or "auto" with cache_policy="page", where the kernel decides what '
+        "is cached",
       )
     if self.tuning.reader != "auto":
-      raise ValueError(
-        f'reader ({self.tuning.reader!r}) must be "auto" with cache_policy="page", '
-        "which reads through the page cache"
+      raise WrongArgument(
+        "reader",
+        self.tuning.reader,
+        'must be "auto" with cache_policy="page", which reads through the page cache',
       )
     if cache.form != "encoded":
-      raise ValueError(
-        f'Cache: form ({cache.form!r}) must be "encoded" with cache_policy="page", '
-        "where the kernel keeps what is stored"
+      raise WrongArgument(
+        "Cache: form",
+        cache.form,
+        'must be "encoded" with cache_policy="page", where the kernel keeps what is '
+        "stored",
       )

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import Shown, WrongArgument
 from liquid_tf.transforms import Boxes
 
 _BOX, _POINT = 4, 3
@@ -43,9 +44,11 @@ class BoxColumns:
     if self.given is None:
       return
     if "boxes" not in manifest["features"]:
-      raise ValueError(
-        f"features ({self.given}) must not be given where the dataset has no boxes: "
-        f"{manifest.directory} has {', '.join(manifest['features'])}"
+      raise WrongArgument(
+        "features",
+        Shown(self.given),
+        f"must not be given where the dataset has no boxes: {manifest.directory} has "
+        f"{', '.join(manifest['features'])}",
       )
     self._columns = {
       name: (tf.as_dtype(feature["dtype"]), tuple(feature["shape"][1:]))
@@ -58,9 +61,11 @@ class BoxColumns:
       count = shape[0] if shape else None
       self._check("keypoints", (count, _POINT), manifest)
       if flip and len(flip) != count:
-        raise ValueError(
-          f"Mirror: flip ({list(flip)}) must have a number for each of the {count} "
-          f"keypoints of {manifest.directory}"
+        raise WrongArgument(
+          "Mirror: flip",
+          list(flip),
+          f"must have a number for each of the {count} keypoints of "
+          f"{manifest.directory}",
         )
       self._flip = list(flip)
 

@@ -23,6 +23,7 @@ from liquid_tf._pipeline.interleave import (
 )
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf.errors import Shown, WrongArgument
 from liquid_tf.transforms import Boxes, Step
 
 # Records in a block of a source by itself, at most.
@@ -209,13 +210,13 @@ def _check(
 ) -> None:
   """Checks what has a few values."""
   if decode not in ("cpu", "gpu", "none"):
-    raise ValueError(f'decode ("{decode}") must be "cpu", "gpu" or "none"')
+    raise WrongArgument("decode", decode, 'must be "cpu", "gpu" or "none"')
   if on_error not in ("raise", "skip"):
-    raise ValueError(f'on_error ("{on_error}") must be "raise" or "skip"')
+    raise WrongArgument("on_error", on_error, 'must be "raise" or "skip"')
   check_last_batch(last_batch, ("short", "repeat"))
   if last_batch == "repeat" and mixed is None:
-    raise ValueError(
-      'last_batch ("repeat") must be "short" where blocks are no batches'
+    raise WrongArgument(
+      "last_batch", "repeat", 'must be "short" where blocks are no batches'
     )
 
 
@@ -239,7 +240,9 @@ def _columns(
   on_gpu = decode == "gpu"
   if on_gpu:
     if boxes.given is not None:
-      raise ValueError(f'features ({boxes.given}) must not be given with decode="gpu"')
+      raise WrongArgument(
+        "features", Shown(boxes.given), 'must not be given with decode="gpu"'
+      )
     for one in manifests_of(sources):
       gpu.check(one, recipe, wanted, skip)
   if on_gpu or "image" in pixels:
@@ -270,13 +273,16 @@ def _columns(
 def _check_kept_pixels(columns: Columns) -> None:
   """Checks what goes with a cache of pixels."""
   if columns.recipe.drafts:
-    raise ValueError(
-      'Cache: form ("pixels") must be "encoded" with draft=True, which decodes less '
-      "than an image's pixels"
+    raise WrongArgument(
+      "Cache: form",
+      "pixels",
+      'must be "encoded" with draft=True, which decodes less than an image\'s pixels',
     )
   if "image" not in columns.pixels or "bytes" in columns.names:
     names = _features.as_read(columns.wanted, columns.decode)
-    raise ValueError(
-      'Cache: form ("pixels") must be "encoded" where features '
-      f"({', '.join(names)}) have no decoded image, or the stored bytes"
+    raise WrongArgument(
+      "Cache: form",
+      "pixels",
+      f'must be "encoded" where features ({", ".join(names)}) have no decoded '
+      "image, or the stored bytes",
     )

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf.errors import WrongArgument
+
 
 def check(epoch: Any, steps: Any, cache: int | str) -> int | str:
   """Checks `epoch=` and `steps=`.
@@ -17,24 +19,27 @@ def check(epoch: Any, steps: Any, cache: int | str) -> int | str:
     ValueError: one is wrong, or does not go with the others; the message names it.
   """
   if epoch is not None and not _is_count(epoch):
-    raise ValueError(
-      f"epoch ({epoch!r}) must be at least 0, a scalar tensor of int64, or None"
+    raise WrongArgument(
+      "epoch", epoch, "must be at least 0, a scalar tensor of int64, or None"
     )
   if steps is not None:
     whole = isinstance(steps, tuple | list) and len(steps) == 2
     if not whole or not all(_is_count(step) for step in steps):
-      raise ValueError(
-        f"steps ({steps!r}) must be (first, count), each at least 0 or a scalar "
-        "tensor of int64, or None"
+      raise WrongArgument(
+        "steps",
+        steps,
+        "must be (first, count), each at least 0 or a scalar tensor of int64, or None",
       )
     if epoch is None:
-      raise ValueError(f"steps ({steps!r}) are those of an epoch: give epoch, too")
+      raise WrongArgument("steps", steps, "are those of an epoch: give epoch, too")
   if steps is None and not tf.is_tensor(epoch):
     return cache
   if cache not in (0, "auto"):
-    raise ValueError(
-      f'cache ({cache!r}) must be 0 or "auto" where epoch is a tensor or steps are '
-      "given: nothing is kept from one epoch to the next"
+    raise WrongArgument(
+      "cache",
+      cache,
+      'must be 0 or "auto" where epoch is a tensor or steps are given: nothing is '
+      "kept from one epoch to the next",
     )
   return 0
 

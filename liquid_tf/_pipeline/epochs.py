@@ -11,6 +11,7 @@ from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 
 _OURS = ("epoch", "steps", "start")
 
@@ -56,9 +57,7 @@ def epochs(
   parts = _whole.number(parts, "parts", 1)
   for name in _OURS:
     if name in options:
-      raise ValueError(
-        f"{name} ({options[name]!r}) is no option of epochs(): use first"
-      )
+      raise WrongArgument(name, options[name], "is no option of epochs(): use first")
   # Opened once, not again for each part of each epoch.
   path = as_source(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes
 
 # Of every dataset.
@@ -70,8 +71,8 @@ def check_names(
     ValueError: the dataset has no such feature; the message lists its features.
   """
   if isinstance(features, str):
-    raise ValueError(
-      f"features ({features!r}) must be a list of names: give features=[{features!r}]"
+    raise WrongArgument(
+      "features", features, f"must be a list of names: give features=[{features!r}]"
     )
   names = []
   known = sorted({*PLAIN, *manifest["features"]})
@@ -82,12 +83,13 @@ def check_names(
     names.append(name)
     if name not in known:
       advice = "; view.names(ids) has those of samples" if name == "name" else ""
-      raise ValueError(
-        f'features ("{name}") must be of {", ".join(known)}, the features of '
-        f"{manifest.directory}{advice}"
+      raise WrongArgument(
+        "features",
+        name,
+        f"must be of {', '.join(known)}, the features of {manifest.directory}{advice}",
       )
   if not names or len(set(names)) < len(names):
-    raise ValueError(f"features ({names}) must be one or more different names")
+    raise WrongArgument("features", names, "must be one or more different names")
   return names
 
 
@@ -99,9 +101,11 @@ def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
   """
   label = manifest["features"]["label"]
   if label["shape"] == [None]:
-    raise ValueError(
-      f'features ("label") must not be given: samples of {manifest.directory} have '
-      "unequal numbers of labels"
+    raise WrongArgument(
+      "features",
+      "label",
+      f"must not be given: samples of {manifest.directory} have unequal numbers of "
+      "labels",
     )
   return tf.TensorSpec([samples, *label["shape"]], tf.as_dtype(label["dtype"]))
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._native import ops
 from liquid_tf._store import mix as mixes
+from liquid_tf.errors import WrongArgument
 
 Fidelity = int | tf.Variable | Callable[[int, int], int] | Mapping[int, float] | None
 
@@ -37,9 +38,11 @@ def shares(fidelity: Any) -> dict[int, Fraction] | None:
     return None
   for group in fidelity:
     if not _is_group(group):
-      raise ValueError(
-        f"fidelity ({fidelity!r}) must have scan groups of at least 1 with their "
-        f"shares, as {{2: 0.25, 10: 0.75}}, not {group!r}"
+      raise WrongArgument(
+        "fidelity",
+        fidelity,
+        "must have scan groups of at least 1 with their shares, as {2: 0.25, 10: "
+        f"0.75}}, not {group!r}",
       )
   parsed = mixes.parse_shares(fidelity, "fidelity")
   return {int(group): Fraction(str(parsed[group])) for group in sorted(parsed)}
@@ -86,14 +89,16 @@ def check(fidelity: Any, formats: list[str]) -> Fidelity:
   else:
     right = _is_group(fidelity) or callable(fidelity)
   if not right:
-    raise ValueError(
-      f"fidelity ({fidelity!r}) must be a scan group of at least 1, a function of "
-      "(epoch, batch) that gives one, a tf.Variable that holds one, or None; dataset() "
-      "and epochs() also take groups with shares, as {2: 0.25, 10: 0.75}"
+    raise WrongArgument(
+      "fidelity",
+      fidelity,
+      "must be a scan group of at least 1, a function of (epoch, batch) that gives "
+      "one, a tf.Variable that holds one, or None; dataset() and epochs() also take "
+      "groups with shares, as {2: 0.25, 10: 0.75}",
     )
   if "pcr" not in formats:
-    raise ValueError(
-      f"fidelity ({fidelity!r}) needs the format pcr; there are {', '.join(formats)}"
+    raise WrongArgument(
+      "fidelity", fidelity, f"needs the format pcr; there are {', '.join(formats)}"
     )
   return fidelity
 

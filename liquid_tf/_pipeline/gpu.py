@@ -17,6 +17,7 @@ from tensorflow.python.data.experimental.ops import prefetching_ops
 from liquid_tf._native import nvrtc, ops
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import Shown, WrongArgument
 from liquid_tf.transforms import (
   Cast,
   CenterCrop,
@@ -139,32 +140,39 @@ def check(
   """
   found = problem()
   if found is not None:
-    raise ValueError(
-      f'decode ("gpu") must be "cpu" or "none" here: {found}; or give decode="none" '
-      'and the batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy'
+    raise WrongArgument(
+      "decode",
+      "gpu",
+      f'must be "cpu" or "none" here: {found}; or give decode="none" and the '
+      'batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy',
     )
   others = sorted(set(manifest["formats"]) - set(FORMATS))
   if others:
-    raise ValueError(
-      f'decode ("gpu") must be "cpu" where formats are not {", ".join(FORMATS)} alone: '
-      f"{manifest.directory} has {', '.join(others)}"
+    raise WrongArgument(
+      "decode",
+      "gpu",
+      f'must be "cpu" where formats are not {", ".join(FORMATS)} alone: '
+      f"{manifest.directory} has {', '.join(others)}",
     )
   if "image" not in features:
-    raise ValueError(
-      f'features ({", ".join(features)}) must have "image" with decode="gpu"'
+    raise WrongArgument(
+      "features", Shown(", ".join(features)), 'must have "image" with decode="gpu"'
     )
   numbers = {"image", "label", "mask", "id", "window"}
   strings = [name for name in features if name not in numbers]
   if strings:
-    raise ValueError(
-      f'features ("{strings[0]}") must be of {", ".join(sorted(numbers))} with '
-      'decode="gpu": others are not kept in a GPU\'s memory'
+    raise WrongArgument(
+      "features",
+      strings[0],
+      f'must be of {", ".join(sorted(numbers))} with decode="gpu": others are not '
+      "kept in a GPU's memory",
     )
   check_steps(recipe)
   if skip:
-    raise ValueError(
-      'on_error ("skip") must be "raise" with decode="gpu", which finds damage when '
-      "the batch is made up"
+    raise WrongArgument(
+      "on_error",
+      "skip",
+      'must be "raise" with decode="gpu", which finds damage when the batch is made up',
     )
 
 

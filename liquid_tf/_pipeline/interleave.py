@@ -21,6 +21,7 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import seed_bits
 
 _NO_PART = _sources.Part({})
@@ -170,9 +171,11 @@ def _check_cache(
   """Checks what goes with a cache; arguments are those of `InterleaveDataset`."""
   formats = [source.format for source in sources]
   if policy != "liquid" and "pcr" in formats:
-    raise ValueError(f'policy ("{policy}") must be "liquid" where a format is pcr')
+    raise WrongArgument("policy", policy, 'must be "liquid" where a format is pcr')
   if snapshot.cache.form == "pixels" and "pcr" in formats:
-    raise ValueError('Cache: form ("pixels") must be "encoded" where a format is pcr')
+    raise WrongArgument(
+      "Cache: form", "pixels", 'must be "encoded" where a format is pcr'
+    )
   _tier.check(snapshot.cache, formats, policy, weighing is not None, epoch)
 
 
@@ -202,9 +205,10 @@ def _begin(snapshot: Snapshot, batches: int, chosen: bool) -> Start:
   """
   begin = Start(*snapshot.start)
   if begin.step > batches:
-    raise ValueError(
-      f"start ({snapshot.start}) must have a step of at most {batches}, the batches of "
-      "an epoch"
+    raise WrongArgument(
+      "start",
+      snapshot.start,
+      f"must have a step of at most {batches}, the batches of an epoch",
     )
   if 0 < begin.step == batches:
     begin = Start(begin.epoch + 1, 0)
@@ -326,10 +330,10 @@ def interleave(
     ValueError: an argument is wrong; the message names it.
   """
   if policy not in ("liquid", "minio"):
-    raise ValueError(f'policy ({policy!r}) must be "liquid" or "minio"')
+    raise WrongArgument("policy", policy, 'must be "liquid" or "minio"')
   datasets = list(datasets)
   if not datasets:
-    raise ValueError("datasets ([]) must be at least one dataset")
+    raise WrongArgument("datasets", [], "must be at least one dataset")
   batch_size = _whole.number(batch_size, "batch_size", 1)
   check_last_batch(last_batch, ("short", "drop"))
   ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
@@ -354,9 +358,8 @@ def interleave(
   if snapshot is not None:
     raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
   if last_batch != "short":
-    raise ValueError(
-      f'last_batch ("{last_batch}") must be "short" for plain datasets, mixed to their '
-      "end"
+    raise WrongArgument(
+      "last_batch", last_batch, 'must be "short" for plain datasets, mixed to their end'
     )
   return _interleave_plain(
     datasets, batch_size, seed_bits(seed, "seed"), shuffle, epoch or 0
@@ -373,17 +376,21 @@ def check_batches(blocks: InterleaveDataset, whose: str) -> None:
   if not blocks.samples:
     raise ValueError(f"{whose} must have a sample, and has none")
   if not blocks.batches:
-    raise ValueError(
-      f'last_batch ("drop") leaves no batch of {whose}: batch_size '
-      f"({blocks.batch_size}) must be at most {blocks.samples}, the samples that an "
-      'epoch has here, or last_batch "short" or "repeat"'
+    raise WrongArgument(
+      "last_batch",
+      "drop",
+      f"leaves no batch of {whose}: batch_size ({blocks.batch_size}) must be at most "
+      f'{blocks.samples}, the samples that an epoch has here, or last_batch "short" '
+      'or "repeat"',
     )
 
 
 def check_last_batch(last_batch: str, allowed: Sequence[str]) -> None:
   """Raises ValueError where `last_batch` is none of those allowed."""
   if last_batch not in allowed:
-    raise ValueError(f"last_batch ({last_batch!r}) must be one of {', '.join(allowed)}")
+    raise WrongArgument(
+      "last_batch", last_batch, f"must be one of {', '.join(allowed)}"
+    )
 
 
 def _interleave_plain(

@@ -9,6 +9,7 @@ from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.sources import find_part
+from liquid_tf.errors import Shown, WrongArgument
 
 # Steps after which a batch is still one batch, the n-th still the n-th, and which hold
 # nothing that a later process would have to know.
@@ -76,8 +77,10 @@ def only_blocks(dataset: tf.data.Dataset, advice: str) -> InterleaveDataset:
       hidden = hidden or _hides_ours(one)
     queue.extend(one._inputs())
   if not found:
-    raise ValueError(
-      f"dataset ({dataset!r:.200}) must come from liquid_tf.dataset() or interleave()"
+    raise WrongArgument(
+      "dataset",
+      Shown(f"{dataset!r:.200}"),
+      "must come from liquid_tf.dataset() or interleave()",
     )
   if len(found) > 1 or hidden:
     raise ValueError(
@@ -99,8 +102,10 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
       no batches, or stands there twice, or may end earlier than another one.
   """
   if not isinstance(dataset, tf.data.Dataset):
-    raise ValueError(
-      f"dataset ({dataset!r:.200}) must come from liquid_tf.dataset() or interleave()"
+    raise WrongArgument(
+      "dataset",
+      Shown(f"{dataset!r:.200}"),
+      "must come from liquid_tf.dataset() or interleave()",
     )
   if "unbatch" in map(step, _all(dataset)):
     raise ValueError(
@@ -135,9 +140,11 @@ def _origins(dataset: tf.data.Dataset, advice: str) -> Iterable[Origin]:
   if is_ours(dataset) or not inputs or isinstance(dataset, CountedDataset):
     blocks = find_part(dataset, InterleaveDataset)
     if blocks is None:
-      raise ValueError(
-        f"dataset ({dataset!r:.200}) must come from liquid_tf.dataset() or "
-        f"interleave(): nobody else's can be told where to go on. {advice}"
+      raise WrongArgument(
+        "dataset",
+        Shown(f"{dataset!r:.200}"),
+        "must come from liquid_tf.dataset() or interleave(): nobody else's can be "
+        f"told where to go on. {advice}",
       )
     yield Origin(dataset, blocks)
     return

@@ -18,6 +18,7 @@ from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.sources import FormatDataset
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.mix import apportion
+from liquid_tf.errors import WrongArgument
 
 AUTO = "auto"
 
@@ -130,7 +131,7 @@ def make(
     threads = parallelism if parallelism > 0 else len(os.sched_getaffinity(0))
     return Mixes(formats, [_cut(_weights(default, formats), sources)], threads)
   if not mix:
-    raise ValueError(f"mix ({mix!r}) must have the mix of at least one epoch")
+    raise WrongArgument("mix", mix, "must have the mix of at least one epoch")
   return Mixes(formats, [_cut(_weights(one, formats), sources) for one in mix])
 
 
@@ -141,9 +142,10 @@ def _weights(mix: Mix, formats: list[str]) -> list[Fraction]:
   shares = mixes.parse_shares(mix, "mix")
   for name in shares:
     if name not in formats:
-      raise ValueError(
-        f'mix: format ("{name}") must be one of {", ".join(formats)}, the formats of '
-        "the dataset"
+      raise WrongArgument(
+        "mix: format",
+        name,
+        f"must be one of {', '.join(formats)}, the formats of the dataset",
       )
   return [Fraction(str(shares.get(name, 0))) for name in formats]
 

@@ -17,7 +17,7 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store import versions
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._view.view import View
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, Shown, WrongArgument
 
 _UNKNOWN = (tf.data.UNKNOWN_CARDINALITY, tf.data.INFINITE_CARDINALITY)
 
@@ -226,7 +226,9 @@ class Position:
     except (TypeError, ValueError, KeyError):
       sound = False
     if not sound:
-      raise ValueError(f"start ({given!r:.200}) must be all that position() gave")
+      raise WrongArgument(
+        "start", Shown(f"{given!r:.200}"), "must be all that position() gave"
+      )
     return found
 
   @property

@@ -15,6 +15,7 @@ from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.weighing import Read, Weighing
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,9 +88,11 @@ def _dealt(
   formats = list(part.ranges)
   if groups is not None:
     if list(counts) != ["pcr"]:
-      raise ValueError(
-        f"fidelity ({arguments.fidelity!r}) with shares needs a dataset that is read "
-        f"in pcr alone; there are {', '.join(counts)}"
+      raise WrongArgument(
+        "fidelity",
+        arguments.fidelity,
+        "with shares needs a dataset that is read in pcr alone; there are "
+        f"{', '.join(counts)}",
       )
     # Scan groups with shares are read as formats are that share all samples.
     formats = ["pcr"] * len(groups)
@@ -105,18 +108,22 @@ def _check_groups(arguments: Arguments, weighted: bool) -> None:
   """Checks what goes with shares of scan groups."""
   fidelity, mix = arguments.fidelity, arguments.mix
   if not arguments.shuffle:
-    raise ValueError(
-      f"shuffle (False) must be True where fidelity ({fidelity!r}) has shares: which "
-      "samples are read at which changes between epochs, and the stored order does not"
+    raise WrongArgument(
+      "shuffle",
+      False,
+      f"must be True where fidelity ({fidelity!r}) has shares: which samples are "
+      "read at which changes between epochs, and the stored order does not",
     )
   if _mixes.is_changing(mix):
-    raise ValueError(
-      f"mix ({mix!r}) must be one mix where fidelity ({fidelity!r}) has shares"
+    raise WrongArgument(
+      "mix", mix, f"must be one mix where fidelity ({fidelity!r}) has shares"
     )
   if weighted:
-    raise ValueError(
-      f"fidelity ({fidelity!r}) must have no shares with weights or a mixture, which "
-      "are of formats other than pcr"
+    raise WrongArgument(
+      "fidelity",
+      fidelity,
+      "must have no shares with weights or a mixture, which are of formats other "
+      "than pcr",
     )
 
 
@@ -126,23 +133,28 @@ def _check_changing(arguments: Arguments) -> None:
   chosen = arguments.mix == _mixes.AUTO
   name = '"auto"' if chosen else "a list"
   if not arguments.shuffle:
-    raise ValueError(
-      f"shuffle (False) must be True where mix is {name}: the stored order is the same "
-      "in every epoch only with one mix"
+    raise WrongArgument(
+      "shuffle",
+      False,
+      f"must be True where mix is {name}: the stored order is the same in every "
+      "epoch only with one mix",
     )
   if arguments.cache_policy != "liquid":
-    raise ValueError(
-      f'cache_policy ("{arguments.cache_policy}") must be "liquid" where mix is {name}'
+    raise WrongArgument(
+      "cache_policy", arguments.cache_policy, f'must be "liquid" where mix is {name}'
     )
   known = fidelity is None or _fidelity.constant(fidelity) is not None
   if chosen and not known:
-    raise ValueError(
-      f'fidelity ({fidelity!r}) must be a scan group or None where mix is "auto", '
-      "which is chosen by the bytes that each format takes; with a mix or a list of "
-      "mixes it may change"
+    raise WrongArgument(
+      "fidelity",
+      fidelity,
+      'must be a scan group or None where mix is "auto", which is chosen by the '
+      "bytes that each format takes; with a mix or a list of mixes it may change",
     )
   if chosen and epoch is not None:
-    raise ValueError(
-      f'epoch ({epoch!r}) must be None where mix is "auto", which follows from the '
-      "epochs before: give mix the list of their mixes, stats(dataset).mixes"
+    raise WrongArgument(
+      "epoch",
+      epoch,
+      'must be None where mix is "auto", which follows from the epochs before: give '
+      "mix the list of their mixes, stats(dataset).mixes",
     )

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms as steps
+from liquid_tf.errors import Shown, WrongArgument
 
 # Of `liquid_tf.dataset`.
 TRAINING_STEPS = (
@@ -138,13 +139,15 @@ class Recipe:
     try:
       mean = np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
-      raise ValueError(
-        f"Normalize: mean_image ({path}) must be a file of numpy.save: {error}"
+      raise WrongArgument(
+        "Normalize: mean_image", Shown(path), f"must be a file of numpy.save: {error}"
       ) from error
     if mean.ndim != 3 or mean.dtype != np.float32 or not np.isfinite(mean).all():
-      raise ValueError(
-        f"Normalize: mean_image ({path}) must hold finite float32 numbers [height, "
-        f"width, channels], not {mean.dtype} {list(mean.shape)}"
+      raise WrongArgument(
+        "Normalize: mean_image",
+        Shown(path),
+        "must hold finite float32 numbers [height, width, channels], not "
+        f"{mean.dtype} {list(mean.shape)}",
       )
     return mean
 
@@ -153,9 +156,10 @@ class Recipe:
     for name in ("mean", "std"):
       values = getattr(self, name)
       if values is not None and len(values) not in (1, channels):
-        raise ValueError(
-          f"Normalize: {name} ({list(values)}) must be one number, or one for each of "
-          f"the {channels} channels"
+        raise WrongArgument(
+          f"Normalize: {name}",
+          list(values),
+          f"must be one number, or one for each of the {channels} channels",
         )
     mean = self.mean_image()
     if mean.size and mean.shape[2] != channels:

@@ -8,7 +8,7 @@ import numpy as np
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.view import View
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, WrongArgument
 
 
 def parts(
@@ -23,9 +23,11 @@ def parts(
   if view.manifest["replicated"]:
     return choose(view, mix)
   if mix is not None:
-    raise ValueError(
-      f"mix ({mix!r}) must be None: {view.path} has one encoding of each sample; "
-      "convert with replicate=True to choose while loading"
+    raise WrongArgument(
+      "mix",
+      mix,
+      f"must be None: {view.path} has one encoding of each sample; convert with "
+      "replicate=True to choose while loading",
     )
   counts = view.counts()
   return dict.fromkeys(counts, 0), counts
@@ -55,9 +57,10 @@ def choose(
   known = list(manifest["formats"])
   for name in shares:
     if name not in known:
-      raise ValueError(
-        f'mix: format ("{name}") must be one of {", ".join(known)}, the formats of '
-        f"{manifest.directory}"
+      raise WrongArgument(
+        "mix: format",
+        name,
+        f"must be one of {', '.join(known)}, the formats of {manifest.directory}",
       )
   names = [name for name in known if name in shares]
   samples = common_samples(view, names)

@@ -16,6 +16,7 @@ from liquid_tf._pipeline.sources import split_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 
 
 def why_unknown(
@@ -132,15 +133,19 @@ class Rests:
     """
     index, workers = self.shard
     if self.refusal is not None:
-      raise ValueError(
-        f"start ({given!r}) must name no other number of workers than {workers}, the "
-        f"number that shard has: {self.refusal}"
+      raise WrongArgument(
+        "start",
+        given,
+        f"must name no other number of workers than {workers}, the number that shard "
+        f"has: {self.refusal}",
       )
     left = self.seek(start)
     if left == 0:
-      raise ValueError(
-        f"start ({given!r}) leaves no batch of epoch {start.epoch} to worker {index} "
-        f"of {workers}: begin the next one, start=({start.epoch + 1}, 0)"
+      raise WrongArgument(
+        "start",
+        given,
+        f"leaves no batch of epoch {start.epoch} to worker {index} of {workers}: "
+        f"begin the next one, start=({start.epoch + 1}, 0)",
       )
     return left
 

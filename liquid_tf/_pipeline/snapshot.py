@@ -13,6 +13,7 @@ from liquid_tf._cost import budget
 from liquid_tf._cost import cache as _cache
 from liquid_tf._cost.cache import Cache
 from liquid_tf._native import ops, whole
+from liquid_tf.errors import WrongArgument
 
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Snapshot:
     try:
       epoch, step = start
     except (TypeError, ValueError):
-      raise ValueError(f"start ({start!r}) must be (epoch, step)") from None
+      raise WrongArgument("start", start, "must be (epoch, step)") from None
     self.start = (
       whole.number(epoch, "epoch of start", 0),
       whole.number(step, "step of start", 0),

@@ -15,7 +15,7 @@ from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.rows import Rows
 from liquid_tf._view.view import View
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, WrongArgument
 
 # (index, count), or what TensorFlow gives for it.
 Shard = tuple[int, int] | tf.distribute.InputContext
@@ -104,7 +104,7 @@ def check_reader(reader: str) -> None:
     ValueError: it is none.
   """
   if reader not in _READERS:
-    raise ValueError(f"reader ({reader!r}) must be one of {', '.join(_READERS)}")
+    raise WrongArgument("reader", reader, f"must be one of {', '.join(_READERS)}")
 
 
 def resolve_shard(shard: Shard) -> tuple[int, int]:
@@ -116,9 +116,10 @@ def resolve_shard(shard: Shard) -> tuple[int, int]:
   except (TypeError, ValueError):
     index, count = -1, 0
   if not 0 <= index < count:
-    raise ValueError(
-      f"shard ({shard!r}) must be (index, count) with 0 <= index < count, or a "
-      "tf.distribute.InputContext"
+    raise WrongArgument(
+      "shard",
+      shard,
+      "must be (index, count) with 0 <= index < count, or a tf.distribute.InputContext",
     )
   return index, count
 
@@ -126,7 +127,9 @@ def resolve_shard(shard: Shard) -> tuple[int, int]:
 def check_policy(policy: str) -> None:
   """Raises ValueError where `shard_policy=` is none."""
   if policy not in _POLICIES:
-    raise ValueError(f"shard_policy ({policy!r}) must be one of {', '.join(_POLICIES)}")
+    raise WrongArgument(
+      "shard_policy", policy, f"must be one of {', '.join(_POLICIES)}"
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,15 +283,18 @@ def format_dataset(
   """
   view = open_source(path, split)
   if isinstance(view, Mixture) or view.weights is not None:
-    raise ValueError(
-      f"path ({view!r}) must be without weights here, where each sample is read once: "
-      "give it to dataset()"
+    raise WrongArgument(
+      "path",
+      view,
+      "must be without weights here, where each sample is read once: give it to "
+      "dataset()",
     )
   counts = view.counts()
   if format not in counts:
-    raise ValueError(
-      f'format ("{format}") must be one of {", ".join(counts)}, the formats of '
-      f"{view.path}"
+    raise WrongArgument(
+      "format",
+      format,
+      f"must be one of {', '.join(counts)}, the formats of {view.path}",
     )
   part = split_part(counts, resolve_shard(shard), shard_policy)
   return FormatDataset(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._native import whole
+from liquid_tf.errors import Shown, WrongArgument
 
 # (epoch, step), (epoch, [(workers, steps), …]), or what `position` gave.
 Given = tuple[int, int | Sequence[tuple[int, int]]] | Mapping[str, Any]
@@ -48,9 +49,10 @@ def parse(start: Any, workers: int) -> Start:
     listed = isinstance(ran, list | tuple)
     runs = [(count, steps) for count, steps in ran] if listed else []
   except (TypeError, ValueError):
-    raise ValueError(
-      f"start ({start!r:.200}) must be (epoch, step), (epoch, [(workers, steps), …]), "
-      "or what position() gave"
+    raise WrongArgument(
+      "start",
+      Shown(f"{start!r:.200}"),
+      "must be (epoch, step), (epoch, [(workers, steps), …]), or what position() gave",
     ) from None
   epoch = whole.number(epoch, "epoch of start", 0)
   if not listed:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from liquid_tf._native import whole
 from liquid_tf._pipeline.sources import check_reader
+from liquid_tf.errors import WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +53,9 @@ class Tuning:
 def check(tuning: Any) -> Tuning:
   """Raises ValueError unless an argument is of the class."""
   if not isinstance(tuning, Tuning):
-    raise ValueError(
-      f"tuning ({tuning!r}) must be a liquid_tf.graph.Tuning, as "
-      "graph.Tuning(parallelism=4)"
+    raise WrongArgument(
+      "tuning",
+      tuning,
+      "must be a liquid_tf.graph.Tuning, as graph.Tuning(parallelism=4)",
     )
   return tuning

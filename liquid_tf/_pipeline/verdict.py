@@ -7,6 +7,7 @@ from typing import Any
 
 from liquid_tf._cost import amounts
 from liquid_tf._store.formats import ROWS
+from liquid_tf.errors import WrongArgument
 
 # A consumer that waits for less of its time than this is not held up.
 _HELD_UP = 0.1
@@ -152,7 +153,7 @@ def judge(
     ValueError: no batch was delivered, or `step_ms` is no time.
   """
   if step_ms is not None and not (_is_number(step_ms) and 0 < step_ms < math.inf):
-    raise ValueError(f"step_ms ({step_ms!r}) must be milliseconds, above 0")
+    raise WrongArgument("step_ms", step_ms, "must be milliseconds, above 0")
   delivered = [epoch for epoch in epochs if epoch["batches"]]
   if not delivered:
     raise ValueError("no batch was delivered yet: draw an epoch first")

@@ -13,6 +13,7 @@ from liquid_tf._pipeline.sources import FormatDataset, Part
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.mixture import MOST_SOURCES, Mixture
 from liquid_tf._view.view import View
+from liquid_tf.errors import Shown, WrongArgument
 
 # The planner counts shares in whole parts of at most this many. A share that is none is
 # rounded: by less than a draw in as many.
@@ -244,9 +245,10 @@ def reads(weighing: Weighing, mix: Any) -> list[Read]:
       if count > 0
     ]
   if len(found) > MOST_SOURCES:
-    raise ValueError(
-      f"members ({len(weighing.members)} datasets) must have at most {MOST_SOURCES} "
-      f"formats together, not {len(found)}"
+    raise WrongArgument(
+      "members",
+      Shown(f"{len(weighing.members)} datasets"),
+      f"must have at most {MOST_SOURCES} formats together, not {len(found)}",
     )
   return found
 
@@ -280,18 +282,21 @@ def check(weighing: Weighing, shuffle: bool, mix: Any, cache_policy: str) -> Non
   """
   what = "with weights" if len(weighing.members) == 1 else "with a mixture"
   if not shuffle:
-    raise ValueError(
-      f"shuffle (False) must be True {what}: the stored order has each sample once"
+    raise WrongArgument(
+      "shuffle", False, f"must be True {what}: the stored order has each sample once"
     )
   if isinstance(mix, list | tuple) or mix == "auto":
-    raise ValueError(
-      f"mix ({mix!r}) must be one mix {what}: which samples are drawn often would "
-      "change its format between epochs"
+    raise WrongArgument(
+      "mix",
+      mix,
+      f"must be one mix {what}: which samples are drawn often would change its "
+      "format between epochs",
     )
   if mix is not None and len(weighing.members) > 1:
-    raise ValueError(
-      f"mix ({mix!r}) must be None {what}: each member is read in the mix of its "
-      "conversion"
+    raise WrongArgument(
+      "mix",
+      mix,
+      f"must be None {what}: each member is read in the mix of its conversion",
     )
   if cache_policy != "liquid":
-    raise ValueError(f'cache_policy ("{cache_policy}") must be "liquid" {what}')
+    raise WrongArgument("cache_policy", cache_policy, f'must be "liquid" {what}')

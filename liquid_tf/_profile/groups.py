@@ -13,6 +13,7 @@ from liquid_tf._profile import names
 from liquid_tf._profile.sample import Encoded
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import WrongArgument
 
 # What is compared of many groups, beside the last: those between them are similar to
 # one of these (PCR, section 4.3).
@@ -51,9 +52,10 @@ def split(
   least = 1
   if least_mssim is not None:
     if None in mssim.values():
-      raise ValueError(
-        f"least_mssim ({least_mssim}) needs images of at least 11x11 pixels, which "
-        "MSSIM compares"
+      raise WrongArgument(
+        "least_mssim",
+        least_mssim,
+        "needs images of at least 11x11 pixels, which MSSIM compares",
       )
     least = similarity.lowest_group(mssim, least_mssim)
   compared = {*_COMPARED, least, last} if pcr["groups"] is None else set(mssim)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from liquid_tf._cost import budget
 from liquid_tf._native import whole
+from liquid_tf.errors import WrongArgument
 
 __all__ = ["Machine"]
 
@@ -28,22 +29,22 @@ class Machine:
       threads = whole.number(self.threads, "threads", 1, ", or None")
       object.__setattr__(self, "threads", threads)
     if not isinstance(self.reserve, (int, float)) or not 0 <= self.reserve <= 0.99:
-      raise ValueError(f"reserve ({self.reserve!r}) must be from 0 to 0.99")
+      raise WrongArgument("reserve", self.reserve, "must be from 0 to 0.99")
     if self.space is not None:
       try:
         space = whole.number(budget.parse_bytes(self.space, "space"), "space", 1)
       except ValueError:
-        raise ValueError(
-          f'space ({self.space!r}) must be bytes, as "500GB", or None'
+        raise WrongArgument(
+          "space", self.space, 'must be bytes, as "500GB", or None'
         ) from None
       object.__setattr__(self, "space", space)
     if not isinstance(self.resources, Mapping):
-      raise ValueError(
-        f"resources ({self.resources!r}) must give seconds by name and format"
+      raise WrongArgument(
+        "resources", self.resources, "must give seconds by name and format"
       )
     for name, seconds in self.resources.items():
       for value in seconds.values() if isinstance(seconds, Mapping) else [None]:
         if not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-          raise ValueError(
-            f'resources["{name}"] ({seconds!r}) must give seconds by format, from 0'
+          raise WrongArgument(
+            f'resources["{name}"]', seconds, "must give seconds by format, from 0"
           )

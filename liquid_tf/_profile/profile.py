@@ -23,6 +23,7 @@ from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
 from liquid_tf._store import storage
 from liquid_tf._view.view import View
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
 if TYPE_CHECKING:
@@ -245,14 +246,14 @@ def profile(
   say = say or (lambda text: None)
   source = source_of(source)
   if source.masks is not None:
-    raise ValueError(
-      f'source: masks ("{source.masks}") are not profiled: leave them out'
+    raise WrongArgument(
+      "source: masks", source.masks, "are not profiled: leave them out"
     )
   if decode not in ("cpu", "gpu"):
-    raise ValueError(f'decode ({decode!r}) must be "cpu" or "gpu"')
+    raise WrongArgument("decode", decode, 'must be "cpu" or "gpu"')
   if strategy not in choose.STRATEGIES:
-    raise ValueError(
-      f"strategy ({strategy!r}) must be one of {', '.join(choose.STRATEGIES)}"
+    raise WrongArgument(
+      "strategy", strategy, f"must be one of {', '.join(choose.STRATEGIES)}"
     )
   trials, seconds = _runs(runs)
   whole.number(batch_size, "batch_size", 1)
@@ -283,9 +284,10 @@ def profile(
     gpu.check_steps(Recipe.parse(measured))
   folder = os.path.abspath(directory or _beside(source.path))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
-    raise ValueError(
-      f'directory ("{folder}") must be a folder that can be written, on the disk where '
-      "the dataset will lie"
+    raise WrongArgument(
+      "directory",
+      folder,
+      "must be a folder that can be written, on the disk where the dataset will lie",
     )
   samples = open_source(source, os.path.join(folder, ".liquid_profile"))
   if rows is not None:
@@ -331,8 +333,8 @@ def _runs(runs: tuple[int, float]) -> tuple[int, float]:
   except (TypeError, ValueError):
     right = False
   if not right or not isinstance(trials, int):
-    raise ValueError(
-      f"runs ({runs!r}) must be (trials, seconds), from 2 to 1000 and .01 to 3600"
+    raise WrongArgument(
+      "runs", runs, "must be (trials, seconds), from 2 to 1000 and .01 to 3600"
     )
   return trials, seconds
 
@@ -343,8 +345,8 @@ def _rows(step: Any) -> int | None:
     return training.rows(step[1])
   number = isinstance(step, (int, float)) and not isinstance(step, bool)
   if step is not None and not (number and 1e-6 <= step <= 1e9):
-    raise ValueError(
-      f"step ({step!r}) must be milliseconds from 1e-6 to 1e9, or (model, batch)"
+    raise WrongArgument(
+      "step", step, "must be milliseconds from 1e-6 to 1e9, or (model, batch)"
     )
   return None
 
@@ -369,15 +371,15 @@ def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
   """Checks what goes with decode="gpu"; the formats to compare."""
   found = devices.problem()
   if found is not None:
-    raise ValueError(f'decode ("gpu") must be "cpu" here: {found}')
+    raise WrongArgument("decode", "gpu", f'must be "cpu" here: {found}')
   for name in formats or ():
     if name not in gpu.FORMATS:
-      raise ValueError(
-        f'formats ("{name}") must be of {", ".join(gpu.FORMATS)} with decode="gpu"'
+      raise WrongArgument(
+        "formats", name, f'must be of {", ".join(gpu.FORMATS)} with decode="gpu"'
       )
   if strategy == "search":
-    raise ValueError(
-      'strategy ("search") must be "lp" with decode="gpu": the search knows no GPU'
+    raise WrongArgument(
+      "strategy", "search", 'must be "lp" with decode="gpu": the search knows no GPU'
     )
   return gpu.FORMATS if formats is None else formats
 
@@ -386,15 +388,16 @@ def _refuse(**given: Any) -> None:
   """Raises ValueError where something is given that the search would not know of."""
   for name, value in given.items():
     if value:
-      raise ValueError(f'{name} ({value!r}) requires strategy="lp"')
+      raise WrongArgument(name, value, 'requires strategy="lp"')
 
 
 def _beside(source: str) -> str:
   """The folder that holds a source, or the first file of a pattern."""
   if source.startswith(tfds.PREFIX) or storage.is_remote(source):
-    raise ValueError(
-      f'directory (None) must be given for "{source}": a folder on the disk where the '
-      "dataset will lie"
+    raise WrongArgument(
+      "directory",
+      None,
+      f'must be given for "{source}": a folder on the disk where the dataset will lie',
     )
   path = os.path.abspath(source)
   return os.path.dirname(path if os.path.exists(path) else find_files(source)[0])
@@ -403,14 +406,15 @@ def _beside(source: str) -> str:
 def _formats(formats: Sequence[str]) -> list[str]:
   chosen = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
   if len(chosen) < len(list(formats)):
-    raise ValueError(f"formats ({formats}) must be different names")
+    raise WrongArgument("formats", formats, "must be different names")
   return chosen
 
 
 def _check_mssim(least_mssim: float, formats: Sequence[str]) -> None:
   similarity.check_bound(least_mssim, "least_mssim")
   if names.PCR not in formats:
-    raise ValueError(
-      f"least_mssim ({least_mssim}) needs pcr among formats; there are "
-      f"{', '.join(formats)}"
+    raise WrongArgument(
+      "least_mssim",
+      least_mssim,
+      f"needs pcr among formats; there are {', '.join(formats)}",
     )

@@ -32,7 +32,7 @@ from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import TooNoisyError
+from liquid_tf.errors import TooNoisyError, WrongArgument
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # An epoch of the repeated sample.
@@ -355,9 +355,10 @@ def _measure_formats(
     costs = rounds.costs()
     machine = machine_of(costs)
     if planner.best_single(costs, machine) is None:
-      raise ValueError(
-        f"space ({machine.space_bytes}) must have room for {machine.samples} images in "
-        "one format"
+      raise WrongArgument(
+        "space",
+        machine.space_bytes,
+        f"must have room for {machine.samples} images in one format",
       )
     choice = planner.best_mix(costs, machine)
     found = stake.of(choice, rounds.resampled(), machine_of)

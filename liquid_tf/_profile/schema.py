@@ -10,6 +10,7 @@ from liquid_tf._native import encoders
 from liquid_tf._profile import names
 from liquid_tf._profile.result import SCHEMA
 from liquid_tf._store import mix as mixes
+from liquid_tf.errors import WrongArgument
 
 # A profile is some dozen kilobytes.
 MOST_BYTES = 16 << 20
@@ -62,8 +63,8 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
   _check_mix(data["mix"], path)
   _check_fidelity(data, path)
   if data["cache_form"] not in _KEPT:
-    raise ValueError(
-      f"{path}: cache_form ({data['cache_form']!r}) must be one of {', '.join(_KEPT)}"
+    raise WrongArgument(
+      f"{path}: cache_form", data["cache_form"], f"must be one of {', '.join(_KEPT)}"
     )
   try:
     encoding(data)
@@ -84,8 +85,8 @@ def encoder_options(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
   if pcr is not None or names.PCR in data["mix"]:
     # Other groups than those that were measured would be another fidelity.
     if not isinstance(pcr, dict) or set(pcr) != {"images", "groups"}:
-      raise ValueError(
-        f"setting: pcr ({pcr!r}) must give images and groups: make the profile again"
+      raise WrongArgument(
+        "setting: pcr", pcr, "must give images and groups: make the profile again"
       )
     options[names.PCR] = pcr
   resolved = encoders.resolve(options)
@@ -102,8 +103,8 @@ def encoding(data: dict[str, Any]) -> pipelines.Encoding:
   options = setting.get("encoding") if isinstance(setting, dict) else None
   if not isinstance(options, dict) or set(options) != _ENCODING:
     names = ", ".join(sorted(_ENCODING))
-    raise ValueError(
-      f"setting: encoding ({options!r}) must give {names}: make the profile again"
+    raise WrongArgument(
+      "setting: encoding", options, f"must give {names}: make the profile again"
     )
   result = pipelines.Encoding(**options)
   _ = result.transforms
@@ -115,7 +116,7 @@ def _check_mix(mix: Any, path: str) -> None:
   if not isinstance(mix, dict) or not all(
     isinstance(share, (int, float)) and math.isfinite(share) for share in mix.values()
   ):
-    raise ValueError(f"{path}: mix ({mix!r}) must give shares of formats")
+    raise WrongArgument(f"{path}: mix", mix, "must give shares of formats")
   try:
     mixes.parse_mix(mix)
   except ValueError as error:
@@ -126,7 +127,9 @@ def _check_fidelity(data: dict[str, Any], path: str) -> None:
   group = data["fidelity"]
   whole = isinstance(group, int) and not isinstance(group, bool) and group >= 1
   if group is not None and not (whole and names.PCR in data["mix"]):
-    raise ValueError(
-      f"{path}: fidelity ({group!r}) must be null, or the scan group, from 1, that the "
-      "pcr of the mix is read through"
+    raise WrongArgument(
+      f"{path}: fidelity",
+      group,
+      "must be null, or the scan group, from 1, that the pcr of the mix is read "
+      "through",
     )

@@ -10,7 +10,7 @@ import tensorflow as tf
 from liquid_tf._native import ops
 from liquid_tf._recordio import uri
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import RecordIOError
+from liquid_tf.errors import RecordIOError, Shown, WrongArgument
 
 _MAKES_INDEX = "liquid_tf.recordio.write_index makes one"
 
@@ -120,8 +120,10 @@ def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | No
     except RecordIOError as error:
       raise RecordIOError(f"{error}; {_MAKES_INDEX}") from error
   if len(names) != len(paths):
-    raise ValueError(
-      f"index ({len(names)} files) must have one for each of {len(paths)} files"
+    raise WrongArgument(
+      "index",
+      Shown(f"{len(names)} files"),
+      f"must have one for each of {len(paths)} files",
     )
   return [read_index(name) for name in names]
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._store import arrays
-from liquid_tf.errors import RecordIOError
+from liquid_tf.errors import RecordIOError, Shown, WrongArgument
 
 _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
 
@@ -46,21 +46,23 @@ def pack(header: Header, data: bytes) -> bytes:
     with np.errstate(over="ignore"):
       labels = np.asarray(header.label, np.float32)
   except (TypeError, ValueError, OverflowError) as error:
-    raise ValueError(f"label ({header.label!r}) must be a number or several") from error
+    raise WrongArgument("label", header.label, "must be a number or several") from error
   if changed.any():
-    raise ValueError(
-      f"label ({header.label!r}) must be of numbers that float32 does not change"
+    raise WrongArgument(
+      "label", header.label, "must be of numbers that float32 does not change"
     )
   if labels.ndim > 1 or labels.size == 0:
-    raise ValueError(
-      f"label (shape {labels.shape}) must be a number, or a vector of at least one"
+    raise WrongArgument(
+      "label",
+      Shown(f"shape {labels.shape}"),
+      "must be a number, or a vector of at least one",
     )
   flag, label = (labels.size, 0.0) if labels.ndim else (0, float(labels))
   try:
     fixed = _HEADER.pack(flag, label, header.id, header.id2)
   except struct.error as error:
-    raise ValueError(
-      f"id ({header.id}) and id2 ({header.id2}) must be integers in [0, 2^64)"
+    raise WrongArgument(
+      "id", header.id, f"and id2 ({header.id2}) must be integers in [0, 2^64)"
     ) from error
   return fixed + (labels.astype("<f4").tobytes() if flag else b"") + data
 
@@ -110,8 +112,10 @@ def unpack(
 def _unpack_tensor(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Labels and data of a record that is a tensor; see `unpack`."""
   if record.dtype != tf.string or record.shape.rank not in (0, None):
-    raise ValueError(
-      f"record ({record.dtype.name}, shape {record.shape}) must be a scalar string"
+    raise WrongArgument(
+      "record",
+      Shown(f"{record.dtype.name}, shape {record.shape}"),
+      "must be a scalar string",
     )
   record = tf.ensure_shape(record, [])
   size = tf.strings.length(record)

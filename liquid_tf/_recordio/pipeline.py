@@ -5,6 +5,7 @@ import tensorflow as tf
 from liquid_tf._native import ops
 from liquid_tf._pipeline import sources
 from liquid_tf._recordio import files
+from liquid_tf.errors import WrongArgument
 
 
 def dataset(
@@ -48,10 +49,10 @@ def dataset(
       offset. The sequence ends there.
   """
   if not 1 <= depth <= 256:
-    raise ValueError(f"depth ({depth}) must be from 1 to 256")
+    raise WrongArgument("depth", depth, "must be from 1 to 256")
   if block_bytes % 4096 or not 1 << 17 <= block_bytes <= 8 << 20:
-    raise ValueError(
-      f"block_bytes ({block_bytes}) must be a multiple of 4096 from 128 KiB to 8 MiB"
+    raise WrongArgument(
+      "block_bytes", block_bytes, "must be a multiple of 4096 from 128 KiB to 8 MiB"
     )
   sources.check_reader(reader)
   paths = files.as_paths(path)

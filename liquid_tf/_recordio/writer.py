@@ -11,7 +11,7 @@ from liquid_tf._recordio import files
 from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
 from liquid_tf._store.files import AtomicFile, SteadyFile, write_file
-from liquid_tf.errors import RecordIOError
+from liquid_tf.errors import RecordIOError, Shown, WrongArgument
 
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20
@@ -75,7 +75,9 @@ class Writer:
   ):
     path = os.fspath(path)
     if "://" in path:
-      raise ValueError(f"path ({path}) must be a local file: copy it when it is there")
+      raise WrongArgument(
+        "path", Shown(path), "must be a local file: copy it when it is there"
+      )
     self._path = os.path.abspath(path)
     self._index = None
     if index is not None and index is not False:
@@ -136,14 +138,16 @@ class Writer:
     if not isinstance(data, bytes):
       data = memoryview(data).tobytes()
     if len(data) > MOST:
-      raise ValueError(f"data ({len(data)} bytes) must be less than 2^29 bytes")
+      raise WrongArgument(
+        "data", Shown(f"{len(data)} bytes"), "must be less than 2^29 bytes"
+      )
     if self._index is None:
       if key is not None:
-        raise ValueError(f"key ({key}) must be None where there is no index")
+        raise WrongArgument("key", key, "must be None where there is no index")
     else:
       key = self._next_key if key is None else operator.index(key)
       if key in self._keys or not -(2**63) <= key < 2**63:
-        raise ValueError(f"key ({key}) must be new, and fit into 64 bits")
+        raise WrongArgument("key", key, "must be new, and fit into 64 bits")
       self._keys[key] = None
       self._next_key = max(self._next_key, key + 1)
     if self._index is not None:

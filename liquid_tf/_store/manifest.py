@@ -38,7 +38,7 @@ from liquid_tf._store.storage import (
   read_right,
 )
 from liquid_tf._store.versions import MANIFEST as MANIFEST
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, WrongArgument
 
 INDEX = "index.npy"
 LABELS = "labels.npy"
@@ -121,7 +121,7 @@ class Manifest:
     splits = self.data["splits"]
     if split not in splits:
       names = ", ".join(f'"{name}"' for name in splits)
-      raise ValueError(f'split ("{split}") must be one of {names} of {self.directory}')
+      raise WrongArgument("split", split, f"must be one of {names} of {self.directory}")
     return splits[split]["index"]
 
 

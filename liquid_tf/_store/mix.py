@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from liquid_tf._store import formats
+from liquid_tf.errors import Shown, WrongArgument
 
 # Name in a mix -> (format, whether the format is lossless as it is asked for).
 TARGETS = {
@@ -41,7 +42,7 @@ def parse_shares(
     for item in items:
       name, colon, weight = item.partition(":")
       if not name.strip() or (not colon and len(items) > 1):
-        raise ValueError(f'{argument} ("{shares}") must look like "{example}"')
+        raise WrongArgument(argument, shares, f'must look like "{example}"')
       pairs.append((name.strip(), weight if colon else "1"))
   elif isinstance(shares, Mapping):
     pairs = list(shares.items())
@@ -50,8 +51,8 @@ def parse_shares(
       f'"{name}": {weight}'
       for name, _, weight in (one.partition(":") for one in example.split(","))
     )
-    raise ValueError(
-      f'{argument} ({shares!r}) must be weights by name, as "{example}" or {{{pairs}}}'
+    raise WrongArgument(
+      argument, shares, f'must be weights by name, as "{example}" or {{{pairs}}}'
     )
   if not pairs:
     raise ValueError(f"{argument} must name at least one")
@@ -62,7 +63,9 @@ def parse_shares(
     except (TypeError, ValueError):
       number = math.nan
     if not 0 < number < math.inf:
-      raise ValueError(f'{argument}: "{name}" ({weight}) must be a number > 0')
+      raise WrongArgument(
+        f'{argument}: "{name}"', Shown(weight), "must be a number > 0"
+      )
     if name in result:
       raise ValueError(f'{argument} names "{name}" twice')
     result[name] = int(number) if number == int(number) else number
@@ -84,8 +87,8 @@ def parse_mix(mix: str | Mapping[str, float]) -> dict[str, int | float]:
     if name not in TARGETS:
       near = difflib.get_close_matches(name.lower(), TARGETS, 1)
       hint = f"; did you mean {near[0]}?" if near else ""
-      raise ValueError(
-        f'mix: format ("{name}") must be one of {", ".join(TARGETS)}{hint}'
+      raise WrongArgument(
+        "mix: format", name, f"must be one of {', '.join(TARGETS)}{hint}"
       )
   for row in formats.ROWS:
     if row.name in shares and row.lossy_name in shares:
@@ -108,9 +111,10 @@ def parse_splits(splits: str | Mapping[str, float]) -> dict[str, int | float]:
   shares = parse_shares(splits, "splits", "train:.9,val:.1")
   for name in shares:
     if not is_split_name(name):
-      raise ValueError(
-        f'splits: name ("{name}") must be letters, digits, "_" and "-", '
-        'as in "train:.9,val:.1"'
+      raise WrongArgument(
+        "splits: name",
+        name,
+        'must be letters, digits, "_" and "-", as in "train:.9,val:.1"',
       )
   return shares
 

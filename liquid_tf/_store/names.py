@@ -6,6 +6,7 @@ import numpy as np
 
 from liquid_tf._store import texts
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import WrongArgument
 
 
 class Names(texts.Texts):
@@ -29,15 +30,15 @@ class Names(texts.Texts):
     wanted = {texts.encode(name): i for i, name in enumerate(names)}
     if len(wanted) < len(names):
       twice = next(name for name in names if names.count(name) > 1)
-      raise ValueError(f'name ("{twice}") is there twice')
+      raise WrongArgument("name", twice, "is there twice")
     found = np.full(len(names), -1, np.int64)
     for number in range(len(self)) if among is None else among.tolist():
       i = wanted.get(self.encoded(number))
       if i is None:
         continue
       if found[i] >= 0:
-        raise ValueError(
-          f'name ("{names[i]}") is that of two samples, {found[i]} and {number}'
+        raise WrongArgument(
+          "name", names[i], f"is that of two samples, {found[i]} and {number}"
         )
       found[i] = number
     return found

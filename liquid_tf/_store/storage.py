@@ -12,6 +12,7 @@ import numpy as np
 from liquid_tf._native import direct, ops
 from liquid_tf._native.http_file import HttpFile
 from liquid_tf._store import s3, schemes
+from liquid_tf.errors import WrongArgument
 
 # How often a remote file is read until it is right.
 REMOTE_ATTEMPTS = 4
@@ -37,7 +38,7 @@ def absolute(path: str | os.PathLike) -> str:
   """
   text = os.fspath(path)
   if not text:
-    raise ValueError('path ("") must not be empty')
+    raise WrongArgument("path", "", "must not be empty")
   if is_remote(text):
     return text
   # What ".." is above is told by the folder, which may be a link, and not by the text.

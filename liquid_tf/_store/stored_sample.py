@@ -11,7 +11,7 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import labels, names, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, WrongArgument
 
 
 def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
     most, gaps = manifest["next_sample"] - 1, ""
     if manifest["samples"] <= most:
       gaps = ", and not one that was removed"
-    raise ValueError(f"sample ({sample}) must be in [0, {most}] of {path}{gaps}")
+    raise WrongArgument("sample", sample, f"must be in [0, {most}] of {path}{gaps}")
   known = _known(manifest, sample)
   result = []
   for row in found:

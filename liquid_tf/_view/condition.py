@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError
+from liquid_tf.errors import ManifestError, Shown, WrongArgument
 
 _LONGEST = 10_000
 
@@ -59,7 +59,9 @@ def evaluate(text: str, table: Table, classes: Sequence[str] | None) -> np.ndarr
     body = ast.parse(text.strip(), mode="eval").body
   except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
     reason = error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
-    raise ValueError(f"where ({short(text)}) is no condition: {reason}") from None
+    raise WrongArgument(
+      "where", Shown(short(text)), f"is no condition: {reason}"
+    ) from None
   try:
     with np.errstate(all="ignore"):
       found = _Evaluation(table, classes).value(body)
@@ -69,7 +71,7 @@ def evaluate(text: str, table: Table, classes: Sequence[str] | None) -> np.ndarr
     raise  # It is of the dataset, and not of the condition.
   except (ValueError, KeyError, RecursionError, OverflowError) as error:
     reason = error.args[0] if error.args else "too deep"
-    raise ValueError(f"where ({short(text)}): {reason}") from None
+    raise WrongArgument("where", Shown(short(text)), f": {reason}") from None
   return found
 
 

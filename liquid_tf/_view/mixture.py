@@ -12,6 +12,7 @@ import numpy as np
 
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.view import View, as_view
+from liquid_tf.errors import Shown, WrongArgument
 
 # Datasets of a mixture, and formats of all of them together, at most.
 MOST_SOURCES = 64
@@ -93,7 +94,7 @@ def mixture(
   """
   members = list(members)
   if not members:
-    raise ValueError("members ([]) must be at least one (view, weight)")
+    raise WrongArgument("members", [], "must be at least one (view, weight)")
   views, given = [], []
   for i, member in enumerate(members):
     try:
@@ -101,18 +102,20 @@ def mixture(
     except (TypeError, ValueError):
       view, weight = member, None
     if not isinstance(view, View) or not _is_weight(weight):
-      raise ValueError(
-        f"members[{i}] ({member!r}) must be (view, weight): what liquid_tf.open gives, "
-        "and a number above 0"
+      raise WrongArgument(
+        f"members[{i}]",
+        member,
+        "must be (view, weight): what liquid_tf.open gives, and a number above 0",
       )
     views.append(view)
     given.append(_weights.exact(weight))
   for i, view in enumerate(views[1:], 1):
     problem = _difference(views[0].manifest, view.manifest)
     if problem:
-      raise ValueError(
-        f"members[{i}] ({view.path}) must be like members[0] ({views[0].path}): "
-        f"{problem}"
+      raise WrongArgument(
+        f"members[{i}]",
+        Shown(view.path),
+        f"must be like members[0] ({views[0].path}): {problem}",
       )
   total = sum(given)
   shares = [weight / total for weight in given]
@@ -126,7 +129,7 @@ def mixture(
 def refuse_mixture(name: str, value: Any) -> None:
   """Raises ValueError if an argument is a mixture, where one dataset must be."""
   if isinstance(value, Mixture):
-    raise ValueError(f"{name} ({value!r}) must be of one dataset, not a mixture")
+    raise WrongArgument(name, value, "must be of one dataset, not a mixture")
 
 
 def as_source(
@@ -145,8 +148,8 @@ def as_source(
   if not isinstance(source, Mixture):
     return as_view(source, split)
   if split is not None:
-    raise ValueError(
-      f"split ({split!r}) must be None with a mixture: give it views of splits"
+    raise WrongArgument(
+      "split", split, "must be None with a mixture: give it views of splits"
     )
   for member in source.members:
     member.check_there()

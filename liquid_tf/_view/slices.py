@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
+from liquid_tf.errors import WrongArgument
+
 _BOUND = re.compile(r"(-?)(\d{1,18})(\.\d{1,9})?(%?)\Z")
 
 
@@ -53,7 +55,7 @@ def parse(text: str, known: Sequence[str]) -> list[Slice]:
     ValueError: the text is none, or names a split that there is not.
   """
   if not isinstance(text, str):
-    raise ValueError(f'split ({text!r}) must be a text such as "train[:10%]"')
+    raise WrongArgument("split", text, 'must be a text such as "train[:10%]"')
   if text in known:  # Its name may have any character.
     return [Slice(text, None)]
   return [_parse_one(part.strip(), text, known) for part in text.split("+")]
@@ -64,7 +66,7 @@ def _parse_one(part: str, text: str, known: Sequence[str]) -> Slice:
   name = name.strip()
   if name not in known:
     names = ", ".join(f'"{split}"' for split in known)
-    raise ValueError(f'split ("{text}"): "{name}" must be one of {names}')
+    raise WrongArgument("split", text, f': "{name}" must be one of {names}')
   if not bracket:
     return Slice(name, None)
   begin, colon, end = rest.removesuffix("]").partition(":")
@@ -75,13 +77,15 @@ def _parse_one(part: str, text: str, known: Sequence[str]) -> Slice:
     # Part of a sample is none.
     right &= not bound or (match is not None and bool(match[4] or not match[3]))
   if not right:
-    raise ValueError(
-      f'split ("{text}"): "{part}" must be a name, or {name}[BEGIN:END], each bound '
-      "nothing, a number of samples or percent"
+    raise WrongArgument(
+      "split",
+      text,
+      f': "{part}" must be a name, or {name}[BEGIN:END], each bound nothing, a number '
+      "of samples or percent",
     )
   for bound in (begin, end):
     if bound.endswith("%") and Fraction(bound.lstrip("-")[:-1]) > 100:
-      raise ValueError(f'split ("{text}"): {bound} must be at most 100%')
+      raise WrongArgument("split", text, f": {bound} must be at most 100%")
   return Slice(name, (begin, end))
 
 

@@ -16,7 +16,7 @@ from liquid_tf._view import weights as _weights
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError, RecordError
+from liquid_tf.errors import ManifestError, RecordError, Shown, WrongArgument
 
 
 class View(Selected):
@@ -252,7 +252,7 @@ class View(Selected):
     ordered = np.sort(given)
     twice = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(twice):
-      raise ValueError(f"take: number ({ordered[twice[0]]}) must be there once")
+      raise WrongArgument("take: number", ordered[twice[0]], "must be there once")
     return self._choose(given, "take: numbers ([])")
 
   def _checked(self, numbers: Sequence[int] | np.ndarray, method: str) -> np.ndarray:
@@ -263,15 +263,18 @@ class View(Selected):
     """
     given = np.asarray(numbers)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-      raise ValueError(
-        f"{method}: numbers ({type(numbers).__name__} of {given.dtype}, shape "
-        f"{list(given.shape)}) must be a list of sample numbers"
+      raise WrongArgument(
+        f"{method}: numbers",
+        Shown(f"{type(numbers).__name__} of {given.dtype}, shape {list(given.shape)}"),
+        "must be a list of sample numbers",
       )
     given = given.astype(np.int64)
     places = np.searchsorted(self.numbers, given).clip(max=len(self.numbers) - 1)
     wrong = given[self.numbers[places] != given]
     if len(wrong):
-      raise ValueError(f"{method}: number ({wrong[0]}) must be of a sample of {self!r}")
+      raise WrongArgument(
+        f"{method}: number", wrong[0], f"must be of a sample of {self!r}"
+      )
     return given
 
   def where(self, condition: str | Callable[[Table], np.ndarray]) -> "View":

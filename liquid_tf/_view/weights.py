@@ -10,6 +10,7 @@ import numpy as np
 
 from liquid_tf._native import whole
 from liquid_tf._store.manifest import Manifest
+from liquid_tf.errors import Shown, WrongArgument
 
 # Different weights of samples, at most: a sample has the place of its own in 16 bits.
 MOST_WEIGHTS = 1 << 16
@@ -71,14 +72,15 @@ def of_samples(
   """
   values = np.asarray(values)
   if values.shape != numbers.shape or values.dtype.kind not in "iuf":
-    raise ValueError(
-      f"weights ({values.dtype}, shape {list(values.shape)}) must be numbers of shape "
-      f"[{len(numbers)}], one for each sample in the order of the view's numbers, or a "
-      "dict of classes"
+    raise WrongArgument(
+      "weights",
+      Shown(f"{values.dtype}, shape {list(values.shape)}"),
+      f"must be numbers of shape [{len(numbers)}], one for each sample in the order "
+      "of the view's numbers, or a dict of classes",
     )
   if not np.isfinite(values).all() or (values < 0).any():
     wrong = values[~np.isfinite(values) | (values < 0)][0]
-    raise ValueError(f"weights ({wrong}) must be finite and at least 0")
+    raise WrongArgument("weights", wrong, "must be finite and at least 0")
   drawn = values > 0
   if not drawn.any():
     raise ValueError("weights must be above 0 for some sample; all are 0")
@@ -119,9 +121,11 @@ def of_classes(
     number = names.index(key) if key in names else key
     right = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not right or not 0 <= number < count:
-      raise ValueError(
-        f"weights: class ({key!r}) must be a class of {manifest.directory}: "
-        f"{_listed(names) if names else f'a number below {count}'}"
+      raise WrongArgument(
+        "weights: class",
+        key,
+        f"must be a class of {manifest.directory}: "
+        f"{_listed(names) if names else f'a number below {count}'}",
       )
     if not isinstance(value, (int, float, Fraction, np.number)) or not (
       0 <= value < float("inf")
@@ -217,7 +221,7 @@ def check_draws(samples_per_epoch: int) -> int:
   """
   draws = whole.number(samples_per_epoch, "samples_per_epoch", 1)
   if draws > MOST_SAMPLES:
-    raise ValueError(f"samples_per_epoch ({draws}) must be at most {MOST_SAMPLES}")
+    raise WrongArgument("samples_per_epoch", draws, f"must be at most {MOST_SAMPLES}")
   return draws
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from liquid_tf._view.condition import evaluate, short
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
+from liquid_tf.errors import Shown, WrongArgument
 
 # Classes that a message lists.
 _LISTED = 5
@@ -73,9 +74,10 @@ def _call(
     ) from error
   samples = len(table["number"])
   if found.dtype != bool or found.shape != (samples,):
-    raise ValueError(
-      f"where: function (gave {found.dtype} of shape {list(found.shape)}) must give "
-      f"bool of shape [{samples}], one for each sample"
+    raise WrongArgument(
+      "where: function",
+      Shown(f"gave {found.dtype} of shape {list(found.shape)}"),
+      f"must give bool of shape [{samples}], one for each sample",
     )
   return found
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from PIL import Image, ImageOps
 
+from liquid_tf.errors import WrongArgument
+
 # The colour photographs that the wheel itself holds, one of the stereo pair;
 # nothing is downloaded. Its drawings, test patterns and gray images are left out.
 _NAMES = (
@@ -59,10 +61,12 @@ def image_files(folder: str | os.PathLike) -> list[pathlib.Path]:
   root = pathlib.Path(folder)
   files = sorted(path for path in root.rglob("*") if path.suffix.lower() in _EXTENSIONS)
   if not files:
-    raise ValueError(
-      f'folder ("{root}") must hold images: {", ".join(_EXTENSIONS)}'
+    raise WrongArgument(
+      "folder",
+      root,
+      f"must hold images: {', '.join(_EXTENSIONS)}"
       if root.is_dir()
-      else f'folder ("{root}") must be an existing folder'
+      else "must be an existing folder",
     )
   return files
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.source import RecordSource, Sample, SampleError
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, Shown, WrongArgument
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")
@@ -59,15 +59,18 @@ class ExampleNames:
   def check(self) -> None:
     """Raises ValueError unless the names can be a dataset's."""
     if self.image == "":
-      raise ValueError('image_feature ("") must name a feature')
+      raise WrongArgument("image_feature", "", "must name a feature")
     for name in self.more:
       if name in (*TAKEN, "", self.image, self.label):
-        raise ValueError(
-          f'features ("{name}") must be other than the image, the label, and '
-          f"{', '.join(TAKEN)}"
+        raise WrongArgument(
+          "features",
+          name,
+          f"must be other than the image, the label, and {', '.join(TAKEN)}",
         )
     if len(set(self.more)) < len(self.more):
-      raise ValueError(f"features ({', '.join(self.more)}) must be different names")
+      raise WrongArgument(
+        "features", Shown(", ".join(self.more)), "must be different names"
+      )
 
 
 def _parse(serialized: bytes) -> Any:

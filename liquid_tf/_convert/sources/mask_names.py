@@ -9,7 +9,7 @@ from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import few
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +33,11 @@ class MaskNames:
     """
     image, _, mask = suffix.rpartition(":")
     if not suffix.strip(":") or ":" in image or "/" in suffix:
-      raise ValueError(
-        f'mask_suffix ("{suffix}") must be what masks\' names have after their '
-        'images\', as "_mask", or both ends, as "_leftImg8bit:_gtFine_labelIds"'
+      raise WrongArgument(
+        "mask_suffix",
+        suffix,
+        "must be what masks' names have after their images', as \"_mask\", or both "
+        'ends, as "_leftImg8bit:_gtFine_labelIds"',
       )
     return cls(os.fsencode(image), os.fsencode(mask))
 

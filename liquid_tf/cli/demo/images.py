@@ -11,6 +11,7 @@ from PIL import Image, ImageOps
 
 from liquid_tf._store.progress import Progress
 from liquid_tf.cli import wheel_images
+from liquid_tf.errors import WrongArgument
 
 # Class, number, and what gives the picture, or None where there is none.
 _Task = tuple[str, int, Callable[[], Image.Image | None]]
@@ -59,7 +60,7 @@ def make(
       progress.step()
   progress.close()
   if made == 0:
-    raise ValueError(f'data ("{data}") must hold images that can be decoded')
+    raise WrongArgument("data", data, "must hold images that can be decoded")
   return made
 
 
@@ -80,7 +81,7 @@ def _windows(side: int, count: int, seed: int) -> list[_Task]:
   photographs = list(wheel_images.wheel_photographs().items())
   most = min(min(pixels.shape[:2]) for _, pixels in photographs)
   if side > most:
-    raise ValueError(f"side ({side}) must be at most {most}, or data must be given")
+    raise WrongArgument("side", side, f"must be at most {most}, or data must be given")
   tasks = []
   for i in range(count):
     name, pixels = photographs[i % len(photographs)]

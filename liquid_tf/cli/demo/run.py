@@ -13,7 +13,7 @@ from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf.cli.demo import images, mechanism, training
-from liquid_tf.errors import TooNoisyError
+from liquid_tf.errors import TooNoisyError, WrongArgument
 
 BATCH_SIZE = 32
 _EPOCHS = 2
@@ -61,8 +61,8 @@ def run(
   """
   given = None if mix is None else mixes.parse_mix(mix)
   if given is not None and "pcr" in given:
-    raise ValueError(
-      f'mix ("{mix}") must have no pcr: its speed depends on the fidelity'
+    raise WrongArgument(
+      "mix", mix, "must have no pcr: its speed depends on the fidelity"
     )
   photos, output = workdir / "photos", workdir / "photos.liquid"
   say(f"1. making {count} images of {side}x{side} in {photos}")

@@ -338,9 +338,9 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       ({"workers": 0}, r"workers \(0\)"),
       ({"shard_size": 1}, r"shard_size \(1\)"),
       ({"encoders": {"jpg": {}}}, "did you mean jpeg"),
-      ({"on_error": "ignore"}, r"on_error \('ignore'\) must be"),
-      ({"on_error": "skip:101%"}, r"on_error \('skip:101%'\) must be"),
-      ({"on_error": "skip:.1"}, r"on_error \('skip:.1'\) must be"),
+      ({"on_error": "ignore"}, r'on_error \("ignore"\) must be'),
+      ({"on_error": "skip:101%"}, r'on_error \("skip:101%"\) must be'),
+      ({"on_error": "skip:.1"}, r'on_error \("skip:.1"\) must be'),
       ({"existing": True}, r"existing \(True\) must be one of"),
       ({"splits": "train,val"}, "splits .* must look like"),
     ):

@@ -120,7 +120,7 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     again = self._append(source, duplicates="skip")
     self.assertEqual((again.version, again.changed, again.duplicates), (3, 0, 11))
     self.assertEqual(self._append(source, duplicates="add").samples, 21)
-    with self.assertRaisesRegex(ValueError, r"duplicates \('no'\) must be one of"):
+    with self.assertRaisesRegex(ValueError, r'duplicates \("no"\) must be one of'):
       self._append(source, duplicates="no")
 
   def test_names_of_masked_images_and_of_datasets(self):

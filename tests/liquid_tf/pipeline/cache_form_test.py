@@ -160,7 +160,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual([runs.digest(b) for b in restored], wanted[1][3:])
 
   def test_wrong_arguments(self):
-    with self.assertRaisesRegex(ValueError, r"Cache: form \('raw'\) must be one of"):
+    with self.assertRaisesRegex(ValueError, r'Cache: form \("raw"\) must be one of'):
       self._dataset("raw")
     for options in (
       {"features": ["id", "label"]},

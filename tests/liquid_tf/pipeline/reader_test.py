@@ -87,7 +87,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
       runs.ids(forced)
 
   def test_an_unknown_one(self):
-    with self.assertRaisesRegex(ValueError, r"reader \('mmap'\) must be one of auto"):
+    with self.assertRaisesRegex(ValueError, r'reader \("mmap"\) must be one of auto'):
       self._dataset("mmap")
 
 

@@ -366,7 +366,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       {},
       "must not both resize",
     ),
-    ([], {"last_batch": "round"}, r"last_batch \('round'\) must be one of short, drop"),
+    ([], {"last_batch": "round"}, r'last_batch \("round"\) must be one of short, drop'),
     ([], {"last_batch": "repeat", "batch_size": None}, r'\("repeat"\) must be "short"'),
     ([], {"last_batch": "drop", "batch_size": None}, r'\("drop"\) must be "short"'),
   )

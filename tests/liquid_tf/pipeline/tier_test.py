@@ -257,9 +257,9 @@ class TierTest(parameterized.TestCase, tf.test.TestCase):
     cache = liquid_tf.Cache
     with self.assertRaisesRegex(ValueError, r"disk_size \(0\) must be at least 1MiB"):
       cache(0, disk=self.folder)
-    with self.assertRaisesRegex(ValueError, r"disk_size \('5'\) must be at least"):
+    with self.assertRaisesRegex(ValueError, r'disk_size \("5"\) must be at least'):
       cache(0, disk=self.folder, disk_size="5")
-    with self.assertRaisesRegex(ValueError, r"disk_size \('50%'\) must be bytes"):
+    with self.assertRaisesRegex(ValueError, r'disk_size \("50%"\) must be bytes'):
       cache(0, disk=self.folder, disk_size="50%")
     with self.assertRaisesRegex(ValueError, "needs disk, the folder"):
       cache(0, disk_size="1GiB")

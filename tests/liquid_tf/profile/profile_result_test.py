@@ -487,7 +487,7 @@ class FileTest(parameterized.TestCase):
     (lambda data: data.update(mix=["png"]), "must give shares"),
     (lambda data: data.update(mix={}), "must name at least one"),
     (lambda data: data.pop("cache_form"), "has no 'cache_form'"),
-    (lambda data: data.update(cache_form="raw"), "cache_form ('raw') must be one of"),
+    (lambda data: data.update(cache_form="raw"), 'cache_form ("raw") must be one of'),
     (lambda data: data["setting"].pop("encoding"), "encoding (None) must give"),
     (lambda data: data["setting"].update(encoding=[6]), "encoding ([6]) must give"),
     (
@@ -496,7 +496,7 @@ class FileTest(parameterized.TestCase):
     ),
     (
       lambda data: data["setting"]["encoding"].update(jpeg_quality="60"),
-      'encoders["jpeg"]["quality"] (\'60\') must be',
+      'encoders["jpeg"]["quality"] ("60") must be',
     ),
   )
   def test_a_wrong_one_is_refused(self, change, message):

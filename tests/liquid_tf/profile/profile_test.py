@@ -324,7 +324,7 @@ class ProfileTest(parameterized.TestCase):
       r'decode \("gpu"\) must be "cpu" here: TensorFlow has no GPU .* install',
     ):
       self._profile(None, decode="gpu")
-    with self.assertRaisesRegex(ValueError, r"decode \('none'\) must be"):
+    with self.assertRaisesRegex(ValueError, r'decode \("none"\) must be'):
       self._profile(None, decode="none")
 
   def test_the_disk_of_the_images_is_measured(self):
@@ -468,15 +468,15 @@ class ProfileTest(parameterized.TestCase):
     ({"formats": ["png", "gif"]}, r'format \("gif"\) must be one of'),
     ({"least_mssim": 0.9}, r"least_mssim \(0.9\) needs pcr among formats; there are"),
     ({"formats": ["pcr"], "least_mssim": 2}, r"least_mssim \(2\) must be above 0 and"),
-    ({"formats": ["pcr"], "least_mssim": "1"}, r"least_mssim \('1'\) must be above 0"),
+    ({"formats": ["pcr"], "least_mssim": "1"}, r'least_mssim \("1"\) must be above 0'),
     ({"formats": ["png", "png"]}, "must be different names"),
     ({"encoders": {"jpeg": {"quality": 0}}}, r'"quality"\] \(0\) must be'),
-    ({"cache": "half"}, r"cache \('half'\) must be a share"),
+    ({"cache": "half"}, r'cache \("half"\) must be a share'),
     ({"cache": "101%"}, "must be at most 100%"),
-    ({"strategy": "guess"}, r"strategy \('guess'\) must be one of lp, search"),
+    ({"strategy": "guess"}, r'strategy \("guess"\) must be one of lp, search'),
     ({"strategy": "search", "space": 9}, r"space \(9\) requires"),
     ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) requires strategy"),
-    ({"strategy": "search", "cache": "half"}, r"cache \('half'\) must be a share"),
+    ({"strategy": "search", "cache": "half"}, r'cache \("half"\) must be a share'),
     ({"strategy": "search", "reserve": 0.5}, r"reserve \(0.5\)"),
     (
       {"strategy": "search", "resources": {"gpu": {}}},
@@ -498,8 +498,8 @@ class ProfileTest(parameterized.TestCase):
     ({"directory": "/nowhere"}, "must be a folder that can be written"),
     ({"threads": 0}, r"threads \(0\) must be"),
     ({"reserve": 1}, r"reserve \(1\) must be from 0"),
-    ({"space": "much"}, r"space \('much'\) must be bytes"),
-    ({"space": "auto"}, r"space \('auto'\) must be bytes, as"),
+    ({"space": "much"}, r'space \("much"\) must be bytes'),
+    ({"space": "auto"}, r'space \("auto"\) must be bytes, as'),
     ({"resources": 3}, r"resources \(3\) must give seconds"),
     ({"resources": {"net": 1}}, r'resources\["net"\] \(1\) must give seconds'),
     ({"resources": {"net": {"png": -1}}}, r'resources\["net"\] .* from 0'),

@@ -386,8 +386,8 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ({"shuffle": False}, r"shuffle \(False\) must be True with weights"),
     ({"mix": ["png", "raw"]}, r"mix \(\['png', 'raw'\]\) must be one mix"),
-    ({"mix": "auto"}, r"mix \(\'auto\'\) must be one mix with weights"),
-    ({"shard_policy": "x"}, r"shard_policy \('x'\) must be one of"),
+    ({"mix": "auto"}, r'mix \("auto"\) must be one mix with weights'),
+    ({"shard_policy": "x"}, r'shard_policy \("x"\) must be one of'),
   )
   def test_what_does_not_go_with_weights(self, options, message):
     view = liquid_tf.open(self.paths["replicated"])
@@ -405,9 +405,9 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_mixture_has_no_mix_nor_split(self):
     view = liquid_tf.open(self.paths["replicated"])
     both = liquid_tf.mixture([(view, 1), (view, 2)])
-    with self.assertRaisesRegex(ValueError, r"mix \('png'\) must be None with a mix"):
+    with self.assertRaisesRegex(ValueError, r'mix \("png"\) must be None with a mix'):
       liquid_tf.dataset(both, 4, mix="png")
-    with self.assertRaisesRegex(ValueError, r"split \('train'\) must be None"):
+    with self.assertRaisesRegex(ValueError, r'split \("train"\) must be None'):
       liquid_tf.dataset(both, 4, split="train")
     with self.assertRaisesRegex(ValueError, "must be without weights here"):
       liquid_tf.graph.format_dataset(both, "png")

@@ -113,7 +113,7 @@ class WeightsTest(parameterized.TestCase):
     (lambda v: v.weighted([np.nan] * 20), r"weights \(nan\) must be finite"),
     (lambda v: v.weighted([0] * 20), "must be above 0 for some sample"),
     (lambda v: v.weighted(["a"] * 20), "must be numbers of shape"),
-    (lambda v: v.weighted({"dog": 1}), r"class \('dog'\) must be a class of"),
+    (lambda v: v.weighted({"dog": 1}), r'class \("dog"\) must be a class of'),
     (lambda v: v.weighted({9: 1}), r"class \(9\) must be a class of"),
     (lambda v: v.weighted({0: -1}), r"that of 0 \(-1\) must be at least 0"),
     (lambda v: v.weighted(dict.fromkeys(range(4), 0)), "the class of some sample"),
