@@ -70,7 +70,7 @@ __all__ = [
 
 
 class L3Info(NamedTuple):
-  """What the header of an L3 image says.
+  """Header of an L3 image.
 
   Attributes:
     shape: int64 [3], height, width and channels of the decoded image.

@@ -48,7 +48,7 @@ _KERNEL = {tf.uint8: "u8", tf.uint16: "u16", tf.float32: "f32", tf.bfloat16: "bf
 
 
 def problem() -> str | None:
-  """What keeps this process from decoding on a GPU.
+  """The reason why this process cannot decode on a GPU.
 
   Returns:
     A sentence with what to do, or None where nothing does.

@@ -1,4 +1,4 @@
-"""What happens to an image on its way into a batch, or into a dataset: a list of steps.
+"""Steps that change images on their way into a batch, or into a dataset.
 
 `dataset(path, 64, transforms=[RandomResizedCrop(224), Mirror(), Normalize(mean, std)])`
 runs the steps while images are decoded. The steps come in this order, each at most

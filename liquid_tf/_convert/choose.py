@@ -1,4 +1,4 @@
-"""Which of the scanned samples a dataset holds, and why others are left out."""
+"""The choice of scanned samples that a dataset holds, and why others are left out."""
 
 import itertools
 import json

@@ -51,7 +51,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class ConvertReport:
-  """What a conversion made.
+  """Result of a conversion: the dataset's counts, and what was left out.
 
   Attributes:
     output: the dataset directory.
@@ -106,7 +106,7 @@ def _clear_errors(output: str) -> Iterator[None]:
 def _report(
   data: Mapping[str, Any], output: str, begin: float, notes: Sequence[str] = ()
 ) -> ConvertReport:
-  """What a manifest says was made, by a run that began then; notes are the source's."""
+  """Makes the report from a manifest, the run's beginning and the source's notes."""
   label = data["features"].get("label", {})
   return ConvertReport(
     output=output,

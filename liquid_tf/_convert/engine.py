@@ -1,4 +1,4 @@
-"""What does the work of a conversion: this process, or a cluster.
+"""Engines that do the work of a conversion: this process, or a cluster.
 
 The engine scans samples and writes shards, each a pure function of the job. All else,
 the journal, the plan and the files that close the dataset, is the converting process's
@@ -17,7 +17,7 @@ from liquid_tf._convert.sources.source import SampleSource
 
 
 class ShardResult(NamedTuple):
-  """What is to be known of a shard that is in its place.
+  """Description of a shard that is in its place.
 
   Attributes:
     bytes: size of the file.

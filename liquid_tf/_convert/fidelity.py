@@ -1,4 +1,4 @@
-"""What each scan group of progressive compressed records costs and gives."""
+"""Measures the cost and the fidelity of each scan group of progressive records."""
 
 import functools
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ def digest(data: bytes) -> str:
 
 
 def fingerprint(made: Made) -> str:
-  """What tells a source from another: SHA-256 of places, sizes and checksums."""
+  """Identifies a source: SHA-256 of places, sizes and checksums."""
   source = made.source
   digested = hashlib.sha256()
   for position, row in enumerate(made.scan):
@@ -116,7 +116,7 @@ def features_of(made: Made) -> tuple[dict[str, Any], list[str]]:
 
 
 def formats_of(made: Made, mix: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-  """What each format of the mix holds, by its name."""
+  """Describes the contents of each format of the mix, by name."""
   hashes, formats = made.samples["pixels_hash"], {}
   for target in mix:
     mine = [s for p, s in zip(made.plans, made.shards) if p.target == target]

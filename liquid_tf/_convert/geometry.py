@@ -17,7 +17,7 @@ from liquid_tf.transforms import Resize, Step
 
 @dataclasses.dataclass(frozen=True)
 class Geometry:
-  """What moves the pixels of every image, and of its mask.
+  """Steps that move the pixels of every image, and of its mask.
 
   Attributes:
     orient: whether images are turned as their EXIF says, and have the orientation 1.
@@ -29,7 +29,7 @@ class Geometry:
 
   @classmethod
   def of(cls, steps: Mapping[str, Step]) -> "Geometry":
-    """What `transforms.by_slot` found.
+    """Takes the steps that `transforms.by_slot` found.
 
     Raises:
       ValueError: a step cannot be had in a conversion.
@@ -77,7 +77,7 @@ class Geometry:
   def inputs(
     self, orientation: tf.Tensor | int = 1, *, mask: bool = False
   ) -> dict[str, Any]:
-    """What the ops that scan and transcode images are given.
+    """Inputs of the ops that scan and transcode images.
 
     Args:
       orientation: scalar, of the image, 1 to 8.

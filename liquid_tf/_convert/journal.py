@@ -1,4 +1,4 @@
-"""What a conversion has done so far, in SQLite, so that it can be killed at any time.
+"""Journal of a conversion, in SQLite, so that it can be killed at any time.
 
 A step is journaled after its effect is on the disk. So whatever is journaled is done,
 and what is done but not journaled is done again, with the same bytes. Processes that
@@ -131,7 +131,7 @@ class Journal:
     self._db.execute("COMMIT")
 
   def arguments(self) -> dict[str, Any]:
-    """What the conversion was started with; empty for a new one."""
+    """The arguments that the conversion was started with; empty for a new one."""
     if self.is_new():
       return {}
     rows = self._db.execute("SELECT name, value FROM arguments")
@@ -216,7 +216,7 @@ class Journal:
     return touched
 
   def _other_files(self, source: SampleSource) -> str:
-    """Which files the source has now, and had not, or the other way round."""
+    """Names the files that the source has now and had not, or the other way round."""
     before = {os.fsdecode(row[0]) for row in self._db.execute("SELECT path FROM files")}
     now = {file.path for file in source.files}
     for what, which in (("added", now - before), ("removed", before - now)):
@@ -311,7 +311,7 @@ def write_shard(folder: str, name: str, result: ShardResult) -> None:
 
 
 def read_shard(path: str) -> ShardResult:
-  """What `write_shard` left."""
+  """Reads the result that `write_shard` left."""
   with np.load(path) as part:
     totals = part["totals"].tolist()
     return ShardResult(*totals, part["rows"], part["labels"], part["parts"])

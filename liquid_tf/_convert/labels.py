@@ -1,4 +1,4 @@
-"""What a source's labels are: classes, numbers, or vectors of numbers."""
+"""Kinds of labels of a source: classes, numbers, or vectors of numbers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def of_no_class(source: SampleSource, samples: np.ndarray) -> dict[int, str]:
 
 
 def no_class(value: str, count: int) -> str:
-  """What to say of a label that none of the source's classes has."""
+  """Message about a label that none of the source's classes has."""
   return f"its label ({value}) is no class: there are names of {count}, from 0 on"
 
 
@@ -96,7 +96,7 @@ def _classes(source: SampleSource, values: np.ndarray) -> dict[str, Any]:
 
 
 def unequal(samples: np.ndarray, label: dict[str, Any] | None) -> str | None:
-  """What to say of labels that no batch can hold; None where one can.
+  """Message about labels that no batch can hold; None where one can.
 
   Args:
     samples: shape [samples], SCAN_DTYPE, of those that are stored.
@@ -120,7 +120,7 @@ def count(label: dict[str, Any] | None) -> int:
 
 
 def strata(samples: np.ndarray, label: dict[str, Any] | None) -> np.ndarray:
-  """What a plan takes as classes, shape [samples], int64: 0 where there are none."""
+  """Classes that a plan spreads, shape [samples], int64: 0 without classes."""
   if label is None or label["dtype"] != "int64":
     return np.zeros(len(samples), np.int64)
   return samples["label"].astype(np.int64)

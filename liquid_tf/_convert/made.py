@@ -1,4 +1,4 @@
-"""What a conversion has made when its shards are written, and what it goes on from."""
+"""State of a conversion whose shards are written, and the base of one that goes on."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from liquid_tf._convert.sources.source import SampleSource
 
 @dataclasses.dataclass(frozen=True)
 class Base:
-  """What a dataset has already, that is made larger.
+  """Contents of a dataset that is made larger.
 
   Attributes:
     first: number of the first new sample.

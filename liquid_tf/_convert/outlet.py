@@ -20,7 +20,7 @@ class Outlet(Protocol):
     """Whether a journaled shard is where it belongs, or on its way there.
 
     Raises:
-      OSError: nobody can tell.
+      OSError: the file system does not say.
     """
 
   def take(self, name: str, result: ShardResult) -> None:

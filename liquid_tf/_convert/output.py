@@ -5,8 +5,8 @@ there. So a folder with neither was never ours, and nothing in it is touched.
 
 What is there already is replaced by a folder beside it, which is made whole and then
 exchanged with it in one step. From then until all is cleared up the output holds both
-manifest and journal. So whoever finds both knows that the folder beside it is the old
-one; at all other times it is a replacement that was begun.
+manifest and journal. So finding both means that the folder beside it is the old one; at
+all other times it is a replacement that was begun.
 """
 
 import contextlib
@@ -218,7 +218,7 @@ def _why_fixed(output: str, work: str) -> str | None:
     work: a folder beside it, which holds something.
 
   Raises:
-    OSError: nobody can tell.
+    OSError: the file system does not say.
   """
   try:
     # No folder takes the place of one that holds something, so nothing is ever moved;

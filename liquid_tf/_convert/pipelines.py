@@ -21,7 +21,7 @@ _CHUNK = 1024
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
-  """What encoders are given.
+  """Arguments of the encoders.
 
   Attributes:
     channels: of every stored image; None keeps each one's.
@@ -48,7 +48,7 @@ class Encoding:
     options: Mapping[str, Mapping[str, Any]],
     geometry: Geometry | None = None,
   ) -> "Encoding":
-    """What `transforms.by_slot` and `encoders.resolve` found."""
+    """Takes what `transforms.by_slot` and `encoders.resolve` found."""
     channels, bits = steps.get("channels"), steps.get("bits")
     return cls(
       channels=channels and channels.count,

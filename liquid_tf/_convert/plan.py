@@ -1,4 +1,4 @@
-"""Which sample goes to which split, format and shard: a pure function.
+"""Assigns each sample a split, a format and a shard: a pure function.
 
 Nothing here reads a file, a clock or a global; the same table and seed give the same
 plan with every version of NumPy, because the only random numbers are words of Philox

@@ -148,7 +148,7 @@ def _plan(
   encoding: pipelines.Encoding,
   base: Base | None,
 ) -> tuple[WriteJob, list[str], np.ndarray, dict[str, Any] | None]:
-  """What is to be written, the splits, the split of each sample, and the label."""
+  """Plans the shards, the splits, the split of each sample, and the label."""
   mix, seed = arguments["mix"], arguments["seed"]
   samples = table[good]
   holds.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))

@@ -17,7 +17,7 @@ from liquid_tf.errors import ConvertError, WrongArgument
 
 
 def format_of(path: str | os.PathLike) -> str | None:
-  """Which format a file's name asks for, or None."""
+  """The format that a file's name asks for, or None."""
   return BY_EXTENSION.get(os.path.splitext(os.fspath(path))[1].lower())
 
 

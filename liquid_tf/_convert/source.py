@@ -111,12 +111,12 @@ class Source:
 
   @property
   def names(self) -> ExampleNames:
-    """Of the features of tf.train.Examples."""
+    """Names of the features of tf.train.Examples."""
     return ExampleNames(self.image_feature, self.label_feature, self.features)
 
   @property
   def mask_names(self) -> MaskNames:
-    """Which mask belongs to which image."""
+    """Rule by which masks belong to images."""
     if self.mask_suffix is None:
       return SAME_NAMES
     return MaskNames.parse(self.mask_suffix)

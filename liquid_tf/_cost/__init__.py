@@ -1,1 +1,1 @@
-"""What formats cost, what a machine has to spend, and the mix that fits."""
+"""Costs of formats, a machine's resources, and the mix that fits."""

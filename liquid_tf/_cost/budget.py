@@ -148,7 +148,7 @@ def lookahead_bytes(memory: int, formats: int, remote: bool = False) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Division:
-  """What a budget is spent on, by format; it changes reads, never the order.
+  """Division of a budget by format; it changes reads, never the order.
 
   Attributes:
     spare_bytes: most free memory that is kept for later use.

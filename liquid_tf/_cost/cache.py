@@ -1,4 +1,4 @@
-"""What lasts between epochs, in memory and on a local disk."""
+"""Cache that lasts between epochs, in memory and on a local disk."""
 
 import dataclasses
 import os
@@ -15,7 +15,7 @@ _LEAST_DISK = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Cache:
-  """What lasts between epochs, in memory and on a local disk.
+  """Cache that lasts between epochs, in memory and on a local disk.
 
   With `disk`, of the records that memory does not keep, a part lies in a file on a
   local disk: a *tier* between the dataset's storage and memory. Which ones, a plan

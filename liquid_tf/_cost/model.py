@@ -1,4 +1,4 @@
-"""What formats cost, what a machine has, and how fast a mix of formats then is.
+"""Model of a mix's speed from the costs of formats and a machine's resources.
 
 A pipeline loads and decodes at the same time, so an image takes the longer of the two
 times (Liquid, APSys '23, section 3). Loading is on the disk; decoding, and the
@@ -33,7 +33,7 @@ class ScanGroup:
 
 @dataclasses.dataclass(frozen=True)
 class FormatCost:
-  """What an image of one format takes, on average.
+  """Average cost of an image of one format.
 
   Attributes:
     stored_bytes: of its record.
@@ -58,7 +58,7 @@ class FormatCost:
 
   @property
   def read_bytes(self) -> float:
-    """Of its record, what loading reads and memory holds."""
+    """Bytes of an image's record that loading reads and memory holds."""
     return self.stored_bytes if self.scans is None else self.scans.read_bytes
 
 
@@ -77,7 +77,7 @@ class Resource:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-  """What there is to spend.
+  """Resources of a machine.
 
   Attributes:
     samples: images in the dataset.
@@ -112,12 +112,12 @@ class Machine:
 
   @property
   def of_last_runs(self) -> "Machine":
-    """What the last runs have: its cache, every processor, nothing only given."""
+    """The machine of the last runs: its cache, every processor, nothing only given."""
     return dataclasses.replace(self, reserve=0, resources={})
 
   @property
   def of_runs(self) -> "Machine":
-    """What the runs before them have: no cache either."""
+    """The machine of the runs before them: without a cache, too."""
     return dataclasses.replace(self.of_last_runs, cache_bytes=0, cache_share=None)
 
 
@@ -153,7 +153,7 @@ def shares(mix: Mix) -> dict[str, float]:
 
 
 def others(costs: Costs, machine: Machine) -> dict[str, Resource]:
-  """What decoding takes beside the processors: what was measured, and what is given."""
+  """Resources of decoding beside the processors, measured and given."""
   found = dict(machine.resources)
   measured = sorted({device for cost in costs.values() for device in cost.devices})
   for device in measured:

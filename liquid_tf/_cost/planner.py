@@ -3,8 +3,9 @@
 Variables are the images per second of each format. With encoded bytes in memory, a
 cache of m bytes for each image of the dataset saves m bytes of reading for each image
 drawn, whatever the mix; so disk and memory are linear in them too, or nearly, since
-records take more in memory than their bytes. What is not is that nobody saves more than
-all, so a dataset that memory holds and one that it does not are two programmes.
+records take more in memory than their bytes. Only the bound is not
+linear: a format saves no more than all, so a dataset that memory holds and one that it
+does not are two programmes.
 """
 
 import dataclasses

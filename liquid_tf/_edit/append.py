@@ -61,8 +61,8 @@ def append(
   They are stored as the dataset was converted: in its mix, of which each split keeps
   its shares, with its seed, encoders, and transforms. Channels, bits and features must
   be the same; classes that the dataset does not have come after those that it has.
-  Numbers of new samples go on from all that were ever given. Whoever has the dataset
-  open keeps the version that was opened.
+  Numbers of new samples go on from all that were ever given. A view that is open
+  keeps the version that was opened.
 
   Args:
     path: a local dataset directory.
@@ -192,12 +192,12 @@ def _goes_on(work: str, arguments: dict[str, Any], samples: SampleSource) -> boo
     except ConvertError:
       return bool(journal.shards())
     except sqlite3.Error:
-      pass  # Whoever goes on with it says so.
+      pass  # Going on with it says so.
     return True
 
 
 def _encoding(manifest: manifests.Manifest) -> Encoding:
-  """What the encoders of a dataset were given."""
+  """Arguments of a dataset's encoders."""
   fields = {field.name for field in dataclasses.fields(Encoding)} - {"geometry"}
   given = {name: manifest["encoding"][name] for name in fields}
   return Encoding(**given, geometry=Geometry.recorded(manifest["geometry"]))

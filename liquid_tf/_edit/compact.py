@@ -39,7 +39,7 @@ def compact(
   Args:
     path: a local dataset directory.
     forget: versions to remove then, with the files that no other one has: "older", all
-      but the newest; or their numbers. Whoever opens one later is told which there are.
+      but the newest; or their numbers. Opening one later says which there are.
     progress: whether a progress bar of shards appears on stderr.
 
   Returns:

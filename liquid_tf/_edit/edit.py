@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"v(\d+)-|.*-(\d+)\.(?:npy|bin|pb)\Z")
 
 @dataclasses.dataclass(frozen=True)
 class EditReport:
-  """What a new version of a dataset is.
+  """Description of a new version of a dataset.
 
   Attributes:
     path: the dataset directory.
@@ -72,7 +72,7 @@ def report(
   duplicates: int = 0,
   notes: Sequence[str] = (),
 ) -> EditReport:
-  """What a version is; see `EditReport`."""
+  """Describes a version; see `EditReport`."""
   return EditReport(
     manifest.directory,
     manifest["version"],
@@ -105,7 +105,7 @@ class Edit:
     return self.manifest["version"] + 1
 
   def name(self, name: str) -> str:
-    """What a file of the new version is called."""
+    """Name of a file of the new version."""
     return versions.file_name(name, self.version)
 
   def path(self, name: str) -> str:
@@ -260,9 +260,9 @@ def _used(directory: str, kept: list[int]) -> set[str]:
 
 
 def begun_append(manifest: Manifest) -> dict[str, Any]:
-  """What an unfinished append was begun with; empty where there is none.
+  """Arguments of an unfinished append; empty where there is none.
 
-  One that was finished, or that nobody can go on with, is removed.
+  One that was finished, or cannot be gone on with, is removed.
 
   Raises:
     OSError: it cannot be removed.

@@ -178,7 +178,7 @@ class Growing(Base):
 
   @classmethod
   def of(cls, manifest: Manifest, index: np.ndarray) -> "Growing":
-    """What a dataset has."""
+    """Takes the contents of a dataset."""
     splits = sorted(manifest["splits"], key=manifest.split_index)
     targets = [FORMATS.index(TARGETS[name][0]) for name in manifest["targets"]]
     pairs = index["split"].astype(np.int64) << 8 | index["format"]

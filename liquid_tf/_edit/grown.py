@@ -144,7 +144,7 @@ def _columns(edit: Edit, given: dict[str, Column], count: int) -> dict[str, Any]
 
 
 def _source(old: dict[str, Any], made: Made) -> dict[str, Any]:
-  """What the manifest says of both sources."""
+  """Joins the manifest's descriptions of both sources."""
   kind = made.source.kind
   both = (old["fingerprint"] + finish.fingerprint(made)).encode()
   return {

@@ -47,7 +47,7 @@ KINDS = ("rec", "folder", "tfrecord")
 
 @dataclasses.dataclass(frozen=True)
 class ExportReport:
-  """What an export made.
+  """Result of an export.
 
   Attributes:
     output: the folder.

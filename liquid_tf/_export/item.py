@@ -1,4 +1,4 @@
-"""What an export is given of each sample, and how it names it."""
+"""Samples as an export gets them, and their names."""
 
 from typing import Any, NamedTuple
 

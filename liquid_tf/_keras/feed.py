@@ -39,14 +39,14 @@ class Feed:
       )
 
   def variables(self, number: int) -> dict[str, tf.Variable]:
-    """What a checkpoint holds of the n-th dataset, by name."""
+    """Variables of the n-th dataset in a checkpoint, by name."""
     held = {f"cached{number}": self._cached}
     if self._mixes is not None:
       held[f"mixes{number}"] = self._mixes
     return held
 
   def describe(self) -> dict[str, Any]:
-    """What a run is known by."""
+    """Identifies a run."""
     return {**self.identity, **position.of_worker(self.blocks)}
 
   def stats(self) -> dict[str, Any]:

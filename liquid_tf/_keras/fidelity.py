@@ -1,4 +1,4 @@
-"""Which PCR scan group to train on, and when to change it.
+"""Chooses the PCR scan group to train on, and when to change it.
 
 A scan group of a progressive dataset is a fidelity: less of it is faster to read.
 Training on a low one reaches as good a model until it no longer does, and then the
@@ -21,7 +21,7 @@ from liquid_tf.errors import Shown, WrongArgument
 
 
 class Rule(Protocol):
-  """What chooses scan groups for a `FidelityScheduler`, which calls it in `fit`."""
+  """Chooser of scan groups for a `FidelityScheduler`, which calls it in `fit`."""
 
   def first(self, model: tf.keras.Model) -> int:
     """The group of the first epoch."""

@@ -24,7 +24,7 @@ _KEY = "{}/.ATTRIBUTES/VARIABLE_VALUE"
 # The attributes that hold the variables of model and optimizer, before their numbers.
 _VARIABLE = "variable"
 
-# What ends an epoch but not the training: true, and nobody else's.
+# True only where an epoch ends but not the training.
 _EPOCH_IS_OVER = object()
 
 
@@ -437,7 +437,7 @@ class Resume(tf.keras.callbacks.Callback):
     self._steps_since_save = 0
 
   def _check_run(self, latest: str, run: dict[str, Any]) -> dict[str, Any]:
-    """What a checkpoint is of.
+    """Reads the run that a checkpoint is from, and compares it with this one.
 
     Raises:
       ValueError: it is not a run such as this one.

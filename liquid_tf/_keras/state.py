@@ -30,7 +30,7 @@ def checksum(variable: tf.keras.Variable, before: int) -> int:
 
 
 def trackable(variable: tf.keras.Variable) -> tf.Variable | _Value:
-  """What a `tf.train.Checkpoint` holds of a Keras variable."""
+  """Trackable of a Keras variable, for a `tf.train.Checkpoint`."""
   if tf.keras.backend.backend() != "tensorflow":
     return _Value(variable)
   # Some optimizers hold variables of TensorFlow itself.

@@ -103,7 +103,7 @@ class TensorBoardStats(tf.keras.callbacks.Callback):
 
 
 def _metadata(plugin: str, data_class: int) -> tf.compat.v1.SummaryMetadata:
-  """What TensorBoard goes by. tf.summary's own functions want it to be installed,
+  """Metadata for TensorBoard. tf.summary's own functions want it to be installed,
   which newer TensorFlow does not see to, and which training needs not have.
 
   Args:

@@ -1,4 +1,4 @@
-"""What botocore knows of stores of S3: credentials, regions and endpoints.
+"""Credentials, regions and endpoints of S3 stores, from botocore.
 
 All of it comes from the environment of the process: AWS_ACCESS_KEY_ID and its like,
 ~/.aws, the metadata of a machine or a container. botocore is imported when something
@@ -28,7 +28,7 @@ _AMAZON = re.compile(r"https?://s3[.-][\w.-]*amazonaws\.com(\.cn)?")
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-  """What requests for the objects of a bucket need.
+  """Access to the objects of a bucket, as requests need it.
 
   Attributes:
     address: URL of the bucket, to which "/" and a key are added.
@@ -56,7 +56,7 @@ class _Made(NamedTuple):
 
 
 class _Process:
-  """What a process has. A forked child has its own: its parent's lock may be taken."""
+  """State of a process. A forked child has its own: its parent's lock may be taken."""
 
   def __init__(self):
     self.lock = threading.Lock()

@@ -17,7 +17,7 @@ Window = tf.Tensor | Sequence[int]
 
 
 class ImageInfo(NamedTuple):
-  """What an image's header says.
+  """Contents of an image's header.
 
   Attributes:
     shape: int64 [3], height, width and channels of the decoded image.

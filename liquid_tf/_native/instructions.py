@@ -1,4 +1,4 @@
-"""Which instructions L3 is decoded with: the best ones, unless a measurement asks."""
+"""Instructions that L3 is decoded with: the best ones, unless a measurement asks."""
 
 from liquid_tf._native import ops
 

@@ -1,4 +1,4 @@
-"""Which op library fits the running TensorFlow, and where it lies."""
+"""Finds the op library that fits the running TensorFlow."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""What an image may cost at most."""
+"""Limits of an image."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `liquid_tf.dataset` is given, and whether it goes together."""
+"""Arguments of `liquid_tf.dataset`, and the checks that they go together."""
 
 import dataclasses
 import os
@@ -28,7 +28,7 @@ _POLICIES = ("liquid", "minio", "page")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Arguments:
-  """What `liquid_tf.dataset` is given, and what only `epochs` and comparisons need.
+  """Arguments of `liquid_tf.dataset`, and those of `epochs` and comparisons alone.
 
   Attributes:
     path: as `dataset` takes it, like all others that are not named here.

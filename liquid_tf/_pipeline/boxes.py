@@ -15,7 +15,7 @@ _OTHERS = ("image", "label", "mask")
 
 
 class BoxColumns:
-  """What `Boxes` gives of a dataset.
+  """Tensors of boxes and keypoints that `Boxes` gives.
 
   Args:
     manifest: of the dataset.
@@ -85,7 +85,7 @@ class BoxColumns:
     return [*self._columns, "num_boxes"] if self._columns else []
 
   def spec(self, name: str, samples: int | None) -> tf.TensorSpec:
-    """What the op gives of one of the names, in a batch of `samples`."""
+    """Spec of one name's tensor in a batch of `samples`."""
     if name == "num_boxes":
       return tf.TensorSpec([samples], tf.int32)
     dtype, shape = self._columns[name]

@@ -158,7 +158,7 @@ def _blocks(arguments: Arguments, reading: Reading, entry: Entry) -> InterleaveD
 def _mixes_of(
   arguments: Arguments, reading: Reading, sources: Sequence[FormatDataset]
 ) -> _mixes.Mixes | None:
-  """Of sources that share samples; None where they have none in common."""
+  """Mixes of sources that share samples; None where they have none in common."""
   if _mixes.is_changing(arguments.mix):
     default = reading.view.manifest["mix"]
     return _mixes.make(arguments.mix, sources, default, arguments.tuning.parallelism)

@@ -40,7 +40,7 @@ class Columns:
 
   @functools.cached_property
   def names(self) -> list[str]:
-    """Of the tensors."""
+    """Names of the tensors."""
     asked = _features.as_read(self.wanted, self.decode)
     names = [name for name in asked if name not in self._parsed]
     # What a flat batch is put together from, and what features are parsed from.
@@ -67,7 +67,7 @@ class Columns:
     )
 
   def specs(self, samples: int | None) -> list[tf.TensorSpec]:
-    """What they are in a batch of `samples`, None for any number."""
+    """Specs of the tensors in a batch of `samples`, None for any number."""
     return [self._spec(name, samples) for name in self.names]
 
   def shaped(self, *tensors: tf.Tensor) -> Any:

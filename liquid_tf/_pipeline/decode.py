@@ -197,7 +197,7 @@ def decode_and_batch(
     )
   else:
     # The prefetch that tf.data would put after it takes up to eight batches that no
-    # budget counts, and that nobody has asked for: some epoch would be over with them.
+    # budget counts, and that no iterator asked for: an epoch would be over with them.
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
     shaped = dataset.map(columns.shaped).with_options(options)
@@ -228,7 +228,7 @@ def _columns(
   skip: bool,
   limits: Limits,
 ) -> Columns:
-  """What is decoded of sources; arguments are those of `decode_and_batch`.
+  """Columns decoded of sources; arguments are those of `decode_and_batch`.
 
   Raises:
     ValueError: features or steps do not go with the dataset, or with each other.

@@ -1,4 +1,4 @@
-"""Which epoch an iterator runs, and which of its batches, where that is an argument."""
+"""Epoch of an iterator, and its batches, where they are arguments."""
 
 from typing import Any
 

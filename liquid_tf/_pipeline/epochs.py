@@ -30,7 +30,7 @@ def epochs(
   what comes next is data and not the state of a process. That is what tf.data service
   needs, whose workers otherwise begin with epoch 0 each time. With
   `ShardingPolicy.DYNAMIC` an element of the range, a range of batches of one plan, is
-  what a worker takes on; batches have the composition of the plan, whoever makes them.
+  what a worker takes on; batches have the composition of the plan, on any worker.
 
   A part reads what its batches draw and nothing else. Its first batches are read in
   the order of draws, the others in that of the disk, so parts should have more batches

@@ -94,7 +94,7 @@ def check_names(
 
 
 def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
-  """What a batch has as labels; `samples` of them, where that is known.
+  """Spec of a batch's labels; `samples` of them, where that is known.
 
   Raises:
     ValueError: samples have unequal numbers of them.

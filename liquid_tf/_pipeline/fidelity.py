@@ -109,7 +109,7 @@ def constant(fidelity: Fidelity) -> int | None:
 
 
 def later(fidelity: Fidelity, batches: int) -> Fidelity:
-  """Of an epoch's batches from number `batches` on, counted from 0."""
+  """Fidelity of an epoch's batches from number `batches` on, counted from 0."""
   if not callable(fidelity):
     return fidelity
   return lambda epoch, batch: fidelity(epoch, batches + batch)

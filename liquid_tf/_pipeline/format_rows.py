@@ -1,4 +1,4 @@
-"""What one format of a view and shard has, known without reading a record."""
+"""Rows of one format of a view and shard, known without reading a record."""
 
 import functools
 
@@ -66,7 +66,7 @@ class FormatRows:
 
   @property
   def records(self) -> int:
-    """What the planner loads and keeps: samples, or records that hold many."""
+    """Number of units that the planner loads and keeps: samples, or records of many."""
     return int(self.file_counts.sum())
 
   def span(self, begin: int, end: int) -> slice:
@@ -83,7 +83,7 @@ class FormatRows:
     return int(self.record_samples[part].sum())
 
   def stored_bytes(self, fidelity: int | None, part: slice = slice(None)) -> int:
-    """What reading all records takes, or a part; of pcr through that scan group."""
+    """Bytes of all records, or of a part; of pcr through that scan group."""
     if self.record_samples is None:
       return int(self.rows["length"][part].sum())
     return sum(
@@ -92,14 +92,14 @@ class FormatRows:
 
   @functools.cached_property
   def _entries(self) -> list[PcrEntry]:
-    """Of each record of the format pcr, what the index says."""
+    """Index entry of each record of the format pcr."""
     first = np.cumsum(self.record_samples) - self.record_samples
     with tf.init_scope():
       entries = manifests.load_pcr_index(self.manifest)
     return [entries[shard] for shard in self.rows["shard"][first].tolist()]
 
   def pixel_bytes(self, part: slice = slice(None)) -> int:
-    """What the pixels of all records take, or of a part, masks included."""
+    """Bytes of the pixels of all records, or of a part, masks included."""
     return int(self.pixel_bytes_each(part).sum())
 
   def pixel_bytes_each(self, part: slice = slice(None)) -> np.ndarray:

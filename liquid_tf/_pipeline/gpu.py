@@ -51,7 +51,7 @@ def problem() -> str | None:
 
 
 class Totals(NamedTuple):
-  """What `start` has taken so far, in this process.
+  """Time and memory that `start` has taken so far, in this process.
 
   Attributes:
     images: that were decoded.
@@ -67,7 +67,7 @@ class Totals(NamedTuple):
 
 
 def totals() -> Totals:
-  """What decoding on GPUs has taken so far."""
+  """Totals of decoding on GPUs so far."""
   found = ops.lib().liquid_l3_device_totals()
   return Totals(*(value.numpy().item() for value in found))
 

@@ -37,7 +37,7 @@ class InterleaveDataset(tf.data.Dataset):
     parts: samples of each source in epoch 0 where sources share them, else None.
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
     begin: where the first iterator begins, a `Start`.
-    begun_batches: of that epoch, also those before `begin`, whoever made them.
+    begun_batches: of that epoch, also those before `begin`, of any worker.
     division: what memory is spent on, in epoch 0.
     moves: whether mixes are chosen by what was measured.
   """
@@ -131,7 +131,7 @@ class InterleaveDataset(tf.data.Dataset):
       view=_view_hash(sources),
       drop_remainder=self.drops,
       initial_epoch=self.begin.epoch,
-      # A process in which nobody seeks it must not begin with all of the epoch.
+      # A process that does not seek must not begin with all of the epoch.
       initial_step=-1 if is_sought else self.begin.step,
       cache_bytes=division.cache_bytes,
       spare_bytes=division.spare_bytes,
@@ -184,7 +184,7 @@ def _samples(
   mixes: _mixes.Mixes | None,
   weighing: Weighing | None,
 ) -> int:
-  """Of a whole epoch."""
+  """Samples of a whole epoch."""
   if weighing is not None:
     return weighing.samples
   if mixes is not None:  # They share them.
@@ -241,7 +241,7 @@ def _range(
   epoch: int | tf.Tensor | None,
   steps: tuple[int | tf.Tensor, int | tf.Tensor] | None,
 ) -> tf.Tensor:
-  """Which epoch iterators run, and which of its batches, as the op takes it."""
+  """Epoch of iterators, and its batches, as the op takes them."""
   first, count = (0, -1) if steps is None else steps
   numbers = [-1 if epoch is None else epoch, first, count]
   return tf.stack([tf.cast(number, tf.int64) for number in numbers])
@@ -267,7 +267,7 @@ def _weights(
 
 
 def manifests_of(sources: Sequence[_sources.FormatDataset]) -> list[Manifest]:
-  """Of the datasets of sources, each once."""
+  """Manifests of the datasets of sources, each once."""
   return list(
     {source.manifest.directory: source.manifest for source in sources}.values()
   )

@@ -1,4 +1,4 @@
-"""Which datasets of ours one of a user's is made of, and by which steps."""
+"""Finds this package's datasets below a user's dataset, and the steps between."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Origin:
 
 
 def step(dataset: tf.data.Dataset) -> str:
-  """What the last step to a dataset is called, such as "map"."""
+  """Name of the last step to a dataset, such as "map"."""
   kind = type(dataset).__name__.strip("_").removesuffix("Dataset")
   return kind.removeprefix("Parallel").lower()
 
@@ -143,7 +143,7 @@ def _origins(dataset: tf.data.Dataset, advice: str) -> Iterable[Origin]:
       raise WrongArgument(
         "dataset",
         Shown(f"{dataset!r:.200}"),
-        "must come from liquid_tf.dataset() or interleave(): nobody else's can be "
+        "must come from liquid_tf.dataset() or interleave(): no other dataset can be "
         f"told where to go on. {advice}",
       )
     yield Origin(dataset, blocks)
@@ -196,7 +196,7 @@ def _hides_ours(dataset: tf.data.Dataset) -> bool:
 
 
 def _takes_from_iterator(dataset: tf.data.Dataset) -> bool:
-  """Whether the function of a step asks an iterator that somebody else has made."""
+  """Whether the function of a step asks an iterator made elsewhere."""
   return any(
     "IteratorGetNext" in ops and "MakeIterator" not in ops
     for ops in (_ops(w.function.graph.as_graph_def()) for w in dataset._functions())

@@ -1,4 +1,4 @@
-"""Which mix the next epoch has, by what the reader and the decoders told of the last.
+"""Chooses the next epoch's mix by what was measured in the last.
 
 The model is the profiler's (docs/profile.md): an image takes the longer of its time on
 the disk and on the processors. What formats cost is measured as a training runs: by the
@@ -50,7 +50,7 @@ Mix = dict[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Epoch:
-  """What was counted in an epoch.
+  """Counts of an epoch.
 
   Attributes:
     mix: share of each format.
@@ -115,7 +115,7 @@ class Controller:
     self._forget()
 
   def _forget(self) -> None:
-    """What was found by trying, of a machine that is no more."""
+    """Forgets what was found by trying on a machine that has changed."""
     self._rates: list[tuple[Mix, float]] = []  # batches per second of mixes
     self._pause = self._left = 1  # epochs without another trial, and left of them
 
@@ -166,7 +166,7 @@ class Controller:
       )
 
   def _see_disk(self, rate: float, is_limit: bool) -> None:
-    """What the disk brought while reads were under way, in bytes per second.
+    """Notes the disk's rate while reads were under way, in bytes per second.
 
     Exact where it is the limit. Where it rests between reads, a throttled one seems
     faster than it is, since it may catch up on what it has missed, and others slower,

@@ -88,7 +88,7 @@ class Mixes:
 
 
 def _numbers(room: Room, counts: Sequence[int]) -> dict[str, np.ndarray]:
-  """Of an epoch with so many samples of each format; each of shape [formats]."""
+  """Figures of an epoch of so many samples a format; each of shape [formats]."""
   fill, division = room.divide(counts)
   found = (counts, division.cached, fill, division.resident, division.kept)
   return {name: np.array(one, np.int64) for name, one in zip(_NUMBERS, found)}
@@ -136,7 +136,7 @@ def make(
 
 
 def _weights(mix: Mix, formats: list[str]) -> list[Fraction]:
-  """Of each format, 0 where it has none."""
+  """Weight of each format, 0 where it has none."""
   if isinstance(mix, Mapping):
     mix = {name: share for name, share in mix.items() if share != 0}
   shares = mixes.parse_shares(mix, "mix")
@@ -204,7 +204,7 @@ class Chooser:
       counts = list(self._first)
       if len(decided):
         counts = decided[-1].tolist()
-      # Epochs that nobody ran, as those before `start`, had the mix before.
+      # Epochs that were not run, as those before `start`, had the mix before.
       rows = [_numbers(self._room, counts)] * (epoch - len(decided))
       if len(decided) and not rows:
         counts = self._choose(stats, epoch - 1, counts)
@@ -233,13 +233,13 @@ class Chooser:
 
 
 def decided_samples(stats: dict[str, Any]) -> np.ndarray:
-  """Of all epochs that were begun the samples of formats, shape [epochs, formats]."""
+  """Samples per format, shape [epochs, formats], one row an epoch begun."""
   numbers = np.array(stats["mixes"], np.int64)
   return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))[:, 0]
 
 
 def _machine(room: Room, kept: np.ndarray, pixel_bytes: float) -> model.Machine:
-  """What memory holds; `kept` are records of each format in the first epoch."""
+  """Machine whose memory holds `kept` records of each format."""
   samples = len(room.sources[0].rows)
   records = np.array([max(1, source.records) for source in room.sources])
   cache = room.snapshot.cache

@@ -20,7 +20,7 @@ def message(
   policy: str = "liquid",
   parts: Sequence[int] = (),
 ) -> bytes:
-  """What is planned, as ops take it.
+  """Encodes the plan as ops take it.
 
   Args:
     rows: of each format.

@@ -116,12 +116,12 @@ def _check_delivered(
 
 
 def index_of(manifest: Manifest) -> str:
-  """What a dataset's version is known by."""
+  """Identifies a dataset's version."""
   return f"index 0x{manifest['index']['crc32c']:08x}"
 
 
 def other_version(view: View, index: str | None) -> str:
-  """What a dataset was that is not a view's, and what to do, to end an error."""
+  """End of an error about another version than the view's, and what to do."""
   try:
     for version in reversed(versions.in_directory(view.path)):
       found = manifests.load(view.path, version, check_files=False)
@@ -139,7 +139,7 @@ def other_version(view: View, index: str | None) -> str:
 
 
 def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, Any]:
-  """What must be the same for a run to go on, of all its workers, by name.
+  """Properties that must be equal for a run to go on, of all its workers, by name.
 
   Args:
     blocks: at or below the dataset.
@@ -168,7 +168,7 @@ def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, A
 
 
 def _mix(blocks: InterleaveDataset) -> str | dict[str, int]:
-  """Which samples of a replicated dataset are read in which format."""
+  """The format in which each sample of a replicated dataset is read."""
   if blocks.rests is not None and blocks.rests.samples is not None:
     return {name: int(count) for name, count in blocks.rests.samples.counts.items()}
   if blocks.mixes is not None:
@@ -177,7 +177,7 @@ def _mix(blocks: InterleaveDataset) -> str | dict[str, int]:
 
 
 def of_worker(blocks: InterleaveDataset) -> dict[str, Any]:
-  """What must be the same besides where the worker that saved it goes on."""
+  """Further properties that must be equal where the worker that saved it goes on."""
   worker = (0, 1) if blocks.rests is None else blocks.rests.shard
   grouped = any(source.scan_groups is not None for source in blocks.sources)
   return {
@@ -189,7 +189,7 @@ def of_worker(blocks: InterleaveDataset) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-  """What `position` gave.
+  """Place in a run, as `position` gives it.
 
   Attributes:
     epoch: its number.

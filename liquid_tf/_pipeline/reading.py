@@ -1,4 +1,4 @@
-"""Which samples a worker reads, in which formats."""
+"""Samples that a worker reads, and their formats."""
 
 import dataclasses
 from fractions import Fraction
@@ -20,7 +20,7 @@ from liquid_tf.errors import WrongArgument
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-  """Which samples a worker reads, in which formats.
+  """Samples that a worker reads, and their formats.
 
   Attributes:
     view: samples of a dataset, or a mixture of some.

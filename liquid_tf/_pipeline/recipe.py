@@ -1,4 +1,4 @@
-"""What the steps of `transforms=` ask of the pipeline."""
+"""Recipe: the requests of the steps of `transforms=` to the pipeline."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
@@ -111,7 +111,7 @@ class Recipe:
     return "ragged" in self.found
 
   def seed(self, of_order: int) -> int:
-    """What the steps draw by: the int64 of `Seed`, or that of the order."""
+    """Seed of the steps' draws: the int64 of `Seed`, or that of the order."""
     given = self.found.get("seed")
     return of_order if given is None else steps.seed_bits(given.seed, "Seed")
 
@@ -127,7 +127,7 @@ class Recipe:
     return self.resize is not None and self.resize.draft
 
   def mean_image(self) -> np.ndarray:
-    """What is subtracted, float32 [height, width, channels]; empty for none.
+    """Image that is subtracted, float32 [height, width, channels]; empty for none.
 
     Raises:
       ValueError: the file is not there, or holds something else.

@@ -1,4 +1,4 @@
-"""Which encoding of each sample is read, where a dataset holds all of them."""
+"""Chooses the encoding to read of each sample, where a dataset holds all of them."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -14,7 +14,7 @@ from liquid_tf.errors import ManifestError, WrongArgument
 def parts(
   view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
-  """Which samples are read in which format: as `choose`, of any dataset.
+  """Chooses the format of each sample, as `choose`, of any dataset.
 
   Raises:
     ManifestError: as `choose`.

@@ -22,7 +22,7 @@ from liquid_tf.errors import WrongArgument
 def why_unknown(
   weighing: Weighing | None, mixes: Mixes | None, cache: int | str, cache_policy: str
 ) -> str | None:
-  """Why nobody knows what other numbers of workers left of an epoch; None if one does.
+  """The reason why an epoch cannot be resumed with other workers, or None.
 
   Args:
     weighing: how often samples are drawn; None for once an epoch.

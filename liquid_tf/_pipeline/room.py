@@ -18,7 +18,7 @@ _FILL_BYTES = 512 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Room:
-  """What follows from a dataset's arguments and its memory.
+  """Memory of a pipeline, divided by a dataset's arguments.
 
   Attributes:
     sources: of the dataset, one per format.
@@ -91,7 +91,7 @@ class Room:
     return fill, division
 
   def _most_frequent(self, division: budget.Division) -> budget.Division:
-    """What is kept where that is what is drawn most often, which may be larger."""
+    """Division that keeps what is drawn most often, which may be larger."""
     kept = []
     for source, most in zip(self.sources, division.kept):
       size = source.rows["length"]
@@ -110,7 +110,7 @@ class Room:
     )
 
   def most_bytes(self, samples: Sequence[int]) -> int:
-    """What the pipeline may take of its memory at most: often the dataset is less.
+    """Most bytes of its memory that the pipeline may take: often the dataset is less.
 
     Args:
       samples: of each format that are in memory at once, at most.

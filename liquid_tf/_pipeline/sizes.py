@@ -15,7 +15,7 @@ _TURNED = 5
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
-  """Of what comes out.
+  """Sizes of the images that come out.
 
   Attributes:
     one: height and width, where all images have the same; else None.
@@ -41,7 +41,7 @@ def results(
   check: bool = True,
   most: int = Limits().pixels,
 ) -> Sizes:
-  """What a recipe makes of the images of a dataset.
+  """Sizes that a recipe gives to the images of a dataset.
 
   Args:
     recipe: of the images.

@@ -1,4 +1,4 @@
-"""What the iterators of one dataset share."""
+"""State that the iterators of one dataset share."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ _live: weakref.WeakSet["Snapshot"] = weakref.WeakSet()
 
 
 class Snapshot:
-  """What the iterators of one dataset share: epochs, cache and counters.
+  """State that the iterators of one dataset share: epochs, cache and counters.
 
   The epoch counter, the records that stay in memory between epochs, and the
   statistics live in a named resource, made when the first dataset uses it and

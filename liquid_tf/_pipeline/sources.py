@@ -153,7 +153,7 @@ def split_part(
   policy: str,
   first: dict[str, int] | None = None,
 ) -> Part:
-  """Which samples of each format a data-parallel shard has.
+  """Samples of each format of a data-parallel shard.
 
   Args:
     counts: samples of each format.
@@ -183,7 +183,7 @@ def split_part(
 def split_common(
   formats: list[str], samples: int, shard: tuple[int, int], policy: str
 ) -> Part:
-  """Which samples a shard has where every format holds all of them: the same of each.
+  """Samples of a shard where every format holds all of them: the same of each.
 
   Args:
     formats: their names.
@@ -230,7 +230,7 @@ def _check_features(manifest: Manifest, rows: Rows) -> None:
     path=path, offset=int(row["offset"]), length=int(row["length"])
   )
   if read.error.numpy() or int(read.crc32c) != row["crc32c"]:
-    return  # Its batch tells; or it is skipped, and nobody minds.
+    return  # The batch reports the error unless the sample is skipped.
   problem = RecordCheck(manifest["features"]).problem(
     row, read.labels.numpy(), read.example.numpy()
   )

@@ -1,4 +1,4 @@
-"""What a dataset has delivered, counted by its native ops."""
+"""Counts of what a dataset has delivered, from its native ops."""
 
 import json
 from typing import Any
@@ -96,7 +96,7 @@ class Stats:
     ]
 
   def verdict(self, step_ms: float | None = None) -> verdict.Verdict:
-    """What limits the training: the disk, decoding, or what takes the batches.
+    """Verdict on the training's limit: disk, decoding, or the batches' consumer.
 
     It compares who waited for whom, over the epochs that `epochs` lists. It leaves out
     the earliest of them, which also fills memory, unless the others have less than four
@@ -186,7 +186,7 @@ class Stats:
 
 
 def _subject(blocks: InterleaveDataset) -> verdict.Subject:
-  """What advice to a dataset depends on."""
+  """Properties of a dataset that advice depends on."""
   division, cache = blocks.division, blocks.snapshot.cache
   has_pcr = any(source.format == "pcr" for source in blocks.sources)
   manifest = blocks.sources[0].manifest
@@ -211,7 +211,7 @@ def _subject(blocks: InterleaveDataset) -> verdict.Subject:
 
 
 def _between(dataset: tf.data.Dataset) -> verdict.Between:
-  """What a user put after the batches."""
+  """Finds what a user put after the batches."""
   found, ahead = [], False
   while not lineage.is_ours(dataset):
     inputs = dataset._inputs()

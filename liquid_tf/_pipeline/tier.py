@@ -53,7 +53,7 @@ def queue_bytes(cache: Cache, memory: int) -> int:
 def fields(
   cache: Cache, memory: int, sources: Sequence[FormatRows]
 ) -> tuple[dict[str, Any], np.ndarray]:
-  """What makes the tier: fields of an interleave's message, and its record blocks."""
+  """Fields of an interleave's message that make the tier, and its record blocks."""
   if cache.disk is None:
     blocks = [np.zeros(0, np.uint32)]
   else:

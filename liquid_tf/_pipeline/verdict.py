@@ -1,4 +1,4 @@
-"""What limits a training: disk, decoding, or the training itself."""
+"""Verdict on the limit of a training: disk, decoding, or the training itself."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ _LARGE = ("raw", "bmp", "l3", "png")
 
 @dataclasses.dataclass(frozen=True)
 class Between:
-  """What a user put between a dataset and the model.
+  """Steps that a user put between a dataset and the model.
 
   Attributes:
     steps: first one first, as "map(augment)" or "parallel map(augment)".
@@ -46,7 +46,7 @@ class Between:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-  """What a dataset has, as far as advice depends on it.
+  """Properties of a dataset that advice depends on.
 
   Attributes:
     held: share of the records that memory keeps between epochs, from 0 to 1.
@@ -73,7 +73,7 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Verdict:
-  """What limits the delivery of batches, with the figures behind it.
+  """Limit of the delivery of batches, with the figures behind it.
 
   As a string it says so in a sentence, and in another one what to do about it.
 
@@ -120,7 +120,7 @@ class Verdict:
 
 
 def bound(consumer_waited: float, records_waited: float, disk_busy: float) -> str:
-  """What limits a pipeline, by shares of its time.
+  """Limit of a pipeline, by shares of its time.
 
   The busier of disk and decoders: the one rests where memory is full of records, the
   others where none is there.
@@ -193,7 +193,7 @@ def judge(
 
 @dataclasses.dataclass(frozen=True)
 class _Seen:
-  """What the epochs that are judged have shown.
+  """Figures of the epochs that are judged.
 
   Attributes:
     disk_bytes: read from the dataset's storage.
@@ -255,7 +255,7 @@ class _Seen:
 
   @property
   def reading(self) -> str:
-    """What was read, in words."""
+    """The reads, in words."""
     busy = f"reads were under way {self.disk_busy:.0%} of the time"
     if self.read_bytes:
       return f"{busy}, at {amounts.rate(self.read_bytes / self.seconds)} in all"
@@ -263,7 +263,7 @@ class _Seen:
 
   @property
   def compressed(self) -> dict[str, float]:
-    """Of `decode_seconds`, the formats that take some decoding."""
+    """Formats of `decode_seconds` that take some decoding."""
     return {
       name: spent for name, spent in self.decode_seconds.items() if name not in _FASTEST
     }

@@ -85,7 +85,7 @@ class Weighing:
     return int(self.policy == "drop" and index < self.samples_per_epoch % count)
 
   def groups(self, member: int, samples: np.ndarray) -> np.ndarray:
-    """Of each sample its group, counted from the member's first one; uint16.
+    """Group of each sample, counted from the member's first one; uint16.
 
     Empty where the member has one group.
 
@@ -202,7 +202,7 @@ def _whole_parts(shares: Sequence[Fraction]) -> list[int]:
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-  """What one source reads.
+  """Reads of one source.
 
   Attributes:
     view: samples of a dataset.
@@ -220,7 +220,7 @@ class Read:
 
 
 def reads(weighing: Weighing, mix: Any) -> list[Read]:
-  """What the sources of weighted samples read: all of each format.
+  """Reads of the sources of weighted samples: all of each format.
 
   Args:
     weighing: of the samples.
@@ -254,7 +254,7 @@ def reads(weighing: Weighing, mix: Any) -> list[Read]:
 
 
 def part(weighing: Weighing, of_sources: Sequence[Read]) -> Part:
-  """Of this worker: every one reads all samples, and draws its part of them."""
+  """Part of this worker: every one reads all samples, and draws its part of them."""
   ranges = {read.name: read.part for read in of_sources}
   return Part(ranges, weighing.repeated, weighing.dropped)
 

@@ -131,7 +131,7 @@ def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | No
 def split(
   paths: list[str], indexes: list[Index] | None, part: tuple[int, int]
 ) -> np.ndarray:
-  """What a part has of files; see the op SplitRecords.
+  """Records of the files that a part has; see the op SplitRecords.
 
   Args:
     paths: the files.

@@ -14,7 +14,7 @@ _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
 
 
 class Header(NamedTuple):
-  """What stands before the data of an image record.
+  """Header of an image record.
 
   Attributes:
     label: a number, or a vector of them; float32 in the record.

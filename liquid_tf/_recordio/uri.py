@@ -15,7 +15,7 @@ from liquid_tf.errors import RecordIOError
 
 
 def split(uri: str) -> list[str]:
-  """What stands between the ";" of a string; an existing local path is itself.
+  """Splits a string at each ";"; an existing local path is itself.
 
   Raises:
     ValueError: nothing stands there.
@@ -40,7 +40,7 @@ def _local_files(name: str, extension: str) -> list[str]:
 def _remote_files(name: str, extension: str) -> list[str]:
   schemes.require(name)
   if schemes.is_http(name):
-    return [name]  # Whoever opens it says whether it is there.
+    return [name]  # Opening it says whether it is there.
   if schemes.is_s3(name):
     return _objects(name, extension)
   if tf.io.gfile.isdir(name):
@@ -72,7 +72,7 @@ def _objects(name: str, extension: str) -> list[str]:
 
 
 def _matches(folder: str, parts: list[str]) -> list[str]:
-  """What lies in a folder of a store below names that match patterns."""
+  """Lists the entries of a store's folder below names that match patterns."""
   part, *rest = parts
   if rest and not glob.has_magic(part):
     return _matches(storage.join(folder, part), rest)
@@ -89,7 +89,7 @@ def find(name: str, extension: str) -> list[str]:
     extension: of the files that are meant in a folder.
 
   Raises:
-    RecordIOError: there are none, or nobody can look.
+    RecordIOError: there are none, or listing failed.
     ImportError: nothing that is installed has the path's file system.
   """
   look = _remote_files if storage.is_remote(name) else _local_files
@@ -113,7 +113,7 @@ def expand(uri: str, extension: str) -> list[str]:
 
   Raises:
     ValueError: nothing stands before or after a ";".
-    RecordIOError: a name has no file, or nobody can look.
+    RecordIOError: a name has no file, or listing failed.
     ImportError: nothing that is installed has a path's file system.
   """
   return [path for name in split(uri) for path in find(name, extension)]

@@ -1,1 +1,1 @@
-"""What lies in a dataset directory, and how it is read and written."""
+"""Files of a dataset directory, and how they are read and written."""

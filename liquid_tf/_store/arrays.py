@@ -14,7 +14,7 @@ _CHUNK = 16 << 20
 
 
 def header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-  """What stands before the values of a file of NumPy's format 1.0, in C order."""
+  """Header of a file of NumPy's format 1.0, in C order."""
   descr = dtype.descr if dtype.names else dtype.str
   text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
   text += " " * (63 - (10 + len(text)) % 64) + "\n"
@@ -30,7 +30,7 @@ def size(dtype: np.dtype, shape: tuple[int, ...]) -> int:
 
 
 def changed(values: Sequence[float] | np.ndarray, dtype: type) -> np.ndarray:
-  """Which numbers a type of floats does not hold: whole ones, and those too large.
+  """Finds the numbers that a float type does not hold: whole ones, and those too large.
 
   Of a fraction it has the nearest one, as any type has.
 

@@ -1,4 +1,4 @@
-"""Which files a manifest names, and what each must be."""
+"""Lists the files that a manifest names, and what each must be."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

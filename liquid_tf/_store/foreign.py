@@ -1,4 +1,4 @@
-"""Files of records of other programs, which somebody took for a dataset."""
+"""Files of records of other programs, given in place of a dataset."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def advice(path: str) -> str | None:
-  """What to do with files of records at a path or pattern; None where there are none.
+  """Advice about files of records at a path or pattern; None where there are none.
 
   Local files are told by their first bytes, others by their names.
   """

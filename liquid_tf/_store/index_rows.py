@@ -1,4 +1,4 @@
-"""What the rows of an index must be, by themselves and beside the manifest."""
+"""Checks of an index's rows, by themselves and beside the manifest."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ _PIXEL_FIELDS = ("height", "width", "channels", "bits")
 
 
 def pixel_bytes(rows: np.ndarray) -> int:
-  """What the images of some rows take decoded."""
+  """Bytes of the images of some rows, decoded."""
   sides = (rows[field].astype(np.int64) for field in _PIXEL_FIELDS)
   return int((functools.reduce(np.multiply, sides) // 8).sum())
 

@@ -1,6 +1,6 @@
 """The manifest and the index of a dataset directory (docs/formats/liquid.md).
 
-Whoever opens a dataset does it through `load`, so that a wrong or unfinished one is
+Every opening of a dataset goes through `load`, so that a wrong or unfinished one is
 found in one place and described in one sentence.
 """
 
@@ -198,7 +198,7 @@ def load(
 def _refuse_links(manifest: Manifest) -> None:
   """Raises ManifestError where a file is a link to outside the dataset's folder.
 
-  Whoever gives away a dataset must not choose what else of a machine is read, copied or
+  The author of a dataset must not choose what else of a machine is read, copied or
   exported by those who use it.
   """
   names = [manifest.file]
@@ -296,7 +296,7 @@ def file_problems(manifest: Manifest) -> list[str]:
 
 
 def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:
-  """What is wrong with a file that must have `wanted` bytes, or ""."""
+  """Problem of a file that must have `wanted` bytes, or ""."""
   try:
     size = _size(path)
   except ManifestError as error:
@@ -307,7 +307,7 @@ def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:
 
 
 def index_header(rows: int) -> bytes:
-  """What stands before `rows` rows in an `index.npy`."""
+  """Header of an `index.npy` of `rows` rows."""
   return arrays.header(INDEX_DTYPE, (rows,))
 
 

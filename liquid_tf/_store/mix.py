@@ -1,4 +1,4 @@
-"""What a user may ask for as a mix of formats, or of splits."""
+"""Parses a mix of formats, or of splits."""
 
 import difflib
 import math

@@ -1,4 +1,4 @@
-"""What the source called each sample, beside the index (docs/formats/liquid.md)."""
+"""Names of samples in the source, beside the index (docs/formats/liquid.md)."""
 
 from collections.abc import Sequence
 

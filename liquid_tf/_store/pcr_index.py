@@ -16,7 +16,7 @@ INDEX = "PCR_index.pb"
 
 @dataclasses.dataclass(frozen=True)
 class PcrEntry:
-  """What an index says of one record.
+  """Index entry of one record.
 
   Attributes:
     name: base name of the record's file.

@@ -1,4 +1,4 @@
-"""Which encoding of a sample is looked for first."""
+"""Order in which the encodings of a sample are looked for."""
 
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.manifest import Manifest

@@ -27,7 +27,7 @@ class Progress:
 
     Args:
       name: of the pass.
-      total: images, or other units; None where nobody knows yet.
+      total: images, or other units; None where it is not known yet.
       done: of them by an earlier run.
       unit: of what there are `total`.
     """

@@ -118,7 +118,7 @@ class RecordCheck:
 
 
 def _mask_problem(found: Any, row: np.ndarray, feature: dict[str, Any]) -> str:
-  """What is wrong with the mask of a record, or ""."""
+  """Problem of the mask of a record, or ""."""
   key = feature["example"]
   values = found[key].bytes_list.value if key in found else []
   if len(values) != 1:

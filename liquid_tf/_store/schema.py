@@ -1,4 +1,4 @@
-"""What `dataset.json` must look like: types, values, and keys that agree."""
+"""Schema of `dataset.json`: types, values, and keys that agree."""
 
 import json
 import re

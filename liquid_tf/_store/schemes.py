@@ -13,7 +13,7 @@ _HTTP = ("http", "https")
 
 
 def scheme_of(path: str) -> str:
-  """What stands before "://", or "" for a local path."""
+  """Scheme before "://", or "" for a local path."""
   scheme, colon, _ = path.partition("://")
   return scheme if colon else ""
 
@@ -29,7 +29,7 @@ def is_s3(path: str) -> bool:
 
 
 def shown(path: str) -> str:
-  """What messages may show of a path: of one over HTTP, neither its query nor its user.
+  """A path as messages show it: over HTTP, without its query and its user.
 
   These may be a signature and a password.
   """

@@ -87,7 +87,7 @@ def regular(path: str, flags: int) -> int:
   Raises:
     OSError: what is there is no regular file.
   """
-  # Without O_NONBLOCK, opening a pipe waits for somebody to write into it.
+  # Without O_NONBLOCK, opening a pipe waits for a writer.
   fd = os.open(path, flags | os.O_NONBLOCK)
   try:
     check_regular(path, os.fstat(fd).st_mode)

@@ -1,4 +1,4 @@
-"""What a manifest says where a dataset has only some of its samples."""
+"""Manifest of a dataset that has only some of the samples of another."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def subset(
 
 
 def _totals(manifest: Manifest, rows: np.ndarray) -> dict[str, int]:
-  """What the manifest says of the rows of one format."""
+  """Totals of the rows of one format, as the manifest has them."""
   if len(rows) and rows["format"][0] == FORMATS.index("pcr"):
     # Whole records are read.
     size = sum(manifest.shards[number].bytes for number in np.unique(rows["shard"]))

@@ -65,7 +65,7 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
 def names(text: str) -> list[str]:
   """The names of a list that has one a line, each numbered by its line from 0 on.
 
-  Blank lines may end the list, but none may stand in it: whether it counts, nobody
+  Blank lines may end the list, but none may stand in it: whether it counts, no reader
   can tell.
 
   Raises:

@@ -29,7 +29,7 @@ _BESIDE = re.compile(
 
 
 def file_name(name: str, version: int) -> str:
-  """What a version calls a file: index.npy, and from version 2 on index-2.npy."""
+  """File name in a version: index.npy, and from version 2 on index-2.npy."""
   if version == 1:
     return name
   stem, extension = os.path.splitext(name)

@@ -1,4 +1,4 @@
-"""What is in a dataset, and whether it is right."""
+"""Inspects a dataset: its contents, and whether they are right."""
 
 import dataclasses
 import os
@@ -109,7 +109,7 @@ def _beside(
   files: Sequence[str],
   problems: list[str],
 ) -> Any:
-  """What lies beside the index in some files; None, and a problem, if it is wrong."""
+  """Reads the files beside the index; None, and a problem, if one is wrong."""
   try:
     return load(manifest)
   except ManifestError as error:
@@ -165,7 +165,7 @@ def _label_counts(
 
 
 def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
-  """What contradicts itself between the rows of the index."""
+  """Finds rows of the index that contradict each other."""
   problems = []
   path = manifest.index_path
   records = np.bincount(index["shard"], minlength=len(manifest.shards))
@@ -322,7 +322,7 @@ def _verify_shard(
 
 
 def _file_problem(path: str, shard: Shard) -> list[str]:
-  """What is wrong with a file whose records are all right: bytes between them."""
+  """Problem of a file whose records are all right: bytes between them."""
   try:
     crc = storage.checksum(path)
   except OSError as error:

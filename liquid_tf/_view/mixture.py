@@ -51,7 +51,7 @@ class Mixture:
 
   @property
   def names(self) -> list[str]:
-    """Of each member the name of its directory, numbered where two have the same."""
+    """Name of each member's directory, numbered where two have the same."""
     stems = [
       os.path.basename(member.path.rstrip("/")).removesuffix(".liquid")
       for member in self.members
@@ -166,7 +166,7 @@ def _is_weight(weight: Any) -> bool:
 
 
 def _difference(first: Any, other: Any) -> str | None:
-  """What keeps samples of two datasets from going into one batch; None for nothing.
+  """Difference that keeps two datasets out of one batch; None if there is none.
 
   Args:
     first: its manifest.

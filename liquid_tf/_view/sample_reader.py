@@ -67,7 +67,7 @@ class SampleReader:
 
   @property
   def names(self) -> _names.Names:
-    """What the source called samples, by their numbers.
+    """Names of samples in the source, by their numbers.
 
     Raises:
       ManifestError: the files of names are missing or damaged.

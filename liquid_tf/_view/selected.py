@@ -1,4 +1,4 @@
-"""Which samples are meant, for those that read them: what a view is made of."""
+"""The chosen samples of a dataset, for those that read them: a view is made of it."""
 
 import functools
 import hashlib
@@ -116,7 +116,7 @@ class Selected:
     ]
 
   def _mask(self, rows: np.ndarray) -> np.ndarray | None:
-    """Which rows are of chosen samples; None for all."""
+    """Mask of the rows of chosen samples; None for all."""
     if self.chosen is None:
       return None
     samples = rows["sample"]

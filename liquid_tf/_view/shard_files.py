@@ -53,9 +53,9 @@ def _opened(path: str, past_cache: bool) -> tuple[int, bool]:
 class ShardFiles:
   """Reads parts of shards; thread-safe, and shared with forked children.
 
-  Files are read, not mapped: reading a record is as fast, and a file that somebody
-  has cut off is an error, where a mapping ends the process. A dataset that the free
-  memory has no room for is read past the page cache, which would hold few of its
+  Files are read, not mapped: reading a record is as fast, and a file that another
+  process has cut off is an error, where a mapping ends the process. A dataset that the
+  free memory has no room for is read past the page cache, which would hold few of its
   records until they are asked for again, and takes as long as the disk to fill.
 
   Args:

@@ -1,4 +1,4 @@
-"""What `.split("train[10%:]+val")` means: names of splits, and places in them."""
+"""Parses `.split("train[10%:]+val")`: names of splits, and places in them."""
 
 import dataclasses
 import heapq

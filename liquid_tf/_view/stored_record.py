@@ -1,4 +1,4 @@
-"""What a dataset's files hold of one sample, before it is decoded."""
+"""Stored record of one sample, before it is decoded."""
 
 import struct
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What `.where` chooses by: a column for each thing that is known of a sample."""
+"""Table that `.where` chooses by: a column for each thing known of a sample."""
 
 from collections.abc import Iterator, Mapping
 

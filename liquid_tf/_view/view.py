@@ -28,7 +28,7 @@ class View(Selected):
   pickled: what is pickled are the dataset's path, and one bit a sample.
 
   It is of one version of one dataset, whatever is appended, removed or compacted. Where
-  that was replaced by another dataset, or forgotten, whoever takes the view raises a
+  that was replaced by another dataset, or forgotten, every use of the view raises a
   `ManifestError` that says so.
 
   Attributes:
@@ -54,7 +54,7 @@ class View(Selected):
 
   @property
   def version(self) -> int:
-    """Of the dataset, that these samples are of."""
+    """Version of the dataset that the samples are from."""
     return self.manifest["version"]
 
   @property
@@ -217,7 +217,7 @@ class View(Selected):
     return np.concatenate([np.zeros(0, np.int64), *samples]).astype(np.int64)
 
   def names(self, numbers: Sequence[int] | np.ndarray) -> list[str]:
-    """What the source called samples, such as the path of a file below its folder.
+    """Names of samples in the source, such as the path of a file below its folder.
 
     `view.names(batch["id"].numpy())` are those of a batch with the feature "id", and
     `view.names(liquid_tf.order(dataset))` those of what `model.predict` gives for a
@@ -372,7 +372,7 @@ class View(Selected):
 
 
 def _bounds(key: slice) -> tuple:
-  """What a slice was written as."""
+  """The bounds of a slice, as they were written."""
   bounds = (key.start, key.stop)
   return bounds if key.step is None else (*bounds, key.step)
 

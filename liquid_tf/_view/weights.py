@@ -21,7 +21,7 @@ MOST_SAMPLES = 2**32 - 2
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-  """Of the samples of a view.
+  """Weights of the samples of a view.
 
   Samples with one place in the palette are a group, whose share of an epoch is exact.
 

@@ -1,4 +1,4 @@
-"""What `View.where` is given, a text or a function, and which samples it means."""
+"""Evaluates what `View.where` is given, a text or a function."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ def _as_text(classes: Sequence[str] | None) -> str:
 
 
 def _about_labels(classes: Sequence[str] | None) -> str:
-  """What to know of labels in a function, where classes have names."""
+  """Advice about labels in a function, where classes have names."""
   if not classes:
     return ""
   listed = ", ".join(f"{i} {name!r}" for i, name in enumerate(classes[:_LISTED]))

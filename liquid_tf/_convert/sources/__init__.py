@@ -1,1 +1,1 @@
-"""What a conversion reads."""
+"""Sources of a conversion."""

@@ -149,7 +149,7 @@ def is_folder(path: str) -> bool:
   """Whether a path is that of a folder, or of S3, where objects are below it.
 
   Raises:
-    ConvertError: nobody can look.
+    ConvertError: listing failed.
   """
   return s3_walk.is_folder(path) if storage.is_remote(path) else os.path.isdir(path)
 
@@ -182,7 +182,7 @@ def check_places(source: str, masks: str | None, *outputs: str) -> None:
 
 
 def _listed(folder: str) -> ModuleType:
-  """What lists a folder."""
+  """Chooses the module that lists a folder."""
   return s3_walk if storage.is_remote(folder) else walk
 
 

@@ -1,4 +1,4 @@
-"""Which files of a folder are images: by their names, or else by their first bytes."""
+"""Finds the images of a folder: by their names, or else by their first bytes."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""What of a source is in no sample, and the samples that are lost with it."""
+"""Files and rows of a source that are in no sample, and the samples lost with them."""
 
 from typing import NamedTuple
 

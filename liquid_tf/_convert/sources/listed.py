@@ -91,7 +91,7 @@ def class_names(entries: Iterable[recordio.ListEntry]) -> list[str] | None:
 
 
 def _read(path: str, root: str) -> dict[bytes, recordio.ListEntry]:
-  """What a list has, by paths below the folder."""
+  """Reads a list, by paths below the folder."""
   try:
     entries = recordio.read_list(path)
   except RecordIOError as error:

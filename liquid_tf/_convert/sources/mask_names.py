@@ -1,4 +1,4 @@
-"""Which mask is whose: by the names of files."""
+"""Pairs masks with images by the names of files."""
 
 import dataclasses
 import os
@@ -42,7 +42,7 @@ class MaskNames:
     return cls(os.fsencode(image), os.fsencode(mask))
 
   def of_image(self, path: bytes, spelled: bool = False) -> bytes | None:
-    """What an image shares with its mask: its path without the end; None for none.
+    """The path that an image shares with its mask, without the end; None for none.
 
     Args:
       path: of the image.
@@ -51,7 +51,7 @@ class MaskNames:
     return _base(path, self.image, spelled)
 
   def of_mask(self, path: bytes, spelled: bool = False) -> bytes | None:
-    """What a mask shares with its image; None for a file that is no mask."""
+    """The path that a mask shares with its image; None for a file that is no mask."""
     return _base(path, self.mask, spelled)
 
 

@@ -83,7 +83,7 @@ def _numbers(image: Image.Image, data: bytes, lossy: bool) -> np.ndarray:
   """The samples that a file stores, uint8 or uint16 [height, width].
 
   Raises:
-    _NoMask: it stores none, or nobody can say which.
+    _NoMask: it stores none, or does not say which.
   """
   if image.mode not in ("1", "P", "L") and not image.mode.startswith("I"):
     raise _NoMask(f"must be gray or have a palette, but is {image.mode}")

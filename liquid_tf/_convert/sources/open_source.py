@@ -1,4 +1,4 @@
-"""Which kind of source a user named."""
+"""Finds the kind of source that a user named."""
 
 import os
 
@@ -138,7 +138,7 @@ def _is_folder(source: str) -> bool:
   """Whether a source is a folder, which over HTTP must be a dataset.
 
   Raises:
-    ConvertError: nobody can look.
+    ConvertError: listing failed.
   """
   if not storage.is_remote(source):
     return os.path.isdir(source)
@@ -150,7 +150,7 @@ def _is_folder(source: str) -> bool:
   try:
     return source == schemes.shown(source) and _is_dataset(source)
   except OSError:
-    # Some servers deny what is not there. Whoever reads the file says what is wrong.
+    # Some servers deny what is not there. Reading the file says what is wrong.
     return False
 
 

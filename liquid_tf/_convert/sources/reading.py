@@ -45,7 +45,7 @@ def beside(path: str, extension: str) -> str | None:
     extension: of the other.
 
   Raises:
-    OSError: nobody can look.
+    OSError: listing failed.
   """
   if path != schemes.shown(path):
     return None

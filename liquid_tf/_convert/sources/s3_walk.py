@@ -31,7 +31,7 @@ def _inside(folder: str) -> str:
 
 
 def _prefix(folder: str) -> str:
-  """What the keys of all objects in a folder begin with."""
+  """The prefix of the keys of all objects in a folder."""
   _, key = s3.split(_inside(folder))
   return key
 
@@ -40,7 +40,7 @@ def is_folder(path: str) -> bool:
   """Whether there are objects below a path.
 
   Raises:
-    ConvertError: nobody can look.
+    ConvertError: listing failed.
   """
   [page] = _pages(_inside(path), PaginationConfig={"MaxItems": 1, "PageSize": 1})
   return bool(page.get("Contents"))
@@ -50,7 +50,7 @@ def is_dataset(folder: str) -> bool:
   """Whether a folder is a dataset, finished or not.
 
   Raises:
-    ConvertError: nobody can look.
+    ConvertError: listing failed.
   """
   prefix = _prefix(folder)
   return any(
@@ -67,7 +67,7 @@ def stat(path: str) -> tuple[int, int]:
   """Size of an object, and when it was last changed, in nanoseconds.
 
   Raises:
-    OSError: there is none, or nobody can look.
+    OSError: there is none, or listing failed.
   """
   bucket, key = s3.split(path)
   with s3.explained(path):

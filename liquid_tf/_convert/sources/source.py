@@ -1,4 +1,4 @@
-"""What a conversion reads: samples in a fixed order, each readable by its position."""
+"""A source of samples in a fixed order, each readable by its position."""
 
 import dataclasses
 import os
@@ -147,7 +147,7 @@ class SampleSource:
     return self.files[self.file_of[position]].path
 
   def name(self, position: int) -> str:
-    """What the source calls a sample: its path, or that of its file and its number."""
+    """Name of a sample: its path, or that of its file and its number."""
     return self.path(position)
 
   def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
@@ -164,7 +164,7 @@ class SampleSource:
     return False
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
-    """What `load` needs of each sample.
+    """The columns of each sample that `load` needs.
 
     Args:
       positions: of the samples.
@@ -232,7 +232,7 @@ class RecordSource(SampleSource):
 
 
 def numbered_name(files: Sequence[SourceFile], file: int, number: int) -> str:
-  """What a source calls a record of a file."""
+  """Name of a record of a file."""
   return f"{files[file].path}/{number}"
 
 
@@ -271,7 +271,7 @@ def _common_folder(paths: Sequence[str]) -> str:
 
 
 def stat_file(path: str) -> tuple[int, int]:
-  """Size of a file and when it was changed, in ns; 0 where nobody says.
+  """Size of a file and when it was changed, in ns; 0 where it is unknown.
 
   Raises:
     OSError: it is not there, or cannot be looked at.

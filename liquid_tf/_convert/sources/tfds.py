@@ -94,7 +94,7 @@ def _supervised(info: dict[str, Any]) -> list[str]:
 
 
 def _choose(folder: str, names: ExampleNames, info, features) -> ExampleNames:
-  """Which features are image and label: those asked for, or those that TFDS says."""
+  """Chooses the features image and label: those asked for, or TFDS's own."""
   supervised = _supervised(info)
   images = [name for name, feature in features.items() if "image" in feature]
   labels = [name for name, feature in features.items() if "classLabel" in feature]

@@ -118,7 +118,7 @@ class Walk:
         self._skip(path, "is not a file")
 
   def _names(self, below: bytes) -> list[bytes]:
-    """What is in a folder, in the order of whole paths: a folder's name ends in "/"."""
+    """Lists a folder in the order of whole paths: a folder's name ends in "/"."""
     try:
       with os.scandir(self._root + b"/" + below) as entries:
         return sorted(
@@ -146,7 +146,7 @@ class Walk:
         f"{os.fsdecode(self._root + b'/' + path)} {reason}; mend or remove it, or skip "
         'what cannot be read with on_error="skip"'
       )
-    # Nobody can say how many are in a folder.
+    # The number of files in a folder is not known before.
     self._skip(path, reason, samples=1)
 
   def _skip(self, path: bytes, reason: str, samples: int = 0) -> None:

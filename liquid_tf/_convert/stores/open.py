@@ -1,4 +1,4 @@
-"""Which store has a URL."""
+"""Opens the store of a URL."""
 
 from liquid_tf._convert.stores.file_system_store import FileSystemStore
 from liquid_tf._convert.stores.s3_store import S3Store

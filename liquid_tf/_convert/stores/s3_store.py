@@ -2,7 +2,7 @@
 
 A killed process leaves parts of objects behind, which S3 keeps with their sizes and
 checksums. Bytes of a dataset follow from its source, so a part that is there and has
-the right bytes is right, whoever sent it.
+the right bytes is right, from any sender.
 """
 
 import base64
@@ -67,7 +67,7 @@ class S3Store:
         yield entry["Prefix"].removeprefix(self._prefix), Stored(0, "")
 
   def _list_uploads(self) -> dict[str, list[str]]:
-    """What was begun and never ended: identities of uploads by name."""
+    """Uploads that were begun and never ended: their identities by name."""
     result: dict[str, list[str]] = {}
     for page in self._pages("list_multipart_uploads"):
       for entry in page.get("Uploads", ()):
@@ -109,7 +109,7 @@ class S3Store:
     return answer["ETag"]
 
   def _crc(self, name: str) -> int | None:
-    """What was said of an object when it was sent; None where that was not by us."""
+    """The checksum an object was sent with; None where this package did not send it."""
     found = self._client.head_object(**self._object(name))["Metadata"].get(_CRC, "")
     try:
       return int(found, 16)

@@ -60,6 +60,6 @@ class Sender:
   def __exit__(self, kind, *unused) -> None:
     self._pool.shutdown(wait=False, cancel_futures=True)
     if kind is not None:
-      # Nobody waits for the rest of what is being sent.
+      # The rest of what is being sent is not waited for.
       self._store.close()
     self._pool.shutdown()

@@ -21,7 +21,7 @@ class Store(Protocol):
   Attributes:
     url: of the folder.
     files: what is in it, by name: as it was listed at first, and changed since.
-    begun: names of files that somebody began to send.
+    begun: names of files whose sending was begun.
   """
 
   url: str

@@ -1,4 +1,4 @@
-"""What annotations say of many images, in little memory."""
+"""Annotations of many images, in little memory."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -200,7 +200,7 @@ def _put(
 
 
 def wrong_box(box: Sequence[float]) -> str:
-  """What is wrong with y0, x0, y1, x1, or ""."""
+  """Problem of the box y0, x0, y1, x1, or ""."""
   if not all(abs(value) <= _LARGEST for value in box):
     return "is not of finite numbers"
   if box[2] < box[0] or box[3] < box[1]:

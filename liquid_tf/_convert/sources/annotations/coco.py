@@ -174,7 +174,7 @@ def _class_name(category: dict[str, Any]) -> str:
 
 
 def _load(path: str) -> Any:
-  """What a JSON file holds."""
+  """Reads a JSON file."""
   try:
     return json.loads(text_file.read(path))
   except OSError as error:

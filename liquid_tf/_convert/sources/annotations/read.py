@@ -1,4 +1,4 @@
-"""Which kind of annotations a path names."""
+"""Finds the kind of annotations that a path names."""
 
 import os
 

@@ -115,7 +115,7 @@ def _folded(path: str) -> str:
 
 
 class _Pairs:
-  """Which annotations each image has.
+  """Pairs of images and their annotations.
 
   Args:
     folder: the images.

@@ -192,7 +192,7 @@ def _of_boxes(table: TableFile) -> Annotations:
 
 
 def _wrong_sides(box: Sequence[Any]) -> str:
-  """What is wrong with the sides of a box, or ""."""
+  """Problem of the sides of a box, or ""."""
   if not all(type(side) in (int, float) for side in box):
     return "must have four numbers"
   return wrong_box(box)
@@ -206,7 +206,7 @@ def _check_labels(table: TableFile) -> None:
 
 
 def _wrong_label(label: Any) -> str:
-  """What is wrong with the label of a box, or ""."""
+  """Problem of the label of a box, or ""."""
   if label is None or label == "":
     return f"has no {_LABEL}"
   if isinstance(label, str):
