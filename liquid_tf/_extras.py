@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import Iterator
 
+from liquid_tf.errors import said
+
 # By the module that is imported: who needs it, and how to install it. None names an
 # extra of this package: pip would ask an index for its name, which is not ours there.
 _SENTENCES = {
@@ -12,7 +14,7 @@ _SENTENCES = {
   "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
   "nvidia-cuda-nvrtc-cu12",
   "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
-  "apache_beam": 'workers=[…] needs Apache Beam: pip install "apache-beam>=2.61", '
+  "apache_beam": '{workers} needs Apache Beam: pip install "apache-beam>=2.61", '
   "which TensorFlow 2.16 goes together with and newer ones may not",
 }
 
@@ -24,7 +26,7 @@ def modules() -> list[str]:
 
 def sentence(module: str) -> str:
   """Says who needs a module that is not installed, and how to install it."""
-  return _SENTENCES[module]
+  return _SENTENCES[module].format(workers=said("workers=[…]"))
 
 
 @contextlib.contextmanager
@@ -38,6 +40,6 @@ def explained() -> Iterator[None]:
     yield
   except ModuleNotFoundError as error:
     module = (error.name or "").partition(".")[0]
-    if module not in _SENTENCES or str(error) == _SENTENCES[module]:
+    if module not in _SENTENCES or str(error) == sentence(module):
       raise
     raise ModuleNotFoundError(sentence(module), name=module) from None

@@ -1,7 +1,9 @@
 """Every exception of the package."""
 
+import contextlib
 import json
 import os
+from collections.abc import Callable, Iterator
 
 
 class BuildError(RuntimeError):
@@ -32,10 +34,6 @@ class TooNoisyError(Exception):
   """Measurements leave open which format is fastest; says which, and how much."""
 
 
-class Shown(str):
-  """Text that a message shows as it is, in place of a value."""
-
-
 class WrongArgument(ValueError):
   """An argument whose value cannot be; says which, the value, and what must be."""
 
@@ -53,7 +51,45 @@ class WrongArgument(ValueError):
 
   def __str__(self) -> str:
     name, value, must = self.args
-    return f"{name} ({value}){'' if must.startswith(':') else ' '}{must}"
+    return f"{argument(name, value)}{'' if must.startswith(':') else ' '}{must}"
+
+
+class Shown(str):
+  """Text that a message shows as it is, in place of a value."""
+
+
+_words: Callable[[str], str] = str
+
+
+@contextlib.contextmanager
+def worded(words: Callable[[str], str]) -> Iterator[None]:
+  """Lets messages name arguments in the words of a command, in place of Python's.
+
+  Args:
+    words: gives what is said in place of an argument's name ("seed") or of advice
+      ('existing="resume"').
+  """
+  global _words
+  before, _words = _words, words
+  try:
+    yield
+  finally:
+    _words = before
+
+
+def said(python: str) -> str:
+  """An argument, or advice to give one, in the reader's words."""
+  return _words(python)
+
+
+def argument(name: str, value: object) -> str:
+  """Says what an argument is, as 'seed (-1)'."""
+  return f"{said(name)} ({_shown(value)})"
+
+
+def setting(name: str, value: object) -> str:
+  """Says what to give, as 'existing="resume"'."""
+  return said(f"{name}={_shown(value)}")
 
 
 def _shown(value: object) -> str:

@@ -341,8 +341,12 @@ class DocstringsTest(absltest.TestCase):
     # A command's --help would take seconds.
     source = (_ROOT / "liquid_tf" / "__init__.py").read_text()
     self.assertEqual(_imports(source), ["lazy_loader", "liquid_tf._extras"])
-    extras = (_ROOT / "liquid_tf" / "_extras.py").read_text()
-    self.assertEqual(_imports(extras), ["contextlib", "collections.abc"])
+    for name, known in (
+      ("_extras", ["contextlib", "collections.abc", "liquid_tf.errors"]),
+      ("errors", ["contextlib", "json", "os", "collections.abc"]),
+    ):
+      text = (_ROOT / "liquid_tf" / f"{name}.py").read_text()
+      self.assertEqual(_imports(text), known)
 
 
 if __name__ == "__main__":

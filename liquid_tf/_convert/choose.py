@@ -14,7 +14,7 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import SampleSource, few
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import PROBLEMS
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, said, setting
 
 # A sample's kind: all of a dataset have the same.
 _KIND = ["channels", "bits", "mask_bits"]
@@ -57,9 +57,10 @@ def _refused(
     path = os.path.join(output, PROBLEMS)
     _write_list(path, source, table, skipped, good)
     complaints.append(
-      f'{path} lists them all, and existing="resume" goes on from the scan'
+      f"{path} lists them all, and {setting('existing', 'resume')} goes on from the "
+      "scan"
     )
-  return ConvertError(f'source ("{source.named}"): {"; ".join(complaints)}')
+  return ConvertError(f"{argument('source', source.named)}: {'; '.join(complaints)}")
 
 
 def choose(
@@ -165,14 +166,14 @@ def _complain_of_problems(
   # Down to a tenth of a percent, rounded up, so that it is enough.
   needed = math.ceil(1000 * count / every) / 10
   if most_skipped is None and needed <= 1:
-    advice = 'on_error="skip"'
+    advice = setting("on_error", "skip")
   else:
-    advice = f'on_error="skip:{needed:g}%"'
+    advice = setting("on_error", f"skip:{needed:g}%")
   if most_skipped is not None:
     found += f", and at most {float(100 * most_skipped):g} % may be left out"
   return (
     f"{found}: leave them out with {advice}, or mend them and start over with "
-    'existing="replace"'
+    f"{setting('existing', 'replace')}"
   )
 
 
@@ -209,7 +210,7 @@ def _complain_of_kinds(
     advice.append("Bits(N)")
   return (
     f"its samples are of {len(kinds)} kinds ({'; '.join(parts)}): choose one with "
-    f"transforms=[{', '.join(advice)}]"
+    + said(f"transforms=[{', '.join(advice)}]")
   )
 
 

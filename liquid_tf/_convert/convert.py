@@ -39,7 +39,7 @@ from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError, WrongArgument
+from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
 __all__ = ["ConvertReport", "convert"]
@@ -91,13 +91,14 @@ def _clear_errors(output: str) -> Iterator[None]:
   except OSError as error:
     what = f"cannot write {error.filename or output}: {error.strerror}"
     raise ConvertError(
-      f"{what if error.strerror else error}; what is done so far is kept: mend it and "
-      'existing="resume"'
+      f"{what if error.strerror else error}; what is done so far is kept: mend it "
+      f"and {setting('existing', 'resume')}"
     ) from error
   except sqlite3.Error as error:
     raise ConvertError(
       f"cannot use {os.path.join(output, manifest.JOURNAL)}: {error}; mend it and "
-      'existing="resume", or start over with existing="replace"'
+      f"{setting('existing', 'resume')}, or start over with "
+      f"{setting('existing', 'replace')}"
     ) from error
   except tf.errors.OpError as error:
     raise ConvertError(f"cannot convert: {ops.reason(error)}") from error
@@ -136,7 +137,7 @@ def _local_output(output: str, staging: str | os.PathLike | None) -> str:
     return os.path.abspath(staging_folder(output, staging))
   if staging is not None:
     raise WrongArgument(
-      "staging", staging, f'must be None where output ("{output}") is local'
+      "staging", staging, f"must be None where {argument('output', output)} is local"
     )
   return os.path.abspath(output)
 
@@ -301,12 +302,15 @@ def convert(
   samples.limits = limits
   if splits and len(samples.splits) > 1:
     raise ConvertError(
-      f'splits ("{splits}") must not be given: source ("{source.path}") has splits of '
-      f"its own, {', '.join(samples.splits)}"
+      f"{argument('splits', splits)} must not be given: "
+      f"{argument('source', source.path)} has splits of its own, "
+      f"{', '.join(samples.splits)}"
     )
   remote = store is not None
   if remote and versions.in_directory(output):
-    raise ConvertError(f'staging ("{output}") holds a dataset: choose another folder')
+    raise ConvertError(
+      f"{argument('staging', output)} holds a dataset: choose another folder"
+    )
   with (
     _clear_errors(output),
     outputs.opened(output, resume, overwrite, apart=remote) as place,

@@ -17,7 +17,7 @@ from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store.files import TEMPORARY, write_file
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.errors import ConvertError, ManifestError, setting
 
 
 def copy(
@@ -63,7 +63,7 @@ def copy(
   except OSError as error:
     raise ConvertError(
       f"cannot copy {source} to {destination}: {ops.reason(error)}; what is there is "
-      'kept: mend it and existing="resume"'
+      f"kept: mend it and {setting('existing', 'resume')}"
     ) from error
   finally:
     bar.close()
@@ -88,8 +88,8 @@ def _copy_locally(
       return
     if storage.file_size(os.path.join(place.folder, JOURNAL)):
       raise ConvertError(
-        f"{place.folder} is an unfinished conversion: finish that, or start over with "
-        'existing="replace"'
+        f"{place.folder} is an unfinished conversion: finish that, or start over "
+        f"with {setting('existing', 'replace')}"
       )
     outputs.mark(place.folder)
     outputs.remove_leftovers(place.folder, set(_files(data)))

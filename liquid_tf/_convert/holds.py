@@ -6,7 +6,7 @@ import numpy as np
 
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, said
 
 # The largest payload of a record, and what of it is not the image's.
 RECORD_BYTES = (1 << 29) - 1
@@ -54,7 +54,8 @@ def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
       raise ConvertError(
         f'mix: format "{name}" holds images of {_list(holds.channels)} channels and '
         f"{_list(holds.bits)} bits, but these have {channels} channels and {bits} "
-        "bits: resume with another format, or transforms=[Channels(N), Bits(N)]"
+        "bits: resume with another format, or "
+        f"{said('transforms=[Channels(N), Bits(N)]')}"
       )
 
 

@@ -21,7 +21,7 @@ from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, setting
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
 # label of those that have one. `height`, `width`, `orientation`, `channels` and
@@ -163,8 +163,9 @@ class Journal:
       if changed and (written or name in _OF_SCAN):
         raise ConvertError(
           f"cannot resume {self._directory}: {name} "
-          f"({json.dumps(arguments.get(name))}) was {text} when the conversion began; "
-          'give the same again, or start over with existing="replace"'
+          f"({json.dumps(arguments.get(name))}) was {text} when the conversion "
+          "began; give the same again, or start over with "
+          f"{setting('existing', 'replace')}"
         )
     touched = self._check_files(source)
     self._keep_arguments(arguments)
@@ -327,5 +328,5 @@ def changed_source(directory: str, how: str) -> ConvertError:
   """The error for a source that is not what the journal knows."""
   return ConvertError(
     f"cannot resume {directory}: the source is not the same as when the conversion "
-    f'began ({how}); restore it, or start over with existing="replace"'
+    f"began ({how}); restore it, or start over with {setting('existing', 'replace')}"
   )

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from liquid_tf._store import versions
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory
 from liquid_tf._store.manifest import JOURNAL, PROBLEMS
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, setting
 
 # Files that are exchanged to see whether folders can be.
 _PROBES = ("exchange-0" + TEMPORARY, "exchange-1" + TEMPORARY)
@@ -104,8 +104,8 @@ def _check_ours(path: str) -> list[str]:
   foreign = sorted(name for name in names if not is_ours(name))
   if names and (foreign or not (JOURNAL in names or _has_manifest(names))):
     raise ConvertError(
-      f'output ("{path}") must not exist, be empty or be a dataset, but holds '
-      f"{(foreign or sorted(names))[0]}: choose another folder"
+      f"{argument('output', path)} must not exist, be empty or be a dataset, but "
+      f"holds {(foreign or sorted(names))[0]}: choose another folder"
     )
   return names
 
@@ -205,8 +205,8 @@ def check_exchange(output: str, work: str) -> None:
       os.unlink(path)
   if problem is not None:
     raise ConvertError(
-      f'output ("{output}") cannot be replaced: {problem}; remove it yourself before '
-      "you do this again, or choose another output"
+      f"{argument('output', output)} cannot be replaced: {problem}; remove it "
+      "yourself before you do this again, or choose another output"
     )
 
 
@@ -267,15 +267,17 @@ def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
     return Output(path, work)
   if begun:
     raise ConvertError(
-      f'output ("{path}") has an unfinished replacement, {work}: existing="resume" '
-      'finishes it, existing="replace" starts over'
+      f"{argument('output', path)} has an unfinished replacement, {work}: "
+      f"{setting('existing', 'resume')} finishes it, "
+      f"{setting('existing', 'replace')} starts over"
     )
   finished = _has_manifest(names)
   if names and not resume:
     state = "already holds a dataset" if finished else "holds an unfinished conversion"
-    advice = "" if finished else 'existing="resume" finishes it, '
+    advice = "" if finished else f"{setting('existing', 'resume')} finishes it, "
     raise ConvertError(
-      f'output ("{path}") {state}: {advice}existing="replace" replaces it'
+      f"{argument('output', path)} {state}: {advice}{setting('existing', 'replace')} "
+      "replaces it"
     )
   return Output(path, path, finished)
 
@@ -300,8 +302,8 @@ def opened(
   """
   if os.path.lexists(output) and not os.path.isdir(output):
     raise ConvertError(
-      f'output ("{output}") must not exist, be empty or be a dataset, but is a file: '
-      "choose another folder"
+      f"{argument('output', output)} must not exist, be empty or be a dataset, but "
+      "is a file: choose another folder"
     )
   path = os.path.realpath(output)
   os.makedirs(path, exist_ok=True)

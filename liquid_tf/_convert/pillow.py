@@ -9,6 +9,7 @@ from PIL import Image, UnidentifiedImageError
 from liquid_tf._convert.raw import raw_file
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf.errors import said
 
 # No other: Pillow's readers of some formats start programs.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
@@ -82,7 +83,8 @@ def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes
       if width * height > limits.pixels:
         why = (
           f"{image.format.lower()}: {height} x {width} pixels are over the limit of "
-          f"{limits.pixels}: raise it with limits=Limits(pixels=N)"
+          f"{limits.pixels}: raise it with "
+          f"{said('limits=Limits(pixels=N)')}"
         )
         return b"", why.encode()
       return raw_file(_pixels(image)), b""

@@ -26,7 +26,7 @@ from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, setting
 
 
 def _place(skipped: tuple[str, str]) -> tuple[bytes, int]:
@@ -43,8 +43,8 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
   pcr = None if not stored else {key: stored[key] for key in ("images", "groups")}
   if pcr != arguments["pcr"]:
     raise ConvertError(
-      f'output ("{output}") already holds a dataset with pcr {pcr}, not '
-      f'{arguments["pcr"]}: existing="replace" replaces it'
+      f"{argument('output', output)} already holds a dataset with pcr {pcr}, not "
+      f"{arguments['pcr']}: {setting('existing', 'replace')} replaces it"
     )
   for key, given in (
     ("mix", mix),
@@ -55,8 +55,8 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
   ):
     if data[key] != given:
       raise ConvertError(
-        f'output ("{output}") already holds a dataset with {key} {data[key]}, not '
-        f'{given}: existing="replace" replaces it'
+        f"{argument('output', output)} already holds a dataset with {key} "
+        f"{data[key]}, not {given}: {setting('existing', 'replace')} replaces it"
       )
 
 
@@ -224,11 +224,12 @@ def _empty_splits(
   names = ", ".join(empty)
   if shares is None:
     return (
-      f'source ("{source.named}") has no sample for the split {names}: put images '
-      "there, or take it away"
+      f"{argument('source', source.named)} has no sample for the split {names}: put "
+      "images there, or take it away"
     )
   given = ",".join(f"{name}:{shares[name]:g}" for name in every)
   return (
-    f'splits ("{given}") would leave {names} without any of the {samples} samples of '
-    f'source ("{source.named}"): give it a larger share, or leave it out'
+    f"{argument('splits', given)} would leave {names} without any of the {samples} "
+    f"samples of {argument('source', source.named)}: give it a larger share, or "
+    "leave it out"
   )

@@ -13,7 +13,7 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_EXTENSION
-from liquid_tf.errors import ConvertError, WrongArgument
+from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 
 
 def format_of(path: str | os.PathLike) -> str | None:
@@ -75,9 +75,11 @@ def convert_image(
     )
   folder = os.path.dirname(output)
   if not os.path.isdir(folder):
-    raise ConvertError(f'output ("{output}") is of a folder that does not exist')
+    raise ConvertError(
+      f"{argument('output', output)} is of a folder that does not exist"
+    )
   if os.path.exists(output) and not replaces:
-    raise ConvertError(f'{output} exists; existing="replace" replaces it')
+    raise ConvertError(f"{output} exists; {setting('existing', 'replace')} replaces it")
   with open(source, "rb", opener=storage.regular) as file:
     contents = file.read()
   _check(b"" if contents else b"the file is empty", source, target)

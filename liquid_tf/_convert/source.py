@@ -10,7 +10,7 @@ from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._store import schemes
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument
+from liquid_tf.errors import WrongArgument, argument
 
 __all__ = ["Source"]
 
@@ -80,7 +80,7 @@ class Source:
           raise WrongArgument(
             name,
             getattr(self, name),
-            f"are of a folder of images, and source ({self.path!r}) is a view",
+            f"are of a folder of images, and {argument('source', self.path)} is a view",
           )
       object.__setattr__(self, "view", self.path)
       object.__setattr__(self, "path", self.path.path)

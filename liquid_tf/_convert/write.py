@@ -16,7 +16,7 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import FORMATS, INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, said, setting
 
 
 def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -> None:
@@ -28,7 +28,7 @@ def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -
   if crc_changed:
     raise ConvertError(
       f"{path} has changed since it was scanned{': ' + error if error else ''}; "
-      'restore it and resume, or start over with existing="replace"'
+      f"restore it and resume, or start over with {setting('existing', 'replace')}"
     )
   if error:
     raise ConvertError(f"{path} cannot be stored as {target}: {error}")
@@ -36,7 +36,7 @@ def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -
   if TARGETS[target][1] and not same:
     raise ConvertError(
       f"{path} does not come back from {target} with the same pixels: leave {target} "
-      "out of the mix, or give transforms=[Channels(N)]"
+      f"out of the mix, or give {said('transforms=[Channels(N)]')}"
     )
   if "mask_hash" in element:
     mask_hash = np.int64(element["mask_hash"]).astype(np.uint64)
@@ -151,8 +151,8 @@ def _add_samples(
       # Its encoding is too long for a record, or the like.
       raise ConvertError(
         f"{path} cannot be stored as {plan.target}: {ops.reason(error)}; leave "
-        f"{plan.target} out of the mix, or the file out of the source, and start over "
-        'with existing="replace"'
+        f"{plan.target} out of the mix, or the file out of the source, and start "
+        f"over with {setting('existing', 'replace')}"
       ) from error
     scanned = job.scan[position]
     _check_element(element, scanned, plan.target, path)

@@ -38,7 +38,7 @@ from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError, WrongArgument
+from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 
 __all__ = ["append"]
 
@@ -108,8 +108,8 @@ def append(
     begun = begun_append(manifest)
     if begun and not (resume or replace):
       raise ConvertError(
-        f'{edit.path(WORK)} is an unfinished append: existing="resume" finishes it, '
-        'existing="replace" starts over'
+        f"{edit.path(WORK)} is an unfinished append: {setting('existing', 'resume')} "
+        f"finishes it, {setting('existing', 'replace')} starts over"
       )
     if replace:
       remove_work(edit.directory)
@@ -127,8 +127,9 @@ def append(
     samples = with_classes(samples, manifest)
     if shares and len(samples.splits) > 1:
       raise ConvertError(
-        f'splits ("{splits}") must not be given: source ("{given.path}") has splits of '
-        f"its own, {', '.join(samples.splits)}"
+        f"{argument('splits', splits)} must not be given: "
+        f"{argument('source', given.path)} has splits of its own, "
+        f"{', '.join(samples.splits)}"
       )
     encoding = _encoding(manifest)
     arguments = {
@@ -168,7 +169,7 @@ def append(
     except sqlite3.Error as error:
       raise ConvertError(
         f"cannot use {os.path.join(work, JOURNAL)}: {error}; start over with "
-        'existing="replace"'
+        f"{setting('existing', 'replace')}"
       ) from error
     published = edit.publish("append", grown(edit, made, arguments))
     remove_work(edit.directory)

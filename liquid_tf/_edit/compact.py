@@ -17,7 +17,7 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError, WrongArgument
+from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
 
 __all__ = ["compact"]
 
@@ -78,12 +78,13 @@ def _check_forget(edit: Edit, given: Any, found: list[int]) -> None:
   for version in given:
     if version not in found:
       raise ConvertError(
-        f"forget ({version}) must be one of the versions of {edit.directory}: "
-        f"{versions.said(found)}"
+        f"{argument('forget', Shown(version))} must be one of the versions of "
+        f"{edit.directory}: {versions.said(found)}"
       )
     if version == edit.manifest["version"]:
       raise ConvertError(
-        f"forget ({version}) must not be the newest version of {edit.directory}"
+        f"{argument('forget', Shown(version))} must not be the newest version of "
+        f"{edit.directory}"
       )
 
 

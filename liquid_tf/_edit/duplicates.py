@@ -6,7 +6,7 @@ from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._edit.passed_source import PassedSource
 from liquid_tf._store import names, texts
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, setting
 
 CHOICES = ("refuse", "skip", "add")
 
@@ -42,8 +42,8 @@ def without_duplicates(
     return PassedSource(source, np.flatnonzero(new))
   first, count = int(new.argmin()), int((~new).sum())
   raise ConvertError(
-    f'source ("{source.named}"): {count} of {len(new)} images have names '
-    f"that samples of {manifest.directory} have or had, as {source.name(first)}: leave "
-    'them out with duplicates="skip", or, if they are other images, add them with '
-    'duplicates="add"'
+    f"{argument('source', source.named)}: {count} of {len(new)} images have names "
+    f"that samples of {manifest.directory} have or had, as {source.name(first)}: "
+    f"leave them out with {setting('duplicates', 'skip')}, or, if they are other "
+    f"images, add them with {setting('duplicates', 'add')}"
   )

@@ -17,7 +17,7 @@ from liquid_tf._store import columns
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, Shown, argument
 
 
 class RelabelledSource(PassedSource):
@@ -132,7 +132,8 @@ def _without_names(
   has = f"has {of} without names" if name in manifest["features"] else f"has no {of}"
   named = "classes" if name == "label" else f"classes of {name}"
   return ConvertError(
-    f"source ({source.named}) has {named}, as {first}, but {manifest.directory} {has}"
+    f"{argument('source', Shown(source.named))} has {named}, as {first}, but "
+    f"{manifest.directory} {has}"
   )
 
 
@@ -160,8 +161,8 @@ def _joined(
   both = alike.first_alike(every)
   if both is not None:
     raise ConvertError(
-      f"{manifest.directory} and source ({source.named}) have classes "
-      f"{alike.differ_only(both)}: give them the names that the dataset has"
+      f"{manifest.directory} and {argument('source', Shown(source.named))} have "
+      f"classes {alike.differ_only(both)}: give them the names that the dataset has"
     )
   return every
 
@@ -248,15 +249,16 @@ class Growing(Base):
     if has != wanted:
       advice = f", or convert the dataset with transforms=[{step}(N)]" if step else ""
       raise ConvertError(
-        f"source ({source.named}) has images of {has} {what}, but "
+        f"{argument('source', Shown(source.named))} has images of {has} {what}, but "
         f"{self.manifest.directory} {wanted}: change the images{advice}"
       )
 
   def _other(self, source: SampleSource, what: str) -> ConvertError:
     has = ", ".join(self.manifest["features"])
     return ConvertError(
-      f"source ({source.named}) has {what}, but {self.manifest.directory} has other "
-      f"features ({has}): both must have the same"
+      f"{argument('source', Shown(source.named))} has {what}, but "
+      f"{self.manifest.directory} has other {argument('features', Shown(has))}: both "
+      "must have the same"
     )
 
   def _label(

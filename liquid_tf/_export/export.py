@@ -38,7 +38,7 @@ from liquid_tf._version import __version__
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
-from liquid_tf.errors import ConvertError, Shown, WrongArgument
+from liquid_tf.errors import ConvertError, Shown, WrongArgument, setting
 
 __all__ = ["ExportReport", "export"]
 
@@ -289,13 +289,13 @@ def _too_many(
   last = report.skipped[-1]
   found = f"{os.path.join(path, last['path'])} cannot be exported: {last['reason']}"
   if most is None:
-    advice = 'leave such samples out with on_error="skip"'
+    advice = f"leave such samples out with {setting('on_error', 'skip')}"
   else:
     found += (
       f"; {len(report.skipped)} of {samples} samples were skipped before the rest was "
       f"read, and at most {float(100 * most):g} % may be"
     )
-    advice = 'leave out more with on_error="skip:100%"'
+    advice = f"leave out more with {setting('on_error', 'skip:100%')}"
   return ConvertError(f"{found}: convert the dataset again, or {advice}")
 
 

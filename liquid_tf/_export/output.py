@@ -14,7 +14,7 @@ from typing import Any
 
 from liquid_tf._convert.output import beside, check_exchange, locked
 from liquid_tf._store.files import TEMPORARY, exchange, sync_directory, write_file
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, setting
 
 MARKER = ".liquid_export.json"
 
@@ -32,12 +32,13 @@ def _check(output: str, overwrite: bool) -> None:
     return
   if not os.path.isdir(output) or not _is_ours(output):
     raise ConvertError(
-      f'output ("{output}") must not exist, be empty or be an earlier export: choose '
-      "another folder"
+      f"{argument('output', output)} must not exist, be empty or be an earlier "
+      "export: choose another folder"
     )
   if os.listdir(output) and not overwrite:
     raise ConvertError(
-      f'output ("{output}") already holds an export: existing="replace" replaces it'
+      f"{argument('output', output)} already holds an export: "
+      f"{setting('existing', 'replace')} replaces it"
     )
 
 

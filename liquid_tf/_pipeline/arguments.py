@@ -20,7 +20,7 @@ from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument
+from liquid_tf.errors import WrongArgument, setting
 from liquid_tf.transforms import Boxes, Step
 
 _POLICIES = ("liquid", "minio", "page")
@@ -98,7 +98,7 @@ class Arguments:
       raise WrongArgument(
         "batch_size",
         None,
-        'must be a number with decode="gpu", which gives whole batches',
+        f"must be a number with {setting('decode', 'gpu')}, which gives whole batches",
       )
     if self.last_batch != "short":
       raise WrongArgument(

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, argument
 from liquid_tf.transforms import Boxes
 
 _BOX, _POINT = 4, 3
@@ -75,8 +75,8 @@ class BoxColumns:
     if None in shape or self._columns.get(name) != (tf.float32, shape):
       sides = ", ".join("k" if side is None else str(side) for side in shape)
       raise ValueError(
-        f"features ({self.given}): features.{name} of {manifest.directory} must be "
-        f"float32 of shape [null, {sides}]"
+        f"{argument('features', Shown(self.given))}: features.{name} of "
+        f"{manifest.directory} must be float32 of shape [null, {sides}]"
       )
 
   @property

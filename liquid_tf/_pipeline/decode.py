@@ -23,7 +23,7 @@ from liquid_tf._pipeline.interleave import (
 )
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, argument, said, setting
 from liquid_tf.transforms import Boxes, Step
 
 # Records in a block of a source by itself, at most.
@@ -241,7 +241,9 @@ def _columns(
   if on_gpu:
     if boxes.given is not None:
       raise WrongArgument(
-        "features", Shown(boxes.given), 'must not be given with decode="gpu"'
+        "features",
+        Shown(boxes.given),
+        f"must not be given with {setting('decode', 'gpu')}",
       )
     for one in manifests_of(sources):
       gpu.check(one, recipe, wanted, skip)
@@ -263,8 +265,11 @@ def _columns(
         "batches of unequal images"
       )
     raise ValueError(
-      f"images of {manifest.directory} differ in size: transforms must have a crop, "
-      "Resize((height, width)), Pad, or Ragged() for batches of unequal images"
+      f"images of {manifest.directory} differ in size: "
+      + said(
+        "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
+        "batches of unequal images"
+      )
     )
   as_dict = features is not None
   return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes)
@@ -283,6 +288,6 @@ def _check_kept_pixels(columns: Columns) -> None:
     raise WrongArgument(
       "Cache: form",
       "pixels",
-      f'must be "encoded" where features ({", ".join(names)}) have no decoded '
-      "image, or the stored bytes",
+      f'must be "encoded" where {argument("features", Shown(", ".join(names)))} have '
+      "no decoded image, or the stored bytes",
     )

@@ -17,7 +17,7 @@ from tensorflow.python.data.experimental.ops import prefetching_ops
 from liquid_tf._native import nvrtc, ops
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, setting
 from liquid_tf.transforms import (
   Cast,
   CenterCrop,
@@ -143,8 +143,8 @@ def check(
     raise WrongArgument(
       "decode",
       "gpu",
-      f'must be "cpu" or "none" here: {found}; or give decode="none" and the '
-      'batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy',
+      f'must be "cpu" or "none" here: {found}; or give {setting("decode", "none")} '
+      'and the batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy',
     )
   others = sorted(set(manifest["formats"]) - set(FORMATS))
   if others:
@@ -156,7 +156,9 @@ def check(
     )
   if "image" not in features:
     raise WrongArgument(
-      "features", Shown(", ".join(features)), 'must have "image" with decode="gpu"'
+      "features",
+      Shown(", ".join(features)),
+      f'must have "image" with {setting("decode", "gpu")}',
     )
   numbers = {"image", "label", "mask", "id", "window"}
   strings = [name for name in features if name not in numbers]
@@ -164,15 +166,16 @@ def check(
     raise WrongArgument(
       "features",
       strings[0],
-      f'must be of {", ".join(sorted(numbers))} with decode="gpu": others are not '
-      "kept in a GPU's memory",
+      f"must be of {', '.join(sorted(numbers))} with {setting('decode', 'gpu')}: "
+      "others are not kept in a GPU's memory",
     )
   check_steps(recipe)
   if skip:
     raise WrongArgument(
       "on_error",
       "skip",
-      'must be "raise" with decode="gpu", which finds damage when the batch is made up',
+      f'must be "raise" with {setting("decode", "gpu")}, which finds damage when the '
+      "batch is made up",
     )
 
 
@@ -181,7 +184,9 @@ def check_steps(recipe: Recipe) -> None:
   for step in recipe.given:
     means = isinstance(step, Normalize) and step.mean_image is not None
     if not isinstance(step, _STEPS) or step == Cast("float16") or means:
-      raise ValueError(f'transforms: {step} must not be given with decode="gpu"')
+      raise ValueError(
+        f"transforms: {step} must not be given with {setting('decode', 'gpu')}"
+      )
 
 
 def decoded(

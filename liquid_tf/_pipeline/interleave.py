@@ -21,7 +21,7 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, argument
 from liquid_tf.transforms import seed_bits
 
 _NO_PART = _sources.Part({})
@@ -379,7 +379,8 @@ def check_batches(blocks: InterleaveDataset, whose: str) -> None:
     raise WrongArgument(
       "last_batch",
       "drop",
-      f"leaves no batch of {whose}: batch_size ({blocks.batch_size}) must be at most "
+      f"leaves no batch of {whose}: "
+      f"{argument('batch_size', Shown(blocks.batch_size))} must be at most "
       f'{blocks.samples}, the samples that an epoch has here, or last_batch "short" '
       'or "repeat"',
     )

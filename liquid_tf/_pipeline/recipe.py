@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms as steps
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, said, setting
 
 # Of `liquid_tf.dataset`.
 TRAINING_STEPS = (
@@ -204,11 +204,14 @@ class Recipe:
     for step in self.given:
       if step.random and not shuffle:
         raise ValueError(
-          f"transforms: {step} draws by chance, which shuffle=False leaves nothing to: "
-          "for validation give CenterCrop or Resize, for training shuffle=True"
+          f"transforms: {step} draws by chance, which shuffle=False leaves nothing "
+          "to: for validation give CenterCrop or Resize, for training "
+          f"{said('shuffle=True')}"
         )
       if decode == "none" and not isinstance(step, unchanged):
-        raise ValueError(f'transforms: {step} needs pixels: give decode="cpu"')
+        raise ValueError(
+          f"transforms: {step} needs pixels: give {setting('decode', 'cpu')}"
+        )
 
   def lines(self) -> list[str]:
     """The recipe as an attribute of the op; see ops/image/recipe_text.h."""

@@ -16,7 +16,7 @@ from liquid_tf._pipeline.sources import split_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument
+from liquid_tf.errors import WrongArgument, argument
 
 
 def why_unknown(
@@ -44,8 +44,9 @@ def why_unknown(
     return f'cache_policy ("{cache_policy}") must be "liquid", whose order is replayed'
   if cache == "auto":
     return (
-      'cache ("auto") must be a share ("30%") or bytes: the order depends on how much '
-      "the other workers cached, which was what their machines had free"
+      f'{argument("cache", "auto")} must be a share ("30%") or bytes: the order '
+      "depends on how much the other workers cached, which was what their machines "
+      "had free"
     )
   return None
 

@@ -8,6 +8,7 @@ import numpy as np
 from liquid_tf import transforms as steps
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf.errors import said
 
 # From this orientation of EXIF on, rows become columns.
 _TURNED = 5
@@ -68,9 +69,10 @@ def results(
       grown = size[0] * size[1] > most and size != (height, width)
       if grown and check:
         raise ValueError(
-          f"transforms: sample {some['sample'][members[0]]} of {name}, of {height}x"
-          f"{width} pixels, becomes {size[0]}x{size[1]}, over the limit of {most}: "
-          "crop it, or raise it with limits=Limits(pixels=N)"
+          f"transforms: sample {some['sample'][members[0]]} of {name}, of "
+          f"{height}x{width} pixels, becomes {size[0]}x{size[1]}, over the limit of "
+          f"{most}: crop it, or raise it with "
+          f"{said('limits=Limits(pixels=N)')}"
         )
       found[size] = found.get(size, 0) + len(members)
   counted = [(h * w, count) for (h, w), count in found.items() if h * w <= most]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from liquid_tf.errors import TooNoisyError
+from liquid_tf.errors import TooNoisyError, said
 
 # Student's t for 95% (two-sided), by degrees of freedom; beyond them the normal's.
 _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
@@ -132,8 +132,9 @@ def check(name: str, values: Sequence[float]) -> None:
     listed = ", ".join(f"{value:.1f}" for value in values)
     raise TooNoisyError(
       f"no advice: runs of {name} gave {listed} images/s, whose median is known to "
-      f"{found:.0%} only, not to {MOST_DOUBT:.0%}: end what else runs on this machine, "
-      "or measure longer, with runs=(TRIALS, SECONDS)"
+      f"{found:.0%} only, not to {MOST_DOUBT:.0%}: end what else runs on this "
+      "machine, or measure longer, with "
+      f"{said('runs=(TRIALS, SECONDS)')}"
     )
 
 

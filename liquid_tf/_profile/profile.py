@@ -23,7 +23,7 @@ from liquid_tf._profile.machine import Machine
 from liquid_tf._store import mix as mixes
 from liquid_tf._store import storage
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument
+from liquid_tf.errors import WrongArgument, said, setting
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
 if TYPE_CHECKING:
@@ -274,7 +274,8 @@ def profile(
   trained = [step for step in TRAINING_STEPS if step is not Ragged]
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
-    raise ValueError('transforms: Bits("skip") is a step of convert alone')
+    bits = said('Bits("skip")')
+    raise ValueError(f"transforms: {bits} is a step of convert alone")
   options_of = resolve(encoders)
   encoding = pipelines.Encoding.of(steps, options_of)
   measured = tuple(
@@ -375,11 +376,15 @@ def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
   for name in formats or ():
     if name not in gpu.FORMATS:
       raise WrongArgument(
-        "formats", name, f'must be of {", ".join(gpu.FORMATS)} with decode="gpu"'
+        "formats",
+        name,
+        f"must be of {', '.join(gpu.FORMATS)} with {setting('decode', 'gpu')}",
       )
   if strategy == "search":
     raise WrongArgument(
-      "strategy", "search", 'must be "lp" with decode="gpu": the search knows no GPU'
+      "strategy",
+      "search",
+      f'must be "lp" with {setting("decode", "gpu")}: the search knows no GPU',
     )
   return gpu.FORMATS if formats is None else formats
 
@@ -388,7 +393,7 @@ def _refuse(**given: Any) -> None:
   """Raises ValueError where something is given that the search would not know of."""
   for name, value in given.items():
     if value:
-      raise WrongArgument(name, value, 'requires strategy="lp"')
+      raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
 
 
 def _beside(source: str) -> str:

@@ -32,7 +32,7 @@ from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import TooNoisyError, WrongArgument
+from liquid_tf.errors import TooNoisyError, WrongArgument, setting
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # An epoch of the repeated sample.
@@ -160,7 +160,8 @@ def _setting(
   if sizes.results(Recipe.parse(transforms), {"all": index}).one is None:
     if options.decode == "gpu":
       raise ValueError(
-        'transforms must have a CenterCrop with decode="gpu": the images differ in size'
+        f"transforms must have a CenterCrop with {setting('decode', 'gpu')}: the "
+        "images differ in size"
       )
     transforms = (
       *(step for step in transforms if not isinstance(step, ChannelsFirst)),

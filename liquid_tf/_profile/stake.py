@@ -7,7 +7,7 @@ import numpy as np
 
 from liquid_tf._cost import model, planner
 from liquid_tf._profile.measure import describe
-from liquid_tf.errors import TooNoisyError
+from liquid_tf.errors import TooNoisyError, said
 
 # Measuring goes on until a choice loses at most this, as a share of the best speed.
 LITTLE = 0.05
@@ -99,5 +99,5 @@ def check(choice: planner.Choice, found: Stake, rounds: int) -> None:
       f"no advice: after {rounds} rounds, {found.format} alone may be "
       f"{1 / (1 - found.single) - 1:.0%} faster than {describe(choice.mix)}, which "
       "seems best: end what else runs on this machine, or measure longer, with "
-      "runs=(TRIALS, SECONDS)"
+      f"{said('runs=(TRIALS, SECONDS)')}"
     )

@@ -38,7 +38,7 @@ from liquid_tf._store.storage import (
   read_right,
 )
 from liquid_tf._store.versions import MANIFEST as MANIFEST
-from liquid_tf.errors import ManifestError, WrongArgument
+from liquid_tf.errors import ManifestError, WrongArgument, setting
 
 INDEX = "index.npy"
 LABELS = "labels.npy"
@@ -239,14 +239,17 @@ def _choose(directory: str, version: int | None) -> int:
     )
   if _size(join(directory, JOURNAL)) is not None:
     problems = join(directory, PROBLEMS)
-    advice = 'convert or copy again with existing="resume" to finish it'
+    advice = f"convert or copy again with {setting('existing', 'resume')} to finish it"
     if _size(problems) is not None:
       advice = f"{problems} lists samples that do not fit: see them first"
     raise ManifestError(f"{directory} is an unfinished conversion or copy: {advice}")
   raise ManifestError(
     foreign.advice(directory)
-    or f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
-    'liquid_tf.convert, or finish an interrupted one with existing="resume"'
+    or (
+      f"{directory} is not a Liquid dataset (no {MANIFEST}): make one with "
+      "liquid_tf.convert, or finish an interrupted one with "
+      f"{setting('existing', 'resume')}"
+    )
   )
 
 

@@ -16,7 +16,7 @@ from liquid_tf._view import weights as _weights
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError, RecordError, Shown, WrongArgument
+from liquid_tf.errors import ManifestError, RecordError, Shown, WrongArgument, argument
 
 
 class View(Selected):
@@ -199,10 +199,10 @@ class View(Selected):
     if self.chosen is None and all(part.bounds is None for part in parts):
       whole = View(self.manifest, self.index, [part.split for part in parts])
       if not len(whole):
-        raise self._chooses_none(f'split ("{split}")')
+        raise self._chooses_none(argument("split", split))
       return whole
     numbers = [self._numbers_of(part) for part in parts]
-    chosen = self._choose(np.concatenate(numbers), f'split ("{split}")')
+    chosen = self._choose(np.concatenate(numbers), argument("split", split))
     names = {part.split for part in parts}
     return View(chosen.manifest, chosen.index, names, chosen.chosen)
 

@@ -8,7 +8,7 @@ import numpy as np
 from liquid_tf._view.condition import evaluate, short
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf.errors import Shown, WrongArgument, argument
 
 # Classes that a message lists.
 _LISTED = 5
@@ -31,9 +31,9 @@ def mask(
     ValueError: it is no condition, or means no sample.
   """
   table, classes = Table(samples), samples.manifest.classes
-  said, advice = "where", ""
+  given, advice = "where", ""
   if isinstance(condition, str):
-    said = f"where ({short(condition)})"
+    given = argument("where", Shown(short(condition)))
     found = evaluate(condition, table, classes)
   elif callable(condition):
     found = _call(condition, table, classes)
@@ -48,7 +48,7 @@ def mask(
     )
   if not found.any():
     path = samples.manifest.directory
-    raise ValueError(f"{said} must choose a sample of {path}; it chooses none{advice}")
+    raise ValueError(f"{given} must choose a sample of {path}; it chooses none{advice}")
   return found
 
 

@@ -20,6 +20,7 @@ import shlex
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.cli import encoders, limits, source, tool
 from liquid_tf.cli.flag_values import Flags
+from liquid_tf.errors import setting
 
 _FLAGS = Flags()
 _FLAGS.string("output", None, "dataset directory to make", required=True)
@@ -214,7 +215,7 @@ def _verify(path: str) -> None:
   if problems:
     raise ConvertError(
       f"{path} is damaged ({len(problems)} problems): {problems[0]}; convert again "
-      'with existing="replace"'
+      f"with {setting('existing', 'replace')}"
     )
 
 

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from liquid_tf._cost import amounts
-from liquid_tf.cli import encoders, source, tool, wording
+from liquid_tf.cli import encoders, source, tool
 from liquid_tf.cli.flag_values import Flags
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _main(arguments: list[str]) -> int:
       say=tool.say,
     )
   except TooNoisyError as error:
-    tool.say(wording.advice(str(error), _FLAGS))
+    tool.say(str(error))
     return tool.TOO_NOISY
   _print(found)
   if _FLAGS.output:

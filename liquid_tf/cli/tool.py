@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 # TensorFlow's greetings would bury the one sentence that matters.
@@ -19,7 +19,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from absl import flags  # noqa: E402
 
 from liquid_tf import _extras as extras  # noqa: E402
-from liquid_tf.cli import interrupts, wording  # noqa: E402
+from liquid_tf import errors  # noqa: E402
+from liquid_tf.cli import interrupts  # noqa: E402
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import (  # noqa: E402
   CenterCrop,
@@ -35,6 +36,43 @@ TOO_NOISY = 3
 HELP = ("--help", "-help", "-h", "--helpshort", "--helpfull")
 _WIDTH = 80
 _MOST_OWNERS = 4  # of a flag, that a message names
+
+# Flags by the package's arguments, where their names differ.
+_FLAG_OF = {
+  "Bits": "bits",
+  "Channels": "channels",
+  "limits: pixels": "max_pixels",
+  "limits: scans": "max_scans",
+  "source": "input",
+  'encoders["jpeg"]["quality"]': "jpeg_quality",
+  'encoders["l3-compact"]["effort"]': "l3_effort",
+  'encoders["pcr"]["groups"]': "pcr_groups",
+  'encoders["pcr"]["images"]': "pcr_images",
+  'encoders["png"]["level"]': "png_level",
+  'encoders["webp-lossy"]["quality"]': "webp_quality",
+}
+# The codecs' C++ says these, too.
+_LIMITS = {
+  "limits=Limits(pixels=N)": "--max_pixels=N",
+  "limits=Limits(scans=N)": "--max_scans=N",
+}
+# Advice that is no argument and its value, and the flag that a command must have.
+_ADVICE = {
+  'Bits("skip")': ("bits", "--bits=skip"),
+  "transforms=[Channels(N)]": ("channels", "--channels=N"),
+  "transforms=[Bits(N)]": ("bits", "--bits=N"),
+  'transforms=[Bits("skip")]': ("bits", "--bits=skip"),
+  "transforms=[Channels(N), Bits(N)]": ("bits", "--channels=N --bits=N"),
+  'transforms=[Channels(N), Bits("skip")]': ("bits", "--channels=N --bits=skip"),
+  "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for batches "
+  "of unequal images": (
+    "image_size",
+    "give --crop=HEIGHT,WIDTH or --image_size=HEIGHT,WIDTH",
+  ),
+  "runs=(TRIALS, SECONDS)": ("trials", "--trials and --seconds"),
+  "workers=[…]": ("runner", "--runner"),
+  **{python: (flag[2:-2], flag) for python, flag in _LIMITS.items()},
+}
 
 
 class FlagsError(Exception):
@@ -59,6 +97,38 @@ class Command:
   main: Callable[[list[str]], int]
   interrupted: Callable[[], str] = lambda: ""
   renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def words(known: Container[str], **renamed: str) -> Callable[[str], str]:
+  """How messages name arguments to who gives flags; see `errors.worded`.
+
+  Args:
+    known: names of the command's flags; other arguments stay as they are.
+    **renamed: see `Command`.
+  """
+
+  def flag(name: str) -> str:
+    name = renamed.get(name, _FLAG_OF.get(name, name))
+    return f"--{name}" if name in known else ""
+
+  def said(python: str) -> str:
+    needed, better = _ADVICE.get(python, ("", ""))
+    if needed in known:
+      return better
+    if flag(python):
+      return flag(python)
+    name, _, part = python.partition(": ")
+    if part and flag(name):
+      return f"{flag(name)}: {part}"
+    name, _, value = python.partition("=")
+    value = value.strip('"')
+    if not value or not flag(name):
+      return python
+    if name == "on_error" and value.startswith("skip:"):
+      return f"--on_error=skip --max_skipped={value.removeprefix('skip:')}"
+    return flag(name) if value == "True" else f"{flag(name)}={value}"
+
+  return said
 
 
 def usage(command: Command) -> str:
@@ -120,7 +190,8 @@ def run(
   except (FlagsError, flags.Error) as error:
     wrong_flags(name, error)
   try:
-    code = _guarded(name, command, rest)
+    with errors.worded(words(command.flags, **command.renamed)):
+      code = _guarded(name, command, rest)
   except KeyboardInterrupt:
     advice = command.interrupted()
     _say(name, f"interrupted{': ' + advice if advice else ''}")
@@ -143,10 +214,8 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
     if not isinstance(error, _failures()):
       raise
     text = _sentence(error)
-    if _names_arguments(error):
-      text = wording.argument(text, command.flags, **command.renamed)
-    else:
-      text = wording.advice(text, command.flags)
+    for python in _LIMITS:
+      text = text.replace(python, errors.said(python))
     if _is_argument(error):
       wrong_flags(name, text)
     _say(name, text)
@@ -219,25 +288,15 @@ def _sentence(error: Exception) -> str:
   return ops.reason(error) if isinstance(error, _op_errors()) else str(error)
 
 
-def _names_arguments(error: Exception) -> bool:
-  from liquid_tf.errors import ConvertError
-
-  return isinstance(error, ConvertError) or _is_argument(error)
-
-
 def _is_argument(error: Exception) -> bool:
   """Whether it says that an argument is wrong, and so a flag."""
-  from liquid_tf.errors import ManifestError, PcrError, RecordIOError
-
-  of_files = isinstance(error, (ManifestError, PcrError, RecordIOError))
-  return isinstance(error, ValueError) and not of_files
+  of_files = (errors.ManifestError, errors.PcrError, errors.RecordIOError)
+  return isinstance(error, ValueError) and not isinstance(error, of_files)
 
 
 def _failures() -> tuple[type[Exception], ...]:
   """What the work may raise that is the user's to mend, not a bug."""
-  from liquid_tf.errors import BuildError, ConvertError
-
-  ours = (BuildError, ConvertError)
+  ours = (errors.BuildError, errors.ConvertError)
   return (*ours, ValueError, ImportError, OSError, *_op_errors())
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.source import RecordSource, Sample, SampleError
-from liquid_tf.errors import ConvertError, Shown, WrongArgument
+from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")
@@ -95,7 +95,9 @@ def _find(features: Any, name: str, argument: str) -> tuple[str, Any]:
 def _labels(features: Any, name: str) -> np.ndarray:
   kind, values = _find(features, name, "label_feature")
   if kind == "bytes_list":
-    raise SampleError(f'label_feature ("{name}") must hold numbers, but holds text')
+    raise SampleError(
+      f"{argument('label_feature', name)} must hold numbers, but holds text"
+    )
   fault = labels.fault(values)
   if fault:
     raise SampleError(f'"{name}": {fault}')
@@ -140,8 +142,8 @@ class ExampleSource(RecordSource):
     kind, values = _find(features, self._names.image, "image_feature")
     if kind != "bytes_list" or len(values) != 1:
       raise SampleError(
-        f'image_feature ("{self._names.image}") must hold the bytes of one image, but '
-        f"has {len(values)} values{f' of {_DTYPES[kind]}' if kind else ''}"
+        f"{argument('image_feature', self._names.image)} must hold the bytes of one "
+        f"image, but has {len(values)} values{f' of {_DTYPES[kind]}' if kind else ''}"
       )
     found = np.zeros(0, np.float32)
     if self._names.label:

@@ -19,7 +19,7 @@ from liquid_tf._convert.sources.masks import decode_mask
 from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SPLITS, SampleSource, few
 from liquid_tf._native import ops
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument
 
 # Folders that are meant to be splits, whether or not they are named as in SPLITS.
 _LIKE_A_SPLIT = re.compile(
@@ -158,7 +158,9 @@ def check_apart(path: str, *outputs: str) -> None:
   """Raises ConvertError if a file of the source would be inside an output."""
   for place in _places(outputs):
     if _is_inside(path, place):
-      raise ConvertError(f'source ("{path}") must not be inside output ("{place}")')
+      raise ConvertError(
+        f"{argument('source', path)} must not be inside {argument('output', place)}"
+      )
 
 
 def check_places(source: str, masks: str | None, *outputs: str) -> None:
@@ -167,17 +169,19 @@ def check_places(source: str, masks: str | None, *outputs: str) -> None:
   for name, folder in (("source", source), ("masks", masks)):
     if folder is None:
       continue
+    given = argument(name, folder)
     if not schemes.is_http(folder) and not is_folder(folder):
-      raise ConvertError(f'{name} ("{folder}") must be an existing folder')
+      raise ConvertError(f"{given} must be an existing folder")
     for place in places:
       if _is_inside(place, folder):
-        raise ConvertError(f'output ("{place}") must not be inside {name} ("{folder}")')
+        raise ConvertError(f"{argument('output', place)} must not be inside {given}")
       if _is_inside(folder, place):
-        raise ConvertError(f'{name} ("{folder}") must not be inside output ("{place}")')
+        raise ConvertError(f"{given} must not be inside {argument('output', place)}")
   if masks is not None:
     if _is_inside(masks, source) or _is_inside(source, masks):
       raise ConvertError(
-        f'masks ("{masks}") and source ("{source}") must be folders side by side'
+        f"{argument('masks', masks)} and {argument('source', source)} must be "
+        "folders side by side"
       )
 
 
@@ -205,7 +209,7 @@ def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str]
     return None
   if without:
     raise ConvertError(
-      f'source ("{root}"): every split must hold class folders, but '
+      f"{argument('source', root)}: every split must hold class folders, but "
       f"{', '.join(without)} holds none"
     )
   places = {
@@ -216,8 +220,9 @@ def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str]
   both = alike.first_alike(places)
   if both is not None:
     raise ConvertError(
-      f'source ("{root}") has class folders {alike.differ_only(both, places)}: give '
-      "both one name if they are one class, or clearly different ones"
+      f"{argument('source', root)} has class folders "
+      f"{alike.differ_only(both, places)}: give both one name if they are one class, "
+      "or clearly different ones"
     )
   return sorted(places, key=os.fsencode)
 
@@ -251,11 +256,11 @@ def _split_names(root: str) -> list[str]:
   if others:
     advice.append(f"move {few(others)} away")
   raise ConvertError(
-    f'source ("{root}") has folders ({few(alike)}) that are named like splits, but '
-    f"splits must be named {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, with no other "
-    f"folder beside them: {' and '.join(advice)}, or give the folder of one split, as "
-    f"{storage.join(root, alike[0])}; if they are no splits, put all folders into one "
-    'named "train", and give the folder that holds it'
+    f"{argument('source', root)} has folders ({few(alike)}) that are named like "
+    f"splits, but splits must be named {', '.join(SPLITS[:-1])} or {SPLITS[-1]}, "
+    f"with no other folder beside them: {' and '.join(advice)}, or give the folder "
+    f"of one split, as {storage.join(root, alike[0])}; if they are no splits, put "
+    'all folders into one named "train", and give the folder that holds it'
   )
 
 
@@ -328,7 +333,9 @@ def list_folder(
     files = pair(files, found, masks, mask_names, skipped)
     split_of, label_of = split_of[files.image_of], label_of[files.image_of]
   if not len(files):
-    raise ConvertError(f'source ("{root}") holds no image files{_instead(skipped)}')
+    raise ConvertError(
+      f"{argument('source', root)} holds no image files{_instead(skipped)}"
+    )
   return FolderSource(
     root,
     masks,

@@ -15,7 +15,7 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import class_list, splits_of_files
 from liquid_tf._native import ops
 from liquid_tf._store import storage
-from liquid_tf.errors import ConvertError, RecordIOError
+from liquid_tf.errors import ConvertError, RecordIOError, argument
 
 EXTENSION = ".lst"
 
@@ -141,7 +141,7 @@ def list_listed(
   if not found:
     first = next(iter(entries.values()), None)
     raise ConvertError(
-      f'annotations ("{path}") list no image that is below {root}'
+      f"{argument('annotations', path)} list no image that is below {root}"
       + ("" if first is None else f": the first is {first.path}")
     )
   files = FileTable()

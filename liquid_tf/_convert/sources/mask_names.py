@@ -9,7 +9,7 @@ from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import few
-from liquid_tf.errors import ConvertError, WrongArgument
+from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +94,7 @@ def pair(
       continue
     if base in by_base:
       raise ConvertError(
-        f'masks ("{folder}") must hold one mask an image, but has '
+        f"{argument('masks', folder)} must hold one mask an image, but has "
         f"{masks[by_base[base]].path} and {masks[number].path}"
       )
     by_base[base] = number
@@ -144,10 +144,10 @@ def _pair_spelled(
       mask_of[of_images[0]] = of_masks[0]
     elif of_masks:
       raise ConvertError(
-        f'masks ("{folder}"): {few([masks[i].path for i in of_masks])} may be of '
-        f"{few([images[i].path for i in of_images])}: names differ in the case of "
-        "letters, in Unicode form or in blanks, and not clearly; give each mask the "
-        "name of its image"
+        f"{argument('masks', folder)}: {few([masks[i].path for i in of_masks])} may "
+        f"be of {few([images[i].path for i in of_images])}: names differ in the case "
+        "of letters, in Unicode form or in blanks, and not clearly; give each mask "
+        "the name of its image"
       )
 
 
@@ -167,7 +167,8 @@ def _nothing_fits(
   )
   there = "holds no files" if nearest is None else f"has {os.fsdecode(nearest)}"
   return (
-    f'masks ("{folder}") fit none of the {len(images)} images: {os.fsdecode(image)} '
-    f"{looked_for}, and the folder {there}; say how names differ, with "
-    'mask_suffix="_mask", or both ends: mask_suffix="_leftImg8bit:_gtFine_labelIds"'
+    f"{argument('masks', folder)} fit none of the {len(images)} images: "
+    f"{os.fsdecode(image)} {looked_for}, and the folder {there}; say how names "
+    f"differ, with {setting('mask_suffix', '_mask')}, or both ends: "
+    f"{setting('mask_suffix', '_leftImg8bit:_gtFine_labelIds')}"
   )

@@ -9,6 +9,7 @@ from PIL import Image, UnidentifiedImageError
 from liquid_tf._convert.raw import raw_file
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf.errors import said
 
 # Feature of a record's tf.train.Example.
 FEATURE = "mask"
@@ -91,7 +92,8 @@ def _numbers(image: Image.Image, data: bytes, lossy: bool) -> np.ndarray:
   if changed_by and not lossy:
     raise _NoMask(
       f"is of {changed_by}, which may have changed its class numbers: save masks as "
-      "PNG when they are made, or take the numbers as they are with lossy_masks=True"
+      "PNG when they are made, or take the numbers as they are with "
+      f"{said('lossy_masks=True')}"
     )
   largest = _largest(image, data)
   shown = np.asarray(image)

@@ -21,7 +21,7 @@ from liquid_tf._recordio import uri
 from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf._view import view as views
-from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.errors import ConvertError, ManifestError, argument, setting
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 # What may lie beside RecordIO files.
@@ -31,8 +31,8 @@ _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", "
 def _only_for_examples(source: str, names: ExampleNames) -> None:
   if names != ExampleNames():
     raise ConvertError(
-      f'source ("{source}"): image_feature, label_feature and features are of sources '
-      "of tf.train.Examples"
+      f"{argument('source', source)}: image_feature, label_feature and features are "
+      "of sources of tf.train.Examples"
     )
 
 
@@ -63,8 +63,9 @@ def _open_folder(
   if masks is None and tfds.is_folder(source):
     if storage.is_remote(source):
       raise ConvertError(
-        f'source ("{source}") is a folder of TFDS, which must be on a local disk: copy '
-        "it, or name its files of TFRecords, as s3://bucket/name-train.tfrecord*"
+        f"{argument('source', source)} is a folder of TFDS, which must be on a local "
+        "disk: copy it, or name its files of TFRecords, as "
+        "s3://bucket/name-train.tfrecord*"
       )
     return tfds.list_tfds(source, names, skips)
   _only_for_examples(source, names)
@@ -72,8 +73,9 @@ def _open_folder(
   by_list = given.annotations is not None and _is_list(given.annotations)
   if by_list and masks is not None:
     raise ConvertError(
-      f'masks ("{given.masks}") do not go with annotations ("{given.annotations}"), '
-      "which give labels: give one of both"
+      f"{argument('masks', given.masks)} do not go with "
+      f"{argument('annotations', given.annotations)}, which give labels: give one of "
+      "both"
     )
   progress.start("list", None, unit="file")
   try:
@@ -112,8 +114,8 @@ def _refuse_records(folder: str) -> None:
   if has_records:
     files = storage.join(folder, f"*{records.EXTENSION}")
     raise ConvertError(
-      f'source ("{folder}") is a folder of RecordIO files, and not of images: give the '
-      f'files, as "{files}"'
+      f"{argument('source', folder)} is a folder of RecordIO files, and not of "
+      f'images: give the files, as "{files}"'
     )
 
 
@@ -123,9 +125,9 @@ def _check_scheme(source: str) -> None:
     return
   if not schemes.is_s3(source):
     raise ConvertError(
-      f'source ("{source}") must be on a local disk, or of s3://, http:// or https://: '
-      "copy a dataset by liquid_tf.copy, and other files by the tool of their storage "
-      "(gcloud storage cp)"
+      f"{argument('source', source)} must be on a local disk, or of s3://, http:// "
+      "or https://: copy a dataset by liquid_tf.copy, and other files by the tool of "
+      "their storage (gcloud storage cp)"
     )
 
 
@@ -176,7 +178,7 @@ def find_files(source: str) -> list[str]:
     ) from error
   if len(set(paths)) < len(paths):
     twice = schemes.shown(next(path for path in paths if paths.count(path) > 1))
-    raise ConvertError(f'source ("{source}") names {twice} twice')
+    raise ConvertError(f"{argument('source', source)} names {twice} twice")
   return paths
 
 
@@ -206,8 +208,8 @@ def open_source(
   plain = is_folder and not _is_dataset(source)
   if given.annotations is not None and not plain:
     raise ConvertError(
-      f'annotations ("{given.annotations}") are of a folder of images, and source '
-      f'("{source}") is none'
+      f"{argument('annotations', given.annotations)} are of a folder of images, and "
+      f"{argument('source', source)} is none"
     )
   if is_tfds:
     data_dir = tfds_dir or os.environ.get("TFDS_DATA_DIR") or _TFDS_DIR
@@ -215,7 +217,9 @@ def open_source(
       source[len(tfds.PREFIX) :], os.path.abspath(os.path.expanduser(data_dir))
     )
   elif tfds_dir is not None:
-    raise ConvertError(f'tfds_dir ("{tfds_dir}") is of a source "{tfds.PREFIX}NAME"')
+    raise ConvertError(
+      f'{argument("tfds_dir", tfds_dir)} is of a source "{tfds.PREFIX}NAME"'
+    )
   else:
     folder = _whole(source).rstrip("/") or "/"
   if is_tfds or is_folder:
@@ -224,19 +228,21 @@ def open_source(
 
   paths = find_files(source)
   if masks is not None:
-    raise ConvertError(f'masks ("{masks}") are of a folder of images')
+    raise ConvertError(f"{argument('masks', masks)} are of a folder of images")
   for path in paths:
     folders.check_apart(path, *places)
     if _is_list(path):
       raise ConvertError(
-        f'source ("{source}"): {path} is a list of im2rec, and holds no images: give '
-        f'the folder that its paths are below, with annotations="{path}", or the '
-        f"{records.EXTENSION} files that were made of it"
+        f"{argument('source', source)}: {path} is a list of im2rec, and holds no "
+        "images: give the folder that its paths are below, with "
+        f"{setting('annotations', path)}, or the {records.EXTENSION} files that were "
+        "made of it"
       )
   kinds = {schemes.shown(path).endswith(records.EXTENSION) for path in paths}
   if len(kinds) > 1:
     raise ConvertError(
-      f'source ("{source}") matches {records.EXTENSION} files and others: name one kind'
+      f"{argument('source', source)} matches {records.EXTENSION} files and others: "
+      "name one kind"
     )
   if kinds == {True}:
     _only_for_examples(source, names)

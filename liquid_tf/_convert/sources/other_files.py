@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from liquid_tf._convert.sources import image_files
+from liquid_tf.errors import said
 
 
 class Kind(NamedTuple):
@@ -12,15 +13,20 @@ class Kind(NamedTuple):
 
   Attributes:
     name: what one is.
-    advice: how to convert what is in it.
+    means: how to convert what is in it; see `advice`.
     extensions: that their names have.
     begins: first bytes, of which one has some; none where only names tell.
   """
 
   name: str
-  advice: str
+  means: str
   extensions: tuple[str, ...]
   begins: tuple[bytes, ...] = ()
+
+  @property
+  def advice(self) -> str:
+    """How to convert what is in it, in the reader's words."""
+    return self.means.format(annotations=said("annotations=…"))
 
 
 _UNPACK = "unpack it, and give the folder"
@@ -28,8 +34,7 @@ _AS_FILES = (
   "write its images as files into a folder, one folder a class, or as records with "
   "liquid_tf.recordio or as TFRecords of tf.train.Examples"
 )
-_BESIDE = "give the folder of the images, and this file as annotations=…"
-
+_BESIDE = "give the folder of the images, and this file as {annotations}"
 # The first that fits counts, as several kinds are ZIP archives, too; and in a folder
 # those at the end tell least.
 _KINDS = (
@@ -70,7 +75,7 @@ _KINDS = (
   Kind("a table", _BESIDE, (".csv", ".tsv", ".json", ".jsonl", ".ndjson")),
   Kind(
     "a file of XML",
-    "give the folder of the images, and that of the .xml files as annotations=…",
+    "give the folder of the images, and that of the .xml files as {annotations}",
     (".xml",),
   ),
   Kind("a text", "give the folder of the images, or files of records", (".txt", ".md")),

@@ -22,7 +22,7 @@ from liquid_tf._convert.sources.source import (
 from liquid_tf._native import ops
 from liquid_tf._recordio import files as record_files
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import ConvertError, RecordIOError
+from liquid_tf.errors import ConvertError, RecordIOError, setting
 
 EXTENSION = ".rec"
 _MAGIC = 0xCED7230A
@@ -228,7 +228,8 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     raise ConvertError(f"cannot read {ops.reason(error)}") from error
   except RecordIOError as error:
     raise ConvertError(
-      f'{error}; mend or remove it, or skip what cannot be read with on_error="skip"'
+      f"{error}; mend or remove it, or skip what cannot be read with "
+      f"{setting('on_error', 'skip')}"
     ) from error
   places = np.concatenate(parts)
   if not len(places):

@@ -23,7 +23,7 @@ from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import text_file
 from liquid_tf._store.mix import is_split_name
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument, said
 
 PREFIX = "tfds:"
 INFO, FEATURES = "dataset_info.json", "features.json"
@@ -47,9 +47,10 @@ def find_folder(name: str, data_dir: str) -> str:
   folder = os.path.join(data_dir, *name.split("/"))
   if not name or ".." in name.split("/") or not os.path.isdir(folder):
     raise ConvertError(
-      f'source ("{PREFIX}{name}"): {folder} is no folder; prepare the dataset with '
+      f"{argument('source', PREFIX + name)}: {folder} is no folder; prepare the "
+      "dataset with "
       f'tfds.builder("{name}").download_and_prepare(), or say where it is with '
-      "tfds_dir=…"
+      f"{said('tfds_dir=…')}"
     )
   below = sorted(os.listdir(folder))
   versions = [entry for entry in below if _VERSION.match(entry)]
@@ -105,7 +106,7 @@ def _choose(folder: str, names: ExampleNames, info, features) -> ExampleNames:
   ):
     raise ConvertError(
       f"{folder} has images {images} and classes {labels}: choose one of each with "
-      "image_feature=… and label_feature=…"
+      f"{said('image_feature=…')} and {said('label_feature=…')}"
     )
   return names.or_else(images[0] if images else "", labels[0] if labels else "")
 

@@ -33,7 +33,7 @@ from liquid_tf._convert.sources.source import (
 from liquid_tf._native import ops
 from liquid_tf._native.http_file import HttpFile
 from liquid_tf._store import foreign, schemes, storage, text_file
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, setting
 
 # Beside the files, as TF-Slim's scripts write it.
 LABELS = "labels.txt"
@@ -204,7 +204,7 @@ def find_places(
       if skipped is None:
         raise ConvertError(
           f"{file.path} {error}; mend or remove it, or skip what cannot be read with "
-          'on_error="skip"'
+          f"{setting('on_error', 'skip')}"
         ) from error
       lost.append((file.path, str(error), file.size - sum(found[1::2])))
     except OSError as error:

@@ -11,7 +11,7 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert.stores.store import Store
 from liquid_tf._store import versions
 from liquid_tf._store.manifest import JOURNAL
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, setting
 
 _MARK = b"A conversion or a copy is under way.\n"
 
@@ -30,11 +30,13 @@ def check(store: Store, resume: bool, overwrite: bool) -> bool:
   if names and not (resume or overwrite):
     if finished:
       raise ConvertError(
-        f'{store.url} already holds a dataset: existing="replace" replaces it'
+        f"{store.url} already holds a dataset: {setting('existing', 'replace')} "
+        "replaces it"
       )
     raise ConvertError(
-      f'{store.url} must not exist, be empty, or with existing="resume" hold what an '
-      f"interrupted conversion or copy left, but holds {min(names)}: choose another"
+      f"{store.url} must not exist, be empty, or with "
+      f"{setting('existing', 'resume')} hold what an interrupted conversion or copy "
+      f"left, but holds {min(names)}: choose another"
     )
   foreign = sorted(name for name in names if not outputs.is_ours(name))
   if foreign:
@@ -100,7 +102,7 @@ def end(store: Store, names: Iterable[str], name: str, manifest: bytes) -> None:
 def holds_another(url: str) -> ConvertError:
   """The error for a dataset that is there and is not this one."""
   return ConvertError(
-    f'{url} already holds another dataset: existing="replace" replaces it'
+    f"{url} already holds another dataset: {setting('existing', 'replace')} replaces it"
   )
 
 

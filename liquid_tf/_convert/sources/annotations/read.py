@@ -6,7 +6,7 @@ from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.annotations import coco, tables, voc, yolo
 from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._store import table_file
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument
 
 
 def _read_folder(root: str, skips: bool) -> Annotations:
@@ -31,8 +31,8 @@ def _read_folder(root: str, skips: bool) -> Annotations:
   if bool(xml) == bool(texts):
     found = f"it holds {xml[0]} and {texts[0]}" if xml else "it holds neither"
     raise ConvertError(
-      f'annotations ("{root}"): the folder must hold either .xml files, as of VOC, or '
-      f".txt files, as of YOLO; {found}"
+      f"{argument('annotations', root)}: the folder must hold either .xml files, as "
+      f"of VOC, or .txt files, as of YOLO; {found}"
     )
   if xml:
     return voc.read(root, xml, skipped)
@@ -57,7 +57,7 @@ def read(path: str, skips: bool) -> Annotations:
   if extension == ".json":
     return coco.read(path)
   raise ConvertError(
-    f'annotations ("{path}") must be a .json file of COCO, a table '
+    f"{argument('annotations', path)} must be a .json file of COCO, a table "
     f"({', '.join(table_file.EXTENSIONS)}), a .lst of im2rec, or a folder of VOC's or "
     "YOLO's files"
   )

@@ -17,7 +17,7 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, argument
 
 
 class AnnotatedSource(SampleSource):
@@ -211,7 +211,7 @@ def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
   if not pairs.image_of:
     key = next(iter(annotations.keys), None)
     raise ConvertError(
-      f'annotations ("{path}") are of no image below {folder.root}'
+      f"{argument('annotations', path)} are of no image below {folder.root}"
       + ("" if key is None else f": the first is of {key}, and the first image is ")
       + ("" if key is None else folder.path(0))
     )
