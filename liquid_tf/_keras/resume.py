@@ -1,5 +1,6 @@
 """A Keras callback that lets a killed `fit` go on with the very next batch."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -9,10 +10,12 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._keras import state
-from liquid_tf._keras.feed import Feed, difference
+from liquid_tf._keras.feed import Feed
 from liquid_tf._pipeline import lineage
-from liquid_tf._pipeline import position as _position
+from liquid_tf._pipeline import position as position_lib
 from liquid_tf._pipeline import start as start_lib
+from liquid_tf._pipeline.position import Position
+from liquid_tf._pipeline.start import Start
 from liquid_tf._store import storage
 from liquid_tf.errors import Shown, WrongArgument
 
@@ -32,9 +35,9 @@ class Resume(tf.keras.callbacks.Callback):
   """Saves the model and the data's position; a new run goes on from there.
 
   `fit` hides its iterator from checkpoints. But the order of samples is planned, so the
-  epoch, the step and the numbers of cached samples are all there is to save. They are
-  in one checkpoint with the variables of the model and the optimizer, whether Keras
-  trains with TensorFlow, JAX or PyTorch. A loop of your own saves `position`.
+  `position` of each dataset is all there is to save. It is in one checkpoint with the
+  variables of the model and the optimizer, whether Keras trains with TensorFlow, JAX or
+  PyTorch. A loop of your own saves `position` itself.
 
       ds = liquid_tf.dataset("flowers.liquid", batch_size=32)
       resume = liquid_tf.keras.Resume(ds, "run1")
@@ -93,18 +96,15 @@ class Resume(tf.keras.callbacks.Callback):
     self._feeds = [Feed(origin) for origin in lineage.origins(dataset, advice)]
     self._directory = storage.absolute(directory)
     self._save_freq = save_freq
-    self._epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
-    self._step = tf.Variable(0, dtype=tf.int64, trainable=False)
-    # Of an epoch that other numbers of workers began, who ran how many steps; `step`
-    # counts those that came after.
-    self._cuts = tf.Variable("[]", dtype=tf.string, trainable=False)
+    self._at = Start(0, 0)  # in epochs of fit
+    # What the run is, and how it began; see `_begin`.
+    self._begun: dict[str, Any] = {}
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
     self._run = tf.Variable("", dtype=tf.string, trainable=False)
     self._manager = None
     self._step_offset = 0
     self._steps_since_save = 0
     self._epoch_steps = 0
-    self._first_epoch = 0  # of fit, that the run began with
     # Of model and optimizer: the model's, and all. Keras makes them late.
     self._variables: tuple[list, list] = ([], [])
     # Fingerprints that were saved after an epoch's last batch, until the next one
@@ -117,22 +117,12 @@ class Resume(tf.keras.callbacks.Callback):
   @property
   def epoch(self) -> int:
     """The epoch to run next."""
-    return int(self._epoch.numpy())
+    return self._at.epoch
 
   @property
   def step(self) -> int:
     """Batches of it that were trained on, by whatever number of workers."""
-    return self._start().before + int(self._step.numpy())
-
-  def _start(self) -> start_lib.Start:
-    """Where the checkpoint's variables stand, for as many workers as saved them."""
-    cuts = tuple(map(tuple, json.loads(self._cuts.numpy())))
-    return start_lib.Start(self.epoch, int(self._step.numpy()), cuts)
-
-  def _set_start(self, start: start_lib.Start) -> None:
-    self._epoch.assign(start.epoch)
-    self._step.assign(start.step)
-    self._cuts.assign(json.dumps(start.cuts))
+    return self._at.before + self._at.step
 
   def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
     self._manager = None
@@ -142,7 +132,6 @@ class Resume(tf.keras.callbacks.Callback):
     self._variables = ([], [])
     self._saved = self._restored = None
     self._is_between, self._is_new = False, True
-    self._first_epoch = 0
     steps = self.params.get("steps")
     if steps is None:
       raise ValueError(
@@ -150,32 +139,35 @@ class Resume(tf.keras.callbacks.Callback):
         "to go on inside of an epoch Keras must know how many batches it has"
       )
     self._epoch_steps = steps
-    run = {
-      "backend": tf.keras.backend.backend(),
-      "datasets": [feed.describe() for feed in self._feeds],
-      "steps_per_epoch": steps,
-    }
     given = _optimizer(self.model)
     for feed in self._feeds:
       feed.count_skipped()
       # Another fit may have drawn epochs of the dataset before this run began.
       feed.first_epoch = feed.stats()["next_epoch"]
+    self._begun = {
+      "backend": tf.keras.backend.backend(),
+      "steps_per_epoch": steps,
+      "optimizer": given,
+      "first_epoch": 0,  # of fit
+      "first_epochs": [feed.first_epoch for feed in self._feeds],
+    }
     latest = tf.train.latest_checkpoint(self._directory)
     if latest is None:
-      self._begin(run, given, None)
       return
-    before = self._check_run(latest, run)
+    before, positions = self._check_run(latest)
     self._build_model(latest)
     self._restore(latest)
     self._tell_of_optimizer(before["optimizer"], given)
-    self._begin(run, before["optimizer"], before)
-    start = self._start()
-    if _workers(before) == _workers(run) and not start.cuts:
-      self._go_on(start, run)
+    for name in ("optimizer", "first_epoch", "first_epochs"):
+      self._begun[name] = before[name]
+    for feed, epoch in zip(self._feeds, before["first_epochs"]):
+      feed.first_epoch = epoch
+    if self._are_own(positions):
+      self._go_on(before, positions)
     else:
-      self._go_on_for_others(start, before, run)
+      self._go_on_for_others(before, positions)
     self._restored = self._fingerprints()[0]
-    start = self._start()
+    start = self._at
     self._step_offset = start.step
     if start.epoch >= self.params["epochs"]:
       _logger.warning(
@@ -195,27 +187,6 @@ class Resume(tf.keras.callbacks.Callback):
     # What Keras's own BackupAndRestore does; fit reads it after this call.
     self.model._initial_epoch = start.epoch
 
-  def _begin(
-    self, run: dict[str, Any], optimizer: list | None, before: dict[str, Any] | None
-  ) -> None:
-    """Notes what the run is, and how it began.
-
-    Args:
-      run: what must stay the same.
-      optimizer: of its beginning.
-      before: the run that goes on, where one does.
-    """
-    if before is not None:
-      self._first_epoch = before["first_epoch"]
-      for feed, epoch in zip(self._feeds, before["first_epochs"]):
-        feed.first_epoch = epoch
-    begun = {
-      "optimizer": optimizer,
-      "first_epoch": self._first_epoch,
-      "first_epochs": [feed.first_epoch for feed in self._feeds],
-    }
-    self._run.assign(json.dumps(run | begun))
-
   def on_epoch_begin(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if not self._is_new:
       return
@@ -223,10 +194,8 @@ class Resume(tf.keras.callbacks.Callback):
     # Another fit of this model begins where its own arguments say.
     self.model._initial_epoch = None
     if self._restored is None:
-      self._first_epoch = epoch
-      self._set_start(start_lib.Start(epoch, 0))
-      run = json.loads(self._run.numpy())
-      self._run.assign(json.dumps(run | {"first_epoch": epoch}))
+      self._begun["first_epoch"] = epoch
+      self._at = Start(epoch, 0)
     elif epoch != self.epoch or self._fingerprints()[0] != self._restored:
       raise ValueError(
         f"the run in {self._directory} goes on in epoch {self.epoch + 1} with what was "
@@ -236,7 +205,7 @@ class Resume(tf.keras.callbacks.Callback):
       )
 
   def _restore(self, latest: str) -> None:
-    """Gives model, optimizer and place the values of a checkpoint.
+    """Gives model and optimizer the values of a checkpoint.
 
     Raises:
       ValueError: it has other variables.
@@ -282,54 +251,53 @@ class Resume(tf.keras.callbacks.Callback):
       _said(restored),
     )
 
-  def _go_on(self, start: start_lib.Start, run: dict[str, Any]) -> None:
+  def _are_own(self, positions: list[Position]) -> bool:
+    """Whether this worker saved them, in epochs that it began."""
+    shards = [position_lib.shard_of(feed.blocks) for feed in self._feeds]
+    return all(map(Position.is_own, positions, shards))
+
+  def _go_on(self, before: dict[str, Any], positions: list[Position]) -> None:
     """Makes the datasets go on where this worker stood."""
-    # Epochs of steps_per_epoch batches are not those of the data.
-    steps = run["steps_per_epoch"]
-    trained = (start.epoch - self._first_epoch) * steps + start.step
-    for feed in self._feeds:
-      feed.go_on(trained)
+    for feed, position in zip(self._feeds, positions):
+      position.seek(feed.blocks)
     # A kill may come between an epoch's last batch and its end.
-    epoch, step = divmod(trained, steps)
-    self._set_start(start_lib.Start(self._first_epoch + epoch, step))
+    first, steps = before["first_epoch"], before["steps_per_epoch"]
+    trained = (before["epoch"] - first) * steps + before["step"]
+    self._at = Start(first + trained // steps, trained % steps)
 
   def _go_on_for_others(
-    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
+    self, before: dict[str, Any], positions: list[Position]
   ) -> None:
     """Makes the datasets go on where other workers stood."""
-    (theirs, others), batches = (
-      before["datasets"][0][name] for name in ("worker", "batches")
-    )
-    if not start.cuts and start.step == batches:
-      # A kill came between the epoch's last batch and its end.
-      start = start_lib.Start(start.epoch + 1, 0)
-    mine, workers = run["datasets"][0]["worker"]
-    ran = [*start.cuts, (others, start.step)]
-    start = start_lib.parse((start.epoch, ran), workers)
-    refusal = self._why_unknown(start, before, run)
+    mine, workers = position_lib.shard_of(self._feeds[0].blocks)
+    starts = [
+      start_lib.parse(position.start((mine, workers)), workers)
+      for position in positions
+    ]
+    refusal = self._why_unknown(starts[0], before, positions)
+    # Epochs of the run are those of the data from here on.
+    epoch = starts[0].epoch - self._feeds[0].first_epoch + before["first_epoch"]
     if refusal is not None:
+      theirs, others = positions[0].run["worker"]
       raise ValueError(
         f"{self._directory} holds a run of worker {theirs} of {others} that stopped in "
-        f"epoch {start.epoch}, where worker {mine} of {workers} cannot go on: "
-        f"{refusal}. Give as many workers, each its own directory, until the epoch ends"
+        f"epoch {epoch}, where worker {mine} of {workers} cannot go on: {refusal}. "
+        "Give as many workers, each its own directory, until the epoch ends"
       )
-    since = start_lib.Start(start.epoch - self._first_epoch, start.step, start.cuts)
-    (left,) = {feed.go_on_for_others(since) for feed in self._feeds}
+    (left,) = {feed.go_on_for_others(start) for feed, start in zip(self._feeds, starts)}
     if left > 0:
-      self._epoch_steps = start.step + left
+      self._epoch_steps = starts[0].step + left
+      self._at = dataclasses.replace(starts[0], epoch=epoch)
     else:
-      start = start_lib.Start(start.epoch + 1, 0)
-    self._set_start(start)
+      self._at = Start(epoch + 1, 0)
 
   def _why_unknown(
-    self, start: start_lib.Start, before: dict[str, Any], run: dict[str, Any]
+    self, start: Start, before: dict[str, Any], positions: list[Position]
   ) -> str | None:
     """Why it is not known what other workers have left to do; None where it is."""
-    if any(
-      run["steps_per_epoch"] != one["batches"]
-      for run in (before, run)
-      for one in run["datasets"]
-    ):
+    lengths = [(before["steps_per_epoch"], one.run["batches"]) for one in positions]
+    lengths += [(self._begun["steps_per_epoch"], f.blocks.batches) for f in self._feeds]
+    if any(steps != batches for steps, batches in lengths):
       return (
         "steps_per_epoch must be the batches of the dataset, so that an epoch of fit "
         "is one of the data"
@@ -352,8 +320,8 @@ class Resume(tf.keras.callbacks.Callback):
   ) -> None:
     # With steps_per_execution the last execution may be a shorter one.
     step = min(self._step_offset + batch + 1, self._epoch_steps)
-    self._steps_since_save += step - int(self._step.numpy())
-    self._step.assign(step)
+    self._steps_since_save += step - self._at.step
+    self._at = dataclasses.replace(self._at, step=step)
     is_last = step == self._epoch_steps
     if is_last or self._steps_since_save >= self._save_freq:
       self._save()
@@ -368,9 +336,9 @@ class Resume(tf.keras.callbacks.Callback):
   def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
     if self.model.stop_training is _EPOCH_IS_OVER:
       self.model.stop_training = False
-    elif self.model.stop_training and 0 < int(self._step.numpy()) < self._epoch_steps:
+    elif self.model.stop_training and 0 < self._at.step < self._epoch_steps:
       return  # It was stopped inside of the epoch, and goes on there.
-    self._set_start(start_lib.Start(epoch + 1, 0))
+    self._at = Start(epoch + 1, 0)
     self._step_offset = 0
     self._epoch_steps = self.params["steps"]
     self._is_between = True
@@ -431,12 +399,22 @@ class Resume(tf.keras.callbacks.Callback):
         "after a kill: call it on a batch",
       )
     self._build.assign(json.dumps(config))
-    for feed in self._feeds:
-      feed.note()
+    since = dataclasses.replace(
+      self._at, epoch=self._at.epoch - self._begun["first_epoch"]
+    )
+    steps = self._begun["steps_per_epoch"]
+    positions = [feed.position(since, steps) for feed in self._feeds]
+    run = {
+      **self._begun,
+      "epoch": self._at.epoch,
+      "step": self._at.step,
+      "positions": [dataclasses.asdict(position) for position in positions],
+    }
+    self._run.assign(json.dumps(run))
     (self._manager or self._make_manager()).save()
     self._steps_since_save = 0
 
-  def _check_run(self, latest: str, run: dict[str, Any]) -> dict[str, Any]:
+  def _check_run(self, latest: str) -> tuple[dict[str, Any], list[Position]]:
     """Reads the run that a checkpoint is from, and compares it with this one.
 
     Raises:
@@ -446,36 +424,28 @@ class Resume(tf.keras.callbacks.Callback):
     before = {}
     if reader.has_tensor(_KEY.format("run")):
       before = json.loads(reader.get_tensor(_KEY.format("run")))
-    if "datasets" not in before:
+    if "positions" not in before:
       raise ValueError(
         f"{latest} does not say what it was trained on, as this version of Resume "
         "does: give another directory for a new run"
       )
-    self._check_same("backend", before["backend"], run["backend"])
-    theirs, ours = before["datasets"], run["datasets"]
-    self._check_same("datasets", len(theirs), len(ours))
-    same_worker = _workers(before) == _workers(run)
-    for feed, was, now in zip(self._feeds, theirs, ours):
-      # Epochs of other workers may differ in length.
-      name = difference(was, now if same_worker else feed.identity)
-      if name == "dataset":
-        version = _position.other_version(feed.blocks.sources[0].view, was.get(name))
-        raise ValueError(
-          f"{self._directory} holds a run with {version}, or Resume another directory "
-          "for a new run"
-        )
-      if name is not None:
-        self._check_same(name, was.get(name), now[name])
-    if same_worker:
+    positions = [Position.parse(one) for one in before["positions"]]
+    self._check_same("backend", before["backend"], self._begun["backend"])
+    self._check_same("datasets", len(positions), len(self._feeds))
+    for feed, position in zip(self._feeds, positions):
+      subject = f"{self._directory} holds a run with"
+      advice = "give Resume another directory for a new run"
+      position.check(feed.blocks, feed.run, subject, advice)
+    if self._are_own(positions):
       name = "steps_per_epoch"
-      self._check_same(name, before[name], run[name])
-    return before
+      self._check_same(name, before[name], self._begun[name])
+    return before, positions
 
   def _check_same(self, name: str, before: Any, now: Any) -> None:
     if before != now:
       raise ValueError(
         f"{self._directory} holds a run with {name} {before!r}, but this one has "
-        f"{now!r}: give the same again, or another directory for a new run"
+        f"{now!r}: give the same again, or give Resume another directory for a new run"
       )
 
   def _build_model(self, latest: str) -> None:
@@ -501,23 +471,9 @@ class Resume(tf.keras.callbacks.Callback):
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
     self._variables = list(self.model.variables), variables
     held = {f"{_VARIABLE}{i}": state.trackable(v) for i, v in enumerate(variables)}
-    for number, feed in enumerate(self._feeds):
-      held |= feed.variables(number)
-    checkpoint = tf.train.Checkpoint(
-      epoch=self._epoch,
-      step=self._step,
-      cuts=self._cuts,
-      build=self._build,
-      run=self._run,
-      **held,
-    )
+    checkpoint = tf.train.Checkpoint(build=self._build, run=self._run, **held)
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
-
-
-def _workers(run: dict[str, Any]) -> list[list[int]]:
-  """(index, count) of the worker that a run is of, by dataset."""
-  return [one["worker"] for one in run["datasets"]]
 
 
 def _optimizer(model: tf.keras.Model) -> list | None:

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from liquid_tf._pipeline import start as _start
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.position import Position
+from liquid_tf._pipeline.position import Position, run_of
 from liquid_tf._pipeline.start import Given, Start
 
 
@@ -57,7 +57,8 @@ class Entry:
       ValueError: it cannot, or it was saved by another dataset.
     """
     if self.saved is not None:
-      self.saved.check(blocks, batches)
+      subject = "start is a position of a run with"
+      self.saved.check(blocks, run_of(blocks, batches), subject, "begin anew at (0, 0)")
     if self.is_own:
       self.saved.seek(blocks)
     elif self.begin.cuts:

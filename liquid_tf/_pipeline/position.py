@@ -80,14 +80,8 @@ def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
   batches = blocks.begun_batches if epoch == begin.epoch else blocks.batches
   if 0 < step == batches:
     epoch, step, cuts = epoch + 1, 0, ()
-  return {
-    "epoch": epoch,
-    "step": step,
-    "cuts": [list(cut) for cut in cuts],
-    "cached": list(blocks.cached),
-    "mixes": stats["mixes"],
-    "run": {**identity(blocks, dataset), **of_worker(blocks)},
-  }
+  start = Start(epoch, step - sum(steps for _, steps in cuts), cuts)
+  return dataclasses.asdict(Position.of(blocks, run_of(blocks, dataset), start))
 
 
 def _check_delivered(
@@ -134,7 +128,7 @@ def other_version(view: View, index: str | None) -> str:
     pass  # The versions are not what this error is of.
   return (
     f"dataset {index!r}, which no version of {view.path} has: it was another dataset, "
-    "or a version that was forgotten. Give the same again"
+    "or a version that was forgotten: give the same again"
   )
 
 
@@ -176,15 +170,24 @@ def _mix(blocks: InterleaveDataset) -> str | dict[str, int]:
   return {source.name: len(source.rows) for source in blocks.sources}
 
 
+def shard_of(blocks: InterleaveDataset) -> tuple[int, int]:
+  """(index, count) of the worker that takes the batches."""
+  return (0, 1) if blocks.rests is None else blocks.rests.shard
+
+
 def of_worker(blocks: InterleaveDataset) -> dict[str, Any]:
   """Further properties that must be equal where the worker that saved it goes on."""
-  worker = (0, 1) if blocks.rests is None else blocks.rests.shard
   grouped = any(source.scan_groups is not None for source in blocks.sources)
   return {
-    "worker": list(worker),
+    "worker": list(shard_of(blocks)),
     "batches": blocks.batches,
     "samples of scan groups": blocks.parts if grouped else None,
   }
+
+
+def run_of(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, Any]:
+  """Identity of a run, and what of the worker counts; see `Position.run`."""
+  return {**identity(blocks, dataset), **of_worker(blocks)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,6 +209,22 @@ class Position:
   cached: list[int]
   mixes: list[int]
   run: dict[str, Any]
+
+  @classmethod
+  def of(
+    cls, blocks: InterleaveDataset, run: Mapping[str, Any], start: Start
+  ) -> "Position":
+    """The position of a worker that stands at a start.
+
+    Args:
+      blocks: of its dataset.
+      run: what `run_of` gave.
+      start: in epochs of the dataset.
+    """
+    cuts = [list(cut) for cut in start.cuts]
+    mixes = json.loads(blocks.snapshot.stats_json())["mixes"]
+    step = start.before + start.step
+    return cls(start.epoch, step, cuts, list(blocks.cached), mixes, dict(run))
 
   @classmethod
   def parse(cls, given: Mapping[str, Any]) -> "Position":
@@ -247,19 +266,29 @@ class Position:
     own = (self.run["worker"][1], self.step - self.before)
     return self.epoch, [*map(tuple, self.cuts), own]
 
-  def check(self, blocks: InterleaveDataset, dataset: tf.data.Dataset) -> None:
-    """Raises ValueError where a dataset is not the one that it is of."""
-    now = identity(blocks, dataset)
-    if self.run.get("dataset") != now["dataset"]:
-      was = other_version(blocks.sources[0].view, self.run.get("dataset"))
-      raise ValueError(f"start is a position of {was}, or begin anew at (0, 0)")
-    if blocks.rests.shard == tuple(self.run["worker"]):
-      now |= of_worker(blocks)
+  def check(
+    self, blocks: InterleaveDataset, now: Mapping[str, Any], subject: str, advice: str
+  ) -> None:
+    """Raises ValueError where a run is not the one that it is of.
+
+    Args:
+      blocks: of the run's dataset.
+      now: what `run_of` says of the run.
+      subject: begins the error, as "start is a position of a run with".
+      advice: ends it, after "give the same again".
+    """
+    was = self.run.get("dataset")
+    if was != now["dataset"]:
+      other = other_version(blocks.sources[0].view, was)
+      raise ValueError(f"{subject} {other}, or {advice}")
+    # Epochs of other workers may differ in length.
+    is_same_worker = shard_of(blocks) == tuple(self.run["worker"])
+    of_others = set() if is_same_worker else set(of_worker(blocks))
     for name, value in now.items():
-      if self.run.get(name) != value:
+      if name not in of_others and self.run.get(name) != value:
         raise ValueError(
-          f"start is a position of a dataset with {name} {self.run.get(name)!r}, but "
-          f"this one has {value!r}: give the same again, or begin anew at (0, 0)"
+          f"{subject} {name} {self.run.get(name)!r}, but this one has {value!r}: give "
+          f"the same again, or {advice}"
         )
 
   def seek(self, blocks: InterleaveDataset) -> None:

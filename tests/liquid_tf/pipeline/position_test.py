@@ -285,8 +285,8 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
     liquid_tf.append(path, f"{root}/source", duplicates="add", progress=False)
     with self.assertRaisesRegex(
       ValueError,
-      f"start is a position of version 1 of {path}, but this is version 2: .*"
-      rf'liquid_tf.open\("{path}", version=1\)',
+      f"start is a position of a run with version 1 of {path}, but this is version "
+      rf'2: .*liquid_tf.open\("{path}", version=1\)',
     ):
       _dataset(path, start=place)
     _dataset(liquid_tf.open(path, version=1), start=place)
@@ -329,7 +329,7 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
       (1, 14, "at most 13"),
       (2, 0, "not reached"),
       (1, -1, r"step \(-1\)"),
-      ("1", 3, r"epoch \('1'\)"),
+      ("1", 3, r'epoch \("1"\)'),
     ):
       with self.assertRaisesRegex(ValueError, message):
         liquid_tf.position(dataset, epoch, step)
