@@ -53,10 +53,12 @@ def device_module(name, src, hdrs, **kwargs):
             name = name + "_nvcc",
             srcs = [":" + source],
             outs = [name + ".fatbin"],
+            tags = ["manual"],
             cmd = "%s %s -o $@ $(location :%s)" % (NVCC, " ".join(flags), source),
         )
 
-        # Compiling takes minutes, and as a tool it is done once, not with each sanitizer.
+        # Compiling takes minutes, and as a tool it is done once, not with each sanitizer;
+        # //... would make it for the target besides.
         blob = ":" + name + "_fatbin.inc"
         native.genrule(
             name = name + "_fatbin",
