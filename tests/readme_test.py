@@ -1,4 +1,4 @@
-"""Front pages run as printed; pages name commands, flags and links that exist."""
+"""The front page runs as printed; pages name commands, flags and links that exist."""
 
 import ast
 import collections
@@ -14,7 +14,7 @@ from unittest import mock
 
 import commands
 import pages
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 
 from liquid_tf import recordio
 from liquid_tf._pipeline import verdict
@@ -32,7 +32,7 @@ def _pages() -> list[pathlib.Path]:
   return [*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")]
 
 
-class FrontPagesTest(parameterized.TestCase):
+class FrontPageTest(absltest.TestCase):
   """A reader's first hour, in an empty folder."""
 
   def _command(self, words: list[str]) -> None:
@@ -45,15 +45,14 @@ class FrontPagesTest(parameterized.TestCase):
     done = commands.run(*words, *brief)
     self.assertEqual(done.returncode, 0, f"{words}: {done.stderr}")
 
-  @parameterized.parameters("README.md", "docs/index.md")
-  def test_runs_from_top_to_bottom(self, name):
+  def test_runs_from_top_to_bottom(self):
     with (
       # A brief profile beside other tests is not sure of its advice.
       mock.patch.object(profile_run, "MOST_SECONDS", 15.0),
       mock.patch.object(stake, "check", lambda *_: None),
     ):
       [(block, printed)] = pages.run(
-        _ROOT / name, self.create_tempdir().full_path, command=self._command
+        _ROOT / "README.md", self.create_tempdir().full_path, command=self._command
       )
     self.assertLess(len([line for line in block.code.splitlines() if line]), 24)
     self.assertIn("Epoch 3/3", printed)
@@ -62,9 +61,8 @@ class FrontPagesTest(parameterized.TestCase):
     self.assertLess(first, 2 * math.log(8))
     self.assertRegex(printed, r"val_loss.*\n.*\b(limit|few)\b.*\n\Z")
 
-  @parameterized.parameters("README.md", "docs/index.md")
-  def test_begins_with_what_sets_up_by_itself(self, name):
-    first, *others = pages.blocks((_ROOT / name).read_text(), "")
+  def test_begins_with_what_sets_up_by_itself(self):
+    first, *others = pages.blocks((_ROOT / "README.md").read_text(), "")
     self.assertEqual(first.code, "make demo\nmake test\n")
     self.assertLess(first.line, 16)
     # A wheel beside TensorFlow can do the others, too.
@@ -243,8 +241,7 @@ class ReadmeTest(absltest.TestCase):
     other = (_ROOT / "docs/which_loader.md").read_text()
     self.assertIn(said, " ".join(other.split()))
     space = f"takes {l3['bytes'] / jpeg['bytes']:.1f} times the space of JPEG"
-    for page in (self.text, (_ROOT / "docs/index.md").read_text()):
-      self.assertIn(space, page)
+    self.assertIn(space, self.text)
 
   def test_links_lead_to_files(self):
     links = re.findall(r"\]\(([^)#]+)\)", self.text)

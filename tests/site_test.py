@@ -20,7 +20,7 @@ import lists  # noqa: E402
 import reference  # noqa: E402
 
 # What tools/site/hooks.py adds besides the reference and the examples.
-_MADE = {"changelog.md", "contributing.md", "results.md"}
+_MADE = {"changelog.md", "contributing.md", "index.md", "results.md"}
 _LINK = re.compile(r"\]\(([^)\s:]+)\)")
 
 

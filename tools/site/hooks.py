@@ -13,7 +13,13 @@ from mkdocs.structure.files import File
 _DOCS = reference.ROOT / "docs"
 _RESULTS = reference.ROOT / "tools/bench/results"
 # Pages that show a file which lies elsewhere in the repository.
-_SHOWN = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_SHOWN = {
+  "CHANGELOG.md": "changelog.md",
+  "CONTRIBUTING.md": "contributing.md",
+  "README.md": "index.md",
+}
+# Files that these pages link to, which browsers show by their extension.
+_TEXTS = {"LICENSE": "license.txt", "NOTICE": "notice.txt"}
 _FLAGS = re.compile(r"<code>[^<]*--[^<]*</code>")
 _LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
 
@@ -53,8 +59,7 @@ def _site_path(result: pathlib.Path) -> str:
 
 def _moved() -> dict[str, str]:
   """The site's page, or part of one, for each file or folder that is none itself."""
-  found = dict(_SHOWN)
-  found["README.md"] = "index.md"
+  found = _SHOWN | _TEXTS
   found["tools/bench/results"] = "results.md"
   found["tools/bench/results/papers"] = "results.md#papers"
   for path in _RESULTS.rglob("*.json"):
@@ -75,8 +80,10 @@ def on_files(files, config):
   for path in sorted((_DOCS / "examples").glob("*.py")):
     pages[f"examples/{path.stem}.md"] = _example(path)
     files.remove(files.get_file_from_path(f"examples/{path.name}"))
-  for path in _RESULTS.rglob("*.json"):
-    files.append(File.generated(config, _site_path(path), abs_src_path=str(path)))
+  copied = {path: _site_path(path) for path in _RESULTS.rglob("*.json")}
+  copied |= {reference.ROOT / name: place for name, place in _TEXTS.items()}
+  for path, place in copied.items():
+    files.append(File.generated(config, place, abs_src_path=str(path)))
   for path, text in pages.items():
     files.append(File.generated(config, path, content=text))
   return files
