@@ -198,7 +198,7 @@ def parse(framed: np.ndarray, sample: int) -> Stored:
 
 
 def _unframe(framed: np.ndarray) -> np.ndarray:
-  """The payload of a record; a view, where it is one part."""
+  """The payload of a record; a view, where it is one fragment."""
   view, parts, at = memoryview(framed), [], 0
   while at + _PART.size <= len(framed):
     magic, word = _PART.unpack_from(view, at)

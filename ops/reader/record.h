@@ -72,7 +72,7 @@ struct Record {
   uint64_t disk_bytes = 0;  // its part of what was read for it
   Buffer memory;            // holds framed
   ByteSpan framed;          // the record as it is stored
-  std::string joined;       // the payload, where the record is in parts
+  std::string joined;       // the payload, where the record is in fragments
   SampleRecord content;     // points into framed or joined
 
   // Of a record that holds many samples: these, the scan groups that were read,

@@ -102,7 +102,7 @@ void RequireCovered(const Found& found, uint64_t size) {
   Require(position == size, "the end of the file is missing");
 }
 
-void AppendPart(uint32_t flag, const std::string& data, std::string* out) {
+void AppendFragment(uint32_t flag, const std::string& data, std::string* out) {
   const uint32_t words[] = {kRecordIOMagic,
                             flag << 29 | static_cast<uint32_t>(data.size())};
   for (const uint32_t word : words) {
@@ -185,14 +185,14 @@ std::vector<std::string> RecordIOScanSeeds() {
       std::abort();
     }
   }
-  AppendPart(0, "before", &odd);
-  AppendPart(1, "first", &odd);
-  AppendPart(2, "", &odd);
-  AppendPart(0, "whole", &odd);
-  AppendPart(3, "last", &odd);
-  AppendPart(7, "none", &odd);
-  AppendPart(0, "a" + magic, &odd);
-  AppendPart(0, "abcd" + magic, &odd);
+  AppendFragment(0, "before", &odd);
+  AppendFragment(1, "first", &odd);
+  AppendFragment(2, "", &odd);
+  AppendFragment(0, "whole", &odd);
+  AppendFragment(3, "last", &odd);
+  AppendFragment(7, "none", &odd);
+  AppendFragment(0, "a" + magic, &odd);
+  AppendFragment(0, "abcd" + magic, &odd);
   return {std::string("\x10\x03", 2) + sound, std::string("\x03\x07", 2) + odd,
           std::string("\xff\x00", 2) + sound + odd + sound,
           std::string("\x07\x13", 2) + sound.substr(0, sound.size() - 5)};

@@ -13,7 +13,7 @@ cxx=${CXX:-clang++}
 flags=(-std=c++17 -O1 -g -I. -fsanitize=address,undefined -fno-sanitize-recover=all)
 container=ops/containers/recordio
 sources=(tests/fuzz/recordio_fuzz.cc "$container"/{input_split,record_index}.cc
-         "$container"/{record_part,record_scanner,recordio}.cc)
+         "$container"/{fragment,record_scanner,recordio}.cc)
 mkdir -p "$folder"/{scan,index,objects}
 objects=()
 for source in "${sources[@]}"; do

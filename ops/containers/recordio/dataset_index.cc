@@ -25,7 +25,7 @@ constexpr char kDescr[] =
     "'fortran_order': False, 'shape': (";
 constexpr char kTail[] = ",), }";
 
-// A record holds at least a part's header and a sample's header.
+// A record holds at least a fragment's header and a sample's header.
 constexpr uint64_t kSmallestRecord = 8 + 24;
 
 Status Damaged(const std::string& what, size_t offset) {

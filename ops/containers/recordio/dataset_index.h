@@ -27,7 +27,7 @@ struct IndexRow {
   uint8_t bits = 0;
   uint32_t shard = 0;   // position in the manifest's list of shards
   uint64_t offset = 0;  // of the record's first byte in the shard
-  uint64_t length = 0;  // framed bytes on disk, every part and its padding
+  uint64_t length = 0;  // framed bytes on disk, every fragment and its padding
   uint32_t crc32c = 0;  // of these bytes
   uint32_t height = 0;
   uint32_t width = 0;

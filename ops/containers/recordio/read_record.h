@@ -13,10 +13,10 @@ namespace liquid {
 
 // Checks the record that `row` describes, in this order: length, CRC-32C,
 // framing, sample header, sample number. Then the spans of `*sample` point into
-// `framed`, or into `*scratch` where the record has several parts; they live as
-// long as both are unchanged. Thread-safe for distinct outputs, O(bytes).
-// Error: DataLoss with the reason and the offset inside the record; the caller
-// puts file and record before it.
+// `framed`, or into `*scratch` where the record has several fragments; they
+// live as long as both are unchanged. Thread-safe for distinct outputs,
+// O(bytes). Error: DataLoss with the reason and the offset inside the record;
+// the caller puts file and record before it.
 Status CheckRecord(ByteSpan framed, const IndexRow& row, std::string* scratch,
                    SampleRecord* sample);
 

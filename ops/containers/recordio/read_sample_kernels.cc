@@ -24,7 +24,7 @@ using ::tensorflow::TensorShapeUtils;
 using ::tensorflow::tstring;
 
 // The longest record that there can be: one payload of less than 2^29 bytes,
-// split at each of its words.
+// cut at each of its words.
 constexpr int64_t kMaxLength = int64_t{12} << 29;
 // Where id2 stands in a payload.
 constexpr size_t kId2 = 16;

@@ -34,7 +34,7 @@ instead of failing.
 
 path: Scalar, a path of any registered file system.
 offset: Scalar, of the record's first byte.
-length: Scalar, of the record: every part, header and padding.
+length: Scalar, of the record: every fragment, header and padding.
 image: Scalar, the encoded image; empty where `error` is not.
 labels: Shape [k]; none, one or several.
 example: Scalar, a serialized tf.train.Example or empty.

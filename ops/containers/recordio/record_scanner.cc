@@ -8,7 +8,7 @@
 namespace liquid {
 namespace {
 
-// Bytes of a part that are asked for at once, so that a length that lies is
+// Bytes of a fragment that are asked for at once, so that a length that lies is
 // found out before half a gigabyte was read for it.
 constexpr size_t kStep = size_t{1} << 20;
 
@@ -60,21 +60,21 @@ void RecordScanner::Take(size_t size) {
 Status RecordScanner::SeekHead() {
   while (true) {
     ByteSpan bytes;
-    LIQUID_RETURN_IF_ERROR(Need(kPartHeader, &bytes));
-    if (bytes.size < kPartHeader) {
+    LIQUID_RETURN_IF_ERROR(Need(kFragmentHeader, &bytes));
+    if (bytes.size < kFragmentHeader) {
       Take(bytes.size);
       return OkStatus();
     }
     const size_t head = FindHead(bytes);
     Take(head);
-    if (bytes.size - head >= kPartHeader) return OkStatus();
+    if (bytes.size - head >= kFragmentHeader) return OkStatus();
   }
 }
 
-Status RecordScanner::CheckData(size_t begin, const RecordPart& part,
+Status RecordScanner::CheckData(size_t begin, const Fragment& fragment,
                                 ByteSpan* bytes, Status* damage) {
-  const size_t end = begin + part.framed;
-  size_t checked = begin + kPartHeader;
+  const size_t end = begin + fragment.framed;
+  size_t checked = begin + kFragmentHeader;
   while (checked < end) {
     const size_t wanted = std::min(end, checked + kStep);
     LIQUID_RETURN_IF_ERROR(Need(wanted, bytes));
@@ -84,15 +84,15 @@ Status RecordScanner::CheckData(size_t begin, const RecordPart& part,
       const size_t magic = FindMagic(data);
       if (magic != data.size) {
         *damage = DataLoss(
-            "part of " + std::to_string(part.size) + " bytes" +
+            "fragment of " + std::to_string(fragment.size) + " bytes" +
             AtOffset(position_ + begin) + " has a magic inside its data" +
             AtOffset(position_ + checked + magic) + ": its length is wrong");
         return OkStatus();
       }
     }
     if (bytes->size < wanted) {
-      *damage = DataLoss("part of " + std::to_string(part.size) + " bytes" +
-                         AtOffset(position_ + begin) +
+      *damage = DataLoss("fragment of " + std::to_string(fragment.size) +
+                         " bytes" + AtOffset(position_ + begin) +
                          " passes the end of the file, " +
                          std::to_string(position_ + bytes->size));
       return OkStatus();
@@ -107,25 +107,25 @@ Status RecordScanner::Read(ByteSpan* payload, Status* damage) {
   size_t size = 0;
   while (true) {
     ByteSpan bytes;
-    LIQUID_RETURN_IF_ERROR(Need(framed + kPartHeader, &bytes));
-    RecordPart part;
-    *damage = ParsePart(bytes, framed, position_, framed > 0, &part);
+    LIQUID_RETURN_IF_ERROR(Need(framed + kFragmentHeader, &bytes));
+    Fragment fragment;
+    *damage = ParseFragment(bytes, framed, position_, framed > 0, &fragment);
     if (!damage->ok() && framed > 0) {
       *damage =
           DataLoss("record" + AtOffset(position_) + ": " + damage->message());
     }
     if (!damage->ok()) return OkStatus();
-    size += part.size + (framed > 0 ? 4 : 0);
-    if (size > kRecordIOMaxPart) {
+    size += fragment.size + (framed > 0 ? 4 : 0);
+    if (size > kRecordIOMaxSize) {
       *damage = DataLoss("record" + AtOffset(position_) +
                          " has 2^29 bytes or more, which no writer writes");
       return OkStatus();
     }
-    LIQUID_RETURN_IF_ERROR(CheckData(framed, part, &bytes, damage));
+    LIQUID_RETURN_IF_ERROR(CheckData(framed, fragment, &bytes, damage));
     if (!damage->ok()) return OkStatus();
-    framed += part.framed;
-    if (part.flag != kWhole && part.flag != kLast) continue;
-    // An empty part needed no more bytes than its header.
+    framed += fragment.framed;
+    if (fragment.flag != kWhole && fragment.flag != kLast) continue;
+    // An empty fragment needed no more bytes than its header.
     if (bytes.size < framed) {
       LIQUID_RETURN_IF_ERROR(Need(framed, &bytes));
     }
@@ -157,14 +157,14 @@ Status RecordScanner::Next(ByteSpan* payload, bool* found) {
     const bool behind = position_ >= range_.end;
     if (behind && (range_.ends_at_head || !met_)) break;
     ByteSpan bytes;
-    LIQUID_RETURN_IF_ERROR(Need(kPartHeader, &bytes));
+    LIQUID_RETURN_IF_ERROR(Need(kFragmentHeader, &bytes));
     if (bytes.size == 0) break;
     Status damage;
     if (behind) {
       done_ = true;
       // What is not a head here would be passed over by the next range.
-      RecordPart part;
-      damage = ParsePart(bytes, 0, position_, false, &part);
+      Fragment fragment;
+      damage = ParseFragment(bytes, 0, position_, false, &fragment);
       if (damage.ok()) break;
     } else {
       met_ = true;

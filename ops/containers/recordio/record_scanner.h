@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/containers/recordio/record_part.h"
+#include "ops/containers/recordio/fragment.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
@@ -42,7 +42,7 @@ struct RecordLoss {
 
 // Not thread-safe. O(bytes) of time; of memory, the largest record.
 //
-// Beyond what other readers check, the data of a part must hold no aligned
+// Beyond what other readers check, the data of a fragment must hold no aligned
 // magic: a length that is too large, and would make one record of two, is
 // found by it.
 //
@@ -76,8 +76,8 @@ class RecordScanner {
   Status SeekHead();
   // Gives the payload of the record at position_, or says why it cannot.
   Status Read(ByteSpan* payload, Status* damage);
-  // Checks that the data of the part at `begin` of the record is there.
-  Status CheckData(size_t begin, const RecordPart& part, ByteSpan* bytes,
+  // Checks that the data of the fragment at `begin` of the record is there.
+  Status CheckData(size_t begin, const Fragment& fragment, ByteSpan* bytes,
                    Status* damage);
   Status Lose(const Status& damage);
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ops/containers/recordio/fragment.h"
 #include "ops/containers/recordio/little_endian.h"
-#include "ops/containers/recordio/record_part.h"
 
 namespace liquid {
 namespace {
@@ -16,8 +16,8 @@ constexpr size_t kSampleHeader = 24;
 // return a label, return one that nobody mistakes for a class.
 constexpr uint32_t kNoLabel = 0x7fc00000;
 
-void AppendPart(PartFlag flag, const uint8_t* data, size_t size,
-                std::string* out) {
+void AppendFragment(FragmentFlag flag, const uint8_t* data, size_t size,
+                    std::string* out) {
   AppendLittleEndian<uint32_t>(kRecordIOMagic, out);
   AppendLittleEndian<uint32_t>(flag << 29 | static_cast<uint32_t>(size), out);
   out->append(reinterpret_cast<const char*>(data), size);
@@ -39,26 +39,26 @@ float BitsFloat(uint32_t bits) {
 }  // namespace
 
 Status AppendRecord(ByteSpan payload, std::string* out) {
-  // dmlc-core refuses the whole payload, not only a part, at this size.
-  if (payload.size > kRecordIOMaxPart) {
+  // dmlc-core refuses the whole payload, not only a fragment, at this size.
+  if (payload.size > kRecordIOMaxSize) {
     return InvalidArgument("a record's payload (" +
                            std::to_string(payload.size) +
                            " bytes) must be less than 2^29 bytes");
   }
-  out->reserve(out->size() + kPartHeader + payload.size + 4);
+  out->reserve(out->size() + kFragmentHeader + payload.size + 4);
   size_t begin = 0;
-  bool split = false;
+  bool cut = false;
   while (true) {
     // From one magic to the next; both lie at multiples of 4.
     const size_t size =
         FindMagic(ByteSpan(payload.data + begin, payload.size - begin));
     if (begin + size == payload.size) break;
-    AppendPart(split ? kMiddle : kFirst, payload.data + begin, size, out);
-    split = true;
+    AppendFragment(cut ? kMiddle : kFirst, payload.data + begin, size, out);
+    cut = true;
     begin += size + 4;
   }
-  AppendPart(split ? kLast : kWhole, payload.data + begin, payload.size - begin,
-             out);
+  AppendFragment(cut ? kLast : kWhole, payload.data + begin,
+                 payload.size - begin, out);
   return OkStatus();
 }
 
@@ -66,20 +66,23 @@ Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
   size_t position = 0;
   bool joining = false;
   while (true) {
-    RecordPart part;
-    LIQUID_RETURN_IF_ERROR(ParsePart(framed, position, 0, joining, &part));
-    if (part.framed > framed.size - position) {
-      return DataLoss("part of " + std::to_string(part.size) + " bytes" +
-                      AtOffset(position) + " passes the end of the record, " +
+    Fragment fragment;
+    LIQUID_RETURN_IF_ERROR(
+        ParseFragment(framed, position, 0, joining, &fragment));
+    if (fragment.framed > framed.size - position) {
+      return DataLoss("fragment of " + std::to_string(fragment.size) +
+                      " bytes" + AtOffset(position) +
+                      " passes the end of the record, " +
                       std::to_string(framed.size));
     }
-    const ByteSpan data(framed.data + position + kPartHeader, part.size);
-    position += part.framed;
-    if (part.flag == kWhole) {
+    const ByteSpan data(framed.data + position + kFragmentHeader,
+                        fragment.size);
+    position += fragment.framed;
+    if (fragment.flag == kWhole) {
       *payload = data;
       break;
     }
-    if (part.flag == kFirst) {
+    if (fragment.flag == kFirst) {
       joining = true;
       scratch->clear();
       scratch->reserve(framed.size);
@@ -87,7 +90,7 @@ Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
       AppendLittleEndian<uint32_t>(kRecordIOMagic, scratch);
     }
     scratch->append(reinterpret_cast<const char*>(data.data), data.size);
-    if (part.flag == kLast) {
+    if (fragment.flag == kLast) {
       *payload = ByteSpan(scratch->data(), scratch->size());
       break;
     }
@@ -100,7 +103,7 @@ Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload) {
 }
 
 Status AppendSamplePayload(const SampleRecord& sample, std::string* out) {
-  if (sample.labels.size() > kRecordIOMaxPart / 4) {
+  if (sample.labels.size() > kRecordIOMaxSize / 4) {
     return InvalidArgument("a sample's labels (" +
                            std::to_string(sample.labels.size()) +
                            ") must fit into a record of 2^29 bytes");

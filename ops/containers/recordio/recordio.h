@@ -1,9 +1,10 @@
 // RecordIO framing as MXNet writes it (dmlc-core recordio), without I/O.
 //
-//   part: uint32 magic 0xced7230a | uint32 cflag << 29 | length | data | pad to
+//   fragment: uint32 magic 0xced7230a | uint32 cflag << 29 | length | data |
+//   pad to
 //   4
 //
-// cflag: 0 whole, 1 first, 2 middle, 3 last part. A payload is split at every
+// cflag: 0 whole, 1 first, 2 middle, 3 last fragment. A payload is cut at every
 // magic at a payload offset divisible by 4; the magic is dropped and put back
 // by the reader. Little-endian, length < 2^29.
 #ifndef LIQUID_OPS_CONTAINERS_RECORDIO_RECORDIO_H_
@@ -19,15 +20,15 @@
 namespace liquid {
 
 constexpr uint32_t kRecordIOMagic = 0xced7230a;
-constexpr uint32_t kRecordIOMaxPart = (1u << 29) - 1;
+constexpr uint32_t kRecordIOMaxSize = (1u << 29) - 1;
 
 // Appends the framed record to `*out`.
 Status AppendRecord(ByteSpan payload, std::string* out);
 
 // Unframes the one record that `framed` holds, from its first to its last
 // byte, padding included. Points `*payload` into `framed` when the record is
-// one part; else joins the parts in `*scratch` and points there. Errors are
-// DataLoss with the offset inside `framed`.
+// one fragment; else joins the fragments in `*scratch` and points there. Errors
+// are DataLoss with the offset inside `framed`.
 Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload);
 
 // What a sample's payload holds: MXNet's image record (IRHeader "<IfQQ": flag,
@@ -43,7 +44,8 @@ struct SampleRecord {
 // Appends the payload (not framed) to `*out`. One label is stored in the
 // header (flag 0), any other number behind it.
 Status AppendSamplePayload(const SampleRecord& sample, std::string* out);
-// Splits a payload; the spans point into it. Error: DataLoss with the offset.
+// Takes a payload apart; the spans point into it. Error: DataLoss with the
+// offset.
 Status ParseSamplePayload(ByteSpan payload, SampleRecord* sample);
 
 }  // namespace liquid

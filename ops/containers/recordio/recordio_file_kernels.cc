@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "ops/containers/recordio/fragment.h"
 #include "ops/containers/recordio/input_split.h"
 #include "ops/containers/recordio/record_index.h"
-#include "ops/containers/recordio/record_part.h"
 #include "ops/containers/recordio/record_scanner.h"
 #include "ops/http/url.h"
 #include "ops/kernel/open_file.h"

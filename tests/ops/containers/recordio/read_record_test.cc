@@ -16,7 +16,7 @@ ByteSpan Span(const std::string& text) {
 class CheckRecordTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    // With a magic at an aligned offset, so that the record has two parts.
+    // With a magic at an aligned offset, so that the record has two fragments.
     image_ = "some" + std::string("\x0a\x23\xd7\xce", 4) + "image";
     example_ = "example";
     SampleRecord sample;

@@ -164,15 +164,16 @@ TEST(RecordScannerTest, ALengthThatSwallowsTheNextRecord) {
   file[4] = 8 + 12;  // up to the end of the second record
   const Scan strict = ScanText(file, Whole(file), false, 64);
   EXPECT_TRUE(strict.payloads.empty());
-  EXPECT_EQ(strict.status.message(),
-            "a.rec: part of 20 bytes at offset 0 has a magic inside its data "
-            "at offset 16: its length is wrong");
+  EXPECT_EQ(
+      strict.status.message(),
+      "a.rec: fragment of 20 bytes at offset 0 has a magic inside its data "
+      "at offset 16: its length is wrong");
   const Scan repaired = ScanText(file, Whole(file), true, 64);
   EXPECT_EQ(repaired.payloads, (std::vector<std::string>{"ijkl", "mnop"}));
 }
 
 TEST(RecordScannerTest, ALongPayloadInPartsIsRefused) {
-  // Each part is short enough; together they are not.
+  // Each fragment is short enough; together they are not.
   class Parts : public ByteStream {
    public:
     Status Next(ByteSpan* bytes) override {
@@ -194,7 +195,7 @@ TEST(RecordScannerTest, ALongPayloadInPartsIsRefused) {
   EXPECT_EQ(scanner.Next(&payload, &found).message(),
             "a.rec: record at offset 0 has 2^29 bytes or more, which no writer "
             "writes");
-  EXPECT_EQ(stream.count_, 3);  // the second part's data was not read
+  EXPECT_EQ(stream.count_, 3);  // the second fragment's data was not read
 }
 
 }  // namespace

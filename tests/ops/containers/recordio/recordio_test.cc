@@ -163,7 +163,7 @@ TEST(RecordIOTest, PayloadsOf512MiBAreRefused) {
   std::string out;
   const uint8_t byte = 0;
   const Status status =
-      AppendRecord(ByteSpan(&byte, size_t{kRecordIOMaxPart} + 1), &out);
+      AppendRecord(ByteSpan(&byte, size_t{kRecordIOMaxSize} + 1), &out);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(out.empty());
 }

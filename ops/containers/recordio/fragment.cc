@@ -1,4 +1,4 @@
-#include "ops/containers/recordio/record_part.h"
+#include "ops/containers/recordio/fragment.h"
 
 #include <cstring>
 
@@ -19,10 +19,10 @@ std::string AtOffset(uint64_t offset) {
   return " at offset " + std::to_string(offset);
 }
 
-Status ParsePart(ByteSpan bytes, size_t position, uint64_t base, bool inside,
-                 RecordPart* part) {
-  if (bytes.size - position < kPartHeader) {
-    return DataLoss("record ends inside a part's 8-byte header" +
+Status ParseFragment(ByteSpan bytes, size_t position, uint64_t base,
+                     bool inside, Fragment* fragment) {
+  if (bytes.size - position < kFragmentHeader) {
+    return DataLoss("record ends inside a fragment's 8-byte header" +
                     AtOffset(base + position));
   }
   const uint8_t* header = bytes.data + position;
@@ -33,13 +33,13 @@ Status ParsePart(ByteSpan bytes, size_t position, uint64_t base, bool inside,
   const uint32_t flag = word >> 29;
   const bool continues = flag == kMiddle || flag == kLast;
   if (flag > kLast || continues != inside) {
-    return DataLoss("part flag " + std::to_string(flag) +
+    return DataLoss("fragment flag " + std::to_string(flag) +
                     (inside ? " inside" : " at the start of") + " a record" +
                     AtOffset(base + position + 4));
   }
-  part->flag = static_cast<PartFlag>(flag);
-  part->size = word & kRecordIOMaxPart;
-  part->framed = kPartHeader + (part->size + 3) / 4 * 4;
+  fragment->flag = static_cast<FragmentFlag>(flag);
+  fragment->size = word & kRecordIOMaxSize;
+  fragment->framed = kFragmentHeader + (fragment->size + 3) / 4 * 4;
   return OkStatus();
 }
 
@@ -80,9 +80,9 @@ size_t FindHead(ByteSpan bytes) {
     const size_t magic = FindMagic(rest);
     if (magic == rest.size) return bytes.size / 4 * 4;
     position += magic;
-    RecordPart part;
-    if (bytes.size - position < kPartHeader ||
-        ParsePart(bytes, position, 0, false, &part).ok()) {
+    Fragment fragment;
+    if (bytes.size - position < kFragmentHeader ||
+        ParseFragment(bytes, position, 0, false, &fragment).ok()) {
       return position;
     }
     position += 4;
