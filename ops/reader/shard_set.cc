@@ -54,7 +54,7 @@ Status ShardSet::Create(SelectedRows rows, std::vector<std::string> paths,
   return OkStatus();
 }
 
-Status ShardSet::Restrict(const ShardRange& range) {
+Status ShardSet::Restrict(const PartRange& range) {
   const uint64_t total = rows_.size();
   const bool fits =
       range.length == 0 || (range.start < total && range.length <= total + 1);

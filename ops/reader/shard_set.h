@@ -15,7 +15,7 @@
 #include "ops/core/status.h"
 #include "ops/reader/record_source.h"
 #include "ops/reader/selected_rows.h"
-#include "ops/sampler/shards.h"
+#include "ops/sampler/worker_part.h"
 
 namespace liquid {
 
@@ -32,7 +32,7 @@ class ShardSet : public RecordSource {
 
   // Restricts the set to a part: position i of it is row (start + i) mod the
   // number of rows. Call once, before use.
-  Status Restrict(const ShardRange& range);
+  Status Restrict(const PartRange& range);
 
   // Where else the samples are stored; records know it. Call once, before use.
   void set_replicas(std::shared_ptr<const Replicas> replicas) {
@@ -75,7 +75,7 @@ class ShardSet : public RecordSource {
   SelectedRows rows_;
   std::vector<File> files_;  // ascending
   std::vector<std::string> paths_;
-  ShardRange range_;
+  PartRange range_;
   FileOpener opener_;
   std::shared_ptr<const Replicas> replicas_;
   std::mutex mu_;

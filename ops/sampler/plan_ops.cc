@@ -1,4 +1,5 @@
-// Ops that show the planner to Python: for tests, simulations and sharding.
+// Ops that show the planner to Python: for tests, simulations and parts of
+// workers.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,7 +13,7 @@
 #include "ops/sampler/plan_message.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
-#include "ops/sampler/shards.h"
+#include "ops/sampler/worker_part.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -194,9 +195,9 @@ class ShardRangesOp : public OpKernel {
     std::string policy;
     OP_REQUIRES_OK(ctx, ctx->GetAttr("policy", &policy));
     if (policy == "drop") {
-      policy_ = ShardPolicy::kDrop;
+      policy_ = PartPolicy::kDrop;
     } else if (policy == "uneven") {
-      policy_ = ShardPolicy::kUneven;
+      policy_ = PartPolicy::kUneven;
     }
   }
 
@@ -210,23 +211,23 @@ class ShardRangesOp : public OpKernel {
                 absl::InvalidArgumentError(
                     absl::StrCat("index (", index, ") must be at least 0 and ",
                                  "count (", count, ") at least 1")));
-    Shard shard;
-    OP_REQUIRES_OK(
-        ctx, ToTf(MakeShard(samples, static_cast<uint64_t>(index),
-                            static_cast<uint64_t>(count), policy_, &shard)));
+    WorkerPart part;
+    OP_REQUIRES_OK(ctx, ToTf(MakeWorkerPart(
+                            samples, static_cast<uint64_t>(index),
+                            static_cast<uint64_t>(count), policy_, &part)));
     const TensorShape shape({static_cast<int64_t>(samples.size())});
     Tensor *start, *length;
     OP_REQUIRES_OK(ctx, ctx->allocate_output("start", shape, &start));
     OP_REQUIRES_OK(ctx, ctx->allocate_output("length", shape, &length));
     for (size_t f = 0; f < samples.size(); ++f) {
-      start->vec<int64_t>()(f) = static_cast<int64_t>(shard.formats[f].start);
-      length->vec<int64_t>()(f) = static_cast<int64_t>(shard.formats[f].length);
+      start->vec<int64_t>()(f) = static_cast<int64_t>(part.formats[f].start);
+      length->vec<int64_t>()(f) = static_cast<int64_t>(part.formats[f].length);
     }
     const std::pair<const char*, uint64_t> totals[] = {
-        {"repeated", shard.repeated},
-        {"dropped", shard.dropped},
-        {"repeated_in_all", shard.repeated_in_all},
-        {"dropped_in_all", shard.dropped_in_all}};
+        {"repeated", part.repeated},
+        {"dropped", part.dropped},
+        {"repeated_in_all", part.repeated_in_all},
+        {"dropped_in_all", part.dropped_in_all}};
     for (const auto& [name, value] : totals) {
       Tensor* total = nullptr;
       OP_REQUIRES_OK(ctx, ctx->allocate_output(name, TensorShape({}), &total));
@@ -235,7 +236,7 @@ class ShardRangesOp : public OpKernel {
   }
 
  private:
-  ShardPolicy policy_ = ShardPolicy::kPad;
+  PartPolicy policy_ = PartPolicy::kPad;
 };
 
 REGISTER_KERNEL_BUILDER(Name("Liquid>PlanEpoch").Device(tensorflow::DEVICE_CPU),

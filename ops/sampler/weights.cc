@@ -69,10 +69,10 @@ Status Weights::Create(Options options, std::shared_ptr<const Weights>* made) {
   LIQUID_RETURN_IF_ERROR(weights->CountSizes());
   LIQUID_RETURN_IF_ERROR(weights->CheckShares());
   const Options& o = weights->options_;
-  Shard shard;
-  LIQUID_RETURN_IF_ERROR(
-      MakeShard({o.samples_per_epoch}, o.worker, o.workers, o.policy, &shard));
-  weights->epoch_size_ = shard.formats[0].length;
+  WorkerPart part;
+  LIQUID_RETURN_IF_ERROR(MakeWorkerPart({o.samples_per_epoch}, o.worker,
+                                        o.workers, o.policy, &part));
+  weights->epoch_size_ = part.formats[0].length;
   uint32_t crc = 0;
   for (const uint64_t number : {o.samples_per_epoch, o.worker, o.workers,
                                 static_cast<uint64_t>(o.policy)}) {
@@ -198,10 +198,10 @@ std::vector<std::vector<CycleWindow>> Weights::Windows(int64_t epoch) const {
     count = next.before();
   }
   for (size_t g = 0; g < begin.size(); ++g) count[g] -= begin[g];
-  Shard shard;
+  WorkerPart part;
   // What Create has checked cannot fail here.
-  const Status made = MakeShard(count, options_.worker, options_.workers,
-                                options_.policy, &shard);
+  const Status made = MakeWorkerPart(count, options_.worker, options_.workers,
+                                     options_.policy, &part);
   std::vector<std::vector<CycleWindow>> windows(sizes_.size());
   if (!made.ok()) return windows;
   for (size_t s = 0; s < sizes_.size(); ++s) {
@@ -213,8 +213,8 @@ std::vector<std::vector<CycleWindow>> Weights::Windows(int64_t epoch) const {
     for (end = i; end < places_.size() && places_[end].group == g; ++end) {
       sizes.push_back(places_[end].samples);
     }
-    const uint64_t first = begin[g] + shard.formats[g].start;
-    const uint64_t last = first + shard.formats[g].length;
+    const uint64_t first = begin[g] + part.formats[g].start;
+    const uint64_t last = first + part.formats[g].length;
     for (size_t p = i; p < end; ++p) {
       CycleWindow& window = windows[places_[p].source][places_[p].entry];
       window.start = MergedCount(sizes, p - i, first);

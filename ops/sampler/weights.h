@@ -25,7 +25,7 @@
 
 #include "ops/core/status.h"
 #include "ops/sampler/group_schedule.h"
-#include "ops/sampler/shards.h"
+#include "ops/sampler/worker_part.h"
 
 namespace liquid {
 
@@ -52,7 +52,7 @@ class Weights {
     std::vector<SourceGroups> sources;
     uint64_t worker = 0;
     uint64_t workers = 1;
-    ShardPolicy policy = ShardPolicy::kPad;
+    PartPolicy policy = PartPolicy::kPad;
   };
 
   // Error: InvalidArgument that names argument, value and constraint.

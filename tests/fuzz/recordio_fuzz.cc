@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "ops/containers/recordio/input_split.h"
+#include "ops/containers/recordio/file_parts.h"
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_scanner.h"
 #include "ops/containers/recordio/recordio.h"
@@ -130,9 +130,9 @@ void FuzzRecordIOScan(const uint8_t* data, size_t size) {
                          repaired.records.begin()),
           "repair changes what comes before the damage");
   for (int64_t part = 0; part < parts; ++part) {
-    std::vector<SplitRange> ranges;
-    Require(SplitByBytes({file.size}, part, parts, &ranges).ok(), "no split");
-    for (const SplitRange& range : ranges) {
+    std::vector<PartOfFile> ranges;
+    Require(PartByBytes({file.size}, part, parts, &ranges).ok(), "no split");
+    for (const PartOfFile& range : ranges) {
       Read(file, range.range, true, piece, &split);
     }
   }
@@ -159,9 +159,9 @@ void FuzzRecordIOIndex(const uint8_t* data, size_t size) {
   }
   int64_t records = 0;
   for (int64_t part = 0; part < 3; ++part) {
-    std::vector<SplitRange> ranges;
-    Require(SplitByCount({end}, {offsets}, part, 3, &ranges).ok(), "no split");
-    for (const SplitRange& range : ranges) {
+    std::vector<PartOfFile> ranges;
+    Require(PartByCount({end}, {offsets}, part, 3, &ranges).ok(), "no split");
+    for (const PartOfFile& range : ranges) {
       Require(range.range.begin <= range.range.end && range.range.end <= end,
               "a range beside the file");
       records += range.records;
@@ -169,8 +169,8 @@ void FuzzRecordIOIndex(const uint8_t* data, size_t size) {
   }
   Require(records == static_cast<int64_t>(entries.size()), "records got lost");
   if (end > 0) {
-    std::vector<SplitRange> ranges;
-    Require(!IsGood(SplitByCount({end - 1}, {offsets}, 0, 1, &ranges)),
+    std::vector<PartOfFile> ranges;
+    Require(!IsGood(PartByCount({end - 1}, {offsets}, 0, 1, &ranges)),
             "a record behind the end");
   }
 }

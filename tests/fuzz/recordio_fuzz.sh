@@ -12,7 +12,7 @@ folder=${2:-build/fuzz_recordio}
 cxx=${CXX:-clang++}
 flags=(-std=c++17 -O1 -g -I. -fsanitize=address,undefined -fno-sanitize-recover=all)
 container=ops/containers/recordio
-sources=(tests/fuzz/recordio_fuzz.cc "$container"/{input_split,record_index}.cc
+sources=(tests/fuzz/recordio_fuzz.cc "$container"/{file_parts,record_index}.cc
          "$container"/{fragment,record_scanner,recordio}.cc)
 mkdir -p "$folder"/{scan,index,objects}
 objects=()

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "ops/containers/recordio/file_parts.h"
 #include "ops/containers/recordio/fragment.h"
-#include "ops/containers/recordio/input_split.h"
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_scanner.h"
 #include "ops/http/url.h"
@@ -228,9 +228,9 @@ class SplitRecordsOp : public OpKernel {
     OP_REQUIRES_OK(context, Unsigned(context, 2, "counts", &counts));
     const int64_t part = context->input(3).scalar<int64_t>()();
     const int64_t parts = context->input(4).scalar<int64_t>()();
-    std::vector<SplitRange> ranges;
+    std::vector<PartOfFile> ranges;
     if (counts.empty()) {
-      OP_REQUIRES_OK(context, ToTf(SplitByBytes(sizes, part, parts, &ranges)));
+      OP_REQUIRES_OK(context, ToTf(PartByBytes(sizes, part, parts, &ranges)));
     } else {
       std::vector<std::vector<uint64_t>> by_file;
       size_t begin = 0;
@@ -243,8 +243,8 @@ class SplitRecordsOp : public OpKernel {
         by_file.emplace_back(first, first + count);
         begin += count;
       }
-      OP_REQUIRES_OK(context, ToTf(SplitByCount(sizes, std::move(by_file), part,
-                                                parts, &ranges)));
+      OP_REQUIRES_OK(context, ToTf(PartByCount(sizes, std::move(by_file), part,
+                                               parts, &ranges)));
     }
     Tensor* output;
     OP_REQUIRES_OK(
@@ -255,14 +255,14 @@ class SplitRecordsOp : public OpKernel {
             &output));
     auto rows = output->matrix<int64_t>();
     for (size_t i = 0; i < ranges.size(); ++i) {
-      const SplitRange& split = ranges[i];
+      const PartOfFile& piece = ranges[i];
       const int64_t row[kRangeColumns] = {
-          static_cast<int64_t>(split.file),
-          static_cast<int64_t>(split.range.begin),
-          static_cast<int64_t>(split.range.end),
-          split.range.begins_at_head,
-          split.range.ends_at_head,
-          split.records};
+          static_cast<int64_t>(piece.file),
+          static_cast<int64_t>(piece.range.begin),
+          static_cast<int64_t>(piece.range.end),
+          piece.range.begins_at_head,
+          piece.range.ends_at_head,
+          piece.records};
       std::copy(std::begin(row), std::end(row), &rows(i, 0));
     }
   }

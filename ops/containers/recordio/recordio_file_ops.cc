@@ -131,12 +131,12 @@ REGISTER_OP("Liquid>SplitRecords")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-One of the parts of RecordIO files that are split, as MXNet's InputSplit does.
+One of n parts of RecordIO files, as MXNet's InputSplit makes them.
 
 sizes: Shape [f], bytes of each file.
 offsets: Shape [n], of all records, file by file; used with `counts`.
-counts: Shape [f], how many of `offsets` each file has: split by count. Shape [0]:
-  split by bytes.
+counts: Shape [f], how many of `offsets` each file has: divided by count. Shape [0]:
+  divided by bytes.
 part: Scalar in [0, parts).
 parts: Scalar, at least 1.
 ranges: Shape [k, 6]: position of the file; begin and end, of the first bytes of the

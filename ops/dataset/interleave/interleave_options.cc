@@ -93,8 +93,8 @@ absl::Status InterleaveInputs::MakeWeights(PlanSpec* spec) const {
   options.shares.assign(message.shares.begin(), message.shares.end());
   options.worker = static_cast<uint64_t>(message.worker);
   options.workers = static_cast<uint64_t>(message.workers);
-  if (message.shard_policy == "drop") options.policy = ShardPolicy::kDrop;
-  if (message.shard_policy == "uneven") options.policy = ShardPolicy::kUneven;
+  if (message.shard_policy == "drop") options.policy = PartPolicy::kDrop;
+  if (message.shard_policy == "uneven") options.policy = PartPolicy::kUneven;
   const auto of_samples = groups.vec<uint16_t>();
   int64_t next = 0;
   for (size_t s = 0; s < spec->formats.size(); ++s) {

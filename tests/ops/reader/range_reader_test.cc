@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/containers/recordio/input_split.h"
+#include "ops/containers/recordio/file_parts.h"
 #include "tests/ops/containers/recordio/scan.h"
 
 namespace liquid {
@@ -40,10 +40,10 @@ class RangeReaderTest : public ::testing::TestWithParam<ReadMode> {
     std::vector<uint64_t> sizes;
     for (const std::string& file : files) sizes.push_back(file.size());
     for (int64_t part = 0; part < parts && scan.status.ok(); ++part) {
-      std::vector<SplitRange> split;
-      EXPECT_TRUE(SplitByBytes(sizes, part, parts, &split).ok());
+      std::vector<PartOfFile> split;
+      EXPECT_TRUE(PartByBytes(sizes, part, parts, &split).ok());
       std::vector<FileRange> ranges;
-      for (const SplitRange& one : split) {
+      for (const PartOfFile& one : split) {
         ranges.push_back({paths[one.file], one.range, one.records});
       }
       while (ReadSome(&ranges, repair, restart, &scan)) {

@@ -142,8 +142,8 @@ TEST_F(ShardSetTest, AFileWithoutAChosenSampleIsNone) {
 
 TEST_F(ShardSetTest, APartThatDoesNotFitIsRefused) {
   ASSERT_TRUE(Make().ok());
-  const ShardRange wrong[] = {{5, 1}, {0, 7}, {~uint64_t{0}, 1}};
-  for (const ShardRange& range : wrong) {
+  const PartRange wrong[] = {{5, 1}, {0, 7}, {~uint64_t{0}, 1}};
+  for (const PartRange& range : wrong) {
     const Status status = set_->Restrict(range);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(status.message(), HasSubstr("5 samples"));

@@ -237,7 +237,7 @@ TEST(WeightedPlanTest, WorkersTogetherDrawTheEpoch) {
     for (uint64_t w = 0; w < workers; ++w) {
       options.worker = w;
       options.workers = workers;
-      options.policy = ShardPolicy::kUneven;
+      options.policy = PartPolicy::kUneven;
       ASSERT_TRUE(Weights::Create(options, &specs[w].weights).ok());
     }
     Counts all = NoCounts(spec);
@@ -275,10 +275,10 @@ TEST(WeightedPlanTest, PadAndDropMakeWorkersEqual) {
     Weights::Options options;
     if (!Weigh(&random, &spec, &options)) continue;
     options.workers = 1 + random.Below(5);
-    for (const ShardPolicy policy : {ShardPolicy::kPad, ShardPolicy::kDrop}) {
+    for (const PartPolicy policy : {PartPolicy::kPad, PartPolicy::kDrop}) {
       options.policy = policy;
       const uint64_t m = options.samples_per_epoch;
-      const uint64_t each = policy == ShardPolicy::kPad
+      const uint64_t each = policy == PartPolicy::kPad
                                 ? (m + options.workers - 1) / options.workers
                                 : m / options.workers;
       for (options.worker = 0; options.worker < options.workers;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/containers/recordio/input_split.h"
+#include "ops/containers/recordio/file_parts.h"
 #include "tests/ops/containers/recordio/scan.h"
 
 namespace liquid {
@@ -25,10 +25,10 @@ std::vector<std::string> Payloads() {
 Scan ScanParts(const std::string& file, int64_t parts, bool repair) {
   Scan all;
   for (int64_t part = 0; part < parts; ++part) {
-    std::vector<SplitRange> ranges;
-    EXPECT_TRUE(SplitByBytes({file.size()}, part, parts, &ranges).ok());
-    for (const SplitRange& split : ranges) {
-      const Scan scan = ScanText(file, split.range, repair, 16);
+    std::vector<PartOfFile> ranges;
+    EXPECT_TRUE(PartByBytes({file.size()}, part, parts, &ranges).ok());
+    for (const PartOfFile& piece : ranges) {
+      const Scan scan = ScanText(file, piece.range, repair, 16);
       EXPECT_TRUE(scan.status.ok() || !repair) << scan.status.message();
       all.payloads.insert(all.payloads.end(), scan.payloads.begin(),
                           scan.payloads.end());

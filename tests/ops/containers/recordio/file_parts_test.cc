@@ -1,4 +1,4 @@
-#include "ops/containers/recordio/input_split.h"
+#include "ops/containers/recordio/file_parts.h"
 
 #include <random>
 #include <string>
@@ -17,10 +17,10 @@ std::vector<std::vector<std::string>> Parts(
   for (const std::string& file : files) sizes.push_back(file.size());
   std::vector<std::vector<std::string>> found(static_cast<size_t>(parts));
   for (int64_t part = 0; part < parts; ++part) {
-    std::vector<SplitRange> ranges;
-    EXPECT_TRUE(SplitByBytes(sizes, part, parts, &ranges).ok());
-    for (const SplitRange& split : ranges) {
-      const Scan scan = ScanText(files[split.file], split.range, false, 32);
+    std::vector<PartOfFile> ranges;
+    EXPECT_TRUE(PartByBytes(sizes, part, parts, &ranges).ok());
+    for (const PartOfFile& piece : ranges) {
+      const Scan scan = ScanText(files[piece.file], piece.range, false, 32);
       EXPECT_TRUE(scan.status.ok()) << scan.status.message();
       found[part].insert(found[part].end(), scan.payloads.begin(),
                          scan.payloads.end());
@@ -53,19 +53,19 @@ TEST(InputSplitTest, GoldenOverFiles) {
 TEST(InputSplitTest, ByCount) {
   const std::vector<uint64_t> sizes = {100, 0, 40};
   const std::vector<std::vector<uint64_t>> offsets = {{60, 0, 20}, {}, {0, 12}};
-  std::vector<SplitRange> ranges;
-  ASSERT_TRUE(SplitByCount(sizes, offsets, 1, 2, &ranges).ok());
+  std::vector<PartOfFile> ranges;
+  ASSERT_TRUE(PartByCount(sizes, offsets, 1, 2, &ranges).ok());
   ASSERT_EQ(ranges.size(), 1u);  // ceil(5 / 2) = 3: the second file's
   EXPECT_EQ(ranges[0].file, 2u);
   EXPECT_EQ(ranges[0].range.begin, 0u);
   EXPECT_EQ(ranges[0].range.end, 40u);
   EXPECT_EQ(ranges[0].records, 2);
-  ASSERT_TRUE(SplitByCount(sizes, offsets, 1, 3, &ranges).ok());
+  ASSERT_TRUE(PartByCount(sizes, offsets, 1, 3, &ranges).ok());
   ASSERT_EQ(ranges.size(), 2u);  // one of the first file, one of the last
   EXPECT_EQ(ranges[0].range.begin, 60u);
   EXPECT_EQ(ranges[0].range.end, 100u);
   EXPECT_EQ(ranges[1].range.end, 12u);
-  ASSERT_TRUE(SplitByCount(sizes, offsets, 3, 4, &ranges).ok());
+  ASSERT_TRUE(PartByCount(sizes, offsets, 3, 4, &ranges).ok());
   EXPECT_TRUE(ranges.empty());  // 2, 2, 1, 0
 }
 
@@ -86,16 +86,16 @@ TEST(InputSplitTest, ByCountEachOnce) {
     int64_t sum = 0;
     uint64_t last = 0;
     for (int64_t part = 0; part < parts; ++part) {
-      std::vector<SplitRange> ranges;
-      ASSERT_TRUE(SplitByCount(sizes, offsets, part, parts, &ranges).ok());
+      std::vector<PartOfFile> ranges;
+      ASSERT_TRUE(PartByCount(sizes, offsets, part, parts, &ranges).ok());
       int64_t count = 0;
-      for (const SplitRange& split : ranges) {
-        const uint64_t place = split.file << 32 | split.range.begin;
+      for (const PartOfFile& piece : ranges) {
+        const uint64_t place = piece.file << 32 | piece.range.begin;
         EXPECT_GE(place, last);
-        last = split.file << 32 | split.range.end;
-        EXPECT_EQ(static_cast<int64_t>(split.range.end - split.range.begin),
-                  8 * split.records);
-        count += split.records;
+        last = piece.file << 32 | piece.range.end;
+        EXPECT_EQ(static_cast<int64_t>(piece.range.end - piece.range.begin),
+                  8 * piece.records);
+        count += piece.records;
       }
       EXPECT_LE(count, (total + parts - 1) / parts);
       sum += count;
@@ -110,8 +110,8 @@ TEST(InputSplitTest, LargeNumbers) {
        {int64_t{1}, int64_t{7}, int64_t{1} << 40, int64_t{INT64_MAX}}) {
     uint64_t end = 0;
     for (const int64_t part : {int64_t{0}, parts / 2, parts - 1}) {
-      std::vector<SplitRange> ranges;
-      ASSERT_TRUE(SplitByBytes({size}, part, parts, &ranges).ok());
+      std::vector<PartOfFile> ranges;
+      ASSERT_TRUE(PartByBytes({size}, part, parts, &ranges).ok());
       if (ranges.empty()) continue;
       EXPECT_EQ(ranges[0].range.begin % 4, 0u);
       EXPECT_LT(ranges[0].range.begin, ranges[0].range.end);
@@ -125,15 +125,15 @@ TEST(InputSplitTest, LargeNumbers) {
 }
 
 TEST(InputSplitTest, Errors) {
-  std::vector<SplitRange> ranges;
+  std::vector<PartOfFile> ranges;
   for (const auto& [part, parts] :
        {std::pair<int64_t, int64_t>{1, 1}, {-1, 2}, {0, 0}, {0, -1}}) {
-    const Status status = SplitByBytes({8}, part, parts, &ranges);
+    const Status status = PartByBytes({8}, part, parts, &ranges);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     EXPECT_NE(status.message().find("part ("), std::string::npos);
   }
-  EXPECT_FALSE(SplitByCount({8}, {}, 0, 1, &ranges).ok());
-  EXPECT_EQ(SplitByCount({8}, {{0, 8}}, 0, 1, &ranges).message(),
+  EXPECT_FALSE(PartByCount({8}, {}, 0, 1, &ranges).ok());
+  EXPECT_EQ(PartByCount({8}, {{0, 8}}, 0, 1, &ranges).message(),
             "file 0: the index has a record at offset 8, and the file ends at "
             "8: use the index that was written with it");
 }

@@ -1,4 +1,4 @@
-#include "ops/sampler/shards.h"
+#include "ops/sampler/worker_part.h"
 
 #include <algorithm>
 #include <string>
@@ -32,28 +32,28 @@ Status ValidateArguments(const std::vector<uint64_t>& samples, uint64_t index,
 
 }  // namespace
 
-Status MakeShard(const std::vector<uint64_t>& samples, uint64_t index,
-                 uint64_t count, ShardPolicy policy, Shard* shard) {
+Status MakeWorkerPart(const std::vector<uint64_t>& samples, uint64_t index,
+                      uint64_t count, PartPolicy policy, WorkerPart* part) {
   LIQUID_RETURN_IF_ERROR(ValidateArguments(samples, index, count));
-  *shard = Shard();
-  shard->formats.resize(samples.size());
-  // The odd samples of the formats in one row, dealt to shards 0, 1, ... in
-  // turn: `dealt` is the shard whose turn it is.
+  *part = WorkerPart();
+  part->formats.resize(samples.size());
+  // The odd samples of the formats in one row, dealt to parts 0, 1, ... in
+  // turn: `dealt` is the part whose turn it is.
   uint64_t dealt = 0;
-  // The largest formats with an odd sample that this shard received, or not.
+  // The largest formats with an odd sample that this part received, or not.
   const size_t none = samples.size();
   size_t with_odd = none;
   size_t without_odd = none;
   for (size_t f = 0; f < samples.size(); ++f) {
     const uint64_t odd = samples[f] % count;
-    // Shards dealt .. dealt + odd - 1, modulo count, receive one each; those
-    // below `index` push this shard's range up.
+    // Parts dealt .. dealt + odd - 1, modulo count, receive one each; those
+    // below `index` push this part's range up.
     const uint64_t wrapped = dealt + odd > count ? dealt + odd - count : 0;
     const uint64_t end = std::min(dealt + odd, count);
     const uint64_t below =
         std::min(index, wrapped) + std::clamp(index, dealt, end) - dealt;
     const bool receives = index < wrapped || (index >= dealt && index < end);
-    ShardRange& range = shard->formats[f];
+    PartRange& range = part->formats[f];
     range.start = index * (samples[f] / count) + below;
     range.length = samples[f] / count + receives;
     if (odd > 0) {
@@ -62,32 +62,32 @@ Status MakeShard(const std::vector<uint64_t>& samples, uint64_t index,
     }
     dealt = (dealt + odd) % count;
   }
-  // Shards below `dealt` have one sample more than the others, if it is not 0.
-  if (dealt == 0 || policy == ShardPolicy::kUneven) return OkStatus();
-  if (policy == ShardPolicy::kDrop) {
-    shard->dropped_in_all = dealt;
+  // Parts below `dealt` have one sample more than the others, if it is not 0.
+  if (dealt == 0 || policy == PartPolicy::kUneven) return OkStatus();
+  if (policy == PartPolicy::kDrop) {
+    part->dropped_in_all = dealt;
     if (index < dealt) {
       // It has more than others, so some format's odd sample is its own.
-      --shard->formats[with_odd].length;
-      shard->dropped = 1;
+      --part->formats[with_odd].length;
+      part->dropped = 1;
     }
     return OkStatus();
   }
-  shard->repeated_in_all = count - dealt;
+  part->repeated_in_all = count - dealt;
   if (index >= dealt) {
-    // Another shard has more, so there is an odd sample that is not its own.
+    // Another part has more, so there is an odd sample that is not its own.
     // The largest format is changed least by a repeat.
-    ShardRange& range = shard->formats[without_odd];
-    // With fewer samples than shards, the repeats are spread over all samples.
+    PartRange& range = part->formats[without_odd];
+    // With fewer samples than parts, the repeats are spread over all samples.
     if (range.length == 0) range.start = index % samples[without_odd];
     ++range.length;
-    shard->repeated = 1;
+    part->repeated = 1;
   }
   return OkStatus();
 }
 
 std::vector<FilePiece> PiecesOf(const std::vector<uint64_t>& files,
-                                const ShardRange& range) {
+                                const PartRange& range) {
   uint64_t samples = 0;
   for (uint64_t in_file : files) samples += in_file;
   std::vector<FilePiece> pieces;

@@ -1,4 +1,4 @@
-#include "ops/containers/recordio/input_split.h"
+#include "ops/containers/recordio/file_parts.h"
 
 #include <algorithm>
 #include <string>
@@ -27,8 +27,8 @@ uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
 
-Status SplitByBytes(const std::vector<uint64_t>& sizes, int64_t part,
-                    int64_t parts, std::vector<SplitRange>* ranges) {
+Status PartByBytes(const std::vector<uint64_t>& sizes, int64_t part,
+                   int64_t parts, std::vector<PartOfFile>* ranges) {
   LIQUID_RETURN_IF_ERROR(CheckPart(part, parts));
   uint64_t total = 0;
   for (const uint64_t size : sizes) total += size / 4 * 4;
@@ -39,25 +39,25 @@ Status SplitByBytes(const std::vector<uint64_t>& sizes, int64_t part,
   uint64_t before = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const uint64_t size = sizes[i] / 4 * 4;
-    SplitRange split;
-    split.file = i;
-    split.range.begin = std::clamp(begin, before, before + size) - before;
-    split.range.end = std::clamp(end, before, before + size) - before;
+    PartOfFile piece;
+    piece.file = i;
+    piece.range.begin = std::clamp(begin, before, before + size) - before;
+    piece.range.end = std::clamp(end, before, before + size) - before;
     before += size;
     // A file of less than 4 bytes is damaged, and the first part's.
     const bool tiny = size == 0 && sizes[i] > 0 && part == 0;
-    if (split.range.begin == split.range.end && !tiny) continue;
-    split.range.begins_at_head = split.range.begin == 0;
-    split.range.ends_at_head = split.range.end == size;
-    if (split.range.ends_at_head) split.range.end = sizes[i];
-    ranges->push_back(split);
+    if (piece.range.begin == piece.range.end && !tiny) continue;
+    piece.range.begins_at_head = piece.range.begin == 0;
+    piece.range.ends_at_head = piece.range.end == size;
+    if (piece.range.ends_at_head) piece.range.end = sizes[i];
+    ranges->push_back(piece);
   }
   return OkStatus();
 }
 
-Status SplitByCount(const std::vector<uint64_t>& sizes,
-                    std::vector<std::vector<uint64_t>> offsets, int64_t part,
-                    int64_t parts, std::vector<SplitRange>* ranges) {
+Status PartByCount(const std::vector<uint64_t>& sizes,
+                   std::vector<std::vector<uint64_t>> offsets, int64_t part,
+                   int64_t parts, std::vector<PartOfFile>* ranges) {
   LIQUID_RETURN_IF_ERROR(CheckPart(part, parts));
   if (offsets.size() != sizes.size()) {
     return InvalidArgument("there must be an index for each file, not " +
@@ -87,14 +87,14 @@ Status SplitByCount(const std::vector<uint64_t>& sizes,
     const uint64_t last = std::clamp(end, before, before + count) - before;
     before += count;
     if (first == last) continue;
-    SplitRange split;
-    split.file = i;
-    split.range.begin = offsets[i][first];
-    split.range.end = last == count ? sizes[i] : offsets[i][last];
-    split.range.begins_at_head = true;
-    split.range.ends_at_head = true;
-    split.records = static_cast<int64_t>(last - first);
-    ranges->push_back(split);
+    PartOfFile piece;
+    piece.file = i;
+    piece.range.begin = offsets[i][first];
+    piece.range.end = last == count ? sizes[i] : offsets[i][last];
+    piece.range.begins_at_head = true;
+    piece.range.ends_at_head = true;
+    piece.records = static_cast<int64_t>(last - first);
+    ranges->push_back(piece);
   }
   return OkStatus();
 }
