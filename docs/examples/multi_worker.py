@@ -4,7 +4,7 @@
     --workers=host0:12345,host1:12345 --index=0      # and --index=1 on host1
 
 Every worker opens the same directory and draws `shard=(index, workers)`: parts that
-are disjoint, have the mix of the whole, and as many batches as one another, so nobody
+are disjoint, have the mix of the whole, and as many batches as one another, so none
 waits for ever. After an epoch the weights are saved; started again with --resume, with
 as many workers as before or others, training goes on with the next epoch.
 

@@ -113,7 +113,7 @@ plan = Message(
   shuffle=(3, _flag),
   policy=(4, _text),
   formats=(5, _messages),
-  parts=(6, _numbers),
+  sections=(6, _numbers),
 )
 
 source = Message(

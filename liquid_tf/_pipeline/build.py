@@ -231,7 +231,9 @@ class _Worker:
   ) -> InterleaveDataset:
     """Draws its part of what is left of an epoch after so many batches of it."""
     given = self.arguments
-    part = _sources.split_part(left.counts, given.shard, given.shard_policy, left.first)
+    part = _sources.worker_part(
+      left.counts, given.shard, given.shard_policy, left.first
+    )
     reads = [Read(left.view, name, name) for name in left.counts]
     fidelity = _fidelity.later(given.fidelity, before)
     sources = self.sources(reads, part)

@@ -46,7 +46,7 @@ def dataset(
   Every batch has the same mix of formats and, from the second epoch on, keeps and
   loads the same number of samples, so the disk and the processors are loaded evenly
   (Liquid, APSys '23, section 4.2). The order is a pure function of the dataset, the
-  batch size, the seed, the shard, the cache and the epoch's number: threads, disks
+  batch size, the seed, the part, the cache and the epoch's number: threads, disks
   and prefetching never change it (docs/determinism.md).
 
   An iterator runs one epoch: the one after the last epoch of this dataset object whose
@@ -57,7 +57,7 @@ def dataset(
       samples which were chosen from one (`liquid_tf.open`); or a mixture of views.
     batch_size: samples in a batch; None gives one sample at a time, each image and
       mask as a dense tensor of its own size.
-    split: a split, or parts of some: "train[:10%]", "train+val"; see `View.split`. By
+    split: a split, or slices of some: "train[:10%]", "train+val"; see `View.split`. By
       default "train", or the first one, and all of a view.
     shuffle: False gives the stored order, the same in every epoch. It is not that of
       the sample numbers: `order` says which sample is where, as for a `predict`.
@@ -100,7 +100,7 @@ def dataset(
       bytes in place of the image.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
-    shard_policy: how all shards get the same number of batches: "pad" repeats a sample
+    shard_policy: how all parts get the same number of batches: "pad" repeats a sample
       (counted in `stats`), "drop" leaves one out; "uneven" does neither.
     on_error: "raise", or "skip" for records that cannot be read or decoded. If the
       dataset was converted with `replicate`, they are first read in another format,

@@ -143,8 +143,8 @@ def decode_and_batch(
     ValueError: an argument is wrong, or images differ in size where a batch needs
       one size; the message says which.
   """
-  mixed = _sources.find_part(blocks, InterleaveDataset)
-  source = _sources.find_part(blocks, _sources.FormatDataset)
+  mixed = _sources.find_stage(blocks, InterleaveDataset)
+  source = _sources.find_stage(blocks, _sources.FormatDataset)
   if source is None:
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]

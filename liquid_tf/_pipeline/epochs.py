@@ -61,7 +61,7 @@ def epochs(
   # Opened once, not again for each part of each epoch.
   path = as_source(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)
-  blocks = sources.find_part(whole, interleave.InterleaveDataset)
+  blocks = sources.find_stage(whole, interleave.InterleaveDataset)
   steps, each = blocks.batches, int(whole.cardinality())
   # One budget: what only counts batches must take none of the memory.
   options = options | {"memory": blocks.snapshot.memory}

@@ -1,4 +1,4 @@
-"""Rows of one format of a view and shard, known without reading a record."""
+"""Rows of one format of a view and part, known without reading a record."""
 
 import functools
 

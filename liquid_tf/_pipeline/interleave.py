@@ -34,7 +34,7 @@ class InterleaveDataset(tf.data.Dataset):
     samples: of a whole epoch.
     batches: likewise.
     cached: samples, or records, of each source that are kept between epochs.
-    parts: samples of each source in epoch 0 where sources share them, else None.
+    sections: samples of each source in epoch 0 where sources share them, else None.
     rests: of `dataset`, what goes on in epochs of other numbers of workers, a `Rests`.
     begin: where the first iterator begins, a `Start`.
     begun_batches: of that epoch, also those before `begin`, of any worker.
@@ -77,7 +77,7 @@ class InterleaveDataset(tf.data.Dataset):
     fidelity = _fidelity.check(fidelity, [source.format for source in sources])
     _check_cache(sources, snapshot, policy, weighing, epoch)
     keep_pixels = snapshot.cache.form == "pixels"
-    self.parts = parts = None if mixes is None else mixes.given[0]
+    self.sections = sections = None if mixes is None else mixes.given[0]
     self.samples = samples = _samples(sources, mixes, weighing)
     self.batches = batches = (
       samples // batch_size if self.drops else -(-samples // batch_size)
@@ -94,7 +94,7 @@ class InterleaveDataset(tf.data.Dataset):
       _fidelity.constant(fidelity),
       weighing,
     )
-    fill, division = room.divide(parts)
+    fill, division = room.divide(sections)
     most = list(map(max, fill, division.resident))
     if mixes is not None and mixes.changing:
       # Another epoch may hold more of a format than the first.
@@ -116,7 +116,7 @@ class InterleaveDataset(tf.data.Dataset):
         batch_size=batch_size,
         shuffle=shuffle,
         policy=policy,
-        parts=parts or [],
+        sections=sections or [],
       ),
       sources=[
         messages.source(
@@ -417,7 +417,7 @@ def _interleave_plain(
       shuffle=shuffle,
       policy="liquid",
       formats=formats,
-      parts=[],
+      sections=[],
     ),
     first_epoch=epoch,
     epoch=epoch,

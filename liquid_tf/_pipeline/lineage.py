@@ -8,7 +8,7 @@ import tensorflow as tf
 from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.sources import find_part
+from liquid_tf._pipeline.sources import find_stage
 from liquid_tf.errors import Shown, WrongArgument
 
 # Steps after which a batch is still one batch, the n-th still the n-th, and which hold
@@ -118,7 +118,7 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
       "dataset must not have the same liquid_tf.dataset() twice, whose iterators share "
       "one place: map it once"
     )
-  decoded = [find_part(origin.dataset, DecodeBatchDataset) for origin in found]
+  decoded = [find_stage(origin.dataset, DecodeBatchDataset) for origin in found]
   if len(found) > 1 and any(one is not None and one.skips for one in decoded):
     raise ValueError(
       'dataset zips datasets of which one has on_error="skip", whose epoch is shorter '
@@ -138,7 +138,7 @@ def _origins(dataset: tf.data.Dataset, advice: str) -> Iterable[Origin]:
   inputs = dataset._inputs()
   # What is counted and not as we gave it is that of epochs().
   if is_ours(dataset) or not inputs or isinstance(dataset, CountedDataset):
-    blocks = find_part(dataset, InterleaveDataset)
+    blocks = find_stage(dataset, InterleaveDataset)
     if blocks is None:
       raise WrongArgument(
         "dataset",

@@ -105,9 +105,9 @@ def is_changing(mix: Any) -> bool:
 
 
 def in_order(formats: Sequence[str]) -> list[str]:
-  """Formats in the order in which they have their parts of what they share.
+  """Formats in the order in which they have their sections of what they share.
 
-  A part of pcr is of whole records, so it is the first one and begins with one.
+  A section of pcr is of whole records, so it is the first one and begins with one.
   """
   return sorted(formats, key=lambda name: name != "pcr")
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.plan import drawn
-from liquid_tf._pipeline.sources import find_part
+from liquid_tf._pipeline.sources import find_stage
 
 # What gives each element of its input, in the same order.
 _SAME = ("cache", "counted", "map", "options", "prefetch")
@@ -40,7 +40,7 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
   blocks = lineage.only_blocks(dataset, "ask for the order of each of them")
   _check_same(dataset)
   advice = 'the feature "id" gives the sample numbers of each batch'
-  decoded = find_part(dataset, DecodeBatchDataset)
+  decoded = find_stage(dataset, DecodeBatchDataset)
   if blocks.shuffle:
     raise ValueError(f"dataset must have shuffle=False for one order: {advice}")
   if blocks.begin.step or blocks.begin.cuts:

@@ -18,7 +18,7 @@ def message(
   batch_size: int,
   shuffle: bool,
   policy: str = "liquid",
-  parts: Sequence[int] = (),
+  sections: Sequence[int] = (),
 ) -> bytes:
   """Encodes the plan as ops take it.
 
@@ -30,7 +30,7 @@ def message(
     batch_size: likewise.
     shuffle: likewise.
     policy: which samples memory keeps.
-    parts: samples of each format, where formats share theirs.
+    sections: samples of each format, where formats share theirs.
   """
   return messages.plan(
     seed=seed,
@@ -47,7 +47,7 @@ def message(
       )
       for one, one_cached, one_fill in zip(rows, cached, fill)
     ],
-    parts=parts,
+    sections=sections,
   )
 
 

@@ -11,7 +11,7 @@ from liquid_tf._native import whole
 from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.sources import find_part
+from liquid_tf._pipeline.sources import find_stage
 from liquid_tf._pipeline.start import Start
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import versions
@@ -155,7 +155,7 @@ def identity(blocks: InterleaveDataset, dataset: tf.data.Dataset) -> dict[str, A
     found["samples"] += f", weights {blocks.weighing.fingerprint[:16]}"
   if any(source.manifest["replicated"] for source in blocks.sources):
     found["mix"] = _mix(blocks)
-  decoded = find_part(dataset, DecodeBatchDataset)
+  decoded = find_stage(dataset, DecodeBatchDataset)
   if decoded is not None:
     found["transforms"] = [str(step) for step in decoded.recipe.given]
   return found
@@ -181,7 +181,7 @@ def of_worker(blocks: InterleaveDataset) -> dict[str, Any]:
   return {
     "worker": list(shard_of(blocks)),
     "batches": blocks.batches,
-    "samples of scan groups": blocks.parts if grouped else None,
+    "samples of scan groups": blocks.sections if grouped else None,
   }
 
 

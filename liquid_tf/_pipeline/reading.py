@@ -75,7 +75,7 @@ def _shared(arguments: Arguments, view: View) -> Reading:
   _check_changing(arguments)
   formats = _mixes.in_order(view.formats)
   common = replicas.common_samples(view, formats)
-  part = _sources.split_common(formats, common, arguments.shard, arguments.shard_policy)
+  part = _sources.common_part(formats, common, arguments.shard, arguments.shard_policy)
   return Reading(view, _reads(view, formats), part)
 
 
@@ -83,8 +83,8 @@ def _dealt(
   arguments: Arguments, view: View, groups: dict[int, Fraction] | None
 ) -> Reading:
   """Each sample is read in one format."""
-  first, counts = replicas.parts(view, arguments.mix)
-  part = _sources.split_part(counts, arguments.shard, arguments.shard_policy, first)
+  first, counts = replicas.sections(view, arguments.mix)
+  part = _sources.worker_part(counts, arguments.shard, arguments.shard_policy, first)
   formats = list(part.ranges)
   if groups is not None:
     if list(counts) != ["pcr"]:

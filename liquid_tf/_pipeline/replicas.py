@@ -11,7 +11,7 @@ from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError, WrongArgument
 
 
-def parts(
+def sections(
   view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
   """Chooses the format of each sample, as `choose`, of any dataset.
@@ -36,17 +36,17 @@ def parts(
 def choose(
   view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
-  """Cuts the stored order, which all formats share, into a part for each format.
+  """Cuts the stored order, which all formats share, into a section for each format.
 
-  Parts, and not single samples, so that each format is still read in order.
+  Sections, and not single samples, so that each format is still read in order.
 
   Args:
     view: samples of a replicated dataset.
     mix: weights of formats, or None for those of the manifest.
 
   Returns:
-    Where the part of each format begins, and how many samples it has; formats without
-    a sample are left out.
+    Where the section of each format begins, and how many samples it has; formats
+    without a sample are left out.
 
   Raises:
     ManifestError: the formats do not hold the same samples in the same order.
@@ -67,8 +67,8 @@ def choose(
   weights = [Fraction(str(shares[name])) for name in names]
   counts = apportion(samples, weights)
   first = np.cumsum([0, *counts]).tolist()
-  parts = [part for part in zip(names, first, counts) if part[2]]
-  return {name: at for name, at, _ in parts}, {name: n for name, _, n in parts}
+  found = [section for section in zip(names, first, counts) if section[2]]
+  return {name: at for name, at, _ in found}, {name: n for name, _, n in found}
 
 
 def common_samples(view: View, names: list[str]) -> int:

@@ -12,7 +12,7 @@ from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
-from liquid_tf._pipeline.sources import split_part
+from liquid_tf._pipeline.sources import worker_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
@@ -37,8 +37,8 @@ def why_unknown(
     )
   if mixes is not None:
     return (
-      "a mix that changes, or shares of scan groups, cut an epoch's parts out of the "
-      "samples of each worker, and what is left of these has no such parts"
+      "a mix that changes, or shares of scan groups, cut an epoch's sections out of "
+      "the samples of each worker, and what is left of these has no such sections"
     )
   if cache_policy != "liquid":
     return f'cache_policy ("{cache_policy}") must be "liquid", whose order is replayed'
@@ -200,7 +200,7 @@ class Rests:
     """
     numbers, over = [], True
     for index in range(workers):
-      part = split_part(samples.counts, (index, workers), self.policy, samples.first)
+      part = worker_part(samples.counts, (index, workers), self.policy, samples.first)
       rows = [FormatRows(samples.view, *one) for one in part.ranges.items()]
       room = Room(rows, snapshot, self.batch_size, self.shuffle, 0, self.fidelity)
       fill, division = room.divide()

@@ -45,20 +45,22 @@ class Room:
     """The first fill of each format (determinism.md), and what memory is spent on.
 
     Args:
-      shared: samples of each format, where these are parts of the same ones, one behind
-        the other; None for all of each.
+      shared: samples of each format, where these are sections of the same ones, one
+        behind the other; None for all of each.
     """
-    parts = [slice(None)] * len(self.sources)
+    sections = [slice(None)] * len(self.sources)
     if shared is not None:
       ends = itertools.pairwise(itertools.accumulate(shared, initial=0))
-      parts = [source.span(*of_source) for source, of_source in zip(self.sources, ends)]
-    of_part = list(zip(self.sources, parts))
-    records = [len(range(source.records)[part]) for source, part in of_part]
-    samples = [source.samples(part) for source, part in of_part]
+      sections = [
+        source.span(*of_source) for source, of_source in zip(self.sources, ends)
+      ]
+    of_section = list(zip(self.sources, sections))
+    records = [len(range(source.records)[one]) for source, one in of_section]
+    samples = [source.samples(section) for source, section in of_section]
     if self.weighing is not None:
       samples = [self.weighing.draws(source) for source in self.sources]
     # The order is the same at every fidelity.
-    full_size = [source.stored_bytes(None, part) for source, part in of_part]
+    full_size = [source.stored_bytes(None, section) for source, section in of_section]
     # In stored order there is nothing to shuffle among.
     fill = [0] * len(samples)
     if self.shuffle:
@@ -71,12 +73,12 @@ class Room:
     fidelities = [source.scan_groups or self.fidelity for source in self.sources]
     if any(fidelities):
       size = [
-        source.stored_bytes(fidelity, part)
-        for (source, part), fidelity in zip(of_part, fidelities)
+        source.stored_bytes(fidelity, section)
+        for (source, section), fidelity in zip(of_section, fidelities)
       ]
     kept_size = size
     if self.snapshot.cache.form == "pixels":
-      kept_size = [source.pixel_bytes(part) for source, part in of_part]
+      kept_size = [source.pixel_bytes(section) for source, section in of_section]
     division = budget.divide(
       self.snapshot.memory,
       self.lookahead,

@@ -1,4 +1,4 @@
-"""Sources: one format of a view and shard, as a tf.data dataset."""
+"""Sources: one format of a view and part, as a tf.data dataset."""
 
 import dataclasses
 import os
@@ -134,12 +134,12 @@ def check_policy(policy: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-  """One shard of a split.
+  """The samples that a worker has.
 
   Attributes:
     ranges: (start, length) in stored order, by format.
-    repeated: samples that this shard shares with another one.
-    dropped: samples that no shard has.
+    repeated: samples that this part shares with another one.
+    dropped: samples that no part has.
   """
 
   ranges: dict[str, tuple[int, int]]
@@ -147,18 +147,18 @@ class Part:
   dropped: int = 0
 
 
-def split_part(
+def worker_part(
   counts: dict[str, int],
   shard: tuple[int, int],
   policy: str,
   first: dict[str, int] | None = None,
 ) -> Part:
-  """Samples of each format of a data-parallel shard.
+  """Samples of each format in a worker's part.
 
   Args:
     counts: samples of each format.
     shard: (index, count).
-    policy: how shards come to equal numbers of batches.
+    policy: how parts come to equal numbers of batches.
     first: where the samples of each format begin in its stored order; None for 0.
   """
   check_policy(policy)
@@ -180,18 +180,18 @@ def split_part(
   return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
 
 
-def split_common(
+def common_part(
   formats: list[str], samples: int, shard: tuple[int, int], policy: str
 ) -> Part:
-  """Samples of a shard where every format holds all of them: the same of each.
+  """Samples of a part where every format holds all of them: the same of each.
 
   Args:
     formats: their names.
     samples: that they share.
     shard: (index, count).
-    policy: how shards come to equal numbers of batches.
+    policy: how parts come to equal numbers of batches.
   """
-  part = split_part({formats[0]: samples}, shard, policy)
+  part = worker_part({formats[0]: samples}, shard, policy)
   (samples_of_all,) = part.ranges.values()
   return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
@@ -264,7 +264,7 @@ def format_dataset(
       of a view all.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`.
-    shard_policy: how shards come to equal numbers of batches: "pad" repeats a
+    shard_policy: how parts come to equal numbers of batches: "pad" repeats a
       sample, "drop" leaves one out, "uneven" does not.
     threads: most reads under way at once; how many there are is tuned by the speed
       that they give.
@@ -296,13 +296,13 @@ def format_dataset(
       format,
       f"must be one of {', '.join(counts)}, the formats of {view.path}",
     )
-  part = split_part(counts, resolve_shard(shard), shard_policy)
+  part = worker_part(counts, resolve_shard(shard), shard_policy)
   return FormatDataset(
     view, format, part.ranges[format], threads, lookahead_bytes, reader
   )
 
 
-def find_part(dataset: tf.data.Dataset, kind: type) -> Any:
+def find_stage(dataset: tf.data.Dataset, kind: type) -> Any:
   """The first dataset of a class at or below `dataset`, or None."""
   queue = [dataset]
   while queue:

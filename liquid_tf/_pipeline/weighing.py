@@ -232,7 +232,7 @@ def reads(weighing: Weighing, mix: Any) -> list[Read]:
   """
   found = []
   for i, member in enumerate(weighing.members):
-    first, counts = replicas.parts(member.view, mix)
+    first, counts = replicas.sections(member.view, mix)
     if counts.get("pcr"):
       raise ValueError(
         f"a format of {member.view.path} is pcr, whose records hold many samples that "

@@ -128,7 +128,7 @@ def indexes_of(paths: list[str], index: Paths | bool | None) -> list[Index] | No
   return [read_index(name) for name in names]
 
 
-def split(
+def part_of(
   paths: list[str], indexes: list[Index] | None, part: tuple[int, int]
 ) -> np.ndarray:
   """Records of the files that a part has; see the op SplitRecords.

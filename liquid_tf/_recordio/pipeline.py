@@ -57,7 +57,7 @@ def dataset(
   sources.check_reader(reader)
   paths = files.as_paths(path)
   indexes = files.indexes_of(paths, index)
-  ranges = files.split(paths, indexes, sources.resolve_shard(shard))
+  ranges = files.part_of(paths, indexes, sources.resolve_shard(shard))
   return tf.data.experimental.from_variant(
     ops.lib().liquid_record_io_dataset(
       paths=paths,

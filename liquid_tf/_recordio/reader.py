@@ -107,7 +107,7 @@ class Reader:
   ):
     self._paths = files.as_paths(path)
     self._indexes = files.indexes_of(self._paths, index)
-    self._ranges = files.split(self._paths, self._indexes, part)
+    self._ranges = files.part_of(self._paths, self._indexes, part)
     self._repair = repair
     self._places: dict[int, tuple[int, int]] | None = None
     self.losses: list[Loss] = []

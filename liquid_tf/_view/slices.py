@@ -13,7 +13,7 @@ _BOUND = re.compile(r"(-?)(\d{1,18})(\.\d{1,9})?(%?)\Z")
 
 @dataclasses.dataclass(frozen=True)
 class Slice:
-  """A part of a split, or all of it.
+  """A range of a split, or all of it.
 
   Attributes:
     split: name of the split.

@@ -179,10 +179,10 @@ class View(Selected):
     return ValueError(f"{by} must choose a sample of {self.path}; it chooses none")
 
   def split(self, split: str) -> "View":
-    """The samples of some splits, or of parts of them.
+    """The samples of some splits, or of slices of them.
 
-    A part is cut out of each format's stored order, so it has the mix of the whole, to
-    a sample, and two parts that meet share no sample. Places are those of this view's
+    A slice is cut out of each format's stored order, so it has the mix of the whole, to
+    a sample, and two slices that meet share no sample. Places are those of this view's
     samples: of a view of 50 samples, "train[:10%]" has 5.
 
     Args:
@@ -195,24 +195,24 @@ class View(Selected):
     """
     self._check_no_weights("split()")
     known = [name for name in self.manifest["splits"] if name in self.splits]
-    parts = slices.parse(split, known)
-    if self.chosen is None and all(part.bounds is None for part in parts):
-      whole = View(self.manifest, self.index, [part.split for part in parts])
+    found = slices.parse(split, known)
+    if self.chosen is None and all(one.bounds is None for one in found):
+      whole = View(self.manifest, self.index, [one.split for one in found])
       if not len(whole):
         raise self._chooses_none(argument("split", split))
       return whole
-    numbers = [self._numbers_of(part) for part in parts]
+    numbers = [self._numbers_of(one) for one in found]
     chosen = self._choose(np.concatenate(numbers), argument("split", split))
-    names = {part.split for part in parts}
+    names = {one.split for one in found}
     return View(chosen.manifest, chosen.index, names, chosen.chosen)
 
-  def _numbers_of(self, part: slices.Slice) -> np.ndarray:
-    """Sample numbers of a part of a split."""
+  def _numbers_of(self, one: slices.Slice) -> np.ndarray:
+    """Sample numbers of a slice."""
     formats = self.formats[:1] if self.manifest["replicated"] else self.formats
-    view = View(self.manifest, self.index, [part.split], self.chosen)
+    view = View(self.manifest, self.index, [one.split], self.chosen)
     rows = [view.rows(name) for name in formats]
     counts = [len(some) for some in rows]
-    begin, end = (slices.cut(counts, place) for place in part.places(sum(counts)))
+    begin, end = (slices.cut(counts, place) for place in one.places(sum(counts)))
     samples = [some[a:b]["sample"] for some, a, b in zip(rows, begin, end)]
     return np.concatenate([np.zeros(0, np.int64), *samples]).astype(np.int64)
 

@@ -25,7 +25,7 @@ _FLAGS.string("memory", "auto", 'whole budget: bytes, or "auto"')
 _FLAGS.choice("decode", "cpu", ["cpu", "none"], "where images are decoded")
 _FLAGS.switch("cold", "empty the page cache before each epoch")
 _FLAGS.switch("limits", "measure the limits of the stages too", on=True)
-_FLAGS.string("split", None, "splits, or parts of them, as train[:10%]")
+_FLAGS.string("split", None, "splits, or slices, as train[:10%]")
 _FLAGS.string("where", None, "only samples for which this holds, as 'width > 99'")
 _FLAGS.switch("balanced", "give classes equal shares")
 _FLAGS.words(

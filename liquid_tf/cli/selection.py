@@ -13,7 +13,7 @@ _NAMES = ("split", "where", "version")
 def define(values: Flags) -> None:
   """Defines --split, --where and --version."""
   values.string(
-    "split", None, "samples of a dataset: splits, or parts, as train[:10%]+val"
+    "split", None, "samples of a dataset: splits, or slices, as train[:10%]+val"
   )
   values.string(
     "where",

@@ -39,10 +39,10 @@ enum class RngPurpose : uint8_t {
   kColour = 10,      // per epoch: block i is draw i's; "format" is the part
   kGrayscale = 11,   // per epoch: block i says whether draw i becomes gray
   kCycle = 12,  // "epoch" is the entry: where in its cycle a source's begins
-  kPinnedDraw = 13,   // per epoch and source: which pinned sample is drawn
-  kPinnedOrder = 14,  // as kFileOrder, of pinned samples that are read
-  kRepeats = 15,      // per epoch and source: the order of frequent samples
-  kFirstPart = 16,    // per seed: where the records of a fidelity begin
+  kPinnedDraw = 13,    // per epoch and source: which pinned sample is drawn
+  kPinnedOrder = 14,   // as kFileOrder, of pinned samples that are read
+  kRepeats = 15,       // per epoch and source: the order of frequent samples
+  kFirstSection = 16,  // per seed: where the records of a fidelity begin
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

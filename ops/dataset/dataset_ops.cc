@@ -53,7 +53,7 @@ input_datasets: Liquid>FormatDataset, one per format.
 fidelity: none, or one dataset whose one element is the scan groups of each
   batch of the epoch, [batches] of int64; the last value goes on. See
   Liquid>EpochDataset.
-mixes: none, or where the plan has parts, one dataset whose one element says how
+mixes: none, or where the plan has sections, one dataset whose one element says how
   formats that share their samples do so, of some epochs up to the one that is
   run: tensors cached, fill, kept, resident and samples, each [epochs, N] of
   int64, in this order. They are of each format its samples and of these the

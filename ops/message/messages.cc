@@ -35,7 +35,7 @@ Status Read(ByteSpan bytes, const std::string& path, PlanMessage* m) {
       .Flag(3, "shuffle", &m->shuffle)
       .Text(4, "policy", &m->policy, {"liquid", "minio", "page"})
       .Messages(5, "formats", AppendTo(&m->formats, &Read))
-      .Numbers(6, "parts", &m->parts, 0)
+      .Numbers(6, "sections", &m->sections, 0)
       .Read(bytes, path);
 }
 

@@ -33,8 +33,8 @@ struct PlanMessage {
   std::string policy;
   std::vector<FormatPlanMessage> formats;
   // Samples of each format, where all have the same ones; else empty. They are
-  // cut into these parts; one of records with many samples has whole ones.
-  std::vector<int64_t> parts;
+  // cut into these sections; one of records with many samples has whole ones.
+  std::vector<int64_t> sections;
 };
 
 // What an interleave knows of one of its inputs.

@@ -34,7 +34,7 @@ void LoadOrder::OpenFiles(const PlanSpec& spec, uint32_t format,
     const Cursor file = {std::max(first, f.first),
                          std::min(first + records, end)};
     if (file.next < file.end) files_.push_back(file);
-    // What of the part goes on at the first record.
+    // What of the section goes on at the first record.
     const uint64_t again = end > stored ? end - stored : 0;
     const Cursor wrapped = {first, std::min(first + records, again)};
     if (wrapped.next < wrapped.end) files_.push_back(wrapped);

@@ -6,7 +6,8 @@
 namespace liquid {
 namespace {
 
-// Error: scan groups that some formats have and others have not, or no parts.
+// Error: scan groups that some formats have and others have not, or no
+// sections.
 Status CheckScanGroups(const PlanMessage& message) {
   bool any = false;
   for (const FormatPlanMessage& format : message.formats) {
@@ -15,12 +16,12 @@ Status CheckScanGroups(const PlanMessage& message) {
   if (!any) return OkStatus();
   for (size_t f = 0; f < message.formats.size(); ++f) {
     const int64_t groups = message.formats[f].scan_groups;
-    if (groups != 0 && !message.parts.empty()) continue;
+    if (groups != 0 && !message.sections.empty()) continue;
     return InvalidArgument("formats[" + std::to_string(f) + "].scan_groups (" +
                            std::to_string(groups) + ") must be " +
                            (groups == 0
                                 ? "at least 1, as those of other formats"
-                                : "0 where formats have no parts"));
+                                : "0 where formats have no sections"));
   }
   return OkStatus();
 }
@@ -47,14 +48,14 @@ Status MakeSpec(const PlanMessage& message, PlanSpec* spec) {
     }
     made.formats.push_back(std::move(format));
   }
-  if (!message.parts.empty()) {
-    if (message.parts.size() != message.formats.size()) {
-      return InvalidArgument("parts (" + std::to_string(message.parts.size()) +
-                             " numbers) must be none, or one for each of the " +
-                             std::to_string(message.formats.size()) +
-                             " formats");
+  if (!message.sections.empty()) {
+    if (message.sections.size() != message.formats.size()) {
+      return InvalidArgument(
+          "sections (" + std::to_string(message.sections.size()) +
+          " numbers) must be none, or one for each of the " +
+          std::to_string(message.formats.size()) + " formats");
     }
-    LIQUID_RETURN_IF_ERROR(CutParts(message.parts, &made));
+    LIQUID_RETURN_IF_ERROR(CutSections(message.sections, &made));
   }
   *spec = std::move(made);
   return OkStatus();

@@ -9,8 +9,8 @@
 namespace liquid {
 
 // The plan of a message, without weights. Error: InvalidArgument that names
-// field, value and constraint, where parts do not fit their formats; whether it
-// can be planned, Validate says.
+// field, value and constraint, where sections do not fit their formats; whether
+// it can be planned, Validate says.
 Status MakeSpec(const PlanMessage& message, PlanSpec* spec);
 
 }  // namespace liquid

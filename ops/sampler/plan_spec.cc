@@ -30,7 +30,7 @@ bool IsPrefix(const SampleSet& set, uint64_t count) {
   return set.count() == count;
 }
 
-bool IsPart(const FormatSpec& format) {
+bool IsSection(const FormatSpec& format) {
   return format.count != FormatSpec::kWhole;
 }
 
@@ -58,7 +58,7 @@ bool RecordsBefore(const FormatSpec& format, uint64_t sample,
   return before == sample;
 }
 
-// Members of `set` in the part of `format`.
+// Members of `set` in the section of `format`.
 uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
   const uint64_t stored = StoredCount(format);
   uint64_t count = 0;
@@ -68,10 +68,10 @@ uint64_t CountIn(const SampleSet& set, const FormatSpec& format) {
   return count;
 }
 
-// Error: a part of format `f` that has `stored` samples which cannot be.
+// Error: a section of format `f` that has `stored` samples which cannot be.
 Status ValidatePart(const PlanSpec& spec, size_t f, uint64_t stored) {
   const FormatSpec& format = spec.formats[f];
-  if (!IsPart(format)) return OkStatus();
+  if (!IsSection(format)) return OkStatus();
   if (format.first > stored || format.count > stored) {
     return InvalidArgument(InFormat(f, "count", format.count) + " from " +
                            std::to_string(format.first) +
@@ -125,9 +125,10 @@ Status ValidateWeights(const PlanSpec& spec) {
   }
   for (size_t f = 0; f < spec.formats.size(); ++f) {
     const FormatSpec& format = spec.formats[f];
-    if (IsPart(format) || !format.record_samples.empty()) {
+    if (IsSection(format) || !format.record_samples.empty()) {
       return InvalidArgument(
-          "weights must not be given of parts, or of records of many samples, "
+          "weights must not be given of sections, or of records of many "
+          "samples, "
           "as format " +
           std::to_string(f) + " has them");
     }
@@ -156,7 +157,7 @@ uint64_t StoredCount(const FormatSpec& format) {
 }
 
 uint64_t RecordCount(const FormatSpec& format) {
-  return IsPart(format) ? format.count : StoredCount(format);
+  return IsSection(format) ? format.count : StoredCount(format);
 }
 
 uint64_t SampleCount(const FormatSpec& format) {
@@ -183,32 +184,32 @@ HeldSets NothingHeld(const PlanSpec& spec) {
   return held;
 }
 
-Status CutParts(const std::vector<int64_t>& samples, PlanSpec* spec) {
+Status CutSections(const std::vector<int64_t>& samples, PlanSpec* spec) {
   if (samples.empty()) return OkStatus();
   const uint64_t shared = StoredSamples(spec->formats[0]);
   uint64_t first = 0;
   for (size_t f = 0; f < samples.size(); ++f) {
     FormatSpec& format = spec->formats[f];
-    const std::string part = "a part (" + std::to_string(samples[f]) +
-                             " samples of format " + std::to_string(f) + ")";
+    const std::string section = "a section (" + std::to_string(samples[f]) +
+                                " samples of format " + std::to_string(f) + ")";
     const auto count = static_cast<uint64_t>(samples[f]);
     if (samples[f] < 0 || count > shared - first) {
-      return InvalidArgument(part + " must be at least 0, and all sum to " +
+      return InvalidArgument(section + " must be at least 0, and all sum to " +
                              std::to_string(shared));
     }
     uint64_t end = 0;
     const bool begins = RecordsBefore(format, first, &format.first);
     const bool ends = RecordsBefore(format, first + count, &end);
     if (count > 0 && !(begins && ends)) {
-      return InvalidArgument(part + " must be of whole records: from sample " +
-                             std::to_string(first) +
-                             " on, it begins or ends inside of one");
+      return InvalidArgument(
+          section + " must be of whole records: from sample " +
+          std::to_string(first) + " on, it begins or ends inside of one");
     }
     format.count = end - format.first;
     first += count;
   }
   if (first != shared) {
-    return InvalidArgument("parts (" + std::to_string(first) +
+    return InvalidArgument("sections (" + std::to_string(first) +
                            " samples) must be all that formats share, " +
                            std::to_string(shared));
   }
@@ -218,7 +219,7 @@ Status CutParts(const std::vector<int64_t>& samples, PlanSpec* spec) {
 HeldSets CarryOver(const PlanSpec& next, HeldSets kept) {
   for (size_t f = 0; f < kept.size(); ++f) {
     const FormatSpec& format = next.formats[f];
-    if (!IsPart(format)) continue;
+    if (!IsSection(format)) continue;
     std::vector<uint64_t> left;
     const uint64_t stored = StoredCount(format);
     for (uint64_t i = 0; i < format.count; ++i) {
@@ -295,12 +296,12 @@ Status ValidateHeld(const PlanSpec& spec, const HeldSets& held) {
     }
     const uint64_t count = held[f].count();
     const uint64_t cached = spec.formats[f].cached;
-    if (IsPart(spec.formats[f])) {
+    if (IsSection(spec.formats[f])) {
       if (count > cached || CountIn(held[f], spec.formats[f]) < count) {
-        return InvalidArgument(name + " (" + std::to_string(count) +
-                               " samples) must be of the format's part, and " +
-                               "no more than are cached of it, " +
-                               std::to_string(cached));
+        return InvalidArgument(
+            name + " (" + std::to_string(count) +
+            " samples) must be of the format's section, and " +
+            "no more than are cached of it, " + std::to_string(cached));
       }
       continue;
     }

@@ -30,8 +30,8 @@ struct FormatSpec {
   // Samples of each record in stored order; empty: a record is a sample.
   std::vector<uint32_t> record_samples = {};
   // Only `count` records from `first` on are drawn, under their numbers; behind
-  // the last record the part goes on at the first. N_f is `count` then. Where
-  // formats share samples, of which each epoch gives them other ones.
+  // the last record the section goes on at the first. N_f is `count` then.
+  // Where formats share samples, of which each epoch gives them other ones.
   static constexpr uint64_t kWhole = UINT64_MAX;
   uint64_t first = 0;
   uint64_t count = kWhole;
@@ -95,8 +95,8 @@ uint64_t SampleCount(const FormatSpec& format);
 uint64_t RecordCount(const FormatSpec& format);
 // Records of its files, drawn or not: what a SampleSet of it has room for.
 uint64_t StoredCount(const FormatSpec& format);
-// The i-th record of a format's part, of `stored` ones; all of a format are its
-// part where it has none. Requires i < RecordCount(format).
+// The i-th record of a format's section, of `stored` ones; all of a format are
+// its section where it has none. Requires i < RecordCount(format).
 inline uint64_t RecordAt(const FormatSpec& format, uint64_t i,
                          uint64_t stored) {
   const uint64_t record = format.first + i;
@@ -107,11 +107,11 @@ uint64_t EpochSize(const PlanSpec& spec);
 // Empty regions.
 HeldSets NothingHeld(const PlanSpec& spec);
 
-// Cuts the samples that all formats have into a part for each of them, one
+// Cuts the samples that all formats have into a section for each of them, one
 // behind the other: as many as `samples` says. Requires a number for each
-// format. Error: InvalidArgument where they are not all, or where a part of
+// format. Error: InvalidArgument where they are not all, or where a section of
 // records of many samples begins or ends inside of one. O(records).
-Status CutParts(const std::vector<int64_t>& samples, PlanSpec* spec);
+Status CutSections(const std::vector<int64_t>& samples, PlanSpec* spec);
 
 // An error that names argument, value and constraint, where `spec` is none that
 // can be planned. Everything below but Create and HeldAt requires a valid spec.
@@ -119,9 +119,9 @@ Status Validate(const PlanSpec& spec);
 // Likewise, where a plan of a valid `spec` cannot start with `held`.
 Status ValidateHeld(const PlanSpec& spec, const HeldSets& held);
 // What an epoch of a valid `next` holds at its start of what the one before it
-// has kept: samples that are still in the parts of their formats, and of these
-// no more than `cached`, evenly spread. The same sets where no format has a
-// part. O(samples).
+// has kept: samples that are still in the sections of their formats, and of
+// these no more than `cached`, evenly spread. The same sets where no format has
+// a section. O(samples).
 HeldSets CarryOver(const PlanSpec& next, HeldSets kept);
 
 }  // namespace liquid

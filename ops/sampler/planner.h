@@ -16,12 +16,12 @@
 // loaded in its place.
 //
 // In memory. A kept sample frees no place, so a region has room for more than
-// the cached samples: for a slack of S_f, the format's part of a batch or what
+// the cached samples: for a slack of S_f, the format's share of a batch or what
 // `fill` asks beyond C_f, whichever is more. With H_f samples held at the start
-// (none or C_f; or, of a part, any number up to C_f: see CarryOver):
+// (none or C_f; or, of a section, any number up to C_f: see CarryOver):
 //  - Before the first draw, samples are loaded until C_f + S_f are in memory;
 //    in an epoch that starts with less than C_f held, only until `fill` or a
-//    batch's part is. Waiting for the whole cache would delay the
+//    batch's share is. Waiting for the whole cache would delay the
 //    first batch.
 //  - After each draw, up to two samples are loaded while there is room. Once
 //    the region is full that is one for each evicted draw; before, it is a
@@ -81,7 +81,7 @@ struct Draw {
 class EpochPlan {
  public:
   // `held` must hold, per format, either nothing or exactly `cached` samples;
-  // with shuffle off, these are the first ones. Of a part it may hold any
+  // with shuffle off, these are the first ones. Of a section it may hold any
   // number of its samples up to `cached`, and with weights any that are pinned.
   // O(samples) bits of memory and 8
   // bytes for each sample of a region, not of its content.

@@ -147,7 +147,7 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
     part = dataset(path, _BATCH, memory=_MEMORY, cache=0, shard=(index, workers))
     seconds = time.perf_counter() - begin
     held = process.anonymous_bytes() - before
-  sources = _sources.find_part(part, InterleaveDataset).sources
+  sources = _sources.find_stage(part, InterleaveDataset).sources
   begin = time.perf_counter()
   given = _plan.message(
     sources,

@@ -11,13 +11,13 @@ namespace liquid {
 namespace {
 
 // Whether formats are the same records at several fidelities.
-bool PartsMove(const PlanSpec& spec) {
-  return HasParts(spec) && spec.formats[0].groups != kFullFidelity;
+bool SectionsMove(const PlanSpec& spec) {
+  return HasSections(spec) && spec.formats[0].groups != kFullFidelity;
 }
 
 }  // namespace
 
-bool HasParts(const PlanSpec& spec) {
+bool HasSections(const PlanSpec& spec) {
   return !spec.formats.empty() && spec.formats[0].count != FormatSpec::kWhole;
 }
 
@@ -25,7 +25,7 @@ uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch) {
   const uint64_t records = StoredCount(spec.formats[0]);
   if (records == 0) return 0;
   // Beginnings are as far apart as the greatest common divisor of a step and
-  // all records says. Where that divides a part, it has each record equally
+  // all records says. Where that divides a section, it has each record equally
   // often.
   const auto fair = [&](uint64_t step) {
     const uint64_t apart = std::gcd(step, records);
@@ -36,7 +36,7 @@ uint64_t FirstRecord(const PlanSpec& spec, int64_t epoch) {
   };
   uint64_t step = spec.formats[0].count;
   while (!fair(step)) ++step;
-  RandomStream random(spec.seed, 0, RngPurpose::kFirstPart);
+  RandomStream random(spec.seed, 0, RngPurpose::kFirstSection);
   // Neither factor has more than 32 bits: see kMaxFormatSamples.
   const uint64_t moved =
       static_cast<uint64_t>(epoch) % records * (step % records) % records;
@@ -48,7 +48,7 @@ EpochMixes::EpochMixes(std::shared_ptr<const PlanSpec> base)
 
 std::shared_ptr<const PlanSpec> EpochMixes::Of(int64_t epoch) const {
   const auto& spec = specs_[static_cast<size_t>(epoch)];
-  if (!PartsMove(*spec)) return spec;
+  if (!SectionsMove(*spec)) return spec;
   const uint64_t first = FirstRecord(*spec, epoch);
   auto moved = std::make_shared<PlanSpec>(*spec);
   for (FormatSpec& format : moved->formats) {
@@ -69,7 +69,7 @@ Status EpochMixes::MakeSpec(const std::vector<int64_t>& numbers,
   }
   const std::vector<int64_t> samples(
       numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(formats));
-  LIQUID_RETURN_IF_ERROR(CutParts(samples, made.get()));
+  LIQUID_RETURN_IF_ERROR(CutSections(samples, made.get()));
   for (size_t f = 0; f < formats; ++f) {
     // What is negative is too much: the planner says so.
     made->formats[f].cached = static_cast<uint64_t>(numbers[formats + f]);

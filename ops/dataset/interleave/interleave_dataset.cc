@@ -21,14 +21,14 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
                                   spec.batch_size, "/", spec.shuffle, "/",
                                   static_cast<int>(spec.policy));
   for (const FormatSpec& format : spec.formats) {
-    // The fill of a part is as the mix is.
+    // The fill of a section is as the mix is.
     absl::StrAppend(&text, ";",
-                    HasParts(spec) ? "part" : absl::StrCat(format.fill), ":",
+                    HasSections(spec) ? "part" : absl::StrCat(format.fill), ":",
                     absl::StrJoin(format.files, ","));
     if (!format.record_samples.empty()) {
       absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
     }
-    // Unlike a mix, it has the same parts in all epochs.
+    // Unlike a mix, it has the same sections in all epochs.
     if (format.groups != kFullFidelity) {
       absl::StrAppend(&text, ":groups ", format.groups, " of ", format.count);
     }

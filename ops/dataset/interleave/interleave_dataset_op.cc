@@ -44,9 +44,10 @@ void InterleaveDatasetOp::MakeDataset(OpKernelContext* ctx,
   InterleaveInputs inputs;
   OP_REQUIRES_OK(ctx, inputs.Read(ctx));
   OP_REQUIRES_OK(ctx, ctx->input_list("mixes", &list));
-  OP_REQUIRES(ctx, list.size() == (inputs.message.plan.parts.empty() ? 0 : 1),
-              absl::InvalidArgumentError(
-                  "mixes must be one dataset where there are parts, or none"));
+  OP_REQUIRES(
+      ctx, list.size() == (inputs.message.plan.sections.empty() ? 0 : 1),
+      absl::InvalidArgumentError(
+          "mixes must be one dataset where there are sections, or none"));
   tfd::DatasetBase* mixes = nullptr;
   if (list.size() == 1) {
     OP_REQUIRES_OK(ctx, tfd::GetDatasetFromVariantTensor(list[0], &mixes));

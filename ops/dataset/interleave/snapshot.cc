@@ -90,7 +90,7 @@ Status Snapshot::Configure(const Config& config) {
   spare_ = BufferPool::Process().Allow(config.spare_bytes);
   stats_.SetFormats(config.formats);
   if (!config.tier.folder.empty()) tier_ = std::make_shared<Tier>(config.tier);
-  if (HasParts(*spec_)) mixes_ = std::make_unique<EpochMixes>(spec_);
+  if (HasSections(*spec_)) mixes_ = std::make_unique<EpochMixes>(spec_);
   return OkStatus();
 }
 
@@ -122,7 +122,7 @@ Status Snapshot::Decide(int64_t first,
   if (mixes_ == nullptr) {
     return InvalidArgument(
         "a mix is decided only of formats that share "
-        "samples: give the parts that they begin with");
+        "samples: give the sections that they begin with");
   }
   if (first > mixes_->epochs()) return CheckDecided(first - 1);
   for (const std::vector<int64_t>& mix : mixes) {

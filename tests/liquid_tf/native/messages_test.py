@@ -45,7 +45,7 @@ def _plan(**change) -> bytes:
     shuffle=False,
     policy="liquid",
     formats=[_format()],
-    parts=[],
+    sections=[],
   )
   return messages.plan(**{**plain, **change})
 
@@ -65,10 +65,10 @@ class MessagesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_bytes(self):
     self.assertEqual(
-      _plan(seed=-1, batch_size=300, parts=[0, 127, 128, 2**63 - 1, -1]).hex(),
+      _plan(seed=-1, batch_size=300, sections=[0, 127, 128, 2**63 - 1, -1]).hex(),
       # seed: ten bytes of two's complement; batch_size; shuffle; "liquid".
       "08" + "ff" * 9 + "01" + "10ac02" + "1800" + "2206" + b"liquid".hex()
-      # A format of one file; parts, packed.
+      # A format of one file; sections, packed.
       + "2a0b" + "0a0102" + "1200" + "180020002800"
       + "3217" + "00" + "7f" + "8001" + "ff" * 8 + "7f" + "ff" * 9 + "01",
     )  # fmt: skip
@@ -85,16 +85,16 @@ class MessagesTest(parameterized.TestCase, tf.test.TestCase):
     (np.array([0, 1, 0, 200, 0, 70000])[1::2],),
   )
   def test_a_list_has_one_encoding(self, values):
-    self.assertEqual(_plan(parts=values), _plan(parts=(1, 200, 70000)))
+    self.assertEqual(_plan(sections=values), _plan(sections=(1, 200, 70000)))
 
   @parameterized.parameters(
     ({"seed": 2**63}, OverflowError),
     ({"seed": -(2**63) - 1}, OverflowError),
     ({"seed": 1.0}, TypeError),
-    ({"parts": [2**63]}, OverflowError),
-    ({"parts": [2**64]}, OverflowError),
-    ({"parts": [1.5]}, OverflowError),
-    ({"parts": [[1]]}, OverflowError),
+    ({"sections": [2**63]}, OverflowError),
+    ({"sections": [2**64]}, OverflowError),
+    ({"sections": [1.5]}, OverflowError),
+    ({"sections": [[1]]}, OverflowError),
     ({"colour": 1}, TypeError),
   )
   def test_what_is_no_value_of_a_field(self, change, error):
@@ -107,9 +107,9 @@ class MessagesTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     (_plan()[:-1], "message must be whole, and is damaged or cut at or behind field"),
-    (_plan()[:-2], "message: field parts must be there"),
+    (_plan()[:-2], "message: field sections must be there"),
     (_plan() + b"\x3a\x00", r"message: field 7 must be one of 1\.\.6"),
-    (_plan() + b"\x32\x00", "message: field parts must stand once"),
+    (_plan() + b"\x32\x00", "message: field sections must stand once"),
     (_plan(formats=[b""]), r"message formats\[0\]: field files must be there"),
   )
   def test_ops_refuse_what_is_no_message(self, given, error):

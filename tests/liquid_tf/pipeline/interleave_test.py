@@ -11,7 +11,7 @@ import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.decode import DecodeBatchDataset
-from liquid_tf._pipeline.sources import find_part
+from liquid_tf._pipeline.sources import find_stage
 
 
 class PartsTest(parameterized.TestCase, tf.test.TestCase):
@@ -91,7 +91,7 @@ class PartsTest(parameterized.TestCase, tf.test.TestCase):
     snapshot = liquid_tf.graph.Snapshot(name="equal")
     parts = [self._parts(snapshot, epoch=epoch) for epoch in (0, 0, 1)]
     # Without the map on top, whose function has a number of its own.
-    ours = [find_part(one, DecodeBatchDataset) for one in parts]
+    ours = [find_stage(one, DecodeBatchDataset) for one in parts]
     graphs = [
       tf.compat.v1.GraphDef.FromString(one._as_serialized_graph().numpy())
       for one in ours

@@ -51,7 +51,7 @@ def message(spec: Spec) -> bytes:
       )
       for files, cached, fill in zip(spec.files, spec.cached, spec.fill)
     ],
-    parts=[],
+    sections=[],
   )
 
 
@@ -213,12 +213,16 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
     ("negative", {"fill": -2}, r"formats\[0\].fill \(-2\) must be at least 0"),
     ("file", {"files": [4, -1]}, r"formats\[0\].files\[1\] \(-1\) must be at least 0"),
     ("policy", {"policy": "lru"}, r'policy \("lru"\) must be one of liquid, minio'),
-    ("few_parts", {"parts": [1, 2]}, r"parts \(2 numbers\) must be none, or one .* 1"),
-    ("small_part", {"parts": [2]}, r"parts \(2 samples\) must be all .* 3"),
+    (
+      "few_sections",
+      {"sections": [1, 2]},
+      r"sections \(2 numbers\) must be none, or one .* 1",
+    ),
+    ("small_section", {"sections": [2]}, r"sections \(2 samples\) must be all .* 3"),
     (
       "scan_groups",
       {"scan_groups": 1},
-      r"formats\[0\].scan_groups \(1\) must be 0 where formats have no parts",
+      r"formats\[0\].scan_groups \(1\) must be 0 where formats have no sections",
     ),
     (
       "sizes",
@@ -239,7 +243,7 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
     of_plan = {name: change[name] for name in messages.plan.fields.keys() & change}
     nothing = dict(record_samples=[], cached=0, fill=0, scan_groups=0)
     one = messages.format_plan(**{"files": [3], **nothing, **of_format})
-    plain = dict(seed=0, batch_size=1, shuffle=True, policy="liquid", parts=[])
+    plain = dict(seed=0, batch_size=1, shuffle=True, policy="liquid", sections=[])
     given = messages.plan(**{**plain, "formats": [one], **of_plan})
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, error):
       ops.lib().liquid_plan_epoch(given, 0, change.get("epoch", 0))
@@ -252,7 +256,12 @@ class PlannerTest(tf.test.TestCase, parameterized.TestCase):
       for groups in (2, 0)
     ]
     given = messages.plan(
-      seed=0, batch_size=1, shuffle=True, policy="liquid", formats=formats, parts=[2, 1]
+      seed=0,
+      batch_size=1,
+      shuffle=True,
+      policy="liquid",
+      formats=formats,
+      sections=[2, 1],
     )
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError,

@@ -36,7 +36,7 @@ def liquid_orders(cached: int) -> list[np.ndarray]:
     scan_groups=0,
   )
   plan = messages.plan(
-    seed=1, batch_size=32, shuffle=True, policy="liquid", formats=[one], parts=[]
+    seed=1, batch_size=32, shuffle=True, policy="liquid", formats=[one], sections=[]
   )
   return [
     ops.lib().liquid_plan_epoch(plan, epoch - 2, epoch).sample.numpy()

@@ -50,8 +50,8 @@ std::vector<int64_t> Numbers(const PlanSpec& spec) {
   return numbers;
 }
 
-// How often each record is in the part of a format, in as many epochs as there
-// are records.
+// How often each record is in the section of a format, in as many epochs as
+// there are records.
 std::vector<std::vector<int>> Turns(
     const std::shared_ptr<const PlanSpec>& spec) {
   const uint64_t records = StoredCount(spec->formats[0]);

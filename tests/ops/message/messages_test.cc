@@ -80,7 +80,7 @@ std::string ErrorOf(const std::string& bytes) {
 
 TEST(MessagesTest, AWholePlanIsRead) {
   PlanMessage message;
-  message.parts = {1};  // what was there before is gone
+  message.sections = {1};  // what was there before is gone
   const Status status = ParseMessage(Span(MakePlan().bytes), &message);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(message.seed, -3);
@@ -93,7 +93,7 @@ TEST(MessagesTest, AWholePlanIsRead) {
   EXPECT_EQ(message.formats[0].cached, 4);
   EXPECT_EQ(message.formats[0].fill, 7);
   EXPECT_TRUE(message.formats[1].files.empty());
-  EXPECT_EQ(message.parts, (std::vector<int64_t>{10, 20}));
+  EXPECT_EQ(message.sections, (std::vector<int64_t>{10, 20}));
 }
 
 TEST(MessagesTest, APlanOfNoFormatsIsRead) {
@@ -142,7 +142,7 @@ TEST(MessagesTest, AFieldThatIsMissing) {
         std::string("message: field ") + names[f] + " must be there",
         ErrorOf(bytes));
   }
-  EXPECT_PRED_FORMAT2(IsSubstring, "message: field parts must be there",
+  EXPECT_PRED_FORMAT2(IsSubstring, "message: field sections must be there",
                       ErrorOf(plan.bytes.substr(0, plan.begins[6])));
 }
 
@@ -161,7 +161,7 @@ TEST(MessagesTest, AFieldBehindAHigherOne) {
   std::string bytes = plan.bytes;
   bytes += plan.bytes.substr(plan.begins[4], plan.begins[5] - plan.begins[4]);
   EXPECT_PRED_FORMAT2(IsSubstring,
-                      "message: field formats must stand before parts",
+                      "message: field formats must stand before sections",
                       ErrorOf(bytes));
 }
 

@@ -1,4 +1,4 @@
-// Formats that share samples: parts of them, other ones in each epoch.
+// Formats that share samples: sections of them, other ones in each epoch.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ std::vector<uint64_t> Files(RandomStream* random, uint64_t samples) {
   return files;
 }
 
-// Every format has all of `samples`, and none has a part yet.
+// Every format has all of `samples`, and none has a section yet.
 PlanSpec Replicas(RandomStream* random, uint64_t samples) {
   PlanSpec spec;
   spec.seed = random->Next();
@@ -39,7 +39,7 @@ PlanSpec Replicas(RandomStream* random, uint64_t samples) {
   return spec;
 }
 
-// Gives each format a part, one behind the other, with caches of any size.
+// Gives each format a section, one behind the other, with caches of any size.
 void Cut(RandomStream* random, uint64_t samples, PlanSpec* spec) {
   uint64_t first = 0;
   for (FormatSpec& format : spec->formats) {
@@ -135,9 +135,9 @@ TEST(PartsTest, APartIsPlannedAsAFormatOfItsOwn) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     RandomStream random = TestStream(2000 + seed);
     const uint64_t samples = 1 + random.Below(300);
-    PlanSpec parts = Replicas(&random, samples);
-    Cut(&random, samples, &parts);
-    PlanSpec own = parts;
+    PlanSpec sections = Replicas(&random, samples);
+    Cut(&random, samples, &sections);
+    PlanSpec own = sections;
     for (FormatSpec& format : own.formats) {
       std::vector<uint64_t> files;
       uint64_t at = 0;
@@ -151,23 +151,23 @@ TEST(PartsTest, APartIsPlannedAsAFormatOfItsOwn) {
       format.first = 0;
       format.count = FormatSpec::kWhole;
     }
-    HeldSets held = NothingHeld(parts), own_held = NothingHeld(own);
+    HeldSets held = NothingHeld(sections), own_held = NothingHeld(own);
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
-      const auto plan = Plan(parts, epoch, held);
+      const auto plan = Plan(sections, epoch, held);
       const auto expected = Plan(own, epoch, own_held);
       while (plan->position() < plan->size()) {
         Draw draw = plan->Next();
-        draw.sample -= parts.formats[draw.format].first;
+        draw.sample -= sections.formats[draw.format].first;
         draw.record = draw.sample;
         ASSERT_EQ(draw, expected->Next());
       }
-      held = CarryOver(parts, plan->kept());
+      held = CarryOver(sections, plan->kept());
       EXPECT_EQ(held, plan->kept());
       own_held = expected->kept();
     }
     HeldSets later;
-    const auto shared = std::make_shared<const PlanSpec>(parts);
-    ASSERT_TRUE(HeldAt(shared, 0, NothingHeld(parts), 3, &later).ok());
+    const auto shared = std::make_shared<const PlanSpec>(sections);
+    ASSERT_TRUE(HeldAt(shared, 0, NothingHeld(sections), 3, &later).ok());
     EXPECT_EQ(later, held);
   }
 }
@@ -188,7 +188,7 @@ TEST(PartsTest, CarriedSamplesAreSpreadOverThePart) {
               testing::ElementsAre(20, 26, 32, 38, 44, 50, 56, 62, 68, 74));
 }
 
-// The same records of many samples at two or three fidelities. A part begins
+// The same records of many samples at two or three fidelities. A section begins
 // where the one before it ends, and goes on at the first record.
 PlanSpec Fidelities(RandomStream* random) {
   PlanSpec spec;
@@ -227,8 +227,8 @@ bool InPart(const FormatSpec& format, uint64_t record) {
   return (record + stored - format.first) % stored < format.count;
 }
 
-// Runs epochs, each of parts that `cut` makes: every sample once, in batches of
-// one composition.
+// Runs epochs, each of sections that `cut` makes: every sample once, in batches
+// of one composition.
 void ExpectFair(PlanSpec spec, const std::function<void(PlanSpec*)>& cut) {
   const uint64_t samples = SampleCount(spec.formats[0]);
   HeldSets held = NothingHeld(spec);
@@ -289,8 +289,8 @@ PlanSpec BesideRecords(RandomStream* random) {
   return spec;
 }
 
-// Parts of these formats: of the first any number of records, of the others any
-// of the samples that are left.
+// Sections of these formats: of the first any number of records, of the others
+// any of the samples that are left.
 void CutBeside(RandomStream* random, PlanSpec* spec) {
   const std::vector<uint32_t>& records = spec->formats[0].record_samples;
   const uint64_t all = StoredCount(spec->formats[1]);
@@ -304,7 +304,7 @@ void CutBeside(RandomStream* random, PlanSpec* spec) {
     left -= samples.back();
   }
   samples.push_back(left);
-  const Status cut = CutParts(samples, spec);
+  const Status cut = CutSections(samples, spec);
   ASSERT_TRUE(cut.ok()) << cut.message();
   for (size_t f = 0; f < samples.size(); ++f) {
     FormatSpec& format = spec->formats[f];
@@ -328,24 +328,25 @@ TEST(PartsTest, EverySampleOnceWhereOneFormatHasRecordsOfMany) {
 TEST(PartsTest, PartsAreCutAtRecords) {
   PlanSpec spec;
   spec.formats = {{{10}, 0, 0}, {{1, 1, 1}, 0, 0, {4, 3, 3}}, {{5, 5}, 0, 0}};
-  ASSERT_TRUE(CutParts({4, 3, 3}, &spec).ok());
+  ASSERT_TRUE(CutSections({4, 3, 3}, &spec).ok());
   EXPECT_EQ(spec.formats[0].count, 4u);
   EXPECT_EQ(spec.formats[1].first, 1u);
   EXPECT_EQ(spec.formats[1].count, 1u);
   EXPECT_EQ(spec.formats[2].first, 7u);
   EXPECT_EQ(spec.formats[2].count, 3u);
   // None of them begins anywhere.
-  ASSERT_TRUE(CutParts({5, 0, 5}, &spec).ok());
+  ASSERT_TRUE(CutSections({5, 0, 5}, &spec).ok());
   EXPECT_EQ(spec.formats[1].count, 0u);
   EXPECT_TRUE(Validate(spec).ok());
   EXPECT_EQ(Plan(spec, 0, NothingHeld(spec))->size(), 10u);
-  EXPECT_THAT(CutParts({5, 2, 3}, &spec).message(),
+  EXPECT_THAT(CutSections({5, 2, 3}, &spec).message(),
               HasSubstr("(2 samples of format 1) must be of whole records"));
-  EXPECT_THAT(CutParts({4, 4, 2}, &spec).message(),
+  EXPECT_THAT(CutSections({4, 4, 2}, &spec).message(),
               HasSubstr("(4 samples of format 1) must be of whole records"));
-  EXPECT_THAT(CutParts({4, 3, 4}, &spec).message(), HasSubstr("sum to 10"));
-  EXPECT_THAT(CutParts({4, 3, -1}, &spec).message(), HasSubstr("at least 0"));
-  EXPECT_THAT(CutParts({4, 3, 2}, &spec).message(),
+  EXPECT_THAT(CutSections({4, 3, 4}, &spec).message(), HasSubstr("sum to 10"));
+  EXPECT_THAT(CutSections({4, 3, -1}, &spec).message(),
+              HasSubstr("at least 0"));
+  EXPECT_THAT(CutSections({4, 3, 2}, &spec).message(),
               HasSubstr("all that formats share, 10"));
 }
 
@@ -356,13 +357,13 @@ TEST(PartsTest, APartOfAllRecordsIsPlannedAsTheWhole) {
     whole.formats.resize(1);
     whole.formats[0].cached = random.Below(RecordCount(whole.formats[0]) + 1);
     whole.formats[0].fill = random.Below(20);
-    PlanSpec part = whole;
-    part.formats[0].count = RecordCount(whole.formats[0]);
-    part.formats[0].groups = 2;
+    PlanSpec section = whole;
+    section.formats[0].count = RecordCount(whole.formats[0]);
+    section.formats[0].groups = 2;
     HeldSets held = NothingHeld(whole);
     for (int64_t epoch = 0; epoch < 3; ++epoch) {
       const auto expected = Plan(whole, epoch, held);
-      const auto found = Plan(part, epoch, held);
+      const auto found = Plan(section, epoch, held);
       while (expected->position() < expected->size()) {
         ASSERT_EQ(found->Next(), expected->Next());
       }
@@ -385,7 +386,7 @@ TEST(PartsTest, APartGoesOnAtTheFirstRecord) {
   const auto shared = std::make_shared<const PlanSpec>(spec);
   ASSERT_TRUE(HeldAt(shared, 0, NothingHeld(spec), 2, &held).ok());
   EXPECT_EQ(held[0].words()[0], 0b1100000111u);
-  // Of them, those of the next epoch's part.
+  // Of them, those of the next epoch's section.
   spec.formats[0].first = 9;
   spec.formats[0].count = 2;
   spec.formats[0].cached = 2;
@@ -407,7 +408,8 @@ TEST(PartsTest, WhatCannotBeIsNamed) {
   spec.formats[0].cached = 5;
   HeldSets held = NothingHeld(spec);
   held[0].insert(14);
-  EXPECT_THAT(ValidateHeld(spec, held).message(), HasSubstr("format's part"));
+  EXPECT_THAT(ValidateHeld(spec, held).message(),
+              HasSubstr("format's section"));
   held = NothingHeld(spec);
   held[0].insert(16);
   EXPECT_TRUE(ValidateHeld(spec, held).ok());

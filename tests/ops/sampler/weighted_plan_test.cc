@@ -478,9 +478,9 @@ TEST(WeightedPlanTest, WhatDoesNotGoTogetherIsAnError) {
   cases[1].second.policy = CachePolicy::kMinio;
   cases[2] = {"must have one for each of the 2 formats", good};
   cases[2].second.formats.push_back({{1}, 0, 0});
-  cases[3] = {"of parts, or of records of many", good};
+  cases[3] = {"of sections, or of records of many", good};
   cases[3].second.formats[0].record_samples.assign(9, 2);
-  cases[4] = {"of parts, or of records of many", good};
+  cases[4] = {"of sections, or of records of many", good};
   cases[4].second.formats[0].count = 9;
   cases[5] = {"must be of its samples, 10", good};
   cases[5].second.formats[0].files = {10};
