@@ -18,7 +18,7 @@ from liquid_tf._store.mix import TARGETS, apportion
 
 # Samples that are alike in class and size are shuffled within this many, so that the
 # formats' fixed rotation does not meet the order of sizes.
-_WINDOW = 16
+_RUN = 16
 
 # Of the pixels, what an encoder will probably make; only the number of shards uses it.
 _COMPRESSED = 0.6
@@ -189,8 +189,8 @@ def assign_formats(
   begin = np.zeros(count, np.int64)
   begin[group] = group
   begin = np.maximum.accumulate(begin)
-  window = begin + (position - begin) // _WINDOW * _WINDOW
-  order = order[np.lexsort((words(seed, Purpose.FORMAT, count), window))]
+  run = begin + (position - begin) // _RUN * _RUN
+  order = order[np.lexsort((words(seed, Purpose.FORMAT, count), run))]
 
   weights = _fractions(mix)
   whole = sum(weights)

@@ -133,8 +133,8 @@ class Room:
   ) -> list[int]:
     """Most records of each region beside the cached ones.
 
-    Those are a batch's part, or the fill; of records with many samples two batches'
-    parts and what the window has open (determinism.md).
+    Those are a batch's share, or the fill; of records with many samples two batches'
+    shares and what records are open (determinism.md).
     """
     total = max(1, sum(samples))
     slack = []
@@ -143,8 +143,8 @@ class Room:
       if source.record_samples is None or count == 0:
         most = max(least, share)
       else:
-        window = max(least, 2 * int(source.record_samples.max()))
-        ahead = -(-window * count // drawn)
+        room = max(least, 2 * int(source.record_samples.max()))
+        ahead = -(-room * count // drawn)
         most = 2 * share + 4 * ahead + 1
       slack.append(min(count, most))
     return slack

@@ -31,7 +31,7 @@ enum class RngPurpose : uint8_t {
   kBatchOrder = 2,  // per epoch: the order of formats and fates in each batch
   kRegionDraw = 3,  // per epoch and format: which member of the region is drawn
   kCrop = 4,        // per epoch: block i places the window of draw i
-  kWindowDraw = 5,  // per epoch and format: which sample of the open records
+  kOpenDraw = 5,    // per epoch and format: which sample of the open records
   kResizedCrop = 6,  // per epoch: block i is draw i's; "format" is the attempt
   kMirror = 7,       // per epoch: block i says whether draw i is mirrored
   kSecondCrop = 8,   // per epoch: as kCrop, of a crop after a resize

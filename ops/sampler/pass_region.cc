@@ -43,23 +43,23 @@ void PassRegion::CountPasses() {
   for (const SourceCycle::Entry& entry : entries) {
     const uint64_t here =
         resident() ? entry.resident : entry.size - entry.resident;
-    if (here == 0 || entry.window.length == 0) continue;
+    if (here == 0 || entry.span.length == 0) continue;
     if (one_group_) {
       passes_ = 1;
-      while (Boundary(entry, passes_) < entry.window.length) ++passes_;
+      while (Boundary(entry, passes_) < entry.span.length) ++passes_;
     } else {
-      const uint64_t most = (entry.window.length + entry.size - 1) / entry.size;
+      const uint64_t most = (entry.span.length + entry.size - 1) / entry.size;
       passes_ = std::max(passes_, std::min(most, kMostPasses));
     }
   }
 }
 
-// Of a source of one group: the draw of its window with which a pass begins.
+// Of a source of one group: the draw of its span with which a pass begins.
 uint64_t PassRegion::Boundary(const SourceCycle::Entry& entry,
                               uint64_t pass) const {
   if (pass == 0) return 0;
-  const uint64_t first = entry.size - entry.window.start % entry.size;
-  return std::min(entry.window.length, first + (pass - 1) * entry.size);
+  const uint64_t first = entry.size - entry.span.start % entry.size;
+  return std::min(entry.span.length, first + (pass - 1) * entry.size);
 }
 
 // Of the pass that is loaded next.
@@ -84,8 +84,8 @@ PassRegion::Parts PassRegion::PartsOf(const SourceCycle::Entry& entry) const {
     };
     return Part{end / passes_ - begin / passes_, place(end), place(begin)};
   };
-  const uint64_t draws = entry.window.length / entry.size;
-  parts.below = entry.window.length % entry.size;
+  const uint64_t draws = entry.span.length / entry.size;
+  parts.below = entry.span.length % entry.size;
   parts.fewer = part(draws);
   parts.most = part(draws + 1);
   return parts;

@@ -75,7 +75,7 @@ class PassRegion {
     }
   };
   struct Parts {
-    uint64_t below = 0;  // places of the window with one draw more
+    uint64_t below = 0;  // places of the span with one draw more
     Part fewer, most;
   };
 

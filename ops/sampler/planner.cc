@@ -6,8 +6,8 @@
 
 #include "ops/core/rng.h"
 #include "ops/sampler/mixture.h"
+#include "ops/sampler/open_records.h"
 #include "ops/sampler/random_draws.h"
-#include "ops/sampler/record_window.h"
 #include "ops/sampler/region.h"
 #include "ops/sampler/weighted_source.h"
 
@@ -27,7 +27,7 @@ std::vector<uint64_t> SampleCounts(const PlanSpec& spec) {
 }
 
 // Samples that are kept one by one; where records of many are kept, their
-// window sees to it.
+// open records see to it.
 std::vector<uint64_t> CachedCounts(const PlanSpec& spec) {
   std::vector<uint64_t> counts;
   for (const FormatSpec& f : spec.formats) {
@@ -54,7 +54,7 @@ struct EpochPlan::State {
         batch_order(spec->seed, static_cast<uint64_t>(epoch),
                     RngPurpose::kBatchOrder) {
     regions.resize(spec->formats.size());
-    windows.resize(spec->formats.size());
+    open.resize(spec->formats.size());
     random.resize(spec->formats.size());
     if (spec->weights != nullptr) {
       BeginWeighted();
@@ -65,8 +65,8 @@ struct EpochPlan::State {
     for (uint32_t f = 0; f < spec->formats.size(); ++f) {
       const FormatSpec& format = spec->formats[f];
       if (!format.record_samples.empty()) {
-        windows[f] = std::make_unique<RecordWindow>(*spec, f, epoch, batch_size,
-                                                    size, held[f], &kept[f]);
+        open[f] = std::make_unique<OpenRecords>(*spec, f, epoch, batch_size,
+                                                size, held[f], &kept[f]);
         continue;
       }
       if (spec->shuffle && spec->policy != CachePolicy::kLiquid) {
@@ -88,11 +88,11 @@ struct EpochPlan::State {
 
   void BeginWeighted() {
     kept = held;
-    const auto windows = spec->weights->Windows(epoch);
+    const auto spans = spec->weights->Spans(epoch);
     std::vector<uint64_t> draws, resident;
     for (uint32_t f = 0; f < spec->formats.size(); ++f) {
       weighted.push_back(std::make_unique<WeightedSource>(
-          *spec, f, epoch, windows[f], held[f], &kept[f]));
+          *spec, f, epoch, spans[f], held[f], &kept[f]));
       draws.push_back(weighted[f]->draws());
       resident.push_back(weighted[f]->resident_draws());
       weighted[f]->Begin(batch_size, size);
@@ -119,7 +119,7 @@ struct EpochPlan::State {
     }
     if (spec->shuffle) batch_order.Shuffle(&tokens);
     for (size_t f = 0; f < batch.size(); ++f) {
-      if (windows[f] != nullptr) windows[f]->BeginBatch(batch[f].drawn);
+      if (open[f] != nullptr) open[f]->BeginBatch(batch[f].drawn);
     }
   }
 
@@ -133,7 +133,7 @@ struct EpochPlan::State {
   Draw DrawFor(const Token& token) {
     const uint32_t f = token.format;
     if (!weighted.empty()) return weighted[f]->Next(token.keep);
-    if (windows[f] != nullptr) return windows[f]->Next();
+    if (open[f] != nullptr) return open[f]->Next();
     if (random[f] != nullptr) return random[f]->Next(f);
     return NextSample(token);
   }
@@ -166,7 +166,7 @@ struct EpochPlan::State {
   RandomStream batch_order;
   // Of each format one of the four.
   std::vector<std::unique_ptr<Region>> regions;
-  std::vector<std::unique_ptr<RecordWindow>> windows;
+  std::vector<std::unique_ptr<OpenRecords>> open;
   std::vector<std::unique_ptr<RandomDraws>> random;
   std::vector<std::unique_ptr<WeightedSource>> weighted;
   std::vector<BatchPart> batch;
@@ -202,12 +202,12 @@ uint32_t EpochPlan::PeekFormat() const {
 uint64_t EpochPlan::loads(uint32_t format) const {
   if (!state_->weighted.empty()) return state_->weighted[format]->loads();
   if (state_->random[format] != nullptr) return 0;
-  const auto& window = state_->windows[format];
-  return window != nullptr ? window->loads() : state_->regions[format]->loads();
+  const auto& open = state_->open[format];
+  return open != nullptr ? open->loads() : state_->regions[format]->loads();
 }
 
 BatchPart EpochPlan::turns(uint32_t format) const {
-  return state_->windows[format]->turns();
+  return state_->open[format]->turns();
 }
 
 void EpochPlan::TellLoads(uint32_t format) {

@@ -6,7 +6,7 @@
 // (Liquid, APSys '23, section 4.2; docs/determinism.md.)
 //
 // What is loaded, kept and evicted is a *record*: in most formats a sample, in
-// some (PCR) many samples, which are then drawn singly: record_window.h. Of
+// some (PCR) many samples, which are then drawn singly: open_records.h. Of
 // these read "sample" as "record" below.
 //
 // Every format has a *region* of samples in memory. When an epoch begins it is

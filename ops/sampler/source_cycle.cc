@@ -24,17 +24,16 @@ uint64_t StepOf(uint64_t n, uint64_t part) {
 }  // namespace
 
 SourceCycle::SourceCycle(const PlanSpec& spec, uint32_t source,
-                         const std::vector<CycleWindow>& windows,
-                         uint64_t pinned, const SampleSet* held,
-                         SampleSet* coming)
+                         const std::vector<CycleSpan>& spans, uint64_t pinned,
+                         const SampleSet* held, SampleSet* coming)
     : weights_(spec.weights.get()), source_(source), held_(held) {
   const std::vector<uint64_t>& sizes = weights_->sizes(source);
-  const std::vector<CycleWindow>& first = weights_->first_windows()[source];
+  const std::vector<CycleSpan>& first = weights_->first_spans()[source];
   const std::vector<uint64_t> greatest = weights_->Greatest(source, pinned);
   for (size_t k = 0; k < sizes.size(); ++k) {
     Entry entry;
     entry.size = sizes[k];
-    entry.window = windows[k];
+    entry.span = spans[k];
     entry.pinned = greatest[k];
     if (entry.size > 0) {
       RandomStream random(spec.seed, k, RngPurpose::kCycle,
@@ -48,7 +47,7 @@ SourceCycle::SourceCycle(const PlanSpec& spec, uint32_t source,
         entry.pinning = {Behind(entry, entry.cycle.first, first[k].start),
                          entry.cycle.step};
       }
-      draws_ += entry.window.length;
+      draws_ += entry.span.length;
     }
     entries_.push_back(entry);
   }
@@ -60,8 +59,8 @@ SourceCycle::SourceCycle(const PlanSpec& spec, uint32_t source,
     }
     Entry& entry = entries_[sample.entry];
     ++entry.resident;
-    resident_draws_ += entry.window.length / entry.size +
-                       (sample.place < entry.window.length % entry.size);
+    resident_draws_ += entry.span.length / entry.size +
+                       (sample.place < entry.span.length % entry.size);
   });
 }
 

@@ -2,7 +2,7 @@
 //
 // The samples of an entry have one fixed order: in stored order, sample k of n
 // has place (x + k s) mod n, with a step s near n / 1.618 that shares no factor
-// with n, and x from the seed. So any window of the cycle is spread evenly over
+// with n, and x from the seed. So any span of the cycle is spread evenly over
 // the stored order, however that is sorted, and nothing is kept of a sample but
 // its entry.
 //
@@ -31,7 +31,7 @@ class SourceCycle {
   };
   struct Entry {
     uint64_t size = 0;
-    CycleWindow window;
+    CycleSpan span;
     Order cycle, pinning, time;
     uint64_t pinned = 0;    // so many places of `pinning` are pinned: they stay
     uint64_t resident = 0;  // samples; see below
@@ -39,23 +39,23 @@ class SourceCycle {
   struct Sample {
     uint64_t number = 0;
     size_t entry = 0;
-    uint64_t place = 0;  // behind the start of the window
+    uint64_t place = 0;  // behind the start of the span
     uint64_t time = 0;   // place in the order of time
     bool pinned = false;
     bool resident = false;  // drawn from memory
   };
 
-  // `windows`: of the source's entries. The `pinned` samples whose share is
+  // `spans`: of the source's entries. The `pinned` samples whose share is
   // greatest are pinned; fewer if fewer are ever drawn. *Resident* in an epoch
   // are those that it holds, `held`, which must outlive this; or all that are
   // pinned where it is null, in the epoch that fills memory. Those that are
   // pinned and not resident are added to `coming`, if it is given.
   SourceCycle(const PlanSpec& spec, uint32_t source,
-              const std::vector<CycleWindow>& windows, uint64_t pinned,
+              const std::vector<CycleSpan>& spans, uint64_t pinned,
               const SampleSet* held = nullptr, SampleSet* coming = nullptr);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  // Draws of the windows, and those of resident samples.
+  // Draws of the spans, and those of resident samples.
   uint64_t draws() const { return draws_; }
   uint64_t resident_draws() const { return resident_draws_; }
 
@@ -68,8 +68,8 @@ class SourceCycle {
     std::vector<State> states;
     states.reserve(entries_.size());
     for (const Entry& e : entries_) {
-      states.push_back({Behind(e, e.cycle.first, e.window.start),
-                        e.pinning.first, e.time.first});
+      states.push_back({Behind(e, e.cycle.first, e.span.start), e.pinning.first,
+                        e.time.first});
     }
     Sample sample;
     const uint64_t samples = weights_->samples(source_);

@@ -13,10 +13,10 @@ class Places {
  public:
   explicit Places(uint64_t size) : size_(size) {}
 
-  void Insert(const CycleWindow& window) {
-    if (size_ == 0 || window.length == 0) return;
-    const uint64_t begin = window.start % size_;
-    const uint64_t end = begin + std::min(window.length, size_);
+  void Insert(const CycleSpan& span) {
+    if (size_ == 0 || span.length == 0) return;
+    const uint64_t begin = span.start % size_;
+    const uint64_t end = begin + std::min(span.length, size_);
     Insert(begin, std::min(end, size_));
     if (end > size_) Insert(0, end - size_);
   }
@@ -47,9 +47,9 @@ class Places {
   std::vector<Range> ranges_;
 };
 
-// Its windows are empty: places are those of the cycle.
-std::vector<CycleWindow> NoWindows(const PlanSpec& spec, size_t source) {
-  return std::vector<CycleWindow>(spec.weights->sizes(source).size());
+// Its spans are empty: places are those of the cycle.
+std::vector<CycleSpan> NoSpans(const PlanSpec& spec, size_t source) {
+  return std::vector<CycleSpan>(spec.weights->sizes(source).size());
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ SampleSet PinnedSamples(const PlanSpec& spec, size_t source, uint64_t most) {
   SampleSet pinned(StoredCount(spec.formats[source]));
   if (most == 0) return pinned;
   const SourceCycle cycle(spec, static_cast<uint32_t>(source),
-                          NoWindows(spec, source), most);
+                          NoSpans(spec, source), most);
   cycle.ForEach([&](const SourceCycle::Sample& sample) {
     if (sample.pinned) pinned.insert(sample.number);
   });
@@ -76,16 +76,16 @@ HeldSets PinnedAt(const PlanSpec& spec, int64_t first_epoch, HeldSets held,
   }
   if (!any) return held;
   for (int64_t e = first_epoch; e < epoch; ++e) {
-    const auto windows = spec.weights->Windows(e);
+    const auto spans = spec.weights->Spans(e);
     for (size_t s = 0; s < held.size(); ++s) {
-      for (size_t k = 0; k < windows[s].size(); ++k) {
-        drawn[s][k].Insert(windows[s][k]);
+      for (size_t k = 0; k < spans[s].size(); ++k) {
+        drawn[s][k].Insert(spans[s][k]);
       }
     }
   }
   for (size_t s = 0; s < held.size(); ++s) {
     if (spec.formats[s].cached == 0) continue;
-    const SourceCycle cycle(spec, static_cast<uint32_t>(s), NoWindows(spec, s),
+    const SourceCycle cycle(spec, static_cast<uint32_t>(s), NoSpans(spec, s),
                             spec.formats[s].cached);
     cycle.ForEach([&](const SourceCycle::Sample& sample) {
       if (sample.pinned && drawn[s][sample.entry].contains(sample.place)) {
@@ -98,13 +98,13 @@ HeldSets PinnedAt(const PlanSpec& spec, int64_t first_epoch, HeldSets held,
 
 WeightedSource::WeightedSource(const PlanSpec& spec, uint32_t source,
                                int64_t epoch,
-                               const std::vector<CycleWindow>& windows,
+                               const std::vector<CycleSpan>& spans,
                                const SampleSet& held, SampleSet* kept)
     : spec_(spec),
       source_(source),
       epoch_(epoch),
       coming_(StoredCount(spec.formats[source])),
-      cycle_(spec, source, windows, spec.formats[source].cached,
+      cycle_(spec, source, spans, spec.formats[source].cached,
              held.count() == 0 ? nullptr : &held, &coming_),
       kept_(kept) {}
 

@@ -28,12 +28,12 @@ HeldSets PinnedAt(const PlanSpec& spec, int64_t first_epoch, HeldSets held,
 // Thread-compatible; see PassRegion.
 class WeightedSource {
  public:
-  // `windows`: of the source in this epoch. `held`: what of its pinned samples
+  // `spans`: of the source in this epoch. `held`: what of its pinned samples
   // is in memory when the epoch begins; where there is none, the epoch fills
   // it. Pinned samples are added to `kept` when they are drawn. The spec,
   // `held` and `kept` must outlive it.
   WeightedSource(const PlanSpec& spec, uint32_t source, int64_t epoch,
-                 const std::vector<CycleWindow>& windows, const SampleSet& held,
+                 const std::vector<CycleSpan>& spans, const SampleSet& held,
                  SampleSet* kept);
 
   uint64_t draws() const { return cycle_.draws(); }

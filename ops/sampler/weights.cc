@@ -86,7 +86,7 @@ Status Weights::Create(Options options, std::shared_ptr<const Weights>* made) {
                  source.entries.size() * sizeof(uint16_t));
   }
   weights->fingerprint_ = crc;
-  weights->first_windows_ = weights->Windows(0);
+  weights->first_spans_ = weights->Spans(0);
   *made = std::move(weights);
   return OkStatus();
 }
@@ -183,7 +183,7 @@ std::vector<uint32_t> Weights::EvenOrder() const {
   return order;
 }
 
-std::vector<std::vector<CycleWindow>> Weights::Windows(int64_t epoch) const {
+std::vector<std::vector<CycleSpan>> Weights::Spans(int64_t epoch) const {
   std::vector<uint64_t> begin, count;
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -202,10 +202,10 @@ std::vector<std::vector<CycleWindow>> Weights::Windows(int64_t epoch) const {
   // What Create has checked cannot fail here.
   const Status made = MakeWorkerPart(count, options_.worker, options_.workers,
                                      options_.policy, &part);
-  std::vector<std::vector<CycleWindow>> windows(sizes_.size());
-  if (!made.ok()) return windows;
+  std::vector<std::vector<CycleSpan>> spans(sizes_.size());
+  if (!made.ok()) return spans;
   for (size_t s = 0; s < sizes_.size(); ++s) {
-    windows[s].resize(sizes_[s].size());
+    spans[s].resize(sizes_[s].size());
   }
   for (size_t i = 0, end; i < places_.size(); i = end) {
     const uint32_t g = places_[i].group;
@@ -216,12 +216,12 @@ std::vector<std::vector<CycleWindow>> Weights::Windows(int64_t epoch) const {
     const uint64_t first = begin[g] + part.formats[g].start;
     const uint64_t last = first + part.formats[g].length;
     for (size_t p = i; p < end; ++p) {
-      CycleWindow& window = windows[places_[p].source][places_[p].entry];
-      window.start = MergedCount(sizes, p - i, first);
-      window.length = MergedCount(sizes, p - i, last) - window.start;
+      CycleSpan& span = spans[places_[p].source][places_[p].entry];
+      span.start = MergedCount(sizes, p - i, first);
+      span.length = MergedCount(sizes, p - i, last) - span.start;
     }
   }
-  return windows;
+  return spans;
 }
 
 bool Weights::HasFixedParts(size_t source, size_t entry) const {

@@ -10,7 +10,7 @@
 // group that lie in a source have a cycle of their own (SourceCycle); in the
 // group's cycle those of its sources follow one another as evenly as they can,
 // the k-th of n at (k + 1/2) / n of a pass. So a source's draws of an epoch are
-// a window of its own cycle.
+// a span of its own cycle.
 //
 // Workers cut the draws that a group has in an epoch into ranges, one after
 // another in its cycle.
@@ -38,7 +38,7 @@ struct SourceGroups {
 };
 
 // Draws number start .. start + length - 1 of a cycle, counted from epoch 0.
-struct CycleWindow {
+struct CycleSpan {
   uint64_t start = 0;
   uint64_t length = 0;
 };
@@ -74,12 +74,12 @@ class Weights {
     const auto& entries = options_.sources[source].entries;
     return entries.empty() ? 0 : entries[sample];
   }
-  // Windows of this worker in an epoch, of each source and entry. O(groups) for
+  // Spans of this worker in an epoch, of each source and entry. O(groups) for
   // each epoch since the last call's, or since 0 where it is behind that.
-  std::vector<std::vector<CycleWindow>> Windows(int64_t epoch) const;
+  std::vector<std::vector<CycleSpan>> Spans(int64_t epoch) const;
   // Those of epoch 0.
-  const std::vector<std::vector<CycleWindow>>& first_windows() const {
-    return first_windows_;
+  const std::vector<std::vector<CycleSpan>>& first_spans() const {
+    return first_spans_;
   }
   // Of each entry of a source how many of its samples are among the `most`
   // whose share is greatest. Where shares are equal, each entry has its part.
@@ -108,7 +108,7 @@ class Weights {
   std::vector<std::vector<uint64_t>> sizes_;
   std::vector<uint64_t> group_sizes_;
   std::vector<Place> places_;  // by group
-  std::vector<std::vector<CycleWindow>> first_windows_;
+  std::vector<std::vector<CycleSpan>> first_spans_;
   mutable std::mutex mu_;
   mutable std::unique_ptr<GroupSchedule> schedule_;  // guarded by mu_
 };

@@ -40,10 +40,10 @@ class RangeReaderTest : public ::testing::TestWithParam<ReadMode> {
     std::vector<uint64_t> sizes;
     for (const std::string& file : files) sizes.push_back(file.size());
     for (int64_t part = 0; part < parts && scan.status.ok(); ++part) {
-      std::vector<PartOfFile> split;
-      EXPECT_TRUE(PartByBytes(sizes, part, parts, &split).ok());
+      std::vector<PartOfFile> pieces;
+      EXPECT_TRUE(PartByBytes(sizes, part, parts, &pieces).ok());
       std::vector<FileRange> ranges;
-      for (const PartOfFile& one : split) {
+      for (const PartOfFile& one : pieces) {
         ranges.push_back({paths[one.file], one.range, one.records});
       }
       while (ReadSome(&ranges, repair, restart, &scan)) {

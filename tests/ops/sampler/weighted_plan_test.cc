@@ -286,10 +286,10 @@ TEST(WeightedPlanTest, PadAndDropMakeWorkersEqual) {
         ASSERT_TRUE(Weights::Create(options, &spec.weights).ok());
         EXPECT_EQ(EpochSize(spec), each);
         for (int64_t epoch = 0; epoch < 3; ++epoch) {
-          const auto windows = spec.weights->Windows(epoch);
+          const auto spans = spec.weights->Spans(epoch);
           uint64_t draws = 0;
-          for (const auto& source : windows) {
-            for (const CycleWindow& window : source) draws += window.length;
+          for (const auto& source : spans) {
+            for (const CycleSpan& span : source) draws += span.length;
           }
           EXPECT_EQ(draws, each);
         }

@@ -122,7 +122,7 @@ TEST(WeightsTest, AWindowIsSpreadOverTheStoredOrder) {
   options.shares = {1};
   options.sources = {{0, 100000}};
   ASSERT_TRUE(Weights::Create(options, &spec.weights).ok());
-  const SourceCycle cycle(spec, 0, spec.weights->Windows(3)[0], 0);
+  const SourceCycle cycle(spec, 0, spec.weights->Spans(3)[0], 0);
   std::vector<int> parts(100);
   cycle.ForEach([&](const SourceCycle::Sample& sample) {
     parts[sample.number / 1000] += sample.place < 1000;

@@ -1,4 +1,4 @@
-#include "ops/sampler/record_window.h"
+#include "ops/sampler/open_records.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,9 +7,10 @@
 namespace liquid {
 namespace {
 
-// Records that may be open for each one whose samples fit the window. With 3,
-// one draw in twenty is the oldest record's; each more would divide them by e.
-constexpr uint64_t kOpenPerWindow = 3;
+// Records that may be open for each one whose samples they have room for. With
+// 3, one draw in twenty is the oldest record's; each more would divide them by
+// e.
+constexpr uint64_t kOpenPerRoom = 3;
 
 std::vector<uint64_t> FirstSamples(const FormatSpec& format) {
   std::vector<uint64_t> first = {0};
@@ -32,16 +33,16 @@ uint64_t LargestRecord(const FormatSpec& format) {
                            format.record_samples.end());
 }
 
-// Samples in the window, at most.
-uint64_t WindowSize(const FormatSpec& format) {
+// Samples of open records, at most.
+uint64_t Room(const FormatSpec& format) {
   return std::max(std::min(format.fill, SampleCount(format)),
                   2 * LargestRecord(format));
 }
 
-// Records whose samples fit the window; none where the part has none.
+// Records that are open at once; none where the section has none.
 uint64_t RecordsAhead(const FormatSpec& format) {
   const uint64_t samples = std::max<uint64_t>(SampleCount(format), 1);
-  return MulDivCeil(WindowSize(format), RecordCount(format), samples);
+  return MulDivCeil(Room(format), RecordCount(format), samples);
 }
 
 Region::Size SizeOf(const FormatSpec& format, uint64_t batch_size,
@@ -54,9 +55,9 @@ Region::Size SizeOf(const FormatSpec& format, uint64_t batch_size,
 
 }  // namespace
 
-RecordWindow::RecordWindow(const PlanSpec& spec, uint32_t format, int64_t epoch,
-                           uint64_t batch_size, uint64_t total,
-                           const SampleSet& held, SampleSet* kept)
+OpenRecords::OpenRecords(const PlanSpec& spec, uint32_t format, int64_t epoch,
+                         uint64_t batch_size, uint64_t total,
+                         const SampleSet& held, SampleSet* kept)
     : format_(format),
       shuffle_(spec.shuffle),
       cached_(spec.formats[format].cached),
@@ -65,14 +66,14 @@ RecordWindow::RecordWindow(const PlanSpec& spec, uint32_t format, int64_t epoch,
       first_(FirstSamples(spec.formats[format])),
       region_(spec, format, epoch,
               liquid::SizeOf(spec.formats[format], batch_size, total), held),
-      random_(spec.seed, static_cast<uint64_t>(epoch), RngPurpose::kWindowDraw,
+      random_(spec.seed, static_cast<uint64_t>(epoch), RngPurpose::kOpenDraw,
               static_cast<uint8_t>(format)),
       table_(TurnTable(spec.formats[format], batch_size, total)),
       turn_table_(table_),
       fate_table_(table_),
       largest_(LargestRecord(spec.formats[format])),
-      most_(WindowSize(spec.formats[format])),
-      most_open_(kOpenPerWindow * RecordsAhead(spec.formats[format]) + 1) {
+      most_(Room(spec.formats[format])),
+      most_open_(kOpenPerRoom * RecordsAhead(spec.formats[format]) + 1) {
   if (!shuffle_) return;
   std::vector<BatchPart> skipped;
   for (uint64_t i = random_.Below(table_.full_batches() + 1); i > 0; --i) {
@@ -81,14 +82,14 @@ RecordWindow::RecordWindow(const PlanSpec& spec, uint32_t format, int64_t epoch,
   open_.reserve(most_open_);
 }
 
-void RecordWindow::Turn(bool keep) {
+void OpenRecords::Turn(bool keep) {
   ++turned_;
   ++turns_.drawn;
   turns_.kept += keep;
   region_.Turn(keep);
 }
 
-void RecordWindow::BeginBatch(uint64_t samples) {
+void OpenRecords::BeginBatch(uint64_t samples) {
   turns_ = BatchPart();
   if (shuffle_) {
     turn_table_.Next(&parts_);
@@ -103,7 +104,7 @@ void RecordWindow::BeginBatch(uint64_t samples) {
 // Of the record that is taken next. As many records are kept as the turns say:
 // those of a batch in random order, and batches from a random one on, since a
 // record's number says something of when it is taken.
-bool RecordWindow::NextFate() {
+bool OpenRecords::NextFate() {
   while (fates_.empty()) {
     if (!fate_table_.Next(&parts_)) {
       fate_table_ = table_;
@@ -118,7 +119,7 @@ bool RecordWindow::NextFate() {
   return keep;
 }
 
-void RecordWindow::TakeRecord() {
+void OpenRecords::TakeRecord() {
   const Region::Taken taken = region_.Take();
   const bool keep = shuffle_ ? NextFate() : taken.record < cached_;
   if (keep) kept_->insert(taken.record);
@@ -126,14 +127,14 @@ void RecordWindow::TakeRecord() {
                                 first_[taken.record]);
   std::iota(samples.begin(), samples.end(),
             static_cast<uint32_t>(first_[taken.record]));
-  in_window_ += samples.size();
+  open_samples_ += samples.size();
   open_.push_back(
       {taken_++, taken.record, taken.load, keep, std::move(samples)});
 }
 
-Draw RecordWindow::Next() {
+Draw OpenRecords::Next() {
   if (!shuffle_) return NextStored();
-  while (taken_ < records_ && in_window_ + largest_ <= most_) {
+  while (taken_ < records_ && open_samples_ + largest_ <= most_) {
     // Room, and yet no place: the oldest record has to go.
     if (open_.size() == most_open_) return DrawOldest();
     TakeRecord();
@@ -142,8 +143,8 @@ Draw RecordWindow::Next() {
 }
 
 // Draws until it hits a sample among places for the largest record in each open
-// one: about three times, since that many records share the window.
-Draw RecordWindow::DrawAny() {
+// one: about three times, since that many records are open.
+Draw OpenRecords::DrawAny() {
   for (;;) {
     const uint64_t place = random_.Below(open_.size() * largest_);
     const size_t open = place / largest_;
@@ -152,7 +153,7 @@ Draw RecordWindow::DrawAny() {
   }
 }
 
-Draw RecordWindow::DrawOldest() {
+Draw OpenRecords::DrawOldest() {
   const auto oldest = std::min_element(
       open_.begin(), open_.end(),
       [](const Open& a, const Open& b) { return a.order < b.order; });
@@ -160,13 +161,13 @@ Draw RecordWindow::DrawOldest() {
                   random_.Below(oldest->samples.size()));
 }
 
-Draw RecordWindow::DrawFrom(size_t index, size_t sample) {
+Draw OpenRecords::DrawFrom(size_t index, size_t sample) {
   Open& open = open_[index];
   std::swap(open.samples[sample], open.samples.back());
   const Draw draw = {format_,   open.samples.back(), open.load,
                      open.keep, open.record,         open.samples.size() == 1};
   open.samples.pop_back();
-  --in_window_;
+  --open_samples_;
   if (draw.last) {
     std::swap(open, open_.back());
     open_.pop_back();
@@ -174,7 +175,7 @@ Draw RecordWindow::DrawFrom(size_t index, size_t sample) {
   return draw;
 }
 
-Draw RecordWindow::NextStored() {
+Draw OpenRecords::NextStored() {
   if (open_.empty()) {
     TakeRecord();
     std::reverse(open_.back().samples.begin(), open_.back().samples.end());

@@ -1,5 +1,5 @@
 // Formats whose records hold many samples, through the planner.
-#include "ops/sampler/record_window.h"
+#include "ops/sampler/open_records.h"
 
 #include <algorithm>
 #include <cmath>
@@ -155,7 +155,7 @@ HeldSets CheckEpoch(const PlanSpec& spec, int64_t epoch, const HeldSets& held) {
   return plan->kept();
 }
 
-TEST(RecordWindowTest, EveryDrawOfThreeEpochsIsLegal) {
+TEST(OpenRecordsTest, EveryDrawOfThreeEpochsIsLegal) {
   RandomStream random = TestStream(11);
   for (int i = 0; i < 2000 && !HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -170,7 +170,7 @@ TEST(RecordWindowTest, EveryDrawOfThreeEpochsIsLegal) {
 
 // Samples of every format, and records of those that have many samples in one,
 // are in every full batch the floor or the ceiling of their mean.
-TEST(RecordWindowTest, EveryFullBatchCostsTheSameToOne) {
+TEST(OpenRecordsTest, EveryFullBatchCostsTheSameToOne) {
   RandomStream random = TestStream(12);
   int batches_seen = 0;
   for (int i = 0; i < 1000 && !HasFailure(); ++i) {
@@ -229,7 +229,7 @@ TEST(RecordWindowTest, EveryFullBatchCostsTheSameToOne) {
   EXPECT_GT(batches_seen, 10000);
 }
 
-TEST(RecordWindowTest, RecordsInMemoryAreBounded) {
+TEST(OpenRecordsTest, RecordsInMemoryAreBounded) {
   for (const uint64_t cached : {0, 40, 90, 100}) {
     for (const uint64_t batch_size : {8, 32, 100, 700}) {
       SCOPED_TRACE(testing::Message() << cached << ", " << batch_size);
@@ -253,7 +253,7 @@ TEST(RecordWindowTest, RecordsInMemoryAreBounded) {
   }
 }
 
-TEST(RecordWindowTest, DrawsUniformlyFromTheWindow) {
+TEST(OpenRecordsTest, DrawsUniformlyFromOpenRecords) {
   // Room for 3 records of 4 samples: 12 samples, whichever records these are.
   const PlanSpec spec = OneFormat(1, 12, 4, 0, 4, 12);
   std::vector<int> load(12), place(4);
@@ -269,7 +269,7 @@ TEST(RecordWindowTest, DrawsUniformlyFromTheWindow) {
             3);
 }
 
-TEST(RecordWindowTest, EveryRecordIsKeptEquallyOften) {
+TEST(OpenRecordsTest, EveryRecordIsKeptEquallyOften) {
   PlanSpec spec = OneFormat(1, 32, 3, 8, 4, 0);
   HeldSets held = NothingHeld(spec);
   std::vector<int> kept(32);
@@ -284,7 +284,7 @@ TEST(RecordWindowTest, EveryRecordIsKeptEquallyOften) {
 }
 
 // Samples of one record come as far apart as a window of that size allows.
-TEST(RecordWindowTest, SamplesOfARecordSpread) {
+TEST(OpenRecordsTest, SamplesOfARecordSpread) {
   const PlanSpec spec = OneFormat(10, 20, 64, 0, 32, 640);
   const std::unique_ptr<EpochPlan> plan = MakePlan(spec, 0, NothingHeld(spec));
   std::vector<double> at(plan->size());
@@ -308,7 +308,7 @@ TEST(RecordWindowTest, SamplesOfARecordSpread) {
   EXPECT_LT(runs, plan->size() / 12);
 }
 
-TEST(RecordWindowTest, StoredOrder) {
+TEST(OpenRecordsTest, StoredOrder) {
   PlanSpec spec = OneFormat(1, 3, 2, 1, 2, 0);  // 5 samples
   spec.shuffle = false;
   HeldSets held = NothingHeld(spec);
@@ -325,7 +325,7 @@ TEST(RecordWindowTest, StoredOrder) {
   }
 }
 
-TEST(RecordWindowTest, SkippingIsDrawingAndEpochsAreReplayed) {
+TEST(OpenRecordsTest, SkippingIsDrawingAndEpochsAreReplayed) {
   RandomStream random = TestStream(13);
   for (int i = 0; i < 100 && !HasFailure(); ++i) {
     const auto spec = std::make_shared<const PlanSpec>(MixedSpec(&random, 100));
@@ -354,7 +354,7 @@ TEST(RecordWindowTest, SkippingIsDrawingAndEpochsAreReplayed) {
   }
 }
 
-TEST(RecordWindowTest, Arguments) {
+TEST(OpenRecordsTest, Arguments) {
   const auto error = [](const PlanSpec& spec) {
     const Status status = Validate(spec);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);

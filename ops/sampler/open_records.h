@@ -1,13 +1,13 @@
 // Draws single samples of a format whose records hold many.
 //
 // The record is what a region holds, keeps, evicts and loads; its samples are
-// drawn singly. Records are taken from the region into a *window*, and a draw
-// takes a uniformly random sample of the window, so that the samples of one
-// record spread over the draws. A record leaves the window with its last one.
+// drawn singly. Records that are taken from the region are *open*, and a draw
+// takes a uniformly random sample of the open ones, so that the samples of one
+// record spread over the draws. A record is open until its last one is drawn.
 //
 // Three things happen to the j-th record of an epoch:
-//  - It is taken when the window has room for its samples: W samples are in the
-//    window, W being the format's `fill`, or two records where that is more.
+//  - It is taken when there is room for its samples: open records have W of
+//    them, W being the format's `fill`, or two records where that is more.
 //  - Its turn comes in a batch: each full batch has the floor or the ceiling of
 //    the mean number of turns, and of them keeps and evicts likewise. At its
 //    turn a record is counted, and the next one is loaded where it is evicted.
@@ -20,8 +20,8 @@
 //    could be taken and has no place.
 // In memory are so at most the region's C + S + P records (P are taken before
 // their turn) and 3 P + 1 open ones whose turn is over.
-#ifndef LIQUID_OPS_SAMPLER_RECORD_WINDOW_H_
-#define LIQUID_OPS_SAMPLER_RECORD_WINDOW_H_
+#ifndef LIQUID_OPS_SAMPLER_OPEN_RECORDS_H_
+#define LIQUID_OPS_SAMPLER_OPEN_RECORDS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +38,13 @@ namespace liquid {
 
 // Thread-compatible. O(records + W) memory; O(1) expected time per draw, and
 // O(P) for the oldest record's, which are few.
-class RecordWindow {
+class OpenRecords {
  public:
   // `total`: samples of all formats. `batch_size` <= total. `held` must outlive
   // it, and `kept` collects the records that are kept.
-  RecordWindow(const PlanSpec& spec, uint32_t format, int64_t epoch,
-               uint64_t batch_size, uint64_t total, const SampleSet& held,
-               SampleSet* kept);
+  OpenRecords(const PlanSpec& spec, uint32_t format, int64_t epoch,
+              uint64_t batch_size, uint64_t total, const SampleSet& held,
+              SampleSet* kept);
 
   uint64_t loads() const { return region_.loads(); }
   // Records whose turn comes in this batch; those of them that are kept.
@@ -56,7 +56,7 @@ class RecordWindow {
   Draw Next();
 
  private:
-  // A record in the window.
+  // An open record.
   struct Open {
     uint64_t order = 0;  // how many records were taken before it
     uint64_t record = 0;
@@ -89,16 +89,16 @@ class RecordWindow {
   std::vector<BatchPart> parts_;  // scratch
   std::vector<uint8_t> fates_;    // of records still to be taken, last first
   BatchPart turns_;
-  uint64_t largest_ = 0;     // samples of the largest record
-  uint64_t most_ = 0;        // samples in the window
-  uint64_t taken_ = 0;       // records
-  uint64_t turned_ = 0;      // records whose turn has come
-  uint64_t stored_end_ = 0;  // with shuffle off: samples through this batch
-  uint64_t in_window_ = 0;   // samples
+  uint64_t largest_ = 0;       // samples of the largest record
+  uint64_t most_ = 0;          // samples of open records
+  uint64_t taken_ = 0;         // records
+  uint64_t turned_ = 0;        // records whose turn has come
+  uint64_t stored_end_ = 0;    // with shuffle off: samples through this batch
+  uint64_t open_samples_ = 0;  // samples
   size_t most_open_ = 0;
   std::vector<Open> open_;
 };
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_SAMPLER_RECORD_WINDOW_H_
+#endif  // LIQUID_OPS_SAMPLER_OPEN_RECORDS_H_
