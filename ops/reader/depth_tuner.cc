@@ -6,9 +6,9 @@ namespace liquid {
 namespace {
 
 constexpr int kStart = 4;
-// A window is long enough for its rate to mean something.
-constexpr double kWindowSeconds = 0.05;
-constexpr int kWindowReads = 16;
+// A period is long enough for its rate to mean something.
+constexpr double kPeriodSeconds = 0.05;
+constexpr int kPeriodReads = 16;
 // What a step has to gain to be worth its memory, in the noise of a disk.
 constexpr double kGain = 1.03;
 constexpr int kLongestWait = 64;
@@ -34,7 +34,7 @@ void DepthTuner::Ended(uint64_t bytes, double seconds, bool saturated) {
   }
   bytes_ += bytes;
   ++reads_;
-  if (reads_ < kWindowReads || seconds - begin_ < kWindowSeconds) return;
+  if (reads_ < kPeriodReads || seconds - begin_ < kPeriodSeconds) return;
   open_ = false;
   Measured(static_cast<double>(bytes_) / (seconds - begin_));
 }

@@ -31,10 +31,10 @@ class DepthTuner {
   int step_ = 1;             // direction of the next trial
   bool trying_ = false;      // depth_ is a trial
   double settled_rate_ = 0;  // bytes per second before the trial
-  int wait_ = 1;             // windows between trials
+  int wait_ = 1;             // periods between trials
   int waited_ = 0;
 
-  // The window that is being measured.
+  // The period that is being measured.
   bool open_ = false;
   double begin_ = 0;
   uint64_t bytes_ = 0;
