@@ -1,7 +1,8 @@
-"""Runs epochs of a Liquid dataset and counts what they took."""
+"""Runs epochs of a Liquid dataset, or of one stage of it, and counts what they took."""
 
 import statistics
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -13,7 +14,30 @@ from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 
+# Loading alone, decoding alone, and the whole pipeline.
+STAGES = ("load", "decode", "both")
+
+# The memory that nothing exceeds: decoding alone wants all of the dataset in it.
+UNBOUNDED = 1 << 62
+
 _COUNTS = ("samples", "bytes", "hits", "loads", "memory_hits", "skipped")
+
+
+def stage_options(stage: str, given: Mapping[str, Any]) -> dict[str, Any]:
+  """Arguments of `liquid_tf.dataset` for a stage of a pipeline.
+
+  Loading delivers stored bytes; decoding finds every record in memory, from the second
+  epoch on.
+
+  Args:
+    stage: of STAGES.
+    given: arguments of the whole pipeline.
+  """
+  if stage == "load":
+    return {**given, "decode": "none", "transforms": ()}
+  if stage == "decode":
+    return {**given, "cache": "100%", "memory": UNBOUNDED}
+  return dict(given)
 
 
 def consume(dataset: tf.data.Dataset) -> tuple[int, float]:

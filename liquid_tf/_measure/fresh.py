@@ -1,5 +1,13 @@
-"""Measurements in fresh processes, so that none inherits another's memory."""
+"""Measurements in fresh processes, so that none inherits another's memory.
 
+A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.mix:measure,
+and all else are the function's arguments; `transforms` are steps, each as {"step": its
+class, its fields}. This module, run by a fresh process, reads the request from stdin and
+answers in the last line of stdout: the measurement, or {"error": sentence, "argument":
+whether one is wrong}.
+"""
+
+import importlib
 import json
 import os
 import subprocess
@@ -7,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# Functions that a worker runs: a Liquid dataset, and image files through stock tf.data.
+# Functions that a process runs: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
 STOCK = "liquid_tf._measure.stock:measure"
 
@@ -15,10 +23,10 @@ STOCK = "liquid_tf._measure.stock:measure"
 def run(
   request: dict[str, Any], environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-  """Runs `liquid_tf._measure.worker` on a request.
+  """Measures what a request asks for, in a fresh process.
 
   Args:
-    request: see the worker.
+    request: see the module.
     environment: variables that it has beside this process's.
 
   Returns:
@@ -29,7 +37,7 @@ def run(
     ChildProcessError: it could not measure, or ended without an answer, as when memory
       ran out.
   """
-  command = [sys.executable, "-m", "liquid_tf._measure.worker"]
+  command = [sys.executable, "-m", "liquid_tf._measure.fresh"]
   answer = ask(command, request, environment or {})
   if "error" in answer:
     raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
@@ -58,3 +66,34 @@ def ask(
       f"the measuring process ended with code {done.returncode}: {last}"
     )
   return json.loads(done.stdout.splitlines()[-1])
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+  """Measures what a request asks for, in this process."""
+  import tensorflow as tf
+
+  from liquid_tf import transforms
+  from liquid_tf._native import ops
+  from liquid_tf.errors import ManifestError, TooNoisyError
+
+  arguments = dict(request)
+  module, _, name = arguments.pop("function").partition(":")
+  function = getattr(importlib.import_module(module), name)
+  if "transforms" in arguments:
+    steps = [dict(step) for step in arguments["transforms"]]
+    arguments["transforms"] = [
+      getattr(transforms, step.pop("step"))(**step) for step in steps
+    ]
+  try:
+    return function(**arguments)
+  except (ValueError, ImportError, OSError, TooNoisyError, tf.errors.OpError) as error:
+    of_dataset = isinstance(error, ManifestError)
+    return {
+      "error": ops.reason(error),
+      "argument": isinstance(error, ValueError) and not of_dataset,
+    }
+
+
+if __name__ == "__main__":
+  os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+  print(json.dumps(answer(json.loads(sys.stdin.read()))), flush=True)

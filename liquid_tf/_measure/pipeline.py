@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from liquid_tf._measure import epochs as runs
-from liquid_tf._measure import fresh, stages
+from liquid_tf._measure import fresh
 from liquid_tf._view.mixture import Mixture, mixture
 from liquid_tf._view.view import View, as_view
 
@@ -67,7 +67,7 @@ def bench(
   wanted = ["both"]
   if limits and arguments.get("decode", "cpu") != "none":
     wanted += ["load", "decode"]
-  requests = {stage: stages.options(stage, common) for stage in wanted}
+  requests = {stage: runs.stage_options(stage, common) for stage in wanted}
   rates: dict[str, list[float]] = {name: [] for name in requests}
   for number in range(1, rounds + 1):
     for name, request in requests.items():

@@ -9,13 +9,9 @@ def disk_bytes() -> int | None:
   What the page cache or a file system in memory answers is not among them.
   """
   try:
-    with open("/proc/self/io") as file:
-      for line in file:
-        if line.startswith("read_bytes:"):
-          return int(line.split()[1])
+    return _count("io", "read_bytes")
   except OSError:
-    pass  # Not every container shows it.
-  return None
+    return None  # Not every container shows it.
 
 
 def max_rss_bytes() -> int:
@@ -23,20 +19,21 @@ def max_rss_bytes() -> int:
 
   Not getrusage's, which goes on from the process that started this one.
   """
-  with open("/proc/self/status") as file:
-    for line in file:
-      if line.startswith("VmHWM:"):
-        return int(line.split()[1]) * 1024
-  raise OSError("/proc/self/status has no VmHWM")
+  return 1024 * _count("status", "VmHWM")
 
 
 def anonymous_bytes() -> int:
   """Memory of this process that no file is behind."""
-  with open("/proc/self/smaps_rollup") as file:
+  return 1024 * _count("smaps_rollup", "Anonymous")
+
+
+def _count(name: str, key: str) -> int:
+  """The number after a key in a file of /proc/self."""
+  with open(f"/proc/self/{name}") as file:
     for line in file:
-      if line.startswith("Anonymous:"):
-        return int(line.split()[1]) * 1024
-  raise OSError("/proc/self/smaps_rollup has no Anonymous")
+      if line.startswith(f"{key}:"):
+        return int(line.split()[1])
+  raise OSError(f"/proc/self/{name} has no {key}")
 
 
 def drop_from_page_cache(folder: str | os.PathLike, written: bool = False) -> None:

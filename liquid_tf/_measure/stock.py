@@ -6,10 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf import transforms as steps
 from liquid_tf._measure import epochs as runs
-from liquid_tf._measure import process, stock_steps
+from liquid_tf._measure import process
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf.transforms import Step
 
 
 def stock_dataset(
@@ -19,7 +19,7 @@ def stock_dataset(
   shape: Sequence[int | None],
   threads: int,
   *,
-  transforms: Sequence[Step] = (),
+  transforms: Sequence[steps.Step] = (),
   repeats: int = 1,
   ahead: int = tf.data.AUTOTUNE,
 ) -> tf.data.Dataset:
@@ -47,7 +47,7 @@ def stock_dataset(
     else:
       image = tf.io.decode_image(stored, expand_animations=False)
       image = tf.ensure_shape(image, shape)
-    return stock_steps.apply(recipe, image)
+    return apply_recipe(recipe, image)
 
   dataset = tf.data.Dataset.from_tensor_slices(list(files))
   dataset = dataset.shuffle(len(files), seed=0).repeat(repeats)
@@ -77,3 +77,89 @@ def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
     cpu_seconds = time.process_time() - cpu_start
     entries.append({"seconds": seconds, "images": images, "cpu_seconds": cpu_seconds})
   return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
+
+
+def apply_recipe(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
+  """What a user of stock TensorFlow would write for a recipe.
+
+  `Orient` and `Rotate` are left out: there is no op for them, which is in the peer's
+  favour. Random steps draw their own numbers.
+
+  Args:
+    recipe: of the images.
+    image: uint8 [height, width, channels].
+
+  Returns:
+    The image in the recipe's type and layout.
+  """
+  dtype = image.dtype
+  image = _window(recipe.found.get("crop"), image)
+  if recipe.resize is not None:
+    image = _resized(recipe.resize, image)
+  pad = recipe.found.get("pad")
+  if pad is not None:
+    image = tf.image.resize_with_crop_or_pad(image, *pad.size)
+  image = _window(recipe.found.get("second_crop"), image)
+  if "mirror" in recipe.found:
+    image = tf.image.random_flip_left_right(image)
+  image = _coloured(recipe, image)
+  if recipe.dtype is None:
+    image = tf.saturate_cast(tf.round(image), dtype) if image.dtype != dtype else image
+  else:
+    image = tf.cast(image, tf.float32)
+    mean, std = recipe.mean or (0.0,), recipe.std or (1.0,)
+    image = tf.cast((image - tf.constant(mean)) / tf.constant(std), recipe.dtype)
+  return tf.transpose(image, [2, 0, 1]) if recipe.channels_first else image
+
+
+def _window(step: steps.Step | None, image: tf.Tensor) -> tf.Tensor:
+  if isinstance(step, steps.RandomResizedCrop):
+    begin, size, _ = tf.image.sample_distorted_bounding_box(
+      tf.shape(image),
+      tf.zeros([1, 0, 4]),
+      area_range=step.scale,
+      aspect_ratio_range=step.ratio,
+      use_image_if_no_bounding_boxes=True,
+    )
+    return tf.slice(image, begin, size)
+  if isinstance(step, steps.RandomCrop):
+    return tf.image.random_crop(image, [*step.size, image.shape[2]])
+  if isinstance(step, steps.CenterCrop):
+    rest = tf.shape(image)[:2] - tf.constant(step.size)
+    return tf.image.crop_to_bounding_box(image, rest[0] // 2, rest[1] // 2, *step.size)
+  return image
+
+
+def _resized(step: steps.Resize, image: tf.Tensor) -> tf.Tensor:
+  size = step.size
+  if size is None:
+    sides = tf.shape(image)[:2]
+    side = step.shorter or step.longer
+    of = tf.reduce_min(sides) if step.shorter else tf.reduce_max(sides)
+    size = tf.maximum(sides * side // of, 1)
+  image = tf.image.resize(image, size, step.interpolation, antialias=step.antialias)
+  return tf.ensure_shape(image, [*(step.size or (None, None)), image.shape[2]])
+
+
+def _coloured(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
+  jitter = recipe.found.get("colour")
+  if jitter is not None:
+    image = tf.cast(image, tf.float32) / 255
+    image = tf.image.random_brightness(image, jitter.brightness)
+    for change, most in (
+      (tf.image.random_contrast, jitter.contrast),
+      (tf.image.random_saturation, jitter.saturation),
+    ):
+      if most:
+        image = change(image, max(0.0, 1 - most), 1 + most)
+    if jitter.hue:
+      image = tf.image.random_hue(image, jitter.hue)
+    image = tf.clip_by_value(image, 0, 1) * 255
+  gray = recipe.found.get("grayscale")
+  if gray is not None:
+    image = tf.cond(
+      tf.random.uniform([]) < gray.p,
+      lambda: tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(image)),
+      lambda: image,
+    )
+  return image

@@ -8,7 +8,7 @@ import numpy as np
 
 from liquid_tf._cost import model
 from liquid_tf._cost.model import FormatCost
-from liquid_tf._measure.stages import STAGES
+from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import devices, measure, noise, sample
 from liquid_tf._profile.probe import Run, Setting
 

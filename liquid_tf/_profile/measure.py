@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from liquid_tf._cost import model
 from liquid_tf._cost.model import Mix
-from liquid_tf._measure.stages import STAGES
+from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Pipeline, Run, Setting
 from liquid_tf._profile.search import Rates

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._cost.model import Mix
-from liquid_tf._measure import epochs, process, stages
+from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.build import build
@@ -114,7 +114,7 @@ class Pipeline:
     dataset = build(
       setting.short if decode else setting.long,
       setting.batch_size,
-      **stages.options(stage, given),
+      **epochs.stage_options(stage, given),
     )
     self._stats = stats_of(dataset)
     self._epoch = int(dataset.cardinality())

@@ -9,7 +9,7 @@ from unittest import mock
 
 import commands
 
-from liquid_tf._measure import fresh, worker
+from liquid_tf._measure import fresh
 from tools.bench.commands import BENCH
 
 
@@ -30,7 +30,7 @@ def here() -> Iterator[None]:
 
 def _answer(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:
   with mock.patch.dict(os.environ, environment or {}):
-    answer = worker.answer(request)
+    answer = fresh.answer(request)
   if "error" in answer:
     raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
   return answer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._measure import fresh
-from liquid_tf._measure.stages import STAGES
+from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import search
 from liquid_tf._store.mix import parse_mix
 from tools.bench import page, photographs, turns

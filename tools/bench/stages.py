@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._measure import epochs, process, stock, throttle
-from liquid_tf._measure.stages import STAGES, options
+from liquid_tf._measure.epochs import STAGES, stage_options
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile.probe import Pipeline, Setting
@@ -137,7 +137,7 @@ def measure(
   datasets = {}
   for stage in STAGES:
     place = short or path if stage == "decode" else path
-    dataset = open_dataset(place, **options(stage, given))
+    dataset = open_dataset(place, **stage_options(stage, given))
     datasets[stage] = epochs.with_threads(dataset, threads)
   for dataset in datasets.values():
     epochs.consume(dataset)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._measure import stock_steps
+from liquid_tf._measure import stock
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.mix import TARGETS
@@ -94,4 +94,4 @@ def _stock_image(file: tf.Tensor, size: int) -> tf.Tensor:
     lambda: tf.io.decode_jpeg(stored, 3, dct_method="INTEGER_ACCURATE"),
     lambda: tf.io.decode_png(stored, 3),
   )
-  return stock_steps.apply(Recipe.parse(loaders.steps(size)), image)
+  return stock.apply_recipe(Recipe.parse(loaders.steps(size)), image)
