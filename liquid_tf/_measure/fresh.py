@@ -2,9 +2,9 @@
 
 A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.mix:measure,
 and all else are the function's arguments; `transforms` are steps, each as {"step": its
-class, its fields}. This module, run by a fresh process, reads the request from stdin and
-answers in the last line of stdout: the measurement, or {"error": sentence, "argument":
-whether one is wrong}.
+class, its fields}. This module, run by a fresh process, reads it from stdin and answers
+in the last line of stdout: the measurement, or {"error": sentence, "argument": whether
+one is wrong}.
 """
 
 import importlib
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# Functions that a process runs: a Liquid dataset, and image files through stock tf.data.
+# Functions for a request: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
 STOCK = "liquid_tf._measure.stock:measure"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from liquid_tf._cost import amounts, budget, model, planner
 from liquid_tf._profile import noise
-from liquid_tf._profile.measure import describe
+from liquid_tf._profile.names import describe
 
 # Where runs are further from what was predicted of them, the advice says so.
 _EXPECTED = 0.15

@@ -9,7 +9,7 @@ import numpy as np
 from liquid_tf._cost import model
 from liquid_tf._cost.model import FormatCost
 from liquid_tf._measure.epochs import STAGES
-from liquid_tf._profile import devices, measure, noise, sample
+from liquid_tf._profile import devices, noise, probe, sample
 from liquid_tf._profile.probe import Run, Setting
 
 # A rate is explained by what is busiest, where it takes at most so many times that.
@@ -66,7 +66,7 @@ class Rounds:
     self._trials = trials
     self._names = list(encoded.stored_bytes)
     mixes = [{name: 1} for name in self._names]
-    self._turns = measure.Turns(setting, mixes, STAGES)
+    self._turns = probe.Turns(setting, mixes, STAGES)
     self.runs: dict[str, dict[str, list[Run]]] = dict(
       zip(self._names, self._turns.runs)
     )
@@ -141,7 +141,7 @@ class Rounds:
       taken = {}
       if on_gpu:
         taken = dict(self._measured_devices()[name])
-        rate = measure.rate(self.runs[name]["decode"])
+        rate = probe.rate(self.runs[name]["decode"])
         if 1 / rate > _EXPLAINED * max(decode_seconds, *taken.values()):
           taken["lanes"] = 1 / rate
       result[name] = FormatCost(
@@ -169,7 +169,7 @@ def lines(
 ) -> Iterator[str]:
   """Yields what was found of each format, in words."""
   for name, cost in costs.items():
-    load, decode = (measure.rate(runs[name][stage]) for stage in ("load", "decode"))
+    load, decode = (probe.rate(runs[name][stage]) for stage in ("load", "decode"))
     spent = statistics.median(run.cpu_seconds for run in runs[name]["decode"])
     taken = [f"{key} {1e3 * seconds:.3f} ms" for key, seconds in cost.devices.items()]
     listed = ", ".join([f"{1e3 * spent:.3f} ms of a processor", *taken])

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from liquid_tf._profile import names
-from liquid_tf._profile.measure import describe
+from liquid_tf._profile.names import describe
 
 _LOAD, _DECODE, _BOTH = "#2a6f97", "#c05621", "#1a202c"
 _FILL = "#4c9a8a"

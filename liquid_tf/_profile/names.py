@@ -7,6 +7,7 @@ a training reads of it is `dataset(fidelity=5)`.
 
 from collections.abc import Mapping
 
+from liquid_tf._cost import model
 from liquid_tf._store.mix import TARGETS
 
 PCR = "pcr"
@@ -49,3 +50,12 @@ def profiled(mix: Mapping[str, float], fidelity: int | None) -> dict[str, float]
   return {
     name(fidelity) if target == PCR else target: share for target, share in mix.items()
   }
+
+
+def describe(mix: model.Mix) -> str:
+  """A mix in the names of a profile, in tenths or hundredths: "png:6,raw:4"."""
+  parts = {name: round(share * 100) for name, share in model.shares(mix).items()}
+  if len(parts) == 1:
+    return next(iter(parts))
+  step = 10 if all(part % 10 == 0 for part in parts.values()) else 1
+  return ",".join(f"{name}:{part // step}" for name, part in parts.items())

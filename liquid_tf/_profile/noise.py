@@ -3,7 +3,8 @@
 import dataclasses
 import math
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -61,6 +62,18 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
   return Interval(*(_exp(value) for value in (logs.mean, logs.low, logs.high)))
 
 
+def lost(mix: Sequence[float], single: Sequence[float]) -> float:
+  """What the faster one may lose to the other, as a share of the other's speed.
+
+  Args:
+    mix: images per second of each round.
+    single: of the same rounds.
+  """
+  found = ratio(mix, single)
+  worst = 1 / found.low if found.mean >= 1 else found.high
+  return max(0.0, 1 - 1 / worst)
+
+
 def relative(values: Sequence[float]) -> Interval:
   """Where the rate of rounds lies, as a share of it: a mean of 1, and its two ends.
 
@@ -68,6 +81,21 @@ def relative(values: Sequence[float]) -> Interval:
     values: one value a round, positive.
   """
   return ratio(values, [statistics.geometric_mean(values)] * len(values))
+
+
+def rounds(least: int, end: float) -> Iterator[int]:
+  """Yields the numbers of rounds, from 1: `least`, and more until the time is over.
+
+  Args:
+    least: rounds that there are in any case.
+    end: of the monotonic clock, by which another one as long as the longest ends.
+  """
+  number, longest = 0, 0.0
+  while number < least or time.monotonic() + longest <= end:
+    begin = time.monotonic()
+    number += 1
+    yield number
+    longest = max(longest, time.monotonic() - begin)
 
 
 def in_turn(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from liquid_tf._cost import model, planner
 from liquid_tf._profile import advice, groups, noise, stake
-from liquid_tf._profile.choose import Verified
+from liquid_tf._profile.verify import Verified
 
 
 @dataclasses.dataclass(frozen=True)

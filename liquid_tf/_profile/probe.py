@@ -1,8 +1,10 @@
-"""Short runs of the real runtime: loading, decoding, or both."""
+"""Short runs of the real runtime, in turn: loading, decoding, or both."""
 
 import dataclasses
 import math
+import statistics
 import time
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -178,6 +180,43 @@ class Pipeline:
   def _skip(self, batches: int) -> None:
     for _ in range(batches):
       next(self._iterator)
+
+
+class Turns:
+  """Stages of mixes that take turns: all of them once, then all of them again.
+
+  A machine that is slow for some seconds is so in one round, of all mixes.
+
+  Args:
+    setting: what all runs have alike.
+    mixes: weights of formats.
+    names: of stages; see `Pipeline`.
+
+  Attributes:
+    runs: of each stage, for each mix.
+  """
+
+  def __init__(self, setting: Setting, mixes: Sequence[Mix], names: Sequence[str]):
+    self._pipelines = [
+      {name: Pipeline(setting, mix, name) for name in names} for mix in mixes
+    ]
+    self.runs: list[dict[str, list[Run]]] = [{n: [] for n in names} for _ in mixes]
+
+  def round(self) -> None:
+    """Runs each stage of each mix once."""
+    for pipelines, runs in zip(self._pipelines, self.runs):
+      for name, pipeline in pipelines.items():
+        runs[name].append(pipeline.run())
+
+
+def rates(runs: Sequence[Run]) -> list[float]:
+  """Images per second of each run."""
+  return [run.images_per_s for run in runs]
+
+
+def rate(runs: Sequence[Run]) -> float:
+  """The median of runs, in images per second."""
+  return statistics.median(rates(runs))
 
 
 def image_spec(setting: Setting) -> tf.TensorSpec:

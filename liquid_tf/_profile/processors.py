@@ -9,22 +9,20 @@ of the large format. How many more depends on the system and on the others: mixe
 import dataclasses
 import math
 import statistics
-import time
 from collections.abc import Callable
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import choose, measure, stake
-from liquid_tf._profile.probe import Setting
+from liquid_tf._profile import names, noise, probe, stake
 
 # Times the processors that decoding got by itself.
 _FACTORS = (1.0, 1.1, 1.2)
 
-# Times `trials`, the least rounds: whoever looks sooner takes luck for speed.
+# Times `trials`, the least rounds: who looks sooner takes luck for speed.
 _LEAST = 3
 
 
 def factor(
-  setting: Setting,
+  setting: probe.Setting,
   costs: model.Costs,
   machine: model.Machine,
   processors: float,
@@ -52,26 +50,24 @@ def factor(
   mixes = _mixes(costs, machine, setting.threads / processors)
   if len(mixes) == 1:
     return 1.0
-  listed = ", ".join(measure.describe(mix) for mix in mixes.values())
+  listed = ", ".join(names.describe(mix) for mix in mixes.values())
   say(
     f"decoding got {processors:.2f} of {setting.threads} processors: running {listed} "
     "in turn"
   )
-  turns = measure.Turns(setting, list(mixes.values()), ["both"])
-  longest = 0.0
-  while True:
-    begin = time.monotonic()
+  turns = probe.Turns(setting, list(mixes.values()), ["both"])
+  least = _LEAST * trials
+  for number in noise.rounds(least, end):
     turns.round()
-    longest = max(longest, time.monotonic() - begin)
-    rates = [measure.rates(runs["both"]) for runs in turns.runs]
-    first = max(rates, key=statistics.geometric_mean)
-    if len(first) < _LEAST * trials:
+    if number < least:
       continue
-    open_still = max(choose.lost(first, other) for other in rates if other is not first)
-    if open_still <= stake.LITTLE or time.monotonic() + longest > end:
+    rates = [probe.rates(runs["both"]) for runs in turns.runs]
+    first = max(rates, key=statistics.geometric_mean)
+    others = [other for other in rates if other is not first]
+    if max(noise.lost(first, other) for other in others) <= stake.LITTLE:
       break
   found = list(mixes)[rates.index(first)]
-  say(f"{measure.describe(mixes[found])} is the fastest of them")
+  say(f"{names.describe(mixes[found])} is the fastest of them")
   return found
 
 

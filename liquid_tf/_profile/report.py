@@ -6,7 +6,7 @@ from typing import Any
 
 from liquid_tf._cost.amounts import rate, size
 from liquid_tf._profile import figures, names
-from liquid_tf._profile.measure import describe
+from liquid_tf._profile.names import describe
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, measure, names, noise, outcome, sample
-from liquid_tf._profile.choose import Verified
+from liquid_tf._profile import advice, names, noise, outcome, probe, sample
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.search import STEPS
+from liquid_tf._profile.verify import Verified
 
 # 2 since a mix may have pcr, with the `fidelity` that it is read at.
 SCHEMA = 2
@@ -133,10 +133,10 @@ def _format(
     "bytes": cost.stored_bytes,
     "bytes_interval": None if math.isinf(size.low) else [size.low, size.high],
     "load": 1 / cost.load_seconds,
-    "load_runs": measure.rates(runs["load"]),
+    "load_runs": probe.rates(runs["load"]),
     "load_cpu_seconds": cost.load_cpu_seconds * setting.threads,
-    "decode": measure.rate(runs["decode"]),
-    "decode_runs": measure.rates(runs["decode"]),
+    "decode": probe.rate(runs["decode"]),
+    "decode_runs": probe.rates(runs["decode"]),
     "decode_cpu_seconds": statistics.median(r.cpu_seconds for r in runs["decode"]),
     "encode_seconds": cost.encode_seconds,
     "dataset_bytes": cost.stored_bytes * machine.samples,

@@ -20,13 +20,14 @@ from liquid_tf._profile import (
   choose,
   disk,
   groups,
-  kept,
   names,
+  noise,
   processors,
   result,
   sample,
   scratch,
   stake,
+  verify,
 )
 from liquid_tf._profile import costs as costs_of
 from liquid_tf._profile.probe import Setting
@@ -289,17 +290,17 @@ def _measure_once(
   worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
   if worth or options.strategy == "search":
     advised = choice
-  long = kept.sample(
+  long = verify.kept_sample(
     manifest, costs, machine, [advised, single], setting.memory, subject.kept
   )
-  verified = choose.verify(
+  verified = verify.verify(
     setting if long is None else dataclasses.replace(setting, long=long),
     manifest,
     subject.files,
-    choose.Contest(
+    verify.Contest(
       advised,
       single,
-      kept.held(costs, machine),
+      verify.held(costs, machine),
       options.trials,
       0.0 if settled else end,
     ),
@@ -346,12 +347,15 @@ def _measure_formats(
     TooNoisyError: a format may be much faster than what is best so far.
     ValueError: no format fits into the space.
   """
-  longest = 0.0
-  while True:
-    begin = time.monotonic()
+  at_stake = 1.0
+  for number in noise.rounds(options.trials, end):
+    if number == options.trials + 1:
+      say(
+        f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}: measuring "
+        f"on, for {end - time.monotonic():.0f} s at most"
+      )
     rounds.measure()
-    longest = max(longest, time.monotonic() - begin)
-    if len(rounds) < options.trials:
+    if number < options.trials:
       continue
     costs = rounds.costs()
     machine = machine_of(costs)
@@ -363,18 +367,12 @@ def _measure_formats(
       )
     choice = planner.best_mix(costs, machine)
     found = stake.of(choice, rounds.resampled(), machine_of)
-    if found.best <= stake.LITTLE or _is_settled(rounds, machine_of, options):
-      return found.best
-    if time.monotonic() + longest > end:
-      break
-    if len(rounds) == options.trials:
-      say(
-        f"after {len(rounds)} rounds the best mix may lose {found.best:.0%}: measuring "
-        f"on, for {max(0, end - time.monotonic()):.0f} s at most"
-      )
-  say(f"after {len(rounds)} rounds the best mix may lose {found.best:.0%}")
+    at_stake = found.best
+    if at_stake <= stake.LITTLE or _is_settled(rounds, machine_of, options):
+      return at_stake
+  say(f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}")
   stake.check(choice, found, len(rounds))
-  return found.best
+  return at_stake
 
 
 def _is_settled(

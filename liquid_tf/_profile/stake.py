@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile.measure import describe
+from liquid_tf._profile.names import describe
 from liquid_tf.errors import TooNoisyError, said
 
 # Measuring goes on until a choice loses at most this, as a share of the best speed.

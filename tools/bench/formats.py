@@ -8,7 +8,7 @@ from typing import Any
 from liquid_tf._measure import epochs, fresh, throttle
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf._profile import measure as profiled
+from liquid_tf._profile import names
 from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS, parse_mix
@@ -225,7 +225,7 @@ def _row(
   total = sum(weights.values())
   size = sum(image_bytes[name] * weight / total for name, weight in weights.items())
   return {
-    "name": profiled.describe(weights),
+    "name": names.describe(weights),
     "mix": dict(weights),
     "image_bytes": size,
     **{key: statistics.median(one[key] for one in measured) for key in measured[0]},

@@ -7,7 +7,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import costs, measure, noise, probe, run, sample, stake
+from liquid_tf._profile import costs, noise, probe, run, sample, stake
 from liquid_tf.errors import TooNoisyError
 
 # Milliseconds of the disk, and of one processor to decode an image.
@@ -47,7 +47,7 @@ def _rounds(names, spell=lambda number: 1.0, processors=lambda number: 2.0):
 
   encoded = sample.Encoded(1, [8], dict.fromkeys(names, [4]), dict.fromkeys(names, 1.0))
   setting = probe.Setting("", "", 1, _THREADS, 0, 1.0, ())
-  with mock.patch.object(measure, "Pipeline", pipeline):
+  with mock.patch.object(probe, "Pipeline", pipeline):
     return costs.Rounds(setting, encoded, dict.fromkeys(names, True), 3)
 
 
@@ -126,7 +126,7 @@ class MeasureFormatsTest(absltest.TestCase):
     """Rounds of a second each; returns what is at stake."""
     clock = mock.Mock(monotonic=lambda: float(len(rounds)))
     options = mock.Mock(trials=3, consumer=consumer)
-    with mock.patch.object(run, "time", clock):
+    with mock.patch.object(noise, "time", clock):
       return run._measure_formats(rounds, _machine, options, seconds, lambda text: None)
 
   def test_ends_after_trials_where_rounds_agree(self):

@@ -13,7 +13,7 @@ from absl.testing import absltest
 import liquid_tf
 from liquid_tf._cost import model, planner
 from liquid_tf._measure import process, repeated
-from liquid_tf._profile import disk, kept, probe, sample, stock
+from liquid_tf._profile import disk, probe, sample, stock, verify
 from liquid_tf._store import manifest as manifests
 
 
@@ -191,7 +191,7 @@ class KeptTest(absltest.TestCase):
     machine = model.Machine(pixel_bytes=3e5, **has)
     choices = [planner.best_single({n: costs[n]}, machine) for n in costs]
     manifest, folder = manifests.load(short), self.create_tempdir().full_path
-    path = kept.sample(manifest, costs, machine, choices, memory, folder)
+    path = verify.kept_sample(manifest, costs, machine, choices, memory, folder)
     return None if path is None else manifests.load(path)["samples"]
 
   def test_its_first_epoch_takes_four_seconds_of_the_slowest(self):
@@ -216,7 +216,7 @@ class KeptTest(absltest.TestCase):
       for name, size in (("jpeg", 10**5), ("raw", 10**6))
     }
     machine = model.Machine(1000, 10**6, cache_bytes=5 * 10**8)
-    self.assertEqual(kept.held(costs, machine), {"jpeg"})
+    self.assertEqual(verify.held(costs, machine), {"jpeg"})
 
 
 class RepeatedTest(absltest.TestCase):

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import measure, probe, processors
+from liquid_tf._profile import names, probe, processors
 
 _THREADS = 2
 # Seconds of the disk, and of one processor to decode an image.
@@ -45,14 +45,14 @@ class FactorTest(parameterized.TestCase):
       self.assertEqual(stage, "both")
 
       def one():
-        self._ran.append(measure.describe(mix))
+        self._ran.append(names.describe(mix))
         noise = math.exp(random.normal(0, spread)) if spread else 1.0
         return probe.Run(_rate(mix, in_mixes) * noise, 1.0, None)
 
       return mock.Mock(run=one)
 
     setting = probe.Setting("", "", 1, _THREADS, 0, 1.0, ())
-    with mock.patch.object(measure, "Pipeline", pipeline):
+    with mock.patch.object(probe, "Pipeline", pipeline):
       return processors.factor(
         setting,
         _costs(got),

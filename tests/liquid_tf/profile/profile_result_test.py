@@ -13,7 +13,7 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import choose, result, run, sample
+from liquid_tf._profile import result, run, sample, verify
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.profile import Profile
 from liquid_tf.transforms import Channels
@@ -94,7 +94,7 @@ def fabricated(
     single=single,
     at_stake=at_stake,
     measured=[],
-    verified=choose.Verified(
+    verified=verify.Verified(
       mix=[rate * w for w in wave] if mixed else [],
       single=[alone * w for w in wave[::-1]],
       stock=[60.0, 61.0, 59.0],

@@ -8,7 +8,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import choose, noise, probe, search, stake, stock
+from liquid_tf._profile import noise, probe, search, stake, stock, verify
 from liquid_tf.errors import TooNoisyError
 
 
@@ -82,7 +82,7 @@ class VerifyTest(parameterized.TestCase):
     found = self._verify({"png": map(float, itertools.cycle(mix))}, limit=8)
     self.assertLen(found.mix, rounds)
     self.assertLen(found.single, rounds)
-    lost = choose.lost(found.mix, found.single)
+    lost = noise.lost(found.mix, found.single)
     self.assertEqual(lost <= stake.LITTLE, rounds < 8)
 
   def test_a_single_format_runs_until_its_rate_is_known(self):
@@ -133,12 +133,12 @@ class VerifyTest(parameterized.TestCase):
     )
     clock = mock.Mock(monotonic=lambda: float(len(rounds)))
     with (
-      mock.patch.object(choose, "Pipeline", pipeline),
-      mock.patch.object(choose, "time", clock),
+      mock.patch.object(verify, "Pipeline", pipeline),
+      mock.patch.object(noise, "time", clock),
       mock.patch.object(stock, "why_not", return_value="no files"),
     ):
-      contest = choose.Contest(advised, single, frozenset(), 3, float(limit))
-      return choose.verify(None, None, "", contest, lambda text: None)
+      contest = verify.Contest(advised, single, frozenset(), 3, float(limit))
+      return verify.verify(None, None, "", contest, lambda text: None)
 
 
 class NoiseTest(parameterized.TestCase):
