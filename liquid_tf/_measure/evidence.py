@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from liquid_tf._version import __version__
@@ -40,6 +41,17 @@ def evidence(path: str | os.PathLike | None = None) -> dict[str, Any]:
 def load() -> float:
   """Processes that the whole machine ran at once, over the last minute."""
   return round(os.getloadavg()[0], 1)
+
+
+def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+  """Measures; adds what shows how: machine, versions, command, load.
+
+  Args:
+    place: on the disk that is measured.
+    measure: gives the result.
+  """
+  before = load()
+  return measure() | {"evidence": {**evidence(place), "load_before": before}}
 
 
 class Others:

@@ -8,8 +8,6 @@ from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import names, noise, search
 from liquid_tf._profile.probe import Setting, Turns, rate, rates
 
-STRATEGIES = ("lp", "search")
-
 
 def choose(
   setting: Setting,

@@ -3,11 +3,51 @@
 import dataclasses
 import math
 import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, groups, noise, stake
+from liquid_tf._profile import advice, groups, noise, sample, stake
+from liquid_tf._profile.arguments import Options
+from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.verify import Verified
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+  """All that was measured, and the mix that was chosen by it.
+
+  Attributes:
+    encoded: what encoding the sample showed.
+    costs: of each format.
+    runs: that they are from, by format and stage.
+    machine: of the training.
+    blocks: bytes per second of the disk by the size of a read; None if not counted.
+    advised: the best mix that was found.
+    single: the best format.
+    at_stake: the share of the best mix's speed that the advised one may lack.
+    measured: mixes that the search ran; see `choose.choose`.
+    verified: runs of the mix and the best format, and of what they are compared with.
+    setting: what all runs had alike.
+    options: what the profile was told.
+    own_format: of the source's files; None where they have several.
+    written: bytes.
+  """
+
+  encoded: sample.Encoded
+  costs: model.Costs
+  runs: Mapping[str, Mapping[str, Sequence[Run]]]
+  machine: model.Machine
+  blocks: Mapping[int, float] | None
+  advised: planner.Choice
+  single: planner.Choice
+  at_stake: float
+  measured: Sequence[Mapping[str, Any]]
+  verified: Verified
+  setting: Setting
+  options: Options
+  own_format: str | None
+  written: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,31 +79,10 @@ class Outcome:
   verdict: str
 
 
-def find(
-  *,
-  costs: model.Costs,
-  machine: model.Machine,
-  advised: planner.Choice,
-  single: planner.Choice,
-  verified: Verified,
-  at_stake: float,
-  own_format: str | None,
-  trials: int,
-  consumer: float | None = None,
-) -> Outcome:
-  """Decides between the mix and the best format, and says why.
-
-  Args:
-    costs: of each format.
-    machine: of the training.
-    advised: the best mix that was found.
-    single: the best format.
-    verified: runs of both, and of what they are compared with.
-    at_stake: the share of the best mix's speed that the advised one may lack.
-    own_format: of the source's files; None where they have several.
-    trials: runs of each format that the costs are from.
-    consumer: images per second that the training takes by itself; None if not known.
-  """
+def find(found: Findings) -> Outcome:
+  """Decides between the mix and the best format, and says why."""
+  costs, machine, verified = found.costs, found.machine, found.verified
+  advised, single, consumer = found.advised, found.single, found.options.consumer
   gain = advice.gain(costs, machine, advised, single, verified.gain)
   ran = verified.mix or verified.single
   of_mix = _rate(advised, costs, machine, ran)
@@ -89,16 +108,19 @@ def find(
   else:
     final, said, runs = single, alone, verified.single
   rate = statistics.median(runs) if runs else None
-  own = statistics.median(verified.single) if {own_format} == set(single.mix) else None
-  context = advice.context(costs, machine, final, rate, stock, own_format, own)
+  own = None
+  if {found.own_format} == set(single.mix):
+    own = statistics.median(verified.single)
+  context = advice.context(costs, machine, final, rate, stock, found.own_format, own)
   words: list[str | None] = []
   if consumer is not None:
     training = advice.training(consumer, said, alone, stock)
     words.append(training.sentence)
   if training is None or training.mix_matters:
     words += [first, advice.surprise(advised.mix, expected, statistics.median(ran))]
-    if at_stake > stake.LITTLE:
-      words.append(advice.another_mix(at_stake, trials))
+    if found.at_stake > stake.LITTLE:
+      rounds = len(next(iter(found.runs.values()))["load"])
+      words.append(advice.another_mix(found.at_stake, rounds))
   if training is None or training.matters:
     words += [context, groups.described(costs, final.mix)]
   if training is None or training.mix_matters:

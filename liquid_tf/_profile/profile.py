@@ -12,15 +12,12 @@ from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
 from liquid_tf._convert.sources.open_source import find_files, open_source
-from liquid_tf._cost import model, similarity
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
 from liquid_tf._native.encoders import Encoders, Option, resolve
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
-from liquid_tf._profile import choose, devices, names, run, sample, schema, training
-from liquid_tf._profile.machine import Machine
-from liquid_tf._store import mix as mixes
+from liquid_tf._profile import arguments, names, run, sample, schema, training
 from liquid_tf._store import storage
 from liquid_tf._view.view import View
 from liquid_tf.errors import WrongArgument, said, setting
@@ -251,26 +248,29 @@ def profile(
     )
   if decode not in ("cpu", "gpu"):
     raise WrongArgument("decode", decode, 'must be "cpu" or "gpu"')
-  if strategy not in choose.STRATEGIES:
+  if strategy not in arguments.STRATEGIES:
     raise WrongArgument(
-      "strategy", strategy, f"must be one of {', '.join(choose.STRATEGIES)}"
+      "strategy", strategy, f"must be one of {', '.join(arguments.STRATEGIES)}"
     )
-  trials, seconds = _runs(runs)
+  trials, seconds = arguments.runs_of(runs)
   whole.number(batch_size, "batch_size", 1)
-  machine = Machine(threads, reserve, space, {} if resources is None else resources)
+  if threads is not None:
+    threads = whole.number(threads, "threads", 1, ", or None")
+  reserve = arguments.reserve_of(reserve)
+  space = arguments.space_of(space)
+  resources = {} if resources is None else resources
+  arguments.check_resources(resources)
   if decode == "gpu":
-    formats = _check_gpu(formats, strategy)
-  rows = _rows(step)
+    formats = arguments.gpu_formats(formats, strategy)
+  rows = training.rows(step)
   if strategy == "search" and cache == "auto":
     cache = 0
-  cached = run.cache_of(cache)
+  cached = arguments.cache_of(cache)
   if strategy == "search":
-    _refuse(
-      cache=cached and cache,
-      reserve=machine.reserve,
-      space=machine.space,
-      resources=machine.resources,
-    )
+    unknown = {"cache": cached and cache, "reserve": reserve, "space": space}
+    for name, value in (unknown | {"resources": resources}).items():
+      if value:
+        raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
   trained = [step for step in TRAINING_STEPS if step is not Ragged]
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
@@ -294,14 +294,14 @@ def profile(
   if rows is not None:
     say("timing the training's step")
     step = training.step_ms(*step) * batch_size / rows
-  threads = machine.threads or len(os.sched_getaffinity(0))
+  threads = threads or len(os.sched_getaffinity(0))
   if formats is None:
     lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
     formats = _LOSSY if lossy else _LOSSLESS
-  chosen = _formats(formats)
+  chosen = arguments.formats_of(formats)
   if least_mssim is not None:
-    _check_mssim(least_mssim, chosen)
-  options = run.Options(
+    arguments.check_mssim(least_mssim, chosen)
+  options = arguments.Options(
     formats=chosen,
     strategy=strategy,
     trials=trials,
@@ -309,91 +309,20 @@ def profile(
     batch_size=batch_size,
     threads=threads,
     cache=cache,
-    reserve=machine.reserve,
-    space=machine.space,
+    reserve=reserve,
+    space=space,
     step_ms=step,
     transforms=measured,
     decode=decode,
-    resources=_resources(machine.resources, chosen, decode, step, batch_size),
+    resources=arguments.resources_of(resources, chosen, decode, step, batch_size),
     encoding=encoding,
     seed=seed,
     pcr=options_of[names.PCR] if names.PCR in chosen else None,
     least_mssim=least_mssim,
   )
-  load = evidence.load()
-  data = run.run(samples, folder, options, say)
   return Profile(
-    data | {"evidence": {**evidence.evidence(folder), "load_before": load}}
+    evidence.with_evidence(folder, lambda: run.run(samples, folder, options, say))
   )
-
-
-def _runs(runs: tuple[int, float]) -> tuple[int, float]:
-  try:
-    trials, seconds = runs
-    right = 2 <= trials <= 1000 and 0.01 <= seconds <= 3600
-  except (TypeError, ValueError):
-    right = False
-  if not right or not isinstance(trials, int):
-    raise WrongArgument(
-      "runs", runs, "must be (trials, seconds), from 2 to 1000 and .01 to 3600"
-    )
-  return trials, seconds
-
-
-def _rows(step: Any) -> int | None:
-  """The images of a batch to be timed; None if the step's time is given, or nothing."""
-  if isinstance(step, tuple) and len(step) == 2:
-    return training.rows(step[1])
-  number = isinstance(step, (int, float)) and not isinstance(step, bool)
-  if step is not None and not (number and 1e-6 <= step <= 1e9):
-    raise WrongArgument(
-      "step", step, "must be milliseconds from 1e-6 to 1e9, or (model, batch)"
-    )
-  return None
-
-
-def _resources(
-  given: Mapping[str, Mapping[str, float]],
-  formats: Sequence[str],
-  decode: str,
-  step_ms: float | None,
-  batch_size: int,
-) -> dict[str, model.Resource]:
-  """What is given, and where the GPU decodes, what a training's step takes of it."""
-  used = {name: dict(seconds) for name, seconds in given.items()}
-  if decode == "gpu" and step_ms is not None:
-    gpu = used.setdefault("gpu", {})
-    for name in formats:
-      gpu[name] = gpu.get(name, 0.0) + step_ms / 1e3 / batch_size
-  return {name: model.Resource(seconds) for name, seconds in used.items()}
-
-
-def _check_gpu(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
-  """Checks what goes with decode="gpu"; the formats to compare."""
-  found = devices.problem()
-  if found is not None:
-    raise WrongArgument("decode", "gpu", f'must be "cpu" here: {found}')
-  for name in formats or ():
-    if name not in gpu.FORMATS:
-      raise WrongArgument(
-        "formats",
-        name,
-        f"must be of {', '.join(gpu.FORMATS)} with {setting('decode', 'gpu')}",
-      )
-  if strategy == "search":
-    raise WrongArgument(
-      "strategy",
-      "search",
-      f'must be "lp" with {setting("decode", "gpu")}: the search knows no GPU',
-    )
-  return gpu.FORMATS if formats is None else formats
-
-
-def _refuse(**given: Any) -> None:
-  """Raises ValueError where something is given that the search would not know of."""
-  for name, value in given.items():
-    if value:
-      raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
 
 
 def _beside(source: str) -> str:
@@ -406,20 +335,3 @@ def _beside(source: str) -> str:
     )
   path = os.path.abspath(source)
   return os.path.dirname(path if os.path.exists(path) else find_files(source)[0])
-
-
-def _formats(formats: Sequence[str]) -> list[str]:
-  chosen = list(mixes.parse_mix(dict.fromkeys(formats, 1)))
-  if len(chosen) < len(list(formats)):
-    raise WrongArgument("formats", formats, "must be different names")
-  return chosen
-
-
-def _check_mssim(least_mssim: float, formats: Sequence[str]) -> None:
-  similarity.check_bound(least_mssim, "least_mssim")
-  if names.PCR not in formats:
-    raise WrongArgument(
-      "least_mssim",
-      least_mssim,
-      f"needs pcr among formats; there are {', '.join(formats)}",
-    )

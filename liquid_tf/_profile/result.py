@@ -3,70 +3,38 @@
 import dataclasses
 import math
 import statistics
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import advice, names, noise, outcome, probe, sample
-from liquid_tf._profile.probe import Run, Setting
+from liquid_tf._profile import advice, names, noise, outcome, probe
 from liquid_tf._profile.search import STEPS
-from liquid_tf._profile.verify import Verified
 
 # 2 since a mix may have pcr, with the `fidelity` that it is read at.
 SCHEMA = 2
 
 
-def build(
-  *,
-  encoded: sample.Encoded,
-  costs: model.Costs,
-  runs: Mapping[str, Mapping[str, Sequence[Run]]],
-  machine: model.Machine,
-  blocks: Mapping[int, float] | None,
-  advised: planner.Choice,
-  single: planner.Choice,
-  at_stake: float,
-  measured: Sequence[Mapping[str, Any]],
-  verified: Verified,
-  setting: Setting,
-  options: Any,
-  own_format: str | None,
-  written: int,
-) -> dict[str, Any]:
+def build(findings: outcome.Findings) -> dict[str, Any]:
   """Puts together what was measured and what follows from it.
 
   Rates are images per second, times seconds of one processor for an image, sizes bytes;
   `at_stake` is the share of the best mix's speed that the advised one may lack.
   """
-  found = outcome.find(
-    costs=costs,
-    machine=machine,
-    advised=advised,
-    single=single,
-    verified=verified,
-    at_stake=at_stake,
-    own_format=own_format,
-    trials=len(runs[next(iter(runs))]["load"]),
-    consumer=options.consumer,
-  )
+  found = outcome.find(findings)
+  costs, encoded, blocks = findings.costs, findings.encoded, findings.blocks
+  verified, options, setting = findings.verified, findings.options, findings.setting
   machine, final, said = found.machine, found.final, found.said
-  (name,) = single.mix
+  (name,) = findings.single.mix
   return {
     "schema": SCHEMA,
     "samples": machine.samples,
     "sampled": encoded.images,
     "pixel_bytes": machine.pixel_bytes,
-    "formats": {
-      name: _format(
-        name, cost, runs[name], encoded, machine, costs, setting, found.wrong
-      )
-      for name, cost in costs.items()
-    },
+    "formats": {name: _format(name, findings, machine, found.wrong) for name in costs},
     "disk": None if blocks is None else {str(k): v for k, v in blocks.items()},
     "strategy": options.strategy,
-    "measured": [dict(row) for row in measured],
+    "measured": [dict(row) for row in findings.measured],
     "mix": names.convertible(final.mix),
     "fidelity": names.fidelity(final.mix),
     "cache_form": machine.cache_form,
@@ -74,12 +42,12 @@ def build(
     "predicted_interval": [
       said.value * end for end in (said.spread.low, said.spread.high)
     ],
-    "at_stake": at_stake,
+    "at_stake": findings.at_stake,
     "limit": said.choice.prediction.limit,
     "hit_ratio": final.prediction.hit_ratio,
     "best_single": {"format": name, "predicted": found.alone.value},
     "verified": {
-      "advised": dict(advised.mix),
+      "advised": dict(findings.advised.mix),
       "mix": verified.mix or verified.single,
       "predicted": found.expected,
       "single": verified.single,
@@ -110,31 +78,26 @@ def build(
       "pcr": options.pcr,
       "least_mssim": options.least_mssim,
     },
-    "written_bytes": written,
+    "written_bytes": findings.written,
   }
 
 
 def _format(
-  name: str,
-  cost: model.FormatCost,
-  runs: Mapping[str, Sequence[Run]],
-  encoded: sample.Encoded,
-  machine: model.Machine,
-  costs: model.Costs,
-  setting: Setting,
-  wrong: float,
+  name: str, findings: outcome.Findings, machine: model.Machine, wrong: float
 ) -> dict[str, Any]:
+  costs, runs = findings.costs, findings.runs[name]
+  cost = costs[name]
   # As wrong as of the best format, which ran: so its figure is the one of its runs.
   alone = planner.Choice(
     {name: 1.0}, machine.cache_form, model.predict(costs, machine, {name: 1})
   )
-  size = noise.interval(encoded.stored_bytes[name])
+  size = noise.interval(findings.encoded.stored_bytes[name])
   return {
     "bytes": cost.stored_bytes,
     "bytes_interval": None if math.isinf(size.low) else [size.low, size.high],
     "load": 1 / cost.load_seconds,
     "load_runs": probe.rates(runs["load"]),
-    "load_cpu_seconds": cost.load_cpu_seconds * setting.threads,
+    "load_cpu_seconds": cost.load_cpu_seconds * findings.setting.threads,
     "decode": probe.rate(runs["decode"]),
     "decode_runs": probe.rates(runs["decode"]),
     "decode_cpu_seconds": statistics.median(r.cpu_seconds for r in runs["decode"]),

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import pipelines
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
@@ -17,11 +16,13 @@ from liquid_tf._pipeline import sizes
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import (
   advice,
+  arguments,
   choose,
   disk,
   groups,
   names,
   noise,
+  outcome,
   processors,
   result,
   sample,
@@ -30,11 +31,12 @@ from liquid_tf._profile import (
   verify,
 )
 from liquid_tf._profile import costs as costs_of
+from liquid_tf._profile.arguments import Options
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import TooNoisyError, WrongArgument, setting
-from liquid_tf.transforms import ChannelsFirst, Ragged, Step
+from liquid_tf.transforms import ChannelsFirst, Ragged
 
 # An epoch of the repeated sample.
 _EPOCH_IMAGES = 4096
@@ -43,12 +45,6 @@ _MOST_REPEATS = 512
 # Pixels of a batch, and so the batch size where images are large.
 _BATCH_BYTES = 32 << 20
 _LEAST_BATCH = 4
-
-# What `cache="auto"` has of `memory="auto"`, beside buffers and look-ahead, roughly.
-_CACHE_OF_MEMORY = 0.75
-
-# A share of a dataset is found to this part.
-_PARTS = 10**6
 
 # Measuring goes on for so long at most; formats by themselves have this part of it, and
 # what processors decoding gets has that part of the rest.
@@ -59,34 +55,6 @@ _OF_PROCESSORS = 0.6
 _ENOUGH = 0.8
 # What is left to the disk's speeds, and to what follows the last round.
 _LEFT_SECONDS = 10.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-  """What a profile is told; see `liquid_tf.profile`."""
-
-  formats: list[str]
-  strategy: str
-  trials: int
-  seconds: float
-  batch_size: int
-  threads: int
-  cache: int | str
-  reserve: float
-  space: int | None
-  step_ms: float | None
-  transforms: tuple[Step, ...]
-  decode: str
-  resources: dict[str, model.Resource]
-  encoding: pipelines.Encoding
-  seed: int
-  pcr: dict[str, Any] | None = None
-  least_mssim: float | None = None
-
-  @property
-  def consumer(self) -> float | None:
-    """Images per second that the training takes by itself; None if not known."""
-    return None if self.step_ms is None else 1000 * self.batch_size / self.step_ms
 
 
 def run(
@@ -307,20 +275,22 @@ def _measure_once(
     say,
   )
   return result.build(
-    encoded=encoded,
-    costs=costs,
-    runs=rounds.runs,
-    machine=machine,
-    blocks=blocks,
-    advised=advised,
-    single=single,
-    at_stake=at_stake,
-    measured=measured,
-    verified=verified,
-    setting=setting,
-    options=options,
-    own_format=subject.own_format,
-    written=_bytes_written(manifest) + verified.stock_bytes,
+    outcome.Findings(
+      encoded=encoded,
+      costs=costs,
+      runs=rounds.runs,
+      machine=machine,
+      blocks=blocks,
+      advised=advised,
+      single=single,
+      at_stake=at_stake,
+      measured=measured,
+      verified=verified,
+      setting=setting,
+      options=options,
+      own_format=subject.own_format,
+      written=_bytes_written(manifest) + verified.stock_bytes,
+    )
   )
 
 
@@ -386,21 +356,6 @@ def _is_settled(
   )
 
 
-def cache_of(cache: int | str) -> int | float:
-  """Bytes of `cache=`, or the share of the dataset where it is one (a float).
-
-  Raises:
-    ValueError: it is neither.
-  """
-  if cache == "auto":
-    return int(_CACHE_OF_MEMORY * budget.resolve_memory("auto"))
-  # Checks both forms.
-  (share,) = budget.cached_samples(cache, [_PARTS], [0], 0)
-  if isinstance(cache, str) and "%" in cache:
-    return share / _PARTS
-  return budget.parse_bytes(cache, "cache")
-
-
 def _machine(
   samples: int, encoded: sample.Encoded, costs: model.Costs, options: Options
 ) -> model.Machine:
@@ -408,7 +363,7 @@ def _machine(
 
   Where the GPU decodes, memory keeps no pixels.
   """
-  cache = cache_of(options.cache)
+  cache = arguments.cache_of(options.cache)
   raw = costs.get("raw") if options.decode == "cpu" else None
   return model.Machine(
     samples=samples,

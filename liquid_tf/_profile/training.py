@@ -1,4 +1,4 @@
-"""How long a Keras model takes for a training step by itself."""
+"""The argument `step` of `profile`, and the time that a Keras model takes for one."""
 
 import statistics
 import time
@@ -6,27 +6,40 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf.errors import WrongArgument
+
 _WARM_UP = 3
 _STEPS = 10
 _LEAST_SECONDS = 1.0
 
 
-def rows(batch: Any) -> int:
-  """How many images a batch has: the first dimension of its first array.
+def rows(step: Any) -> int | None:
+  """Counts the images of a batch that is to be timed: the rows of its first array.
 
   Args:
-    batch: as for `step_ms`.
+    step: of `profile`: milliseconds, a model and a batch, or None.
+
+  Returns:
+    None if the step's time is given, or nothing.
 
   Raises:
-    ValueError: it begins with no array, or with one of no rows.
+    ValueError: it is none of these, or the batch begins with no array, or with one of
+      no rows.
   """
-  first = next(iter(tf.nest.flatten(batch)), None)
-  shape = tuple(getattr(first, "shape", ()))
-  if not shape or not shape[0]:
-    raise ValueError(
-      f"step: the batch's first array (of shape {shape}) must have a row an image"
+  if isinstance(step, tuple) and len(step) == 2:
+    first = next(iter(tf.nest.flatten(step[1])), None)
+    shape = tuple(getattr(first, "shape", ()))
+    if not shape or not shape[0]:
+      raise ValueError(
+        f"step: the batch's first array (of shape {shape}) must have a row an image"
+      )
+    return int(shape[0])
+  number = isinstance(step, (int, float)) and not isinstance(step, bool)
+  if step is not None and not (number and 1e-6 <= step <= 1e9):
+    raise WrongArgument(
+      "step", step, "must be milliseconds from 1e-6 to 1e9, or (model, batch)"
     )
-  return int(shape[0])
+  return None
 
 
 def step_ms(model: Any, batch: Any) -> float:

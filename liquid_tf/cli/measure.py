@@ -95,11 +95,11 @@ def _choice() -> dict[str, Any] | None:
 
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
-  from liquid_tf._measure import pipeline
+  from liquid_tf._measure import evidence, pipeline
 
   threads = measuring.threads(_FLAGS)
   choice = _choice()
-  result = measuring.with_evidence(
+  result = evidence.with_evidence(
     _FLAGS.dataset,
     lambda: (
       pipeline.bench(

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-from collections.abc import Callable
 from typing import Any
 
 from liquid_tf.cli import tool
@@ -36,19 +35,6 @@ def define_batch_size(values: Flags) -> None:
 def threads(values: Flags) -> int:
   """What --threads says: by default the processors there are."""
   return values.threads or len(os.sched_getaffinity(0))
-
-
-def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-  """Measures; adds what shows how: machine, versions, command, load.
-
-  Args:
-    place: on the disk that is measured.
-    measure: gives the result.
-  """
-  from liquid_tf._measure import evidence
-
-  load = evidence.load()
-  return measure() | {"evidence": {**evidence.evidence(place), "load_before": load}}
 
 
 def finish(values: Flags, result: dict[str, Any]) -> int:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from liquid_tf._measure import evidence
 from liquid_tf.cli import measuring, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -61,7 +62,7 @@ class Benchmark:
     module = importlib.import_module(f"{__package__}.{self.name}")
     options = given(self.flags, module.bench)
     with self.place(self.flags) as place:
-      result = measuring.with_evidence(place, lambda: module.bench(place, **options))
+      result = evidence.with_evidence(place, lambda: module.bench(place, **options))
     shown = result
     if "merge" in self.flags:
       others = [json.loads(pathlib.Path(name).read_text()) for name in self.flags.merge]

@@ -13,7 +13,7 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
 from liquid_tf._cost import model, planner
-from liquid_tf._profile import result, run, sample, verify
+from liquid_tf._profile import arguments, outcome, result, sample, verify
 from liquid_tf._profile.probe import Run, Setting
 from liquid_tf._profile.profile import Profile
 from liquid_tf.transforms import Channels
@@ -80,50 +80,52 @@ def fabricated(
   alone = model.predict(costs, machine.of_last_runs, single.mix).throughput * alone_gain
   mixed = advised.mix != single.mix
   data = result.build(
-    encoded=sample.Encoded(
-      images=48,
-      pixel_bytes=[_PIXELS] * 48,
-      stored_bytes={n: [_FORMATS[n][0] + i for i in range(48)] for n in formats},
-      seconds=dict.fromkeys(formats, 0.05),
-    ),
-    costs=costs,
-    runs=runs,
-    machine=machine,
-    blocks={1 << 20: 4.8e8},
-    advised=advised,
-    single=single,
-    at_stake=at_stake,
-    measured=[],
-    verified=verify.Verified(
-      mix=[rate * w for w in wave] if mixed else [],
-      single=[alone * w for w in wave[::-1]],
-      stock=[60.0, 61.0, 59.0],
-      stock_format="png",
-      stock_skipped=None,
-      stock_bytes=10**6,
-    ),
-    setting=Setting("short", "long", 8, 2, 1 << 30, 1.0, ()),
-    options=run.Options(
-      formats=list(formats),
-      strategy="lp",
-      trials=3,
-      seconds=1.0,
-      batch_size=32,
-      threads=2,
-      cache=0,
-      reserve=machine.reserve,
-      space=None,
-      step_ms=step_ms,
-      transforms=(),
-      decode="cpu",
-      resources={},
-      encoding=pipelines.Encoding(3, None, 60, 6, 90, "best"),
-      seed=0,
-      pcr=_PCR if "pcr" in formats else None,
-      least_mssim=least_mssim,
-    ),
-    own_format=own_format,
-    written=10**8,
+    outcome.Findings(
+      encoded=sample.Encoded(
+        images=48,
+        pixel_bytes=[_PIXELS] * 48,
+        stored_bytes={n: [_FORMATS[n][0] + i for i in range(48)] for n in formats},
+        seconds=dict.fromkeys(formats, 0.05),
+      ),
+      costs=costs,
+      runs=runs,
+      machine=machine,
+      blocks={1 << 20: 4.8e8},
+      advised=advised,
+      single=single,
+      at_stake=at_stake,
+      measured=[],
+      verified=verify.Verified(
+        mix=[rate * w for w in wave] if mixed else [],
+        single=[alone * w for w in wave[::-1]],
+        stock=[60.0, 61.0, 59.0],
+        stock_format="png",
+        stock_skipped=None,
+        stock_bytes=10**6,
+      ),
+      setting=Setting("short", "long", 8, 2, 1 << 30, 1.0, ()),
+      options=arguments.Options(
+        formats=list(formats),
+        strategy="lp",
+        trials=3,
+        seconds=1.0,
+        batch_size=32,
+        threads=2,
+        cache=0,
+        reserve=machine.reserve,
+        space=None,
+        step_ms=step_ms,
+        transforms=(),
+        decode="cpu",
+        resources={},
+        encoding=pipelines.Encoding(3, None, 60, 6, 90, "best"),
+        seed=0,
+        pcr=_PCR if "pcr" in formats else None,
+        least_mssim=least_mssim,
+      ),
+      own_format=own_format,
+      written=10**8,
+    )
   )
   evidence = {
     "cpu": "a processor",
