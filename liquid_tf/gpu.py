@@ -12,7 +12,8 @@ every library takes by DLPack:
 
 The stream is that of the step, since when the last reference to the images goes, CuPy
 may give their memory to the next batch, in the order of its own current stream alone.
-Who decodes on another stream keeps the images until the step that reads them has ended:
+Code that decodes on another stream keeps the images until the step that reads them has
+ended:
 
     loss = step(jax.dlpack.from_dlpack(images))
     jax.block_until_ready(loss)
@@ -74,7 +75,7 @@ def problem() -> str | None:
 
 
 def available() -> bool:
-  """Whether `decode` works here; `problem` tells why it does not."""
+  """Says whether `decode` works here; `problem` gives the reason if not."""
   return problem() is None
 
 

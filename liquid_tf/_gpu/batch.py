@@ -28,12 +28,12 @@ _OUTPUT = np.dtype(
   ]
 )
 
-# What no task leaves: one that never ran is an error too.
+# No task leaves this: one that never ran is an error too.
 _NOT_RUN = 0xFF
 
 
 class Plan(NamedTuple):
-  """What a device needs for a batch.
+  """The bytes and tasks that a device needs for a batch.
 
   Attributes:
     bytes: uint8 [bytes], of the files' patches.
@@ -80,7 +80,7 @@ def plan(
 def output(
   plan: Plan, planar: bool, mean: Sequence[float], std: Sequence[float]
 ) -> np.ndarray:
-  """How the kernels write a batch, as bytes.
+  """The layout in which the kernels write a batch, as bytes.
 
   Args:
     plan: of the batch.

@@ -1,1 +1,1 @@
-"""Runs of pipelines and what shows how they were measured."""
+"""Runs of pipelines, and the evidence of how they were measured."""

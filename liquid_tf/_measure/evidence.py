@@ -1,4 +1,4 @@
-"""Where and with what a measurement was made."""
+"""The evidence of a measurement: machine, versions, command."""
 
 import importlib.metadata
 import os
@@ -17,7 +17,7 @@ _PACKAGES = ("tensorflow", "tensorflow-cpu", "keras", "numpy", "pillow")
 
 
 def evidence(path: str | os.PathLike | None = None) -> dict[str, Any]:
-  """What a reader needs to judge, and to repeat, a measurement.
+  """Collects what a reader needs to judge, and to repeat, a measurement.
 
   Args:
     path: a file or folder that was read.
@@ -55,7 +55,7 @@ def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str
 
 
 class Others:
-  """How many processors everybody else keeps busy, from when this is made."""
+  """Counts the processors that other processes keep busy, from when this is made."""
 
   def __init__(self):
     self._start = time.monotonic()

@@ -1,4 +1,4 @@
-"""How fast a dataset's pipeline is, beside the limits of its two stages."""
+"""The speed of a dataset's pipeline, beside the limits of its two stages."""
 
 import dataclasses
 import statistics

@@ -1,4 +1,4 @@
-"""What the kernel says about this process, and about files in memory."""
+"""The kernel's counts of this process, and its page cache."""
 
 import os
 

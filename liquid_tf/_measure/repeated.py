@@ -105,5 +105,5 @@ def _pcr(manifest: Manifest, times: int, path: str) -> dict[str, Any]:
 
 
 def _name(number: int, shard: str) -> str:
-  """Of a copy of a shard."""
+  """The name of a copy of a shard."""
   return f"{number:04}-{shard}"

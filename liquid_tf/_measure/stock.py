@@ -80,7 +80,7 @@ def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
 
 
 def apply_recipe(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
-  """What a user of stock TensorFlow would write for a recipe.
+  """Applies a recipe as a user of stock TensorFlow would write it.
 
   `Orient` and `Rotate` are left out: there is no op for them, which is in the peer's
   favour. Random steps draw their own numbers.

@@ -13,7 +13,7 @@ _RATE = "blkio.throttle.read_bps_device"
 
 
 def why_not() -> str | None:
-  """Why reads cannot be throttled here, or None where they can."""
+  """The reason why reads cannot be throttled here, or None."""
   if not (_BLKIO / _RATE).exists():
     return f"there is no {_BLKIO / _RATE}: no version 1 blkio cgroup"
   if not os.access(_BLKIO, os.W_OK):
@@ -39,7 +39,8 @@ class Throttle:
     bytes_per_second: the rate.
 
   Raises:
-    OSError: `why_not` says why, or the kernel takes no rate for this device.
+    OSError: reads cannot be throttled here, see `why_not`, or the kernel takes no rate
+      for this device.
   """
 
   def __init__(self, path: str | os.PathLike, bytes_per_second: int):

@@ -1,1 +1,1 @@
-"""What `liquid_tf.profile` measures and works out."""
+"""Measurements and advice of `liquid_tf.profile`."""

@@ -72,7 +72,7 @@ def what_if(
 
 
 def _kept_bytes(costs: model.Costs, machine: model.Machine, mix: model.Mix) -> float:
-  """What memory keeps of an image, on average."""
+  """Bytes of an image that memory keeps, on average."""
   if machine.cache_form == "pixels":
     return machine.pixel_bytes
   return sum(
@@ -83,12 +83,12 @@ def _kept_bytes(costs: model.Costs, machine: model.Machine, mix: model.Mix) -> f
 def memory(
   costs: model.Costs, machine: model.Machine, wrong: float
 ) -> dict[str, Any] | None:
-  """Whether memory is better spent on encoded bytes or on decoded pixels.
+  """Compares memory spent on encoded bytes with memory spent on decoded pixels.
 
   Args:
     costs: of each format.
     machine: with its cache.
-    wrong: what the model had wrong of the runs; see `error`.
+    wrong: factor by which the runs correct the model; see `error`.
 
   Returns:
     `better` ("encoded" or "pixels"), and for each of them its `mix`, `predicted`
@@ -127,7 +127,7 @@ def keep_pixels(found: dict[str, Any]) -> str:
 def converting(
   costs: model.Costs, machine: model.Machine, mix: model.Mix
 ) -> dict[str, float]:
-  """What converting the whole set takes: `bytes` and `seconds`."""
+  """The `bytes` and `seconds` that converting the whole set takes."""
   parts = model.shares(mix)
   seconds = sum(share * costs[name].encode_seconds for name, share in parts.items())
   return {
@@ -138,13 +138,12 @@ def converting(
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-  """How many times faster a mix is than the best single format.
+  """The speed of a mix, in times that of the best single format.
 
   Attributes:
     interval: with 95% confidence.
-    measured: False where processors or other resources are spoken for. Runs know none
-      of that, so then it is predicted, with the same relative interval around what was
-      measured.
+    measured: False where processors or other resources are reserved. Runs know none of
+      that, so the gain is then predicted, with the relative interval of the runs.
   """
 
   interval: noise.Interval
@@ -188,7 +187,7 @@ def error(
   machine: model.Machine,
   runs: Sequence[float],
 ) -> float:
-  """What the model had wrong of a choice's own runs, as a factor to correct it by.
+  """The factor that corrects the model by the runs of a choice.
 
   Args:
     choice: what ran.
@@ -201,10 +200,10 @@ def error(
 
 
 def corrected(choice: planner.Choice, wrong: float) -> planner.Choice:
-  """A choice with what the model had wrong in its prediction.
+  """Corrects the prediction of a choice by the model's error.
 
   The best mix keeps disk and processors equally busy. There each waits for the other
-  now and then, the more the less steady they are, and the model knows nothing of it.
+  now and then, more often the less steady they are, and the model ignores that.
 
   Args:
     choice: what is predicted.
@@ -222,18 +221,18 @@ def corrected(choice: planner.Choice, wrong: float) -> planner.Choice:
 
 
 def is_as_run(machine: model.Machine) -> bool:
-  """Whether the last runs had all that the training has, and no more."""
+  """Says whether the last runs had exactly the resources of the training."""
   return not machine.reserve and not machine.resources
 
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-  """Images per second of a mix, which all sentences take from here.
+  """The images per second of a mix, as all sentences give it.
 
   Attributes:
-    choice: the mix, with what its runs have corrected.
+    choice: the mix, its prediction corrected by its runs.
     spread: of its runs, relative to their mean.
-    measured: whether its runs gave this very rate, or it follows from theirs.
+    measured: whether its runs gave this very rate; else it is derived from theirs.
   """
 
   choice: planner.Choice
@@ -286,7 +285,7 @@ def verdict(ours: Rate, alone: Rate, found: Gain | None, formats: int) -> str:
 
 
 def another_mix(at_stake: float, rounds: int) -> str:
-  """That the best mix is not known well, in one sentence."""
+  """Warns in one sentence that another mix may be faster."""
   return (
     f"Formats cost different times in different rounds, so after {rounds} of them "
     f"another mix may be up to {1 / (1 - at_stake) - 1:.0%} faster (95%)."
@@ -302,7 +301,7 @@ def context(
   own_format: str | None,
   own_rate: float | None,
 ) -> str:
-  """What the advice assumes of the cache, and compares with, in a few sentences.
+  """States the cache that the advice assumes, and its gain over other pipelines.
 
   Args:
     costs: of each format.
@@ -364,14 +363,13 @@ def surprise(mix: model.Mix, predicted: float, measured: float) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-  """Whether any of it matters to a training.
+  """The verdict for a training of known speed.
 
   Attributes:
-    images_per_s: that it takes by itself.
-    matters: whether what feeds it holds it up, be it the best single format or stock
-      tf.data.
-    mix_matters: whether the best single format does.
-    sentence: that says so.
+    images_per_s: speed of the training by itself.
+    matters: whether the best single format or stock tf.data holds the training up.
+    mix_matters: whether the best single format holds it up.
+    sentence: the verdict in words.
   """
 
   images_per_s: float
@@ -381,7 +379,7 @@ class Training:
 
 
 def training(consumer: float, ours: Rate, alone: Rate, stock: float | None) -> Training:
-  """Whether any of it matters to a training.
+  """Compares the rates with the speed of a training.
 
   Args:
     consumer: images per second that the training takes by itself.

@@ -1,4 +1,4 @@
-"""Checks what `profile` is told."""
+"""Checks the arguments of `profile`."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ _PARTS = 10**6
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-  """What a profile is told; see `liquid_tf.profile`."""
+  """The checked arguments of a profile; see `liquid_tf.profile`."""
 
   formats: list[str]
   strategy: str
@@ -47,7 +47,7 @@ class Options:
 
   @property
   def consumer(self) -> float | None:
-    """Images per second that the training takes by itself; None if not known."""
+    """The images per second that the training takes by itself; None if not known."""
     return None if self.step_ms is None else 1000 * self.batch_size / self.step_ms
 
 
@@ -116,7 +116,7 @@ def resources_of(
   step_ms: float | None,
   batch_size: int,
 ) -> dict[str, model.Resource]:
-  """What is given, and where the GPU decodes, what a training's step takes of it."""
+  """The given resources; where the GPU decodes, with a training step's share of it."""
   used = {name: dict(seconds) for name, seconds in given.items()}
   if decode == "gpu" and step_ms is not None:
     on_gpu = used.setdefault("gpu", {})

@@ -1,4 +1,4 @@
-"""What an image of each format costs, from rounds in which all formats took turns."""
+"""The costs of an image of each format, from rounds in which all formats took turns."""
 
 import dataclasses
 import statistics
@@ -27,7 +27,7 @@ class Seconds:
     load: of the whole disk.
     decode_cpu: of one processor, to decode it.
     both_cpu: of one processor, to load and decode it.
-    processors: a scalar, that decoding gets beside whoever else uses the machine.
+    processors: a scalar, that decoding gets beside other users of the machine.
   """
 
   load: np.ndarray
@@ -80,7 +80,7 @@ class Rounds:
     self._turns.round()
 
   def costs(self) -> model.Costs:
-    """What an image of each format takes.
+    """The costs of an image of each format.
 
     Raises:
       TooNoisyError: a GPU's runs disagree too much.
@@ -89,7 +89,7 @@ class Rounds:
 
   @property
   def processors(self) -> float:
-    """That decoding gets by itself; where a GPU decodes, all that it may use."""
+    """The processors that decoding gets; where a GPU decodes, all that it may use."""
     if self._setting.decode == "gpu":
       return self._setting.threads
     return float(self._seconds(np.arange(len(self))).processors)
@@ -167,7 +167,7 @@ class Rounds:
 def lines(
   costs: model.Costs, runs: Mapping[str, Mapping[str, Sequence[Run]]]
 ) -> Iterator[str]:
-  """Yields what was found of each format, in words."""
+  """Yields a line about the costs of each format."""
   for name, cost in costs.items():
     load, decode = (probe.rate(runs[name][stage]) for stage in ("load", "decode"))
     spent = statistics.median(run.cpu_seconds for run in runs[name]["decode"])

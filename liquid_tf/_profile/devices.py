@@ -1,4 +1,4 @@
-"""What decoding on the GPU takes of it, and of the bus to it."""
+"""The seconds of the GPU, and of the bus to it, that decoding takes."""
 
 import statistics
 import time
@@ -17,7 +17,7 @@ from liquid_tf._store.mix import TARGETS
 
 
 def problem() -> str | None:
-  """Why this machine's GPU decodes nothing; None where it does."""
+  """The reason why this machine's GPU cannot decode, or None."""
   found = gpu.problem()
   if found is not None:
     return found

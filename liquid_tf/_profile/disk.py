@@ -1,4 +1,4 @@
-"""How fast the disk gives records, by the size of a read."""
+"""The speed of the disk, by the size of a read."""
 
 import time
 

@@ -39,7 +39,7 @@ def curve(data: dict[str, Any]) -> Figure:
 
 
 def triangles(data: dict[str, Any]) -> Figure:
-  """What each format and the mix use of the machine (Liquid, figure 2)."""
+  """Use of the machine by each format and the mix (Liquid, figure 2)."""
   rows = math.ceil(len(data["utilisation"]) / _TRIANGLES_A_ROW)
   figure = Figure(figsize=(7, 2.2 * rows), layout="constrained")
   _draw_triangles(figure, data)

@@ -100,7 +100,7 @@ def _measured(manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def lossless(encoded: Encoded, manifest: Manifest) -> dict[str, bool]:
-  """Whether each format of the profile keeps the source's pixels."""
+  """Says of each format of the profile whether it keeps the source's pixels."""
   formats = manifest["formats"]
   return {
     name: names.group(name) is None and formats[names.stored(name)]["lossless"]
@@ -109,7 +109,7 @@ def lossless(encoded: Encoded, manifest: Manifest) -> dict[str, bool]:
 
 
 def read_bytes(name: str, manifest: Manifest) -> float:
-  """What reading a format takes of an image of a dataset, on average."""
+  """Bytes that are read of an image of a dataset, on average."""
   entry, group = manifest["formats"][names.stored(name)], names.group(name)
   size = entry["bytes"]
   if group is not None:
@@ -120,7 +120,7 @@ def read_bytes(name: str, manifest: Manifest) -> float:
 def resources(
   given: Mapping[str, model.Resource], costs: model.Costs
 ) -> dict[str, model.Resource]:
-  """What is given, for each scan group what is given for pcr."""
+  """Gives each scan group the resources of pcr."""
   return {
     key: dataclasses.replace(
       resource,
@@ -136,7 +136,7 @@ def resources(
 
 
 def described(costs: model.Costs, mix: model.Mix) -> str | None:
-  """What is lost by a mix, in one sentence; None where it has whole images only."""
+  """Says in one sentence how much detail a mix loses; None if it has whole images."""
   for name in mix:
     scans = costs[name].scans
     if scans is not None and scans.group < scans.of:
@@ -152,7 +152,7 @@ def described(costs: model.Costs, mix: model.Mix) -> str | None:
 def not_advised(
   costs: model.Costs, machine: model.Machine, advised: planner.Choice
 ) -> str | None:
-  """What a scan group would gain that nobody asked for, in one sentence, or None.
+  """Says in one sentence what a scan group below the bound would gain, or None.
 
   It is the one with the most of an image, of those that gain as much as is worth it.
   """

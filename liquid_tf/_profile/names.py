@@ -15,7 +15,7 @@ _AT = "@"
 
 
 def name(group: int | None) -> str:
-  """Of pcr that is read through a scan group; None: whole."""
+  """The name of pcr that is read through a scan group; None: whole."""
   return PCR if group is None else f"{PCR}{_AT}{group}"
 
 
@@ -26,17 +26,17 @@ def group(name: str) -> int | None:
 
 
 def target(name: str) -> str:
-  """What `convert` takes in a mix for it."""
+  """The name that `convert` takes in a mix."""
   return name.partition(_AT)[0]
 
 
 def stored(name: str) -> str:
-  """Its format in a dataset."""
+  """The format in a dataset."""
   return TARGETS[target(name)][0]
 
 
 def fidelity(mix: Mapping[str, float]) -> int | None:
-  """What a dataset of a mix is read at, whose names have one scan group at most."""
+  """The fidelity that a mix is read at; its names have one scan group at most."""
   return next(filter(None, map(group, mix)), None)
 
 

@@ -1,4 +1,4 @@
-"""What repeated measurements say, and when they say too little."""
+"""Intervals of repeated measurements, and checks that they are narrow enough."""
 
 import dataclasses
 import math
@@ -52,7 +52,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
-  """How many times larger one is than the other, from values measured in turn.
+  """The ratio of two things, from values measured in turn.
 
   Args:
     over: one value a round, positive.
@@ -63,7 +63,7 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Interval:
 
 
 def lost(mix: Sequence[float], single: Sequence[float]) -> float:
-  """What the faster one may lose to the other, as a share of the other's speed.
+  """The most that the faster one may lose to the other, as a share of its speed.
 
   Args:
     mix: images per second of each round.
@@ -75,7 +75,7 @@ def lost(mix: Sequence[float], single: Sequence[float]) -> float:
 
 
 def relative(values: Sequence[float]) -> Interval:
-  """Where the rate of rounds lies, as a share of it: a mean of 1, and its two ends.
+  """The interval of the rate of rounds, as shares of it: a mean of 1, and two ends.
 
   Args:
     values: one value a round, positive.
@@ -99,10 +99,10 @@ def rounds(least: int, end: float) -> Iterator[int]:
 
 
 def in_turn(values: np.ndarray) -> np.ndarray:
-  """What each of several things takes, from rounds in which all had their turn.
+  """The cost of each of several things, from rounds in which all had their turn.
 
   Their proportions are medians of proportions within a round, so that a slow round
-  slows all of them alike. How much all of them take is a median over everything.
+  slows all of them alike. Their common level is a median over everything.
 
   Args:
     values: shape [rounds, things], positive.
@@ -130,7 +130,7 @@ def resamples(rounds: int, count: int, seed: int) -> np.ndarray:
 
 
 def expand(rounds: int) -> float:
-  """What deviations of resampled medians are multiplied by.
+  """The factor for deviations of resampled medians.
 
   Resamples of few rounds differ too little. Student's quantile over the normal one, and
   sqrt(n / (n - 1)), widen them: the expanded percentile interval of Hesterberg, "What

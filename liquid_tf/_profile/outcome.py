@@ -1,4 +1,4 @@
-"""What a profile advises in the end, and what it says of that."""
+"""The advice of a profile, and its verdict."""
 
 import dataclasses
 import math
@@ -52,15 +52,15 @@ class Findings:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-  """What follows from costs and from the runs that verified them.
+  """The advice that follows from costs and from the runs that verified them.
 
   Attributes:
     machine: of the training, with what its cache is advised to keep.
-    final: what is advised: the mix, or the best format where no mix is faster.
+    final: the advised mix, or the best format where no mix is faster.
     said: its images per second.
     alone: those of the best format alone.
-    wrong: what the model had wrong of that format's runs.
-    expected: images per second that the model says of the verified mix's runs.
+    wrong: factor by which that format's runs correct the model.
+    expected: images per second that the model predicts for the verified mix.
     gain: of the mix over the best format; None where there is no mix.
     memory: encoded bytes in the cache beside pixels; see `advice.memory`.
     training: whether any of it matters; None where its speed is not known.
@@ -142,7 +142,7 @@ def find(found: Findings) -> Outcome:
 def _rate(
   choice: planner.Choice, costs: model.Costs, machine: model.Machine, runs: list[float]
 ) -> advice.Rate:
-  """What the runs of a choice say of it."""
+  """The rate of a choice, by its runs."""
   wrong = advice.error(choice, costs, machine, runs)
   found = advice.corrected(choice, wrong)
   # A GPU may be the limit of both.

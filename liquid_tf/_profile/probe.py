@@ -42,7 +42,7 @@ _CATCHING_UP = 0.3
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-  """What all runs have alike.
+  """The settings that all runs share.
 
   Attributes:
     short: path of the replicated sample.
@@ -67,7 +67,7 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-  """What one run showed, in its steady part.
+  """The measurements of one run, in its steady part.
 
   Attributes:
     images_per_s: delivered.
@@ -159,11 +159,11 @@ class Pipeline:
     )
 
   def reading(self) -> dict[str, str]:
-    """What each format was read with, as `liquid_tf.stats` says."""
+    """The reader of each format, as `liquid_tf.stats` gives it."""
     return self._stats.summary()["reading"]
 
   def verdict(self) -> Verdict:
-    """What limited the batches of its runs; of a mix, those before it settled too."""
+    """The limit of its runs; for a mix, of the batches before it settled too."""
     return self._stats.verdict()
 
   def _settle(self) -> None:
@@ -210,7 +210,7 @@ class Turns:
 
 
 def rates(runs: Sequence[Run]) -> list[float]:
-  """Images per second of each run."""
+  """The images per second of each run."""
   return [run.images_per_s for run in runs]
 
 
@@ -238,7 +238,7 @@ def windows(setting: Setting) -> list[Step]:
 
 
 def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Dataset:
-  """What `liquid_tf.dataset(decode="gpu")` makes of stored batches, repeated too."""
+  """Decodes stored batches as `liquid_tf.dataset(decode="gpu")` does, repeated too."""
   spec = image_spec(setting)
   stored = dataset.map(lambda batch: tuple(batch[name] for name in gpu.STORED))
   return gpu.decoded(

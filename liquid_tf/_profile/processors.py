@@ -1,4 +1,4 @@
-"""How many processors decoding gets while it also waits for the disk.
+"""The processors that decoding gets while it also waits for the disk.
 
 Where other processes compute, a thread that sleeps now and then gets a processor sooner
 than one that always computes. So decoding gets more of them in a mix that the disk
@@ -44,8 +44,8 @@ def factor(
     say: receives a line of progress.
 
   Returns:
-    How many times the processors go with the mix that was fastest; 1 where nobody else
-    uses them, or where they make no other mix.
+    The factor of the mix that was fastest; 1 where no other process uses them, or where
+    more of them make no other mix.
   """
   mixes = _mixes(costs, machine, setting.threads / processors)
   if len(mixes) == 1:
@@ -72,7 +72,7 @@ def factor(
 
 
 def apply(costs: model.Costs, times: float) -> model.Costs:
-  """What formats take where there are so many times the processors."""
+  """The costs of formats with so many times the processors."""
   return {
     name: dataclasses.replace(
       cost,

@@ -1,4 +1,4 @@
-"""Which formats suit a machine and a set of images, in what mix, and why."""
+"""`liquid_tf.profile`: finds the mix of formats for a machine and a set of images."""
 
 import dataclasses
 import json
@@ -40,7 +40,7 @@ def _to_stderr(text: str) -> None:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Profile:
-  """What `profile` found. In a notebook it shows its verdict.
+  """The result of `profile`. In a notebook it shows its verdict.
 
   Attributes:
     data: plain values, as `to_json` writes them. Rates are images per second, sizes
@@ -97,7 +97,7 @@ class Profile:
 
   @property
   def cache_form(self) -> str:
-    """What memory is best spent on, as `dataset` takes it; `mix` goes with it.
+    """The form that memory is best spent on, as `dataset` takes it, beside `mix`.
 
     "pixels" only where the cache was given in bytes, or as "auto", where the processors
     decode, and where the formats have raw, whose decoding is what a copy from memory

@@ -78,7 +78,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _devices(data: dict[str, Any]) -> list[str]:
-  """What decoding takes beside the processors; nothing in files of old versions."""
+  """Devices that decoding takes beside the processors; none in old files."""
   found = [entry.get("devices", {}) for entry in data["formats"].values()]
   return sorted({device for devices in found for device in devices})
 
@@ -118,7 +118,7 @@ def _formats(data: dict[str, Any], devices: list[str]) -> str:
 
 
 def _read_bytes(entry: dict[str, Any]) -> float:
-  """Of an image of a format."""
+  """Bytes that are read of an image."""
   scans = entry["scans"]
   return scans["read_bytes"] if scans else entry["bytes"]
 

@@ -16,7 +16,7 @@ SCHEMA = 2
 
 
 def build(findings: outcome.Findings) -> dict[str, Any]:
-  """Puts together what was measured and what follows from it.
+  """Builds the JSON object of measurements and of the advice that follows.
 
   Rates are images per second, times seconds of one processor for an image, sizes bytes;
   `at_stake` is the share of the best mix's speed that the advised one may lack.
@@ -141,7 +141,7 @@ def _curve(
 def _utilisation(
   costs: model.Costs, machine: model.Machine, choice: planner.Choice
 ) -> list[dict[str, Any]]:
-  """What each format, and the mix, use at full speed (Liquid, APSys '23, figure 2).
+  """Use of the machine by each format and the mix (Liquid, APSys '23, figure 2).
 
   Returns:
     `mix`, and shares from 0 to 1: `disk` and `processors` that are busy, `throughput`

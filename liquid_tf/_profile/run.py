@@ -151,7 +151,7 @@ def _setting(
 
 @dataclasses.dataclass(frozen=True)
 class _Subject:
-  """What is measured.
+  """The images that are measured, and folders for it.
 
   Attributes:
     samples: of the user's source.
@@ -350,7 +350,7 @@ def _is_settled(
   machine_of: Callable[[model.Costs], model.Machine],
   options: Options,
 ) -> bool:
-  """Whether the training is slower than some format alone, so that no mix matters."""
+  """Says whether some format alone outruns the training, so that no mix matters."""
   return options.consumer is not None and stake.suffices(
     options.consumer, rounds.costs(), rounds.resampled(), machine_of
   )
@@ -359,7 +359,7 @@ def _is_settled(
 def _machine(
   samples: int, encoded: sample.Encoded, costs: model.Costs, options: Options
 ) -> model.Machine:
-  """What there is to spend; a copy from memory costs what raw pixels' decoding does.
+  """The budget of a training; a copy from memory costs what decoding raw does.
 
   Where the GPU decodes, memory keeps no pixels.
   """

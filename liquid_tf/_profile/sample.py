@@ -90,7 +90,7 @@ class Subset(SampleSource):
 
 @dataclasses.dataclass(frozen=True)
 class Encoded:
-  """What encoding the sample in memory showed.
+  """The measurements of encoding the sample in memory.
 
   Attributes:
     images: how many were encoded in every format.
@@ -114,7 +114,7 @@ def draw(source: SampleSource, seed: int) -> np.ndarray:
 
 
 def is_jpeg(source: SampleSource, order: np.ndarray, workers: int) -> bool:
-  """Whether nearly all images are JPEG, by the first bytes of some.
+  """Says whether nearly all images are JPEG, by the first bytes of some.
 
   Args:
     source: the user's images.
@@ -238,7 +238,7 @@ def _encode(subset: Subset, name: str, encoding: pipelines.Encoding, workers: in
 
 
 def images_to_write(encoded: Encoded, available: int) -> int:
-  """How many images the small dataset has, each in every format."""
+  """The number of images in the small dataset, which has each in every format."""
   pixels = float(np.mean(encoded.pixel_bytes))
   size = {name: float(np.mean(sizes)) for name, sizes in encoded.stored_bytes.items()}
   # Those of one format are written once more, as files for stock tf.data.

@@ -1,4 +1,4 @@
-"""What a profile's file must hold, for whoever reads it back."""
+"""Reads the file of a profile, and checks what it must hold."""
 
 import dataclasses
 import json
@@ -75,7 +75,7 @@ def parse(contents: bytes, path: str) -> dict[str, Any]:
 
 
 def encoder_options(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
-  """What `convert` is to be given, by format; pcr only if it was measured.
+  """The options for `convert`, by format; pcr only if it was measured.
 
   Raises:
     ValueError: the profile does not say so, or a value is wrong.
@@ -94,7 +94,7 @@ def encoder_options(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def encoding(data: dict[str, Any]) -> pipelines.Encoding:
-  """What encoders were given.
+  """The encoding that was measured.
 
   Raises:
     ValueError: the profile does not say so, or a value is wrong.

@@ -7,7 +7,7 @@ STEPS = 10  # Mixes are tenths.
 
 
 class Rates(NamedTuple):
-  """Images per second: loading alone, decoding alone, and both at once."""
+  """The images per second of loading alone, decoding alone, and both at once."""
 
   load: float
   decode: float

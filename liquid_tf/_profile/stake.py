@@ -1,4 +1,4 @@
-"""What may be lost by a choice, when costs are known only so well."""
+"""The loss that a choice risks, since costs are not known exactly."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -26,12 +26,12 @@ _COVERED = 95
 
 @dataclasses.dataclass(frozen=True)
 class Stake:
-  """What is lost at most, with 95% confidence, as a share of the best speed.
+  """The largest loss, with 95% confidence, as a share of the best speed.
 
   Attributes:
-    best: to the mix that is best after all.
-    single: to the format that is best alone after all, 0 where the choice is faster.
-    format: which that may be.
+    best: compared with the mix that is best after all.
+    single: compared with the format that is best alone; 0 where the choice is faster.
+    format: the format that may be best alone.
   """
 
   best: float
@@ -44,7 +44,7 @@ def of(
   possible: Iterable[model.Costs],
   machine: Callable[[model.Costs], model.Machine],
 ) -> Stake:
-  """What a choice may lose.
+  """The stake of a choice.
 
   Args:
     choice: the mix that is to be advised.
@@ -73,8 +73,9 @@ def suffices(
   possible: Iterable[model.Costs],
   machine: Callable[[model.Costs], model.Machine],
 ) -> bool:
-  """Whether some format alone is as fast as a training: twice as fast by what was
-  found, or as fast with 95% confidence.
+  """Says whether some format alone keeps up with a training.
+
+  It does if it is twice as fast by what was found, or as fast with 95% confidence.
 
   Args:
     consumer: images per second that the training takes.

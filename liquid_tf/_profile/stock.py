@@ -79,7 +79,7 @@ class Stock:
     _rest()
 
   def run(self, seconds: float) -> float:
-    """Images per second, over `seconds` at least; nothing goes on after it."""
+    """Measures images per second, for `seconds` at least; waits for rest after it."""
     rate = self._draw(seconds, _LEAST_IMAGES)
     _rest()
     return rate
@@ -103,8 +103,8 @@ class Stock:
 def _rest() -> None:
   """Waits until the process does nothing, or for a while.
 
-  What stock tf.data reads and decodes ahead goes on when nobody asks for it, until its
-  buffers are full, and would take the processors from what is measured next.
+  Stock tf.data reads and decodes ahead when nothing is asked of it, until its buffers
+  are full, and would take the processors from what is measured next.
   """
   end = time.perf_counter() + _LONGEST_REST
   while time.perf_counter() < end:
@@ -120,12 +120,12 @@ def _rest() -> None:
 
 
 def format_of(formats: Collection[str]) -> str | None:
-  """Which of some formats its files have; None where it decodes none of them."""
+  """Chooses the format of its files; None where it decodes none of those given."""
   return next((name for name in FORMATS if name in formats), None)
 
 
 def why_not(manifest: Manifest) -> str | None:
-  """Why stock tf.data cannot be measured, or None where it can."""
+  """The reason why stock tf.data cannot be measured, or None."""
   if manifest["features"]["image"]["dtype"] != "uint8":
     return "tf.io.decode_image gives 8 bits a channel, and these images have 16"
   if format_of(manifest["formats"]) is None:

@@ -40,16 +40,16 @@ class Verified:
 
   @property
   def gain(self) -> noise.Interval | None:
-    """How many times faster the mix is than the single format."""
+    """The speed of the mix, in times that of the single format."""
     return noise.ratio(self.mix, self.single) if self.mix else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-  """Which mixes run against each other, and for how long.
+  """The mixes that run against each other, and the time for it.
 
   Attributes:
-    advised: what the advice will be.
+    advised: the mix that is to be advised.
     single: the best single format.
     held: formats that memory has all images of.
     trials: rounds, at least 2; more while much is at stake between both.

@@ -1,1 +1,1 @@
-"""The commands: flags, messages, exit codes. Nothing imports them."""
+"""The commands: flags, messages, exit codes. No other room imports them."""

@@ -42,7 +42,7 @@ def define(values: Flags, formats: Sequence[str]) -> None:
 
 
 def read(values: Flags, *, only_given: bool = False) -> dict[str, dict[str, Any]]:
-  """What `encoders=` takes.
+  """The value of `encoders=`.
 
   Args:
     values: of the command.

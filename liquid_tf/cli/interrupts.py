@@ -17,7 +17,7 @@ _AGAIN = 0.2
 
 
 def _is_tracing() -> bool:
-  """Whether TensorFlow makes a graph, half of which nobody would want."""
+  """Says whether TensorFlow makes a graph, half of which would be of no use."""
   tensorflow = sys.modules.get("tensorflow")
   inside_function = getattr(tensorflow, "inside_function", None)
   return inside_function is not None and inside_function()
@@ -67,8 +67,8 @@ class _Interrupts:
 def raised() -> Iterator[None]:
   """Raises KeyboardInterrupt inside, on a signal, until it comes out at the end.
 
-  Where a signal came, KeyboardInterrupt comes out whatever else happened: what runs
-  inside may have been told of it as of any other error. For the main thread.
+  Where a signal came, KeyboardInterrupt comes out in any case: what runs inside may
+  have been told of it as of any other error. For the main thread.
   """
   interrupts = _Interrupts()
   hooks = sys.excepthook, sys.unraisablehook

@@ -1,4 +1,4 @@
-"""Flags and results that commands which measure have alike."""
+"""Flags and results that all measuring commands share."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def define_batch_size(values: Flags) -> None:
 
 
 def threads(values: Flags) -> int:
-  """What --threads says: by default the processors there are."""
+  """The value of --threads: by default the processors there are."""
   return values.threads or len(os.sched_getaffinity(0))
 
 

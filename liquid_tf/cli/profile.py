@@ -107,7 +107,7 @@ def _print(found: "Profile") -> None:
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   transforms = tool.transforms(_FLAGS.crop, _FLAGS.image_size)
-  # The budgets of dozens of short runs are nobody's concern.
+  # The budgets of dozens of short runs would bury what the command says.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
   from liquid_tf._profile.profile import profile
   from liquid_tf.errors import TooNoisyError

@@ -80,7 +80,7 @@ def open_rgb(path: pathlib.Path) -> Image.Image:
   try:
     with Image.open(path) as image:
       return ImageOps.exif_transpose(image).convert("RGB")
-  except Exception as error:  # Pillow's plugins raise whatever they meet.
+  except Exception as error:  # Pillow's plugins raise anything.
     raise OSError(f"{path}: cannot be decoded: {error}") from error
 
 

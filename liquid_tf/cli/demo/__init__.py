@@ -1,1 +1,1 @@
-"""What `liquid-tf demo` shows."""
+"""The command `liquid-tf demo`."""

@@ -86,7 +86,7 @@ def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   from liquid_tf.errors import ConvertError, ManifestError
 
-  # The budgets of the profile's short runs are nobody's concern.
+  # The budgets of the profile's short runs would bury what the demo says.
   logging.getLogger("liquid_tf").setLevel(logging.WARNING)
   with _workdir() as workdir:
     from liquid_tf.cli.demo import run

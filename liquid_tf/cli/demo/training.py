@@ -31,7 +31,7 @@ def stock_png(folder: pathlib.Path, batch_size: int, side: int) -> tf.data.Datas
 
 
 def rates(datasets: dict[str, tf.data.Dataset], rounds: int) -> dict[str, list[float]]:
-  """Images per second of whole epochs, by turns; a first one of each does not count."""
+  """Measures images per second of whole epochs, in turn; the first does not count."""
   found: dict[str, list[float]] = {name: [] for name in datasets}
   for number in range(rounds + 1):
     for name, dataset in datasets.items():

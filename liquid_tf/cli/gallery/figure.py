@@ -111,7 +111,7 @@ class Figures:
 
 
 def text(value: Any) -> str:
-  """Any characters as text of a page, whatever wrote them."""
+  """Any characters as text of a page, of any origin."""
   shown = "".join(
     "\ufffd" if unicodedata.category(c) in _HIDDEN else c for c in str(value)
   )

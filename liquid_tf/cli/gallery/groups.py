@@ -1,4 +1,4 @@
-"""Which samples a gallery shows."""
+"""Chooses the samples that a gallery shows."""
 
 from typing import NamedTuple
 

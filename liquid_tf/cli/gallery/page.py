@@ -9,7 +9,7 @@ from liquid_tf.cli.gallery.figure import text
 _MOST_LINKS = 200
 _MOST_PROBLEMS = 50
 
-# Whatever a dataset holds, a page with this loads nothing and runs nothing.
+# A page with this loads and runs nothing, for any dataset.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 _STYLE = """
@@ -160,7 +160,7 @@ def _summary(result: dict[str, Any]) -> str:
 
 
 def _problems(problems: list[str], damaged: list[int]) -> str:
-  """What is wrong, with links to the damaged samples of this page."""
+  """Lists the problems, with links to the damaged samples of this page."""
   lines = [text(problem) for problem in problems[:_MOST_PROBLEMS]]
   if len(problems) > _MOST_PROBLEMS:
     lines.append(f"and {len(problems) - _MOST_PROBLEMS} more")
@@ -191,7 +191,7 @@ def _links(sections: list[Section]) -> str:
 
 
 def _switches(features: dict[str, Any]) -> str:
-  """What hides boxes and masks, where there are some."""
+  """Switches that hide boxes and masks, where there are some."""
   names = {"boxes": "boxes", "masks": "mask"}
   switches = [
     f'<label><input type="checkbox" id="show-{name}" checked> {name}</label>'
