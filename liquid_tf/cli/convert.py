@@ -18,7 +18,7 @@ import os
 import shlex
 
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.cli import encoders, limits, source, tool
+from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.errors import setting
 
@@ -60,10 +60,10 @@ _FLAGS.switch("verify", "read and check everything at the end")
 _FLAGS.switch("replicate", "store every sample in every format")
 _FLAGS.switch("json", "one JSON object on stdout")
 source.define(_FLAGS, whole=True)
-encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 tool.define_existing(_FLAGS, "a dataset", can_resume=True)
 tool.define_on_error(_FLAGS, "an image that cannot be stored")
-limits.define(_FLAGS)
+common_flags.define_limits(_FLAGS)
 
 
 # Names of splits and classes that are said.
@@ -158,13 +158,13 @@ def _workers():
 def _profiled() -> tuple[str | dict[str, float], list, dict]:
   """Mix, transforms and encoders: a profile's, except for what a flag gives."""
   if _FLAGS.profile is None:
-    return _FLAGS.mix, source.steps(_FLAGS), encoders.read(_FLAGS)
+    return _FLAGS.mix, source.steps(_FLAGS), common_flags.encoders(_FLAGS)
   from liquid_tf._profile.profile import Profile
 
   found = Profile.from_json(_FLAGS.profile)
   tool.say(f"the profile's advice: {found.verdict}")
   options = found.encoders
-  for name, given in encoders.read(_FLAGS, only_given=True).items():
+  for name, given in common_flags.encoders(_FLAGS, only_given=True).items():
     options[name] = options.get(name, {}) | given
   return found.mix, source.steps(_FLAGS, found.transforms), options
 
@@ -203,7 +203,7 @@ def _convert():
     workers=_workers(),
     staging=_FLAGS.staging,
     shard_size=_FLAGS.shard_size,
-    limits=limits.read(_FLAGS),
+    limits=common_flags.limits(_FLAGS),
   )
 
 
@@ -211,7 +211,7 @@ def _verify(path: str) -> None:
   from liquid_tf._view.inspection import verify
   from liquid_tf.errors import ConvertError
 
-  problems = verify(path, limits=limits.read(_FLAGS), progress=True)["problems"]
+  problems = verify(path, limits=common_flags.limits(_FLAGS), progress=True)["problems"]
   if problems:
     raise ConvertError(
       f"{path} is damaged ({len(problems)} problems): {problems[0]}; convert again "

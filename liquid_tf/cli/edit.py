@@ -14,33 +14,11 @@ change that was killed leaves the dataset as it was: run the same command again.
 """
 
 import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from liquid_tf.cli import limits, source, tool
+from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
-
-_CHANGES = ("append", "annotate", "remove", "compact")
-# Flags that are of one change only.
-_OF = {
-  "append": (
-    "annotations",
-    "duplicates",
-    "existing",
-    "features",
-    "image_feature",
-    "label_feature",
-    "lossy_masks",
-    "mask_suffix",
-    "masks",
-    "max_skipped",
-    "on_error",
-    "shard_size",
-    "splits",
-    "tfds_dir",
-    "workers",
-  ),
-  "annotate": ("defaults",),
-  "compact": ("forget",),
-}
 
 _FLAGS = Flags()
 _FLAGS.string(
@@ -85,20 +63,7 @@ _FLAGS.choice(
   "what happens to an unfinished --append: go on with it, or start over",
 )
 tool.define_on_error(_FLAGS, "an image that cannot be stored")
-limits.define(_FLAGS)
-
-
-def _change() -> str:
-  """The one change that is asked for."""
-  asked = [name for name in _CHANGES if _FLAGS[name].value]
-  if len(asked) != 1:
-    names = ", ".join(f"--{name}" for name in _CHANGES)
-    raise tool.FlagsError(f"one of {names} must be given, and no other")
-  for name, own in _OF.items():
-    for flag in own:
-      if name != asked[0] and _FLAGS[flag].present:
-        raise tool.FlagsError(f"--{flag} is of --{name}")
-  return asked[0]
+common_flags.define_limits(_FLAGS)
 
 
 def _numbers(given: list[str], flag: str) -> list[int]:
@@ -147,7 +112,7 @@ def _append(path: str):
     on_error=tool.on_error(_FLAGS),
     workers=_FLAGS.workers,
     shard_size=_FLAGS.shard_size,
-    limits=limits.read(_FLAGS),
+    limits=common_flags.limits(_FLAGS),
   )
 
 
@@ -178,28 +143,64 @@ def _compact(path: str):
   return compact(path, forget=forget)
 
 
+class _Change(NamedTuple):
+  """One of the changes.
+
+  Attributes:
+    work: does it to a dataset's directory, and returns a report.
+    done: says it of the samples that it changed.
+    flags: of this change only.
+  """
+
+  work: Callable[[str], Any]
+  done: str
+  flags: tuple[str, ...] = ()
+
+
+_CHANGES = {
+  "append": _Change(
+    _append,
+    "samples added",
+    (
+      *source.ADDED,
+      "duplicates",
+      "existing",
+      "max_skipped",
+      "on_error",
+      "shard_size",
+      "splits",
+      "workers",
+    ),
+  ),
+  "annotate": _Change(_annotate, "samples annotated", ("defaults",)),
+  "remove": _Change(_remove, "samples removed"),
+  "compact": _Change(_compact, "removed records dropped", ("forget",)),
+}
+
+
+def _change() -> _Change:
+  """The one change that is asked for."""
+  asked = [name for name in _CHANGES if _FLAGS[name].value]
+  if len(asked) != 1:
+    names = ", ".join(f"--{name}" for name in _CHANGES)
+    raise tool.FlagsError(f"one of {names} must be given, and no other")
+  for name, change in _CHANGES.items():
+    for flag in change.flags:
+      if name != asked[0] and _FLAGS[flag].present:
+        raise tool.FlagsError(f"--{flag} is of --{name}")
+  return _CHANGES[asked[0]]
+
+
 def _main(arguments: list[str]) -> int:
   if len(arguments) != 1:
     raise tool.FlagsError(f"PATH must be one dataset directory, not {len(arguments)}")
   change = _change()
-  work = {
-    "append": _append,
-    "annotate": _annotate,
-    "remove": _remove,
-    "compact": _compact,
-  }
-  report = work[change](arguments[0])
+  report = change.work(arguments[0])
   if _FLAGS.json:
     tool.print_json(report.to_dict())
-  done = {
-    "append": f"{report.changed} samples added",
-    "annotate": f"{report.changed} samples annotated",
-    "remove": f"{report.changed} samples removed",
-    "compact": f"{report.changed} removed records dropped",
-  }
   tool.say(
-    f"{done[change]}: version {report.version} of {report.path} has {report.samples} "
-    f"samples, {tool.size(report.bytes)}"
+    f"{report.changed} {change.done}: version {report.version} of {report.path} has "
+    f"{report.samples} samples, {tool.size(report.bytes)}"
   )
   if report.duplicates:
     tool.say(f"{report.duplicates} images left out: the dataset knows their names")

@@ -5,7 +5,7 @@ liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
 liquid-tf export --input=photos.liquid --output=wide --to=folder --where='width > 999'
 """
 
-from liquid_tf.cli import encoders, limits, selection, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
@@ -24,7 +24,7 @@ _FLAGS.string(
   "format of all images, as png or jpeg; by default PNG and JPEG stay, and others "
   "become PNG",
 )
-selection.define(_FLAGS)
+common_flags.define_selection(_FLAGS)
 _FLAGS.string(
   "image_feature", None, "Example feature that gets the image (default: image/encoded)"
 )
@@ -36,10 +36,10 @@ _FLAGS.string(
 _FLAGS.integer("workers", None, "images at a time; by default one a processor")
 _FLAGS.integer("shard_size", 64 << 20, "bytes of a file of records, roughly")
 _FLAGS.switch("json", "one JSON object on stdout")
-encoders.define(_FLAGS, ("jpeg", "png"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png"))
 tool.define_existing(_FLAGS, "an export", can_resume=False)
 tool.define_on_error(_FLAGS, "a damaged sample")
-limits.define(_FLAGS)
+common_flags.define_limits(_FLAGS)
 
 
 def _main(arguments: list[str]) -> int:
@@ -52,16 +52,16 @@ def _main(arguments: list[str]) -> int:
     if _FLAGS[name].present
   }
   report = export(
-    selection.read(_FLAGS, _FLAGS.input),
+    common_flags.selection(_FLAGS, _FLAGS.input),
     _FLAGS.output,
     _FLAGS.to,
     image_format=_FLAGS.format,
     shard_size=_FLAGS.shard_size,
-    encoders=encoders.read(_FLAGS),
+    encoders=common_flags.encoders(_FLAGS),
     workers=_FLAGS.workers,
     existing=_FLAGS.existing,
     on_error=tool.on_error(_FLAGS),
-    limits=limits.read(_FLAGS),
+    limits=common_flags.limits(_FLAGS),
     **features,
   )
   if _FLAGS.json:

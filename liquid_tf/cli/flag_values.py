@@ -1,6 +1,8 @@
 """A command's own flags: absl's, without its global namespace."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable
+from typing import Any
 
 from absl import flags
 
@@ -8,7 +10,9 @@ from absl import flags
 class Flags(flags.FlagValues):
   """The flags of one command, each defined by a method named for its type.
 
-  Every method takes the flag's name, its default and what --help says of it.
+  Every method takes the flag's name, its default and what --help says of it. Numbers
+  also take their least and most value; `choice` takes its words before the help. With
+  `required=True` a command does not run without the flag.
   """
 
   def __init__(self):
@@ -20,46 +24,23 @@ class Flags(flags.FlagValues):
     """Names of the required flags that have no value."""
     return [name for name in self._required if self[name].value is None]
 
-  def string(
-    self, name: str, default: str | None, about: str, *, required: bool = False
-  ) -> None:
-    flags.DEFINE_string(name, default, about, flag_values=self)
-    self._required.extend([name] * required)
-
-  def integer(
-    self,
-    name: str,
-    default: int | None,
-    about: str,
-    least: int | None = None,
-    most: int | None = None,
-  ) -> None:
-    flags.DEFINE_integer(name, default, about, least, most, flag_values=self)
-
-  def number(
-    self,
-    name: str,
-    default: float | None,
-    about: str,
-    least: float | None = None,
-    most: float | None = None,
-  ) -> None:
-    flags.DEFINE_float(name, default, about, least, most, flag_values=self)
-
   def switch(self, name: str, about: str, *, on: bool = False) -> None:
-    flags.DEFINE_bool(name, on, about, flag_values=self)
+    """Defines a flag that is on or off."""
+    self._define(flags.DEFINE_bool, name, on, about)
 
-  def words(self, name: str, default: Sequence[str] | None, about: str) -> None:
-    flags.DEFINE_list(name, default, about, flag_values=self)
-
-  def choice(
+  def _define(
     self,
+    define: Callable[..., Any],
     name: str,
-    default: str | None,
-    choices: Sequence[str],
-    about: str,
-    *,
+    default: Any,
+    *about: Any,
     required: bool = False,
   ) -> None:
-    flags.DEFINE_enum(name, default, list(choices), about, flag_values=self)
+    define(name, default, *about, flag_values=self)
     self._required.extend([name] * required)
+
+  string = functools.partialmethod(_define, flags.DEFINE_string)
+  integer = functools.partialmethod(_define, flags.DEFINE_integer)
+  number = functools.partialmethod(_define, flags.DEFINE_float)
+  words = functools.partialmethod(_define, flags.DEFINE_list)
+  choice = functools.partialmethod(_define, flags.DEFINE_enum)

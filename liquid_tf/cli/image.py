@@ -9,7 +9,7 @@ The extension of --output names the format.
 import os
 
 from liquid_tf._store.formats import BY_EXTENSION
-from liquid_tf.cli import encoders, limits, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
@@ -27,9 +27,9 @@ _FLAGS.choice(
   "of L3 version 2: compact is smaller, and decodes more slowly",
 )
 _FLAGS.switch("json", "one JSON object on stdout")
-encoders.define(_FLAGS, ("jpeg", "png", "l3-compact"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png", "l3-compact"))
 tool.define_existing(_FLAGS, "a file", can_resume=False)
-limits.define(_FLAGS)
+common_flags.define_limits(_FLAGS)
 
 
 def _main(arguments: list[str]) -> int:
@@ -52,11 +52,11 @@ def _main(arguments: list[str]) -> int:
     _FLAGS.output,
     channels=_FLAGS.channels,
     existing=_FLAGS.existing,
-    encoders=encoders.read(_FLAGS),
+    encoders=common_flags.encoders(_FLAGS),
     l3_version=_FLAGS.l3_version,
     l3_patch=_FLAGS.l3_patch,
     l3_profile=_FLAGS.l3_profile,
-    limits=limits.read(_FLAGS),
+    limits=common_flags.limits(_FLAGS),
   )
   if _FLAGS.json:
     tool.print_json(report)

@@ -9,9 +9,7 @@ liquid-tf inspect photos.liquid --html=photos.html
 liquid-tf inspect photos.liquid --split=train[:10%] --where='width < 256'
 """
 
-import sys
-
-from liquid_tf.cli import limits, selection, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
@@ -22,9 +20,9 @@ _FLAGS.string("export", None, "write the sample's image to this PNG")
 _FLAGS.string("plot", None, "draw bytes and MSSIM of the pcr's scan groups, as x.png")
 _FLAGS.string("html", None, "write a page of pictures by class, one file")
 _FLAGS.integer("thumbnails", 24, "pictures of a class on that page, at most", 1)
-selection.define(_FLAGS)
+common_flags.define_selection(_FLAGS)
 _FLAGS.switch("json", "one JSON object on stdout")
-limits.define(_FLAGS)
+common_flags.define_limits(_FLAGS)
 
 
 # Classes of the table at most; --json has them all.
@@ -36,9 +34,9 @@ def _print_classes(label: dict) -> None:
     [f"{number} {name}", str(count)]
     for number, (name, count) in enumerate(zip(label["classes"], label["class_counts"]))
   ]
-  print(tool.table([["class", "samples"], *rows[:_MOST_CLASSES]]), file=sys.stderr)
+  tool.say(tool.table([["class", "samples"], *rows[:_MOST_CLASSES]]))
   if len(rows) > _MOST_CLASSES:
-    print(f"and {len(rows) - _MOST_CLASSES} more classes", file=sys.stderr)
+    tool.say(f"and {len(rows) - _MOST_CLASSES} more classes")
 
 
 def _print(result: dict) -> None:
@@ -56,12 +54,11 @@ def _print(result: dict) -> None:
       ]
       for name, entry in result["formats"].items()
     ]
-    print(tool.table(rows), file=sys.stderr)
+    tool.say(tool.table(rows))
     splits = ", ".join(f"{name} {count}" for name, count in result["splits"].items())
-    print(
+    tool.say(
       f"{result['samples']} samples ({splits}), {tool.size(result['bytes'])} in "
-      f"{result['shards']} shards",
-      file=sys.stderr,
+      f"{result['shards']} shards"
     )
   if "classes" in result.get("features", {}).get("label", {}):
     _print_classes(result["features"]["label"])
@@ -77,21 +74,19 @@ def _print(result: dict) -> None:
       ]
       for group, entry in enumerate(fidelity, start=1)
     ]
-    print(tool.table(rows), file=sys.stderr)
+    tool.say(tool.table(rows))
   for encoding in result.get("encodings", [])[:1]:
     what = encoding["label"] if encoding["class"] is None else encoding["class"]
-    print(
+    tool.say(
       f"sample {encoding['sample']}: {encoding['name']}, split {encoding['split']}, "
       f"label {what}, {encoding['height']}x{encoding['width']} pixels, "
-      f"{encoding['channels']} x {encoding['bits']} bits",
-      file=sys.stderr,
+      f"{encoding['channels']} x {encoding['bits']} bits"
     )
   for encoding in result.get("encodings", []):
-    print(
+    tool.say(
       f"sample {encoding['sample']}: {encoding['shard']}, "
       f"{'image' if encoding['format'] == 'pcr' else 'record'} {encoding['record']}, "
-      f"offset {encoding['offset']}, {encoding['length']} bytes",
-      file=sys.stderr,
+      f"offset {encoding['offset']}, {encoding['length']} bytes"
     )
   if "versions" in result:
     rows = [["version", "made by", "samples", "on disk", "of it alone"]]
@@ -105,11 +100,43 @@ def _print(result: dict) -> None:
       ]
       for entry in result["versions"]
     ]
-    print(tool.table(rows), file=sys.stderr)
+    tool.say(tool.table(rows))
   if "verified" in result:
-    print(f"{result['verified']} records verified", file=sys.stderr)
+    tool.say(f"{result['verified']} records verified")
   for problem in result["problems"]:
-    print(f"problem: {problem}", file=sys.stderr)
+    tool.say(f"problem: {problem}")
+
+
+def _plot(fidelity: list[dict], path: str) -> None:
+  """Draws what each scan group costs and gives to an image file.
+
+  Args:
+    fidelity: `bytes` and `mssim` of each group, as the manifest's `pcr.fidelity`.
+    path: the image; its extension names the format.
+
+  Raises:
+    ImportError: matplotlib is not installed.
+    ValueError: the extension of `path` is of no image format.
+  """
+  import matplotlib
+
+  matplotlib.use("Agg")
+  from matplotlib import pyplot
+
+  groups = range(1, len(fidelity) + 1)
+  figure, axes = pyplot.subplots(figsize=(7, 4))
+  axes.bar(groups, [entry["bytes"] / 1e6 for entry in fidelity], color="tab:gray")
+  axes.set_xlabel("scan group")
+  axes.set_xticks(groups)
+  axes.set_ylabel("MB that an epoch reads")
+  if all(entry["mssim"] is not None for entry in fidelity):
+    similarity = axes.twinx()
+    similarity.plot(groups, [entry["mssim"] for entry in fidelity], "o-")
+    similarity.set_ylabel("MSSIM")
+    similarity.set_ylim(top=1.01)
+  figure.tight_layout()
+  figure.savefig(path, dpi=120)
+  pyplot.close(figure)
 
 
 def _main(arguments: list[str]) -> int:
@@ -119,12 +146,11 @@ def _main(arguments: list[str]) -> int:
     raise tool.FlagsError("--export needs --sample")
   from liquid_tf._store import history, stored_sample
   from liquid_tf._view import inspection
-  from liquid_tf.cli import fidelity_plot
   from liquid_tf.cli.gallery import write
 
   path = arguments[0]
-  samples = selection.read(_FLAGS, path)
-  allowed = limits.read(_FLAGS)
+  samples = common_flags.selection(_FLAGS, path)
+  allowed = common_flags.limits(_FLAGS)
   if _FLAGS.verify:
     result = inspection.verify(samples, limits=allowed, progress=True)
   else:
@@ -142,7 +168,7 @@ def _main(arguments: list[str]) -> int:
   if _FLAGS.plot and result["formats"]:
     if not result["pcr"]:
       raise tool.FlagsError("--plot needs a dataset with the format pcr")
-    fidelity_plot.plot(result["pcr"]["fidelity"], _FLAGS.plot)
+    _plot(result["pcr"]["fidelity"], _FLAGS.plot)
     result["plot"] = _FLAGS.plot
   if _FLAGS.html and result["formats"]:
     write.write(samples, result, _FLAGS.html, _FLAGS.thumbnails, allowed, progress=True)

@@ -10,14 +10,14 @@ decoding without the disk.
 import os
 from typing import Any
 
-from liquid_tf.cli import measuring, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
 _FLAGS = Flags()
-measuring.define_batch_size(_FLAGS)
-measuring.define_rounds(_FLAGS)
-measuring.define_threads(_FLAGS)
-measuring.define_results(_FLAGS, report=False)
+common_flags.define_batch_size(_FLAGS)
+common_flags.define_rounds(_FLAGS)
+common_flags.define_threads(_FLAGS)
+common_flags.define_results(_FLAGS, report=False)
 _FLAGS.string("dataset", None, "dataset directory", required=True)
 _FLAGS.integer("epochs", 4, "epochs of each process; the first one does not count", 2)
 _FLAGS.string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
@@ -97,7 +97,7 @@ def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   from liquid_tf._measure import evidence, pipeline
 
-  threads = measuring.threads(_FLAGS)
+  threads = common_flags.threads(_FLAGS)
   choice = _choice()
   result = evidence.with_evidence(
     _FLAGS.dataset,
@@ -124,7 +124,7 @@ def _main(arguments: list[str]) -> int:
     ),
   )
   _print(result)
-  return measuring.finish(_FLAGS, result)
+  return common_flags.finish(_FLAGS, result)
 
 
 COMMAND = tool.Command(__doc__, _FLAGS, _main)

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from liquid_tf._cost import amounts
-from liquid_tf.cli import encoders, source, tool
+from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _FLAGS.integer("seed", 0, "seed of the sample of images", 0)
 _FLAGS.string("output", None, "write the profile here, for convert")
 _FLAGS.string("report", None, "write a page of HTML here")
 source.define(_FLAGS, whole=False)
-encoders.define(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 _FLAGS.switch("json", "one JSON object on stdout")
 
 
@@ -113,7 +113,7 @@ def _main(arguments: list[str]) -> int:
   from liquid_tf.errors import TooNoisyError
 
   if _FLAGS.report:
-    # What it needs is missed now, and not after minutes of measuring.
+    # What it needs is missed now, and not after minutes of common_flags.
     from liquid_tf._profile import report  # noqa: F401
   try:
     found = profile(
@@ -126,7 +126,7 @@ def _main(arguments: list[str]) -> int:
       transforms=[*source.steps(_FLAGS), *transforms],
       cache=tool.amount(_FLAGS.cache),
       decode=_FLAGS.decode,
-      encoders=encoders.read(_FLAGS),
+      encoders=common_flags.encoders(_FLAGS),
       step=_FLAGS.step_ms,
       threads=_FLAGS.threads or None,
       reserve=_FLAGS.reserve,

@@ -100,7 +100,7 @@ def _main(arguments: list[str]) -> int:
   ops.lib()
   server = make()
   port = int(server._address.rpartition(":")[2])  # which has no public name
-  print(f"{role} listens on port {port}", file=sys.stderr, flush=True)
+  tool.say(f"{role} listens on port {port}")
   if _FLAGS.json:
     tool.print_json({"role": role, "port": port})
     sys.stdout.flush()
@@ -110,11 +110,9 @@ def _main(arguments: list[str]) -> int:
   server.stop()
   if role == "worker":
     address = _FLAGS.address.replace("%port%", str(port))
-    print(
+    tool.say(
       f"worker ends. Jobs of {_FLAGS.dispatcher} wait until a worker listens at "
-      f"{address} again: start one there, or the dispatcher and all workers anew",
-      file=sys.stderr,
-      flush=True,
+      f"{address} again: start one there, or the dispatcher and all workers anew"
     )
   return 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from liquid_tf.cli import selection
+from liquid_tf.cli import common_flags
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import Bits, Channels, Step
 
@@ -15,6 +15,8 @@ _MORE = (
   "label_feature",
   "features",
 )
+# Flags that `define_added` defines.
+ADDED = ("image_feature", "tfds_dir", *_MORE)
 
 
 def define(values: Flags, *, whole: bool) -> None:
@@ -34,7 +36,7 @@ def define(values: Flags, *, whole: bool) -> None:
     "bits of every image, if the images differ"
     + ("; skip leaves out the less common depth" if whole else ""),
   )
-  selection.define(values)
+  common_flags.define_selection(values)
   _define_places(values)
   if whole:
     _define_more(values)
@@ -99,7 +101,7 @@ def read(values: Flags, path: str | None = None) -> Any:
 
   more = {name: values[name].value for name in _MORE if name in values}
   return Source(
-    selection.read(values, values.input) if path is None else path,
+    common_flags.selection(values, values.input) if path is None else path,
     image_feature=values.image_feature,
     tfds_dir=values.tfds_dir,
     **more,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from liquid_tf._measure import evidence
-from liquid_tf.cli import measuring, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
 
@@ -70,7 +70,7 @@ class Benchmark:
     if text := module.text(shown):
       tool.say(text)
     self._show(module, shown)
-    return measuring.finish(self.flags, result)
+    return common_flags.finish(self.flags, result)
 
   def _show(self, module: Any, shown: Any) -> None:
     """Draws and writes where --plot and --report say."""

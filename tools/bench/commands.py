@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 
-from liquid_tf.cli import measuring, tool
+from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.cli.main import Entry, Program
 from tools.bench import benchmark
@@ -18,17 +18,17 @@ _CUT = "folder of photographs to cut them from; by default scikit-image's"
 def _flags(*groups: str, report: bool = True, plot: str = "") -> Flags:
   """Flags that several commands have, by group; all have --output and --json."""
   values = Flags()
-  measuring.define_results(values, report=report)
+  common_flags.define_results(values, report=report)
   if plot:
     values.string("plot", None, plot)
   for group in groups:
     match group:
       case "rounds":
-        measuring.define_rounds(values)
+        common_flags.define_rounds(values)
       case "threads":
-        measuring.define_threads(values)
+        common_flags.define_threads(values)
       case "batch_size":
-        measuring.define_batch_size(values)
+        common_flags.define_batch_size(values)
       case "workdir":
         about = "keep here what is made, and use it again; by default it is removed"
         values.string("workdir", None, about)

@@ -30,19 +30,15 @@ def stock_png(folder: pathlib.Path, batch_size: int, side: int) -> tf.data.Datas
   return dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
 
 
-def rates(datasets: dict[str, tf.data.Dataset], rounds: int) -> dict[str, list[float]]:
-  """Measures images per second of whole epochs, in turn; the first does not count."""
+def rates(datasets: dict[str, tf.data.Dataset], rounds: int) -> dict[str, float]:
+  """Medians of images per second of whole epochs, in turn; the first does not count."""
   found: dict[str, list[float]] = {name: [] for name in datasets}
   for number in range(rounds + 1):
     for name, dataset in datasets.items():
       images, seconds = runs.consume(dataset)
       if number > 0:
         found[name].append(images / seconds)
-  return found
-
-
-def median(values: list[float]) -> float:
-  return statistics.median(values)
+  return {name: statistics.median(values) for name, values in found.items()}
 
 
 def small_model(side: int, classes: int) -> tf.keras.Model:
