@@ -32,7 +32,6 @@ import numpy as np
 
 from liquid_tf import _extras
 from liquid_tf._gpu import batch as _gpu_batch
-from liquid_tf._gpu import finish
 from liquid_tf._gpu.layer import Decode
 from liquid_tf._native.limits import Limits
 from liquid_tf._tensorflow import tf
@@ -118,7 +117,7 @@ def decode(
       fit, or images of different sizes, channels or bits.
     tf.errors.ResourceExhaustedError: an image is larger than `limits`.
   """
-  recipe = finish.parse(transforms, "gpu.decode")
+  recipe = _gpu_batch.finishing(transforms, "gpu.decode")
   found = problem()
   if found is not None:
     raise RuntimeError(f"liquid_tf.gpu.decode needs a GPU: {found}")

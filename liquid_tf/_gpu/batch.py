@@ -8,13 +8,15 @@ import functools
 import pathlib
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from liquid_tf._native import ops
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._tensorflow import tf
+from liquid_tf.transforms import Cast, ChannelsFirst, Normalize, Step, by_slot
 
 # L3DeviceOutput.
 _OUTPUT = np.dtype(
@@ -52,6 +54,28 @@ class Plan(NamedTuple):
   bits: int
   threads: int
   shared_bytes: int
+
+
+def finishing(transforms: Iterable[Step], where: str) -> Recipe:
+  """Checks the steps that finish images on a GPU: normalising, type and layout.
+
+  Args:
+    transforms: Normalize, Cast and ChannelsFirst.
+    where: who takes them, as an error says it.
+
+  Raises:
+    ValueError: a step is wrong, or none that the kernels do.
+  """
+  found = by_slot(transforms, (Normalize, Cast, ChannelsFirst), where)
+  cast = found.get("cast")
+  if cast == Cast("float16"):
+    raise ValueError(f"transforms: {cast} must be float32 or bfloat16 on a GPU")
+  normalize = found.get("normalize")
+  if normalize is not None and normalize.mean_image is not None:
+    raise ValueError(
+      f"transforms: {normalize} must have a mean, not an image, on a GPU"
+    )
+  return Recipe.parse(found.values())
 
 
 def plan(

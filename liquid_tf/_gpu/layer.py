@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf import transforms as steps
-from liquid_tf._gpu import finish
+from liquid_tf._gpu import batch as _gpu_batch
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
 from liquid_tf._tensorflow import tf
@@ -57,7 +57,7 @@ class Decode(tf.keras.layers.Layer):
     if bits not in (8, 16):
       raise WrongArgument("bits", bits, "must be 8 or 16")
     self._bits = bits
-    self._recipe = finish.parse(map(_step, transforms), "gpu.Decode")
+    self._recipe = _gpu_batch.finishing(map(_step, transforms), "gpu.Decode")
     self._image_dtype = self._recipe.dtype or (tf.uint16 if bits == 16 else tf.uint8)
     if len(shape) != 3:
       raise WrongArgument("shape", shape, "must be (height, width, channels)")

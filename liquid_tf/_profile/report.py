@@ -1,11 +1,11 @@
 """A profile as one page of HTML that needs nothing else."""
 
-import html
 import statistics
 from typing import Any
 
 from liquid_tf._cost.amounts import rate, size
 from liquid_tf._profile import figures, names
+from liquid_tf._profile.html_page import page, table, text
 from liquid_tf._profile.names import describe
 
 _STYLE = """
@@ -41,10 +41,10 @@ def render(data: dict[str, Any]) -> str:
   devices = _devices(data)
   mix = names.profiled(data["mix"], data["fidelity"])
   parts = [
-    f"<h1>Which formats, in what mix: {_text(describe(mix))}</h1>",
-    f'<p class="source">{_text(data["samples"])} images of {_text(data["source"])}; '
-    f"{_text(data['sampled'])} of them were looked at.</p>",
-    f'<p class="verdict">{_text(data["verdict"])}</p>',
+    f"<h1>Which formats, in what mix: {text(describe(mix))}</h1>",
+    f'<p class="source">{text(data["samples"])} images of {text(data["source"])}; '
+    f"{text(data['sampled'])} of them were looked at.</p>",
+    f'<p class="verdict">{text(data["verdict"])}</p>',
     "<h2>The mix curve</h2>",
     _image(figures.curve(data), "images per second along the mixes"),
     "<p>Images per second that loading and decoding allow, predicted from what each "
@@ -68,13 +68,7 @@ def render(data: dict[str, Any]) -> str:
     f"{_duration(data['convert']['seconds'])} of this machine.</p>",
     _footer(data),
   ]
-  body = "\n".join(part for part in parts if part)
-  return (
-    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    f"<title>Profile of {_text(data['source'])}</title>\n<style>{_STYLE}</style>\n"
-    f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-  )
+  return page(f"Profile of {data['source']}", _STYLE, parts)
 
 
 def _devices(data: dict[str, Any]) -> list[str]:
@@ -105,16 +99,16 @@ def _formats(data: dict[str, Any], devices: list[str]) -> str:
   head = ["format", "an image", "of raw", "loads /s", "decodes /s", "CPU ms an image"]
   head += [f"{device} ms an image" for device in devices]
   head += ["images/s", "the dataset", "lossless", *(["MSSIM"] if scans else [])]
-  table = _table(head, rows) + (
+  costs = table(head, rows) + (
     "<p>images/s is what each gives alone, as the model predicts it, corrected by what "
     "it had wrong of the best one's runs.</p>"
   )
   if scans:
-    table += (
+    costs += (
       "<p>pcr@5 is pcr read through scan group 5. MSSIM is the similarity of such "
       "images with whole ones, which have 1.</p>"
     )
-  return table
+  return costs
 
 
 def _read_bytes(entry: dict[str, Any]) -> float:
@@ -137,7 +131,7 @@ def _disk(data: dict[str, Any]) -> str:
   rates = ", ".join(
     f"{rate(value)} by {int(block) >> 10} KiB" for block, value in blocks.items()
   )
-  folder = _text(data.get("directory", "an unknown folder"))
+  folder = text(data.get("directory", "an unknown folder"))
   return f"<p>The disk of {folder}, past the page cache: {rates}.</p>"
 
 
@@ -150,7 +144,7 @@ def _verified(data: dict[str, Any]) -> str:
   ]
   if found["advised"] == {data["best_single"]["format"]: 1.0}:
     del rows[1]
-  text = _table(
+  runs_table = table(
     ["pipeline", "images/s", "least", "most", "by costs alone"],
     [
       [
@@ -165,8 +159,8 @@ def _verified(data: dict[str, Any]) -> str:
     ],
   )
   if found["stock_skipped"]:
-    text += f"<p>Stock tf.data was not run: {_text(found['stock_skipped'])}.</p>"
-  return text
+    runs_table += f"<p>Stock tf.data was not run: {text(found['stock_skipped'])}.</p>"
+  return runs_table
 
 
 def _what_if(data: dict[str, Any]) -> str:
@@ -181,7 +175,7 @@ def _what_if(data: dict[str, Any]) -> str:
     ]
     for row in data["what_if"]
   ]
-  return _table(["machine", "best mix", "images/s, predicted", "times"], rows)
+  return table(["machine", "best mix", "images/s, predicted", "times"], rows)
 
 
 def _memory(data: dict[str, Any]) -> str:
@@ -200,7 +194,7 @@ def _memory(data: dict[str, Any]) -> str:
   words = {"encoded": "encoded bytes", "pixels": "decoded pixels"}
   return (
     "<h2>Memory</h2>"
-    + _table(["kept in memory", "best mix", "hits", "images/s, predicted"], rows)
+    + table(["kept in memory", "best mix", "hits", "images/s, predicted"], rows)
     + f"<p>{size(data['cache']['bytes'])} are better spent on "
     f"{words[memory['better']]}.</p>"
   )
@@ -213,7 +207,7 @@ def _footer(data: dict[str, Any]) -> str:
   versions = ", ".join(f"{name} {v}" for name, v in evidence["versions"].items())
   return (
     "<footer>"
-    + _text(
+    + text(
       f"Batches of {setting['batch_size']}, {setting['threads']} threads, runs of "
       f"{setting['seconds']:g} s, {setting['trials']} at least, decoded by the "
       f"{setting.get('decode', 'cpu').upper()}; "
@@ -226,21 +220,8 @@ def _footer(data: dict[str, Any]) -> str:
   )
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-  def row(cells: list[str], tag: str) -> str:
-    inner = "".join(f"<{tag}>{_text(cell)}</{tag}>" for cell in cells)
-    return f"<tr>{inner}</tr>"
-
-  body = "\n".join(row(cells, "td") for cells in rows)
-  return f'<div class="wide"><table>\n{row(head, "th")}\n{body}\n</table></div>'
-
-
 def _image(figure: Any, alternative: str) -> str:
-  return f'<img src="{figures.data_uri(figure)}" alt="{_text(alternative)}">'
-
-
-def _text(value: Any) -> str:
-  return html.escape(str(value))
+  return f'<img src="{figures.data_uri(figure)}" alt="{text(alternative)}">'
 
 
 def _duration(seconds: float) -> str:

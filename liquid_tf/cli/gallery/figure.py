@@ -1,13 +1,12 @@
 """One sample of a gallery: a picture, what is drawn over it, and what is known."""
 
 import collections
-import html
 import os
-import unicodedata
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from liquid_tf._profile.html_page import text
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.stored_record import Row
@@ -22,8 +21,6 @@ _MOST_POINTS = 200
 _EMPTY = 100
 # Images up to this side are drawn with the pixels that they have.
 _PIXELATED = 64
-# Kinds of characters that hide or turn what stands around them.
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 class Figure(NamedTuple):
@@ -108,14 +105,6 @@ class Figures:
     if classes is not None and 0 <= number < len(classes):
       return classes[number]
     return f"class {number}"
-
-
-def text(value: Any) -> str:
-  """Any characters as text of a page, of any origin."""
-  shown = "".join(
-    "\ufffd" if unicodedata.category(c) in _HIDDEN else c for c in str(value)
-  )
-  return html.escape(shown)
 
 
 def _picture(row: Row, sample: dict[str, Any] | None) -> str:

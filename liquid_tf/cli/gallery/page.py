@@ -1,16 +1,16 @@
 """The page of a gallery: one file that needs nothing else."""
 
-from typing import Any, NamedTuple
+import itertools
+from typing import Any
 
+from liquid_tf._profile import html_page
+from liquid_tf._profile.html_page import text
 from liquid_tf.cli import tool
-from liquid_tf.cli.gallery.figure import text
+from liquid_tf.cli.gallery.groups import Group
 
 # Classes that the list at the top names, and problems there.
 _MOST_LINKS = 200
 _MOST_PROBLEMS = 50
-
-# A page with this loads and runs nothing, for any dataset.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a202c; --faint: #566070; --paper: #fff;
@@ -71,57 +71,40 @@ footer { color: var(--faint); font-size: .85rem; margin-top: 2.5rem; }
 """
 
 
-class Section(NamedTuple):
-  """A heading and the figures below.
-
-  Attributes:
-    name: the heading.
-    count: samples that there are.
-    figures: HTML of those that are shown.
-  """
-
-  name: str
-  count: int
-  figures: list[str]
-
-
 def render(
-  result: dict[str, Any], sections: list[Section], damaged: list[int], read: int
+  result: dict[str, Any],
+  groups: list[Group],
+  figures: list[list[str]],
+  damaged: list[int],
 ) -> str:
   """The page.
 
   Args:
     result: of `inspect` or `verify`.
-    sections: what to show.
+    groups: samples to show.
+    figures: HTML of the samples of each group.
     damaged: numbers of samples on the page that are damaged.
-    read: samples on the page.
 
   Returns:
     HTML with its style and pictures inside; no script, and nothing that is fetched.
   """
   title = result["path"].rstrip("/").rsplit("/", 1)[-1]
+  read = sum(map(len, figures))
   parts = [
     f"<h1>{text(title)}</h1>",
     f'<p class="path">{text(result["path"])} · {text(result["created_by"])}</p>',
     _formats(result),
     _summary(result),
     _problems(result["problems"], damaged),
-    _links(sections),
+    _links(groups),
     _switches(result["features"]),
-    *(_section(i, section) for i, section in enumerate(sections)),
+    *map(_section, itertools.count(), groups, figures),
     f"<footer>{read} of {result['samples']} samples were read for this page, each in "
     "every format that it is stored in."
     + ("" if "verified" in result else " Others may be damaged: --verify reads all.")
     + "</footer>",
   ]
-  body = "\n".join(part for part in parts if part)
-  return (
-    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    f"<title>{text(title)}</title>\n<style>{_STYLE}</style>\n"
-    f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-  )
+  return html_page.page(title, _STYLE, parts)
 
 
 def _formats(result: dict[str, Any]) -> str:
@@ -138,15 +121,7 @@ def _formats(result: dict[str, Any]) -> str:
     for name, entry in result["formats"].items()
   ]
   head = ["format", "samples", "on disk", "pixels", "lossless", "share"]
-  return (
-    f'<div class="wide"><table>\n{_row(head, "th")}\n'
-    + "\n".join(_row(cells, "td") for cells in rows)
-    + "\n</table></div>"
-  )
-
-
-def _row(cells: list[str], tag: str) -> str:
-  return "<tr>" + "".join(f"<{tag}>{text(cell)}</{tag}>" for cell in cells) + "</tr>"
+  return html_page.table(head, rows)
 
 
 def _summary(result: dict[str, Any]) -> str:
@@ -177,16 +152,16 @@ def _problems(problems: list[str], damaged: list[int]) -> str:
   return f'<div class="problems"><p>Problems</p>\n<ul>\n{items}\n</ul></div>'
 
 
-def _links(sections: list[Section]) -> str:
-  if len(sections) < 2:
+def _links(groups: list[Group]) -> str:
+  if len(groups) < 2:
     return ""
   links = [
-    f'<a href="#group-{i}"><bdi>{text(section.name)}</bdi> '
-    f"<small>{section.count:,}</small></a>"
-    for i, section in enumerate(sections[:_MOST_LINKS])
+    f'<a href="#group-{i}"><bdi>{text(group.name)}</bdi> '
+    f"<small>{group.count:,}</small></a>"
+    for i, group in enumerate(groups[:_MOST_LINKS])
   ]
-  if len(sections) > _MOST_LINKS:
-    links.append(f"and {len(sections) - _MOST_LINKS} more classes")
+  if len(groups) > _MOST_LINKS:
+    links.append(f"and {len(groups) - _MOST_LINKS} more classes")
   return "<nav>\n" + "\n".join(links) + "\n</nav>"
 
 
@@ -201,13 +176,12 @@ def _switches(features: dict[str, Any]) -> str:
   return f'<div class="show">{"".join(switches)}</div>' if switches else ""
 
 
-def _section(number: int, section: Section) -> str:
-  shown = len(section.figures)
-  count = f"{section.count:,} samples"
-  if shown < section.count:
-    count += f", {shown:,} shown"
-  figures = "\n".join(section.figures)
+def _section(number: int, group: Group, figures: list[str]) -> str:
+  count = f"{group.count:,} samples"
+  if len(figures) < group.count:
+    count += f", {len(figures):,} shown"
+  shown = "\n".join(figures)
   return (
-    f'<section id="group-{number}">\n<h2><bdi>{text(section.name)}</bdi> '
-    f'<small>{count}</small></h2>\n<div class="grid">\n{figures}\n</div>\n</section>'
+    f'<section id="group-{number}">\n<h2><bdi>{text(group.name)}</bdi> '
+    f'<small>{count}</small></h2>\n<div class="grid">\n{shown}\n</div>\n</section>'
   )

@@ -45,19 +45,18 @@ def write(
   chosen = groups(view, each)
   bar = Progress(progress)
   bar.start("gallery", sum(len(group.positions) for group in chosen))
-  sections, damaged = [], []
+  shown, damaged = [], []
   for group in chosen:
-    shown = []
+    made = []
     for position in group.positions:
       figure = figures.make(view.places.item(position))
-      shown.append(figure.html)
+      made.append(figure.html)
       if figure.damaged:
         damaged.append(int(view.numbers[position]))
       bar.step()
-    sections.append(page.Section(group.name, group.count, shown))
+    shown.append(made)
   bar.close()
-  read = sum(len(section.figures) for section in sections)
-  text = page.render(result, sections, damaged, read)
+  text = page.render(result, chosen, shown, damaged)
   files.write_file(os.path.abspath(output), text.encode("utf-8"))
 
 

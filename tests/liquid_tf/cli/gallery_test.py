@@ -18,8 +18,8 @@ from PIL import Image
 import liquid_tf
 from liquid_tf import codecs
 from liquid_tf._convert.convert import convert
+from liquid_tf._profile.html_page import text
 from liquid_tf.cli.gallery import groups, thumbnail
-from liquid_tf.cli.gallery.figure import text
 
 _VOID = ("meta", "input", "br")
 
