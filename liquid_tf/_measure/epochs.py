@@ -56,6 +56,14 @@ def consume(dataset: tf.data.Dataset) -> tuple[int, float]:
   return images, time.perf_counter() - start
 
 
+def timed(dataset: tf.data.Dataset) -> dict[str, Any]:
+  """Draws every batch; returns `seconds`, `cpu_seconds` of the process, `images`."""
+  cpu_start = time.process_time()
+  images, seconds = consume(dataset)
+  cpu_seconds = time.process_time() - cpu_start
+  return {"seconds": seconds, "cpu_seconds": cpu_seconds, "images": images}
+
+
 def with_threads(dataset: tf.data.Dataset, threads: int) -> tf.data.Dataset:
   """Gives a dataset a pool of so many threads of its own."""
   options = tf.data.Options()
@@ -96,19 +104,11 @@ def measure(
       for folder in _folders(path):
         process.drop_from_page_cache(folder)
     before = process.disk_bytes()
-    cpu_start = time.process_time()
-    images, seconds = consume(dataset)
-    cpu_seconds = time.process_time() - cpu_start
+    entry = timed(dataset)
     after = process.disk_bytes()
-    entries.append(
-      {
-        "seconds": seconds,
-        "cpu_seconds": cpu_seconds,
-        "images": images,
-        "images_per_s": images / seconds,
-        "disk_bytes": None if before is None or after is None else after - before,
-      }
-    )
+    entry["images_per_s"] = entry["images"] / entry["seconds"]
+    entry["disk_bytes"] = None if before is None or after is None else after - before
+    entries.append(entry)
   for entry, counted in zip(entries, stats.epochs):
     entry["stats_disk_bytes"] = counted["disk_bytes"]
     for key in ("hits", "loads", "memory_hits"):

@@ -4,20 +4,26 @@ A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.mix:
 and all else are the function's arguments; `transforms` are steps, each as {"step": its
 class, its fields}. This module, run by a fresh process, reads it from stdin and answers
 in the last line of stdout: the measurement, or {"error": sentence, "argument": whether
-one is wrong}.
+one is wrong}. Arguments that the sentence names stand between marks, since only the
+process that asked knows its reader's words for them.
 """
 
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
 
+from liquid_tf.errors import ManifestError, TooNoisyError, said, worded
+
 # Functions for a request: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
 STOCK = "liquid_tf._measure.stock:measure"
+
+_MARKED = r"\x02(.*?)\x03"
 
 
 def run(
@@ -38,9 +44,14 @@ def run(
       ran out.
   """
   command = [sys.executable, "-m", "liquid_tf._measure.fresh"]
-  answer = ask(command, request, environment or {})
+  return measurement(ask(command, request, environment or {}))
+
+
+def measurement(answer: dict[str, Any]) -> dict[str, Any]:
+  """The measurement of an answer; raises what `run` does where it has none."""
   if "error" in answer:
-    raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
+    text = re.sub(_MARKED, lambda match: said(match[1]), answer["error"])
+    raise (ValueError if answer["argument"] else ChildProcessError)(text)
   return answer
 
 
@@ -74,7 +85,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
   from liquid_tf import transforms
   from liquid_tf._native import ops
-  from liquid_tf.errors import ManifestError, TooNoisyError
 
   arguments = dict(request)
   module, _, name = arguments.pop("function").partition(":")
@@ -84,14 +94,21 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     arguments["transforms"] = [
       getattr(transforms, step.pop("step"))(**step) for step in steps
     ]
-  try:
-    return function(**arguments)
-  except (ValueError, ImportError, OSError, TooNoisyError, tf.errors.OpError) as error:
-    of_dataset = isinstance(error, ManifestError)
-    return {
-      "error": ops.reason(error),
-      "argument": isinstance(error, ValueError) and not of_dataset,
-    }
+  with worded("\2{}\3".format):
+    try:
+      return function(**arguments)
+    except (
+      ValueError,
+      ImportError,
+      OSError,
+      TooNoisyError,
+      tf.errors.OpError,
+    ) as error:
+      of_dataset = isinstance(error, ManifestError)
+      return {
+        "error": ops.reason(error),
+        "argument": isinstance(error, ValueError) and not of_dataset,
+      }
 
 
 if __name__ == "__main__":

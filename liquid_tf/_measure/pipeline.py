@@ -7,17 +7,13 @@ from typing import Any
 
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import fresh
-from liquid_tf._view.mixture import Mixture, mixture
-from liquid_tf._view.view import View, as_view
+from liquid_tf._view.mixture import mixture
+from liquid_tf._view.view import as_view
 
 
 def bench(
   path: str,
-  choice: dict[str, Any] | None = None,
   *,
-  epochs: int,
-  threads: int,
-  cold: bool = False,
   rounds: int = 1,
   limits: bool = True,
   say: Callable[[str], None] = lambda text: None,
@@ -31,20 +27,15 @@ def bench(
 
   Args:
     path: a dataset directory.
-    choice: `split`, `where`, `balanced`, and `mixed`, weights by the paths of other
-      datasets; None for the dataset as it is.
-    epochs: of each process, at least 2: the first one fills the cache.
-    threads: of tf.data.
-    cold: whether the files leave the page cache before each epoch.
     rounds: how often each stage is measured, in turn.
     limits: whether to measure the limits.
     say: receives a line of progress.
-    **arguments: of `liquid_tf.dataset`.
+    **arguments: of `measure`, with at least 2 `epochs`: the first one fills the cache.
 
   Returns:
-    What `epochs.measure` gives, of the last round, with `images_per_s` the median over
-    rounds, `limits` {load, decode} in images per second, and `efficiency`: the share of
-    the lower limit that is reached. Limits that were not measured are None.
+    The result of `epochs.measure`, of the last round, with `images_per_s` the median
+    over rounds, `limits` {load, decode} in images per second, and `efficiency`: the
+    share of the lower limit that is reached. Limits that were not measured are None.
 
   Raises:
     ValueError: an argument is wrong.
@@ -55,15 +46,7 @@ def bench(
       {"step": type(step).__name__, **dataclasses.asdict(step)}
       for step in arguments["transforms"]
     ]
-  common = {
-    "function": fresh.OURS,
-    "path": path,
-    "choice": choice,
-    "epochs": epochs,
-    "threads": threads,
-    "cold": cold,
-    **arguments,
-  }
+  common = {"function": fresh.OURS, "path": path, **arguments}
   wanted = ["both"]
   if limits and arguments.get("decode", "cpu") != "none":
     wanted += ["load", "decode"]
@@ -84,15 +67,16 @@ def bench(
   return result
 
 
-def _chosen(
+def measure(
   path: str,
   *,
   split: str | None = None,
   where: str | None = None,
   balanced: bool = False,
   mixed: Mapping[str, float] | None = None,
-) -> View | Mixture:
-  """Samples of a dataset, and of others that are mixed with it.
+  **arguments: Any,
+) -> dict[str, Any]:
+  """Runs epochs of samples of a dataset, and of others that are mixed with it.
 
   Args:
     path: of the dataset, whose weight is 1.
@@ -100,31 +84,19 @@ def _chosen(
     where: a condition on the samples of each; None for all.
     balanced: whether classes have equal shares of each.
     mixed: weight of every other dataset, by path.
+    **arguments: of `epochs.measure`.
 
   Raises:
     ValueError: an argument is wrong, or chooses nothing.
     ManifestError: a directory is no sound dataset.
   """
+  if not (where or balanced or mixed):
+    return runs.measure(path, split=split, **arguments)
   views = []
   for one in (path, *(mixed or {})):
     view = as_view(one, split)
     if where is not None:
       view = view.where(where)
     views.append(view.balanced() if balanced else view)
-  if not mixed:
-    return views[0]
-  return mixture(list(zip(views, (1, *mixed.values()))))
-
-
-def measure(
-  path: str, choice: dict[str, Any] | None = None, **arguments: Any
-) -> dict[str, Any]:
-  """Runs epochs of a dataset, or of what is chosen, as `epochs.measure` does.
-
-  Args:
-    path: a dataset directory.
-    choice: as of `bench`.
-    **arguments: of `epochs.measure`.
-  """
-  samples = path if choice is None else _chosen(path, **choice)
+  samples = mixture(list(zip(views, (1, *mixed.values())))) if mixed else views[0]
   return runs.measure(samples, **arguments)

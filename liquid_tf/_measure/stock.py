@@ -1,6 +1,5 @@
 """The peer: image files, or files of pixels, through tf.data as its guide advises."""
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,12 +69,7 @@ def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
     `epochs` [{seconds, images, cpu_seconds of the process}] and `max_rss_bytes`.
   """
   dataset = stock_dataset(**arguments)
-  entries = []
-  for _ in range(epochs):
-    cpu_start = time.process_time()
-    images, seconds = runs.consume(dataset)
-    cpu_seconds = time.process_time() - cpu_start
-    entries.append({"seconds": seconds, "images": images, "cpu_seconds": cpu_seconds})
+  entries = [runs.timed(dataset) for _ in range(epochs)]
   return {"epochs": entries, "max_rss_bytes": process.max_rss_bytes()}
 
 

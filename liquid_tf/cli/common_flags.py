@@ -37,7 +37,7 @@ _GROUPS = "pcr_groups"
 def define_selection(values: Flags) -> None:
   """Defines --split, --where and --version."""
   values.string(
-    "split", None, "samples of a dataset: splits, or parts, as train[:10%]+val"
+    "split", None, "samples of a dataset: splits, or slices, as train[:10%]+val"
   )
   values.string(
     "where",

@@ -8,7 +8,6 @@ decoding without the disk.
 """
 
 import os
-from typing import Any
 
 from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
@@ -72,10 +71,8 @@ def _print(result: dict) -> None:
   tool.say(result["verdict"])
 
 
-def _choice() -> dict[str, Any] | None:
-  """Arguments of `chosen`; None where nothing is chosen but a split."""
-  if not (_FLAGS.where or _FLAGS.balanced or _FLAGS.mixed):
-    return None
+def _mixed() -> dict[str, float]:
+  """Weights of other datasets, by path."""
   mixed = {}
   for text in _FLAGS.mixed:
     path, colon, weight = text.rpartition(":")
@@ -85,12 +82,7 @@ def _choice() -> dict[str, Any] | None:
       colon = ""
     if not colon or not path:
       raise tool.FlagsError(f"--mixed ({text}) must be DATASET:WEIGHT, as b.liquid:.5")
-  return {
-    "split": _FLAGS.split,
-    "where": _FLAGS.where,
-    "balanced": _FLAGS.balanced,
-    "mixed": mixed,
-  }
+  return mixed
 
 
 def _main(arguments: list[str]) -> int:
@@ -98,13 +90,12 @@ def _main(arguments: list[str]) -> int:
   from liquid_tf._measure import evidence, pipeline
 
   threads = common_flags.threads(_FLAGS)
-  choice = _choice()
+  mixed = _mixed()
   result = evidence.with_evidence(
     _FLAGS.dataset,
     lambda: (
       pipeline.bench(
         os.path.abspath(_FLAGS.dataset),
-        choice,
         epochs=_FLAGS.epochs,
         threads=threads,
         cold=_FLAGS.cold,
@@ -115,7 +106,10 @@ def _main(arguments: list[str]) -> int:
         cache=tool.amount(_FLAGS.cache),
         memory=tool.amount(_FLAGS.memory),
         decode=_FLAGS.decode,
-        split=_FLAGS.split if choice is None else None,
+        split=_FLAGS.split,
+        where=_FLAGS.where,
+        balanced=_FLAGS.balanced,
+        mixed=mixed,
         shuffle=_FLAGS.shuffle,
         seed=_FLAGS.seed,
         transforms=tool.transforms(_FLAGS.crop, _FLAGS.image_size, _FLAGS.shuffle),

@@ -30,7 +30,4 @@ def here() -> Iterator[None]:
 
 def _answer(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:
   with mock.patch.dict(os.environ, environment or {}):
-    answer = fresh.answer(request)
-  if "error" in answer:
-    raise (ValueError if answer["argument"] else ChildProcessError)(answer["error"])
-  return answer
+    return fresh.measurement(fresh.answer(request))

@@ -89,11 +89,11 @@ class MeasureTest(absltest.TestCase):
       convert(root / "source", root / name, "raw", progress=False)
     first = sorted(os.listdir(root / "source"))[0]
     chosen = len(os.listdir(root / "source" / first))
-    choice = {"where": f'label == "{first}"', "mixed": {f"{root}/two": 0.25}}
     request = {
       "function": fresh.OURS,
       "path": f"{root}/one",
-      "choice": choice,
+      "where": f'label == "{first}"',
+      "mixed": {f"{root}/two": 0.25},
     }
     found = fresh.run(
       request | {"epochs": 2, "threads": 1, "batch_size": 10, "decode": "none"}

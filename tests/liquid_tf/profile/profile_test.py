@@ -475,7 +475,7 @@ class ProfileTest(parameterized.TestCase):
     ({"cache": "101%"}, "must be at most 100%"),
     ({"strategy": "guess"}, r'strategy \("guess"\) must be one of lp, search'),
     ({"strategy": "search", "space": 9}, r"space \(9\) requires"),
-    ({"strategy": "search", "cache": "50%"}, r"cache \('50%'\) requires strategy"),
+    ({"strategy": "search", "cache": "50%"}, r'cache \("50%"\) requires strategy'),
     ({"strategy": "search", "cache": "half"}, r'cache \("half"\) must be a share'),
     ({"strategy": "search", "reserve": 0.5}, r"reserve \(0.5\)"),
     (
