@@ -69,12 +69,34 @@ def worded(words: Callable[[str], str]) -> Iterator[None]:
     words: gives what is said in place of an argument's name ("seed") or of advice
       ('existing="resume"').
   """
-  global _words
-  before, _words = _words, words
+  before = _words
+  speak(words)
   try:
     yield
   finally:
-    _words = before
+    speak(before)
+
+
+def speak(words: Callable[[str], str]) -> None:
+  """Sets the words of this process for good; see `worded`."""
+  global _words
+  _words = words
+
+
+def spoken() -> Callable[[str], str]:
+  """The words that messages have now; see `worded`."""
+  return _words
+
+
+def marked(python: str) -> str:
+  """Words of a process whose messages another one shows; see `reworded`."""
+  return f"\0{python}\0"
+
+
+def reworded(text: str) -> str:
+  """A message of a process whose words were `marked`, in those of this one."""
+  parts = text.split("\0")
+  return "".join(said(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def said(python: str) -> str:

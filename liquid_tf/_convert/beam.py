@@ -17,7 +17,7 @@ from liquid_tf._convert.engine import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.sources.source import SampleSource
 from liquid_tf._store.files import write_file
-from liquid_tf.errors import ConvertError
+from liquid_tf.errors import ConvertError, speak, spoken
 
 # Samples that are scanned as one piece of work.
 _SCAN_SAMPLES = 1024
@@ -144,7 +144,7 @@ class BeamEngine:
     if os.path.exists(failed):
       os.unlink(failed)
     path = os.path.join(self._folder, f"{type(task).__name__}.pickle")
-    write_file(path, pickle.dumps(task))
+    write_file(path, pickle.dumps((spoken(), task)))
     try:
       with beam.Pipeline(options=PipelineOptions(self._options)) as pipeline:
         items = pipeline | beam.Create(task.items()) | beam.Reshuffle()
@@ -164,7 +164,8 @@ def _do_fn(path: str):
   class Work(beam.DoFn):
     def setup(self):
       with open(path, "rb") as file:
-        self._task = pickle.load(file)
+        words, self._task = pickle.load(file)
+      speak(words)
 
     def process(self, item):
       run_item(self._task, item)

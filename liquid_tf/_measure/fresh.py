@@ -3,27 +3,23 @@
 A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.mix:measure,
 and all else are the function's arguments; `transforms` are steps, each as {"step": its
 class, its fields}. This module, run by a fresh process, reads it from stdin and answers
-in the last line of stdout: the measurement, or {"error": sentence, "argument": whether
-one is wrong}. Arguments that the sentence names stand between marks, since only the
-process that asked knows its reader's words for them.
+in the last line of stdout: the measurement, or {"error": sentence, for errors.reworded,
+"argument": whether one is wrong}.
 """
 
 import importlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from liquid_tf.errors import ManifestError, TooNoisyError, said, worded
+from liquid_tf import errors
 
 # Functions for a request: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
 STOCK = "liquid_tf._measure.stock:measure"
-
-_MARKED = r"\x02(.*?)\x03"
 
 
 def run(
@@ -50,8 +46,8 @@ def run(
 def measurement(answer: dict[str, Any]) -> dict[str, Any]:
   """The measurement of an answer; raises what `run` does where it has none."""
   if "error" in answer:
-    text = re.sub(_MARKED, lambda match: said(match[1]), answer["error"])
-    raise (ValueError if answer["argument"] else ChildProcessError)(text)
+    kind = ValueError if answer["argument"] else ChildProcessError
+    raise kind(errors.reworded(answer["error"]))
   return answer
 
 
@@ -94,23 +90,23 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     arguments["transforms"] = [
       getattr(transforms, step.pop("step"))(**step) for step in steps
     ]
-  with worded("\2{}\3".format):
-    try:
-      return function(**arguments)
-    except (
-      ValueError,
-      ImportError,
-      OSError,
-      TooNoisyError,
-      tf.errors.OpError,
-    ) as error:
-      of_dataset = isinstance(error, ManifestError)
-      return {
-        "error": ops.reason(error),
-        "argument": isinstance(error, ValueError) and not of_dataset,
-      }
+  try:
+    return function(**arguments)
+  except (
+    ValueError,
+    ImportError,
+    OSError,
+    errors.TooNoisyError,
+    tf.errors.OpError,
+  ) as error:
+    of_dataset = isinstance(error, errors.ManifestError)
+    return {
+      "error": ops.reason(error),
+      "argument": isinstance(error, ValueError) and not of_dataset,
+    }
 
 
 if __name__ == "__main__":
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-  print(json.dumps(answer(json.loads(sys.stdin.read()))), flush=True)
+  with errors.worded(errors.marked):
+    print(json.dumps(answer(json.loads(sys.stdin.read()))), flush=True)

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 # TensorFlow's greetings would bury the one sentence that matters.
@@ -99,36 +99,40 @@ class Command:
   renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def words(known: Container[str], **renamed: str) -> Callable[[str], str]:
+@dataclasses.dataclass(frozen=True)
+class Words:
   """How messages name arguments to who gives flags; see `errors.worded`.
 
-  Args:
+  Attributes:
     known: names of the command's flags; other arguments stay as they are.
-    **renamed: see `Command`.
+    renamed: see `Command`.
   """
 
-  def flag(name: str) -> str:
-    name = renamed.get(name, _FLAG_OF.get(name, name))
-    return f"--{name}" if name in known else ""
+  known: frozenset[str]
+  renamed: Mapping[str, str]
 
-  def said(python: str) -> str:
+  def __call__(self, python: str) -> str:
     needed, better = _ADVICE.get(python, ("", ""))
-    if needed in known:
+    if needed in self.known:
       return better
-    if flag(python):
-      return flag(python)
+    flag = self._flag(python)
+    if flag:
+      return flag
     name, _, part = python.partition(": ")
-    if part and flag(name):
-      return f"{flag(name)}: {part}"
+    flag = self._flag(name)
+    if part and flag:
+      return f"{flag}: {part}"
     name, _, value = python.partition("=")
-    value = value.strip('"')
-    if not value or not flag(name):
+    flag, value = self._flag(name), value.strip('"')
+    if not value or not flag:
       return python
     if name == "on_error" and value.startswith("skip:"):
-      return f"--on_error=skip --max_skipped={value.removeprefix('skip:')}"
-    return flag(name) if value == "True" else f"{flag(name)}={value}"
+      return f"{flag}=skip --max_skipped={value.removeprefix('skip:')}"
+    return flag if value == "True" else f"{flag}={value}"
 
-  return said
+  def _flag(self, name: str) -> str:
+    name = self.renamed.get(name, _FLAG_OF.get(name, name))
+    return f"--{name}" if name in self.known else ""
 
 
 def usage(command: Command) -> str:
@@ -190,7 +194,7 @@ def run(
   except (FlagsError, flags.Error) as error:
     wrong_flags(name, error)
   try:
-    with errors.worded(words(command.flags, **command.renamed)):
+    with errors.worded(Words(frozenset(command.flags), command.renamed)):
       code = _guarded(name, command, rest)
   except KeyboardInterrupt:
     advice = command.interrupted()

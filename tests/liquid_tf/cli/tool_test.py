@@ -9,20 +9,22 @@ from liquid_tf import errors
 from liquid_tf.cli import tool
 from liquid_tf.errors import Shown, WrongArgument, argument, said, setting
 
-_KNOWN = (
-  "bits",
-  "channels",
-  "existing",
-  "image_size",
-  "input",
-  "jpeg_quality",
-  "lossy_masks",
-  "max_pixels",
-  "max_skipped",
-  "mix",
-  "on_error",
-  "seed",
-  "split",
+_KNOWN = frozenset(
+  (
+    "bits",
+    "channels",
+    "existing",
+    "image_size",
+    "input",
+    "jpeg_quality",
+    "lossy_masks",
+    "max_pixels",
+    "max_skipped",
+    "mix",
+    "on_error",
+    "seed",
+    "split",
+  )
 )
 
 
@@ -46,7 +48,7 @@ class WordsTest(parameterized.TestCase):
     error = WrongArgument(*given)
     self.assertIsInstance(error, ValueError)
     self.assertEqual(str(error), python)
-    with errors.worded(tool.words(_KNOWN, step="seed")):
+    with errors.worded(tool.Words(_KNOWN, {"step": "seed"})):
       self.assertStartsWith(str(error), command)
     self.assertEqual(str(pickle.loads(pickle.dumps(error))), python)
 
@@ -68,8 +70,14 @@ class WordsTest(parameterized.TestCase):
   )
   def test_advice(self, python, command):
     self.assertEqual(said(python), python)
-    with errors.worded(tool.words(_KNOWN)):
+    with errors.worded(tool.Words(_KNOWN, {})):
       self.assertEqual(said(python), command)
+    with errors.worded(errors.marked):
+      text = f"give {said(python)} or not"
+    self.assertEqual(errors.reworded(text), f"give {python} or not")
+    words = pickle.loads(pickle.dumps(tool.Words(_KNOWN, {})))
+    with errors.worded(words):
+      self.assertEqual(errors.reworded(text), f"give {command} or not")
 
   def test_values(self):
     self.assertEqual(setting("existing", "resume"), 'existing="resume"')
