@@ -31,7 +31,7 @@ class FormatRows:
     first_group: number of the first group of its samples, where these have weights.
     groups: of each sample its group, counted from the first, uint16; empty for one.
     rows: the index's `Rows` of this part, in stored order.
-    file_counts: records in each shard file, in stored order.
+    file_counts: records in each shard, in stored order.
     record_samples: samples of each record, in stored order, of the format pcr; None
       where a record is a sample.
   """
@@ -117,7 +117,7 @@ def mask_bytes(manifest: Manifest) -> int:
 
 
 def _file_counts(shards: np.ndarray, wrap: int) -> np.ndarray:
-  """Lengths of the runs of one shard file; at `wrap` the first sample follows."""
+  """Lengths of the runs of one shard; at `wrap` the first sample follows."""
   if len(shards) == 0:
     return np.zeros([0], np.int64)
   new_file = np.ones([len(shards)], bool)

@@ -306,7 +306,7 @@ def interleave(
   element by element, each in its own order and to its end.
 
   Args:
-    datasets: one `format_dataset` per format of one split and shard, or plain
+    datasets: one `format_dataset` per format of one split and part, or plain
       datasets of one structure.
     snapshot: epochs, cache and counters; by default one without a cache. Only for
       `format_dataset`s.

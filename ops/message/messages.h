@@ -14,7 +14,7 @@ namespace liquid {
 
 // What is planned of one format.
 struct FormatPlanMessage {
-  std::vector<int64_t> files;  // records in each shard file, stored order
+  std::vector<int64_t> files;  // records in each shard, stored order
   // Samples of each record; empty where a record is a sample.
   std::vector<int64_t> record_samples;
   int64_t cached = 0;       // records kept between epochs

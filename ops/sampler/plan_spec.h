@@ -23,7 +23,7 @@ constexpr uint64_t kMaxFormatSamples = (uint64_t{1} << 32) - 2;
 constexpr size_t kMaxFormats = 255;
 
 struct FormatSpec {
-  std::vector<uint64_t> files;  // records in each shard file, stored order
+  std::vector<uint64_t> files;  // records in each shard, stored order
   uint64_t cached = 0;          // C_f: records kept between epochs, <= N_f
   uint64_t fill = 0;            // samples in memory before epoch 0 draws, and
                                 // the fewest to shuffle among

@@ -121,7 +121,7 @@ absl::Status BatchRepair::FillByRepeating(PendingBatch* batch) {
     if (IsUsable(batch->slots[i])) continue;
     if (spare_ == nullptr) {
       return absl::DataLossError(
-          absl::StrCat("no sample of this shard can be used to fill a batch "
+          absl::StrCat("no sample of this part can be used to fill a batch "
                        "whose every record is bad: mend the dataset, or use "
                        "shard_policy=\"uneven\"; the first was ",
                        first_reason_));
