@@ -75,7 +75,7 @@ class PartsTest(parameterized.TestCase, tf.test.TestCase):
     )
     parts = self._parts(liquid_tf.graph.Snapshot(cache="30%"), policy="minio")
     self.assertEqual(runs.digests(parts), runs.digests(whole))
-    with self.assertRaisesRegex(ValueError, r'policy \(\'page\'\) must be "liquid"'):
+    with self.assertRaisesRegex(ValueError, r'policy \("page"\) must be "liquid"'):
       self._parts(None, policy="page")
 
   def test_a_snapshot_of_another_plan_is_refused(self):
