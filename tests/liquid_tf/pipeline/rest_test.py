@@ -315,8 +315,8 @@ class RestTest(parameterized.TestCase, tf.test.TestCase):
     ({"start": (3, [(2, 23)])}, r"leaves no batch of epoch 3 .* start=\(4, 0\)"),
     ({"start": (3, [(2, 5), (1, 99)])}, r"leaves no batch of epoch 3"),
     ({"cache": "auto"}, r'cache \("auto"\) must be a share'),
-    ({"mix": ["png", "raw"], "kind": "replicated"}, "no such parts"),
-    ({"mix": "auto", "kind": "replicated"}, "no such parts"),
+    ({"mix": ["png", "raw"], "kind": "replicated"}, "no such sections"),
+    ({"mix": "auto", "kind": "replicated"}, "no such sections"),
   )
   def test_wrong_arguments(self, options, message):
     options = {"cache": 0, "start": (0, [(2, 1)])} | options
