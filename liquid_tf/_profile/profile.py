@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Profile", "profile"]
 
-# What is compared where nothing is named: of sources without loss, and of JPEG files.
-_LOSSLESS = ("png", "l3-compact", "l3", "raw")
+# Formats that are compared if none is named: of sources without loss, and of JPEG.
+LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
 
 
@@ -297,7 +297,7 @@ def profile(
   threads = threads or len(os.sched_getaffinity(0))
   if formats is None:
     lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
-    formats = _LOSSY if lossy else _LOSSLESS
+    formats = _LOSSY if lossy else LOSSLESS
   chosen = arguments.formats_of(formats)
   if least_mssim is not None:
     arguments.check_mssim(least_mssim, chosen)
