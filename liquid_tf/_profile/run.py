@@ -103,16 +103,17 @@ def run(
     encoded = groups.split(encoded, manifest, options.pcr, options.least_mssim)
     repeats = -(-_EPOCH_IMAGES // manifest["samples"])
     repeated.repeat(manifest, min(_MOST_REPEATS, repeats), paths["long"])
-    setting = _setting(encoded, manifest, paths, options)
-    found = _measure(
-      _Subject(
-        len(source), own_format, encoded, manifest, paths["kept"], paths["files"]
-      ),
-      setting,
-      options,
-      begin + MOST_SECONDS - _LEFT_SECONDS,
-      say,
-    )
+    found = Measurement(
+      samples=len(source),
+      own_format=own_format,
+      encoded=encoded,
+      manifest=manifest,
+      kept=paths["kept"],
+      files=paths["files"],
+      setting=_setting(encoded, manifest, paths, options),
+      options=options,
+      say=say,
+    ).measure(begin + MOST_SECONDS - _LEFT_SECONDS)
   return found | {
     "source": source.root,
     "source_format": own_format,
@@ -150,8 +151,8 @@ def _setting(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Subject:
-  """The images that are measured, and folders for it.
+class Measurement:
+  """Everything that measuring and advising needs.
 
   Attributes:
     samples: of the user's source.
@@ -160,6 +161,9 @@ class _Subject:
     manifest: of the replicated sample.
     kept: a folder for what the last runs read.
     files: an empty folder for the files of stock tf.data.
+    setting: what all runs have alike.
+    options: see `liquid_tf.profile`.
+    say: receives a line of progress.
   """
 
   samples: int
@@ -168,213 +172,180 @@ class _Subject:
   manifest: Manifest
   kept: str
   files: str
+  setting: Setting
+  options: Options
+  say: Callable[[str], None]
 
+  def measure(self, end: float) -> dict[str, Any]:
+    """Measures until `end` of the monotonic clock at the latest.
 
-def _measure(
-  subject: _Subject,
-  setting: Setting,
-  options: Options,
-  end: float,
-  say: Callable[[str], None],
-) -> dict[str, Any]:
-  """Measures until `end` of the monotonic clock at the latest.
-
-  Where the last runs are not what formats had led to expect, and time is left, the
-  machine may have changed, and all is measured once more, if the mix matters to the
-  training. Where that is too noisy, what was found before stands, with the doubt that
-  its verdict has.
-  """
-  begin = time.monotonic()
-  found = _measure_once(subject, setting, options, end, say)
-  now = time.monotonic()
-  runs = found["verified"]
-  surprise = advice.surprise(
-    runs["advised"], runs["predicted"], statistics.median(runs["mix"])
-  )
-  if found["training"] and not found["training"]["mix_matters"]:
-    return found
-  if surprise is not None and now + _ENOUGH * (now - begin) < end:
-    say("these runs are not what the formats had led to expect: all once more")
-    try:
-      return _measure_once(subject, setting, options, end, say)
-    except TooNoisyError as error:
-      say(f"{error}; what was found before stands")
-  return found
-
-
-def _measure_once(
-  subject: _Subject,
-  setting: Setting,
-  options: Options,
-  end: float,
-  say: Callable[[str], None],
-) -> dict[str, Any]:
-  """Measures formats, then mixes."""
-  manifest, encoded = subject.manifest, subject.encoded
-  lossless = groups.lossless(encoded, manifest)
-  rounds = costs_of.Rounds(setting, encoded, lossless, options.trials)
-
-  def machine_of(costs: model.Costs) -> model.Machine:
-    return _machine(subject.samples, encoded, costs, options)
-
-  say("measuring each format: loading, decoding")
-  now = time.monotonic()
-  at_stake = _measure_formats(
-    rounds, machine_of, options, now + _OF_FORMATS * (end - now), say
-  )
-  costs = rounds.costs()
-  for line in costs_of.lines(costs, rounds.runs):
-    say(line)
-  settled = _is_settled(rounds, machine_of, options)
-  if settled:
-    say("one format alone is faster than the training: nothing hangs on the mix")
-  elif options.strategy == "lp":
+    Where the last runs are not what formats had led to expect, and time is left, the
+    machine may have changed, and all is measured once more, if the mix matters to the
+    training. Where that is too noisy, what was found before stands, with the doubt that
+    its verdict has.
+    """
+    begin = time.monotonic()
+    found = self._measure_once(end)
     now = time.monotonic()
-    times = processors.factor(
-      setting,
-      costs,
-      machine_of(costs).of_runs,
-      rounds.processors,
-      options.trials,
-      now + _OF_PROCESSORS * (end - now),
+    runs = found["verified"]
+    surprise = advice.surprise(
+      runs["advised"], runs["predicted"], statistics.median(runs["mix"])
+    )
+    if found["training"] and not found["training"]["mix_matters"]:
+      return found
+    if surprise is not None and now + _ENOUGH * (now - begin) < end:
+      self.say("these runs are not what the formats had led to expect: all once more")
+      try:
+        return self._measure_once(end)
+      except TooNoisyError as error:
+        self.say(f"{error}; what was found before stands")
+    return found
+
+  def _measure_once(self, end: float) -> dict[str, Any]:
+    """Measures formats, then mixes."""
+    setting, options, say = self.setting, self.options, self.say
+    lossless = groups.lossless(self.encoded, self.manifest)
+    rounds = costs_of.Rounds(setting, self.encoded, lossless, options.trials)
+    say("measuring each format: loading, decoding")
+    now = time.monotonic()
+    at_stake = self._measure_formats(rounds, now + _OF_FORMATS * (end - now))
+    costs = rounds.costs()
+    for line in costs_of.lines(costs, rounds.runs):
+      say(line)
+    settled = self._is_settled(rounds)
+    if settled:
+      say("one format alone is faster than the training: nothing hangs on the mix")
+    elif options.strategy == "lp":
+      now = time.monotonic()
+      times = processors.factor(
+        setting,
+        costs,
+        self.machine(costs).of_runs,
+        rounds.processors,
+        options.trials,
+        now + _OF_PROCESSORS * (end - now),
+        say,
+      )
+      if times != 1:
+        costs = processors.apply(costs, times)
+        possible = (processors.apply(each, times) for each in rounds.resampled())
+        choice = planner.best_mix(costs, self.machine(costs))
+        at_stake = stake.of(choice, possible, self.machine).best
+    say("measuring the disk")
+    largest = max(costs, key=lambda name: costs[name].stored_bytes)
+    blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)
+    machine = self.machine(costs)
+    single = advised = planner.best_single(costs, machine)
+    choice, measured = single, []
+    if not settled:
+      choice, measured = choose.choose(
+        setting, costs, machine, options.strategy, options.trials, say
+      )
+    # What the search found was measured; whether it is worth it, the next runs say.
+    worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
+    if worth or options.strategy == "search":
+      advised = choice
+    long = verify.kept_sample(
+      self.manifest, costs, machine, [advised, single], setting.memory, self.kept
+    )
+    verified = verify.verify(
+      setting if long is None else dataclasses.replace(setting, long=long),
+      self.manifest,
+      self.files,
+      verify.Contest(
+        advised,
+        single,
+        verify.held(costs, machine),
+        options.trials,
+        0.0 if settled else end,
+      ),
       say,
     )
-    if times != 1:
-      costs = processors.apply(costs, times)
-      possible = (processors.apply(each, times) for each in rounds.resampled())
-      choice = planner.best_mix(costs, machine_of(costs))
-      at_stake = stake.of(choice, possible, machine_of).best
-  say("measuring the disk")
-  largest = max(costs, key=lambda name: costs[name].stored_bytes)
-  blocks = disk.sweep(setting.long, names.stored(largest), options.seconds / 2)
-  machine = machine_of(costs)
-  single = advised = planner.best_single(costs, machine)
-  choice, measured = single, []
-  if not settled:
-    choice, measured = choose.choose(
-      setting, costs, machine, options.strategy, options.trials, say
-    )
-  # What the search found was measured; whether it is worth it, the next runs say.
-  worth = choice.prediction.throughput > planner.WORTH * single.prediction.throughput
-  if worth or options.strategy == "search":
-    advised = choice
-  long = verify.kept_sample(
-    manifest, costs, machine, [advised, single], setting.memory, subject.kept
-  )
-  verified = verify.verify(
-    setting if long is None else dataclasses.replace(setting, long=long),
-    manifest,
-    subject.files,
-    verify.Contest(
-      advised,
-      single,
-      verify.held(costs, machine),
-      options.trials,
-      0.0 if settled else end,
-    ),
-    say,
-  )
-  return result.build(
-    outcome.Findings(
-      encoded=encoded,
-      costs=costs,
-      runs=rounds.runs,
-      machine=machine,
-      blocks=blocks,
-      advised=advised,
-      single=single,
-      at_stake=at_stake,
-      measured=measured,
-      verified=verified,
-      setting=setting,
-      options=options,
-      own_format=subject.own_format,
-      written=_bytes_written(manifest) + verified.stock_bytes,
-    )
-  )
-
-
-def _measure_formats(
-  rounds: costs_of.Rounds,
-  machine_of: Callable[[model.Costs], model.Machine],
-  options: Options,
-  end: float,
-  say: Callable[[str], None],
-) -> float:
-  """Measures rounds until little is at stake between the best mixes.
-
-  Args:
-    rounds: gets them: `trials` at least, and more until `end`.
-    machine_of: what there is to spend, by costs.
-    options: see `liquid_tf.profile`.
-    end: of the monotonic clock.
-    say: receives a line of progress.
-
-  Returns:
-    What the best mix by these costs may lose, as a share; see `stake.Stake`.
-
-  Raises:
-    TooNoisyError: a format may be much faster than what is best so far.
-    ValueError: no format fits into the space.
-  """
-  at_stake = 1.0
-  for number in noise.rounds(options.trials, end):
-    if number == options.trials + 1:
-      say(
-        f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}: measuring "
-        f"on, for {end - time.monotonic():.0f} s at most"
+    return result.build(
+      outcome.Findings(
+        encoded=self.encoded,
+        costs=costs,
+        runs=rounds.runs,
+        machine=machine,
+        blocks=blocks,
+        advised=advised,
+        single=single,
+        at_stake=at_stake,
+        measured=measured,
+        verified=verified,
+        setting=setting,
+        options=options,
+        own_format=self.own_format,
+        written=_bytes_written(self.manifest) + verified.stock_bytes,
       )
-    rounds.measure()
-    if number < options.trials:
-      continue
-    costs = rounds.costs()
-    machine = machine_of(costs)
-    if planner.best_single(costs, machine) is None:
-      raise WrongArgument(
-        "space",
-        machine.space_bytes,
-        f"must have room for {machine.samples} images in one format",
-      )
-    choice = planner.best_mix(costs, machine)
-    found = stake.of(choice, rounds.resampled(), machine_of)
-    at_stake = found.best
-    if at_stake <= stake.LITTLE or _is_settled(rounds, machine_of, options):
-      return at_stake
-  say(f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}")
-  stake.check(choice, found, len(rounds))
-  return at_stake
+    )
 
+  def _measure_formats(self, rounds: costs_of.Rounds, end: float) -> float:
+    """Measures rounds until little is at stake between the best mixes.
 
-def _is_settled(
-  rounds: costs_of.Rounds,
-  machine_of: Callable[[model.Costs], model.Machine],
-  options: Options,
-) -> bool:
-  """Says whether some format alone outruns the training, so that no mix matters."""
-  return options.consumer is not None and stake.suffices(
-    options.consumer, rounds.costs(), rounds.resampled(), machine_of
-  )
+    Args:
+      rounds: gets them: `trials` at least, and more until `end`.
+      end: of the monotonic clock.
 
+    Returns:
+      What the best mix by these costs may lose, as a share; see `stake.Stake`.
 
-def _machine(
-  samples: int, encoded: sample.Encoded, costs: model.Costs, options: Options
-) -> model.Machine:
-  """The budget of a training; a copy from memory costs what decoding raw does.
+    Raises:
+      TooNoisyError: a format may be much faster than what is best so far.
+      ValueError: no format fits into the space.
+    """
+    at_stake = 1.0
+    for number in noise.rounds(self.options.trials, end):
+      if number == self.options.trials + 1:
+        self.say(
+          f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}: measuring "
+          f"on, for {end - time.monotonic():.0f} s at most"
+        )
+      rounds.measure()
+      if number < self.options.trials:
+        continue
+      costs = rounds.costs()
+      machine = self.machine(costs)
+      if planner.best_single(costs, machine) is None:
+        raise WrongArgument(
+          "space",
+          machine.space_bytes,
+          f"must have room for {machine.samples} images in one format",
+        )
+      choice = planner.best_mix(costs, machine)
+      found = stake.of(choice, rounds.resampled(), self.machine)
+      at_stake = found.best
+      if at_stake <= stake.LITTLE or self._is_settled(rounds):
+        return at_stake
+    self.say(f"after {len(rounds)} rounds the best mix may lose {at_stake:.0%}")
+    stake.check(choice, found, len(rounds))
+    return at_stake
 
-  Where the GPU decodes, memory keeps no pixels.
-  """
-  cache = arguments.cache_of(options.cache)
-  raw = costs.get("raw") if options.decode == "cpu" else None
-  return model.Machine(
-    samples=samples,
-    pixel_bytes=float(np.mean(encoded.pixel_bytes)),
-    cache_bytes=cache if isinstance(cache, int) else 0,
-    cache_share=None if isinstance(cache, int) else cache,
-    copy_seconds=raw.decode_seconds if raw is not None else 0,
-    reserve=options.reserve,
-    space_bytes=options.space,
-    resources=groups.resources(options.resources, costs),
-  )
+  def _is_settled(self, rounds: costs_of.Rounds) -> bool:
+    """Says whether some format alone outruns the training, so that no mix matters."""
+    consumer = self.options.consumer
+    return consumer is not None and stake.suffices(
+      consumer, rounds.costs(), rounds.resampled(), self.machine
+    )
+
+  def machine(self, costs: model.Costs) -> model.Machine:
+    """The budget of a training; a copy from memory costs what decoding raw does.
+
+    Where the GPU decodes, memory keeps no pixels.
+    """
+    options = self.options
+    cache = arguments.cache_of(options.cache)
+    raw = costs.get("raw") if options.decode == "cpu" else None
+    return model.Machine(
+      samples=self.samples,
+      pixel_bytes=float(np.mean(self.encoded.pixel_bytes)),
+      cache_bytes=cache if isinstance(cache, int) else 0,
+      cache_share=None if isinstance(cache, int) else cache,
+      copy_seconds=raw.decode_seconds if raw is not None else 0,
+      reserve=options.reserve,
+      space_bytes=options.space,
+      resources=groups.resources(options.resources, costs),
+    )
 
 
 def _bytes_written(manifest: Manifest) -> int:

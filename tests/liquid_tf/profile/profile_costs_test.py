@@ -57,6 +57,14 @@ def _noise(seed, spread):
   return lambda number: np.exp(random.normal(0, spread))
 
 
+def _measurement(options):
+  """A measurement whose samples are never read."""
+  nothing = dict.fromkeys(("encoded", "manifest", "kept", "files", "setting"))
+  return run.Measurement(
+    samples=1, own_format=None, options=options, say=lambda text: None, **nothing
+  )
+
+
 def _machine(_):
   return model.Machine(1000, 8.0)
 
@@ -126,8 +134,11 @@ class MeasureFormatsTest(absltest.TestCase):
     """Rounds of a second each; returns what is at stake."""
     clock = mock.Mock(monotonic=lambda: float(len(rounds)))
     options = mock.Mock(trials=3, consumer=consumer)
-    with mock.patch.object(noise, "time", clock):
-      return run._measure_formats(rounds, _machine, options, seconds, lambda text: None)
+    with (
+      mock.patch.object(noise, "time", clock),
+      mock.patch.object(run.Measurement, "machine", lambda _, costs: _machine(costs)),
+    ):
+      return _measurement(options)._measure_formats(rounds, seconds)
 
   def test_ends_after_trials_where_rounds_agree(self):
     rounds = _rounds(_FORMATS)
@@ -211,9 +222,9 @@ class MeasureTest(parameterized.TestCase):
     once = mock.Mock(side_effect=passes)
     with (
       mock.patch.object(run, "time", clock),
-      mock.patch.object(run, "_measure_once", once),
+      mock.patch.object(run.Measurement, "_measure_once", once),
     ):
-      return run._measure(None, None, None, 1290.0, lambda text: None), once.call_count
+      return _measurement(None).measure(1290.0), once.call_count
 
 
 if __name__ == "__main__":
