@@ -149,5 +149,5 @@ def _main(arguments: list[str]) -> int:
 
 
 COMMAND = tool.Command(
-  __doc__, _FLAGS, _main, renamed={"format": "formats", "step": "step_ms"}
+  __doc__, _FLAGS, _main, renamed={"mix: format": "formats", "step": "step_ms"}
 )
