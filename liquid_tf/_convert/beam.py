@@ -13,9 +13,9 @@ import numpy as np
 
 from liquid_tf import _extras
 from liquid_tf._convert import journal, scan, write
-from liquid_tf._convert.engine import ShardResult, WriteJob
+from liquid_tf._convert.job import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf.errors import ConvertError, speak, spoken
 

@@ -26,9 +26,8 @@ from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._convert.stores import publish
-from liquid_tf._convert.stores.open import open_store
+from liquid_tf._convert.stores.open import open_store, staging_folder
 from liquid_tf._convert.stores.sender import Sender
-from liquid_tf._convert.stores.staging import staging_folder
 from liquid_tf._convert.stores.store import Store
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops

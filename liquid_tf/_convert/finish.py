@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity
-from liquid_tf._convert.made import Made
+from liquid_tf._convert.job import Made
 from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts

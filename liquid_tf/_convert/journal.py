@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.engine import ShardResult
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.job import ShardResult
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.schema import LARGEST_LABEL
 from liquid_tf.errors import ConvertError
 

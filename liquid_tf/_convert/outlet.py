@@ -5,7 +5,7 @@ import dataclasses
 import os
 from typing import Protocol
 
-from liquid_tf._convert.engine import ShardResult
+from liquid_tf._convert.job import ShardResult
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.stores import publish
 from liquid_tf._convert.stores.sender import Sender

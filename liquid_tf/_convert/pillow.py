@@ -1,12 +1,12 @@
-"""Images of kinds that the codecs do not decode, through Pillow."""
+"""Images of kinds that the codecs do not decode, through Pillow, as raw files."""
 
 import io
+import struct
 
 import numpy as np
 import tensorflow as tf
 from PIL import Image, UnidentifiedImageError
 
-from liquid_tf._convert.raw import raw_file
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf.errors import said
@@ -124,3 +124,12 @@ def decodable(
     lambda: (contents, tf.constant(False), tf.constant("")),
     by_pillow,
   )
+
+
+def raw_file(pixels: np.ndarray) -> bytes:
+  """The raw encoding of uint8 or uint16 pixels, [height, width] or with channels."""
+  height, width = pixels.shape[:2]
+  channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+  bits = pixels.itemsize * 8
+  header = struct.pack("<4sIIBBH", b"LRAW", height, width, channels, bits, 0)
+  return header + pixels.astype(pixels.dtype.newbyteorder("<")).tobytes()

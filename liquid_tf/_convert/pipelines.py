@@ -10,7 +10,7 @@ import tensorflow as tf
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.sources import masks, reading
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf.transforms import Bits, Channels, Step

@@ -10,7 +10,6 @@ import numpy as np
 
 from liquid_tf._convert import (
   choose,
-  holds,
   labels,
   pipelines,
   plan,
@@ -18,11 +17,10 @@ from liquid_tf._convert import (
   write,
 )
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert.engine import Engine, WriteJob
+from liquid_tf._convert.job import Base, Engine, Made, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
-from liquid_tf._convert.made import Base, Made
 from liquid_tf._convert.outlet import Destination, open_outlet
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
@@ -151,7 +149,7 @@ def _plan(
   """Plans the shards, the splits, the split of each sample, and the label."""
   mix, seed = arguments["mix"], arguments["seed"]
   samples = table[good]
-  holds.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
+  choose.check_holds(mix, int(samples["channels"][0]), int(samples["bits"][0]))
   label = labels.describe(source, samples, mix)
   if base is not None:
     label = base.check(source, samples, label)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from liquid_tf._convert import labels, pipelines
-from liquid_tf._convert.engine import Engine
+from liquid_tf._convert.job import Engine
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal, changed_source
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.manifest import FORMATS
 from liquid_tf._store.progress import Progress
 

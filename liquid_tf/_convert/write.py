@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.engine import Engine, ShardResult, WriteJob
+from liquid_tf._convert.job import Engine, ShardResult, WriteJob
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.outlet import Outlet
 from liquid_tf._convert.shard_files import PcrFile, RecordFile

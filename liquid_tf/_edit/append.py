@@ -17,8 +17,7 @@ from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources.open_source import open_source
-from liquid_tf._convert.sources.source import SampleSource
-from liquid_tf._edit.duplicates import CHOICES, without_duplicates
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._edit.edit import (
   WORK,
   EditReport,
@@ -27,7 +26,7 @@ from liquid_tf._edit.edit import (
   remove_work,
   report,
 )
-from liquid_tf._edit.fit import Growing, with_classes
+from liquid_tf._edit.fit import CHOICES, Growing, with_classes, without_duplicates
 from liquid_tf._edit.grown import grown
 from liquid_tf._native import limits as _limits
 from liquid_tf._native.limits import Limits

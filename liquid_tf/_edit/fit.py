@@ -9,15 +9,15 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import labels
-from liquid_tf._convert.made import Base
+from liquid_tf._convert.job import Base
 from liquid_tf._convert.sources import alike, masks
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._edit.passed_source import PassedSource
-from liquid_tf._store import columns
+from liquid_tf._store import columns, names, texts
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.errors import ConvertError, Shown, argument
+from liquid_tf.errors import ConvertError, Shown, argument, setting
 
 
 class RelabelledSource(PassedSource):
@@ -149,9 +149,9 @@ def _joined(
     return there
   if there == own[: len(there)]:
     return own
-  for where, names in ((manifest.directory, there), (source.named, own)):
-    if len(set(names)) < len(names):
-      twice = collections.Counter(names).most_common(1)[0][0]
+  for where, every in ((manifest.directory, there), (source.named, own)):
+    if len(set(every)) < len(every):
+      twice = collections.Counter(every).most_common(1)[0][0]
       raise ConvertError(
         f"{where} has two classes of {name} that are called {twice}, so names do not "
         f"tell which those of the other are: give {source.named} the classes of "
@@ -311,3 +311,44 @@ def given_columns(
 def joined_sides(one: list[int | None], other: list[int | None]) -> list[int | None]:
   """The shape of images of both: sides that differ are null."""
   return [a if a == b else None for a, b in zip(one, other)]
+
+
+CHOICES = ("refuse", "skip", "add")
+
+
+def without_duplicates(
+  source: SampleSource, manifest: Manifest, duplicates: str
+) -> SampleSource:
+  """A source without the images whose names samples of a dataset have or had.
+
+  Names of removed samples count, so that what was removed does not come back. A number
+  in a file of records is no name.
+
+  Args:
+    source: what is to be added.
+    manifest: of the dataset.
+    duplicates: "skip" leaves such images out, "refuse" forbids them, "add" allows them.
+
+  Returns:
+    The source, or a part of it, which may have no samples.
+
+  Raises:
+    ConvertError: there are such images, and they are refused.
+    ManifestError: the dataset's names are damaged.
+  """
+  if duplicates == "add" or not source.has_names:
+    return source
+  wanted = [texts.encode(source.name(position)) for position in range(len(source))]
+  known = set(wanted).intersection(names.load(manifest).every())
+  if not known:
+    return source
+  new = np.array([name not in known for name in wanted])
+  if duplicates == "skip":
+    return PassedSource(source, np.flatnonzero(new))
+  first, count = int(new.argmin()), int((~new).sum())
+  raise ConvertError(
+    f"{argument('source', source.named)}: {count} of {len(new)} images have names "
+    f"that samples of {manifest.directory} have or had, as {source.name(first)}: "
+    f"leave them out with {setting('duplicates', 'skip')}, or, if they are other "
+    f"images, add them with {setting('duplicates', 'add')}"
+  )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity, finish
-from liquid_tf._convert.made import Made
+from liquid_tf._convert.job import Made
 from liquid_tf._edit.edit import WORK, Edit
 from liquid_tf._edit.fit import given_columns, joined_sides
 from liquid_tf._native.limits import Limits

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.columns import Column
 
 

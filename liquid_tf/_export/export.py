@@ -24,11 +24,8 @@ from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.datasets import DatasetSource
 from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
 from liquid_tf._convert.sources.folders import check_places
-from liquid_tf._export import item as items
-from liquid_tf._export.folder import FolderWriter
+from liquid_tf._export import writers
 from liquid_tf._export.output import new_folder
-from liquid_tf._export.rec import RecWriter
-from liquid_tf._export.tfrecord import TFRecordWriter
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
 from liquid_tf._native.encoders import Encoders, resolve
@@ -87,7 +84,7 @@ def _read(
   encoding: Encoding,
   workers: int,
   mask: str | None,
-) -> Iterator[tuple[items.Item, str, str]]:
+) -> Iterator[tuple[writers.Item, str, str]]:
   """Yields each sample, where it is, and why it cannot be read ("" if it can).
 
   Args:
@@ -106,7 +103,7 @@ def _read(
     example, error = element["example"], element["error"].decode(errors="replace")
     if mask is not None and not error:
       example, error = masks.example_with_png(example, mask, source.limits)
-    item = items.Item(
+    item = writers.Item(
       sample=number,
       split=source.splits[source.split_of[place]],
       format=element["format"].decode(),
@@ -149,11 +146,11 @@ def _view_of(path: str | os.PathLike | View, split: str | None) -> View:
 def _check(to: str, image_format: str | None) -> None:
   if to not in KINDS:
     raise WrongArgument("to", to, f"must be one of {', '.join(KINDS)}")
-  if image_format is not None and image_format not in items.FORMATS:
+  if image_format is not None and image_format not in writers.FORMATS:
     raise WrongArgument(
       "image_format",
       image_format,
-      f"must be one of {', '.join(items.FORMATS)}, or None",
+      f"must be one of {', '.join(writers.FORMATS)}, or None",
     )
 
 
@@ -243,12 +240,12 @@ def export(
   try:
     with new_folder(output, replaces, about) as folder:
       if to == "rec":
-        writer = RecWriter(folder, manifest, counts)
+        writer = writers.RecWriter(folder, manifest, counts)
       elif to == "folder":
-        writer = FolderWriter(folder, manifest, counts)
+        writer = writers.FolderWriter(folder, manifest, counts)
       else:
         files = _file_counts(source, positions, counts, shard_size)
-        writer = TFRecordWriter(folder, manifest, counts, files, names)
+        writer = writers.TFRecordWriter(folder, manifest, counts, files, names)
       bar.start("export", len(positions))
       workers = workers or os.cpu_count()
       mask = manifest["features"].get("mask", {}).get("example")

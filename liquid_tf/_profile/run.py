@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._cost import budget, model, planner
 from liquid_tf._measure import repeated
 from liquid_tf._pipeline import sizes

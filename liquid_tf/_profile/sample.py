@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import finish, pipelines, run
-from liquid_tf._convert.local import LocalEngine
-from liquid_tf._convert.sources.source import DEFAULT_SPLIT, SampleSource
+from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SampleSource
+from liquid_tf._convert.workers import LocalEngine
 from liquid_tf._cost.model import ScanGroup
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import sizes

@@ -221,7 +221,7 @@ def _verify(path: str) -> None:
 
 def _interrupted() -> str:
   from liquid_tf._convert import output
-  from liquid_tf._convert.stores.staging import staging_folder
+  from liquid_tf._convert.stores.open import staging_folder
   from liquid_tf._store import storage
 
   folder = _FLAGS.output

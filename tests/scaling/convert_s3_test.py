@@ -30,7 +30,7 @@ from absl.testing import absltest
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.copy import copy
 from liquid_tf._convert.source import Source
-from liquid_tf._convert.stores.staging import staging_folder
+from liquid_tf._convert.stores.open import staging_folder
 from liquid_tf._store import s3
 from liquid_tf.errors import ConvertError
 

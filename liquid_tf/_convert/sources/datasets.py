@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.sources.pcr_places import PcrPlaces
-from liquid_tf._convert.sources.source import (
+from liquid_tf._convert.sources.samples import (
   Sample,
   SampleError,
   SampleSource,

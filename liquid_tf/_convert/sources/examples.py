@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import labels
-from liquid_tf._convert.sources.source import RecordSource, Sample, SampleError
+from liquid_tf._convert.sources.samples import RecordSource, Sample, SampleError
 from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
 
 # As in ImageNet's files, which many others copy.

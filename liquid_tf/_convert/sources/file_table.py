@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import SourceFile
+from liquid_tf._convert.sources.samples import SourceFile
 
 
 class FileTable(Sequence[SourceFile]):

@@ -12,7 +12,7 @@ from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.source import class_list, splits_of_files
+from liquid_tf._convert.sources.samples import class_list, splits_of_files
 from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError, RecordIOError, argument

@@ -8,7 +8,7 @@ import numpy as np
 from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.source import few
+from liquid_tf._convert.sources.samples import few
 from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 
 

@@ -6,7 +6,7 @@ import io
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from liquid_tf._convert.raw import raw_file
+from liquid_tf._convert.pillow import raw_file
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf.errors import said

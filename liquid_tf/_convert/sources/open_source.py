@@ -7,16 +7,16 @@ from liquid_tf._convert.sources import (
   datasets,
   folders,
   listed,
-  parts,
   records,
   s3_walk,
   tfds,
   tfrecords,
   walk,
 )
-from liquid_tf._convert.sources.annotations.source import annotate
+from liquid_tf._convert.sources.annotations.annotated import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.left_out import missing_parts
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._recordio import uri
 from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
@@ -251,5 +251,5 @@ def open_source(
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.
   if paths != [_whole(source)]:
-    found.skipped += parts.missing(paths, -(-len(found) // len(paths)))
+    found.skipped += missing_parts(paths, -(-len(found) // len(paths)))
   return found

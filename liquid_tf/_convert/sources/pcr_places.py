@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from liquid_tf._convert.sources.source import Sample, SampleError, read_range
+from liquid_tf._convert.sources.samples import Sample, SampleError, read_range
 from liquid_tf._native import ops
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest

@@ -11,7 +11,7 @@ from liquid_tf import recordio
 from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.listed import class_names
-from liquid_tf._convert.sources.source import (
+from liquid_tf._convert.sources.samples import (
   SampleSource,
   SourceFile,
   name_files,

@@ -13,7 +13,7 @@ import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.source import (
+from liquid_tf._convert.sources.samples import (
   SourceFile,
   few,
   numbered_name,

@@ -20,7 +20,7 @@ from liquid_tf._convert.sources.examples import (
   ExampleSource,
 )
 from liquid_tf._convert.sources.left_out import LeftOut, most_telling
-from liquid_tf._convert.sources.source import (
+from liquid_tf._convert.sources.samples import (
   SampleError,
   SourceFile,
   class_list,

@@ -11,8 +11,8 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._convert.sources import folders
+from liquid_tf._convert.sources.annotations.annotated import annotate
 from liquid_tf._convert.sources.annotations.read import read
-from liquid_tf._convert.sources.annotations.source import annotate
 from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Orient, Resize

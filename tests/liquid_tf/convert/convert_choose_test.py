@@ -11,9 +11,9 @@ import stored
 import tensorflow as tf
 from absl.testing import parameterized
 
-from liquid_tf._convert import holds, pipelines
+from liquid_tf._convert import choose, pipelines
 from liquid_tf._convert.convert import convert
-from liquid_tf._convert.local import LocalEngine
+from liquid_tf._convert.workers import LocalEngine
 from liquid_tf._native import ops
 from liquid_tf._store import manifest
 from liquid_tf._store.formats import BY_NAME, ROWS
@@ -163,7 +163,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
     for i in range(3):
       self._save(f"a/{i}.png")
     self._save("a/large.png", (40, 41, 3))
-    with mock.patch.object(holds, "RECORD_BYTES", 40 * 41 * 3):
+    with mock.patch.object(choose, "RECORD_BYTES", 40 * 41 * 3):
       self._fails(
         rf'as a/large.png: needs a record of \d+ bytes in the mix\'s format "{name}"',
         mix=f"png:1,{name}:1",
@@ -316,10 +316,10 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
   def test_bytes_of_a_record(self):
     pack = ops.lib().liquid_pack_record
     record = pack(image=b"12345678", labels=[1.0, 2.0], id=0, example=b"")
-    payload = holds._RECORD_HEADER + 2 * 4 + 8
+    payload = choose._RECORD_HEADER + 2 * 4 + 8
     self.assertEqual(len(record.numpy()), 8 + payload)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "less than 2.29"):
-      room = holds.RECORD_BYTES - holds._RECORD_HEADER
+      room = choose.RECORD_BYTES - choose._RECORD_HEADER
       pack(image=bytes(room + 1), labels=[], id=0, example=b"")
 
 

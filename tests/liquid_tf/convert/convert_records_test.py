@@ -16,7 +16,7 @@ import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._convert.sources.source import splits_of_files
+from liquid_tf._convert.sources.samples import splits_of_files
 from liquid_tf._store import manifest, names
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels

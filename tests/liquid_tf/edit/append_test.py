@@ -16,7 +16,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert import output as outputs
-from liquid_tf._convert.local import LocalEngine
+from liquid_tf._convert.workers import LocalEngine
 from liquid_tf._edit import grown
 from liquid_tf._edit.edit import WORK
 from liquid_tf._store import labels, versions

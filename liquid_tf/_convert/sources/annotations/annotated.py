@@ -14,7 +14,7 @@ from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotation
 from liquid_tf._convert.sources.annotations.read import read
 from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.source import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError, argument
