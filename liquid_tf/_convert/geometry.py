@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.graph import by_python
 from liquid_tf._convert.sources import masks
 from liquid_tf._convert.sources.annotations import annotations as places
 from liquid_tf._native import image_ops, ops
@@ -101,7 +102,7 @@ class Geometry:
 
   def moved(
     self, example: tf.Tensor, image: tf.Tensor, orientation: tf.Tensor, limits: Limits
-  ) -> tuple[tf.Tensor, tf.Tensor]:
+  ) -> list[tf.Tensor]:
     """Moves what a record's tf.train.Example says of places, inside a tf.data graph.
 
     Args:
@@ -115,18 +116,17 @@ class Geometry:
     """
     nothing = tf.constant("")
     if not self.moves:
-      return example, nothing
+      return [example, nothing]
 
     def move():
-      found, error = tf.numpy_function(
+      return by_python(
         lambda *given: self._moved(*given, limits),
         [example, image, orientation],
-        (tf.string, tf.string),
-        stateful=False,
+        tf.string,
+        tf.string,
       )
-      return tf.ensure_shape(found, []), tf.ensure_shape(error, [])
 
-    return tf.cond(tf.equal(example, b""), lambda: (example, nothing), move)
+    return tf.cond(tf.equal(example, b""), lambda: [example, nothing], move)
 
   def _moved(
     self, serialized: bytes, image: bytes, orientation: np.int64, limits: Limits

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image, UnidentifiedImageError
 
+from liquid_tf._convert.graph import by_python
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf.errors import said
@@ -111,13 +112,13 @@ def decodable(
   reason = ops.lib().liquid_why_unsupported(contents=contents, **limits.attributes())
 
   def by_pillow():
-    image, error = tf.numpy_function(
+    image, error = by_python(
       lambda contents, reason: as_raw(contents, reason, limits),
       [contents, reason],
-      (tf.string, tf.string),
-      stateful=False,
+      tf.string,
+      tf.string,
     )
-    return tf.ensure_shape(image, []), tf.constant(True), tf.ensure_shape(error, [])
+    return image, tf.constant(True), error
 
   return tf.cond(
     tf.equal(reason, ""),

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import exif, pillow
 from liquid_tf._convert.geometry import Geometry
+from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources import masks, reading
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import ops
@@ -92,13 +93,6 @@ def _knows_pixels(source: SampleSource, encoding: Encoding) -> bool:
   """Whether the source says what images are after all that happens to them."""
   known = source.knows_pixels(encoding.channels, encoding.bits)
   return known and not encoding.geometry.moves
-
-
-def _first_error(*errors: tf.Tensor) -> tf.Tensor:
-  result = errors[-1]
-  for error in reversed(errors[:-1]):
-    result = tf.where(tf.equal(error, ""), result, error)
-  return result
 
 
 def _parallel(
@@ -186,7 +180,7 @@ def _decodable(
   if _knows_pixels(source, encoding):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
-  error = _first_error(loaded["error"], error)
+  error = first_error(loaded["error"], error)
   return loaded | {"image": image, "by_pillow": by_pillow, "error": error}
 
 
@@ -228,7 +222,7 @@ def scan(
         target_bits=encoding.bits or 0,
         **limits,
       )
-      error = _first_error(loaded["error"], found.error)
+      error = first_error(loaded["error"], found.error)
       result |= found._asdict() | {"error": error}
     if source.has_masks:
       mask = lib.liquid_scan_image(
@@ -241,7 +235,7 @@ def scan(
         "mask_bits": mask.bits,
         "mask_hash": mask.pixels_hash,
         "mask_crc32c": loaded["mask_crc32c"],
-        "error": _first_error(result["error"], mask.error),
+        "error": first_error(result["error"], mask.error),
       }
     return result
 
@@ -356,7 +350,7 @@ def encode(
       "bits": bits,
       "pixels_hash": pixels_hash,
       "crc32c": loaded["crc32c"],
-      "error": _first_error(loaded["error"], error, example_error),
+      "error": first_error(loaded["error"], error, example_error),
     }
     if source.has_masks:
       # Class numbers are flat: mostly the first one is smaller, and it is faster.
@@ -373,13 +367,13 @@ def encode(
       )
       sizes = tf.strings.length([compact.encoded, png.encoded])
       smaller = tf.where(sizes[0] <= sizes[1], compact.encoded, png.encoded)
-      mask = tf.numpy_function(masks.mask_example, [smaller], tf.string, stateful=False)
+      [mask] = by_python(masks.mask_example, [smaller], tf.string)
       # Serialized messages one after another are their union.
-      example = tf.ensure_shape(mask, []) + example
+      example = mask + example
       result |= {
         "mask_crc32c": loaded["mask_crc32c"],
         "mask_hash": png.pixels_hash,
-        "error": _first_error(result["error"], compact.error, png.error),
+        "error": first_error(result["error"], compact.error, png.error),
       }
     # A failed sample has no image, and a record without one no example.
     example = tf.where(tf.equal(result["error"], ""), example, b"")
@@ -403,13 +397,12 @@ def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.T
   has_room = tf.reduce_any(tf.equal(name, exif.FORMATS)) & tf.not_equal(image, b"")
 
   def add():
-    added = tf.numpy_function(
+    [added] = by_python(
       lambda file, name, value: exif.with_orientation(file, name.decode(), int(value)),
       [image, name, orientation],
       tf.string,
-      stateful=False,
     )
-    return tf.ensure_shape(added, [])
+    return added
 
   return tf.cond(has_room & tf.not_equal(stated, orientation), add, lambda: image)
 
@@ -458,7 +451,7 @@ def export(
       "labels": loaded["labels"],
       "example": loaded["example"],
       "orientation": orientation,
-      "error": _first_error(loaded["error"], error),
+      "error": first_error(loaded["error"], error),
     }
 
   # Of several encodings, PNG needs the least work.

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import labels
+from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.job import Base
 from liquid_tf._convert.sources import alike, masks
-from liquid_tf._convert.sources.samples import SampleSource
-from liquid_tf._edit.passed_source import PassedSource
+from liquid_tf._convert.sources.samples import PassedSource, SampleSource
 from liquid_tf._store import columns, names, texts
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
@@ -30,7 +30,8 @@ class RelabelledSource(PassedSource):
   """
 
   def __init__(self, source: SampleSource, classes: Mapping[str, list[str]]):
-    super().__init__(source, classes=classes.get("label"))
+    super().__init__(source)
+    self.classes = classes.get("label", source.classes)
     own = _classes_of(source.features, source.classes)
     self.features = {
       name: entry | {"classes": classes[name]} if name in classes else entry
@@ -44,17 +45,13 @@ class RelabelledSource(PassedSource):
     loaded = super().load(*columns)
     if "label" in self._numbers:
       found, error = self._labels(loaded["labels"])
-      error = tf.where(tf.equal(loaded["error"], ""), error, loaded["error"])
-      loaded |= {"labels": found, "error": error}
+      loaded |= {"labels": found, "error": first_error(loaded["error"], error)}
     if not self._numbers.keys() - {"label"}:
       return loaded
-    example, error = tf.numpy_function(
-      self._example, [loaded["example"]], (tf.string, tf.string), stateful=False
-    )
-    example, error = tf.ensure_shape(example, []), tf.ensure_shape(error, [])
+    example, error = by_python(self._example, [loaded["example"]], tf.string, tf.string)
     return loaded | {
       "example": example,
-      "error": tf.where(tf.equal(loaded["error"], ""), error, loaded["error"]),
+      "error": first_error(loaded["error"], error),
     }
 
   def _labels(self, given: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.graph import by_python
 from liquid_tf._convert.sources.pcr_places import PcrPlaces
 from liquid_tf._convert.sources.samples import (
   Sample,
@@ -214,24 +215,17 @@ class DatasetSource(SampleSource):
         error.encode(errors="replace"),
       )
 
-    types = {
+    outputs = {
       "image": tf.string,
-      "labels": tf.float32,
+      "labels": tf.TensorSpec([None], tf.float32),
       "example": tf.string,
       "format": tf.string,
-      "shape": tf.int64,
+      "shape": tf.TensorSpec([3], tf.int64),
       "bits": tf.int32,
       "pixels_hash": tf.int64,
       "error": tf.string,
     }
-    values = tf.numpy_function(
-      read, [position, wanted], tuple(types.values()), stateful=False
-    )
-    shapes = {"labels": [None], "shape": [3]}
-    return {
-      name: tf.ensure_shape(value, shapes.get(name, []))
-      for name, value in zip(types, values)
-    }
+    return dict(zip(outputs, by_python(read, [position, wanted], *outputs.values())))
 
   def _read(self, position: int, wanted: int) -> tuple[np.void, Sample, str]:
     """The first sound encoding of a sample, or why there is none."""

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.output import beside
 from liquid_tf._convert.sources import alike, image_files, other_files, s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
@@ -98,7 +99,7 @@ class FolderSource(SampleSource):
     if self.has_masks:
       raw, mask_crc, mask_error = _read_mask(mask, self._lossy_masks)
       result |= {"mask": raw, "mask_crc32c": mask_crc}
-      result["error"] = tf.where(tf.equal(error, ""), mask_error, error)
+      result["error"] = first_error(error, mask_error)
     return result
 
 
@@ -118,14 +119,9 @@ def _read(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
 def _read_mask(path: tf.Tensor, lossy: bool) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns a mask as a raw encoding, the CRC-32C of its file, and an error."""
   contents, crc, read_error = _read(path)
-  raw, error = tf.numpy_function(
-    functools.partial(decode_mask, lossy=lossy),
-    [contents],
-    (tf.string, tf.string),
-    stateful=False,
-  )
-  raw, error = tf.ensure_shape(raw, []), tf.ensure_shape(error, [])
-  return raw, crc, tf.where(tf.equal(read_error, ""), error, read_error)
+  decode = functools.partial(decode_mask, lossy=lossy)
+  raw, error = by_python(decode, [contents], tf.string, tf.string)
+  return raw, crc, first_error(read_error, error)
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert import labels
+from liquid_tf._convert.graph import first_error
 from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.folders import FolderSource
@@ -67,7 +68,7 @@ class ListedSource(FolderSource):
     return loaded | {
       "labels": tf.cast(tf.io.decode_raw(label, tf.float64), tf.float32),
       "crc32c": ops.lib().liquid_crc32c(label, loaded["crc32c"]),
-      "error": tf.where(tf.equal(loaded["error"], ""), fault, loaded["error"]),
+      "error": first_error(loaded["error"], fault),
     }
 
 

@@ -3,12 +3,13 @@
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.graph import by_python
 from liquid_tf._convert.sources import reading, s3_walk
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._native import ops
@@ -67,6 +68,7 @@ class SampleError(Exception):
   """A sample that cannot be read; the message says why, and where in its file."""
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class SampleSource:
   """Samples of one kind of source. Immutable but for `limits`.
 
@@ -93,41 +95,29 @@ class SampleSource:
     limits: of every image; set before anything is read, where it is not the default.
   """
 
-  has_names = True
+  root: str
+  kind: str
+  files: Sequence[SourceFile]
+  file_of: np.ndarray
+  split_of: np.ndarray
+  sizes: np.ndarray
+  _: dataclasses.KW_ONLY
+  splits: Sequence[str] = (DEFAULT_SPLIT,)
+  classes: list[str] | None = None
+  skipped: Sequence[LeftOut] = ()
+  notes: Sequence[str] = ()
+  features: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+  has_masks: bool = False
+  is_remote: bool = False
+  named: str | None = None
+  limits: Limits = Limits()
+  has_names: ClassVar[bool] = True
 
-  def __init__(
-    self,
-    root: str,
-    kind: str,
-    files: Sequence[SourceFile],
-    file_of: np.ndarray,
-    split_of: np.ndarray,
-    sizes: np.ndarray,
-    *,
-    splits: Sequence[str] = (DEFAULT_SPLIT,),
-    classes: list[str] | None = None,
-    skipped: Iterable[LeftOut] = (),
-    notes: Sequence[str] = (),
-    features: dict[str, dict[str, Any]] | None = None,
-    has_masks: bool = False,
-    is_remote: bool = False,
-    named: str | None = None,
-  ):
-    self.root = root
-    self.kind = kind
-    self.files = files
-    self.file_of = file_of
-    self.split_of = split_of
-    self.sizes = sizes
-    self.splits = list(splits)
-    self.classes = classes
-    self.skipped = [LeftOut(*one) for one in skipped]
-    self.notes = list(notes)
-    self.features = features or {}
-    self.has_masks = has_masks
-    self.is_remote = is_remote
-    self.named = root if named is None else named
-    self.limits = Limits()
+  def __post_init__(self):
+    # Those of a source are its own: it may get more of them.
+    self.skipped, self.notes = list(self.skipped), list(self.notes)
+    if self.named is None:
+      self.named = self.root
 
   def __len__(self) -> int:
     return len(self.file_of)
@@ -217,18 +207,69 @@ class RecordSource(SampleSource):
       except (SampleError, OSError) as error:
         return b"", np.zeros(0, np.float32), b"", str(error).encode(errors="replace")
 
-    outputs = (tf.string, tf.float32, tf.string, tf.string)
-    image, labels, example, error = tf.numpy_function(
-      read, [position], outputs, stateful=False
+    labels = tf.TensorSpec([None], tf.float32)
+    image, labels, example, error = by_python(
+      read, [position], tf.string, labels, tf.string, tf.string
     )
-    crc = ops.lib().liquid_crc32c(tf.ensure_shape(image, []), 0)
+    crc = ops.lib().liquid_crc32c(image, 0)
     return {
-      "image": tf.ensure_shape(image, []),
-      "labels": tf.ensure_shape(labels, [None]),
-      "example": tf.ensure_shape(example, []),
-      "crc32c": ops.lib().liquid_crc32c(tf.ensure_shape(example, []), crc),
-      "error": tf.ensure_shape(error, []),
+      "image": image,
+      "labels": labels,
+      "example": example,
+      "crc32c": ops.lib().liquid_crc32c(example, crc),
+      "error": error,
     }
+
+
+class PassedSource(SampleSource):
+  """Samples of another source, in its order, for subclasses that change more of them.
+
+  Args:
+    source: the samples.
+    positions: shape [samples], int64, which; ascending. None: all.
+  """
+
+  def __init__(
+    self,
+    source: SampleSource,
+    positions: np.ndarray | None = None,
+  ):
+    fields = (field.name for field in dataclasses.fields(SampleSource))
+    super().__init__(**{name: getattr(source, name) for name in fields})
+    if positions is not None:
+      self.file_of, self.split_of, self.sizes = (
+        values[positions] for values in (self.file_of, self.split_of, self.sizes)
+      )
+    self.has_names = source.has_names
+    self._source = source
+    self._positions = positions
+
+  def _there(self, position: int) -> int:
+    """Where a sample is in the source."""
+    return position if self._positions is None else self._positions[position]
+
+  def _all_there(self, positions: Sequence[int]) -> Sequence[int] | np.ndarray:
+    if self._positions is None:
+      return positions
+    return self._positions[np.asarray(positions, np.int64)]
+
+  def path(self, position: int) -> str:
+    return self._source.path(self._there(position))
+
+  def name(self, position: int) -> str:
+    return self._source.name(self._there(position))
+
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    return self._source.metadata(self._all_there(positions))
+
+  def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
+    return self._source.knows_pixels(channels, bits)
+
+  def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
+    return self._source.columns(self._all_there(positions), targets)
+
+  def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
+    return self._source.load(*columns)
 
 
 def numbered_name(files: Sequence[SourceFile], file: int, number: int) -> str:

@@ -10,17 +10,18 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
+from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
 from liquid_tf._convert.sources.annotations.read import read
 from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.samples import SampleSource
+from liquid_tf._convert.sources.samples import PassedSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError, argument
 
 
-class AnnotatedSource(SampleSource):
+class AnnotatedSource(PassedSource):
   """The samples of a folder, whose examples hold what annotations say of them.
 
   Args:
@@ -40,40 +41,27 @@ class AnnotatedSource(SampleSource):
     skipped: Sequence[LeftOut],
     notes: Sequence[str],
   ):
-    super().__init__(
-      folder.root,
-      folder.kind,
-      folder.files,
-      folder.file_of,
-      folder.split_of,
-      folder.sizes,
-      splits=folder.splits,
-      classes=folder.classes,
-      skipped=[*folder.skipped, *skipped],
-      notes=[*folder.notes, *notes],
-      features=annotations.features,
-      has_masks=folder.has_masks,
-      is_remote=folder.is_remote,
-    )
-    self._folder = folder
+    super().__init__(folder)
+    self.skipped += skipped
+    self.notes += notes
+    self.features = annotations.features
     self._annotations = annotations
     self._row_of = row_of
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     rows = self._row_of[np.asarray(positions, np.int64)]
-    return *self._folder.columns(positions, targets), rows
+    return *super().columns(positions, targets), rows
 
   def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
     *given, row = columns
-    loaded = self._folder.load(*given)
-    example, error = tf.numpy_function(
-      self._example, [row, loaded["image"]], (tf.string, tf.string), stateful=False
+    loaded = super().load(*given)
+    example, error = by_python(
+      self._example, [row, loaded["image"]], tf.string, tf.string
     )
-    example, error = tf.ensure_shape(example, []), tf.ensure_shape(error, [])
     return loaded | {
       "example": example,
       "crc32c": ops.lib().liquid_crc32c(example, loaded["crc32c"]),
-      "error": tf.where(tf.equal(loaded["error"], ""), error, loaded["error"]),
+      "error": first_error(loaded["error"], error),
     }
 
   def _example(self, row: np.int64, image: bytes) -> tuple[bytes, bytes]:
