@@ -1,7 +1,6 @@
 """Dataset directories between file systems: to object storage, and from it."""
 
 import contextlib
-import itertools
 import os
 import tempfile
 from collections.abc import Mapping
@@ -163,8 +162,8 @@ def _copy_files(
 
 def _files(data: manifest.Manifest) -> dict[str, int | None]:
   """Every file of a dataset, the manifest last; its CRC-32C where that is known."""
-  every = itertools.chain(contents.shards(data.data), contents.beside(data.data))
-  return {file.name: file.crc32c for file in every} | {data.file: None}
+  files = {file.name: file.crc32c for file in contents.every(data.data)}
+  return files | {data.file: None}
 
 
 def _check_same(data: manifest.Manifest, destination: str) -> None:
@@ -189,9 +188,7 @@ def _check_source(data: manifest.Manifest, bar: Progress) -> None:
 
 
 def _damaged(path: str, found: int, crc: int) -> ManifestError:
-  return ManifestError(
-    f"{path} is damaged: its CRC-32C is 0x{found:08x}, the manifest says 0x{crc:08x}"
-  )
+  return ManifestError(f"{path} {storage.wrong_crc(found, crc, 'the manifest')}")
 
 
 def _copy_file(source: str, destination: str, crc: int | None, resume: bool) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from liquid_tf._convert import fidelity
 from liquid_tf._convert.job import Made
 from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts
+from liquid_tf._store import columns, contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.index_rows import pixel_bytes
 from liquid_tf._store.manifest import INDEX_DTYPE
@@ -56,21 +56,37 @@ def write_idx(path: str, rows: np.ndarray) -> None:
   write_file(path, lines.encode())
 
 
-def _pcr(
-  directory: str, shards: str, made: Made, arguments: dict[str, Any]
-) -> dict[str, Any]:
-  """Writes the index of the records; returns what the manifest says of them."""
-  entries = [
-    PcrEntry(plan.name, *shard.parts)
-    for plan, shard in zip(made.plans, made.shards)
-    if plan.target == "pcr"
+def pcr_entries(shards: Sequence[Mapping[str, Any]], made: Made) -> list[PcrEntry]:
+  """Entries of the records among shards, which the manifest describes so."""
+  return [
+    PcrEntry(described["path"], *shard.parts)
+    for described, shard in zip(shards, made.shards)
+    if described["format"] == "pcr"
   ]
-  images = [len(s.rows) for p, s in zip(made.plans, made.shards) if p.target == "pcr"]
-  file = write_index(directory, PCR_INDEX, entries)
-  measured = fidelity.measure(
-    shards, entries, images, arguments["seed"], Limits(**arguments["limits"])
-  )
-  return arguments["pcr"] | file | {"fidelity": measured}
+
+
+def write_pcr(
+  directory: str,
+  shards: str,
+  name: str,
+  entries: Sequence[PcrEntry],
+  data: dict[str, Any],
+  limits: Limits,
+) -> dict[str, Any]:
+  """Writes the index of the records; returns what the manifest says of them.
+
+  Args:
+    directory: where it goes.
+    shards: path or URL of the folder that has the shards.
+    name: of the index.
+    entries: of every record.
+    data: the manifest, with its shards and seed.
+    limits: of every image.
+  """
+  images = [shard["records"] for shard in data["shards"] if shard["format"] == "pcr"]
+  file = write_index(directory, name, entries)
+  measured = fidelity.measure(shards, entries, images, data["seed"], limits)
+  return file | {"fidelity": measured}
 
 
 def names_of(made: Made) -> Iterator[bytes]:
@@ -196,7 +212,6 @@ def write_beside(
       path = os.path.join(directory, contents.idx_name(plan.name))
       write_idx(path, shard.rows)
   index = np.concatenate([shard.rows for shard in made.shards])
-  crc = arrays.write(os.path.join(directory, manifest.INDEX), index)
   count = len(made.good)
   features, supervised = features_of(made)
   mix = arguments["mix"]
@@ -227,7 +242,7 @@ def write_beside(
       "by_pillow": int(made.samples["by_pillow"].sum()),
     },
     "skipped": [{"path": path, "reason": reason} for path, reason in made.skipped],
-    "index": {"path": manifest.INDEX, "rows": len(index), "crc32c": crc},
+    "index": manifest.write_index(directory, manifest.INDEX, index),
     "names": texts.write(directory, manifest.NAMES, names_of(made), count),
     "columns": {
       name: columns.write(directory, f"column-{i}-1", column, count)
@@ -239,5 +254,9 @@ def write_beside(
     put_labels(values, made)
     data["labels"] = labels.write(directory, manifest.LABELS, values)
   if arguments["pcr"] is not None:
-    data["pcr"] = _pcr(directory, shards, made, arguments)
+    entries = pcr_entries(data["shards"], made)
+    limits = Limits(**arguments["limits"])
+    data["pcr"] = arguments["pcr"] | write_pcr(
+      directory, shards, PCR_INDEX, entries, data, limits
+    )
   return data

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.job import ShardResult
-from liquid_tf._convert.sources.samples import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource, few
 from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
@@ -78,9 +78,8 @@ CREATE TABLE sent (name TEXT PRIMARY KEY, bytes INTEGER, tag TEXT);
 """
 
 
-def _named(paths: list[str]) -> str:
-  more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
-  return ", ".join(paths[:5]) + more
+# Changed files that an error names.
+_NAMED = 5
 
 
 class Journal:
@@ -213,7 +212,7 @@ class Journal:
         changed.append(file.path)
       touched[number] = (mtime, mask_mtime) != (file.mtime_ns, file.mask_mtime_ns)
     if changed:
-      raise changed_source(self._directory, f"changed: {_named(changed)}")
+      raise changed_source(self._directory, f"changed: {few(changed, _NAMED)}")
     return touched
 
   def _other_files(self, source: SampleSource) -> str:
@@ -222,7 +221,7 @@ class Journal:
     now = {file.path for file in source.files}
     for what, which in (("added", now - before), ("removed", before - now)):
       if which:
-        return f"{what}: {_named(sorted(which, key=os.fsencode))}"
+        return f"{what}: {few(sorted(which, key=os.fsencode), _NAMED)}"
     return "its files are in another order"
 
   def add_scanned(

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import fidelity, finish
+from liquid_tf._convert import finish
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._edit.edit import forget as _forget_versions
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, contents, pcr_index, storage, versions
+from liquid_tf._store import arrays, contents, storage, versions
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
@@ -144,9 +144,7 @@ class _Compaction:
       data["shards"].append(described)
       if entry is not None:
         entries.append(entry)
-    name = self._edit.name(manifests.INDEX)
-    crc = arrays.write(self._edit.path(name), rows)
-    data["index"] = {"path": name, "rows": len(rows), "crc32c": crc}
+    data["index"] = self._edit.write_index(rows)
     sizes = {}
     for shard in data["shards"]:
       sizes[shard["format"]] = sizes.get(shard["format"], 0) + shard["bytes"]
@@ -155,7 +153,7 @@ class _Compaction:
       for name, entry in data["formats"].items()
     }
     if "pcr" in data:
-      data["pcr"] = data["pcr"] | self._pcr(entries, data["shards"])
+      data["pcr"] = data["pcr"] | self._edit.write_pcr(entries, data, Limits())
     return data
 
   def _names(self, changed: list[int]) -> dict[int, str]:
@@ -230,10 +228,10 @@ class _Compaction:
           yield data
         row = rows[run[0]]
         if not is_whole and crc != row["crc32c"]:
+          wrong = storage.wrong_crc(crc, row["crc32c"], "the index")
           raise ConvertError(
-            f"{path} (sample {row['sample']}, offset {at}) is damaged: its CRC-32C is "
-            f"0x{crc:08x}, the index says 0x{row['crc32c']:08x}; remove this sample, "
-            "and then compact"
+            f"{path} (sample {row['sample']}, offset {at}) {wrong}; remove this "
+            "sample, and then compact"
           )
 
   def _write_pcr(
@@ -242,10 +240,8 @@ class _Compaction:
     """Writes the images of some rows as a record."""
     import tensorflow as tf
 
-    entry, path = (
-      self._entries[number],
-      self._manifest.path(self._manifest.shards[number].path),
-    )
+    entry = self._entries[number]
+    path = self._manifest.path(self._manifest.shards[number].path)
     try:
       read = ops.lib().liquid_read_pcr(
         prefix=storage.read_file(path),
@@ -271,15 +267,3 @@ class _Compaction:
     )
     out.write(written.record.numpy())
     return PcrEntry(name, written.lengths.numpy(), written.crc32cs.numpy())
-
-  def _pcr(
-    self, entries: Sequence[PcrEntry], shards: list[dict[str, Any]]
-  ) -> dict[str, Any]:
-    """Writes the index of the pcr; returns what the manifest says of it."""
-    images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
-    name = self._edit.name(pcr_index.INDEX)
-    file = pcr_index.write_index(self._edit.directory, name, entries)
-    measured = fidelity.measure(
-      self._edit.directory, entries, images, self._manifest["seed"], Limits()
-    )
-    return file | {"fidelity": measured}

@@ -14,16 +14,19 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.journal import Journal
 from liquid_tf._native import ops
-from liquid_tf._store import contents, schema, storage, versions
+from liquid_tf._native.limits import Limits
+from liquid_tf._store import contents, pcr_index, schema, storage, versions
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.files import TEMPORARY, create_file, sync_directory, write_file
 from liquid_tf._store.manifest import JOURNAL, Manifest
+from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError, WrongArgument
 
@@ -110,6 +113,17 @@ class Edit:
 
   def path(self, name: str) -> str:
     return os.path.join(self.directory, name)
+
+  def write_index(self, rows: np.ndarray) -> dict[str, Any]:
+    """Writes the rows of the new version; returns the manifest's entry."""
+    return manifests.write_index(self.directory, self.name(manifests.INDEX), rows)
+
+  def write_pcr(
+    self, entries: Sequence[PcrEntry], data: dict[str, Any], limits: Limits
+  ) -> dict[str, Any]:
+    """Writes the index of all records; see `finish.write_pcr`."""
+    name = self.name(pcr_index.INDEX)
+    return finish.write_pcr(self.directory, self.directory, name, entries, data, limits)
 
   def publish(self, made_by: str, data: dict[str, Any]) -> Manifest:
     """Makes the new version appear.
@@ -254,8 +268,7 @@ def _used(directory: str, kept: list[int]) -> set[str]:
   used: set[str] = set()
   for version in kept:
     data = manifests.load(directory, version, check_files=False).data
-    used.update(file.name for file in contents.shards(data))
-    used.update(file.name for file in contents.beside(data))
+    used.update(file.name for file in contents.every(data))
   return used
 
 

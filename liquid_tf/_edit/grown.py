@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import fidelity, finish
+from liquid_tf._convert import finish
 from liquid_tf._convert.job import Made
 from liquid_tf._edit.edit import WORK, Edit
 from liquid_tf._edit.fit import given_columns, joined_sides
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import arrays, columns, contents, labels, names, pcr_index, texts
+from liquid_tf._store import columns, contents, labels, names, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
-from liquid_tf._store.pcr_index import PcrEntry
 
 
 def grown(edit: Edit, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +68,10 @@ def grown(edit: Edit, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
   skipped = [{"path": path, "reason": reason} for path, reason in made.skipped]
   data["skipped"] = old["skipped"] + skipped
   if "pcr" in data:
-    data["pcr"] = data["pcr"] | _pcr(edit, made, shards, data["shards"], arguments)
+    entries = list(manifests.load_pcr_index(old).values())
+    entries += finish.pcr_entries(shards, made)
+    limits = Limits(**arguments["limits"])
+    data["pcr"] = data["pcr"] | edit.write_pcr(entries, data, limits)
   return data
 
 
@@ -93,9 +95,7 @@ def _index(edit: Edit, made: Made) -> dict[str, Any]:
   new["shard"] += len(edit.manifest.shards)
   rows = np.concatenate([manifests.load_index(edit.manifest), new])
   rows = rows[np.lexsort([rows[key] for key in ("shard", "format", "split")])]
-  name = edit.name(manifests.INDEX)
-  crc = arrays.write(edit.path(name), rows)
-  return {"path": name, "rows": len(rows), "crc32c": crc}
+  return edit.write_index(rows)
 
 
 def _features(edit: Edit, made: Made) -> dict[str, Any]:
@@ -128,10 +128,8 @@ def _columns(edit: Edit, given: dict[str, Column], count: int) -> dict[str, Any]
   entries = {}
   for i, (name, entry) in enumerate(edit.manifest["columns"].items()):
     default, stem = entry.get("default"), f"column-{i}-{edit.version}"
-    filler, old = (
-      columns.missing(entry["dtype"], default),
-      columns.load(edit.manifest, name),
-    )
+    filler = columns.missing(entry["dtype"], default)
+    old = columns.load(edit.manifest, name)
     new = given[name].values if name in given else [filler] * count
     if entry["dtype"] == TEXT:
       more = texts.write(edit.directory, stem, new, count, old)
@@ -152,27 +150,3 @@ def _source(old: dict[str, Any], made: Made) -> dict[str, Any]:
     "fingerprint": finish.digest(both),
     "by_pillow": old["by_pillow"] + int(made.samples["by_pillow"].sum()),
   }
-
-
-def _pcr(
-  edit: Edit,
-  made: Made,
-  new: list[dict[str, Any]],
-  shards: list[dict[str, Any]],
-  arguments: dict[str, Any],
-) -> dict[str, Any]:
-  """Writes the index of all records; returns what the manifest says of them."""
-  entries = list(manifests.load_pcr_index(edit.manifest).values())
-  entries += [
-    PcrEntry(described["path"], *shard.parts)
-    for described, shard in zip(new, made.shards)
-    if described["format"] == "pcr"
-  ]
-  images = [shard["records"] for shard in shards if shard["format"] == "pcr"]
-  name = edit.name(pcr_index.INDEX)
-  file = pcr_index.write_index(edit.directory, name, entries)
-  limits = Limits(**arguments["limits"])
-  measured = fidelity.measure(
-    edit.directory, entries, images, arguments["seed"], limits
-  )
-  return file | {"fidelity": measured}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
-from liquid_tf._store import arrays, labels
+from liquid_tf._store import labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.subset import subset
 from liquid_tf._view.view import View
@@ -55,8 +55,5 @@ def remove(view: View) -> EditReport:
 def _without(edit: Edit, index: np.ndarray, removed: np.ndarray) -> dict:
   """Writes the index without samples; returns the manifest with it."""
   rows = index[~np.isin(index["sample"], removed)]
-  name = edit.name(manifests.INDEX)
-  crc = arrays.write(edit.path(name), rows)
   data = subset(edit.manifest, rows, labels.load(edit.manifest))
-  data["index"] = {"path": name, "rows": len(rows), "crc32c": crc}
-  return data
+  return data | {"index": edit.write_index(rows)}

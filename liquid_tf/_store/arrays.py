@@ -1,12 +1,13 @@
 """NumPy files of a dataset: mapped, and of the same bytes whatever the NumPy."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._store.files import AtomicFile
-from liquid_tf._store.storage import crc32c, map_right
+from liquid_tf._store.storage import crc32c, map_right, wrong_crc
 from liquid_tf.errors import ManifestError
 
 # Arrays of millions of rows are written and checked in parts, each small beside them.
@@ -23,10 +24,7 @@ def header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
 
 def size(dtype: np.dtype, shape: tuple[int, ...]) -> int:
   """Bytes of the file of such an array."""
-  count = 1
-  for side in shape:
-    count *= side
-  return len(header(dtype, shape)) + count * dtype.itemsize
+  return len(header(dtype, shape)) + math.prod(shape) * dtype.itemsize
 
 
 def changed(values: Sequence[float] | np.ndarray, dtype: type) -> np.ndarray:
@@ -114,11 +112,7 @@ def load(
   Raises:
     ManifestError: it is missing, damaged, or another array.
   """
-  try:
-    data = map_right(path, crc)
-  except OSError as error:
-    reason = ops.reason(error, path)
-    raise ManifestError(f"{path} cannot be read: {reason}") from error
+  data = mapped(path, crc)
   begins = header(dtype, shape)
   if len(data) != size(dtype, shape) or bytes(data[: len(begins)]) != begins:
     raise ManifestError(
@@ -128,12 +122,23 @@ def load(
   return np.frombuffer(data, dtype, offset=len(begins)).reshape(shape)
 
 
+def mapped(path: str, crc: int) -> np.ndarray:
+  """The bytes of a file, right or not; see `storage.map_right`.
+
+  Raises:
+    ManifestError: it cannot be read.
+  """
+  try:
+    return map_right(path, crc)
+  except OSError as error:
+    reason = ops.reason(error, path)
+    raise ManifestError(f"{path} cannot be read: {reason}") from error
+
+
 def check_crc(data: np.ndarray, path: str, wanted: int, says: str) -> None:
   """Raises ManifestError unless the bytes of a file have a CRC-32C."""
   crc = 0
   for start in range(0, len(data), _CHUNK):
     crc = crc32c(bytes(data[start : start + _CHUNK]), crc)
   if crc != wanted:
-    raise ManifestError(
-      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, {says} says 0x{wanted:08x}"
-    )
+    raise ManifestError(f"{path} {wrong_crc(crc, wanted, says)}")

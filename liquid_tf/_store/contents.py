@@ -62,6 +62,12 @@ def shards(data: dict[str, Any]) -> Iterator[File]:
       yield File(idx_name(shard["path"]), None, None, key)
 
 
+def every(data: dict[str, Any]) -> Iterator[File]:
+  """Yields all files of a manifest but itself."""
+  yield from shards(data)
+  yield from beside(data)
+
+
 def beside(data: dict[str, Any]) -> Iterator[File]:
   """Yields the files beside the shards of a manifest."""
   count = data["next_sample"]

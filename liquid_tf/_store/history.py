@@ -1,7 +1,6 @@
 """The versions of a dataset, and what each takes on the disk."""
 
 import collections
-import itertools
 import os
 from typing import Any
 
@@ -30,11 +29,7 @@ def history(path: str | os.PathLike) -> list[dict[str, Any]]:
     for version in versions.in_directory(path)
   ]
   sizes = [
-    {
-      file.name: file.bytes or 0
-      for file in itertools.chain(contents.shards(m.data), contents.beside(m.data))
-    }
-    for m in found
+    {file.name: file.bytes or 0 for file in contents.every(m.data)} for m in found
   ]
   uses = collections.Counter(name for files in sizes for name in files)
   return [

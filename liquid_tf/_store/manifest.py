@@ -29,7 +29,6 @@ from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
 from liquid_tf._store.storage import (
   absolute,
-  crc32c,
   file_size,
   is_json,
   is_remote,
@@ -37,6 +36,7 @@ from liquid_tf._store.storage import (
   leaves,
   read_right,
 )
+from liquid_tf._store.storage import crc32c as crc32c
 from liquid_tf._store.versions import MANIFEST as MANIFEST
 from liquid_tf.errors import ManifestError, WrongArgument, setting
 
@@ -201,12 +201,8 @@ def _refuse_links(manifest: Manifest) -> None:
   The author of a dataset must not choose what else of a machine is read, copied or
   exported by those who use it.
   """
-  names = [manifest.file]
-  for file in itertools.chain(
-    contents.shards(manifest.data), contents.beside(manifest.data)
-  ):
-    names.append(file.name)
-  for path in map(manifest.path, names):
+  names = (file.name for file in contents.every(manifest.data))
+  for path in map(manifest.path, (manifest.file, *names)):
     target = leaves(path)
     if target is not None:
       raise ManifestError(
@@ -309,16 +305,6 @@ def _file_problem(path: str, wanted: int, says: str, lost: str = "") -> str:
   return "" if size == wanted else f"{path} has {size} bytes, but {says} {wanted}"
 
 
-def index_header(rows: int) -> bytes:
-  """Header of an `index.npy` of `rows` rows."""
-  return arrays.header(INDEX_DTYPE, (rows,))
-
-
-def index_size(rows: int) -> int:
-  """Size in bytes of an `index.npy` of `rows` rows."""
-  return arrays.size(INDEX_DTYPE, (rows,))
-
-
 def encode_index(rows: np.ndarray) -> bytes:
   """The bytes of `index.npy`, the same with every version of NumPy.
 
@@ -326,7 +312,17 @@ def encode_index(rows: np.ndarray) -> bytes:
     rows: shape [n], dtype INDEX_DTYPE, ascending by (split, format, shard, offset).
   """
   rows = np.ascontiguousarray(rows, INDEX_DTYPE)
-  return index_header(len(rows)) + rows.tobytes()
+  return arrays.header(INDEX_DTYPE, rows.shape) + rows.tobytes()
+
+
+def write_index(directory: str, name: str, rows: np.ndarray) -> dict[str, Any]:
+  """Writes an index; returns the manifest's entry of it.
+
+  Raises:
+    OSError: it cannot be written.
+  """
+  crc = arrays.write(join(directory, name), rows)
+  return {"path": name, "rows": len(rows), "crc32c": crc}
 
 
 def load_index(manifest: Manifest) -> np.ndarray:
@@ -389,20 +385,13 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   problem = _file_problem(path, manifest["pcr"]["index_bytes"], f"{says} says")
   if problem:
     raise ManifestError(problem)
-  try:
-    found = read_right(path, lambda found: crc32c(found) == wanted)
-  except OSError as error:
-    raise _unreadable(path, error) from error
-  crc = crc32c(found)
-  if crc != wanted:
-    raise ManifestError(
-      f"{path} is damaged: its CRC-32C is 0x{crc:08x}, pcr.index_crc32c of "
-      f"{manifest.file} says 0x{wanted:08x}"
-    )
+  found = arrays.mapped(path, wanted)
+  [says] = manifest.says("pcr.index_crc32c")
+  arrays.check_crc(found, path, wanted, says)
   import tensorflow as tf
 
   try:
-    entries = decode_index(found)
+    entries = decode_index(found.tobytes())
   except tf.errors.OpError as error:
     raise ManifestError(f"{path} is damaged: {ops.reason(error)}") from error
   numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "pcr"]

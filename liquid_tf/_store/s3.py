@@ -56,20 +56,34 @@ def size(path: str) -> int | None:
     return None
 
 
+def pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
+  """Yields the answers to a listing of keys that begin with a path.
+
+  Args:
+    path: as "s3://bucket/key".
+    **more: of the request.
+
+  Raises:
+    OSError: the store does not list them.
+  """
+  bucket, key = split(path)
+  with explained(path):
+    every = aws.client().get_paginator("list_objects_v2")
+    yield from every.paginate(Bucket=bucket, Prefix=key, **more)
+
+
 def names_in(directory: str) -> set[str]:
   """Names of the objects and folders in a folder; none where there is nothing.
 
   Raises:
     OSError: it cannot be listed.
   """
-  bucket, key = split(directory)
-  prefix = key if not key or key.endswith("/") else f"{key}/"
+  folder = directory.rstrip("/") + "/"
+  _, prefix = split(folder)
   names = set()
-  with explained(directory):
-    pages = aws.client().get_paginator("list_objects_v2")
-    for page in pages.paginate(Bucket=bucket, Prefix=prefix, Delimiter="/"):
-      names |= {found["Key"] for found in page.get("Contents", ())}
-      names |= {found["Prefix"] for found in page.get("CommonPrefixes", ())}
+  for page in pages(folder, Delimiter="/"):
+    names |= {found["Key"] for found in page.get("Contents", ())}
+    names |= {found["Prefix"] for found in page.get("CommonPrefixes", ())}
   # An object of the folder's own name marks it in some stores.
   return {name.removeprefix(prefix).rstrip("/") for name in names} - {""}
 

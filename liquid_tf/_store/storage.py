@@ -224,6 +224,11 @@ def checksum(path: str, consume: Callable[[bytes], object] = lambda data: None) 
   return crc
 
 
+def wrong_crc(found: int, wanted: int, says: str) -> str:
+  """Says that a file or a record has another CRC-32C than `says` says."""
+  return f"is damaged: its CRC-32C is 0x{found:08x}, {says} says 0x{wanted:08x}"
+
+
 def crc32c(data: bytes, crc: int = 0) -> int:
   """CRC-32C of `data`, extending `crc`."""
   return direct.crc32c(np.frombuffer(data, np.uint8), crc)

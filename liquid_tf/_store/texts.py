@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._native import ops
 from liquid_tf._store import arrays
 from liquid_tf._store.contents import ENDS
 from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Manifest
-from liquid_tf._store.storage import map_right
 from liquid_tf.errors import ManifestError
 
 # Bytes that are gathered for a write.
@@ -147,11 +145,7 @@ def load(manifest: Manifest, entry: dict[str, Any], key: str) -> tuple:
   )
   path, size = manifest.path(entry["text"]["path"]), entry["text"]["bytes"]
   crc = entry["text"]["crc32c"]
-  try:
-    text = map_right(path, crc)
-  except OSError as error:
-    reason = ops.reason(error, path)
-    raise ManifestError(f"{path} cannot be read: {reason}") from error
+  text = arrays.mapped(path, crc)
   says = manifest.says(f"{key}.text.bytes", f"{key}.text.crc32c")
   if len(text) != size:
     raise ManifestError(f"{path} has {len(text)} bytes, but {says[0]} says {size}")

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from liquid_tf._store import labels, manifest, schema, texts
+from liquid_tf._store import arrays, labels, manifest, schema, texts
 
 # Framing and headers of a record, and a pixel or two.
 RECORD_BYTES = 64
@@ -40,7 +40,7 @@ def write(directory: str, samples: int, files: int) -> None:
       crc = manifest.crc32c(data, crc)
       file.write(data)
 
-    put(manifest.index_header(2 * samples))
+    put(arrays.header(manifest.INDEX_DTYPE, (2 * samples,)))
     for number in range(len(_NAMES)):
       for begin in range(0, samples, _CHUNK_ROWS):
         put(_rows(number, begin, min(samples, begin + _CHUNK_ROWS), bounds).tobytes())

@@ -254,6 +254,4 @@ class DatasetSource(SampleSource):
   def _check(self, row: np.void, stored: bytes) -> None:
     crc = manifests.crc32c(stored)
     if crc != row["crc32c"]:
-      raise SampleError(
-        f"is damaged: its CRC-32C is 0x{crc:08x}, the index says 0x{row['crc32c']:08x}"
-      )
+      raise SampleError(storage.wrong_crc(crc, row["crc32c"], "the index"))

@@ -12,16 +12,13 @@ from liquid_tf.errors import ConvertError
 
 
 def _pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
-  """The answers to a listing of keys that begin with a path.
+  """Yields what `s3.pages` does.
 
   Raises:
     ConvertError: the store does not list them.
   """
-  bucket, key = s3.split(path)
   try:
-    with s3.explained(path):
-      pages = s3.client().get_paginator("list_objects_v2")
-      yield from pages.paginate(Bucket=bucket, Prefix=key, **more)
+    yield from s3.pages(path, **more)
   except OSError as error:
     raise ConvertError(f"cannot list {error}") from error
 

@@ -342,16 +342,15 @@ def class_list(names: dict[int, str]) -> list[str] | None:
   return result if len(set(result)) == count else None
 
 
-def few(names: Sequence[str]) -> str:
+def few(names: Sequence[str], most: int = 3) -> str:
   """The first names of several."""
-  more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-  return ", ".join(names[:3]) + more
+  more = f" and {len(names) - most} more" if len(names) > most else ""
+  return ", ".join(names[:most]) + more
 
 
 def name_files(paths: Sequence[str]) -> str:
   """Files as errors name them."""
-  more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-  return schemes.shown(paths[0]) + more
+  return few([schemes.shown(path) for path in paths], 1)
 
 
 def _split_of(path: str) -> str | None:

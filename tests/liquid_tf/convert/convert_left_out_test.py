@@ -18,7 +18,7 @@ import liquid_tf
 from liquid_tf._convert import choose
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
-from liquid_tf._convert.sources import other_files, parts
+from liquid_tf._convert.sources import left_out, other_files
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf.errors import ConvertError
 
@@ -183,7 +183,7 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
     (["d.tfrecord-00001-of-00002", "d.tfrecord-00000-of-00002", "e.rec"], []),
   )
   def test_missing_parts(self, names, wanted):
-    found = list(parts.missing([f"/data/{name}" for name in names], 7))
+    found = list(left_out.missing_parts([f"/data/{name}" for name in names], 7))
     self.assertLen(found, len(wanted))
     for one, start in zip(found, wanted):
       self.assertStartsWith(one.path, f"/data/{start}")

@@ -16,7 +16,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import recordio
 from liquid_tf._convert.convert import convert
-from liquid_tf._store import manifest
+from liquid_tf._store import arrays, manifest
 from liquid_tf.errors import ManifestError
 
 
@@ -193,7 +193,7 @@ class IndexTest(parameterized.TestCase, tf.test.TestCase):
     rows["sample"] = [5, 6, 7]
     rows["pixels_hash"] = 2**64 - 1
     data = manifest.encode_index(rows)
-    self.assertLen(data, manifest.index_size(3))
+    self.assertLen(data, arrays.size(manifest.INDEX_DTYPE, (3,)))
     read = np.load(io.BytesIO(data))
     self.assertEqual(read.dtype, manifest.INDEX_DTYPE)
     self.assertEqual(read.dtype.itemsize, 56)
