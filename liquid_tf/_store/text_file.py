@@ -1,9 +1,12 @@
 """Text files as people and their systems write them."""
 
 import codecs
+import contextlib
 from collections.abc import Iterator
 
+from liquid_tf._native import ops
 from liquid_tf._store import storage
+from liquid_tf.errors import ConvertError
 
 # Windows marks a file's encoding by what it begins with.
 _MARKS = (
@@ -39,6 +42,21 @@ def decode(contents: bytes, *, any_bytes: bool = False) -> str:
       f"{error.start + len(mark)}; save it as UTF-8"
     ) from error
   return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextlib.contextmanager
+def explained(path: str) -> Iterator[None]:
+  """Turns what is wrong with a user's file into a sentence.
+
+  Raises:
+    ConvertError: it cannot be read, or a ValueError says what it must be.
+  """
+  try:
+    yield
+  except OSError as error:
+    raise ConvertError(f"cannot read {ops.reason(error)}") from error
+  except ValueError as error:
+    raise ConvertError(f"{path} {error}") from error
 
 
 def read(path: str, *, any_bytes: bool = False) -> str:
@@ -79,3 +97,13 @@ def names(text: str) -> list[str]:
         "it are doubtful: remove the line, or write the name that it lacks"
       )
   return [name for _, name in found]
+
+
+def read_names(path: str) -> list[str]:
+  """Reads a list of names, as `names` does.
+
+  Raises:
+    ConvertError: it cannot be read, or is none.
+  """
+  with explained(path):
+    return names(read(path))

@@ -133,6 +133,15 @@ class ExampleSource(RecordSource):
       except (SampleError, OSError) as error:
         raise ConvertError(f"{self.path(0)}: {error}") from error
 
+  def place(self, position: int) -> tuple[int, int]:
+    """The file of a sample, and its number there."""
+    file = self.file_of[position]
+    return int(file), position - int(np.searchsorted(self.file_of, file))
+
+  def name(self, position: int) -> str:
+    file, number = self.place(position)
+    return f"{self.files[file].path}/{number}"
+
   def serialized(self, position: int) -> bytes:
     """Reads a serialized tf.train.Example; see `read`."""
     raise NotImplementedError
@@ -145,9 +154,8 @@ class ExampleSource(RecordSource):
         f"{argument('image_feature', self._names.image)} must hold the bytes of one "
         f"image, but has {len(values)} values{f' of {_DTYPES[kind]}' if kind else ''}"
       )
-    found = np.zeros(0, np.float32)
-    if self._names.label:
-      found = _labels(features, self._names.label)
+    label = self._names.label
+    found = _labels(features, label) if label else np.zeros(0, np.float32)
     # TFDS says so where the labels of a test are kept back.
     if self.classes is not None and (found == -1).any():
       raise SampleError("has no class: its label is -1")

@@ -351,8 +351,7 @@ def _instead(skipped: list[LeftOut]) -> str:
   if found is not None:
     path, kind = found
     return f": {path} is {kind.name}; {kind.advice}"
-  reasons = most_telling(skipped)
-  return f": {reasons}" if reasons else ""
+  return most_telling(skipped)
 
 
 def _list_masks(

@@ -30,8 +30,9 @@ class LeftOut(NamedTuple):
 
 
 def most_telling(left_out: list[LeftOut]) -> str:
-  """The first reasons why there is nothing, for an error."""
-  return "; ".join(f"{one.path} {one.reason}" for one in left_out[:3])
+  """The first reasons why there is nothing, for the end of an error; or ""."""
+  reasons = "; ".join(f"{one.path} {one.reason}" for one in left_out[:3])
+  return f": {reasons}" if reasons else ""
 
 
 _PART = re.compile(r"(.*?)(\d+)([-_]of[-_])(\d{1,6})(?!\d)(.*)", re.DOTALL)

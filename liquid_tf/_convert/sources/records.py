@@ -15,7 +15,6 @@ from liquid_tf._convert.sources.samples import (
   SampleSource,
   SourceFile,
   name_files,
-  numbered_name,
   splits_of_files,
   stat_files,
 )
@@ -69,12 +68,10 @@ class RecordIOSource(SampleSource):
     self._places = places
 
   def path(self, position: int) -> str:
-    file, offset, _, _ = self._places[position]
-    return f"{self.files[file].path}, offset {offset}"
+    return f"{super().path(position)}, offset {self._places[position, 1]}"
 
   def name(self, position: int) -> str:
-    file, _, _, key = self._places[position].tolist()
-    return numbered_name(self.files, file, key)
+    return f"{super().path(position)}/{self._places[position, 3]}"
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     del targets
@@ -233,11 +230,8 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
     ) from error
   places = np.concatenate(parts)
   if not len(places):
-    reasons = most_telling(damage)
-    raise ConvertError(
-      f"{', '.join(map(schemes.shown, paths[:3]))} holds no records"
-      f"{': ' + reasons if reasons else ''}"
-    )
+    named = ", ".join(map(schemes.shown, paths[:3]))
+    raise ConvertError(f"{named} holds no records{most_telling(damage)}")
   return RecordIOSource(
     root,
     files,

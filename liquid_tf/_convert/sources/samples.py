@@ -14,7 +14,7 @@ from liquid_tf._convert.sources import reading, s3_walk
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import schemes, storage
+from liquid_tf._store import schemes, storage, text_file
 from liquid_tf._store.columns import Column
 from liquid_tf.errors import ConvertError
 
@@ -272,11 +272,6 @@ class PassedSource(SampleSource):
     return self._source.load(*columns)
 
 
-def numbered_name(files: Sequence[SourceFile], file: int, number: int) -> str:
-  """Name of a record of a file."""
-  return f"{files[file].path}/{number}"
-
-
 def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
   """The folder that files have in common, and what they are below it.
 
@@ -288,11 +283,9 @@ def stat_files(paths: Sequence[str]) -> tuple[str, list[SourceFile]]:
   folder = _common_folder([schemes.shown(path) for path in paths])
   result = []
   for path in paths:
-    try:
-      size, mtime_ns = stat_file(path)
-    except OSError as error:
-      raise ConvertError(f"cannot read {ops.reason(error)}") from error
     shown = schemes.shown(path)
+    with text_file.explained(shown):
+      size, mtime_ns = stat_file(path)
     if storage.is_remote(path):
       name = shown.removeprefix(folder).lstrip("/")
     else:

@@ -16,7 +16,6 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import (
   SourceFile,
   few,
-  numbered_name,
   stat_files,
 )
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
@@ -116,12 +115,7 @@ def _class_names(folder: str, name: str, feature: dict[str, Any]) -> list[str] |
   path = os.path.join(folder, f"{name.replace('/', '-')}.labels.txt")
   if "classLabel" not in feature or not os.path.isfile(path):
     return None
-  try:
-    return text_file.names(text_file.read(path))
-  except OSError as error:
-    raise ConvertError(f"cannot read {ops.reason(error)}") from error
-  except ValueError as error:
-    raise ConvertError(f"{path} {error}") from error
+  return text_file.read_names(path)
 
 
 def _shards(
@@ -177,24 +171,16 @@ class ArrayRecordSource(ExampleSource):
     self._readers = [_open_array_record(root, file) for file in files]
     counts = [reader.num_records() for reader in self._readers]
     file_of = np.repeat(np.arange(len(files)), counts)
-    self._first = np.cumsum([0, *counts[:-1]])
     sizes = np.repeat([f.size // max(n, 1) for f, n in zip(files, counts)], counts)
     split_of = np.array(split_of_file, np.uint8)[file_of]
     super().__init__(names, root, kind, files, file_of, split_of, sizes, **options)
 
-  def _place(self, position: int) -> tuple[int, int]:
-    file = int(self.file_of[position])
-    return file, position - int(self._first[file])
-
   def path(self, position: int) -> str:
-    file, record = self._place(position)
+    file, record = self.place(position)
     return f"{self.files[file].path}, record {record}"
 
-  def name(self, position: int) -> str:
-    return numbered_name(self.files, *self._place(position))
-
   def serialized(self, position: int) -> bytes:
-    file, record = self._place(position)
+    file, record = self.place(position)
     try:
       return self._readers[file].read([record])[0]
     except (ValueError, IndexError, RuntimeError) as error:
@@ -267,9 +253,7 @@ def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
     paths,
     places,
     files,
-    places[:, 0],
-    np.array(split_of_file, np.uint8)[places[:, 0]],
-    places[:, 2],
+    split_of_file,
     skipped=skipped,
     **options,
   )

@@ -25,7 +25,6 @@ from liquid_tf._convert.sources.samples import (
   SourceFile,
   class_list,
   name_files,
-  numbered_name,
   read_range,
   splits_of_files,
   stat_files,
@@ -134,26 +133,31 @@ class TFRecordSource(ExampleSource):
     kind: what the manifest calls it.
     paths: of the files, or URLs.
     places: shape [samples, 3], int64: position of the file, offset, length.
-    *args: of `SampleSource`, as are all others.
+    files: as of `SampleSource`.
+    split_of_file: the split of each file.
+    **more: of `SampleSource`.
   """
 
   def __init__(
-    self, names: ExampleNames, root: str, kind: str, paths, places, *args, **more
+    self,
+    names: ExampleNames,
+    root: str,
+    kind: str,
+    paths: Sequence[str],
+    places: np.ndarray,
+    files: list[SourceFile],
+    split_of_file: Sequence[int],
+    **more,
   ):
     self._paths = paths
     self._places = places
     more["is_remote"] = any(map(storage.is_remote, paths))
-    # Of each file, the position of its first record.
-    self._first = np.searchsorted(places[:, 0], np.arange(len(args[0])))
-    super().__init__(names, root, kind, *args, **more)
+    file_of, _, sizes = places.T
+    split_of = np.array(split_of_file, np.uint8)[file_of]
+    super().__init__(names, root, kind, files, file_of, split_of, sizes, **more)
 
   def path(self, position: int) -> str:
-    file, offset, _ = self._places[position]
-    return f"{self.files[file].path}, offset {offset}"
-
-  def name(self, position: int) -> str:
-    file = int(self._places[position, 0])
-    return numbered_name(self.files, file, position - int(self._first[file]))
+    return f"{super().path(position)}, offset {self._places[position, 1]}"
 
   def serialized(self, position: int) -> bytes:
     file, offset, length = self._places[position].tolist()
@@ -225,14 +229,10 @@ def read_labels(folder: str) -> list[str] | None:
     ConvertError: it is something else, or cannot be read.
   """
   path = storage.join(folder, LABELS)
-  try:
+  with text_file.explained(path):
     if storage.file_size(path) is None:
       return None
     text = text_file.read(path, any_bytes=True)
-  except OSError as error:
-    raise ConvertError(f"cannot read {ops.reason(error)}") from error
-  except ValueError as error:
-    raise ConvertError(f"{path} {error}") from error
   names: dict[int, str] = {}
   for number, line in text_file.lines(text):
     found = _NAMED.fullmatch(line)
@@ -266,10 +266,8 @@ def list_tfrecords(
   skipped: list[LeftOut] = []
   places = find_places(paths, files, skipped if skips else None)
   if not len(places):
-    reasons = most_telling(skipped)
-    raise ConvertError(
-      f"{schemes.shown(paths[0])} holds no records{': ' + reasons if reasons else ''}"
-    )
+    named = schemes.shown(paths[0])
+    raise ConvertError(f"{named} holds no records{most_telling(skipped)}")
   return TFRecordSource(
     names,
     folder,
@@ -277,9 +275,7 @@ def list_tfrecords(
     paths,
     places,
     files,
-    places[:, 0],
-    np.array(split_of_file, np.uint8)[places[:, 0]],
-    places[:, 2],
+    split_of_file,
     splits=splits,
     classes=None if is_alone else read_labels(folder),
     skipped=skipped,

@@ -1,8 +1,8 @@
 """Annotations of many images, in little memory."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -17,6 +17,7 @@ _DTYPES = {"f": "float32", "i": "int64", "O": "string"}
 # in other units: an object that is cut off at a side does not reach as far.
 _MOST_SIDES = 2
 _LARGEST = float(np.finfo(np.float32).max)
+_Parsed = TypeVar("_Parsed")
 
 
 class Annotations:
@@ -224,6 +225,35 @@ def keys_of(root: str, names: Sequence[str]) -> list[str]:
     if first.setdefault(key, name) != name:
       raise ConvertError(f"{root} has both {first[key]} and {name}, of one image")
   return list(first)
+
+
+def parsed(
+  root: str,
+  names: Sequence[str],
+  parse: Callable[[str], _Parsed],
+  faults: dict[int, str],
+  doubtful: set[int],
+) -> Iterator[tuple[int, _Parsed | None]]:
+  """Yields the position of each image's file, and what it holds.
+
+  Args:
+    root: the folder.
+    names: paths below it, of the files.
+    parse: reads the file at a path, or raises an OSError, or a ValueError that says why
+      it is none.
+    faults: gets why a file cannot be used, which then holds None.
+    doubtful: gets files that may be no annotations at all.
+  """
+  for image, name in enumerate(names):
+    found = None
+    try:
+      found = parse(os.path.join(root, name))
+    except OSError as error:
+      faults[image] = f"cannot be read: {error.strerror}"
+    except ValueError as error:
+      faults[image] = str(error)
+      doubtful.add(image)
+    yield image, found
 
 
 def not_kept(

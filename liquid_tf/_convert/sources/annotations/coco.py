@@ -175,15 +175,11 @@ def _class_name(category: dict[str, Any]) -> str:
 
 def _load(path: str) -> Any:
   """Reads a JSON file."""
+  with text_file.explained(path):
+    text = text_file.read(path)
   try:
-    return json.loads(text_file.read(path))
-  except OSError as error:
-    raise ConvertError(f"cannot read {path}: {error.strerror}") from error
-  except json.JSONDecodeError as error:
-    raise ConvertError(f"{path} is no JSON: {error}") from error
-  except ValueError as error:
-    raise ConvertError(f"{path} {error}") from error
-  except RecursionError as error:
+    return json.loads(text)
+  except (ValueError, RecursionError) as error:
     raise ConvertError(f"{path} is no JSON: {error}") from error
 
 

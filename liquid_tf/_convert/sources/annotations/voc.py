@@ -13,6 +13,7 @@ from liquid_tf._convert.sources.annotations.annotations import (
   Annotations,
   keys_of,
   not_kept,
+  parsed,
   wrong_box,
 )
 from liquid_tf._convert.sources.left_out import LeftOut
@@ -86,17 +87,10 @@ def read(root: str, names: Sequence[str], skipped: Sequence[LeftOut]) -> Annotat
   counts, sizes = [], []
   boxes, things, difficult, truncated = [], [], [], []
   faults: dict[int, str] = {}
-  doubtful = set()
+  doubtful: set[int] = set()
   lost: collections.Counter[str] = collections.Counter()
-  for image, name in enumerate(names):
-    tree = ElementTree.Element(_ROOT)
-    try:
-      tree = _parse(os.path.join(root, name))
-    except OSError as error:
-      faults[image] = f"cannot be read: {error.strerror}"
-    except ValueError as error:
-      faults[image] = str(error)
-      doubtful.add(image)
+  for image, found in parsed(root, names, _parse, faults, doubtful):
+    tree = ElementTree.Element(_ROOT) if found is None else found
     size = tree.find("size")
     sizes.append([_whole(size, side) for side in ("height", "width")])
     objects = tree.findall("object")

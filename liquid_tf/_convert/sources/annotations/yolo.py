@@ -10,10 +10,10 @@ from liquid_tf._convert.sources.annotations.annotations import (
   LABELS,
   Annotations,
   keys_of,
+  parsed,
   wrong_box,
 )
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._native import ops
 from liquid_tf._store import text_file
 from liquid_tf.errors import ConvertError
 
@@ -36,12 +36,7 @@ def _classes(root: str, lists: Sequence[str]) -> list[str] | None:
   paths = paths or [path for path in above if os.path.isfile(path)]
   found: dict[str, list[str]] = {}
   for path in paths:
-    try:
-      found[path] = text_file.names(text_file.read(path))
-    except OSError as error:
-      raise ConvertError(f"cannot read {ops.reason(error)}") from error
-    except ValueError as error:
-      raise ConvertError(f"{path} {error}") from error
+    found[path] = text_file.read_names(path)
     if found[path] != found[paths[0]]:
       raise ConvertError(
         f"{paths[0]} and {path} name other classes: leave the list whose numbers the "
@@ -111,17 +106,10 @@ def read(
   keys = keys_of(root, names)
   counts, boxes, labels = [], [], []
   faults: dict[int, str] = {}
-  doubtful = set()
-  for image, name in enumerate(names):
+  doubtful: set[int] = set()
+  for image, text in parsed(root, names, text_file.read, faults, doubtful):
     before = len(boxes)
-    lines: list[tuple[int, str]] = []
-    try:
-      lines = list(text_file.lines(text_file.read(os.path.join(root, name))))
-    except OSError as error:
-      faults[image] = f"cannot be read: {error.strerror}"
-    except ValueError as error:
-      faults[image] = str(error)
-      doubtful.add(image)
+    lines = list(text_file.lines(text or ""))
     for number, line in lines:
       label, box, wrong = _parse(line)
       if not wrong and classes is not None and label >= len(classes):
