@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import plan
-from liquid_tf._native import image_ops, ops
+from liquid_tf._native import image_ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.pcr_index import PcrEntry
@@ -64,11 +64,7 @@ def _measure_record(
   record: bytes, entry: PcrEntry, chosen: np.ndarray, groups: int, limits: Limits
 ) -> list[np.ndarray]:
   """MSSIM by group, shape [groups], of each chosen image that is large enough."""
-  read = ops.lib().liquid_read_pcr
-  stages = [
-    read(record, entry.lengths, entry.crc32cs, group + 1).images.numpy()
-    for group in range(groups)
-  ]
+  stages = [entry.read(record, group + 1).images.numpy() for group in range(groups)]
   result = []
   for position in chosen:
     images = np.stack([_decode(stage[position], limits) for stage in stages])

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import os
-from typing import Protocol
 
 from liquid_tf._convert.job import ShardResult
 from liquid_tf._convert.journal import Journal
@@ -13,8 +12,15 @@ from liquid_tf._convert.stores.store import Store, Stored
 from liquid_tf._store import storage
 
 
-class Outlet(Protocol):
-  """Takes the shards of a conversion; for a `with` statement."""
+class Outlet(contextlib.AbstractContextManager):
+  """Takes the shards of a conversion, and keeps them in the folder where they are made.
+
+  Args:
+    directory: the folder.
+  """
+
+  def __init__(self, directory: str):
+    self._directory = directory
 
   def has(self, name: str, result: ShardResult) -> bool:
     """Whether a journaled shard is where it belongs, or on its way there.
@@ -22,6 +28,7 @@ class Outlet(Protocol):
     Raises:
       OSError: the file system does not say.
     """
+    return _is_right(os.path.join(self._directory, name), result)
 
   def take(self, name: str, result: ShardResult) -> None:
     """Takes a shard that is in the folder and was journaled.
@@ -38,39 +45,15 @@ class Outlet(Protocol):
       OSError: one cannot be brought there.
     """
 
-  def __enter__(self) -> "Outlet": ...
-
-  def __exit__(self, *unused) -> None: ...
-
-
-class Folder(contextlib.AbstractContextManager):
-  """Keeps shards in the folder where they are made.
-
-  Args:
-    directory: the folder.
-  """
-
-  def __init__(self, directory: str):
-    self._directory = directory
-
-  def has(self, name: str, result: ShardResult) -> bool:
-    return _is_right(os.path.join(self._directory, name), result)
-
-  def take(self, name: str, result: ShardResult) -> None:
-    """It is there."""
-
-  def finish(self) -> None:
-    """They are there."""
-
-  def __exit__(self, *unused) -> None:
-    """Nothing is open."""
+  def __exit__(self, *error) -> None:
+    """Lets go of what is still on its way."""
 
 
-class _Sending:
+class _Sending(Outlet):
   """Sends shards to a store, and removes those that are there from their folder."""
 
   def __init__(self, directory: str, journal: Journal, destination: "Destination"):
-    self._directory = directory
+    super().__init__(directory)
     self._journal = journal
     self._destination = destination
     self._store = destination.store
@@ -79,15 +62,14 @@ class _Sending:
     self._is_begun = False
 
   def has(self, name: str, result: ShardResult) -> bool:
-    path = os.path.join(self._directory, name)
     if self._store.files.get(name) == self._sent.get(name, ()):
       with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+        os.unlink(os.path.join(self._directory, name))
       return True
-    if not _is_right(path, result):
-      return False
-    self.take(name, result)
-    return True
+    found = super().has(name, result)
+    if found:
+      self.take(name, result)
+    return found
 
   def take(self, name: str, result: ShardResult) -> None:
     if not self._is_begun:
@@ -101,9 +83,6 @@ class _Sending:
 
   def finish(self) -> None:
     self._sender.finish()
-
-  def __enter__(self) -> "_Sending":
-    return self
 
   def __exit__(self, *error) -> None:
     self._sender.__exit__(*error)
@@ -127,7 +106,7 @@ def open_outlet(
 ) -> Outlet:
   """Where the shards of a folder go; None: they stay there."""
   if destination is None:
-    return Folder(directory)
+    return Outlet(directory)
   return _Sending(directory, journal, destination)
 
 

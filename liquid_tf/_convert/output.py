@@ -14,11 +14,10 @@ import dataclasses
 import errno
 import fcntl
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 
 from liquid_tf._store import versions
-from liquid_tf._store.files import TEMPORARY, exchange, sync_directory
+from liquid_tf._store.files import TEMPORARY, exchange, remove, sync_directory
 from liquid_tf._store.manifest import JOURNAL, PROBLEMS
 from liquid_tf.errors import ConvertError, argument, setting
 
@@ -94,8 +93,7 @@ class Output:
   def discard(self) -> None:
     """Removes what was written."""
     for folder in {self.folder, self.path}:
-      _clear(folder)
-      os.rmdir(folder)
+      _remove(folder)
 
 
 def _check_ours(path: str) -> list[str]:
@@ -123,25 +121,22 @@ def _clear(folder: str) -> None:
     os.unlink(os.path.join(folder, versions.manifest_file(version)))
     sync_directory(folder)
   for name in names:
-    path = os.path.join(folder, name)
-    if versions.of_manifest(name) is not None:
-      continue
-    if os.path.isdir(path):
-      shutil.rmtree(path)
-    else:
-      os.unlink(path)
+    if versions.of_manifest(name) is None:
+      remove(os.path.join(folder, name))
   _remove_journal(folder)
+
+
+def _remove(folder: str) -> None:
+  """Removes a folder that is ours."""
+  _clear(folder)
+  os.rmdir(folder)
 
 
 def _remove_journal(folder: str) -> None:
   """Removes the journal itself last: the database after what belongs to it."""
   names = [name for name in os.listdir(folder) if name.startswith(JOURNAL)]
   for name in sorted(names, reverse=True):
-    path = os.path.join(folder, name)
-    if os.path.isdir(path):
-      shutil.rmtree(path)
-    else:
-      os.unlink(path)
+    remove(os.path.join(folder, name))
   sync_directory(folder)
 
 
@@ -150,8 +145,7 @@ def settle(path: str) -> None:
   work = beside(path)
   if os.path.lexists(work):
     _check_work(work, os.listdir(work))
-    _clear(work)
-    os.rmdir(work)
+    _remove(work)
   _remove_journal(path)
 
 
@@ -245,8 +239,7 @@ def _replacement(path: str, apart: bool) -> Output:
     try:
       check_exchange(path, work)
     except BaseException:
-      _clear(work)
-      os.rmdir(work)
+      _remove(work)
       raise
   return Output(path, work)
 
@@ -260,8 +253,7 @@ def _prepare(path: str, resume: bool, overwrite: bool, apart: bool) -> Output:
   begun = _begun(work)
   if overwrite:
     if begun:
-      _clear(work)
-      os.rmdir(work)
+      _remove(work)
     return _replacement(path, apart) if names or apart else Output(path, path)
   if begun and resume:
     return Output(path, work)

@@ -19,6 +19,14 @@ from liquid_tf.transforms import Bits, Channels, Step
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
 
+# Fields of an `Encoding`, and the format and option of each.
+_OPTIONS = (
+  ("jpeg_quality", "jpeg", "quality"),
+  ("png_level", "png", "level"),
+  ("webp_quality", "webp-lossy", "quality"),
+  ("l3_effort", "l3-compact", "effort"),
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Encoding:
@@ -54,11 +62,8 @@ class Encoding:
     return cls(
       channels=channels and channels.count,
       bits=None if bits is None or bits.depth == "skip" else bits.depth,
-      jpeg_quality=options["jpeg"]["quality"],
-      png_level=options["png"]["level"],
-      webp_quality=options["webp-lossy"]["quality"],
-      l3_effort=options["l3-compact"]["effort"],
       geometry=geometry or Geometry(),
+      **{field: options[name][option] for field, name, option in _OPTIONS},
     )
 
   @property
@@ -71,22 +76,13 @@ class Encoding:
   @property
   def transforms(self) -> tuple[Step, ...]:
     """As `convert` takes them."""
-    steps: tuple[Step, ...] = ()
-    if self.channels is not None:
-      steps += (Channels(self.channels),)
-    if self.bits is not None:
-      steps += (Bits(self.bits),)
-    return steps
+    pairs = ((Channels, self.channels), (Bits, self.bits))
+    return tuple(step(value) for step, value in pairs if value is not None)
 
   @property
   def encoders(self) -> dict[str, dict[str, int | str]]:
     """As `convert` takes them."""
-    return {
-      "jpeg": {"quality": self.jpeg_quality},
-      "png": {"level": self.png_level},
-      "webp-lossy": {"quality": self.webp_quality},
-      "l3-compact": {"effort": self.l3_effort},
-    }
+    return {name: {option: getattr(self, field)} for field, name, option in _OPTIONS}
 
 
 def _knows_pixels(source: SampleSource, encoding: Encoding) -> bool:

@@ -39,22 +39,16 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
   mix = {mixes.TARGETS[name][0]: share for name, share in arguments["mix"].items()}
   stored = data.data.get("pcr", {})
   pcr = None if not stored else {key: stored[key] for key in ("images", "groups")}
-  if pcr != arguments["pcr"]:
-    raise ConvertError(
-      f"{argument('output', output)} already holds a dataset with pcr {pcr}, not "
-      f"{arguments['pcr']}: {setting('existing', 'replace')} replaces it"
-    )
-  for key, given in (
-    ("mix", mix),
-    ("seed", arguments["seed"]),
-    ("encoding", arguments["encoding"]),
-    ("geometry", arguments["geometry"]),
-    ("replicated", arguments["replicate"]),
+  for key, has, given in (
+    ("pcr", pcr, arguments["pcr"]),
+    ("mix", data["mix"], mix),
+    *((key, data[key], arguments[key]) for key in ("seed", "encoding", "geometry")),
+    ("replicated", data["replicated"], arguments["replicate"]),
   ):
-    if data[key] != given:
+    if has != given:
       raise ConvertError(
-        f"{argument('output', output)} already holds a dataset with {key} "
-        f"{data[key]}, not {given}: {setting('existing', 'replace')} replaces it"
+        f"{argument('output', output)} already holds a dataset with {key} {has}, not "
+        f"{given}: {setting('existing', 'replace')} replaces it"
       )
 
 

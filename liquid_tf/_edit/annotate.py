@@ -8,7 +8,7 @@ import numpy as np
 
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._edit.table import Table, check_floats, read
-from liquid_tf._store import columns, names, texts
+from liquid_tf._store import columns, names, schema, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
@@ -180,11 +180,9 @@ def _checked_default(name: str, dtype: str, default: Any) -> Any:
     return None
   if isinstance(default, np.generic):
     default = default.item()
-  kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
-  right = isinstance(default, kinds[dtype]) and (
-    isinstance(default, bool) == (dtype == "bool")
-  )
-  if not right or (dtype in ("int64", "float64") and not abs(default) < 2**63):
+  if not schema.is_of(dtype, default) or (
+    dtype in ("int64", "float64") and not abs(default) < 2**63
+  ):
     raise WrongArgument(
       "defaults", Shown(f'"{name}": {default!r}'), f"must be of {dtype}"
     )

@@ -243,12 +243,7 @@ class _Compaction:
     entry = self._entries[number]
     path = self._manifest.path(self._manifest.shards[number].path)
     try:
-      read = ops.lib().liquid_read_pcr(
-        prefix=storage.read_file(path),
-        lengths=entry.lengths,
-        crc32cs=entry.crc32cs,
-        fidelity=entry.groups,
-      )
+      read = entry.read(storage.read_file(path))
     except tf.errors.OpError as error:
       raise ConvertError(f"{path} is damaged: {ops.reason(error)}") from error
     chosen = rows["offset"].astype(np.int64)

@@ -8,12 +8,17 @@ else is ever removed.
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from liquid_tf._convert.output import beside, check_exchange, locked
-from liquid_tf._store.files import TEMPORARY, exchange, sync_directory, write_file
+from liquid_tf._store.files import (
+  TEMPORARY,
+  exchange,
+  remove,
+  sync_directory,
+  write_file,
+)
 from liquid_tf.errors import ConvertError, argument, setting
 
 MARKER = ".liquid_export.json"
@@ -46,10 +51,7 @@ def _clear(folder: str) -> None:
   """Removes what an export left; the mark of it last, so that a kill leaves that."""
   for entry in os.scandir(folder):
     if entry.name != MARKER:
-      if entry.is_dir(follow_symlinks=False):
-        shutil.rmtree(entry.path)
-      else:
-        os.unlink(entry.path)
+      remove(entry.path)
   with contextlib.suppress(FileNotFoundError):
     os.unlink(os.path.join(folder, MARKER))
 

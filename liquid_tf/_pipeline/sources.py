@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
-from liquid_tf._store import preference
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
@@ -65,7 +64,7 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     replica_paths, replica_formats = [], []
     if manifest["replicated"]:
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
-      replica_formats = preference.by_preference(manifest)
+      replica_formats = manifest.by_preference()
     chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
     message = messages.format(
       index=manifest.index_path,

@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import os
+import shutil
 import uuid
 
 # Files under this suffix are being written; a later run removes them.
@@ -24,6 +25,14 @@ def sync_directory(directory: str) -> None:
     os.fsync(descriptor)
   finally:
     os.close(descriptor)
+
+
+def remove(path: str) -> None:
+  """Removes a file, a link, or a folder with all that is in it."""
+  if os.path.isdir(path) and not os.path.islink(path):
+    shutil.rmtree(path)
+  else:
+    os.unlink(path)
 
 
 def exchange(one: str, other: str) -> None:

@@ -24,6 +24,7 @@ from liquid_tf._store import (
   schemes,
   versions,
 )
+from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.formats import FORMATS as FORMATS
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import PcrEntry, decode_index
@@ -111,6 +112,19 @@ class Manifest:
   def says(self, *keys: str) -> tuple[str, ...]:
     """Keys, each with the file that has it, for errors."""
     return tuple(f"{key} of {self.file}" for key in keys)
+
+  def by_preference(self) -> list[str]:
+    """The formats in the order in which another encoding of a sample is looked for.
+
+    Those without loss come first, and of these the ones that decode fastest.
+    """
+    formats = self.data["formats"]
+
+    def rank(name: str) -> tuple[bool, int, int]:
+      row = BY_NAME[name]
+      return not formats[name]["lossless"], row.cost, row.number
+
+    return sorted(formats, key=rank)
 
   def split_index(self, split: str) -> int:
     """Number of a split in the index.

@@ -37,6 +37,22 @@ class PcrEntry:
     """Bytes to read for a fidelity of at least 1; one above L means L."""
     return int(self.lengths[: 1 + fidelity].sum())
 
+  def read(self, record: bytes, fidelity: int | None = None) -> Any:
+    """Checks and reads the begin of a record, up to a fidelity; None: all of it.
+
+    Returns:
+      `images`, `labels` and `examples` of the op.
+
+    Raises:
+      tf.errors.OpError: it is damaged.
+    """
+    return ops.lib().liquid_read_pcr(
+      prefix=record,
+      lengths=self.lengths,
+      crc32cs=self.crc32cs,
+      fidelity=self.groups if fidelity is None else fidelity,
+    )
+
 
 def decode_index(contents: bytes) -> list[PcrEntry]:
   """Reads an index; of several entries of one name the first counts.

@@ -30,7 +30,6 @@ _NUMBER = "a number > 0"
 _PCR_BYTES = "a whole number in [0, 2^31)"
 _CRC = "a number in [0, 2^32)"
 _SIDE = "a whole number in [1, 2^31)"
-_VERSION = _SIDE
 _VALUE = "a finite number, true, false or text"
 _FILE = "a plain file name"
 _CHECKS = {
@@ -51,7 +50,6 @@ _CHECKS = {
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "fast, default or best": lambda v: v in ("fast", "default", "best"),
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
-  "int64": lambda v: v == "int64",
   "int64 or float32": lambda v: v in ("int64", "float32"),
   "int64, float64, bool or string": lambda v: (
     v in ("int64", "float64", "bool", "string")
@@ -60,7 +58,6 @@ _CHECKS = {
   "[] or [a number or null]": lambda v: (
     v == [] or (isinstance(v, list) and len(v) == 1 and _is_side(v[0]))
   ),
-  "[]": lambda v: v == [],
   "[], [null] or [null, sides]": lambda v: (
     isinstance(v, list)
     and len(v) <= 3
@@ -92,7 +89,7 @@ _TEXT = {"path": _FILE, "bytes": _COUNT, "crc32c": _CRC}
 _MANIFEST = {
   "schema": _COUNT,
   "created_by": "text",
-  "version": _VERSION,
+  "version": _SIDE,
   "made_by": "text",
   "features": {
     "image": {"dtype": "uint8 or uint16", "shape": _SHAPE},
@@ -265,6 +262,14 @@ def _check_consistency(data: dict[str, Any]) -> None:
     )
 
 
+def is_of(dtype: str, value: Any) -> bool:
+  """Whether a plain value is of the type of a column."""
+  kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
+  return isinstance(value, kinds[dtype]) and isinstance(value, bool) == (
+    dtype == "bool"
+  )
+
+
 def _check_beside(data: dict[str, Any]) -> None:
   """Raises ManifestError where labels or columns lack a file, or have one too many."""
   label = data["features"].get("label")
@@ -272,14 +277,9 @@ def _check_beside(data: dict[str, Any]) -> None:
     raise ManifestError(
       "labels must be there where, and only where, every sample has equally many"
     )
-  kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
   for name, column in data["columns"].items():
     default = column.get("default")
-    is_bool = isinstance(default, bool)
-    if default is not None and (
-      not isinstance(default, kinds[column["dtype"]])
-      or is_bool != (column["dtype"] == "bool")
-    ):
+    if default is not None and not is_of(column["dtype"], default):
       raise ManifestError(
         f'columns["{name}"].default ({json.dumps(default)[:80]}) must be of '
         f"{column['dtype']}"

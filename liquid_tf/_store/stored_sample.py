@@ -45,16 +45,8 @@ def find_sample(path: str | os.PathLike, sample: int) -> list[dict[str, Any]]:
     fields = {name: index[row][name].item() for name in index.dtype.names}
     shard = manifest.shards[fields["shard"]]
     record = int((index["shard"][:row] == fields["shard"]).sum())
-    result.append(
-      fields
-      | {
-        "shard": shard.path,
-        "record": record,
-        "format": shard.format,
-        "split": shard.split,
-      }
-      | known
-    )
+    fields |= {"shard": shard.path, "format": shard.format, "split": shard.split}
+    result.append(fields | {"record": record} | known)
   return result
 
 
@@ -126,7 +118,4 @@ def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
   numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
   entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
   record = storage.read_file(manifest.path(place["shard"]))
-  read = ops.lib().liquid_read_pcr(
-    prefix=record, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=entry.groups
-  )
-  return read.images[place["offset"]].numpy()
+  return entry.read(record).images[place["offset"]].numpy()

@@ -11,7 +11,6 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import names as _names
 from liquid_tf._store.manifest import FORMATS, Manifest
-from liquid_tf._store.preference import by_preference
 from liquid_tf._view import stored_record
 from liquid_tf._view.sample_features import SampleFeatures
 from liquid_tf._view.stored_record import PCR, Row, StoredRecords
@@ -153,7 +152,7 @@ class SampleReader:
     row = self.row(number)
     # Of a replicated dataset, all formats have their samples in one order.
     rank = number - manifests.run_of(self._index, row.split, row.format).start
-    for name in by_preference(self._manifest):
+    for name in self._manifest.by_preference():
       run = manifests.run_of(self._index, row.split, FORMATS.index(name))
       other = run.start + rank
       if other != number and other < run.stop:

@@ -8,7 +8,6 @@ import numpy as np
 
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import FORMATS, Manifest
-from liquid_tf._store.preference import by_preference
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.rows import Rows
 from liquid_tf.errors import ManifestError
@@ -138,7 +137,7 @@ class Selected:
     dtype = np.uint32 if len(self.index) < 1 << 32 else np.uint64
     found = np.zeros(self.bound, dtype)
     # The preferred one comes last, and stays.
-    for name in reversed(by_preference(self.manifest)):
+    for name in reversed(self.manifest.by_preference()):
       for split in self.splits:
         run = manifests.run_of(
           self.index, self.manifest.split_index(split), FORMATS.index(name)

@@ -17,7 +17,7 @@ from liquid_tf._convert.sources.samples import (
   stat_file,
 )
 from liquid_tf._native import ops
-from liquid_tf._store import columns, names, preference, storage
+from liquid_tf._store import columns, names, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS
@@ -56,7 +56,7 @@ class DatasetSource(SampleSource):
       name for name, entry in manifest["formats"].items() if entry["lossless"]
     ]
     self._lossless = [FORMATS.index(name) for name in lossless]
-    preferred = [FORMATS.index(name) for name in preference.by_preference(manifest)]
+    preferred = [FORMATS.index(name) for name in manifest.by_preference()]
     rank = np.full(len(FORMATS), len(FORMATS))
     rank[preferred] = np.arange(len(preferred))
     # Rows of each sample, the best one first.

@@ -92,12 +92,7 @@ class PcrPlaces:
     path = self._path(shard)
     record = read_range(path, 0, self._manifest.shards[shard].bytes)
     try:
-      read = ops.lib().liquid_read_pcr(
-        prefix=record,
-        lengths=entry.lengths,
-        crc32cs=entry.crc32cs,
-        fidelity=entry.groups,
-      )
+      read = entry.read(record)
     except tf.errors.OpError as error:
       raise SampleError(ops.reason(error)) from error
     labels = read.labels.numpy()

@@ -11,8 +11,9 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from liquid_tf._convert import pipelines
-from liquid_tf._convert.sources import folders, image_files, samples
+from liquid_tf._convert.sources import folders, image_files
 from liquid_tf._convert.sources.mask_names import MaskNames
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf.errors import ConvertError
 
 
@@ -263,7 +264,7 @@ class SourceTest(parameterized.TestCase):
   def test_pipelines_ask_for_few_samples_at_a_time(self):
     asked = []
 
-    class Counting(samples.SampleSource):
+    class Counting(SampleSource):
       def columns(self, positions, targets):
         asked.append(len(positions))
         return np.asarray(positions), np.array([b"x\0"] * len(positions), object)
