@@ -5,6 +5,7 @@ lies in a file in the output, beside the parts of the journal that tell of what 
 so workers need the output and the source under the same paths, and nothing else.
 """
 
+import dataclasses
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -25,65 +26,59 @@ _SCAN_SAMPLES = 1024
 _FAILED = "failed.txt"
 
 
+@dataclasses.dataclass(frozen=True)
 class ScanTask:
   """Scans ranges of a list of positions.
 
-  Args:
+  Attributes:
     folder: for the parts of the journal.
     source: the samples.
     positions: which.
     encoding: its channels and bits are those of every image after the scan.
   """
 
-  def __init__(
-    self,
-    folder: str,
-    source: SampleSource,
-    positions: Sequence[int],
-    encoding: Encoding,
-  ):
-    self.folder = folder
-    self._source = source
-    self._positions = positions
-    self._encoding = encoding
+  folder: str
+  source: SampleSource
+  positions: Sequence[int]
+  encoding: Encoding
 
   def items(self) -> list[int]:
-    return list(range(0, len(self._positions), _SCAN_SAMPLES))
+    return list(range(0, len(self.positions), _SCAN_SAMPLES))
 
   def name(self, begin: int) -> str:
-    last = min(begin + _SCAN_SAMPLES, len(self._positions)) - 1
-    return f"{self._positions[begin]}-{self._positions[last]}"
+    last = min(begin + _SCAN_SAMPLES, len(self.positions)) - 1
+    return f"{self.positions[begin]}-{self.positions[last]}"
 
   def run(self, begin: int) -> None:
-    positions = self._positions[begin : begin + _SCAN_SAMPLES]
-    found = list(scan.scan_samples(self._source, positions, self._encoding, 1))
+    positions = self.positions[begin : begin + _SCAN_SAMPLES]
+    found = list(scan.scan_samples(self.source, positions, self.encoding, 1))
     rows = np.array([row for _, row, _ in found], journal.SCAN_DTYPE)
     errors = {position: error for position, _, error in found if error}
     journal.write_scanned(self.folder, self.name(begin), positions, rows, errors)
 
 
+@dataclasses.dataclass(frozen=True)
 class WriteTask:
   """Writes shards.
 
-  Args:
+  Attributes:
     folder: for the parts of the journal.
     job: of which they are a part.
     numbers: of their plans.
   """
 
-  def __init__(self, folder: str, job: WriteJob, numbers: Sequence[int]):
-    self.folder = folder
-    self._job = job
-    self._numbers = numbers
+  folder: str
+  job: WriteJob
+  numbers: Sequence[int]
 
   def items(self) -> list[int]:
-    return list(self._numbers)
+    return list(self.numbers)
 
   def name(self, number: int) -> str:
-    return self._job.plans[number].name
+    return self.job.plans[number].name
 
   def run(self, number: int) -> None:
-    [(_, result)] = write.write_some(self._job, [number], 1, lambda: None)
+    [(_, result)] = write.write_some(self.job, [number], 1, lambda: None)
     journal.write_shard(self.folder, self.name(number), result)
 
 

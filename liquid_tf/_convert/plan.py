@@ -8,7 +8,7 @@ and the only order is a stable sort of such words.
 import dataclasses
 import enum
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -232,6 +232,15 @@ def estimate_bytes(
   )
 
 
+def shard_name(
+  splits: Collection[str], split: str, format_name: str, number: int, count: int
+) -> str:
+  """Name of one of the shards of a split in a format; of a split alone, without it."""
+  prefix = f"{split}-" if len(splits) > 1 else ""
+  extension = "pcr" if format_name == "pcr" else "rec"
+  return f"{prefix}{format_name}-{number:05}-of-{count:05}.{extension}"
+
+
 def plan_shards(
   splits: np.ndarray,
   formats: np.ndarray | None,
@@ -260,7 +269,6 @@ def plan_shards(
   order = words(seed, Purpose.ORDER, len(splits)).argsort(kind="stable")
   result = []
   for split, split_name in enumerate(split_names):
-    prefix = f"{split_name}-" if len(split_names) > 1 else ""
     for k, (target, estimate) in enumerate(estimates.items()):
       chosen = splits == split
       if formats is not None:
@@ -270,12 +278,10 @@ def plan_shards(
         continue
       if target == "pcr":
         parts = np.split(samples, range(pcr_images, len(samples), pcr_images))
-        extension = "pcr"
       else:
         count = -(-int(estimate[samples].sum()) // shard_size)
         parts = np.array_split(samples, min(max(count, 1), len(samples)))
-        extension = "rec"
       for i, part in enumerate(parts):
-        name = f"{prefix}{TARGETS[target][0]}-{i:05}-of-{len(parts):05}.{extension}"
+        name = shard_name(split_names, split_name, TARGETS[target][0], i, len(parts))
         result.append(ShardPlan(name, target, split, part))
   return result

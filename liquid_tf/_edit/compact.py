@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import finish
+from liquid_tf._convert import finish, plan
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._edit.edit import forget as _forget_versions
 from liquid_tf._native import ops
@@ -165,11 +165,9 @@ class _Compaction:
       groups.setdefault((shard.split, shard.format), []).append(number)
     result = {}
     for (split, name), numbers in groups.items():
-      prefix = f"{split}-" if len(manifest["splits"]) > 1 else ""
-      extension = "pcr" if name == "pcr" else "rec"
       for i, number in enumerate(numbers):
-        of = f"{i:05}-of-{len(numbers):05}.{extension}"
-        result[number] = f"v{self._edit.version}-{prefix}{name}-{of}"
+        own = plan.shard_name(manifest["splits"], split, name, i, len(numbers))
+        result[number] = f"v{self._edit.version}-{own}"
     return result
 
   def _rewrite(

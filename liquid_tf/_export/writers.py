@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert import exif
-from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.examples import ExampleNames, put
 from liquid_tf._convert.sources.tfrecords import LABELS
-from liquid_tf._store import formats
+from liquid_tf._store import formats, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import ConvertError
@@ -194,14 +194,6 @@ class FolderWriter:
     """Nothing is left to write."""
 
 
-def _bytes(value: bytes) -> tf.train.Feature:
-  return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
-
-
-def _ints(*values: int) -> tf.train.Feature:
-  return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-
-
 class TFRecordWriter:
   """Writes SPLIT-00000-of-00008.tfrecord and so on.
 
@@ -256,22 +248,17 @@ class TFRecordWriter:
 
   def _example(self, item: Item) -> tf.train.Example:
     example = tf.train.Example.FromString(item.example)
-    features = {
-      self._names.image: _bytes(item.image),
-      "image/format": _bytes(item.format.encode()),
-      "image/height": _ints(item.height),
-      "image/width": _ints(item.width),
-    }
+    put(example, self._names.image, "string", [item.image])
+    put(example, "image/format", "string", [item.format.encode()])
+    put(example, "image/height", "int64", [item.height])
+    put(example, "image/width", "int64", [item.width])
     if self._names.label and self._classes.is_class:
-      features[self._names.label] = _ints(int(item.labels[0]))
+      put(example, self._names.label, "int64", [int(item.labels[0])])
     elif self._names.label and len(item.labels):
-      floats = tf.train.FloatList(value=item.labels.tolist())
-      features[self._names.label] = tf.train.Feature(float_list=floats)
+      put(example, self._names.label, "float32", item.labels.tolist())
     name = self._classes.name(item)
     if name is not None:
-      features["image/class/text"] = _bytes(name.encode(errors="surrogateescape"))
-    for key, feature in features.items():
-      example.features.feature[key].CopyFrom(feature)
+      put(example, "image/class/text", "string", [texts.encode(name)])
     return example
 
   def close(self) -> None:

@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native import ops
-from liquid_tf._store.schema import LARGEST_LABEL
+from liquid_tf._store.schema import LARGEST_LABEL, LISTS
 
-# The list of a tf.train.Feature that holds a type of the manifest.
-_KINDS = {"int64": "int64_list", "float32": "float_list", "string": "bytes_list"}
 # What stands in a record outside its tf.train.Example.
 _OUTSIDE = ("image", "label")
 
@@ -107,7 +105,7 @@ class RecordCheck:
       # Asking a map of messages for a key would add it.
       key = feature["example"]
       kind = found[key].WhichOneof("kind") if key in found else None
-      if kind not in (None, _KINDS[feature["dtype"]]):
+      if kind not in (None, LISTS[feature["dtype"]]):
         return (
           f'its tf.train.Example has a {kind} of "{key}", but the dtype of features.'
           f"{name} is {feature['dtype']}"

@@ -13,6 +13,9 @@ SCHEMA = 3
 # and larger ones may.
 LARGEST_LABEL = (1 << 24) - 1
 
+# The list of a tf.train.Feature that holds a type.
+LISTS = {"int64": "int64_list", "float32": "float_list", "string": "bytes_list"}
+
 # Of one box's value, such as its keypoints.
 _MOST_SIDE = 1 << 20
 

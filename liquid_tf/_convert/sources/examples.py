@@ -1,7 +1,7 @@
 """Samples in serialized tf.train.Examples: which features are image, label and more."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.samples import RecordSource, Sample, SampleError
+from liquid_tf._store.schema import LISTS
 from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
 
 # As in ImageNet's files, which many others copy.
@@ -31,7 +32,7 @@ TAKEN = (
   "window",
 )
 
-_DTYPES = {"bytes_list": "string", "float_list": "float32", "int64_list": "int64"}
+_DTYPES = {kind: dtype for dtype, kind in LISTS.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +72,15 @@ class ExampleNames:
       raise WrongArgument(
         "features", Shown(", ".join(self.more)), "must be different names"
       )
+
+
+def put(
+  example: tf.train.Example, name: str, dtype: str, values: Iterable[Any]
+) -> None:
+  """Puts a feature of a type of the manifest into an example, for any that is there."""
+  feature = example.features.feature[name]
+  feature.Clear()
+  getattr(feature, LISTS[dtype]).value.extend(values)
 
 
 def _parse(serialized: bytes) -> Any:

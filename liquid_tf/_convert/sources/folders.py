@@ -181,7 +181,7 @@ def check_places(source: str, masks: str | None, *outputs: str) -> None:
       )
 
 
-def _listed(folder: str) -> ModuleType:
+def lister(folder: str) -> ModuleType:
   """Chooses the module that lists a folder."""
   return s3_walk if storage.is_remote(folder) else walk
 
@@ -225,7 +225,7 @@ def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str]
 
 def _folders(path: str) -> list[str]:
   """Names of the visible folders in a folder, sorted."""
-  found = _listed(path).folders(os.fsencode(path))
+  found = lister(path).folders(os.fsencode(path))
   names = (os.fsdecode(name) for name, is_folder in found if is_folder)
   return sorted(names, key=os.fsencode)
 
@@ -299,7 +299,7 @@ def list_folder(
   labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
   numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
-  listed = _listed(root).Walk(root, skips, step)
+  listed = lister(root).Walk(root, skips, step)
   skipped = listed.skipped
   files = FileTable()
   split_of, label_of = array.array("B"), array.array("i")
@@ -362,7 +362,7 @@ def _list_masks(
   skipped: list[LeftOut],
 ) -> FileTable:
   """Lists the masks of a folder; see `list_folder`."""
-  walked = _listed(folder).Walk(folder, skips, step)
+  walked = lister(folder).Walk(folder, skips, step)
   every = walked.files()
   named = (one for one in every if names.of_mask(one[0], spelled=True) is not None)
   result = FileTable()

@@ -9,13 +9,11 @@ import tensorflow as tf
 from liquid_tf import recordio
 from liquid_tf._convert import labels
 from liquid_tf._convert.graph import first_error
-from liquid_tf._convert.sources import s3_walk, walk
 from liquid_tf._convert.sources.file_table import FileTable
-from liquid_tf._convert.sources.folders import FolderSource
+from liquid_tf._convert.sources.folders import FolderSource, lister
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import class_list, splits_of_files
 from liquid_tf._native import ops
-from liquid_tf._store import storage
 from liquid_tf.errors import ConvertError, RecordIOError, argument
 
 EXTENSION = ".lst"
@@ -128,7 +126,7 @@ def list_listed(
     ConvertError: the list cannot be read, or names nothing that is there.
   """
   entries = _read(path, root)
-  listed = (s3_walk if storage.is_remote(root) else walk).Walk(root, skips, step)
+  listed = lister(root).Walk(root, skips, step)
   # As Windows writes the paths of images.
   other = {name.replace(b"\\", b"/"): name for name in entries if b"\\" in name}
   found: dict[bytes, tuple[bytes, int, int]] = {}

@@ -11,7 +11,6 @@ from liquid_tf._convert.sources import (
   s3_walk,
   tfds,
   tfrecords,
-  walk,
 )
 from liquid_tf._convert.sources.annotations.annotated import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
@@ -104,9 +103,8 @@ def _is_list(path: str) -> bool:
 
 def _refuse_records(folder: str) -> None:
   """Raises ConvertError for a folder that holds RecordIO files, and no images."""
-  where = s3_walk if storage.is_remote(folder) else walk
   has_records = False
-  for name, is_folder in where.folders(os.fsencode(folder)):
+  for name, is_folder in folders.lister(folder).folders(os.fsencode(folder)):
     name = os.fsdecode(name).lower()
     if is_folder or not name.endswith(_BESIDE_RECORDS):
       return
@@ -121,9 +119,8 @@ def _refuse_records(folder: str) -> None:
 
 def _check_scheme(source: str) -> None:
   """Raises ConvertError for a source of a file system that conversions do not read."""
-  if not storage.is_remote(source) or schemes.is_http(source):
-    return
-  if not schemes.is_s3(source):
+  is_read = schemes.is_http(source) or schemes.is_s3(source)
+  if storage.is_remote(source) and not is_read:
     raise ConvertError(
       f"{argument('source', source)} must be on a local disk, or of s3://, http:// "
       "or https://: copy a dataset by liquid_tf.copy, and other files by the tool of "

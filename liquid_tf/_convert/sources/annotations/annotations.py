@@ -1,12 +1,13 @@
 """Annotations of many images, in little memory."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._convert.sources.examples import put
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf.errors import ConvertError
 
@@ -180,24 +181,14 @@ class Annotations:
       values = values[part]
       if name == BOXES and self._relative and len(values):
         values = (values.astype(np.float64) * (*size, *size)).astype(np.float32)
-      _put(kept, name, values.reshape(-1))
+      dtype = self.features[name]["dtype"]
+      put(kept, name, dtype, values.reshape(-1).tolist())
     for name, values in self._scalars.items():
-      nothing = b"" if values.dtype.kind == "O" else 0
-      _put(kept, name, [values[image] if image >= 0 else nothing], values.dtype.kind)
+      dtype = self.features[name]["dtype"]
+      nothing = [b"" if dtype == "string" else 0]
+      found = values[image : image + 1].tolist() if image >= 0 else nothing
+      put(kept, name, dtype, found)
     return kept.SerializeToString(deterministic=True)
-
-
-def _put(
-  example: tf.train.Example, name: str, values: Iterable[Any], kind: str = ""
-) -> None:
-  feature = example.features.feature[name]
-  kind = kind or values.dtype.kind
-  if kind == "O":
-    feature.bytes_list.value.extend(values)
-  elif kind == "f":
-    feature.float_list.value.extend(values)
-  else:
-    feature.int64_list.value.extend(int(value) for value in values)
 
 
 def wrong_box(box: Sequence[float]) -> str:
