@@ -12,7 +12,7 @@ from liquid_tf._convert import fidelity
 from liquid_tf._convert.job import Made
 from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import columns, contents, labels, manifest, schema, texts
+from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts
 from liquid_tf._store.files import write_file
 from liquid_tf._store.index_rows import pixel_bytes
 from liquid_tf._store.manifest import INDEX_DTYPE
@@ -252,7 +252,7 @@ def write_beside(
   values = labels.empty(made.label, count)
   if values is not None:
     put_labels(values, made)
-    data["labels"] = labels.write(directory, manifest.LABELS, values)
+    data["labels"] = arrays.write(directory, manifest.LABELS, values)
   if arguments["pcr"] is not None:
     entries = pcr_entries(data["shards"], made)
     limits = Limits(**arguments["limits"])

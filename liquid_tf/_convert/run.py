@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import (
-  choose,
-  labels,
-  pipelines,
-  plan,
-  scan,
-  write,
-)
+from liquid_tf._convert import choose, labels, pipelines, plan, scan, write
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.job import Base, Engine, Made, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal

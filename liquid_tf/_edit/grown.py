@@ -10,7 +10,7 @@ from liquid_tf._convert.job import Made
 from liquid_tf._edit.edit import WORK, Edit
 from liquid_tf._edit.fit import given_columns, joined_sides
 from liquid_tf._native.limits import Limits
-from liquid_tf._store import columns, contents, labels, names, texts
+from liquid_tf._store import arrays, columns, contents, labels, names, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
@@ -62,7 +62,7 @@ def grown(edit: Edit, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
     values[: made.first] = labels.load(old)
     finish.put_labels(values, made)
     name = edit.name(manifests.LABELS)
-    data["labels"] = labels.write(edit.directory, name, values)
+    data["labels"] = arrays.write(edit.directory, name, values)
   data["columns"] = _columns(edit, given, len(made.good))
   data["source"] = _source(old["source"], made)
   skipped = [{"path": path, "reason": reason} for path, reason in made.skipped]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._store import labels, pcr_index, texts
+from liquid_tf._store import arrays, labels, pcr_index, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 
@@ -86,7 +86,7 @@ def _beside(manifest: Manifest, count: int, path: str) -> dict[str, Any]:
   if values is not None:
     more = labels.empty(manifest["features"]["label"], count)
     more[: len(values)] = values
-    result["labels"] = labels.write(path, manifests.LABELS, more)
+    result["labels"] = arrays.write(path, manifests.LABELS, more)
   return result
 
 

@@ -1,7 +1,9 @@
 """NumPy files of a dataset: mapped, and of the same bytes whatever the NumPy."""
 
 import math
+import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -70,24 +72,25 @@ class Checked:
     self.crc32c = crc32c(data, self.crc32c)
 
 
-def write(path: str, values: np.ndarray) -> int:
-  """Writes a file; returns its CRC-32C.
+def write(directory: str, name: str, values: np.ndarray) -> dict[str, Any]:
+  """Writes a file, which appears whole; returns the manifest's entry of it.
 
   Args:
-    path: of the file, which appears whole.
+    directory: of the dataset.
+    name: of the file.
     values: of a little-endian type.
 
   Raises:
     OSError: it cannot be written.
   """
   packed = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-  with AtomicFile(path) as file:
+  with AtomicFile(os.path.join(directory, name)) as file:
     checked = Checked(file.write)
     checked.write(header(values.dtype, values.shape))
     for begin in range(0, len(packed), _CHUNK):
       checked.write(packed[begin : begin + _CHUNK].tobytes())
     file.commit()
-  return checked.crc32c
+  return {"path": name, "crc32c": checked.crc32c}
 
 
 def load(

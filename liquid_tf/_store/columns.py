@@ -1,7 +1,6 @@
 """Metadata columns: values of samples, beside the index (docs/formats/liquid.md)."""
 
 import dataclasses
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -67,8 +66,7 @@ def write(directory: str, stem: str, column: Column, count: int) -> dict[str, An
   if column.dtype == TEXT:
     return entry | texts.write(directory, stem, column.values, count)
   values = np.asarray(column.values, COLUMN_DTYPES[column.dtype])
-  crc = arrays.write(os.path.join(directory, f"{stem}.npy"), values)
-  return entry | {"values": {"path": f"{stem}.npy", "crc32c": crc}}
+  return entry | {"values": arrays.write(directory, f"{stem}.npy", values)}
 
 
 def load(manifest: Manifest, name: str) -> np.ndarray | texts.Texts:

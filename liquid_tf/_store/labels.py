@@ -1,6 +1,5 @@
 """The label of every sample, beside the index (docs/formats/liquid.md)."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,6 @@ def empty(label: dict[str, Any] | None, count: int) -> np.ndarray | None:
     return None
   dtype, shape = layout
   return np.full(shape, NONE if dtype.kind == "i" else np.nan, dtype)
-
-
-def write(directory: str, name: str, values: np.ndarray) -> dict[str, Any]:
-  """Writes labels; returns the manifest's entry of them.
-
-  Raises:
-    OSError: the file cannot be written.
-  """
-  return {"path": name, "crc32c": arrays.write(os.path.join(directory, name), values)}
 
 
 def load(manifest: Manifest) -> np.ndarray | None:

@@ -335,8 +335,7 @@ def write_index(directory: str, name: str, rows: np.ndarray) -> dict[str, Any]:
   Raises:
     OSError: it cannot be written.
   """
-  crc = arrays.write(join(directory, name), rows)
-  return {"path": name, "rows": len(rows), "crc32c": crc}
+  return arrays.write(directory, name, rows) | {"rows": len(rows)}
 
 
 def load_index(manifest: Manifest) -> np.ndarray:

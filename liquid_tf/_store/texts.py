@@ -110,12 +110,8 @@ def write(
         gathered, written = [], end
     checked.write(b"".join(gathered))
     file.commit()
-  name = f"{stem}.npy"
   return {
-    "ends": {
-      "path": name,
-      "crc32c": arrays.write(os.path.join(directory, name), ends),
-    },
+    "ends": arrays.write(directory, f"{stem}.npy", ends),
     "text": {"path": f"{stem}.bin", "bytes": end, "crc32c": checked.crc32c},
   }
 

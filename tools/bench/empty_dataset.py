@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from liquid_tf._store import arrays, labels, manifest, schema, texts
+from liquid_tf._store import arrays, manifest, schema, texts
 
 # Framing and headers of a record, and a pixel or two.
 RECORD_BYTES = 64
@@ -64,7 +64,7 @@ def write(directory: str, samples: int, files: int) -> None:
   data = _manifest(samples, shards, np.bincount(values, minlength=CLASSES).tolist())
   data["index"] = {"path": manifest.INDEX, "rows": 2 * samples, "crc32c": crc}
   data["names"] = texts.write(directory, manifest.NAMES, [], 2 * samples)
-  data["labels"] = labels.write(directory, manifest.LABELS, values)
+  data["labels"] = arrays.write(directory, manifest.LABELS, values)
   with open(os.path.join(directory, manifest.MANIFEST), "w") as file:
     json.dump(data, file)
 

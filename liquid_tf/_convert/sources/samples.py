@@ -229,11 +229,7 @@ class PassedSource(SampleSource):
     positions: shape [samples], int64, which; ascending. None: all.
   """
 
-  def __init__(
-    self,
-    source: SampleSource,
-    positions: np.ndarray | None = None,
-  ):
+  def __init__(self, source: SampleSource, positions: np.ndarray | None = None):
     fields = (field.name for field in dataclasses.fields(SampleSource))
     super().__init__(**{name: getattr(source, name) for name in fields})
     if positions is not None:

@@ -13,11 +13,7 @@ import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.samples import (
-  SourceFile,
-  few,
-  stat_files,
-)
+from liquid_tf._convert.sources.samples import SourceFile, few, stat_files
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import text_file

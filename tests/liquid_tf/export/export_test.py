@@ -260,7 +260,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       ("rec", {"image_format": "raw"}, r'image_format \("raw"\) must be one of bmp'),
       ("rec", {"image_format": "l3"}, r'image_format \("l3"\)'),
       ("rec", {"split": "test"}, r'split \("test"\): "test" must be one of "train"'),
-      ("rec", {"on_error": "x"}, r"on_error \('x'\)"),
+      ("rec", {"on_error": "x"}, r'on_error \("x"\)'),
       ("rec", {"workers": 0}, r"workers \(0\)"),
       ("tfrecord", {"shard_size": 0}, r"shard_size \(0\)"),
       ("tfrecord", {"encoders": {"png": {"level": 10}}}, r"\(10\) must be from"),

@@ -194,7 +194,7 @@ class BesideTest(parameterized.TestCase, tf.test.TestCase):
     self._convert()
     values = np.array(labels.load(manifest.load(self.output)))
     values[[0, 5]] = values[[5, 0]]
-    entry = labels.write(self.output, "labels.npy", values)
+    entry = arrays.write(self.output, "labels.npy", values)
     self._edit(lambda data: data.update(labels=entry))
     self.assertEqual(inspection.inspect(self.output)["problems"], [])
     problems = inspection.verify(self.output)["problems"]
@@ -206,9 +206,8 @@ class BesideTest(parameterized.TestCase, tf.test.TestCase):
     photos.class_folders(self.source, per_class=3, classes=1)
     self._convert()
     for ends in ([0, 40, 36, 54], [18, 18, 36, 54], [0, 18, 36, 53]):
-      path = f"{self.output}/names.npy"
-      crc = arrays.write(path, np.array(ends, np.uint64))
-      self._edit(lambda data, crc=crc: data["names"]["ends"].update(crc32c=crc))
+      entry = arrays.write(self.output, "names.npy", np.array(ends, np.uint64))
+      self._edit(lambda data, entry=entry: data["names"].update(ends=entry))
       with self.assertRaisesRegex(ManifestError, "names.npy must ascend from 0 to 54"):
         _loaded(self.output)
 
