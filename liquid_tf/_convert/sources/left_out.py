@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from liquid_tf._store import schemes
+from liquid_tf.errors import setting
 
 
 class LeftOut(NamedTuple):
@@ -27,6 +28,12 @@ class LeftOut(NamedTuple):
   reason: str
   samples: int = 0
   advice: str = ""
+
+
+def mend_or_skip() -> str:
+  """What to do about a file that cannot be read, for the end of an error."""
+  skip = setting("on_error", "skip")
+  return f"mend or remove it, or skip what cannot be read with {skip}"
 
 
 def most_telling(left_out: list[LeftOut]) -> str:

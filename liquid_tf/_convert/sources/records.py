@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from liquid_tf import recordio
 from liquid_tf._convert.sources import reading
-from liquid_tf._convert.sources.left_out import LeftOut, most_telling
+from liquid_tf._convert.sources.left_out import LeftOut, mend_or_skip, most_telling
 from liquid_tf._convert.sources.listed import class_names
 from liquid_tf._convert.sources.samples import (
   SampleSource,
@@ -21,7 +21,7 @@ from liquid_tf._convert.sources.samples import (
 from liquid_tf._native import ops
 from liquid_tf._recordio import files as record_files
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import ConvertError, RecordIOError, setting
+from liquid_tf.errors import ConvertError, RecordIOError
 
 EXTENSION = ".rec"
 _MAGIC = 0xCED7230A
@@ -224,10 +224,7 @@ def list_records(paths: Sequence[str], skips: bool) -> RecordIOSource:
   except OSError as error:
     raise ConvertError(f"cannot read {ops.reason(error)}") from error
   except RecordIOError as error:
-    raise ConvertError(
-      f"{error}; mend or remove it, or skip what cannot be read with "
-      f"{setting('on_error', 'skip')}"
-    ) from error
+    raise ConvertError(f"{error}; {mend_or_skip()}") from error
   places = np.concatenate(parts)
   if not len(places):
     named = ", ".join(map(schemes.shown, paths[:3]))

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
-from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import SourceFile, few, stat_files
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
@@ -238,10 +237,7 @@ def list_tfds(folder: str, names: ExampleNames, skips: bool) -> ExampleSource:
   }
   if file_format == "array_record":
     return ArrayRecordSource(names, root, "tfds", files, split_of_file, **options)
-  skipped: list[LeftOut] = []
-  places = find_places(paths, files, skipped if skips else None)
-  if not len(places):
-    raise ConvertError(f"{folder} holds no records")
+  places, skipped = find_places(paths, files, folder, skips)
   return TFRecordSource(
     names,
     root,

@@ -19,7 +19,7 @@ from liquid_tf._convert.sources.examples import (
   ExampleNames,
   ExampleSource,
 )
-from liquid_tf._convert.sources.left_out import LeftOut, most_telling
+from liquid_tf._convert.sources.left_out import LeftOut, mend_or_skip, most_telling
 from liquid_tf._convert.sources.samples import (
   SampleError,
   SourceFile,
@@ -32,7 +32,7 @@ from liquid_tf._convert.sources.samples import (
 from liquid_tf._native import ops
 from liquid_tf._native.http_file import HttpFile
 from liquid_tf._store import foreign, schemes, storage, text_file
-from liquid_tf.errors import ConvertError, setting
+from liquid_tf.errors import ConvertError
 
 # Beside the files, as TF-Slim's scripts write it.
 LABELS = "labels.txt"
@@ -175,24 +175,26 @@ class TFRecordSource(ExampleSource):
 
 
 def find_places(
-  paths: Sequence[str],
-  files: Sequence[SourceFile],
-  skipped: list[LeftOut] | None,
-) -> np.ndarray:
+  paths: Sequence[str], files: Sequence[SourceFile], named: str, skips: bool
+) -> tuple[np.ndarray, list[LeftOut]]:
   """Where every record is.
 
   Args:
     paths: of the files, or URLs.
     files: the same, as messages name them.
-    skipped: gets files that are damaged from some record on; with None, they are an
-      error. Their lost samples are counted as if of the size of those that are found.
+    named: all of them, for errors.
+    skips: whether files that are damaged from some record on are passed over; else they
+      are an error. Their lost samples are counted as if of the size of those that are
+      found.
 
   Returns:
-    Shape [records, 3], int64: position of the file, offset, length.
+    Shape [records, 3], int64: position of the file, offset, length; and the files that
+    are passed over.
 
   Raises:
-    ConvertError: a file is damaged, or cannot be read.
+    ConvertError: a file is damaged, or cannot be read; or there are no records.
   """
+  skipped: list[LeftOut] = []
   parts = [np.zeros((0, 3), np.int64)]
   lost: list[tuple[str, str, int]] = []
   for number, (path, file) in enumerate(zip(paths, files)):
@@ -201,15 +203,12 @@ def find_places(
       for place in walk(path):
         found.extend(place)
     except OtherFileError as error:
-      if skipped is None:
+      if not skips:
         raise ConvertError(f"{file.path} {error}") from error
       skipped.append(LeftOut(file.path, str(error)))
     except SampleError as error:
-      if skipped is None:
-        raise ConvertError(
-          f"{file.path} {error}; mend or remove it, or skip what cannot be read with "
-          f"{setting('on_error', 'skip')}"
-        ) from error
+      if not skips:
+        raise ConvertError(f"{file.path} {error}; {mend_or_skip()}") from error
       lost.append((file.path, str(error), file.size - sum(found[1::2])))
     except OSError as error:
       raise ConvertError(f"cannot read {ops.reason(error)}") from error
@@ -219,7 +218,9 @@ def find_places(
   for path, reason, size in lost:
     count = round(size / places[:, 2].mean()) if len(places) else 1
     skipped.append(LeftOut(path, reason, max(1, count)))
-  return places
+  if not len(places):
+    raise ConvertError(f"{named} holds no records{most_telling(skipped)}")
+  return places, skipped
 
 
 def read_labels(folder: str) -> list[str] | None:
@@ -263,11 +264,7 @@ def list_tfrecords(
   splits, split_of_file = splits_of_files(paths)
   # An address with a signature is that of one file.
   is_alone = not folder or any(path != schemes.shown(path) for path in paths)
-  skipped: list[LeftOut] = []
-  places = find_places(paths, files, skipped if skips else None)
-  if not len(places):
-    named = schemes.shown(paths[0])
-    raise ConvertError(f"{named} holds no records{most_telling(skipped)}")
+  places, skipped = find_places(paths, files, schemes.shown(paths[0]), skips)
   return TFRecordSource(
     names,
     folder,

@@ -5,8 +5,8 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf.errors import ConvertError, setting
+from liquid_tf._convert.sources.left_out import LeftOut, mend_or_skip
+from liquid_tf.errors import ConvertError
 
 # What a link leads to that leads nowhere.
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -142,10 +142,8 @@ class Walk:
 
   def _fail(self, path: bytes, reason: str) -> None:
     if not self._skips:
-      raise ConvertError(
-        f"{os.fsdecode(self._root + b'/' + path)} {reason}; mend or remove it, or "
-        f"skip what cannot be read with {setting('on_error', 'skip')}"
-      )
+      full = os.fsdecode(self._root + b"/" + path)
+      raise ConvertError(f"{full} {reason}; {mend_or_skip()}")
     # The number of files in a folder is not known before.
     self._skip(path, reason, samples=1)
 
