@@ -1,5 +1,6 @@
 """A dataset directory as a source: a new mix from an old one, or a way out of it."""
 
+import functools
 import os
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert.graph import by_python
-from liquid_tf._convert.sources.pcr_places import PcrPlaces
 from liquid_tf._convert.sources.samples import (
   Sample,
   SampleError,
@@ -16,7 +16,7 @@ from liquid_tf._convert.sources.samples import (
   read_range,
   stat_file,
 )
-from liquid_tf._native import ops
+from liquid_tf._native import direct, ops
 from liquid_tf._store import columns, names, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import Column
@@ -27,6 +27,9 @@ from liquid_tf.errors import ManifestError
 
 _ANY = -1
 _PCR = FORMATS.index("pcr")
+# Progressive records whose places are remembered, some 10 KB each.
+_REMEMBERED = 4096
+_END_OF_IMAGE = b"\xff\xd9"
 
 
 class DatasetSource(SampleSource):
@@ -93,7 +96,7 @@ class DatasetSource(SampleSource):
     )
     self.channels = manifest["features"]["image"]["shape"][2]
     self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
-    self._pcr = PcrPlaces(manifest)
+    self._pcr = _PcrImages(manifest)
     # Read when one is asked for; most readers ask for none.
     self._names: names.Names | None = None
 
@@ -255,3 +258,46 @@ class DatasetSource(SampleSource):
     crc = manifests.crc32c(stored)
     if crc != row["crc32c"]:
       raise SampleError(storage.wrong_crc(crc, row["crc32c"], "the index"))
+
+
+class _PcrImages:
+  """Reads single images of a dataset's records at full fidelity. Thread-safe.
+
+  Args:
+    manifest: of the dataset.
+
+  Raises:
+    ManifestError: the index of its records is damaged.
+  """
+
+  def __init__(self, manifest: manifests.Manifest):
+    self._manifest = manifest
+    self._entries = manifests.load_pcr_index(manifest)
+    self._places = functools.lru_cache(_REMEMBERED)(self._find)
+
+  def read(self, shard: int, slot: int) -> Sample:
+    """Reads an image: a JPEG file, its label (-1 is none) and its example.
+
+    Raises:
+      SampleError: the record is damaged.
+      OSError: it cannot be read.
+    """
+    places = self._places(shard)
+    path = self._manifest.path(self._manifest.shards[shard].path)
+    wanted = [*places.chunks[:, slot].tolist(), places.examples[slot].tolist()]
+    *chunks, example = (read_range(path, *place) for place in wanted)
+    image = b"".join(chunks)
+    if not image.endswith(_END_OF_IMAGE):
+      image += _END_OF_IMAGE
+    label = places.labels[slot : slot + 1]
+    return Sample(image, label[label != -1].astype(np.float32), example)
+
+  def _find(self, shard: int) -> direct.PcrPlaces:
+    described, entry = self._manifest.shards[shard], self._entries[shard]
+    record = read_range(self._manifest.path(described.path), 0, described.bytes)
+    try:
+      return direct.pcr_places(
+        np.frombuffer(record, np.uint8), entry.lengths, entry.crc32cs, described.records
+      )
+    except ValueError as error:
+      raise SampleError(str(error)) from error
