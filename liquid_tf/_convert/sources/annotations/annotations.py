@@ -1,5 +1,6 @@
 """Annotations of many images, in little memory."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -21,19 +22,20 @@ _LARGEST = float(np.finfo(np.float32).max)
 _Parsed = TypeVar("_Parsed")
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Annotations:
   """Annotations of images, each found by a key, the name of its file.
 
   Boxes are y0, x0, y1, x1 in continuous pixels of the image: the upper left corner of
   the first pixel is (0, 0).
 
-  Args:
+  Attributes:
     what: the file or folder, for people.
-    keys: of the images; paths, with or without an extension.
+    images: keys of the images; paths, with or without an extension.
     counts: shape [images], boxes of each.
     columns: of all boxes, one image's after the other's: float32, int64 or object.
     scalars: shape [images], likewise, of images.
-    sizes: shape [images, 2], height and width, 0 where they are not said.
+    sizes: shape [images, 2], height and width, 0 where they are not said; or None.
     classes: names that `box_labels` are positions in, or None.
     faults: why an image cannot be used, by its position.
     relative: whether boxes are shares of the image's sides.
@@ -41,52 +43,36 @@ class Annotations:
     doubtful: positions of images that have a fault, and whose file may be no
       annotations at all, unless there is such an image.
     skipped: files that are passed over.
-    notes: sentences on what is not kept.
-
-  Attributes:
+    notes: sentences on what is not kept, and on boxes that training leaves out.
+    keys: position of each image by its key.
     features: the manifest's entries.
-    faults: as given.
-    doubtful: as given.
-    skipped: as given.
-    notes: as given, and on boxes that training leaves out.
   """
 
-  def __init__(
-    self,
-    what: str,
-    keys: Sequence[str],
-    counts: Sequence[int],
-    columns: Mapping[str, np.ndarray],
-    *,
-    scalars: Mapping[str, np.ndarray] | None = None,
-    sizes: np.ndarray | None = None,
-    classes: list[str] | None = None,
-    faults: dict[int, str] | None = None,
-    relative: bool = False,
-    files: Sequence[str] | None = None,
-    doubtful: Collection[int] = (),
-    skipped: Sequence[LeftOut] = (),
-    notes: Sequence[str] = (),
-  ):
-    self.what = what
-    self.keys = {key: i for i, key in enumerate(keys)}
-    self.doubtful = doubtful
-    self.skipped = list(skipped)
-    self.notes = list(notes)
-    self._begins = np.append(0, np.cumsum(np.asarray(counts, np.int64)))
-    self._columns = dict(columns)
-    self._scalars = dict(scalars or {})
-    self._sizes = np.zeros((len(keys), 2), np.int64) if sizes is None else sizes
-    self.faults = faults or {}
-    self._relative = relative
-    self._files = files
+  what: str
+  images: Sequence[str]
+  counts: Sequence[int]
+  columns: Mapping[str, np.ndarray]
+  _: dataclasses.KW_ONLY
+  scalars: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  sizes: np.ndarray | None = None
+  classes: list[str] | None = None
+  faults: dict[int, str] = dataclasses.field(default_factory=dict)
+  relative: bool = False
+  files: Sequence[str] | None = None
+  doubtful: Collection[int] = ()
+  skipped: Sequence[LeftOut] = ()
+  notes: list[str] = dataclasses.field(default_factory=list)
+
+  def __post_init__(self):
+    self.keys = {key: i for i, key in enumerate(self.images)}
+    self._begins = np.append(0, np.cumsum(np.asarray(self.counts, np.int64)))
     self.features: dict[str, dict[str, Any]] = {}
-    for name, values in self._columns.items():
+    for name, values in self.columns.items():
       self._describe(name, values, [None, *values.shape[1:]])
-    for name, values in self._scalars.items():
+    for name, values in self.scalars.items():
       self._describe(name, values, [])
-    if classes is not None:
-      self.features[LABELS]["classes"] = classes
+    if self.classes is not None:
+      self.features[LABELS]["classes"] = self.classes
     self._note_flat_boxes()
 
   def _describe(self, name: str, values: np.ndarray, shape: list[int | None]) -> None:
@@ -94,7 +80,7 @@ class Annotations:
     self.features[name] = {"dtype": dtype, "shape": shape, "example": name}
 
   def _note_flat_boxes(self) -> None:
-    boxes = self._columns.get(BOXES, np.zeros((0, 4)))
+    boxes = self.columns.get(BOXES, np.zeros((0, 4)))
     flat = (boxes[:, 2:] <= boxes[:, :2]).any(axis=1)
     # Those of an image with a fault are not stored.
     sizes = np.diff(self._begins)
@@ -111,7 +97,7 @@ class Annotations:
 
   def file(self, image: int) -> str:
     """The file that has an image's annotations, for people."""
-    return self.what if self._files is None else self._files[image]
+    return self.what if self.files is None else self.files[image]
 
   def fault(self, image: int, size: tuple[int, int] | None) -> str:
     """Why an image cannot be used, or "".
@@ -127,22 +113,22 @@ class Annotations:
 
   def _fault_of_size(self, image: int, size: tuple[int, int] | None) -> str:
     if size is None:
-      if self._relative:
+      if self.relative:
         return "boxes are shares of the image's sides, which cannot be read"
       return ""
-    height, width = map(int, self._sizes[image])
+    height, width = (0, 0) if self.sizes is None else self.sizes[image].tolist()
     if height and width and size != (height, width):
       return f"says {height}x{width} pixels, but the file has {size[0]}x{size[1]}"
     return self._fault_of_boxes(image, size)
 
   def _fault_of_boxes(self, image: int, size: tuple[int, int]) -> str:
-    if BOXES not in self._columns:
+    if BOXES not in self.columns:
       return ""
-    given = self._columns[BOXES][self._part(image)].astype(np.float64)
-    sides = np.array((1, 1) if self._relative else size, np.float64)
+    given = self.columns[BOXES][self._part(image)].astype(np.float64)
+    sides = np.array((1, 1) if self.relative else size, np.float64)
     begins, ends = given[:, :2], given[:, 2:]
     first = (ends <= 1).all(axis=1) & (given % 1 != 0).any(axis=1)
-    if first.any() and not self._relative:
+    if first.any() and not self.relative:
       return (
         f"{first.sum()} of {len(given)} boxes lie in the first pixel: their numbers "
         "look like shares of the sides, and must be pixels"
@@ -155,7 +141,7 @@ class Annotations:
     found = f"{wrong.sum()} of {len(given)} boxes do not lie in the image: "
     (top, left), (bottom, right) = begins[wrong].min(0), ends[wrong].max(0)
     place = f"y {top:g} to {bottom:g} and x {left:g} to {right:g}"
-    if not self._relative:
+    if not self.relative:
       return (
         f"{found}it has {size[0]}x{size[1]} pixels, and they reach from {place}: are "
         "they of another size of the image?"
@@ -177,13 +163,13 @@ class Annotations:
     """
     part = self._part(image)
     kept = tf.train.Example()
-    for name, values in self._columns.items():
+    for name, values in self.columns.items():
       values = values[part]
-      if name == BOXES and self._relative and len(values):
+      if name == BOXES and self.relative and len(values):
         values = (values.astype(np.float64) * (*size, *size)).astype(np.float32)
       dtype = self.features[name]["dtype"]
       put(kept, name, dtype, values.reshape(-1).tolist())
-    for name, values in self._scalars.items():
+    for name, values in self.scalars.items():
       dtype = self.features[name]["dtype"]
       nothing = [b"" if dtype == "string" else 0]
       found = values[image : image + 1].tolist() if image >= 0 else nothing
