@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 
 
 def mend_or_skip() -> str:
-  """What to do about a file that cannot be read, for the end of an error."""
+  """Says what to do about a file that cannot be read, for the end of an error."""
   skip = setting("on_error", "skip")
   return f"mend or remove it, or skip what cannot be read with {skip}"
 
