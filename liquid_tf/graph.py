@@ -14,9 +14,9 @@ and in `liquid_tf.dataset`. docs/tutorials/graph.md uses these parts.
 
 from liquid_tf._pipeline.decode import decode_and_batch
 from liquid_tf._pipeline.epochs import epochs
+from liquid_tf._pipeline.format_dataset import format_dataset
 from liquid_tf._pipeline.interleave import interleave
 from liquid_tf._pipeline.snapshot import Snapshot
-from liquid_tf._pipeline.sources import format_dataset
 from liquid_tf._pipeline.tuning import Tuning
 
 __all__ = [

@@ -12,10 +12,10 @@ from liquid_tf._native import whole
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import interleave
-from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.fidelity import Fidelity
-from liquid_tf._pipeline.sources import Shard
+from liquid_tf._pipeline.parts import Shard
 from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
@@ -89,8 +89,8 @@ class Arguments:
     if self.cache_policy == "page":
       self._check_page_cache(cache)
     interleave.check_last_batch(self.last_batch, ("short", "drop", "repeat"))
-    _sources.check_policy(self.shard_policy)
-    shard = _sources.resolve_shard(self.shard)
+    _parts.check_policy(self.shard_policy)
+    shard = _parts.resolve_shard(self.shard)
     return dataclasses.replace(self, batch_size=batch_size, cache=cache, shard=shard)
 
   def _check_without_batches(self) -> None:

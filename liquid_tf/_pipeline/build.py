@@ -12,21 +12,21 @@ from liquid_tf._pipeline import decode as _decode
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import reading as _reading
 from liquid_tf._pipeline import rest as _rest
-from liquid_tf._pipeline import single
 from liquid_tf._pipeline import sizes as _sizes
-from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline import stages
 from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.entry import Entry
 from liquid_tf._pipeline.fidelity import Fidelity
+from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset, check_batches
+from liquid_tf._pipeline.parts import Part
 from liquid_tf._pipeline.reading import Reading
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.snapshot import Snapshot
-from liquid_tf._pipeline.sources import FormatDataset, Part
 from liquid_tf._pipeline.weighing import Read
 from liquid_tf._store import storage
 from liquid_tf._tensorflow import do_not_convert
@@ -85,9 +85,9 @@ def build(
   entry.seek(blocks, batches)
   if arguments.batch_size is None:
     ragged = own_size or recipe.ragged
-    batches = single.unbatched(batches, ragged, recipe.channels_first)
+    batches = stages.unbatched(batches, ragged, recipe.channels_first)
     if arguments.on_error == "raise" and arguments.steps is None:
-      batches = CountedDataset(batches, blocks.samples)
+      batches = stages.CountedDataset(batches, blocks.samples)
   if arguments.shard[1] > 1:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = (
@@ -231,9 +231,7 @@ class _Worker:
   ) -> InterleaveDataset:
     """Draws its part of what is left of an epoch after so many batches of it."""
     given = self.arguments
-    part = _sources.worker_part(
-      left.counts, given.shard, given.shard_policy, left.first
-    )
+    part = _parts.worker_part(left.counts, given.shard, given.shard_policy, left.first)
     reads = [Read(left.view, name, name) for name in left.counts]
     fidelity = _fidelity.later(given.fidelity, before)
     sources = self.sources(reads, part)

@@ -9,7 +9,7 @@ from liquid_tf._cost.cache import Cache
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
-from liquid_tf._pipeline.sources import Shard
+from liquid_tf._pipeline.parts import Shard
 from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._tensorflow import do_not_convert

@@ -11,10 +11,10 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sizes as _sizes
-from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._pipeline.columns import Columns
+from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
   check_last_batch,
@@ -22,6 +22,7 @@ from liquid_tf._pipeline.interleave import (
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf.errors import Shown, WrongArgument, argument, said, setting
 from liquid_tf.transforms import Boxes, Step
@@ -143,8 +144,8 @@ def decode_and_batch(
     ValueError: an argument is wrong, or images differ in size where a batch needs
       one size; the message says which.
   """
-  mixed = _sources.find_stage(blocks, InterleaveDataset)
-  source = _sources.find_stage(blocks, _sources.FormatDataset)
+  mixed = find_stage(blocks, InterleaveDataset)
+  source = find_stage(blocks, FormatDataset)
   if source is None:
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
   sources = mixed.sources if mixed is not None else [source]
@@ -221,7 +222,7 @@ def _check(
 
 
 def _columns(
-  sources: Sequence[_sources.FormatDataset],
+  sources: Sequence[FormatDataset],
   features: Sequence[str | Boxes] | None,
   recipe: Recipe,
   decode: str,

@@ -6,9 +6,9 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._native import whole as _whole
-from liquid_tf._pipeline import interleave, sources
+from liquid_tf._pipeline import interleave
 from liquid_tf._pipeline.build import build
-from liquid_tf._pipeline.counted import CountedDataset
+from liquid_tf._pipeline.stages import CountedDataset, find_stage
 from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.view import View
 from liquid_tf.errors import WrongArgument
@@ -61,7 +61,7 @@ def epochs(
   # Opened once, not again for each part of each epoch.
   path = as_source(path, options.pop("split", None))
   whole = build(path, epoch=0, **options)
-  blocks = sources.find_stage(whole, interleave.InterleaveDataset)
+  blocks = find_stage(whole, interleave.InterleaveDataset)
   steps, each = blocks.batches, int(whole.cardinality())
   # One budget: what only counts batches must take none of the memory.
   options = options | {"memory": blocks.snapshot.memory}

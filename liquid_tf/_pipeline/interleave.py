@@ -14,8 +14,9 @@ from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import plan as _plan
-from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import tier as _tier
+from liquid_tf._pipeline.format_dataset import FormatDataset
+from liquid_tf._pipeline.parts import Part
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
@@ -24,7 +25,7 @@ from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import Shown, WrongArgument, argument
 from liquid_tf.transforms import seed_bits
 
-_NO_PART = _sources.Part({})
+_NO_PART = Part({})
 
 
 class InterleaveDataset(tf.data.Dataset):
@@ -44,7 +45,7 @@ class InterleaveDataset(tf.data.Dataset):
 
   def __init__(
     self,
-    sources: Sequence[_sources.FormatDataset],
+    sources: Sequence[FormatDataset],
     snapshot: Snapshot,
     *,
     batch_size: int,
@@ -55,7 +56,7 @@ class InterleaveDataset(tf.data.Dataset):
     steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
     policy: str = "liquid",
     fidelity: _fidelity.Fidelity = None,
-    part: _sources.Part = _NO_PART,
+    part: Part = _NO_PART,
     fill_short_batches: bool = False,
     mixes: _mixes.Mixes | None = None,
     weighing: Weighing | None = None,
@@ -162,7 +163,7 @@ class InterleaveDataset(tf.data.Dataset):
 
 
 def _check_cache(
-  sources: Sequence[_sources.FormatDataset],
+  sources: Sequence[FormatDataset],
   snapshot: Snapshot,
   policy: str,
   weighing: Weighing | None,
@@ -180,7 +181,7 @@ def _check_cache(
 
 
 def _samples(
-  sources: Sequence[_sources.FormatDataset],
+  sources: Sequence[FormatDataset],
   mixes: _mixes.Mixes | None,
   weighing: Weighing | None,
 ) -> int:
@@ -217,7 +218,7 @@ def _begin(snapshot: Snapshot, batches: int, chosen: bool) -> Start:
 
 
 def _bytes_ahead(
-  sources: Sequence[_sources.FormatDataset],
+  sources: Sequence[FormatDataset],
   snapshot: Snapshot,
   batch_size: int,
   pixel_bytes: float,
@@ -230,7 +231,7 @@ def _bytes_ahead(
   return read + decoded + _tier.queue_bytes(snapshot.cache, snapshot.memory)
 
 
-def _view_hash(sources: Sequence[_sources.FormatDataset]) -> int:
+def _view_hash(sources: Sequence[FormatDataset]) -> int:
   """An int64 that differs where other samples are read."""
   fingerprints = " ".join(source.view.fingerprint for source in sources)
   digest = hashlib.sha256(fingerprints.encode()).digest()
@@ -248,7 +249,7 @@ def _range(
 
 
 def _weights(
-  sources: Sequence[_sources.FormatDataset], weighing: Weighing | None
+  sources: Sequence[FormatDataset], weighing: Weighing | None
 ) -> tuple[dict[str, Any], np.ndarray]:
   """How often samples are drawn: fields of the op's message, and its groups."""
   if weighing is None:
@@ -266,7 +267,7 @@ def _weights(
   return fields, np.concatenate([source.groups for source in sources])
 
 
-def manifests_of(sources: Sequence[_sources.FormatDataset]) -> list[Manifest]:
+def manifests_of(sources: Sequence[FormatDataset]) -> list[Manifest]:
   """Manifests of the datasets of sources, each once."""
   return list(
     {source.manifest.directory: source.manifest for source in sources}.values()
@@ -280,7 +281,7 @@ def mean_pixel_bytes(manifests: Iterable[Manifest]) -> float:
   return sum(entry["pixel_bytes"] for entry in formats) / max(1, samples)
 
 
-def mean_stored_bytes(sources: Sequence[_sources.FormatDataset]) -> float:
+def mean_stored_bytes(sources: Sequence[FormatDataset]) -> float:
   """Bytes of a sample as it is stored, on average."""
   samples = sum(len(source.rows) for source in sources)
   return sum(source.stored_bytes(None) for source in sources) / max(1, samples)
@@ -336,7 +337,7 @@ def interleave(
     raise WrongArgument("datasets", [], "must be at least one dataset")
   batch_size = _whole.number(batch_size, "batch_size", 1)
   check_last_batch(last_batch, ("short", "drop"))
-  ours = [isinstance(dataset, _sources.FormatDataset) for dataset in datasets]
+  ours = [isinstance(dataset, FormatDataset) for dataset in datasets]
   if all(ours):
     blocks = InterleaveDataset(
       datasets,

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
-from liquid_tf._pipeline.counted import CountedDataset
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.sources import find_stage
+from liquid_tf._pipeline.stages import CountedDataset, find_stage
 from liquid_tf.errors import Shown, WrongArgument
 
 # Steps after which a batch is still one batch, the n-th still the n-th, and which hold

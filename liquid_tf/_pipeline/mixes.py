@@ -14,8 +14,8 @@ import tensorflow as tf
 from liquid_tf._cost import budget, model
 from liquid_tf._pipeline import mix_control
 from liquid_tf._pipeline.fidelity import EpochDataset
+from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.room import Room
-from liquid_tf._pipeline.sources import FormatDataset
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.mix import apportion
 from liquid_tf.errors import WrongArgument

@@ -6,7 +6,7 @@ import tensorflow as tf
 from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.plan import drawn
-from liquid_tf._pipeline.sources import find_stage
+from liquid_tf._pipeline.stages import find_stage
 
 # What gives each element of its input, in the same order.
 _SAME = ("cache", "counted", "map", "options", "prefetch")

@@ -7,11 +7,12 @@ import tensorflow as tf
 
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import mixes as _mixes
+from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import replicas
 from liquid_tf._pipeline import rest as _rest
-from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.arguments import Arguments
+from liquid_tf._pipeline.format_dataset import open_source
 from liquid_tf._pipeline.weighing import Read, Weighing
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
@@ -35,7 +36,7 @@ class Reading:
 
   view: View | Mixture
   reads: list[Read]
-  part: _sources.Part
+  part: _parts.Part
   weighing: Weighing | None = None
   samples: _rest.Samples | None = None
   groups: dict[int, Fraction] | None = None
@@ -52,7 +53,7 @@ def of(arguments: Arguments) -> Reading:
     ValueError: an argument does not go with the dataset or another one.
   """
   with tf.init_scope():  # read now, inside a flat_map as well
-    view = _sources.open_source(arguments.path, arguments.split)
+    view = open_source(arguments.path, arguments.split)
   groups = _fidelity.shares(arguments.fidelity)
   weighing = _weighing.of(view, arguments.shard, arguments.shard_policy)
   if groups is not None:
@@ -75,7 +76,7 @@ def _shared(arguments: Arguments, view: View) -> Reading:
   _check_changing(arguments)
   formats = _mixes.in_order(view.formats)
   common = replicas.common_samples(view, formats)
-  part = _sources.common_part(formats, common, arguments.shard, arguments.shard_policy)
+  part = _parts.common_part(formats, common, arguments.shard, arguments.shard_policy)
   return Reading(view, _reads(view, formats), part)
 
 
@@ -84,7 +85,7 @@ def _dealt(
 ) -> Reading:
   """Each sample is read in one format."""
   first, counts = replicas.sections(view, arguments.mix)
-  part = _sources.worker_part(counts, arguments.shard, arguments.shard_policy, first)
+  part = _parts.worker_part(counts, arguments.shard, arguments.shard_policy, first)
   formats = list(part.ranges)
   if groups is not None:
     if list(counts) != ["pcr"]:

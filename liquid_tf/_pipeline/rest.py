@@ -10,9 +10,9 @@ from liquid_tf._pipeline import plan
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
+from liquid_tf._pipeline.parts import worker_part
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
-from liquid_tf._pipeline.sources import worker_part
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View

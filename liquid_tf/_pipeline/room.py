@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Sequence
 
 from liquid_tf._cost import budget
-from liquid_tf._pipeline import sources as _sources
+from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.weighing import Weighing
 
@@ -31,7 +31,7 @@ class Room:
     weighing: how often samples are drawn; None for once.
   """
 
-  sources: Sequence[_sources.FormatDataset]
+  sources: Sequence[FormatDataset]
   snapshot: Snapshot
   batch_size: int
   shuffle: bool

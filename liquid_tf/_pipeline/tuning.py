@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._native import whole
-from liquid_tf._pipeline.sources import check_reader
+from liquid_tf._pipeline.format_dataset import check_reader
 from liquid_tf.errors import WrongArgument
 
 

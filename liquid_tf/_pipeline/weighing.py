@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._pipeline import replicas
-from liquid_tf._pipeline.sources import FormatDataset, Part
+from liquid_tf._pipeline.format_dataset import FormatDataset
+from liquid_tf._pipeline.parts import Part
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.mixture import MOST_SOURCES, Mixture
 from liquid_tf._view.view import View

@@ -5,7 +5,7 @@ import time
 import tensorflow as tf
 
 from liquid_tf._measure import process
-from liquid_tf._pipeline import sources
+from liquid_tf._pipeline.format_dataset import format_dataset
 
 BLOCKS = (128 << 10, 512 << 10, 2 << 20, 8 << 20)
 
@@ -43,7 +43,7 @@ def sweep(path: str, format_name: str, seconds: float) -> dict[int, float] | Non
 
 
 def _read(path: str, format_name: str, block: int, seconds: float) -> float | None:
-  source = sources.format_dataset(
+  source = format_dataset(
     path, format_name, threads=_THREADS, lookahead_bytes=_READS_AHEAD * block
   )
   iterator = iter(_steps(source.repeat(), source.rows["length"].mean()))

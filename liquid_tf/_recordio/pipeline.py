@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._pipeline import sources
+from liquid_tf._pipeline.format_dataset import check_reader
+from liquid_tf._pipeline.parts import Shard, resolve_shard
 from liquid_tf._recordio import files
 from liquid_tf.errors import WrongArgument
 
@@ -12,7 +13,7 @@ def dataset(
   path: files.Paths,
   *,
   index: files.Paths | bool | None = None,
-  shard: sources.Shard = (0, 1),
+  shard: Shard = (0, 1),
   repair: bool = False,
   depth: int = 8,
   block_bytes: int = 2 << 20,
@@ -54,10 +55,10 @@ def dataset(
     raise WrongArgument(
       "block_bytes", block_bytes, "must be a multiple of 4096 from 128 KiB to 8 MiB"
     )
-  sources.check_reader(reader)
+  check_reader(reader)
   paths = files.as_paths(path)
   indexes = files.indexes_of(paths, index)
-  ranges = files.part_of(paths, indexes, sources.resolve_shard(shard))
+  ranges = files.part_of(paths, indexes, resolve_shard(shard))
   return tf.data.experimental.from_variant(
     ops.lib().liquid_record_io_dataset(
       paths=paths,

@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._measure import process
-from liquid_tf._pipeline import sources
+from liquid_tf._pipeline.format_dataset import format_dataset
 from liquid_tf._store import manifest as manifests
 from liquid_tf._view import view
 from tools.bench import turns
@@ -121,7 +121,7 @@ def line(name: str, entry: dict[str, Any]) -> str:
 
 def _ours(path: str, name: str, block: int, depth: int, reader: str) -> float:
   """MB/s of one run through a source, which has the default split."""
-  source = sources.format_dataset(
+  source = format_dataset(
     path, name, threads=depth, lookahead_bytes=_READS_AHEAD * block, reader=reader
   )
   size = int(source.rows["length"].sum())

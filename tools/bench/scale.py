@@ -10,9 +10,9 @@ from typing import Any
 from liquid_tf._measure import fresh, process
 from liquid_tf._native import ops
 from liquid_tf._pipeline import plan as _plan
-from liquid_tf._pipeline import sources as _sources
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
@@ -147,7 +147,7 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
     part = dataset(path, _BATCH, memory=_MEMORY, cache=0, shard=(index, workers))
     seconds = time.perf_counter() - begin
     held = process.anonymous_bytes() - before
-  sources = _sources.find_stage(part, InterleaveDataset).sources
+  sources = find_stage(part, InterleaveDataset).sources
   begin = time.perf_counter()
   given = _plan.message(
     sources,

@@ -11,7 +11,7 @@ import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.decode import DecodeBatchDataset
-from liquid_tf._pipeline.sources import find_stage
+from liquid_tf._pipeline.stages import find_stage
 
 
 class PartsTest(parameterized.TestCase, tf.test.TestCase):

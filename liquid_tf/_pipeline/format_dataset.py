@@ -1,14 +1,13 @@
-"""Sources: one format of a view and part, as a tf.data dataset."""
+"""One format of a view and part as a tf.data dataset, a source of the interleave."""
 
-import dataclasses
 import os
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
+from liquid_tf._pipeline.parts import Shard, resolve_shard, worker_part
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
@@ -16,10 +15,6 @@ from liquid_tf._view.rows import Rows
 from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError, WrongArgument
 
-# (index, count), or what TensorFlow gives for it.
-Shard = tuple[int, int] | tf.distribute.InputContext
-
-_POLICIES = ("pad", "drop", "uneven")
 _READERS = ("auto", "io_uring", "threads", "buffered")
 
 
@@ -104,95 +99,6 @@ def check_reader(reader: str) -> None:
   """
   if reader not in _READERS:
     raise WrongArgument("reader", reader, f"must be one of {', '.join(_READERS)}")
-
-
-def resolve_shard(shard: Shard) -> tuple[int, int]:
-  """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
-  if isinstance(shard, tf.distribute.InputContext):
-    return shard.input_pipeline_id, shard.num_input_pipelines
-  try:
-    index, count = (int(x) for x in shard)
-  except (TypeError, ValueError):
-    index, count = -1, 0
-  if not 0 <= index < count:
-    raise WrongArgument(
-      "shard",
-      shard,
-      "must be (index, count) with 0 <= index < count, or a tf.distribute.InputContext",
-    )
-  return index, count
-
-
-def check_policy(policy: str) -> None:
-  """Raises ValueError where `shard_policy=` is none."""
-  if policy not in _POLICIES:
-    raise WrongArgument(
-      "shard_policy", policy, f"must be one of {', '.join(_POLICIES)}"
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-  """The samples that a worker has.
-
-  Attributes:
-    ranges: (start, length) in stored order, by format.
-    repeated: samples that this part shares with another one.
-    dropped: samples that no part has.
-  """
-
-  ranges: dict[str, tuple[int, int]]
-  repeated: int = 0
-  dropped: int = 0
-
-
-def worker_part(
-  counts: dict[str, int],
-  shard: tuple[int, int],
-  policy: str,
-  first: dict[str, int] | None = None,
-) -> Part:
-  """Samples of each format in a worker's part.
-
-  Args:
-    counts: samples of each format.
-    shard: (index, count).
-    policy: how parts come to equal numbers of batches.
-    first: where the samples of each format begin in its stored order; None for 0.
-  """
-  check_policy(policy)
-  first = first or dict.fromkeys(counts, 0)
-  if shard == (0, 1):
-    return Part({name: (first[name], count) for name, count in counts.items()})
-  with tf.init_scope():  # numbers are needed, inside a flat_map as well
-    out = ops.lib().liquid_shard_ranges(
-      samples=tf.constant(list(counts.values()), tf.int64),
-      index=shard[0],
-      count=shard[1],
-      policy=policy,
-    )
-  starts, lengths = out.start.numpy().tolist(), out.length.numpy().tolist()
-  ranges = {
-    name: (first[name] + start, length)
-    for name, start, length in zip(counts, starts, lengths)
-  }
-  return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
-
-
-def common_part(
-  formats: list[str], samples: int, shard: tuple[int, int], policy: str
-) -> Part:
-  """Samples of a part where every format holds all of them: the same of each.
-
-  Args:
-    formats: their names.
-    samples: that they share.
-    shard: (index, count).
-    policy: how parts come to equal numbers of batches.
-  """
-  part = worker_part({formats[0]: samples}, shard, policy)
-  (samples_of_all,) = part.ranges.values()
-  return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
 
 
 def open_source(
@@ -299,14 +205,3 @@ def format_dataset(
   return FormatDataset(
     view, format, part.ranges[format], threads, lookahead_bytes, reader
   )
-
-
-def find_stage(dataset: tf.data.Dataset, kind: type) -> Any:
-  """The first dataset of a class at or below `dataset`, or None."""
-  queue = [dataset]
-  while queue:
-    found = queue.pop(0)
-    if isinstance(found, kind):
-      return found
-    queue.extend(found._inputs())
-  return None

@@ -1,8 +1,48 @@
-"""Samples one at a time, each image of its own size."""
+"""Stages of a pipeline whatever they hold: found, counted, taken one by one."""
 
 from typing import Any
 
 import tensorflow as tf
+
+from liquid_tf._native import ops
+
+
+def find_stage(dataset: tf.data.Dataset, kind: type) -> Any:
+  """The first dataset of a class at or below `dataset`, or None."""
+  queue = [dataset]
+  while queue:
+    found = queue.pop(0)
+    if isinstance(found, kind):
+      return found
+    queue.extend(found._inputs())
+  return None
+
+
+class CountedDataset(tf.data.Dataset):
+  """A dataset of a known `cardinality()`, which is not enforced.
+
+  `tf.data.experimental.assert_cardinality` makes it an error where an iterator goes on
+  inside of an epoch, or where tf.data service shares the elements out.
+
+  Args:
+    dataset: whose elements these are.
+    count: elements of a whole iteration.
+  """
+
+  def __init__(self, dataset: tf.data.Dataset, count: int):
+    self._dataset = dataset
+    super().__init__(
+      ops.lib().liquid_counted_dataset(
+        dataset._variant_tensor, count, **dataset._flat_structure
+      )
+    )
+
+  def _inputs(self):
+    return [self._dataset]
+
+  @property
+  def element_spec(self):
+    return self._dataset.element_spec
 
 
 def unbatched(batches: tf.data.Dataset, ragged: bool, planar: bool) -> tf.data.Dataset:

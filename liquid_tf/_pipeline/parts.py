@@ -1,0 +1,102 @@
+"""The part of the samples that each of several workers reads."""
+
+import dataclasses
+
+import tensorflow as tf
+
+from liquid_tf._native import ops
+from liquid_tf.errors import WrongArgument
+
+# (index, count), or what TensorFlow gives for it.
+Shard = tuple[int, int] | tf.distribute.InputContext
+
+_POLICIES = ("pad", "drop", "uneven")
+
+
+def resolve_shard(shard: Shard) -> tuple[int, int]:
+  """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
+  if isinstance(shard, tf.distribute.InputContext):
+    return shard.input_pipeline_id, shard.num_input_pipelines
+  try:
+    index, count = (int(x) for x in shard)
+  except (TypeError, ValueError):
+    index, count = -1, 0
+  if not 0 <= index < count:
+    raise WrongArgument(
+      "shard",
+      shard,
+      "must be (index, count) with 0 <= index < count, or a tf.distribute.InputContext",
+    )
+  return index, count
+
+
+def check_policy(policy: str) -> None:
+  """Raises ValueError where `shard_policy=` is none."""
+  if policy not in _POLICIES:
+    raise WrongArgument(
+      "shard_policy", policy, f"must be one of {', '.join(_POLICIES)}"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+  """The samples that a worker has.
+
+  Attributes:
+    ranges: (start, length) in stored order, by format.
+    repeated: samples that this part shares with another one.
+    dropped: samples that no part has.
+  """
+
+  ranges: dict[str, tuple[int, int]]
+  repeated: int = 0
+  dropped: int = 0
+
+
+def worker_part(
+  counts: dict[str, int],
+  shard: tuple[int, int],
+  policy: str,
+  first: dict[str, int] | None = None,
+) -> Part:
+  """Samples of each format in a worker's part.
+
+  Args:
+    counts: samples of each format.
+    shard: (index, count).
+    policy: how parts come to equal numbers of batches.
+    first: where the samples of each format begin in its stored order; None for 0.
+  """
+  check_policy(policy)
+  first = first or dict.fromkeys(counts, 0)
+  if shard == (0, 1):
+    return Part({name: (first[name], count) for name, count in counts.items()})
+  with tf.init_scope():  # numbers are needed, inside a flat_map as well
+    out = ops.lib().liquid_shard_ranges(
+      samples=tf.constant(list(counts.values()), tf.int64),
+      index=shard[0],
+      count=shard[1],
+      policy=policy,
+    )
+  starts, lengths = out.start.numpy().tolist(), out.length.numpy().tolist()
+  ranges = {
+    name: (first[name] + start, length)
+    for name, start, length in zip(counts, starts, lengths)
+  }
+  return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
+
+
+def common_part(
+  formats: list[str], samples: int, shard: tuple[int, int], policy: str
+) -> Part:
+  """Samples of a part where every format holds all of them: the same of each.
+
+  Args:
+    formats: their names.
+    samples: that they share.
+    shard: (index, count).
+    policy: how parts come to equal numbers of batches.
+  """
+  part = worker_part({formats[0]: samples}, shard, policy)
+  (samples_of_all,) = part.ranges.values()
+  return dataclasses.replace(part, ranges=dict.fromkeys(formats, samples_of_all))
