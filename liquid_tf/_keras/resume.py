@@ -101,10 +101,14 @@ class Resume(tf.keras.callbacks.Callback):
     self._begun: dict[str, Any] = {}
     self._build = tf.Variable("null", dtype=tf.string, trainable=False)
     self._run = tf.Variable("", dtype=tf.string, trainable=False)
-    self._manager = None
+    self._epoch_steps = 0
+    self._reset()
+
+  def _reset(self) -> None:
+    """Forgets the last `fit`."""
+    self._manager: tf.train.CheckpointManager | None = None
     self._step_offset = 0
     self._steps_since_save = 0
-    self._epoch_steps = 0
     # Of model and optimizer: the model's, and all. Keras makes them late.
     self._variables: tuple[list, list] = ([], [])
     # Fingerprints that were saved after an epoch's last batch, until the next one
@@ -112,7 +116,7 @@ class Resume(tf.keras.callbacks.Callback):
     self._saved: tuple[int, int] | None = None
     self._restored: int | None = None
     self._is_between = False  # epochs
-    self._is_new = False
+    self._is_new = True
 
   @property
   def epoch(self) -> int:
@@ -125,13 +129,8 @@ class Resume(tf.keras.callbacks.Callback):
     return self._at.before + self._at.step
 
   def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
-    self._manager = None
+    self._reset()
     self._was_built = self.model.built
-    self._step_offset = 0
-    self._steps_since_save = 0
-    self._variables = ([], [])
-    self._saved = self._restored = None
-    self._is_between, self._is_new = False, True
     steps = self.params.get("steps")
     if steps is None:
       raise ValueError(
