@@ -34,55 +34,39 @@ _SOURCE_RECORDS = 64
 class DecodeBatchDataset(tf.data.Dataset):
   """Flat tuples of batch tensors, one per feature; see `decode_and_batch`.
 
-  Attributes:
-    recipe: of the images.
+  Args:
+    blocks: of records.
+    columns: the features.
+    message: the op's constants.
+    samples: in each batch; None where the last one may have fewer.
     skips: whether samples that cannot be read are left out.
     fills: whether a last batch of fewer samples repeats them.
+
+  Attributes:
+    recipe: of the images.
+    skips: as given.
+    fills: as given.
   """
 
   def __init__(
     self,
     blocks: tf.data.Dataset,
     columns: Columns,
+    message: bytes,
     *,
     samples: int | None,
-    batch_size: int,
-    image_bits: int,
-    seed: int,
-    skip_errors: bool,
-    repeat_to_fill: bool,
-    round_batch: bool,
-    limits: Limits,
-    lookahead: int,
-    most_lookahead: int,
-    parallelism: int,
+    skips: bool,
+    fills: bool,
   ):
-    self.recipe = recipe = columns.recipe
-    self.skips, self.fills = skip_errors, round_batch
+    self.recipe = columns.recipe
+    self.skips, self.fills = skips, fills
     self._blocks = blocks
     self._spec = tuple(columns.specs(samples))
-    message = messages.decode(
-      batch_size=batch_size,
-      seed=seed,
-      **limits.attributes(),
-      lookahead=lookahead,
-      most_lookahead=most_lookahead,
-      parallelism=parallelism,
-      features=columns.names,
-      masks=[name for name in columns.pixels if name != "image"],
-      **columns.boxes.fields(),
-      ragged=columns.flat,
-      recipe=recipe.lines(),
-      image_bits=image_bits,
-      skip_errors=skip_errors,
-      repeat_to_fill=repeat_to_fill,
-      round_batch=round_batch,
-    )
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
         plan=message,
-        mean_image=recipe.mean_image(),
+        mean_image=self.recipe.mean_image(),
         output_types=[spec.dtype for spec in self._spec],
         output_shapes=[spec.shape for spec in self._spec],
       )
@@ -167,23 +151,28 @@ def decode_and_batch(
   batch_bytes = batch_size * (columns.pixel_bytes + mean_stored_bytes(sources))
   memory = mixed.snapshot.memory if mixed is not None else budget.resolve_memory("auto")
   image = _features.pixel_features(source.manifest)["image"]
-  dataset = DecodeBatchDataset(
-    blocks,
-    columns,
-    samples=samples,
+  message = messages.decode(
     batch_size=batch_size,
-    image_bits=8 * image.dtype.size,
     seed=recipe.seed(mixed.seed if mixed is not None else 0),
+    **limits.attributes(),
+    lookahead=tuning.lookahead,
+    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
+    parallelism=tuning.parallelism,
+    features=columns.names,
+    masks=[name for name in columns.pixels if name != "image"],
+    **columns.boxes.fields(),
+    ragged=columns.flat,
+    recipe=recipe.lines(),
+    image_bits=8 * image.dtype.size,
     skip_errors=skip,
     # Batches that must be whole repeat a sample where one is left out.
     repeat_to_fill=skip
     and mixed is not None
     and (mixed.fill_short_batches or mixed.drops),
     round_batch=round_batch,
-    limits=limits,
-    lookahead=tuning.lookahead,
-    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
-    parallelism=tuning.parallelism,
+  )
+  dataset = DecodeBatchDataset(
+    blocks, columns, message, samples=samples, skips=skip, fills=round_batch
   )
   if decode == "gpu":
     shaped = gpu.decoded(

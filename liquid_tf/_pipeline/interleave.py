@@ -13,10 +13,10 @@ from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
-from liquid_tf._pipeline import plan as _plan
 from liquid_tf._pipeline import tier as _tier
 from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.parts import Part
+from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
@@ -109,16 +109,9 @@ class InterleaveDataset(tf.data.Dataset):
     weights, groups = _weights(sources, weighing)
     tier, record_blocks = _tier.fields(snapshot.cache, snapshot.memory, sources)
     message = messages.interleave(
-      plan=_plan.message(
-        sources,
-        cached=self.cached,
-        fill=fill,
-        seed=seed,
-        batch_size=batch_size,
-        shuffle=shuffle,
-        policy=policy,
-        sections=sections or [],
-      ),
+      plan=Plan(
+        sources, self.cached, fill, seed, batch_size, shuffle, policy, sections or ()
+      ).message(),
       sources=[
         messages.source(
           name=source.name,

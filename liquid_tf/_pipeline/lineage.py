@@ -76,11 +76,7 @@ def only_blocks(dataset: tf.data.Dataset, advice: str) -> InterleaveDataset:
       hidden = hidden or _hides_ours(one)
     queue.extend(one._inputs())
   if not found:
-    raise WrongArgument(
-      "dataset",
-      Shown(f"{dataset!r:.200}"),
-      "must come from liquid_tf.dataset() or interleave()",
-    )
+    raise _not_ours(dataset)
   if len(found) > 1 or hidden:
     raise ValueError(
       f"dataset must be made of one liquid_tf.dataset(), not of several: {advice}"
@@ -101,11 +97,7 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
       no batches, or stands there twice, or may end earlier than another one.
   """
   if not isinstance(dataset, tf.data.Dataset):
-    raise WrongArgument(
-      "dataset",
-      Shown(f"{dataset!r:.200}"),
-      "must come from liquid_tf.dataset() or interleave()",
-    )
+    raise _not_ours(dataset)
   if "unbatch" in map(step, _all(dataset)):
     raise ValueError(
       "dataset must have batches: with batch_size=None a batch that you make is none "
@@ -126,6 +118,12 @@ def origins(dataset: tf.data.Dataset, advice: str) -> list[Origin]:
   return found
 
 
+def _not_ours(dataset: object, more: str = "") -> WrongArgument:
+  """The error about what is no dataset of ours; `more` ends its sentence."""
+  must = f"must come from liquid_tf.dataset() or interleave(){more}"
+  return WrongArgument("dataset", Shown(f"{dataset!r:.200}"), must)
+
+
 def _all(dataset: tf.data.Dataset) -> Iterable[tf.data.Dataset]:
   """A dataset and all below it."""
   yield dataset
@@ -139,11 +137,8 @@ def _origins(dataset: tf.data.Dataset, advice: str) -> Iterable[Origin]:
   if is_ours(dataset) or not inputs or isinstance(dataset, CountedDataset):
     blocks = find_stage(dataset, InterleaveDataset)
     if blocks is None:
-      raise WrongArgument(
-        "dataset",
-        Shown(f"{dataset!r:.200}"),
-        "must come from liquid_tf.dataset() or interleave(): no other dataset can be "
-        f"told where to go on. {advice}",
+      raise _not_ours(
+        dataset, f": no other dataset can be told where to go on. {advice}"
       )
     yield Origin(dataset, blocks)
     return

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline.decode import DecodeBatchDataset
-from liquid_tf._pipeline.plan import drawn
+from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.stages import find_stage
 
 # What gives each element of its input, in the same order.
@@ -52,14 +52,10 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
       'dataset must have on_error="raise": which samples "skip" leaves out is known '
       f"when they are read; {advice}"
     )
-  found = drawn(
-    blocks.sources,
-    cached=blocks.cached,
-    fill=[0] * len(blocks.sources),  # In stored order nothing is filled first.
-    seed=blocks.seed,
-    batch_size=blocks.batch_size,
-    shuffle=False,
-  )
+  fill = [0] * len(blocks.sources)  # In stored order nothing is filled first.
+  found = Plan(
+    blocks.sources, blocks.cached, fill, blocks.seed, blocks.batch_size, shuffle=False
+  ).drawn()
   if blocks.drops:
     return found[: blocks.batches * blocks.batch_size]
   rest = len(found) % blocks.batch_size

@@ -14,34 +14,14 @@ from liquid_tf.errors import ManifestError, WrongArgument
 def sections(
   view: View, mix: str | Mapping[str, float] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
-  """Chooses the format of each sample, as `choose`, of any dataset.
+  """Chooses the format of each sample.
 
-  Raises:
-    ManifestError: as `choose`.
-    ValueError: as `choose`; or the dataset has one encoding of each sample.
-  """
-  if view.manifest["replicated"]:
-    return choose(view, mix)
-  if mix is not None:
-    raise WrongArgument(
-      "mix",
-      mix,
-      f"must be None: {view.path} has one encoding of each sample; convert with "
-      "replicate=True to choose while loading",
-    )
-  counts = view.counts()
-  return dict.fromkeys(counts, 0), counts
-
-
-def choose(
-  view: View, mix: str | Mapping[str, float] | None
-) -> tuple[dict[str, int], dict[str, int]]:
-  """Cuts the stored order, which all formats share, into a section for each format.
-
-  Sections, and not single samples, so that each format is still read in order.
+  Of a replicated dataset, the stored order, which all formats share, is cut into a
+  section for each format: sections, and not single samples, so that each format is
+  still read in order.
 
   Args:
-    view: samples of a replicated dataset.
+    view: samples of a dataset.
     mix: weights of formats, or None for those of the manifest.
 
   Returns:
@@ -50,9 +30,20 @@ def choose(
 
   Raises:
     ManifestError: the formats do not hold the same samples in the same order.
-    ValueError: `mix` is none of this dataset's formats.
+    ValueError: `mix` is none of this dataset's formats, or the dataset has one encoding
+      of each sample.
   """
   manifest = view.manifest
+  if not manifest["replicated"]:
+    if mix is not None:
+      raise WrongArgument(
+        "mix",
+        mix,
+        f"must be None: {view.path} has one encoding of each sample; convert with "
+        "replicate=True to choose while loading",
+      )
+    counts = view.counts()
+    return dict.fromkeys(counts, 0), counts
   shares = mixes.parse_shares(manifest["mix"] if mix is None else mix, "mix")
   known = list(manifest["formats"])
   for name in shares:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._pipeline import plan
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
 from liquid_tf._pipeline.parts import worker_part
+from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.room import Room
 from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start
@@ -204,16 +204,9 @@ class Rests:
       rows = [FormatRows(samples.view, *one) for one in part.ranges.items()]
       room = Room(rows, snapshot, self.batch_size, self.shuffle, 0, self.fidelity)
       fill, division = room.divide()
-      drawn = plan.drawn(
-        rows,
-        cached=division.cached,
-        fill=fill,
-        seed=self.seed,
-        batch_size=self.batch_size,
-        shuffle=self.shuffle,
-        first_epoch=first,
-        epoch=epoch,
-      )
+      drawn = Plan(
+        rows, division.cached, fill, self.seed, self.batch_size, self.shuffle
+      ).drawn(first, epoch)
       size = len(drawn)
       batches = size // self.batch_size if self.drops else -(-size // self.batch_size)
       over = over and steps >= batches

@@ -99,8 +99,7 @@ class Weighing:
 
   def draws(self, source: FormatDataset) -> int:
     """About how many draws of an epoch a source gives this worker; exact integers."""
-    sizes = self._sizes(source)
-    groups = slice(source.first_group, source.first_group + len(sizes))
+    sizes, groups = self._sizes(source)
     total = int(self.shares.sum())
     parts = sum(
       (share * size * self.samples * _FINE) // (total * count)
@@ -121,10 +120,8 @@ class Weighing:
       kept: samples.
       record_bytes: of each sample of the source.
     """
-    sizes = self._sizes(source)
-    groups = slice(source.first_group, source.first_group + len(sizes))
+    sizes, groups = self._sizes(source)
     each = self.shares[groups] / np.maximum(self.sizes[groups], 1)
-    of_groups = record_bytes
     if len(source.groups):
       of_groups = np.bincount(source.groups, record_bytes, len(sizes))
     else:
@@ -141,11 +138,12 @@ class Weighing:
       fitting += count
     return min(kept, fitting)
 
-  def _sizes(self, source: FormatDataset) -> np.ndarray:
-    """Samples of a source in each of its groups."""
+  def _sizes(self, source: FormatDataset) -> tuple[np.ndarray, slice]:
+    """Samples of a source in each of its groups, and which of all groups these are."""
+    sizes = np.array([len(source.rows)])
     if len(source.groups):
-      return np.bincount(source.groups)
-    return np.array([len(source.rows)])
+      sizes = np.bincount(source.groups)
+    return sizes, slice(source.first_group, source.first_group + len(sizes))
 
 
 def of(source: View | Mixture, worker: tuple[int, int], policy: str) -> Weighing | None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from liquid_tf._measure import fresh, process
 from liquid_tf._native import ops
-from liquid_tf._pipeline import plan as _plan
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View
@@ -149,14 +149,8 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
     held = process.anonymous_bytes() - before
   sources = find_stage(part, InterleaveDataset).sources
   begin = time.perf_counter()
-  given = _plan.message(
-    sources,
-    cached=[0] * len(sources),
-    fill=[10 * _BATCH] * len(sources),
-    seed=0,
-    batch_size=_BATCH,
-    shuffle=True,
-  )
+  none, fill = [0] * len(sources), [10 * _BATCH] * len(sources)
+  given = Plan(sources, none, fill, seed=0, batch_size=_BATCH, shuffle=True).message()
   plan = ops.lib().liquid_plan_epoch(given, 0, 0)
   return {
     "index": index,
