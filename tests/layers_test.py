@@ -6,6 +6,7 @@ import inspect
 import pathlib
 import pydoc
 import re
+import sys
 
 from absl.testing import absltest, parameterized
 
@@ -14,8 +15,16 @@ from liquid_tf import transforms
 
 # The checkout, since the runfiles hold only what a target names.
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(_ROOT / "tools" / "site"))
+
+import wording  # noqa: E402
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 _TENSORFLOW = ("absl/", "tensorflow/", "tsl/", "xla/", "Eigen/", "google/protobuf/")
+
+# Docstrings and words of the package that are still to be rewritten, at most.
+_MOST_BEGINNINGS = 66
+_MOST_WORDS = 9
 
 # The folders of ops, by the same rule. A folder that is not named belongs to the one
 # that holds it: the folder of a format to that of the registry of formats.
@@ -347,6 +356,33 @@ class DocstringsTest(absltest.TestCase):
     ):
       text = (_ROOT / "liquid_tf" / f"{name}.py").read_text()
       self.assertEqual(_imports(text), known)
+
+  def test_docstrings_begin_with_a_verb_or_a_name(self):
+    beginnings, words = wording.offenders(_ROOT / "liquid_tf")
+    self.assertLessEqual(len(beginnings), _MOST_BEGINNINGS, "\n".join(beginnings))
+    self.assertLessEqual(len(words), _MOST_WORDS, "\n".join(words))
+
+  def test_each_kind_of_offender_is_found(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for name, source in (
+      ("module.py", '"""What it holds."""'),
+      ("kinds.py", 'class Kind:\n  """Which kind."""\n\n  x = "Whoever asks"'),
+      ("parts/functions.py", 'def f():\n  """\n  Of all samples.\n  """  # nobody'),
+      ("parts/methods.py", 'class A:\n  async def f(self):\n    """What, if any."""'),
+      ("good.py", '"""Offers what nobodys has."""\nx = "What"  # Which of them\n'),
+    ):
+      path = folder / name
+      path.parent.mkdir(exist_ok=True)
+      path.write_text(source)
+    beginnings, words = wording.offenders(folder)
+    self.assertEqual(
+      [place.removeprefix(f"{folder}/") for place in beginnings],
+      ["kinds.py:2", "module.py:1", "parts/functions.py:2", "parts/methods.py:3"],
+    )
+    self.assertEqual(
+      [place.removeprefix(f"{folder}/") for place in words],
+      ["kinds.py:4", "parts/functions.py:4"],
+    )
 
 
 if __name__ == "__main__":
