@@ -1,4 +1,4 @@
-"""What every command does alike: flags, errors in one sentence, exit codes.
+"""Shared parts of all commands: flags, errors in one sentence, exit codes.
 
 Exit codes: 0 fine, 1 the work failed, 2 wrong flags, 3 too noisy to advise.
 """
@@ -136,7 +136,7 @@ class Words:
 
 
 def usage(command: Command) -> str:
-  """What --help prints: what the command does, and each flag with its default."""
+  """Text of --help: what the command does, and each flag with its default."""
   parts = [command.about.strip(), "", "Flags:"]
   for flag in sorted(_flags(command), key=lambda flag: flag.name):
     name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}"
@@ -299,13 +299,13 @@ def _is_argument(error: Exception) -> bool:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-  """What the work may raise that is the user's to mend, not a bug."""
+  """Errors of the work that are the user's to mend, no bugs."""
   ours = (errors.BuildError, errors.ConvertError)
   return (*ours, ValueError, ImportError, OSError, *_op_errors())
 
 
 def _op_errors() -> tuple[type[Exception], ...]:
-  """What ops raise: nothing where TensorFlow was not imported, or cannot be."""
+  """Errors of ops: none where TensorFlow was not imported, or cannot be."""
   tf = sys.modules.get("tensorflow")
   return () if tf is None else (tf.errors.OpError,)
 
@@ -343,7 +343,7 @@ def define_on_error(values: Flags, what: str) -> None:
 
 
 def on_error(values: Flags) -> str:
-  """What `on_error=` takes.
+  """The value of `on_error=`.
 
   Raises:
     FlagsError: --max_skipped is no share, or has no --on_error=skip.

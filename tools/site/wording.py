@@ -5,7 +5,7 @@ usage: wording.py [FOLDER]
 A docstring begins with a verb or names the thing, never with What, Which or Of; and no
 line has nobody, somebody, anybody or whoever, in code or text. Prints each offender of
 the Python below FOLDER, by default the package, as path:line. tests/layers_test.py
-bounds how many there are.
+allows none.
 """
 
 import ast
