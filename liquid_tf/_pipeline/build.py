@@ -1,7 +1,6 @@
 """How the parts of a pipeline are put together."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,8 +29,6 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.weighing import Read
 from liquid_tf._store import storage
 from liquid_tf._tensorflow import do_not_convert
-from liquid_tf._view.mixture import Mixture
-from liquid_tf._view.view import View
 from liquid_tf.transforms import ChannelsFirst, Ragged
 
 # Reads under way: what a disk needs, and what hides a network's waiting. With reads of
@@ -43,17 +40,13 @@ _UNBATCHED = 32
 
 
 @do_not_convert
-def build(
-  path: str | os.PathLike | View | Mixture, batch_size: int | None = 32, **given: Any
-) -> tf.data.Dataset:
-  """As `liquid_tf.dataset`, with what only `epochs` and comparisons need.
+def build(arguments: Arguments) -> tf.data.Dataset:
+  """Makes what `liquid_tf.dataset` returns for some arguments.
 
-  Args:
-    path: as `dataset` takes it.
-    batch_size: likewise.
-    **given: other `Arguments`.
+  Raises:
+    ValueError: one is wrong; the message names it.
   """
-  arguments = Arguments(path, batch_size, **given).checked()
+  arguments = arguments.checked()
   entry = Entry.parse(arguments.start, arguments.shard)
   reading = _reading.of(arguments)
   blocks = _blocks(arguments, reading, entry)

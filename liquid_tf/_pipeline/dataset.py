@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from liquid_tf._cost.cache import Cache
 from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.parts import Shard
@@ -132,23 +133,25 @@ def dataset(
       must be.
   """
   return build(
-    path,
-    batch_size,
-    split=split,
-    shuffle=shuffle,
-    seed=seed,
-    memory=memory,
-    cache=cache,
-    fidelity=fidelity,
-    mix=mix,
-    transforms=transforms,
-    features=features,
-    decode=decode,
-    shard=shard,
-    shard_policy=shard_policy,
-    on_error=on_error,
-    start=start,
-    last_batch=last_batch,
-    tuning=tuning,
-    limits=limits,
+    Arguments(
+      path,
+      batch_size,
+      split=split,
+      shuffle=shuffle,
+      seed=seed,
+      memory=memory,
+      cache=cache,
+      fidelity=fidelity,
+      mix=mix,
+      transforms=transforms,
+      features=features,
+      decode=decode,
+      shard=shard,
+      shard_policy=shard_policy,
+      on_error=on_error,
+      start=start,
+      last_batch=last_batch,
+      tuning=tuning,
+      limits=limits,
+    )
   )

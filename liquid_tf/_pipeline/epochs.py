@@ -1,5 +1,6 @@
 """Epochs as data: for tf.data service, and wherever one iterator runs several."""
 
+import dataclasses
 import os
 from typing import Any
 
@@ -7,6 +8,7 @@ import tensorflow as tf
 
 from liquid_tf._native import whole as _whole
 from liquid_tf._pipeline import interleave
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.stages import CountedDataset, find_stage
 from liquid_tf._view.mixture import Mixture, as_source
@@ -60,18 +62,20 @@ def epochs(
       raise WrongArgument(name, options[name], "is no option of epochs(): use first")
   # Opened once, not again for each part of each epoch.
   path = as_source(path, options.pop("split", None))
-  whole = build(path, epoch=0, **options)
+  given = Arguments(path, **options)
+  whole = build(dataclasses.replace(given, epoch=0))
   blocks = find_stage(whole, interleave.InterleaveDataset)
   steps, each = blocks.batches, int(whole.cardinality())
   # One budget: what only counts batches must take none of the memory.
-  options = options | {"memory": blocks.snapshot.memory}
+  given = dataclasses.replace(given, memory=blocks.snapshot.memory)
   traced = []  # what a graph names, such as a snapshot, ends with these
 
   def run(number: tf.Tensor) -> tf.data.Dataset:
     part = number % parts
     begin, end = part * steps // parts, (part + 1) * steps // parts
+    steps_of_part = (begin, end - begin)
     traced.append(
-      build(path, epoch=number // parts, steps=(begin, end - begin), **options)
+      build(dataclasses.replace(given, epoch=number // parts, steps=steps_of_part))
     )
     return traced[-1]
 

@@ -10,6 +10,7 @@ from liquid_tf import codecs
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec, windows
@@ -71,16 +72,18 @@ def _doubt(runs: list[float]) -> float:
 def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
   """The sample as it is stored."""
   dataset = build(
-    setting.short,
-    setting.batch_size,
-    mix={TARGETS[name][0]: 1},
-    shuffle=False,
-    cache=0,
-    memory=setting.memory,
-    features=list(gpu.STORED),
-    decode="none",
-    transforms=windows(setting),
-    draws_in_order=True,
+    Arguments(
+      setting.short,
+      setting.batch_size,
+      mix={TARGETS[name][0]: 1},
+      shuffle=False,
+      cache=0,
+      memory=setting.memory,
+      features=list(gpu.STORED),
+      decode="none",
+      transforms=windows(setting),
+      draws_in_order=True,
+    )
   )
   return list(dataset)
 

@@ -13,6 +13,7 @@ from liquid_tf._cost.model import Mix
 from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.recipe import WINDOWS, Recipe
 from liquid_tf._pipeline.stats import stats as stats_of
@@ -114,9 +115,11 @@ class Pipeline:
       "draws_in_order": True,
     }
     dataset = build(
-      setting.short if decode else setting.long,
-      setting.batch_size,
-      **epochs.stage_options(stage, given),
+      Arguments(
+        setting.short if decode else setting.long,
+        setting.batch_size,
+        **epochs.stage_options(stage, given),
+      )
     )
     self._stats = stats_of(dataset)
     self._epoch = int(dataset.cardinality())
@@ -222,12 +225,14 @@ def rate(runs: Sequence[Run]) -> float:
 def image_spec(setting: Setting) -> tf.TensorSpec:
   """Shape [None, height, width, channels] and type of batches; unknown where ragged."""
   dataset = build(
-    setting.short,
-    setting.batch_size,
-    shuffle=False,
-    features=["image"],
-    transforms=setting.transforms,
-    draws_in_order=True,
+    Arguments(
+      setting.short,
+      setting.batch_size,
+      shuffle=False,
+      features=["image"],
+      transforms=setting.transforms,
+      draws_in_order=True,
+    )
   )
   return dataset.element_spec["image"]
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from liquid_tf._measure import process, stock
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.transforms import Step
@@ -136,13 +137,15 @@ def why_not(manifest: Manifest) -> str | None:
 def _extract(manifest: Manifest, format_name: str, folder: str) -> int:
   """Writes the encoded images as files; returns their bytes."""
   dataset = build(
-    manifest.directory,
-    1,
-    mix={format_name: 1},
-    shuffle=False,
-    cache=0,
-    features=["image"],
-    decode="none",
+    Arguments(
+      manifest.directory,
+      1,
+      mix={format_name: 1},
+      shuffle=False,
+      cache=0,
+      features=["image"],
+      decode="none",
+    )
   )
   total = 0
   for i, element in enumerate(dataset.as_numpy_iterator()):

@@ -14,6 +14,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 
 _BATCH = 8
@@ -48,7 +49,7 @@ class LifecycleTest(parameterized.TestCase, tf.test.TestCase):
     cls.path = runs.make(cls.root, "png:1,raw:1", shard_size=40_000)
 
   def _dataset(self, **options) -> tf.data.Dataset:
-    return build(self.path, _BATCH, **{**_OPTIONS, **options})
+    return build(Arguments(self.path, _BATCH, **{**_OPTIONS, **options}))
 
   def _churn(self, dataset: tf.data.Dataset, count: int) -> None:
     for i in range(count):

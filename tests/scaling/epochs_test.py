@@ -8,6 +8,7 @@ from absl.testing import absltest, parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 
 _BATCH = 8
@@ -32,7 +33,7 @@ class EpochsTest(parameterized.TestCase):
 
   @classmethod
   def _dataset(cls, **options) -> tf.data.Dataset:
-    return build(cls.path, _BATCH, **_OPTIONS, **options)
+    return build(Arguments(cls.path, _BATCH, **_OPTIONS, **options))
 
   @parameterized.parameters(
     (0, 31), (0, 1), (7, 5), (20, 100), (30, 1), (31, 4), (5, 0)
@@ -71,7 +72,7 @@ class EpochsTest(parameterized.TestCase):
 
   def test_a_flat_map_of_ones_own(self):
     dataset = tf.data.Dataset.range(3).flat_map(
-      lambda epoch: build(self.path, _BATCH, epoch=epoch, **_OPTIONS)
+      lambda epoch: build(Arguments(self.path, _BATCH, epoch=epoch, **_OPTIONS))
     )
     self.assertEqual(runs.digests(dataset), sum(self.epoch, []))
 
@@ -98,7 +99,7 @@ class EpochsTest(parameterized.TestCase):
     ({"epoch": 0, "steps": (0, -1)}, "steps .*must be"),
     ({"epoch": -1}, "epoch .-1. must be"),
     ({"epoch": 0.5}, "epoch .0.5. must be"),
-    ({"epoch": 0, "steps": (0, 1), "cache": "30%"}, "cache .'30%'. must be 0"),
+    ({"epoch": 0, "steps": (0, 1), "cache": "30%"}, 'cache ."30%". must be 0'),
   )
   def test_wrong_arguments(self, options, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -9,6 +9,7 @@ from typing import Any
 from liquid_tf._convert.convert import convert
 from liquid_tf._cost import budget
 from liquid_tf._measure import fresh, process
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
@@ -125,12 +126,14 @@ def measure(
   lengths = manifest.load_index(manifest.load(path))["length"]
   page = policy == "page"
   dataset = build(
-    path,
-    batch_size,
-    cache=0 if page else cache,
-    cache_policy=policy,
-    memory=_SMALL_MEMORY if page else "auto",
-    decode="none",
+    Arguments(
+      path,
+      batch_size,
+      cache=0 if page else cache,
+      cache_policy=policy,
+      memory=_SMALL_MEMORY if page else "auto",
+      decode="none",
+    )
   )
   process.drop_from_page_cache(path)
   limited = page and memory_group.why_not() is None

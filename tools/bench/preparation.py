@@ -13,6 +13,7 @@ from typing import Any
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import fresh, process, throttle
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store import manifest as manifests
@@ -60,13 +61,15 @@ def ours(
     `epochs` [{images, seconds, cpu_seconds, disk_bytes}].
   """
   dataset = build(
-    path,
-    batch_size,
-    mix={TARGETS[name][0]: weight for name, weight in weights.items()},
-    features=["image"],
-    cache=cache_bytes,
-    cache_policy=policy,
-    tuning=Tuning(parallelism=threads),
+    Arguments(
+      path,
+      batch_size,
+      mix={TARGETS[name][0]: weight for name, weight in weights.items()},
+      features=["image"],
+      cache=cache_bytes,
+      cache_policy=policy,
+      tuning=Tuning(parallelism=threads),
+    )
   )
   dataset = runs.with_threads(dataset, threads)
   entries = []

@@ -15,6 +15,7 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf.transforms import (
   CenterCrop,
@@ -463,11 +464,13 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_arguments_are_part_of_the_graph(self):
     dataset = build(
-      self.path,
-      8,
-      features=["id", "image", liquid_tf.transforms.Boxes(5, 0.3)],
-      transforms=[RandomCrop((20, 20)), Mirror(flip=_FLIP)],
-      epoch=0,
+      Arguments(
+        self.path,
+        8,
+        features=["id", "image", liquid_tf.transforms.Boxes(5, 0.3)],
+        transforms=[RandomCrop((20, 20)), Mirror(flip=_FLIP)],
+        epoch=0,
+      )
     )
     graph = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor)
     again = tf.data.experimental.from_variant(

@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 
 _BATCH = 8
@@ -29,7 +30,9 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     options = {"memory": "1GiB", "seed": 5, **options}
     options.setdefault("features", ["id", "image", "label", "format", "window"])
     return build(
-      path or self.path, _BATCH, cache=liquid_tf.Cache(size, cache_form), **options
+      Arguments(
+        path or self.path, _BATCH, cache=liquid_tf.Cache(size, cache_form), **options
+      )
     )
 
   def _digests(self, dataset):

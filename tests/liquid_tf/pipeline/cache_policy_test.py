@@ -10,6 +10,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._measure import process
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -33,7 +34,7 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
 
   def _dataset(self, policy: str, **options) -> tf.data.Dataset:
     options = {"cache": _CACHE[policy], "seed": 5, "features": ["id"], **options}
-    return build(self.path, _BATCH, cache_policy=policy, **options)
+    return build(Arguments(self.path, _BATCH, cache_policy=policy, **options))
 
   @parameterized.parameters(*_OTHERS)
   def test_order(self, policy):
@@ -123,16 +124,16 @@ class CachePolicyTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(sum(second["hits"].values()), self.samples)
 
   @parameterized.parameters(
-    ({"cache_policy": "lru"}, "cache_policy .'lru'. must be one of"),
-    ({"cache_policy": "page", "cache": "30%"}, "cache .'30%'. must be 0 or"),
+    ({"cache_policy": "lru"}, 'cache_policy ."lru". must be one of'),
+    ({"cache_policy": "page", "cache": "30%"}, 'cache ."30%". must be 0 or'),
     (
       {"cache_policy": "page", "tuning": liquid_tf.graph.Tuning(reader="threads")},
-      "reader .'threads'. must be",
+      'reader ."threads". must be',
     ),
   )
   def test_wrong_arguments(self, arguments, message):
     with self.assertRaisesRegex(ValueError, message):
-      build(self.path, **arguments)
+      build(Arguments(self.path, **arguments))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._pipeline import epochs as epochs_lib
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "image"]}
@@ -94,13 +95,11 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
       budget = liquid_tf.stats(dataset).summary()["memory"]
       del dataset
       gc.collect()
-      built = []
-      with mock.patch.object(
-        epochs_lib, "build", lambda *a, **o: built.append(o) or build(*a, **o)
-      ):
+      with mock.patch.object(epochs_lib, "build", side_effect=build) as built:
         liquid_tf.graph.epochs(self.path, 2, batch_size=_BATCH, **options)
-    self.assertNotIn("memory", built[0])
-    self.assertAlmostEqual(built[1]["memory"], budget, delta=64 << 20)
+    memories = [call.args[0].memory for call in built.call_args_list]
+    self.assertEqual(memories[0], "auto")
+    self.assertAlmostEqual(memories[1], budget, delta=64 << 20)
 
   def test_repeat(self):
     dataset = self._dataset().repeat(3)
@@ -160,7 +159,7 @@ class EpochsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(late), self.wanted[1])
 
   def test_a_given_epoch(self):
-    dataset = build(self.path, _BATCH, epoch=2, **_OPTIONS)
+    dataset = build(Arguments(self.path, _BATCH, epoch=2, **_OPTIONS))
     for _ in range(2):
       self.assertEqual(runs.ids(dataset), self.wanted[2])
 

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -34,7 +35,7 @@ _DAMAGE = {
 
 def _planned(path: str) -> dict[str, list[int]]:
   """The samples that each format is read of, in stored order."""
-  dataset = build(path, 50, features=["id", "format"], shuffle=False)
+  dataset = build(Arguments(path, 50, features=["id", "format"], shuffle=False))
   found = {}
   for batch in dataset.as_numpy_iterator():
     for sample, name in zip(batch["id"], batch["format"]):
@@ -74,7 +75,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     return bad
 
   def _epochs(self, path, count=3, **options):
-    dataset = build(path, _BATCH, **_OPTIONS | options)
+    dataset = build(Arguments(path, _BATCH, **_OPTIONS | options))
     return [runs.digests(dataset) for _ in range(count)], liquid_tf.stats(dataset)
 
   def _check(self, bad, epochs=3, **options):
@@ -145,7 +146,7 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
   def test_stored_bytes_are_those_of_the_other_encoding(self):
     bad = dict(self._damage())
     dataset = build(
-      self.path, _BATCH, decode="none", features=["id", "bytes", "format"]
+      Arguments(self.path, _BATCH, decode="none", features=["id", "bytes", "format"])
     )
     for batch in dataset.as_numpy_iterator():
       for sample, data, name in zip(batch["id"], batch["bytes"], batch["format"]):
@@ -161,7 +162,9 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     options.experimental_symbolic_checkpoint = symbolic
 
     def make(path):
-      dataset = build(path, _BATCH, **_OPTIONS, transforms=[transforms.RandomCrop(16)])
+      dataset = build(
+        Arguments(path, _BATCH, **_OPTIONS, transforms=[transforms.RandomCrop(16)])
+      )
       return dataset.repeat(2).with_options(options)
 
     wanted = runs.digests(make(self.sound))
@@ -211,13 +214,13 @@ class FallbackTest(parameterized.TestCase, tf.test.TestCase):
     wanted, _ = self._epochs(self.sound)
     for change in (os.remove, lambda file: os.truncate(file, 100)):
       path = self._copy(self.sound)
-      dataset = build(path, _BATCH, **_OPTIONS)
+      dataset = build(Arguments(path, _BATCH, **_OPTIONS))
       change(damaged.shard_of(path, self.planned["png"][0], "png"))
       self.assertEqual([runs.digests(dataset) for _ in range(3)], wanted)
       self.assertGreater(liquid_tf.stats(dataset).summary()["fallbacks"]["count"], 3)
       # One that is opened anew is refused.
       with self.assertRaises(liquid_tf.errors.ManifestError):
-        build(path)
+        build(Arguments(path))
 
   def test_the_verdict_tells_of_it(self):
     self._damage()
@@ -241,7 +244,7 @@ class LossyTest(tf.test.TestCase, parameterized.TestCase):
 
   def _run(self, path, mix, **options):
     options = {"features": ["id", "image", "label"], "mix": mix, **options}
-    dataset = build(path, 5, **options)
+    dataset = build(Arguments(path, 5, **options))
     batches = list(dataset.as_numpy_iterator())
     order = [batch["id"].tolist() for batch in batches]
     images = {}

@@ -9,6 +9,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.stages import find_stage
@@ -65,13 +66,15 @@ class PartsTest(parameterized.TestCase, tf.test.TestCase):
     steps = [transforms.RandomCrop((16, 20))]
     names = ["id", "image", "label"]
     whole = build(
-      self.path,
-      8,
-      seed=11,
-      cache="30%",
-      transforms=steps,
-      features=names,
-      cache_policy="minio",
+      Arguments(
+        self.path,
+        8,
+        seed=11,
+        cache="30%",
+        transforms=steps,
+        features=names,
+        cache_policy="minio",
+      )
     )
     parts = self._parts(liquid_tf.graph.Snapshot(cache="30%"), policy="minio")
     self.assertEqual(runs.digests(parts), runs.digests(whole))
@@ -117,7 +120,7 @@ class PartsTest(parameterized.TestCase, tf.test.TestCase):
   def test_a_wrong_range_that_a_graph_computes(self, numbers, message):
     epoch, first, steps = (tf.constant(number, tf.int64) for number in numbers)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, message):
-      build(self.path, 8, epoch=epoch, steps=(first, steps), features=["id"])
+      build(Arguments(self.path, 8, epoch=epoch, steps=(first, steps), features=["id"]))
 
   def test_a_source_by_itself_reads_in_stored_order(self):
     source = liquid_tf.graph.format_dataset(self.path, "png")

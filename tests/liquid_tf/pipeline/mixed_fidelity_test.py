@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -31,7 +32,7 @@ def _dataset(path: str, **options) -> tf.data.Dataset:
     "fidelity": _SHARES,
     **options,
   }
-  return build(path, _BATCH, **options)
+  return build(Arguments(path, _BATCH, **options))
 
 
 def _draws(dataset: tf.data.Dataset) -> list[tuple[int, str]]:

@@ -11,6 +11,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -50,7 +51,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     cls.addClassCleanup(folder.cleanup)
     cls.path = runs.make(folder.name, "png:6,raw:4,webp:2", replicate=True)
     cls.samples = manifest.load(cls.path)["samples"]
-    plain = build(cls.path, 8, mix="png", **_options())
+    plain = build(Arguments(cls.path, 8, mix="png", **_options()))
     cls.pixels = {sample: pixels for sample, _, pixels in runs.draws(plain)}
 
   def _check_epoch(self, draws, counts):
@@ -61,7 +62,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(0, "30%", "100%", "20KiB")
   def test_each_sample_once_in_every_epoch_of_a_list(self, cache):
-    dataset = build(self.path, 8, mix=_MIXES, **_options(cache=cache))
+    dataset = build(Arguments(self.path, 8, mix=_MIXES, **_options(cache=cache)))
     for counts in (
       {"png": 60, "raw": 40},
       {"png": 20, "raw": 70, "webp": 10},
@@ -81,7 +82,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(sum(stats.epochs[2]["memory_hits"].values()), 10)
 
   def test_batches_are_fair_in_every_epoch(self):
-    dataset = build(self.path, 8, mix=_MIXES, **_options())
+    dataset = build(Arguments(self.path, 8, mix=_MIXES, **_options()))
     for _ in range(4):
       runs.ids(dataset)
     stats = liquid_tf.stats(dataset)
@@ -94,26 +95,28 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_a_list_of_one_mix_is_that_mix(self):
     mix = {"png": 5, "raw": 3, "webp": 2}
-    one, changing = (build(self.path, 8, mix=mix, **_options()) for mix in (mix, [mix]))
+    one, changing = (
+      build(Arguments(self.path, 8, mix=mix, **_options())) for mix in (mix, [mix])
+    )
     for _ in range(3):
       self.assertEqual(runs.draws(one), runs.draws(changing))
 
   def test_an_epoch_depends_on_the_mixes_and_its_number_alone(self):
-    whole = build(self.path, 8, mix=_MIXES, **_options())
+    whole = build(Arguments(self.path, 8, mix=_MIXES, **_options()))
     epochs = [runs.draws(whole) for _ in range(4)]
-    third = build(self.path, 8, mix=_MIXES, epoch=3, **_options())
+    third = build(Arguments(self.path, 8, mix=_MIXES, epoch=3, **_options()))
     self.assertEqual(epochs[3], runs.draws(third))
-    later = build(self.path, 8, mix=_MIXES, start=(2, 3), **_options())
+    later = build(Arguments(self.path, 8, mix=_MIXES, start=(2, 3), **_options()))
     self.assertEqual(epochs[2][24:], runs.draws(later))
     self.assertEqual(epochs[3], runs.draws(later))
-    abandoned = build(self.path, 8, mix=_MIXES, **_options())
+    abandoned = build(Arguments(self.path, 8, mix=_MIXES, **_options()))
     runs.draws(abandoned)
     next(iter(abandoned))
     self.assertEqual(epochs[1], runs.draws(abandoned))
 
   def test_auto_begins_with_the_mix_of_the_conversion_and_can_be_replayed(self):
     with _scripted():
-      dataset = build(self.path, 8, mix="auto", **_options())
+      dataset = build(Arguments(self.path, 8, mix="auto", **_options()))
       epochs = [runs.draws(dataset) for _ in range(5)]
     mixes = liquid_tf.stats(dataset).mixes
     self.assertEqual(mixes[0], {"png": 50, "raw": 33, "webp": 17})
@@ -121,7 +124,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(mixes[2], {"png": 0, "raw": 10, "webp": 90})
     for draws, counts in zip(epochs, mixes):
       self._check_epoch(draws, counts)
-    again = build(self.path, 8, mix=mixes, **_options())
+    again = build(Arguments(self.path, 8, mix=mixes, **_options()))
     self.assertEqual(epochs, [runs.draws(again) for _ in range(5)])
 
   def test_the_controller_is_shown_what_was_counted(self):
@@ -134,11 +137,13 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
     with mock.patch.object(mix_control, "Controller", Kept):
       dataset = build(
-        self.path,
-        8,
-        mix="auto",
-        tuning=liquid_tf.graph.Tuning(parallelism=3),
-        **_options(),
+        Arguments(
+          self.path,
+          8,
+          mix="auto",
+          tuning=liquid_tf.graph.Tuning(parallelism=3),
+          **_options(),
+        )
       )
       for _ in range(3):
         runs.draws(dataset)
@@ -163,7 +168,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_two_iterators_of_one_epoch_have_one_mix(self):
     with _scripted():
-      dataset = build(self.path, 8, mix="auto", **_options())
+      dataset = build(Arguments(self.path, 8, mix="auto", **_options()))
       runs.draws(dataset)
       one, other = iter(dataset), iter(dataset)
       first = next(one), next(other)
@@ -180,7 +185,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     def make(mix):
       options = tf.data.Options()
       options.experimental_symbolic_checkpoint = symbolic
-      dataset = build(self.path, 8, mix=mix, **_options())
+      dataset = build(Arguments(self.path, 8, mix=mix, **_options()))
       return dataset, dataset.repeat(4).with_options(options)
 
     with _scripted():
@@ -205,21 +210,23 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_a_list_goes_on_behind_a_checkpoint(self):
     path = os.path.join(self.create_tempdir().full_path, "c")
-    whole = runs.digests(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
-    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
+    whole = runs.digests(
+      build(Arguments(self.path, 8, mix=_MIXES, **_options())).repeat(4)
+    )
+    iterator = iter(build(Arguments(self.path, 8, mix=_MIXES, **_options())).repeat(4))
     for _ in range(20):
       next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(path)
-    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()).repeat(4))
+    iterator = iter(build(Arguments(self.path, 8, mix=_MIXES, **_options())).repeat(4))
     tf.train.Checkpoint(iterator=iterator).restore(path).assert_consumed()
     self.assertEqual(runs.digests(iterator), whole[20:])
 
   def test_a_checkpoint_of_one_kind_does_not_fit_the_other(self):
     path = os.path.join(self.create_tempdir().full_path, "c")
-    iterator = iter(build(self.path, 8, mix=_MIXES, **_options()))
+    iterator = iter(build(Arguments(self.path, 8, mix=_MIXES, **_options())))
     next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(path)
-    iterator = iter(build(self.path, 8, mix=_MIXES[0], **_options()))
+    iterator = iter(build(Arguments(self.path, 8, mix=_MIXES[0], **_options())))
     with self.assertRaisesRegex(Exception, "saved by a dataset with other samples"):
       tf.train.Checkpoint(iterator=iterator).restore(path)
 
@@ -227,7 +234,11 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
   def test_workers_that_choose_for_themselves_share_the_samples(self, policy):
     mixes = [_MIXES, _MIXES[::-1], ["raw"]]
     workers = [
-      build(self.path, 8, mix=mix, shard=(i, 3), shard_policy=policy, **_options())
+      build(
+        Arguments(
+          self.path, 8, mix=mix, shard=(i, 3), shard_policy=policy, **_options()
+        )
+      )
       for i, mix in enumerate(mixes)
     ]
     for _ in range(3):
@@ -241,7 +252,7 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
       self.assertLessEqual(len(ids) - len(set(ids)), repeated)
 
   def test_epochs_as_data(self):
-    whole = build(self.path, 8, mix=_MIXES, **_options(cache=0))
+    whole = build(Arguments(self.path, 8, mix=_MIXES, **_options(cache=0)))
     expected = runs.digests(whole.repeat(4))
     found = liquid_tf.graph.epochs(
       self.path, 4, batch_size=8, mix=_MIXES, parts=2, **_options(cache=0)
@@ -249,7 +260,9 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(runs.digests(found), expected)
 
   def test_dropped_batches_and_small_epochs_leave_the_mix(self):
-    dataset = build(self.path, 8, mix="auto", last_batch="drop", **_options())
+    dataset = build(
+      Arguments(self.path, 8, mix="auto", last_batch="drop", **_options())
+    )
     for _ in range(3):
       self.assertLen(list(dataset), 12)
     # An epoch of some milliseconds says nothing.
@@ -257,20 +270,20 @@ class MixesTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_what_does_not_go_with_it_is_refused(self):
     with self.assertRaisesRegex(ValueError, r"shuffle \(False\) must be True"):
-      build(self.path, mix="auto", shuffle=False)
+      build(Arguments(self.path, mix="auto", shuffle=False))
     with self.assertRaisesRegex(ValueError, r'cache_policy \("minio"\) must be'):
-      build(self.path, mix=_MIXES, cache_policy="minio")
+      build(Arguments(self.path, mix=_MIXES, cache_policy="minio"))
     with self.assertRaisesRegex(
       ValueError, r'epoch \(3\) must be None where mix is "a'
     ):
-      build(self.path, mix="auto", epoch=3)
+      build(Arguments(self.path, mix="auto", epoch=3))
     with self.assertRaisesRegex(ValueError, r"mix \(\[\]\) must have the mix of at"):
-      build(self.path, mix=[])
+      build(Arguments(self.path, mix=[]))
     with self.assertRaisesRegex(ValueError, r'mix: format \("l3"\) must be one of raw'):
-      build(self.path, mix=["png", "l3"])
+      build(Arguments(self.path, mix=["png", "l3"]))
     plain = runs.make(self.create_tempdir().full_path, "png:1,raw:1", per_class=4)
     with self.assertRaisesRegex(ValueError, r"has one encoding of each sample"):
-      build(plain, mix="auto")
+      build(Arguments(plain, mix="auto"))
 
 
 if __name__ == "__main__":

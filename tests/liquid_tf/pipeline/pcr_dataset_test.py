@@ -13,6 +13,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import pcr, transforms
 from liquid_tf._native import image_ops
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -39,7 +40,7 @@ _PIPELINES = {
 
 def _dataset(path: str, **options) -> tf.data.Dataset:
   options = {"cache": "40%", "seed": 5, "features": ["id", "image", "label"], **options}
-  return build(path, _BATCH, **options)
+  return build(Arguments(path, _BATCH, **options))
 
 
 def _pipeline(paths: dict[str, str], name: str) -> tf.data.Dataset:

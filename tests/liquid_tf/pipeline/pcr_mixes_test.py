@@ -12,6 +12,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
@@ -46,7 +47,7 @@ def _dataset(path: str, **options) -> tf.data.Dataset:
     "mix": _MIXES,
     **options,
   }
-  return build(path, _BATCH, **options)
+  return build(Arguments(path, _BATCH, **options))
 
 
 def _repeated(path: str, symbolic: bool = False) -> tf.data.Dataset:

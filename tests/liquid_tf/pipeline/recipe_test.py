@@ -17,6 +17,7 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf.transforms import (
   Cast,
@@ -333,11 +334,13 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_options_are_part_of_the_graph(self):
     dataset = build(
-      self.path,
-      features=["id", "image"],
-      transforms=[*_SIZED, Normalize(1.5)],
-      last_batch="repeat",
-      epoch=0,
+      Arguments(
+        self.path,
+        features=["id", "image"],
+        transforms=[*_SIZED, Normalize(1.5)],
+        last_batch="repeat",
+        epoch=0,
+      )
     )
     graph = tf.raw_ops.DatasetToGraphV2(input_dataset=dataset._variant_tensor)
     again = tf.data.experimental.from_variant(

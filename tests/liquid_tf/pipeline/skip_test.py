@@ -12,6 +12,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 
 _BATCH = 8
@@ -51,7 +52,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     return bad
 
   def _dataset(self, path=None, **options):
-    return build(path or self.path, _BATCH, **{**_OPTIONS, **options})
+    return build(Arguments(path or self.path, _BATCH, **{**_OPTIONS, **options}))
 
   def test_sound_data_is_not_touched(self):
     dataset = self._dataset()
@@ -99,7 +100,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
     return {
       int(sample): (image, label)
       for batch in build(
-        self.sound, 50, features=["id", "image", "label"]
+        Arguments(self.sound, 50, features=["id", "image", "label"])
       ).as_numpy_iterator()
       for sample, image, label in zip(batch["id"], batch["image"], batch["label"])
     }
@@ -120,7 +121,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_the_order_is_that_of_sound_data_without_the_bad_ones(self):
     bad = self._damage(png=3, webp=1)
-    sound = build(self.sound, _BATCH, **{**_OPTIONS, "on_error": "raise"})
+    sound = build(Arguments(self.sound, _BATCH, **{**_OPTIONS, "on_error": "raise"}))
     skipping = self._dataset(tuning=liquid_tf.graph.Tuning(parallelism=1, threads=1))
     other = self._dataset(tuning=liquid_tf.graph.Tuning(parallelism=4, threads=8))
     for _ in range(3):
@@ -148,7 +149,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
 
   def _first_of(self, **options) -> str:
     """A pattern of where the first sample of epoch 0 lies."""
-    sound = runs.ids(build(self.sound, _BATCH, **_OPTIONS | options))
+    sound = runs.ids(build(Arguments(self.sound, _BATCH, **_OPTIONS | options)))
     return damaged.where(self.path, sound[0][0])
 
   @parameterized.parameters(
@@ -158,7 +159,9 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
   def test_every_record(self, **options):
     for sample in range(100):
       damaged.flip(self.path, sample)
-    dataset = build(self.path, **{**_OPTIONS, "batch_size": _BATCH, **options})
+    dataset = build(
+      Arguments(self.path, **{**_OPTIONS, "batch_size": _BATCH, **options})
+    )
     options.pop("batch_size", None)
     where = self._first_of(**options)
     for _ in range(2):
@@ -234,7 +237,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(False, True)
   def test_a_restored_part_repeats_the_same_samples(self, symbolic):
     options = _OPTIONS | {"shard": (0, 2), "shuffle": False, "features": ["id"]}
-    order = runs.flat(runs.ids(build(self.path, 1, **options)))
+    order = runs.flat(runs.ids(build(Arguments(self.path, 1, **options))))
     # The first of the epoch, one, two in a row, and the last.
     for position in (0, 7, 20, 21, 49):
       damaged.flip(self.path, order[position])
@@ -243,7 +246,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
 
     def make():
       return build(
-        self.path, 1, **options | {"features": ["id", "image"]}
+        Arguments(self.path, 1, **options | {"features": ["id", "image"]})
       ).with_options(tf_options)
 
     iterator = iter(make())
@@ -267,9 +270,9 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
       os.path.join(self.root, "large"), "raw:1", per_class=50, sides=(256, 256)
     )
     options = _OPTIONS | {"shard": (0, 2), "cache": 0, "shuffle": False}
-    order = runs.flat(runs.ids(build(path, 1, **options)))
+    order = runs.flat(runs.ids(build(Arguments(path, 1, **options))))
     damaged.flip(path, order[1])
-    dataset = build(path, 1, **options)
+    dataset = build(Arguments(path, 1, **options))
     # Batches of one sample have none to give: the next one is repeated.
     self.assertEqual(
       runs.flat(runs.ids(dataset)), [order[0], order[2]] + order[2:], order
@@ -315,7 +318,7 @@ class SkipTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_other_pipelines(self, **options):
     bad = self._damage(png=2, raw=1)
-    dataset = build(self.path, **{**_OPTIONS, **options})
+    dataset = build(Arguments(self.path, **{**_OPTIONS, **options}))
     for _ in range(2):
       self.assertCountEqual(runs.flat(runs.ids(dataset)), set(range(100)) - set(bad))
 
