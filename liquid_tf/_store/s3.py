@@ -61,7 +61,7 @@ def pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
 
   Args:
     path: as "s3://bucket/key".
-    **more: of the request.
+    **more: of the request; its own `Prefix` counts for more than the path.
 
   Raises:
     OSError: the store does not list them.
@@ -69,7 +69,7 @@ def pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
   bucket, key = split(path)
   with explained(path):
     every = aws.client().get_paginator("list_objects_v2")
-    yield from every.paginate(Bucket=bucket, Prefix=key, **more)
+    yield from every.paginate(**{"Bucket": bucket, "Prefix": key, **more})
 
 
 def names_in(directory: str) -> set[str]:
@@ -78,10 +78,10 @@ def names_in(directory: str) -> set[str]:
   Raises:
     OSError: it cannot be listed.
   """
-  folder = directory.rstrip("/") + "/"
-  _, prefix = split(folder)
+  _, key = split(directory)
+  prefix = key if not key or key.endswith("/") else f"{key}/"
   names = set()
-  for page in pages(folder, Delimiter="/"):
+  for page in pages(directory, Prefix=prefix, Delimiter="/"):
     names |= {found["Key"] for found in page.get("Contents", ())}
     names |= {found["Prefix"] for found in page.get("CommonPrefixes", ())}
   # An object of the folder's own name marks it in some stores.
