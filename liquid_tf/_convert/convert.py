@@ -36,7 +36,6 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
-from liquid_tf._version import __version__
 from liquid_tf._view.view import View
 from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
@@ -265,25 +264,18 @@ def convert(
   options = resolve(encoders)
   encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
   shares = mixes.parse_mix(mix)
-  arguments = {
-    "created_by": f"liquid_tf {__version__}",
-    "mix": shares,
-    "seed": seed,
-    "masks": source.masks is not None,
-    "mask_suffix": source.mask_suffix,
-    "lossy_masks": source.lossy_masks,
-    "annotations": source.annotations is not None,
-    "view": source.chosen,
-    "splits": mixes.parse_splits(splits) if splits else None,
-    "shard_size": shard_size,
-    "replicate": replicate,
-    "encoding": encoding.record,
-    "geometry": encoding.geometry.record,
-    "skip_bits": steps.get("bits") == Bits("skip"),
-    "examples": dataclasses.asdict(source.names),
-    "pcr": options["pcr"] if "pcr" in shares else None,
-    "limits": dataclasses.asdict(limits),
-  }
+  arguments = runs.arguments_of(
+    source.record,
+    encoding,
+    limits,
+    mix=shares,
+    seed=seed,
+    splits=mixes.parse_splits(splits) if splits else None,
+    shard_size=shard_size,
+    replicate=replicate,
+    pcr=options["pcr"] if "pcr" in shares else None,
+    skip_bits=steps.get("bits") == Bits("skip"),
+  )
   store = None
   if storage.is_remote(target):
     with _clear_errors(target):

@@ -1,5 +1,6 @@
 """A conversion from its first pass to its last."""
 
+import dataclasses
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,11 @@ from liquid_tf._convert.job import Base, Engine, Made, WriteJob
 from liquid_tf._convert.journal import SCAN_DTYPE, Journal
 from liquid_tf._convert.outlet import Destination, open_outlet
 from liquid_tf._convert.sources.samples import SampleSource
+from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
+from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError, argument, setting
 
 
@@ -24,6 +27,49 @@ def _place(skipped: tuple[str, str]) -> tuple[bytes, int]:
   """By what files and records that were skipped are listed: path, and offset there."""
   path, *offset = re.split(r", offset (\d+)", skipped[0], maxsplit=1)
   return os.fsencode(path), int(offset[0]) if offset else -1
+
+
+def arguments_of(
+  source: Mapping[str, Any],
+  encoding: pipelines.Encoding,
+  limits: Limits,
+  *,
+  mix: Mapping[str, float],
+  seed: int,
+  splits: Mapping[str, float] | None,
+  shard_size: int,
+  replicate: bool,
+  pcr: Mapping[str, Any] | None,
+  skip_bits: bool = False,
+) -> dict[str, Any]:
+  """All that the bytes of a dataset depend on, as the journal keeps it.
+
+  Args:
+    source: what is told of the images; see `Source.record`.
+    encoding: what the encoders are given.
+    limits: of the images that are decoded.
+    mix: shares of formats.
+    seed: of the plan.
+    splits: shares of splits to draw; None for those of the source.
+    shard_size: bytes of a shard, at most roughly.
+    replicate: whether every format holds all samples.
+    pcr: options of its encoder; None without pcr.
+    skip_bits: whether images of other bits than most are left out.
+  """
+  return {
+    "created_by": f"liquid_tf {__version__}",
+    **source,
+    "mix": mix,
+    "seed": seed,
+    "splits": splits,
+    "shard_size": shard_size,
+    "replicate": replicate,
+    "encoding": encoding.record,
+    "geometry": encoding.geometry.record,
+    "skip_bits": skip_bits,
+    "pcr": pcr,
+    "limits": dataclasses.asdict(limits),
+  }
 
 
 def check_same(output: str, arguments: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from liquid_tf._convert.arguments import local_path_of, path_of
 from liquid_tf._convert.sources.examples import ExampleNames
@@ -105,9 +106,16 @@ class Source:
     _ = self.mask_names
 
   @property
-  def chosen(self) -> str | None:
-    """The fingerprint of the view; None without one."""
-    return None if self.view is None else self.view.fingerprint
+  def record(self) -> dict[str, Any]:
+    """The part of a conversion's arguments that tells of the images."""
+    return {
+      "masks": self.masks is not None,
+      "mask_suffix": self.mask_suffix,
+      "lossy_masks": self.lossy_masks,
+      "annotations": self.annotations is not None,
+      "view": None if self.view is None else self.view.fingerprint,
+      "examples": dataclasses.asdict(self.names),
+    }
 
   @property
   def names(self) -> ExampleNames:

@@ -35,7 +35,6 @@ from liquid_tf._store import mix as mixes
 from liquid_tf._store.files import sync_directory
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
-from liquid_tf._version import __version__
 from liquid_tf._view.view import View
 from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
 
@@ -131,27 +130,18 @@ def append(
         f"{', '.join(samples.splits)}"
       )
     encoding = _encoding(manifest)
-    arguments = {
-      "created_by": f"liquid_tf {__version__}",
-      "mix": dict(zip(manifest["targets"], manifest["mix"].values())),
-      "seed": manifest["seed"],
-      "masks": given.masks is not None,
-      "mask_suffix": given.mask_suffix,
-      "lossy_masks": given.lossy_masks,
-      "annotations": given.annotations is not None,
-      "view": given.chosen,
-      "splits": shares,
-      "shard_size": shard_size,
-      "replicate": manifest["replicated"],
-      "encoding": encoding.record,
-      "geometry": encoding.geometry.record,
-      "skip_bits": False,
-      "examples": dataclasses.asdict(given.names),
-      "pcr": _pcr(manifest),
-      "limits": dataclasses.asdict(limits),
-      "duplicates": duplicates,
-      "next_sample": base.first,
-    }
+    arguments = runs.arguments_of(
+      given.record,
+      encoding,
+      limits,
+      mix=dict(zip(manifest["targets"], manifest["mix"].values())),
+      seed=manifest["seed"],
+      splits=shares,
+      shard_size=shard_size,
+      replicate=manifest["replicated"],
+      pcr=_pcr(manifest),
+    )
+    arguments |= {"duplicates": duplicates, "next_sample": base.first}
     work = edit.path(WORK)
     if begun and not _goes_on(work, arguments, samples):
       remove_work(edit.directory)

@@ -22,7 +22,6 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.progress import Progress
-from liquid_tf._version import __version__
 from liquid_tf.errors import ConvertError
 
 # The sample grows by so many images until every format's mean size is known so well.
@@ -274,21 +273,18 @@ def write(
     ConvertError: they cannot be converted.
   """
   os.makedirs(path, exist_ok=True)
-  arguments = {
-    "created_by": f"liquid_tf {__version__}",
-    "mix": mixes.parse_mix(dict.fromkeys(formats, 1)),
-    "seed": 0,
-    "masks": False,
-    "splits": None,
+  arguments = run.arguments_of(
+    {"masks": False},
+    encoding,
+    Limits(),
+    mix=mixes.parse_mix(dict.fromkeys(formats, 1)),
+    seed=0,
+    splits=None,
     # One file of each format.
-    "shard_size": MOST_BYTES,
-    "replicate": True,
-    "skip_bits": False,
-    "encoding": encoding.record,
-    "geometry": encoding.geometry.record,
-    "pcr": pcr and dict(pcr),
-    "limits": dataclasses.asdict(Limits()),
-  }
+    shard_size=MOST_BYTES,
+    replicate=True,
+    pcr=pcr and dict(pcr),
+  )
   made = run.run(
     Subset(source, order),
     path,

@@ -66,7 +66,7 @@ class ViewSourcesTest(parameterized.TestCase, tf.test.TestCase):
     # As a conversion that was killed before its manifest leaves it.
     whole = pathlib.Path(self.output, "dataset.json").read_bytes()
     source = liquid_tf.Source(self.view)
-    self.assertEqual(source.chosen, self.view.fingerprint)
+    self.assertEqual(source.record["view"], self.view.fingerprint)
     again = liquid_tf.convert(
       self.view, self.output, "raw", existing="replace", progress=False
     )
