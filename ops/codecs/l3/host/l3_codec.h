@@ -5,6 +5,26 @@
 // ECCV 2022): RGB of 8 bits. Version 2 is this project's: 1 to 4 channels, 8 or
 // 16 bits, checksums. docs/formats/l3.md gives both to the byte.
 //
+// Synopsis of version 2; integers are little-endian:
+//
+//   "LLL2" | height u32 | width u32 | channels u8 | bits u8 | patch side u8
+//   (64) | profile u8 | CRC-32C of all that | where each of P patches begins,
+//   and the last one ends, u32[P + 1] | the patches, row-major
+//
+// A patch of the fast profile:
+//
+//   CRC-32C of its number and of what follows | a word for each channel | the
+//   codes of each channel's rows | the payload, row by row
+//
+// The pixels of a row are its residuals plus a prediction from inside the
+// patch: above, left, gradient or three quarters, as the channel's word says.
+// The word also says what is added for colour, and which widths its groups
+// have. A group is 8 residuals of n bits, n bytes of payload; its code is an
+// index into those widths. So where each group begins is known before the first
+// is read, and lanes of a register or threads of a warp decode a row together.
+// The compact profile has Rice codes, or an index into few colours, in the
+// groups' place.
+//
 // All functions are pure and thread-safe, trust no header, and never read or
 // write out of bounds.
 #ifndef LIQUID_OPS_CODECS_L3_HOST_L3_CODEC_H_
