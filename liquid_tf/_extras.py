@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from liquid_tf.errors import said
+from liquid_tf._words import said
 
 # By the module that is imported: who needs it, and how to install it. None names an
 # extra of this package: pip would ask an index for its name, which is not ours there.

@@ -18,7 +18,8 @@ from liquid_tf._convert.job import ShardResult, WriteJob
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.files import write_file
-from liquid_tf.errors import ConvertError, speak, spoken
+from liquid_tf._words import speak, spoken
+from liquid_tf.errors import ConvertError
 
 # Samples that are scanned as one piece of work.
 _SCAN_SAMPLES = 1024

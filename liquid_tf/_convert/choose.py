@@ -19,7 +19,8 @@ from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.manifest import PROBLEMS
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.errors import ConvertError, argument, said, setting
+from liquid_tf._words import argument, said, setting
+from liquid_tf.errors import ConvertError
 
 # A sample's kind: all of a dataset have the same.
 _KIND = ["channels", "bits", "mask_bits"]

@@ -37,7 +37,8 @@ from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 from liquid_tf.transforms import Bits, Channels, Orient, Resize, Step, by_slot
 
 __all__ = ["ConvertReport", "convert"]

@@ -16,7 +16,8 @@ from liquid_tf._store import contents, manifest, schemes, storage, versions
 from liquid_tf._store.files import TEMPORARY, write_file
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError, ManifestError, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import ConvertError, ManifestError
 
 
 def copy(

@@ -21,7 +21,8 @@ from liquid_tf._convert.sources.samples import SampleSource, few
 from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
-from liquid_tf.errors import ConvertError, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import ConvertError
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only
 # label of those that have one. `height`, `width`, `orientation`, `channels` and

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator
 from liquid_tf._store import versions
 from liquid_tf._store.files import TEMPORARY, exchange, remove, sync_directory
 from liquid_tf._store.manifest import JOURNAL, PROBLEMS
-from liquid_tf.errors import ConvertError, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError
 
 # Files that are exchanged to see whether folders can be.
 _PROBES = ("exchange-0" + TEMPORARY, "exchange-1" + TEMPORARY)

@@ -10,7 +10,7 @@ from PIL import Image, UnidentifiedImageError
 from liquid_tf._convert.graph import by_python
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf.errors import said
+from liquid_tf._words import said
 
 # No other: Pillow's readers of some formats start programs.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")

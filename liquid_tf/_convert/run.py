@@ -20,7 +20,8 @@ from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
-from liquid_tf.errors import ConvertError, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError
 
 
 def _place(skipped: tuple[str, str]) -> tuple[bytes, int]:

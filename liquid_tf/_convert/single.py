@@ -13,7 +13,8 @@ from liquid_tf._native.limits import Limits
 from liquid_tf._store import storage
 from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_EXTENSION
-from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 
 
 def format_of(path: str | os.PathLike) -> str | None:

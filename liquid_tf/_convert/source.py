@@ -11,7 +11,8 @@ from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._store import schemes
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import WrongArgument
 
 __all__ = ["Source"]
 

@@ -16,7 +16,8 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import FORMATS, INDEX_DTYPE
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError, said, setting
+from liquid_tf._words import said, setting
+from liquid_tf.errors import ConvertError
 
 
 def _check_element(element: dict, scanned: np.ndarray, target: str, path: str) -> None:

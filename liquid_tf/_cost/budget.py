@@ -7,7 +7,8 @@ import re
 import numpy as np
 
 from liquid_tf._native import free_memory
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 _UNITS = {
   "": 1,

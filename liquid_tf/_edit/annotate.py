@@ -12,7 +12,8 @@ from liquid_tf._store import columns, names, schema, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
-from liquid_tf.errors import ConvertError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["annotate"]
 

@@ -36,7 +36,8 @@ from liquid_tf._store.files import sync_directory
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf._view.view import View
-from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["append"]
 

@@ -17,7 +17,8 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.progress import Progress
-from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["compact"]
 

@@ -17,7 +17,8 @@ from liquid_tf._store import columns, names, texts
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.mix import TARGETS
-from liquid_tf.errors import ConvertError, Shown, argument, setting
+from liquid_tf._words import Shown, argument, setting
+from liquid_tf.errors import ConvertError
 
 
 class RelabelledSource(PassedSource):

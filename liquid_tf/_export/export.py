@@ -35,7 +35,8 @@ from liquid_tf._version import __version__
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
-from liquid_tf.errors import ConvertError, Shown, WrongArgument, setting
+from liquid_tf._words import Shown, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["ExportReport", "export"]
 

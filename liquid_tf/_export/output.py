@@ -19,7 +19,8 @@ from liquid_tf._store.files import (
   sync_directory,
   write_file,
 )
-from liquid_tf.errors import ConvertError, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError
 
 MARKER = ".liquid_export.json"
 

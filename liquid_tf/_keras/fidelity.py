@@ -17,7 +17,8 @@ from liquid_tf._keras import gradients
 from liquid_tf._tensorflow import tf
 from liquid_tf._view.mixture import refuse_mixture
 from liquid_tf._view.view import View, as_view
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 
 class Rule(Protocol):

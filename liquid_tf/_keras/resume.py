@@ -17,7 +17,8 @@ from liquid_tf._pipeline import start as start_lib
 from liquid_tf._pipeline.position import Position
 from liquid_tf._pipeline.start import Start
 from liquid_tf._store import storage
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 _logger = logging.getLogger(__name__)
 

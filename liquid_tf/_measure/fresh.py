@@ -3,7 +3,7 @@
 A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.mix:measure,
 and all else are the function's arguments; `transforms` are steps, each as {"step": its
 class, its fields}. This module, run by a fresh process, reads it from stdin and answers
-in the last line of stdout: the measurement, or {"error": sentence, for errors.reworded,
+in the last line of stdout: the measurement, or {"error": sentence, for words.reworded,
 "argument": whether one is wrong}.
 """
 
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from liquid_tf import errors
+from liquid_tf import _words, errors
 
 # Functions for a request: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
@@ -47,7 +47,7 @@ def measurement(answer: dict[str, Any]) -> dict[str, Any]:
   """The measurement of an answer; raises what `run` does where it has none."""
   if "error" in answer:
     kind = ValueError if answer["argument"] else ChildProcessError
-    raise kind(errors.reworded(answer["error"]))
+    raise kind(_words.reworded(answer["error"]))
   return answer
 
 
@@ -108,5 +108,5 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
   os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-  with errors.worded(errors.marked):
+  with _words.worded(_words.marked):
     print(json.dumps(answer(json.loads(sys.stdin.read()))), flush=True)

@@ -12,7 +12,8 @@ import numpy as np
 
 from liquid_tf._native import library, ops
 from liquid_tf._native.limits import Limits
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # Bytes of a sentence about what is wrong; a longer one is cut off.
 _PROBLEM = 1024

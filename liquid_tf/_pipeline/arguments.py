@@ -20,7 +20,8 @@ from liquid_tf._pipeline.start import Given
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step
 
 _POLICIES = ("liquid", "minio", "page")

@@ -6,7 +6,8 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes
 
 _BOX, _POINT = 4, 3

@@ -24,7 +24,8 @@ from liquid_tf._pipeline.interleave import (
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf.errors import Shown, WrongArgument, argument, said, setting
+from liquid_tf._words import Shown, argument, said, setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step
 
 # Records in a block of a source by itself, at most.

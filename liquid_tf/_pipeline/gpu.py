@@ -17,7 +17,8 @@ from tensorflow.python.data.experimental.ops import prefetching_ops
 from liquid_tf._native import nvrtc, ops
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument, setting
+from liquid_tf._words import Shown, setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import (
   Cast,
   CenterCrop,

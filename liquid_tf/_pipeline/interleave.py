@@ -22,7 +22,8 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start, check_inside
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import seed_bits
 
 _NO_PART = Part({})

@@ -8,7 +8,8 @@ import tensorflow as tf
 from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.stages import CountedDataset, find_stage
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # Steps after which a batch is still one batch, the n-th still the n-th, and which hold
 # nothing that a later process would have to know.

@@ -17,7 +17,8 @@ from liquid_tf._store import manifest as manifests
 from liquid_tf._store import versions
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._view.view import View
-from liquid_tf.errors import ManifestError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import ManifestError, WrongArgument
 
 _UNKNOWN = (tf.data.UNKNOWN_CARDINALITY, tf.data.INFINITE_CARDINALITY)
 

@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms as steps
-from liquid_tf.errors import Shown, WrongArgument, said, setting
+from liquid_tf._words import Shown, said, setting
+from liquid_tf.errors import WrongArgument
 
 # Of `liquid_tf.dataset`.
 TRAINING_STEPS = (

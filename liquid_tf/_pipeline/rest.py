@@ -16,7 +16,8 @@ from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import WrongArgument
 
 
 def why_unknown(

@@ -8,7 +8,7 @@ import numpy as np
 from liquid_tf import transforms as steps
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf.errors import said
+from liquid_tf._words import said
 
 # From this orientation of EXIF on, rows become columns.
 _TURNED = 5

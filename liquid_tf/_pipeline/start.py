@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._native import whole
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # (epoch, step), (epoch, [(workers, steps), …]), or what `position` gave.
 Given = tuple[int, int | Sequence[tuple[int, int]]] | Mapping[str, Any]

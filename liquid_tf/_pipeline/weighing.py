@@ -14,7 +14,8 @@ from liquid_tf._pipeline.parts import Part
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.mixture import MOST_SOURCES, Mixture
 from liquid_tf._view.view import View
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # The planner counts shares in whole parts of at most this many. A share that is none is
 # rounded: by less than a draw in as many.

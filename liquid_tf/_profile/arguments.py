@@ -11,7 +11,8 @@ from liquid_tf._native import whole
 from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, names
 from liquid_tf._store import mix as mixes
-from liquid_tf.errors import WrongArgument, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Step
 
 STRATEGIES = ("lp", "search")

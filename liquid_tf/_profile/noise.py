@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf.errors import TooNoisyError, said
+from liquid_tf._words import said
+from liquid_tf.errors import TooNoisyError
 
 # Student's t for 95% (two-sided), by degrees of freedom; beyond them the normal's.
 _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)

@@ -20,7 +20,8 @@ from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import arguments, names, run, sample, schema, training
 from liquid_tf._store import storage
 from liquid_tf._view.view import View
-from liquid_tf.errors import WrongArgument, said, setting
+from liquid_tf._words import said, setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from liquid_tf._profile.arguments import Options
 from liquid_tf._profile.probe import Setting
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import TooNoisyError, WrongArgument, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import TooNoisyError, WrongArgument
 from liquid_tf.transforms import ChannelsFirst, Ragged
 
 # An epoch of the repeated sample.

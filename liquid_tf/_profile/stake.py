@@ -7,7 +7,8 @@ import numpy as np
 
 from liquid_tf._cost import model, planner
 from liquid_tf._profile.names import describe
-from liquid_tf.errors import TooNoisyError, said
+from liquid_tf._words import said
+from liquid_tf.errors import TooNoisyError
 
 # Measuring goes on until a choice loses at most this, as a share of the best speed.
 LITTLE = 0.05

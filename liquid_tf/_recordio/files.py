@@ -10,7 +10,8 @@ import tensorflow as tf
 from liquid_tf._native import ops
 from liquid_tf._recordio import uri
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import RecordIOError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import RecordIOError, WrongArgument
 
 _MAKES_INDEX = "liquid_tf.recordio.write_index makes one"
 

@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._store import arrays
-from liquid_tf.errors import RecordIOError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import RecordIOError, WrongArgument
 
 _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
 

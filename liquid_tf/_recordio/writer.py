@@ -11,7 +11,8 @@ from liquid_tf._recordio import files
 from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
 from liquid_tf._store.files import AtomicFile, SteadyFile, write_file
-from liquid_tf.errors import RecordIOError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import RecordIOError, WrongArgument
 
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20

@@ -39,7 +39,8 @@ from liquid_tf._store.storage import (
 )
 from liquid_tf._store.storage import crc32c as crc32c
 from liquid_tf._store.versions import MANIFEST as MANIFEST
-from liquid_tf.errors import ManifestError, WrongArgument, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import ManifestError, WrongArgument
 
 INDEX = "index.npy"
 LABELS = "labels.npy"

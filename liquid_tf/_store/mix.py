@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from liquid_tf._store import formats
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # Name in a mix -> (format, whether the format is lossless as it is asked for).
 TARGETS = {

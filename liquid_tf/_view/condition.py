@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError, Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import ManifestError, WrongArgument
 
 _LONGEST = 10_000
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.view import View, as_view
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # Datasets of a mixture, and formats of all of them together, at most.
 MOST_SOURCES = 64

@@ -16,7 +16,8 @@ from liquid_tf._view import weights as _weights
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import ManifestError, RecordError, Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import ManifestError, RecordError, WrongArgument
 
 
 class View(Selected):

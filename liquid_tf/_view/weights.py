@@ -10,7 +10,8 @@ import numpy as np
 
 from liquid_tf._native import whole
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import Shown, WrongArgument
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 
 # Different weights of samples, at most: a sample has the place of its own in 16 bits.
 MOST_WEIGHTS = 1 << 16

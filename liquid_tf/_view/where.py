@@ -8,7 +8,8 @@ import numpy as np
 from liquid_tf._view.condition import evaluate, short
 from liquid_tf._view.selected import Selected
 from liquid_tf._view.table import Table
-from liquid_tf.errors import Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import WrongArgument
 
 # Classes that a message lists.
 _LISTED = 5

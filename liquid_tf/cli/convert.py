@@ -18,9 +18,9 @@ import os
 import shlex
 
 from liquid_tf._store.mix import TARGETS
+from liquid_tf._words import setting
 from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
-from liquid_tf.errors import setting
 
 _FLAGS = Flags()
 _FLAGS.string("output", None, "dataset directory to make", required=True)

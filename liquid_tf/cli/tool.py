@@ -19,7 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from absl import flags  # noqa: E402
 
 from liquid_tf import _extras as extras  # noqa: E402
-from liquid_tf import errors  # noqa: E402
+from liquid_tf import _words, errors  # noqa: E402
 from liquid_tf.cli import interrupts  # noqa: E402
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import (  # noqa: E402
@@ -101,7 +101,7 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-  """How messages name arguments to who gives flags; see `errors.worded`.
+  """How messages name arguments to who gives flags; see `_words.worded`.
 
   Attributes:
     known: names of the command's flags; other arguments stay as they are.
@@ -194,7 +194,7 @@ def run(
   except (FlagsError, flags.Error) as error:
     wrong_flags(name, error)
   try:
-    with errors.worded(Words(frozenset(command.flags), command.renamed)):
+    with _words.worded(Words(frozenset(command.flags), command.renamed)):
       code = _guarded(name, command, rest)
   except KeyboardInterrupt:
     advice = command.interrupted()
@@ -219,7 +219,7 @@ def _guarded(name: str, command: Command, rest: list[str]) -> int:
       raise
     text = _sentence(error)
     for python in _LIMITS:
-      text = text.replace(python, errors.said(python))
+      text = text.replace(python, _words.said(python))
     if _is_argument(error):
       wrong_flags(name, text)
     _say(name, text)

@@ -238,5 +238,6 @@ def open_l3(path: str) -> None:
     errors.RecordError,
     errors.RecordIOError,
     errors.TooNoisyError,
+    errors.WrongArgument,
   ) as error:
     print(error)

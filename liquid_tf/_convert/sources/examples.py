@@ -10,7 +10,8 @@ import tensorflow as tf
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.samples import RecordSource, Sample, SampleError
 from liquid_tf._store.schema import LISTS
-from liquid_tf.errors import ConvertError, Shown, WrongArgument, argument
+from liquid_tf._words import Shown, argument
+from liquid_tf.errors import ConvertError, WrongArgument
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")

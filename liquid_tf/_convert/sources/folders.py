@@ -20,7 +20,8 @@ from liquid_tf._convert.sources.masks import decode_mask
 from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SPLITS, SampleSource, few
 from liquid_tf._native import ops
 from liquid_tf._store import schemes, storage
-from liquid_tf.errors import ConvertError, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import ConvertError
 
 # Folders that are meant to be splits, whether or not they are named as in SPLITS.
 _LIKE_A_SPLIT = re.compile(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from liquid_tf._store import schemes
-from liquid_tf.errors import setting
+from liquid_tf._words import setting
 
 
 class LeftOut(NamedTuple):

@@ -14,7 +14,8 @@ from liquid_tf._convert.sources.folders import FolderSource, lister
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import class_list, splits_of_files
 from liquid_tf._native import ops
-from liquid_tf.errors import ConvertError, RecordIOError, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import ConvertError, RecordIOError
 
 EXTENSION = ".lst"
 

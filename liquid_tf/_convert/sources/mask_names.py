@@ -9,7 +9,8 @@ from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import few
-from liquid_tf.errors import ConvertError, WrongArgument, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)

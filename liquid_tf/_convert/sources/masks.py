@@ -9,7 +9,7 @@ from PIL import Image, UnidentifiedImageError
 from liquid_tf._convert.pillow import raw_file
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf.errors import said
+from liquid_tf._words import said
 
 # Feature of a record's tf.train.Example.
 FEATURE = "mask"

@@ -20,7 +20,8 @@ from liquid_tf._recordio import uri
 from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf._view import view as views
-from liquid_tf.errors import ConvertError, ManifestError, argument, setting
+from liquid_tf._words import argument, setting
+from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 # What may lie beside RecordIO files.

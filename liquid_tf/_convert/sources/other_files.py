@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from liquid_tf._convert.sources import image_files
-from liquid_tf.errors import said
+from liquid_tf._words import said
 
 
 class Kind(NamedTuple):

@@ -17,7 +17,8 @@ from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import text_file
 from liquid_tf._store.mix import is_split_name
-from liquid_tf.errors import ConvertError, argument, said
+from liquid_tf._words import argument, said
+from liquid_tf.errors import ConvertError
 
 PREFIX = "tfds:"
 INFO, FEATURES = "dataset_info.json", "features.json"

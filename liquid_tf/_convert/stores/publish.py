@@ -11,7 +11,8 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert.stores.store import Store
 from liquid_tf._store import versions
 from liquid_tf._store.manifest import JOURNAL
-from liquid_tf.errors import ConvertError, setting
+from liquid_tf._words import setting
+from liquid_tf.errors import ConvertError
 
 _MARK = b"A conversion or a copy is under way.\n"
 

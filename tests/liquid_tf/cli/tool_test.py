@@ -5,9 +5,10 @@ import pickle
 
 from absl.testing import absltest, parameterized
 
-from liquid_tf import errors
+from liquid_tf import _words
+from liquid_tf._words import Shown, argument, said, setting
 from liquid_tf.cli import tool
-from liquid_tf.errors import Shown, WrongArgument, argument, said, setting
+from liquid_tf.errors import WrongArgument
 
 _KNOWN = frozenset(
   (
@@ -48,7 +49,7 @@ class WordsTest(parameterized.TestCase):
     error = WrongArgument(*given)
     self.assertIsInstance(error, ValueError)
     self.assertEqual(str(error), python)
-    with errors.worded(tool.Words(_KNOWN, {"step": "seed"})):
+    with _words.worded(tool.Words(_KNOWN, {"step": "seed"})):
       self.assertStartsWith(str(error), command)
     self.assertEqual(str(pickle.loads(pickle.dumps(error))), python)
 
@@ -70,14 +71,14 @@ class WordsTest(parameterized.TestCase):
   )
   def test_advice(self, python, command):
     self.assertEqual(said(python), python)
-    with errors.worded(tool.Words(_KNOWN, {})):
+    with _words.worded(tool.Words(_KNOWN, {})):
       self.assertEqual(said(python), command)
-    with errors.worded(errors.marked):
+    with _words.worded(_words.marked):
       text = f"give {said(python)} or not"
-    self.assertEqual(errors.reworded(text), f"give {python} or not")
+    self.assertEqual(_words.reworded(text), f"give {python} or not")
     words = pickle.loads(pickle.dumps(tool.Words(_KNOWN, {})))
-    with errors.worded(words):
-      self.assertEqual(errors.reworded(text), f"give {command} or not")
+    with _words.worded(words):
+      self.assertEqual(_words.reworded(text), f"give {command} or not")
 
   def test_values(self):
     self.assertEqual(setting("existing", "resume"), 'existing="resume"')

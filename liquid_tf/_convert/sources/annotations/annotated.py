@@ -18,7 +18,8 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import PassedSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
-from liquid_tf.errors import ConvertError, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import ConvertError
 
 
 class AnnotatedSource(PassedSource):

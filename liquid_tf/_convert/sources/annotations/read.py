@@ -6,7 +6,8 @@ from liquid_tf._convert.sources import walk
 from liquid_tf._convert.sources.annotations import coco, tables, voc, yolo
 from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._store import table_file
-from liquid_tf.errors import ConvertError, argument
+from liquid_tf._words import argument
+from liquid_tf.errors import ConvertError
 
 
 def _read_folder(root: str, skips: bool) -> Annotations:
