@@ -212,6 +212,9 @@ def _made_up() -> dict:
     "evidence": {
       "cpu": "a processor",
       "cpus": 2,
+      "command": "python -m tools.bench codecs",
+      "memory_bytes": 2**30,
+      "disk": None,
       "load_before": 0.1,
       "versions": {"python": "3"},
       "revision": None,

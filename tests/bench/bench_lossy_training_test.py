@@ -177,9 +177,9 @@ class NumbersTest(absltest.TestCase):
     self.assertEqual(l3_9.least_quality(evidence, "jpeg"), 75)
     self.assertIn("| 75 by the mean; the interval does not tell |", table)
     self.assertEqual(l3_9.least_quality(evidence, "webp-lossy"), 10)
-    about = l3_9.FIGURE.about(evidence)
+    about = l3_9.FIGURE.said(evidence).here
     self.assertIn("always answering with the largest class has 3.0 %", about)
-    why = l3_9.FIGURE.why(evidence)
+    why = l3_9.FIGURE.said(evidence).why
     self.assertIn("intervals of ± 0.0 to 7.4 points", why)
     self.assertIn("Intervals that exclude 0: jpeg 10.", why)
 
@@ -189,11 +189,11 @@ class NumbersTest(absltest.TestCase):
     self.assertAlmostEqual(l3_9.times(evidence, "jpeg", preparing=True), 2 / 7)
     table = l3_9.FIGURE.table(evidence)
     self.assertIn("| L3 over JPEG, training | 1.25 (up to 1.77) | 1.25 |", table)
-    self.assertIn("Intervals that exclude 0: none.", l3_9.FIGURE.why(evidence))
+    self.assertIn("Intervals that exclude 0: none.", l3_9.FIGURE.said(evidence).why)
 
   def test_one_seed_says_nothing(self):
     evidence = _evidence({"l3": (0.5,)})
-    self.assertIn("one seed has no interval", l3_9.FIGURE.why(evidence))
+    self.assertIn("one seed has no interval", l3_9.FIGURE.said(evidence).why)
     self.assertIn("| jpeg 75 | 2 | 50.0 | +0.0 |", l3_9.FIGURE.table(evidence))
 
 

@@ -259,10 +259,7 @@ class RunnerTest(absltest.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.ran, self.said = [], []
     self.fail = True
-    self.figure = figure.Figure(
-      name="x", title="X", paper="", parts=self._parts, about=str, table=str, why=str,
-      draw=lambda *_: None,
-    )  # fmt: skip
+    self.figure = figure.Figure("x", "X", self._parts, dict, str, lambda *_: None)
 
   def _parts(self, setting):
     return {name: lambda name=name: self._measure(name) for name in ("a", "b", "c")}
@@ -387,7 +384,7 @@ class L310Test(absltest.TestCase):
     self.assertIn("| −76.8 % | −63.3 % | −83.9 % | −63.3 % |", table)
     self.assertIn("| −49.5 % | −90.0 % | −56.7 % | −90.0 % |", table)
     self.assertIn("| l3 v2, avx2 | 2.00 (2.00 to 2.00) | 10.0 | 0.73 (0.73 ", table)
-    why = l3_10.FIGURE.why(evidence).replace("\n", " ")
+    why = l3_10.FIGURE.said(evidence).why.replace("\n", " ")
     self.assertIn("3 threads can save 67 % at most", why)
     self.assertIn("avx2 saves 90.0 % of the scalar decoder's", why)
     self.assertIn("| +50.0 % |", l3_10.FIGURE.table(_decoder(2.0, 3.0)))

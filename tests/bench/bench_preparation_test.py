@@ -137,7 +137,7 @@ class FigureTest(absltest.TestCase):
     self.assertIn(["png, 300 MB/s", *mix], rows)
 
   def test_the_sentence_has_the_ratios_of_the_advice(self):
-    said = self.figure.why(self.evidence)
+    said = self.figure.said(self.evidence).why
     wanted = "png, 300 MB/s: 4.40 times tf.data and 5.50 times DALI, 1.10 of l3 alone"
     self.assertIn(wanted, said)
 

@@ -109,8 +109,9 @@ def _evidence(**groups: list[list[tuple[float, float]]]) -> dict[str, object]:
       ]
       for name, runs in groups.items()
     }
+    made = {"images": 96, "classes": 4, "test_images": 48, "rate": 300_000}
     parts[f"seed {seed}"] = {
-      "result": {"groups": found, "mssim": [0.5] * 9 + [1.0], "rate": 300_000}
+      "result": made | {"groups": found, "mssim": [0.5] * 9 + [1.0]}
     }
   return {"parts": parts, "settings": {"quick": False, "sets": {}}}
 
@@ -134,10 +135,10 @@ class NumbersTest(absltest.TestCase):
     figure = scan_accuracy.figure("pcr-4", "title", "resnet18", "words")
     row = next(line for line in figure.table(evidence).splitlines() if "| 5 |" in line)
     self.assertIn("| 4.00 (2.00 to 5.00) | 2.00 | 50.0 % ± 127.1 % | -10.0 % ±", row)
-    self.assertIn("2.00 times as fast", figure.why(evidence))
-    self.assertIn("less 10.0 %", figure.why(evidence))
+    self.assertIn("2.00 times as fast", figure.said(evidence).why)
+    self.assertIn("less 10.0 %", figure.said(evidence).why)
     # A megabyte at 300,000 bytes per second is 3.33 s.
-    self.assertIn("takes 0.7, 0.7, 0.7, 4.7 s (groups", figure.why(evidence))
+    self.assertIn("takes 0.7, 0.7, 0.7, 4.7 s (groups", figure.said(evidence).why)
 
 
 if __name__ == "__main__":

@@ -234,7 +234,7 @@ class NumbersTest(absltest.TestCase):
   def test_goodput_is_by_the_ideals_around(self):
     result = _training(png=[(75.0, 0.5), (50.0, 0.75)])
     self.assertEqual(trainings.goodputs(result, "png"), [0.5, 0.2])
-    self.assertEqual(trainings.ideal(result), 200)
+    self.assertEqual(trainings.median(result, trainings.IDEAL), 200)
     # Of 1/75 s an image half is waited for, and the ideal takes 1/150 s; likewise.
     self.assertAlmostEqual(
       trainings.slower(result, "png"), (0.5 / 0.5 - 1 + 0.25 / 0.2 - 1) / 2
@@ -260,7 +260,7 @@ class FiguresTest(absltest.TestCase):
       result = _training(**sides, jpeg=best, tf_data=raw) | {"mix": mix}
       evidence = _evidence(training=result)
       rows = _rows(liquid_2.FIGURE.table(evidence))
-      advised = f"**advised: {trainings.words(mix)}**"
+      advised = f"**advised: {trainings.mix_words(mix)}**"
       self.assertIn(advised, [row[0] for row in rows])
       by_title = {row[0]: row[1:] for row in rows}
       self.assertEqual(
@@ -268,11 +268,11 @@ class FiguresTest(absltest.TestCase):
         ["0.274", "20 (15 to 25)", "0.10 (0.10 to 0.10)", "80%", "+100%", "90%", "20%"],
       )
       self.assertEqual(by_title["png, stock tf.data"][0], "0.245")
-      said = liquid_2.FIGURE.why(evidence)
+      said = liquid_2.FIGURE.said(evidence).why
       self.assertIn("raw uses 90% of its CPU", said)
       gain = "4.00 times the speed" if len(mix) > 1 else "1.00 times the speed"
       self.assertIn(gain, said)
-      self.assertIn("MobileNetV3-small at 96", liquid_2.FIGURE.about(evidence))
+      self.assertIn("MobileNetV3-small at 96", liquid_2.FIGURE.said(evidence).here)
       self.assertLen(self._draw(liquid_2.FIGURE, evidence).axes, len(result["sides"]))
 
   def test_l3_7b(self):
@@ -283,7 +283,7 @@ class FiguresTest(absltest.TestCase):
     rows = {row[0]: row[1:] for row in _rows(l3_7b.FIGURE.table(evidence))}
     self.assertEqual(rows["l3"][:3], ["1.71", "1.80", "3.60"])
     self.assertEqual(rows["ideal"][:3], ["", "4.00", "8.00"])
-    said = l3_7b.FIGURE.why(evidence)
+    said = l3_7b.FIGURE.said(evidence).why
     self.assertIn("the ideal is 4.00 times PNG here", said)
     self.assertIn("l3 comes to 1.80 times PNG", said)
     self.assertIn("waits for 10% of the time", said)
@@ -312,8 +312,8 @@ class FiguresTest(absltest.TestCase):
     by_network = {row[0]: row[-1] for row in rows}
     self.assertEqual(by_network["U-Net"], "all, bit for bit")
     self.assertEqual(by_network["ResNet"], "no: 0.01 apart")
-    self.assertIn("batches of 32 pass", liquid_7.FIGURE.about(evidence))
-    said = liquid_7.FIGURE.why(evidence)
+    self.assertIn("batches of 32 pass", liquid_7.FIGURE.said(evidence).here)
+    said = liquid_7.FIGURE.said(evidence).why
     self.assertIn("1 of 2 trainings are equal bit for bit", said)
     # Half of .2, .3 and .4; t(.975, 2) .05 / sqrt(3).
     self.assertIn("+0.1500 ± 0.1241 (95 %) over", said)

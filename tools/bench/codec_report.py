@@ -307,66 +307,17 @@ def section(result: dict[str, Any], image: str | None) -> page.Section:
     image: of the plot, a file beside the page, or None.
   """
   evidence = result["evidence"]
-  codecs = "\n".join(f"* **{name}**: {what}" for name, what in result["codecs"].items())
-  side = result["side"]
-  parts = [
-    f"""# Image codecs side by side
-
-```
-{_command(result)}
-```
-
-This command measured the codecs, and drew the picture.""",
-    f"![size and speed]({image})" if image else "",
-    f"""## What L3 promises
-
-{promises_table(result)}
-
-## The images
-
-{sets_table(result)}
-
-Photographs and screens are read as RGB of 8 bits, masks as one channel, and files of
-16 bits as they are. *drawn* is clip-art that the command draws: flat colours, outlines,
-smooth edges. *PNG* is what Pillow writes by default.
-
-## Sizes
-
-Bytes of each set, relative to PNG. *worst* is the photograph that is largest relative
-to its PNG. *{_STORED}* are the files that were read, as they are stored. A codec that
-cannot hold the images of a set has no figure. *l3 v1* is the paper's format. The paper
-gives it 1.13 times PNG on Cityscapes; [its format](formats/l3.md#size) says why it is
-larger, and [the papers' figures](papers.md) has both numbers.
-
-{sizes_table(result)}
-
-## Speeds
-
-GB of pixels decoded per second of processor time, of all threads, on one processor:
-other programs disturb it less than wall-clock time. Every codec in turn decodes
-{result["squares"]} squares of {side}x{side} pixels of each set into interleaved pixels,
-{result["passes"]} times; fresh processes for each set: {result["rounds"]}. A square is
-cut from an image that its mirror images continue; of *16-bit*, whose images may be
-small, it is made of several. Figures are medians.
-
-* **AVX2 alone**: photographs with the instructions of L3 held to AVX2. All others have
-  the best of this machine, {result["instructions"]}.
-* **encode**: MB of pixels per second, over the whole photographs.
-* **window**: time of a 224x224 window relative to its whole image of 2048x1024, for
-  codecs that have windows.
-
-{speeds_table(result)}
-
-## The codecs
-
-{codecs}
-
-| | |
-| --- | --- |
-| CPU | {evidence["cpu"]}, {evidence["cpus"]} processors |
-| load before | {evidence["load_before"]}; above zero, other programs were running |
-| versions | {page.versions(evidence["versions"])} |
-| revision | {evidence["revision"] or "unknown"} |
-""",
-  ]
-  return page.Section("", "\n\n".join(part for part in parts if part))
+  return page.section(
+    "codecs",
+    result,
+    command=_command(result),
+    picture=page.picture("size and speed", image),
+    promises=promises_table(result),
+    images=sets_table(result),
+    stored=_STORED,
+    sizes=sizes_table(result),
+    speeds=speeds_table(result),
+    what=page.bullets(f"**{name}**: {what}" for name, what in result["codecs"].items()),
+    versions=page.versions(evidence["versions"]),
+    revision=evidence["revision"] or "unknown",
+  )

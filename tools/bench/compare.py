@@ -166,22 +166,20 @@ def _pair(
 
 def text(result: dict[str, Any]) -> str:
   """The comparison as a Markdown table, in images per second."""
-  rows = []
-  for pair in result["pairs"]:
-    lost = "" if pair["reached"] else ", missed"
-    ratios = [f"{pair[key]:.2f}" for key in ("ratio", "ratio_best", "ratio_cpu")]
-    rows.append(
-      [
-        pair["format"],
-        _rate(pair["ours"]),
-        pair["what"],
-        _rate(pair["theirs"]),
-        *ratios,
-        f"{pair['wanted']:.1f}{lost}",
-      ]
-    )
-  head = ["ours", "images/s", "peer", "images/s", "ratio", "of the best"]
-  return page.table([*head, "by processor time", "promised"], rows, (0, 2))
+  cells = [
+    ("ours", lambda pair: pair["format"]),
+    ("images/s", lambda pair: _rate(pair["ours"])),
+    ("peer", lambda pair: pair["what"]),
+    ("images/s", lambda pair: _rate(pair["theirs"])),
+    ("ratio", lambda pair: f"{pair['ratio']:.2f}"),
+    ("of the best", lambda pair: f"{pair['ratio_best']:.2f}"),
+    ("by processor time", lambda pair: f"{pair['ratio_cpu']:.2f}"),
+    (
+      "promised",
+      lambda pair: f"{pair['wanted']:.1f}{'' if pair['reached'] else ', missed'}",
+    ),
+  ]
+  return page.columns(result["pairs"], cells, (0, 2))
 
 
 def _rate(rates: dict[str, float]) -> str:
@@ -190,33 +188,20 @@ def _rate(rates: dict[str, float]) -> str:
 
 def section(result: dict[str, Any]) -> page.Section:
   """What was measured, how, with what, and the table."""
-  side, batch_size = result["side"], result["batch_size"]
-  said = ""
-  for peer in result["peers"].values():
-    for settings in peer["settings"]:
-      said += f"* *{page.versions(peer['versions'])}*: `{settings}`.\n"
-  for name in result["left_out"]:
-    said += f"* *{name}* was left out: no interpreter with it was given.\n"
-  others = ", ".join(f"{busy} for {name}" for name, busy in result["others"].items())
+  said = [
+    f"*{page.versions(peer['versions'])}*: `{settings}`."
+    for peer in result["peers"].values()
+    for settings in peer["settings"]
+  ]
+  said += [
+    f"*{name}* was left out: no interpreter with it was given."
+    for name in result["left_out"]
+  ]
+  others = result["others"].items()
   return page.section(
-    "Beside other loaders",
+    "compare",
     result,
-    f"""
-{result["images"]} photographs of {side}x{side} RGB pixels, cut from larger ones or
-from their mirrored continuation, in batches of {batch_size}, with {result["threads"]}
-threads on all sides. Ours and each peer ran in turn, {result["rounds"]} times, each
-in a fresh process of {result["epochs"]} epochs; the first one does not count. The
-table gives the median (least to most) of the others. *Ratio* compares the medians,
-*of the best* the most, and *by processor time* images per second of processor time.
-Other programs kept so many processors busy meanwhile, on average: {others}.""",
-    text(result),
-    f"""
-* *Ours* has every record in its cache from the second epoch on (`cache="100%"`). The
-  peers have all files in a warm page cache.
-* *tf.data* is `from_tensor_slices(files).shuffle(n)`, `map` of `tf.io.read_file` and
-  `tf.io.decode_image` with `num_parallel_calls=AUTOTUNE`, `batch({batch_size})` and
-  `prefetch(AUTOTUNE)`. For raw it is `tf.io.decode_raw` and `tf.reshape`, of files that
-  hold the pixels and nothing else.
-{said}* The PNG and JPEG (quality 90, 4:2:0) records are the bytes of the files.
-* All return uint8 [{batch_size}, {side}, {side}, 3], which nothing uses.""",
+    busy=", ".join(f"{busy} for {name}" for name, busy in others),
+    table=text(result),
+    said=page.bullets([*said, ""])[:-2],
   )

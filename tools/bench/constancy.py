@@ -186,30 +186,22 @@ def _spread(values: list[int]) -> dict[str, float]:
 
 def text(result: dict[str, Any]) -> str:
   """Mean and standard deviation per full batch, as a Markdown table."""
-  rows = []
-  for row in result["rows"]:
-    loads, read = row["loads"], row["disk_bytes"]
-    rows.append(
-      [
-        row["mix"],
-        row["policy"],
-        f"{loads['mean']:.1f}",
-        f"{loads['deviation']:.2f}",
-        f"{read['mean'] / 1e6:.2f}",
-        f"{read['deviation'] / 1e6:.3f}",
-        f"{row['bytes_deviation_in_samples']:.2f}",
-        f"{row['epoch_disk_bytes'] / 1e6:.1f}",
-        f"{row['kernel_disk_bytes'] / 1e6:.1f}",
-      ]
-    )
-  head = ["mix", "policy", "loads", "deviation", "MB from disk", "deviation"]
-  head += ["in mean samples", "MB an epoch", "by the kernel"]
-  return page.table(head, rows, (0, 1))
+  cells = [
+    ("mix", lambda row: row["mix"]),
+    ("policy", lambda row: row["policy"]),
+    ("loads", lambda row: f"{row['loads']['mean']:.1f}"),
+    ("deviation", lambda row: f"{row['loads']['deviation']:.2f}"),
+    ("MB from disk", lambda row: f"{row['disk_bytes']['mean'] / 1e6:.2f}"),
+    ("deviation", lambda row: f"{row['disk_bytes']['deviation'] / 1e6:.3f}"),
+    ("in mean samples", lambda row: f"{row['bytes_deviation_in_samples']:.2f}"),
+    ("MB an epoch", lambda row: f"{row['epoch_disk_bytes'] / 1e6:.1f}"),
+    ("by the kernel", lambda row: f"{row['kernel_disk_bytes'] / 1e6:.1f}"),
+  ]
+  return page.columns(result["rows"], cells, (0, 1))
 
 
 def section(result: dict[str, Any]) -> page.Section:
   """What was measured, how, with what, and the table."""
-  batches = result["rows"][0]["batches"]
   limit = (
     f"The page cache was **not** limited: {result['unlimited']}."
     if result["unlimited"]
@@ -218,22 +210,10 @@ def section(result: dict[str, Any]) -> page.Section:
     "to spare, after one epoch has filled it."
   )
   return page.section(
-    "How even the batches are",
+    "constancy",
     result,
-    f"""
-{result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels in
-batches of {result["batch_size"]}, {result["cache"]} of them cached. *liquid* caches
-by regions, *minio* what was drawn first (CoorDL), *page* what the kernel keeps. Each
-row is a fresh process of {result["epochs"]} epochs, and counts its {batches} full
-batches after the first epoch, as `stats().batches` does: *loads*, the images that
-came from the disk on account of the batch, and their bytes. {limit}""",
-    text(result),
-    f"""
-*liquid* keeps the number of loads constant to one, of each format and of all
-together: a deviation of at most {MOST_DEVIATION}. If all records have one
-size, as raw and BMP have here, bytes are as constant as loads. Records of PNG differ
-in size, and chance decides which ones a batch draws, so the bytes of L of them
-deviate by about √L times the deviation of one. *page* counts an image as a load if
-any of its pages was missing, and counts those pages as its bytes; the kernel also
-reads ahead, beyond the image.""",
+    batches=result["rows"][0]["batches"],
+    limit=limit,
+    most=MOST_DEVIATION,
+    table=text(result),
   )

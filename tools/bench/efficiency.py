@@ -133,52 +133,32 @@ def _judge(cell: dict[str, Any]) -> str:
 
 def text(results: Sequence[dict[str, Any]]) -> str:
   """All cells of some runs, in the order of disks and mixes, in images per second."""
-  cells = [(result, cell) for result in results for cell in result["cells"]]
-  cells.sort(
-    key=lambda each: (each[1]["rate"] or float("inf"), each[1]["raw"]), reverse=True
-  )
-  rows = []
-  for result, cell in cells:
-    both = cell["both"]
-    row = [turns.disk_name(cell["rate"]), f"{cell['raw']:.0%}", result["cache"]]
-    row.append(result["images"] * result["repeat"])
-    row += [f"{cell[n]['images_per_s']:.0f}" for n in ("load", "decode", "both")]
-    row.append(f"{cell['efficiency']:.2f}")
-    row += [f"{both['disk_bytes_per_s'] / 1e6:.0f}", f"{both['busy']:.0%}"]
-    rows.append(row)
-  head = ["disk", "raw", "cache", "epoch", "load", "decode", "pipeline"]
-  return page.table([*head, "of the lower", "read MB/s", "busy"], rows)
+  every = [result | cell for result in results for cell in result["cells"]]
+  every.sort(key=lambda cell: (cell["rate"] or float("inf"), cell["raw"]), reverse=True)
+  cells = [
+    ("disk", lambda cell: turns.disk_name(cell["rate"])),
+    ("raw", lambda cell: f"{cell['raw']:.0%}"),
+    ("cache", lambda cell: cell["cache"]),
+    ("epoch", lambda cell: cell["images"] * cell["repeat"]),
+    ("load", lambda cell: f"{cell['load']['images_per_s']:.0f}"),
+    ("decode", lambda cell: f"{cell['decode']['images_per_s']:.0f}"),
+    ("pipeline", lambda cell: f"{cell['both']['images_per_s']:.0f}"),
+    ("of the lower", lambda cell: f"{cell['efficiency']:.2f}"),
+    ("read MB/s", lambda cell: f"{cell['both']['disk_bytes_per_s'] / 1e6:.0f}"),
+    ("busy", lambda cell: f"{cell['both']['busy']:.0%}"),
+  ]
+  return page.columns(every, cells)
 
 
 def section(results: Sequence[dict[str, Any]]) -> page.Section:
   """What was measured, how, with what, and the table; a run or several in one."""
-  first = results[0]
-  cells = [cell for result in results for cell in result["cells"]]
-  reached = sum(cell["efficiency"] >= PROMISED for cell in cells)
+  reached = [c["efficiency"] >= PROMISED for r in results for c in r["cells"]]
   return page.section(
-    "Beside the limits of its stages",
+    "efficiency",
     results,
-    f"""
-{first["images"]} photographs of {first["side"]}x{first["side"]} RGB pixels (at most
-256 different ones) as PNG and raw, in batches of {first["batch_size"]}, by
-{first["threads"]} threads. Each row is a fresh process. It runs an epoch of each of
-three pipelines in turn, `--rounds` times after one that does not count. The table
-gives medians in images per second:
-
-* *load*: the same pipeline with `decode="none"`;
-* *decode*: the same pipeline with every record in memory (`cache="100%"`);
-* *pipeline*: both together, with the cache of the row.
-
-*Epoch* is the number of images in an epoch of load and pipeline: the photographs
-once, or `--repeat` times through links to the same files, which are read from the
-disk each time.
-
-*Of the lower* is pipeline divided by the smaller of load and decode.
-{PROMISED} is promised; {reached} of {len(cells)} rows reach it. *Busy* is
-the share of all processors that the pipeline's process used. Near 100%, load and
-decode share processors that each had to itself before, so the smaller of both is out
-of reach. Reads go past the page cache. A version 1 blkio cgroup holds the disk to the
-MB/s of the row. Epochs are whole, with the wait for the first batch.""",
-    turns.left_out(results),
-    text(results),
+    promised=PROMISED,
+    reached=sum(reached),
+    rows=len(reached),
+    left_out=turns.left_out(results),
+    table=text(results),
   )

@@ -258,20 +258,5 @@ def text(result: dict[str, Any]) -> str:
 
 def section(result: dict[str, Any]) -> page.Section:
   """What was measured, how, with what, and the table."""
-  side = result["side"]
-  return page.section(
-    "Formats on slow disks",
-    result,
-    f"""
-{result["images"]} photographs of {side}x{side} RGB pixels, each stored
-in every format of the table, in batches of {result["batch_size"]}, by
-{result["threads"]} threads. A version 1 blkio cgroup holds the disk to the MB/s of the
-row, and reads go past the page cache. First `profile` measures the formats on that
-disk, and advises one of them or a mix. Then whole epochs of
-`dataset(path, {result["batch_size"]}, mix=…, shuffle=False, cache=0)`, of
-{result["epoch_images"]} images, take turns in one process, {result["rounds"]} of each.
-The table gives medians. *Busy* is the share of all processors that the process
-used.""",
-    turns.left_out([result]),
-    text(result),
-  )
+  left_out = turns.left_out([result])
+  return page.section("formats", result, left_out=left_out, table=text(result))

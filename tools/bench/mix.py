@@ -130,32 +130,26 @@ def _line(cell: Mapping[str, Any]) -> str:
 
 def text(result: dict[str, Any]) -> str:
   """A line of Markdown for each cell."""
-  rows = []
-  for cell in result["cells"]:
-    best, to_png, to_single = _best(cell)
-    row = [turns.disk_name(cell["rate"]), cell["processors"], cell["other"]]
-    row += [f"{cell['best']:.0%}", f"{best:.0f}", f"{to_png:.2f}", f"{to_single:.2f}"]
-    rows.append(row)
-  head = ["disk", "processors", "with", "best share", "images/s", "of PNG alone"]
-  return page.table([*head, "of the better single"], rows, (0, 2))
+  cells = [
+    ("disk", lambda cell: turns.disk_name(cell["rate"])),
+    ("processors", lambda cell: cell["processors"]),
+    ("with", lambda cell: cell["other"]),
+    ("best share", lambda cell: f"{cell['best']:.0%}"),
+    ("images/s", lambda cell: f"{_best(cell)[0]:.0f}"),
+    ("of PNG alone", lambda cell: f"{_best(cell)[1]:.2f}"),
+    ("of the better single", lambda cell: f"{_best(cell)[2]:.2f}"),
+  ]
+  return page.columns(result["cells"], cells, (0, 2))
 
 
 def section(result: dict[str, Any], image: str | None) -> page.Section:
   """What was measured, how, with what, the table, and the plot where there is one."""
   return page.section(
-    "The mix curve",
+    "mix",
     result,
-    f"""
-{result["images"]} photographs of {result["side"]}x{result["side"]} RGB pixels, each
-in every format, in batches of {result["batch_size"]}. Each row is a fresh process,
-held to so many processors. It runs eleven mixes of PNG and the other format, in
-tenths, in turn, {result["rounds"]} times: loading alone, decoding alone (every record
-in memory) and both, for {result["seconds"]:g} s each. Nothing is cached. Reads go
-past the page cache, and a version 1 blkio cgroup holds the disk to the MB/s of the
-row.""",
-    turns.left_out([result]),
-    text(result),
-    f"![Images per second along the mixes]({image})" if image else "",
+    left_out=turns.left_out([result]),
+    table=text(result),
+    picture=page.picture("Images per second along the mixes", image),
   )
 
 

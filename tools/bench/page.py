@@ -1,10 +1,17 @@
-"""A page of Markdown whose sections different benchmarks write."""
+"""Pages of Markdown: their templates, their tables, and sections that benchmarks write.
+
+A template, `text/NAME.md`, is the text of a page or section; `{name}` in it stands for
+a value, as str.format has it: `{images:,}`, `{promised[curl]:.2f}`.
+"""
 
 import os
 import pathlib
+import re
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
+
+_TEXT = pathlib.Path(__file__).with_name("text")
 
 
 class Section(NamedTuple):
@@ -19,6 +26,12 @@ class Section(NamedTuple):
   body: str
 
 
+def fill(name: str, /, **words: Any) -> str:
+  """The text of a template; paragraphs that come to nothing are left out."""
+  text = (_TEXT / f"{name}.md").read_text().format(**words)
+  return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+
 def write(path: str | os.PathLike, section: Section) -> None:
   """Puts a section into a page: in place of the one of its title, or at the end.
 
@@ -28,7 +41,7 @@ def write(path: str | os.PathLike, section: Section) -> None:
   """
   page = pathlib.Path(path)
   if not section.title:
-    page.write_text(section.body)
+    page.write_text(section.body + "\n")
     return
   lines = page.read_text().splitlines() if page.exists() else ["# Benchmarks"]
   heading = f"## {section.title}"
@@ -41,24 +54,38 @@ def write(path: str | os.PathLike, section: Section) -> None:
 
 
 def section(
-  title: str, result: dict[str, Any] | Sequence[dict[str, Any]], *parts: str
+  name: str, result: dict[str, Any] | Sequence[dict[str, Any]], /, **words: Any
 ) -> Section:
-  """Makes the section of a benchmark.
+  """Makes the section, or the page, of a benchmark from its template.
 
   Args:
-    title: of the section.
-    result: of one run, or those of several that are shown in one.
-    *parts: what was measured and how, and the tables; empty ones are left out.
-
-  Returns:
-    These between the commands and the machine.
+    name: of the template.
+    result: of one run, or those of several that are shown in one. The template knows
+      the values of the first, `commands`, `machine` and `notes`.
+    **words: what else it knows.
   """
   every = [result] if isinstance(result, dict) else result
-  commands = "\n".join(one["evidence"]["command"] for one in every)
   revisions = sorted({one["evidence"]["revision"] or "unknown" for one in every})
-  evidence = every[0]["evidence"] | {"revision": ", ".join(revisions)}
-  body = [f"```\n{commands}\n```", *parts, machine(evidence)]
-  return Section(title, "\n\n".join(part.strip() for part in body if part))
+  known = {
+    "commands": "\n".join(one["evidence"]["command"] for one in every),
+    "machine": machine(every[0]["evidence"] | {"revision": ", ".join(revisions)}),
+    "notes": bullets(every[0].get("notes", ())),
+  }
+  text = fill(name, **every[0] | known | words)
+  if text.startswith("## "):
+    title, _, body = text.removeprefix("## ").partition("\n")
+    return Section(title, body.strip())
+  return Section("", text)
+
+
+def bullets(lines: Iterable[str]) -> str:
+  """Makes a list of sentences."""
+  return "\n".join(f"* {line}" for line in lines)
+
+
+def picture(title: str, image: str | None) -> str:
+  """Shows an image where there is one."""
+  return f"![{title}]({image})" if image else ""
 
 
 def table(
@@ -77,6 +104,22 @@ def table(
   bare, named = ("| ", head[1:]) if head[0] is None else ("", head)
   lines = [named, rules, *rows]
   return bare + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def columns(
+  items: Iterable[Any],
+  cells: Sequence[tuple[str | None, Callable[[Any], Any]]],
+  words: Collection[int] = (0,),
+) -> str:
+  """Makes a table with a row for each item.
+
+  Args:
+    items: what the rows are of.
+    cells: the head of each column, and what an item has there.
+    words: as `table` takes them.
+  """
+  rows = [[cell(item) for _, cell in cells] for item in items]
+  return table([head for head, _ in cells], rows, words)
 
 
 def span(values: Sequence[float], form: str = ".0f") -> str:

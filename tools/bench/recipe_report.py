@@ -92,42 +92,22 @@ def section(result: dict[str, Any], image: str | None) -> page.Section:
     f"meanwhile, on average.\n\n{table(result, recipe)}"
     for recipe, busy in result["others"].items()
   )
-  again = ""
-  if result["images"] > result["distinct"]:
-    again = f" ({result['distinct']} different ones, which come again)"
-  lines = [
-    '*Ours* has every record in its cache from the second epoch on (`cache="100%"`). '
-    "JPEG of full size is the files' bytes; JPEG at 256 is the files that peers read. "
-    "Other formats at 256 come from `convert(transforms=[Resize(shorter=256)])` of the "
-    "files, without further loss.",
-    "*tf.data*: `decode_and_crop_jpeg` of the window alone, `tf.image.resize` without "
-    "antialiasing, in a `map` with `num_parallel_calls=AUTOTUNE`, `batch`, "
-    "`prefetch(AUTOTUNE)`. For evaluation the window is taken first, then resized.",
+  again = f" ({result['distinct']} different ones, which come again)"
+  said = [
+    f"*{page.versions(peer['versions'])}*, {recipe}: `{settings}`."
+    for peer in result["peers"].values()
+    for recipe, settings in peer["settings"].items()
   ]
-  for peer in result["peers"].values():
-    for recipe, settings in peer["settings"].items():
-      lines.append(f"*{page.versions(peer['versions'])}*, {recipe}: `{settings}`.")
-  lines += [*_skipped(result), *result["unlike"]]
-  lines += [
-    "Peers have all files in a warm page cache, where stored at 256 JPEG of quality "
-    f"{recipe_sets.QUALITY}. FFCV's file is made of pages of 8 MiB, and never smaller. "
-    "Nothing uses the batches.",
-    *promises(result),
-  ]
-  notes = "\n".join(f"* {line}" for line in lines)
-  side = imagenet.SIDE
   return page.section(
-    "Recipes of ImageNet",
+    "recipe",
     result,
-    f"""
-{result["images"]} JPEG files{again} in batches of {result["batch_size"]}, to
-{side}x{side} pixels, with {result["threads"]} threads on all sides. All took turns, a
-fresh process each, in {result["rounds"]} rounds; of {result["epochs"]} epochs the first
-one does not count. Processor time is user and system time of the process and its
-children. Left out: {result["left_out"]} files of the folder that are no RGB JPEGs.""",
-    f"![Images per second of each loader]({image})" if image else "",
-    tables,
-    notes,
+    again=again if result["images"] > result["distinct"] else "",
+    pixels=imagenet.SIDE,
+    picture=page.picture("Images per second of each loader", image),
+    tables=tables,
+    said=page.bullets([*said, *_skipped(result), *result["unlike"], ""])[:-2],
+    quality=recipe_sets.QUALITY,
+    promised=page.bullets(promises(result)),
   )
 
 

@@ -264,29 +264,17 @@ def section(result: dict[str, Any]) -> page.Section | None:
   """What was measured, how, with what, and the table; None where nothing was."""
   if result["skipped"]:
     return None
-  sides = " and ".join(f"{side} x {side}" for side in SIDES.values())
   link = result["link_gbit"]
-  title = "Servers whose answers come late"
-  if link:
-    title += f", over {link:g} Gbit/s"
   over = (
     f"The network carries {link:g} Gbit/s, which `tc` sees to, and the rates' share\n"
     "of that stands beside them: what is asked, and headers, have to pass too.\n"
-    if link
-    else ""
   )
   return page.section(
-    title,
+    "remote",
     result,
-    f"""
-Raw images of {sides} pixels, from nginx on the same machine, which shares its
-processors. Its Lua module waits {result["delay"] * 1e3:.0f} ms before each late answer.
-{over}Nothing is cached. Over `s3://` nginx is a store that looks at no signature. Each
-side runs in a fresh process, all in turn; the rates are medians, and the first epoch of
-each process does not count. curl gets the same shards by `--parallel`, and throws them
-away.
-{result["promised"]["curl"]:.2f} of its rate is promised. In the last column one in ten
-late answers is an error or a broken connection; {result["promised"]["failing"]:.2f} of
-the rate with late answers is promised.""",
-    _table(result),
+    on_link=f", over {link:g} Gbit/s" if link else "",
+    sides=" and ".join(f"{side} x {side}" for side in SIDES.values()),
+    delay_ms=result["delay"] * 1e3,
+    over=over if link else "",
+    table=_table(result),
   )

@@ -190,66 +190,51 @@ def _extent(values: list[int]) -> dict[str, int]:
 
 def text(result: dict[str, Any]) -> str:
   """What opening and planning cost, as a Markdown table."""
-  rows = [
-    [
-      each["index"],
-      f"{each['seconds']:.2f} s",
-      *_held(result, each),
-      each["draws"],
-      f"{each['plan_seconds'] * 1e3:.1f} ms",
-      f"{each['draws'] / each['plan_seconds'] / 1e6:.1f} million",
-    ]
-    for each in result["opened"]
+  cells = [
+    ("worker", lambda each: each["index"]),
+    ("opened in", lambda each: f"{each['seconds']:.2f} s"),
+    ("memory held", _held),
+    ("bytes an encoding", lambda each: _held_each(result, each)),
+    ("draws of its epoch", lambda each: each["draws"]),
+    ("planned in", lambda each: f"{each['plan_seconds'] * 1e3:.1f} ms"),
+    (
+      "draws/s",
+      lambda each: f"{each['draws'] / each['plan_seconds'] / 1e6:.1f} million",
+    ),
   ]
-  head = ["worker", "opened in", "memory held", "bytes an encoding"]
-  head += ["draws of its epoch", "planned in", "draws/s"]
-  return page.table(head, rows, ())
+  return page.columns(result["opened"], cells, ())
 
 
 def _views(result: dict[str, Any]) -> str:
   """What choosing costs, as a Markdown table."""
-  rows = [
-    [
-      each["view"],
-      each["samples"],
-      f"{each['choose_seconds']:.2f} s",
-      f"{each['open_seconds']:.2f} s",
-      *_held(result, each),
-    ]
-    for each in result["views"]
+  cells = [
+    (None, lambda each: each["view"]),
+    ("samples", lambda each: each["samples"]),
+    ("chosen in", lambda each: f"{each['choose_seconds']:.2f} s"),
+    ("opened in", lambda each: f"{each['open_seconds']:.2f} s"),
+    ("memory held", _held),
+    ("bytes a sample", lambda each: _held_each(result, each)),
   ]
-  head = [None, "samples", "chosen in", "opened in", "memory held", "bytes a sample"]
-  return page.table(head, rows)
+  return page.columns(result["views"], cells)
 
 
-def _held(result: dict[str, Any], each: dict[str, Any]) -> list[str]:
-  """Memory that was held, and that of an encoding."""
-  held = each["held_bytes"]
-  return [f"{held / 2**20:.1f} MiB", f"{held / (2 * result['samples']):.2f}"]
+def _held(each: dict[str, Any]) -> str:
+  return f"{each['held_bytes'] / 2**20:.1f} MiB"
+
+
+def _held_each(result: dict[str, Any], each: dict[str, Any]) -> str:
+  """Bytes of memory that were held for an encoding."""
+  return f"{each['held_bytes'] / (2 * result['samples']):.2f}"
 
 
 def section(result: dict[str, Any]) -> page.Section:
   """What was measured, how, with what, and the tables."""
-  parts, batches = result["balance"]["samples"], result["balance"]["batches"]
-  formats = "; ".join(
-    f"{each['min']} to {each['max']}" for each in result["balance"]["formats"]
-  )
+  formats = result["balance"]["formats"]
   return page.section(
-    "Very many samples and workers",
+    "scale",
     result,
-    f"""
-A simulation: two formats of {result["samples"]} samples each, in an index of
-{result["index_bytes"] / 1e9:.2f} GB as a conversion would write it; the shard files
-are holes. The first and the last of {result["workers"]} workers each open their part
-in a fresh process. The whole index is checked by its CRC-32C and row by row, and
-stays mapped. Then the part's epoch is planned.""",
-    text(result),
-    """
-Then one worker opens all samples, those of every second class, and all with 1,000
-classes in equal shares, each in a fresh process.""",
-    _views(result),
-    f"""
-Over all workers, a part has {parts["min"]} to {parts["max"]} encodings in
-{batches["min"]} to {batches["max"]} batches. By format these are {formats}.
-{result["balance"]["repeated"]} samples are repeated in all.""",
+    gigabytes=result["index_bytes"] / 1e9,
+    table=text(result),
+    chosen=_views(result),
+    formats="; ".join(f"{each['min']} to {each['max']}" for each in formats),
   )

@@ -1,17 +1,19 @@
 """The figures and tables of the papers, each measured again beside its own numbers.
 
 `python -m tools.bench papers` runs them (`runner`), keeps what was measured as one JSON
-file a figure, and writes a page of all of them (`document`). Nothing on the page is
-written by hand: whoever wants other numbers runs a figure again.
+file a figure, and writes a page of all of them (`document`). No number on the page is
+written by hand: other numbers take another run of the figure.
 
 To add a figure, say `liquid-6`:
 
-1. Write `liquid_6.py` in this folder. Its `FIGURE` is a `figure.Figure`: what the paper
-   shows, the parts to run, and the table, the reason and the plot that are made of what
-   the parts return. Import TensorFlow and the like inside functions, so that --help and
-   the page need neither.
-2. Name it in `figure.FIGURES`, in the order of the page.
-3. Run it: `python -m tools.bench papers liquid-6 --data=NAME=FOLDER`. That writes its
+1. Write `liquid_6.py` in this folder. Its `FIGURE` is a `figure.Figure`: the parts to
+   run, and the table and the plot that are made of what the parts return. Import
+   TensorFlow and the like inside functions, so that --help and the page need neither.
+2. Write `text/papers/liquid-6.md`: what the paper shows, what was run here, and why
+   they differ. `{name}` in it is a value of the first part's result, or of
+   `Figure.words`.
+3. Name the figure in `figure.FIGURES`, in the order of the page.
+4. Run it: `python -m tools.bench papers liquid-6 --data=NAME=FOLDER`. That writes its
    JSON, its plot and the page, which belong into one commit.
 
 A part is a function without arguments that returns what JSON can hold. It is the unit

@@ -3,26 +3,13 @@
 import os
 import pathlib
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import figure as figures
 from tools.bench.papers import runner
 from tools.bench.papers.figure import Figure
-
-_INTRODUCTION = """# The papers' figures, measured again
-
-```
-python -m tools.bench papers --data=driving=FOLDER,photographs=FOLDER
-```
-
-This command runs the figures below one after another. It skips those that are there
-and goes on where it was interrupted. [The results](%s) have all
-numbers. `--report` writes this page from them and measures nothing.
-
-The papers had servers with GPUs. The ratios to compare with theirs are those between
-two formats on one machine; a comparison that is lost here stays on the page."""
 
 # Processors that other programs keep busy, from which on a figure is not at rest.
 _BUSY = 0.3
@@ -42,7 +29,12 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   link = os.path.relpath(folder, beside.parent)
   every = {figure: runner.read(folder, figure) for figure in figures.every()}
   whole = [found for found in every.values() if found and found["complete"]]
-  parts = [_INTRODUCTION % link, _together(whole, len(every))]
+  minutes = sum(map(runner.minutes, whole))
+  parts = [
+    page.fill(
+      "papers/page", link=link, whole=len(whole), figures=len(every), minutes=minutes
+    )
+  ]
   for figure, found in every.items():
     parts.append(f"## {figure.title}")
     if not found or not found["complete"]:
@@ -76,17 +68,9 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
   place.write_text(markdown(folder, path))
 
 
-def _together(whole: Sequence[Mapping[str, Any]], figures: int) -> str:
-  minutes = sum(map(runner.minutes, whole))
-  return f"{len(whole)} of {figures} figures are here; they took {minutes:.0f} minutes."
-
-
 def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
-  parts = [
-    _wrapped(f"*Paper*: {figure.paper}"),
-    _wrapped(f"*Here*: {figure.about(found)}"),
-    f"```\n{found['command']}\n```",
-  ]
+  paper, here, why = map(_wrapped, figure.said(found))
+  parts = [paper, here, f"```\n{found['command']}\n```"]
   if found["settings"]["quick"]:
     parts.append("**A quick run, to try the command. Its numbers say nothing.**")
   busy = max(part["others"] for part in found["parts"].values())
@@ -100,7 +84,7 @@ def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
   parts += [
     figure.table(found),
     f"![{figure.title}]({image})",
-    _wrapped(f"*Why they differ*: {figure.why(found)}"),
+    why,
     _machine(found),
   ]
   return parts

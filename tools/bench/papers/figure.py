@@ -7,8 +7,9 @@ import os
 import pathlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from tools.bench import page
 from tools.bench.codec_sets import ImageSet
 
 # In the order of the page: the module of each, and its name there.
@@ -19,9 +20,9 @@ FIGURES = {
   "liquid-6-jpeg": ("liquid_6", "JPEG"),
   "liquid-7": ("liquid_7", "FIGURE"),
   "l3-table-4": ("l3_table_4", "FIGURE"),
-  "l3-7a": ("l3_7a", "FIGURE"),
+  "l3-7a": ("l3_7a_8", "LOSSLESS"),
   "l3-7b": ("l3_7b", "FIGURE"),
-  "l3-8": ("l3_8", "FIGURE"),
+  "l3-8": ("l3_7a_8", "LOSSY"),
   "l3-9": ("l3_9", "FIGURE"),
   "l3-10": ("l3_10", "FIGURE"),
   "pcr-4": ("scan_accuracy", "RESNET"),
@@ -76,6 +77,17 @@ class Setting:
     return os.fspath(place)
 
 
+class Said(NamedTuple):
+  """What the page says of a figure: of the paper, of the run here, and why they differ.
+
+  The template `text/papers/NAME.md` has these paragraphs.
+  """
+
+  paper: str
+  here: str
+  why: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Figure:
   """A figure or table of a paper, and how it is measured again.
@@ -85,30 +97,36 @@ class Figure:
   Attributes:
     name: as the command takes it, such as "l3-table-4".
     title: of its section, such as "L3, table 4: sizes".
-    paper: what the paper measured and found, in a sentence or two.
     parts: what to run, by name, in this order.
-    about: Evidence to what was run here, in a sentence or two.
+    words: Evidence to what its text knows beside the values of the first part's result
+      and `set`, the name of the first set.
     table: Evidence to Markdown, the paper's numbers beside ours.
-    why: Evidence to why they differ.
     draw: draws Evidence into an empty matplotlib figure, in the paper's form.
     size: of that figure, in inches.
     timed: whether other programs change its numbers, as they do speeds.
     why_not: why it cannot be run on this machine, or None where it can.
     lacks: what the images of a Setting have not got that it needs, or None.
+    text: name of the template, where another figure's says the same.
   """
 
   name: str
   title: str
-  paper: str
   parts: Callable[[Setting], Mapping[str, Part]]
-  about: Callable[[Mapping[str, Any]], str]
+  words: Callable[[Mapping[str, Any]], dict[str, Any]]
   table: Callable[[Mapping[str, Any]], str]
-  why: Callable[[Mapping[str, Any]], str]
   draw: Callable[[Mapping[str, Any], Any], None]
   size: tuple[float, float] = (7.0, 4.0)
   timed: bool = True
   why_not: Callable[[], str | None] = lambda: None
   lacks: Callable[[Setting], str | None] = lambda setting: None
+  text: str = ""
+
+  def said(self, evidence: Mapping[str, Any]) -> Said:
+    """What the page says of it."""
+    first_set = {"set": next(iter(evidence["settings"]["sets"]), "")}
+    given = first_set | first_result(evidence) | self.words(evidence)
+    text = page.fill(f"papers/{self.text or self.name}", **given)
+    return Said(*(" ".join(each.split()) for each in text.split("\n\n")))
 
 
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -116,10 +134,26 @@ def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   return {name: part["result"] for name, part in evidence["parts"].items()}
 
 
-def only_result(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  """What the only part of a figure returned."""
-  [result] = results(evidence).values()
-  return result
+def first_result(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  """What the first, or only, part of a figure returned."""
+  return next(iter(results(evidence).values()))
+
+
+def style(
+  axes: Any, grid: str = "both", legend: int | None = None, **labels: Any
+) -> None:
+  """Gives a plot its labels, its grid, and a legend of some size of letters, or none.
+
+  Args:
+    axes: of matplotlib.
+    grid: "x", "y" or "both".
+    legend: in points.
+    **labels: `xlabel`, `title` and the like, as `axes.set` takes them.
+  """
+  axes.set(**labels)
+  axes.grid(True, axis=grid, alpha=0.3)
+  if legend:
+    axes.legend(frameon=False, fontsize=legend)
 
 
 def load(name: str) -> Figure:

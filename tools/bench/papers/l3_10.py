@@ -13,7 +13,7 @@ from PIL import Image
 
 from tools.bench import page, turns
 from tools.bench.papers import speeds
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, results, style
 
 _PAPERS = "l3 v1"
 # By format, the options of its encoder.
@@ -243,34 +243,16 @@ def _every(found: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  first = next(iter(results(evidence).values()))
-  name = next(iter(evidence["settings"]["sets"]))
-  return (
-    f"decoding {first['images']} images of *{name}* as in figure 7 (a) from memory on "
-    f"a CPU, {first['rounds']} times in turn, in fresh processes whose op has one "
-    f"thread or {_threads(first)} for the patches of an image: the median (least to "
-    "most). *Scalar* is the plain reference, a pixel after another; the vector "
-    "instructions are those that the decoder chooses from. The first table is of "
-    "version 1, the paper's format; it decodes by AVX2 where a processor has AVX-512. "
-    "*l3 v2* and *l3-compact* are the profiles of version 2. No GPU took part."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  name, result = list(results(evidence).items())[-1]
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  last, result = list(results(evidence).items())[-1]
   threads = _threads(result)
-  return (
-    f"{threads} threads can save {100 - 100 / threads:.0f} % at most, a GPU has "
-    f"thousands. {_best(result)} saves {100 * saved_by_vectors(result):.1f} % of the "
-    f"scalar decoder's processor time at {name}, joining the channels to pixels "
-    "included. The two steps are not taken apart on the CPU: one loop unpacks and "
-    "predicts a row in vector registers, and a decoder with half of it would be code "
-    "that decodes for nobody. "
-    "[On a GPU](gpu.md#what-was-measured) the kernels take the steps apart. Our "
-    "baseline predicts as the format does; the paper's has PNG's Paeth filter, in "
-    "which a pixel waits for its left neighbour."
-  )
+  return {
+    "threads": threads,
+    "most": 100 - 100 / threads,
+    "best": _best(result),
+    "saved": 100 * saved_by_vectors(result),
+    "last": last,
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -291,24 +273,18 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     axes.plot(at, theirs, "k_", markersize=24, markeredgewidth=2, label=mark)
   axes.axhline(1, color="black", linestyle=":", label="without the step")
   axes.set_xticks(places, list(found))
-  axes.set_ylabel("decoding time, of that without the step")
-  axes.set_ylim(0, 1.5)
-  axes.grid(True, axis="y", alpha=0.3)
+  time_left = "decoding time, of that without the step"
+  style(axes, "y", ylabel=time_left, ylim=(0, 1.5))
   axes.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
 
 
 FIGURE = Figure(
-  name="l3-10",
-  title="L3, figure 10: the decoder without its parts",
-  paper="time of the GPU's decoder. Patches in parallel save 76.8, 83.9 and 86.5 % at "
-  "HD, FHD and UHD. Of what is left, where each pixel of a patch follows another and "
-  "PNG's Paeth filter predicts, pixel-wise base-delta decoding saves 10.8 % on "
-  "average, the custom Paeth filter 46.0 %, both 49.5, 56.7 and 59.1 %.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "l3-10",
+  "L3, figure 10: the decoder without its parts",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(7.0, 3.6),
   why_not=_why_not,
 )

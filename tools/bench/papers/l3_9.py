@@ -11,7 +11,7 @@ from typing import Any
 
 from tools.bench import page, photographs
 from tools.bench.papers import scan_accuracy, speeds
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, results, style
 
 _LOSSLESS = "l3"
 _LOSSY = {"jpeg": "JPEG", "webp-lossy": "lossy WebP"}
@@ -40,7 +40,6 @@ _CROP, _QUICK_CROP = (160, 240), (48, 64)
 _BATCH, _QUICK_BATCH = 4, 2
 _EPOCHS, _TURNS = 5, 6
 _PREPARING = "preparing"
-_HOW = {"batch_size": _BATCH, "seconds": 0.5, "rounds": 3}
 
 
 def _frames(setting: Setting) -> tuple[str, list[tuple[str, str]]] | None:
@@ -131,8 +130,7 @@ def _prepare(setting: Setting) -> dict[str, Any]:
     for name, (format, encoders) in _contestants(setting.quick).items():
       made = speeds.dataset(files, [format], folder / name, encoders)
       cells[name] = speeds.cell(made, format)
-    how, found = speeds.in_turn(setting, cells, **_HOW)
-  return {**how, "cells": {name: cell["both"] for name, cell in found.items()}}
+    return speeds.in_turn(setting, cells, batch_size=_BATCH, seconds=0.5, rounds=3)
 
 
 def _trainings(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -275,55 +273,36 @@ def _decided(evidence: Mapping[str, Any], format: str, quality: int) -> str:
   return f"{quality} by the mean; the interval does not tell"
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   runs = _trainings(evidence)
   first = runs[0]
-  frames = first["images"] + first["test_images"]
-  height, width = first["crop"]
-  constant = statistics.mean(
-    miou(run["trained"][_LOSSLESS]["constant_iou"]) for run in runs
-  )
-  return (
-    f"a network in the manner of DeepLabv3+, far smaller, on {frames} frames of "
-    f"*{first['set']}*, stored by L3 and by JPEG and lossy WebP of several qualities. "
-    f"{len(runs)} seeds, each with another third of the frames to test with; all "
-    f"formats of a seed begin with the same weights, see the same windows of "
-    f"{width}x{height} pixels in batches of {first['batch_size']}, and take turns of "
-    f"{first['epochs']} epochs, {first['epochs'] * first['turns']} in all. Tests are "
-    "on whole frames, stored as those trained on. *mIoU* is the mean intersection over "
-    "union of the classes, with the 95 % interval of the seeds; always answering with "
-    f"the largest class has {100 * constant:.1f} %. Every third frame tests, so that "
-    "frames of one video are in both shares. *Prepared* is loading and decoding "
-    "without a network; nothing is cached. Rates are medians; L3's are put over those "
-    f"of quality {_PAPER_QUALITY}."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  lossy = [name for name in _names(evidence) if name != _LOSSLESS]
-  halves = [100 * difference(evidence, name)[1] for name in lossy]
+  constants = (miou(run["trained"][_LOSSLESS]["constant_iou"]) for run in runs)
   rates = [_training_rate(evidence, name) for name in _names(evidence)]
-  telling = [
-    name
-    for name in lossy
-    if abs(difference(evidence, name)[0]) > difference(evidence, name)[1]
-  ]
-  tests = _trainings(evidence)[0]["test_images"]
+  return {
+    "frames": first["images"] + first["test_images"],
+    "seeds": len(runs),
+    "every_epoch": first["epochs"] * first["turns"],
+    "constant": 100 * statistics.mean(constants),
+    "quality": _PAPER_QUALITY,
+    "accuracy": _accuracy(evidence),
+    "faster": _preparing_rate(evidence, _LOSSLESS) / rates[0],
+    "apart": max(rates) / min(rates),
+  }
+
+
+def _accuracy(evidence: Mapping[str, Any]) -> str:
+  """How far the seeds can tell formats apart, in a sentence or two."""
+  found = {n: difference(evidence, n) for n in _names(evidence) if n != _LOSSLESS}
+  halves = [100 * half for _, half in found.values()]
   if any(map(math.isnan, halves)):
-    accuracy = "one seed has no interval, and says nothing of accuracy"
-  else:
-    accuracy = (
-      f"with {tests} test frames a seed, differences have intervals of ± "
-      f"{min(halves):.1f} to {max(halves):.1f} points, where the paper's differences "
-      f"are 0 to 4. Intervals that exclude 0: {', '.join(telling) or 'none'}. "
-      "Nothing is claimed of the others, least of all that they are equal"
-    )
-  faster = _preparing_rate(evidence, _LOSSLESS) / _training_rate(evidence, _LOSSLESS)
+    return "one seed has no interval, and says nothing of accuracy"
+  telling = [name for name, (mean, half) in found.items() if abs(mean) > half]
   return (
-    f"{accuracy}. The network runs on a CPU, so that L3 is prepared {faster:.0f} times "
-    "as fast as trained on, and training rates of all formats are within a factor of "
-    f"{max(rates) / min(rates):.2f}: the paper's gain is that of a GPU which waits for "
-    "its data. Preparing alone is what a fast enough accelerator would come to."
+    f"with {_trainings(evidence)[0]['test_images']} test frames a seed, differences "
+    f"have intervals of ± {min(halves):.1f} to {max(halves):.1f} points, where the "
+    "paper's differences are 0 to 4. Intervals that exclude 0: "
+    f"{', '.join(telling) or 'none'}. Nothing is claimed of the others, least of all "
+    "that they are equal"
   )
 
 
@@ -346,10 +325,8 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     )
   left.plot([], [], "x", color="tab:gray", label="paper, seven networks")
   left.axhline(0, color="black", linestyle=":", label="L3")
-  left.set_xlabel("quality")
-  left.set_ylabel("accuracy less that of L3, points")
-  left.grid(True, alpha=0.3)
-  left.legend(frameon=False, fontsize=8)
+  accuracy = "accuracy less that of L3, points"
+  style(left, legend=8, xlabel="quality", ylabel=accuracy)
   names = {f"{format} {_PAPER_QUALITY}": label for format, label in _LOSSY.items()}
   names[_LOSSLESS] = "L3"
   # As in the paper, relative to JPEG.
@@ -371,24 +348,16 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     label="paper, geometric mean",
   )
   right.set_xticks(range(len(names)), list(names.values()))
-  right.set_ylabel("images/s, relative to JPEG")
-  right.grid(True, axis="y", alpha=0.3)
-  right.legend(frameon=False, fontsize=8)
+  style(right, "y", 8, ylabel="images/s, relative to JPEG")
 
 
 FIGURE = Figure(
-  name="l3-9",
-  title="L3, figure 9 and tables 1 and 3: training on lossy formats",
-  paper="accuracy of seven networks that are trained on PNG, and on JPEG and lossy "
-  "WebP of quality 75: lossy formats lose up to 4 points, but none in DeepLabv3+ "
-  "(table 1). With the least quality that stays within 1 % (table 3), L3 trains 1.25 "
-  "times as fast as JPEG and 1.93 times as fast as WebP in the geometric mean, up to "
-  "1.77 and 2.87.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "l3-9",
+  "L3, figure 9 and tables 1 and 3: training on lossy formats",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(9.0, 3.6),
   lacks=_lacks,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tools.bench import codec_sets, page
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, results, style
 
 # Our name of each format, and what it is in the paper, or None.
 _FORMATS = {
@@ -170,36 +170,24 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   found = results(evidence)
-  sets = ", ".join(
-    f"*{name}* {found[name]['images']} images, "
-    f"{found[name]['pixel_bytes'] / 1e6:.1f} MB of pixels"
-    for name in evidence["settings"]["sets"]
-  )
+  names = list(evidence["settings"]["sets"])
+  size, png, least = (_ratio(found[names[0]], n) for n in ("l3 v1", "png", _ENTROPY))
   left_out = [name for name in _FORMATS if name not in found["black"]["bytes"]]
-  return (
-    f"all bytes of a set by all bytes of its pixels: {sets}; *random* and *black* one "
-    "image each. Every image was decoded again and compared. PNG is what Pillow writes "
-    "by default, WebP and JPEG 2000 are lossless, LZ4 codes the raw pixels at level 1. "
-    "*l3 v1* is the paper's format, *l3 v2* and *l3-compact* are the two profiles of "
-    "our version 2."
-    + (f" Left out without imagecodecs: {', '.join(left_out)}." if left_out else "")
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  found = results(evidence)
-  first = next(iter(evidence["settings"]["sets"]))
-  size, png, least = (_ratio(found[first], n) for n in ("l3 v1", "png", _ENTROPY))
-  return (
-    f"L3 version 1 takes {size:.2f} of raw on *{first}*, {size / png:.2f} times PNG, "
-    "where the paper has .44 and 1.13 times. A row of a patch spends 12 bits, and for "
-    "each pixel the bits of its widest residual. Even an ideal code of order 0 would "
-    f"take {least:.2f} for these residuals; [the format's page](formats/l3.md#size) "
-    "has Cityscapes itself, and what else was tried. Version 2 was made for this "
-    "reason. The other formats differ as the images do."
-  )
+  return {
+    "sets": ", ".join(
+      f"*{name}* {found[name]['images']} images, "
+      f"{found[name]['pixel_bytes'] / 1e6:.1f} MB of pixels"
+      for name in names
+    ),
+    "left_out": " Left out without imagecodecs: " + ", ".join(left_out) + "."
+    if left_out
+    else "",
+    "size": size,
+    "to_png": size / png,
+    "least": least,
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -213,22 +201,19 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     axes.barh(places + 0.2, theirs, 0.4, color="tab:gray", label="paper")
     axes.set_title(f"{part}\n(paper: {paper})" if paper else part, fontsize=9)
     axes.set_yticks(places, list(_FORMATS))
-    axes.grid(True, axis="x", alpha=0.3)
     axes.set_xlabel("of raw bytes", fontsize=8)
+    style(axes, "x")
   every[0].invert_yaxis()
   every[-1].legend(frameon=False, fontsize=8)
 
 
 FIGURE = Figure(
-  name="l3-table-4",
-  title="L3, table 4: sizes of lossless formats",
-  paper="stored bytes relative to raw ones. L3 takes .44 on Cityscapes, where PNG "
-  "takes .39; on random pixels 1.02, on black ones .13.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "l3-table-4",
+  "L3, table 4: sizes of lossless formats",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(9.0, 4.0),
   timed=False,
 )

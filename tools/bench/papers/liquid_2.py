@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, only_result
+from tools.bench.papers.figure import Figure, Part, Setting, first_result
 
 _PART = "training"
 _NETWORK = trainings.Network("mobilenet_v3_small", "MobileNetV3-small", 96, 32)
@@ -29,13 +29,11 @@ def _parts(setting: Setting) -> Mapping[str, Part]:
 def _measure(setting: Setting) -> dict[str, Any]:
   made = trainings.make(setting, "png", _FORMATS)
   mix = trainings.advise(setting, made, _MIXED, _NETWORK, 0)
-  sides = {name: trainings.ours(made, {name: 1}) for name in _FORMATS}
+  mixes = {name: {name: 1.0} for name in _FORMATS}
   if len(mix) > 1:
-    sides[_MIX] = trainings.ours(made, mix)
-  sides[trainings.STOCK] = trainings.stock(made)
-  found = trainings.run(setting, _NETWORK, sides, seconds=_SECONDS)
-  kept = {key: made[key] for key in ("images", "side", "image_bytes")}
-  return kept | {"mix": mix} | found
+    mixes[_MIX] = mix
+  found = trainings.run(setting, _NETWORK, made, mixes, seconds=_SECONDS)
+  return {"mix": mix} | found
 
 
 def _titles(result: Mapping[str, Any]) -> dict[str, str]:
@@ -43,7 +41,7 @@ def _titles(result: Mapping[str, Any]) -> dict[str, str]:
   titles = {name: name for name in result["sides"]}
   titles[trainings.STOCK] = "png, stock tf.data"
   advised = _advised(result)
-  titles[advised] = f"**advised: {trainings.words(result['mix'])}**"
+  titles[advised] = f"**advised: {trainings.mix_words(result['mix'])}**"
   return titles
 
 
@@ -52,50 +50,35 @@ def _advised(result: Mapping[str, Any]) -> str:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
-  rows = []
-  for side, title in _titles(result).items():
-    paper = _PAPER.get("png" if side == trainings.STOCK else side)
-    rows.append([title, paper or "", *trainings.row(result, side)])
-  rows.append(["ideal", "1", *trainings.ideal_row(result)])
+  result = first_result(evidence)
+  paper = _PAPER | {trainings.STOCK: _PAPER["png"], trainings.IDEAL: 1}
+  rows = [
+    [title, paper.get(side, ""), *trainings.row(result, side)]
+    for side, title in (_titles(result) | {trainings.IDEAL: "ideal"}).items()
+  ]
   return page.table(["what loads", "paper: goodput", *trainings.HEAD], rows)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
-  sizes = ", ".join(f"{n} {s / 1e6:.2f}" for n, s in result["image_bytes"].items())
-  return (
-    f"{_NETWORK.words} at {result['size']} pixels on {result['images']} photographs of "
-    f"{result['side']}x{result['side']} (MB an image: {sizes}), with nothing cached. "
-    f"{trainings.about([result])} The mix is what `profile` advised of "
-    f"{' and '.join(_MIXED)}, the paper's own two; its BMP is *raw* here. Nothing of "
-    "the triangle is modelled."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
-  said = []
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  result = first_result(evidence)
+  uses = []
   for side in (*_FORMATS, trainings.STOCK):
     limits = {"CPU": trainings.cpu(result, side), "disk": trainings.disk(result, side)}
     most = max(limits, key=limits.__getitem__)
-    said.append(f"{side} uses {limits[most]:.0%} of its {most}")
-  advised = trainings.goodputs(result, _advised(result))
+    uses.append(f"{side} uses {limits[most]:.0%} of its {most}")
+  advised = _advised(result)
   singles = [trainings.median(result, name) for name in _MIXED]
-  gain = trainings.median(result, _advised(result)) / max(singles)
-  ratio = singles[0] / trainings.median(result, trainings.STOCK)
-  return (
-    f"{'; '.join(said)}. The disk is held to a rate at which raw waits for it. "
-    f"PNG by our decoder is {ratio:.2f} times as fast as by stock tf.data's, "
-    "which is nearer to the paper's. JPEG is decoded on the CPU here, in the paper in "
-    "part on the GPU, where it takes the network's time: its 69.4 % cannot be compared "
-    f"with. The advice has a goodput of {statistics.median(advised):.2f}, and "
-    f"{gain:.2f} times the speed of the better of {' and '.join(_MIXED)}."
-  )
+  return {
+    **trainings.words(_NETWORK, [result]),
+    "uses": "; ".join(uses),
+    "ratio": singles[0] / trainings.median(result, trainings.STOCK),
+    "goodput": statistics.median(trainings.goodputs(result, advised)),
+    "gain": trainings.median(result, advised) / max(singles),
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = only_result(evidence)
+  result = first_result(evidence)
   titles = {side: title.strip("*") for side, title in _titles(result).items()}
   every = canvas.subplots(1, len(titles), squeeze=False)[0]
   for axes, (side, title) in zip(every, titles.items()):
@@ -112,9 +95,7 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     if paper:
       axes.plot(*_points({"goodput": paper})["goodput"], "x", color="tab:red")
     axes.set_title(title, fontsize=9)
-    axes.set_xlim(-1.5, 1.5)
-    axes.set_ylim(-1.1, 1.6)
-    axes.set_aspect("equal")
+    axes.set(xlim=(-1.5, 1.5), ylim=(-1.1, 1.6), aspect="equal")
     axes.axis("off")
   every[0].text(0, -1.05, "x: goodput in the paper", ha="center", color="tab:red")
 
@@ -134,16 +115,12 @@ def _triangle(axes: Any, values: Mapping[str, float], **look: Any) -> None:
 
 
 FIGURE = Figure(
-  name="liquid-2",
-  title="Liquid, figure 2: use of CPU, disk and accelerator by format",
-  paper="training MobileNetV3 on four GPUs, PNG has the GPUs do useful work for "
-  "24.5 % of the time and keeps the CPU at 100 %, BMP for 27.4 % with the disk at "
-  "100 %, JPEG, which the GPUs help to decode, for 69.4 %. A mix is to use all.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "liquid-2",
+  "Liquid, figure 2: use of CPU, disk and accelerator by format",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(11.0, 3.0),
   why_not=trainings.why_not,
 )

@@ -16,7 +16,6 @@ _STAGES = ("load", "decode", "both")
 _TENTHS = range(11)
 # So that every tenth of a mix is an image of its own.
 _IMAGES = 10
-_HOW = {"batch_size": 10, "seconds": 3.0, "rounds": 2}
 # So that PNG alone waits for its decoder and raw alone for the disk, as in the paper.
 _DISK_BYTES_PER_S = 600_000_000
 # How far loading may lie outside its ends before a run is refused.
@@ -45,16 +44,21 @@ def _measure(setting: Setting, other: str) -> dict[str, Any]:
       f"{tenths}": {**speeds.cell(made, other), "mix": _mix(other, tenths)}
       for tenths in _TENTHS
     }
-    how, found = speeds.in_turn(
-      setting, cells, **_HOW, stages=_STAGES, read_bytes_per_s=_DISK_BYTES_PER_S
+    found = speeds.in_turn(
+      setting,
+      cells,
+      batch_size=10,
+      seconds=3.0,
+      rounds=2,
+      stages=_STAGES,
+      read_bytes_per_s=_DISK_BYTES_PER_S,
     )
   result = {
     "images": images,
     "shape": [height, width],
     "disk_bytes_per_s": _DISK_BYTES_PER_S,
-    **how,
     "image_bytes": made["image_bytes"],
-    "cells": found,
+    **found,
   }
   if not setting.quick:
     check(other, curve(result, "load"))
@@ -131,32 +135,17 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  first = next(iter(results(evidence).values()))
-  height, width = first["shape"]
-  return (
-    f"{first['images']} images of *{next(iter(evidence['settings']['sets']))}* scaled "
-    f"to {width}x{height}, repeated to {_IMAGES}, so that each tenth of a mix is an "
-    "image, in both formats of each row. Eleven mixes, in tenths, load, "
-    f"decode, and do both for at least {first['seconds']:g} s each, in turn, "
-    f"{first['rounds']} times; a blkio cgroup holds the disk to "
-    f"{first['disk_bytes_per_s'] / 1e6:.0f} MB/s, and nothing is cached. The table "
-    "gives medians. A run whose loading leaves its ends by more than "
-    f"{_MARGIN:.0%} is refused. The paper's BMP is *raw* here: the same pixels."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  found = results(evidence)
-  raw, best = found["raw"], _best(found["raw"])
-  load, decode = curve(raw, "load"), curve(raw, "decode")
-  return (
-    "which share is best depends on the disk and the processors alone: at the best "
-    f"one here, {10 - best}:{best}, loading by itself reaches {load[best]:.0f} "
-    f"images/s and decoding {decode[best]:.0f}. The paper's machine has 8 cores, "
-    "DALI's PNG decoder and four SSDs. Here both stages share the processors, which "
-    "each alone has to itself."
-  )
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  raw = results(evidence)["raw"]
+  best = _best(raw)
+  return {
+    "most": _IMAGES,
+    "rate": raw["disk_bytes_per_s"] / 1e6,
+    "margin": _MARGIN,
+    "best": f"{10 - best}:{best}",
+    "load": curve(raw, "load")[best],
+    "decode": curve(raw, "decode")[best],
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -171,11 +160,8 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
       (load[-2], decode[-2]),
       arrowprops={"arrowstyle": "-|>", "color": line.get_color()},
     )
-  left.set_xlabel("loading, images/s")
-  left.set_ylabel("decoding, images/s")
+  left.set(xlabel="loading, images/s", ylabel="decoding, images/s")
   left.set_title("(a) PNG towards another format", fontsize=10)
-  left.set_yscale("log")
-  left.legend(frameon=False, fontsize=8)
   for stage in _STAGES:
     both = stage == "both"
     right.plot(
@@ -186,26 +172,21 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
       label=stage,
     )
   right.axvline(2, color="tab:gray", linestyle=":", label="paper: best")
-  right.set_yscale("log")
-  right.set_xlabel("tenths of raw, the rest is PNG")
-  right.set_ylabel("images/s")
+  right.set(xlabel="tenths of raw, the rest is PNG", ylabel="images/s")
   right.set_title("(b) PNG and raw", fontsize=10)
-  right.legend(frameon=False, fontsize=8)
   for axes in (left, right):
+    axes.set_yscale("log")
+    axes.legend(frameon=False, fontsize=8)
     axes.grid(True, which="both", alpha=0.3)
 
 
 FIGURE = Figure(
-  name="liquid-3",
-  title="Liquid, figure 3: loading and decoding along mixes",
-  paper="loading and decoding of Cityscapes along mixes of PNG with BMP, JPEG and "
-  "WebP, and data preparation along mixes of PNG and BMP. BMP raises decoding and "
-  "lowers loading; WebP changes little; PNG to BMP as 8:2 is best.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "liquid-3",
+  "Liquid, figure 3: loading and decoding along mixes",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(9.0, 4.0),
   why_not=_why_not,
 )

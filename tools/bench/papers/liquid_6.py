@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, results, style
 
 # Photographs by MB/s, so that an epoch takes half a second at least: of shorter ones
 # the beginning and the end are a large part.
@@ -112,48 +112,34 @@ def _of(sides: Mapping[str, Any], name: str) -> tuple[float, str]:
   return found["median"], f"{found['min']:.0f} to {found['max']:.0f}"
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
+def _words(extension: str, evidence: Mapping[str, Any]) -> dict[str, Any]:
   found = results(evidence)
-  first = next(iter(found.values()))
   quick = evidence["settings"]["quick"]
   sizes, rates = (_QUICK_SIZES, _QUICK_RATES) if quick else (_SIZES, _RATES)
-  images = ", ".join(f"{count} at {rate} MB/s" for rate, count in rates.items())
-  dali = first["dali"]
-  return (
-    f"photographs of {sizes['side']}x{sizes['side']} ({images}; a file has "
-    f"{first['file_bytes'] / 1e3:.0f} KB on average), shuffled, decoded to batches of "
-    f"{sizes['batch_size']}; {sizes['epochs']} epochs a process, of which the first "
-    f"does not count, and {sizes['rounds']} processes of each in turn. A cgroup holds "
-    "reads to the MB/s. "
-    f"All may cache the same bytes, {_SHARE:.0%} of the files: ours and MinIO's policy "
-    "(on our reader, of the files' own format) in their cache, tf.data and DALI in the "
-    "page cache, which a cgroup limits beside what the process itself uses. The mix is "
-    "what `profile` advised for this disk and cache. "
-    + (
-      f"DALI {dali['versions']['nvidia-dali']}: {dali['settings']}."
-      if dali
-      else "DALI was left out: no interpreter with it was given."
-    )
-  )
-
-
-def _why(extension: str, evidence: Mapping[str, Any]) -> str:
-  words = []
-  for part, result in results(evidence).items():
-    sides = result["sides"]
+  with_dali = "DALI was left out: no interpreter with it was given."
+  first = next(iter(found.values()))
+  if dali := first["dali"]:
+    with_dali = f"DALI {dali['versions']['nvidia-dali']}: {dali['settings']}."
+  reached = []
+  for part, result in found.items():
     _, rate = _advised(result, "mix", "advised")
     best, most = _best(result, _singles(result))
-    ratios = [f"{rate / sides['tf.data']['median']:.2f} times tf.data"]
-    if "dali" in sides:
-      ratios.append(f"{rate / sides['dali']['median']:.2f} times DALI")
-    words.append(f"{part}: {' and '.join(ratios)}, {rate / most:.2f} of {best} alone")
-  return (
-    f"the advice reaches, at {'; '.join(words)}. The paper has {_PAPER[extension]} "
-    f"times DALI with {extension.upper()} and BMP. A format that is both small and "
-    "cheap to decode, as L3 is, leaves a mix little to gain; the row without L3 is the "
-    "paper's own choice of formats. Our decoders of PNG and JPEG are also faster than "
-    "those of the others."
-  )
+    ratios = " and ".join(
+      f"{rate / result['sides'][name]['median']:.2f} times {title}"
+      for name, title in (("tf.data", "tf.data"), ("dali", "DALI"))
+      if name in result["sides"]
+    )
+    reached.append(f"{part}: {ratios}, {rate / most:.2f} of {best} alone")
+  return {
+    **sizes,
+    "files": extension.upper(),
+    "over_dali": _PAPER[extension],
+    "counts": ", ".join(f"{count} at {rate} MB/s" for rate, count in rates.items()),
+    "kb": first["file_bytes"] / 1e3,
+    "share": _SHARE,
+    "with_dali": with_dali,
+    "reached": "; ".join(reached),
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -171,27 +157,23 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     axes.bar(range(len(bars)), [rate / unit for rate in bars.values()], color=ours)
     axes.set_xticks(range(len(bars)), list(bars), rotation=90, fontsize=7)
     axes.set_title(part, fontsize=9)
-    axes.grid(True, axis="y", alpha=0.3)
+    style(axes, "y")
   with_dali = all("dali" in result["sides"] for result in found.values())
   every[0].set_ylabel(f"images/s, to {'DALI' if with_dali else 'tf.data'}")
 
 
 def _figure(extension: str) -> Figure:
   """The half of figure 6 whose files are "png" or "jpeg"."""
-  name = extension.upper()
   return Figure(
-    name=f"liquid-6-{extension}",
-    title=f"Liquid, figure 6: preparing {name} with a cache of 30 %",
-    paper=f"images per second of Liquid's mix of {name} and BMP over DALI: "
-    f"{_PAPER[extension]} on three machines. CoorDL, which caches as MinIO does, is "
-    "near DALI.",
-    parts=functools.partial(_parts, extension),
-    about=_about,
-    table=_table,
-    why=functools.partial(_why, extension),
-    draw=_draw,
+    f"liquid-6-{extension}",
+    f"Liquid, figure 6: preparing {extension.upper()} with a cache of 30 %",
+    functools.partial(_parts, extension),
+    functools.partial(_words, extension),
+    _table,
+    _draw,
     size=(9.0, 4.0),
     why_not=_why_not,
+    text="liquid-6",
   )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import Figure, Part, Setting, results, style
 from tools.bench.papers.scan_accuracy import interval
 from tools.bench.papers.trainings import Network
 
@@ -72,17 +72,16 @@ def _train(setting: Setting, encoded: str, network: Network) -> dict[str, Any]:
   stored = sum(os.path.getsize(file) for file in made["files"])
   cache = int(_SHARE * stored)
   mix = trainings.advise(setting, made, _FORMATS[encoded], network, cache)
-  sides = {_OURS: trainings.ours(made, mix), trainings.STOCK: trainings.stock(made)}
   found = trainings.run(
     setting,
     network,
-    sides,
+    made,
+    {_OURS: mix},
     seconds=_SECONDS,
     cache_bytes=cache,
     warm_up=made["images"],
   )
-  kept = {key: made[key] for key in ("images", "side", "image_bytes")}
-  return kept | {"encoded": encoded, "mix": mix} | found
+  return {"encoded": encoded, "mix": mix} | found
 
 
 def _lose(setting: Setting, encoded: str) -> dict[str, Any]:
@@ -135,33 +134,30 @@ def _losses(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   return {encoded: found[part] for encoded, part in parts.items() if part in found}
 
 
-def _gain(result: Mapping[str, Any]) -> float:
-  ours, theirs = (trainings.median(result, side) for side in (_OURS, trainings.STOCK))
-  return ours / theirs
+def _to_stock(result: Mapping[str, Any], side: str) -> float:
+  return trainings.median(result, side) / trainings.median(result, trainings.STOCK)
 
 
 def geomean(evidence: Mapping[str, Any], encoded: str) -> float:
   """Of the networks that train on such files: advised mix by stock tf.data."""
   trained = _trained(evidence).values()
   return statistics.geometric_mean(
-    _gain(result) for result in trained if result["encoded"] == encoded
+    _to_stock(result, _OURS) for result in trained if result["encoded"] == encoded
   )
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
   rows = []
   for part, result in _trained(evidence).items():
-    stock = trainings.median(result, trainings.STOCK)
     lines = {
-      f"**advised: {trainings.words(result['mix'])}**": _OURS,
-      "stock tf.data": trainings.STOCK,
+      _OURS: f"**advised: {trainings.mix_words(result['mix'])}**",
+      trainings.STOCK: "stock tf.data",
+      trainings.IDEAL: "ideal",
     }
-    for title, side in lines.items():
-      by = f"{trainings.median(result, side) / stock:.2f}"
+    for side, title in lines.items():
+      by = f"{_to_stock(result, side):.2f}"
       rows.append([part, title, by, *trainings.row(result, side)])
       part = ""
-    by = f"{trainings.ideal(result) / stock:.2f}"
-    rows.append(["", "ideal", by, *trainings.ideal_row(result)])
   speeds = page.table(
     ["network, files", "what loads", "to tf.data", *trainings.HEAD], rows, words=(0, 1)
   )
@@ -189,45 +185,18 @@ def _furthest(one: Mapping[str, Any]) -> float:
   return max(abs(ours - theirs) for ours, theirs in pairs)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  trained = list(_trained(evidence).values())
-  result = trained[0]
-  return (
-    f"{result['images']} photographs of {result['side']}x{result['side']}, as PNG for "
-    "the U-Nets, and as JPEG for ShuffleNetV2 x0.5 and ResNet-18 (16 filters in its "
-    f"first stage). {trainings.about(trained)} All may cache "
-    f"{_SHARE:.0%} of the files: ours in its cache, stock tf.data in the page cache, "
-    "which a cgroup limits. The mix is what `profile` advised of formats that lose "
-    "nothing of the files, for what each network takes, without its time. For *losses* "
-    "a network trains twice from the same weights, with deterministic ops: on a mix of "
-    "all these formats, and by stock tf.data on the files in the same order. There it "
-    "decodes JPEG by `INTEGER_ACCURATE`, as we do. The speeds are those of its "
-    "default, a faster transform, whose pixels are a few levels off."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   trained = _trained(evidence)
   said = []
   for part, result in trained.items():
-    most = trainings.ideal(result) / trainings.median(result, trainings.STOCK)
+    most = _to_stock(result, trainings.IDEAL)
     waits = trainings.median(result, trainings.STOCK, "idle")
     said.append(
-      f"{part}: {_gain(result):.2f} times tf.data, where the network waits {waits:.0%} "
-      f"of the time, and the ideal is {most:.2f} times"
+      f"{part}: {_to_stock(result, _OURS):.2f} times tf.data, where the network waits "
+      f"{waits:.0%} of the time, and the ideal is {most:.2f} times"
     )
-  return (
-    f"{'; '.join(said)}. Only what a network waits for stock tf.data can be gained: "
-    "little with a heavy one, whose steps are long. The paper compares with DALI, "
-    "which decodes JPEG in part on the GPU; here one core decodes for stock tf.data "
-    f"and for ours. {_accuracy(evidence)}"
-  )
-
-
-def _accuracy(evidence: Mapping[str, Any]) -> str:
   found = _losses(evidence).values()
   every = [one for result in found for one in result["lossless"].values()]
-  same = sum(map(equal, every))
   lossy = [run for result in found for run in result["lossy"]]
   # The second half: the first steps learn the mean alone.
   differences = [
@@ -236,47 +205,39 @@ def _accuracy(evidence: Mapping[str, Any]) -> str:
     for run in lossy
   ]
   mean, half = interval(differences)
-  spread = "" if math.isnan(half) else f" ± {half:.4f} (95 %)"
-  return (
-    f"With formats that lose nothing {same} of {len(every)} trainings are equal bit "
-    f"for bit. With half of the PNG files as JPEG the loss of {_STUDIED.words} differs "
-    f"by {mean:+.4f}{spread} over the second half of the steps, of {len(lossy)} seeds."
-  )
+  return {
+    **trainings.words(_STUDIED, list(trained.values())),
+    "share": _SHARE,
+    "said": "; ".join(said),
+    "same": sum(map(equal, every)),
+    "every": len(every),
+    "studied": _STUDIED.words,
+    "differs": f"{mean:+.4f}" + ("" if math.isnan(half) else f" ± {half:.4f} (95 %)"),
+    "seeds": len(lossy),
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   axes = canvas.subplots()
   trained = _trained(evidence)
-  for i, side in enumerate((trainings.STOCK, _OURS, "ideal")):
-    heights = []
-    for result in trained.values():
-      stock = trainings.median(result, trainings.STOCK)
-      rate = (
-        trainings.ideal(result) if side == "ideal" else trainings.median(result, side)
-      )
-      heights.append(rate / stock)
+  sides = {trainings.STOCK: "stock tf.data", _OURS: "advised mix"}
+  for i, (side, label) in enumerate((sides | {trainings.IDEAL: "ideal"}).items()):
+    heights = [_to_stock(result, side) for result in trained.values()]
     places = [x + 0.27 * (i - 1) for x in range(len(trained))]
-    label = {_OURS: "advised mix", trainings.STOCK: "stock tf.data"}.get(side, side)
     axes.bar(places, heights, 0.25, label=label)
   axes.set_xticks(
     range(len(trained)), [n.replace(" (", "\n(") for n in trained], fontsize=8
   )
-  axes.set_ylabel("training, images/s, to stock tf.data")
-  axes.grid(True, axis="y", alpha=0.3)
-  axes.legend(frameon=False)
+  style(axes, "y", 10, ylabel="training, images/s, to stock tf.data")
 
 
 FIGURE = Figure(
-  name="liquid-7",
-  title="Liquid, figure 7: training light and heavy networks",
-  paper="training throughput of seven networks with Liquid's mix over DALI. The "
-  "geometric mean is 1.58, 2.02 and 1.07 with PNG on three machines, 1.14, 1.25 and "
-  "about 1 with JPEG; light networks gain most, up to 3.24. Accuracy does not drop.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "liquid-7",
+  "Liquid, figure 7: training light and heavy networks",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(8.0, 4.0),
   why_not=trainings.why_not,
 )

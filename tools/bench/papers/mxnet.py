@@ -15,7 +15,7 @@ from PIL import Image
 
 from tools.bench import page, turns
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
+from tools.bench.papers.figure import Figure, Part, Setting, emptied, results, style
 
 _PARTS = (1, 2, 4, 8)
 _PROCESSES = (1, 2, 4)
@@ -194,30 +194,20 @@ def _rows(what: str, one: str, many: str, result: Mapping[str, Any]) -> list[lis
   return rows
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  reading, packing = (results(evidence)[name] for name in ("reading", "packing"))
-  return (
-    f"{reading['what']}, resized to {_STORED_SIDE}x{_STORED_SIDE} and encoded again at "
-    f"quality {_QUALITY}, {reading['image_bytes'] / 1e3:.0f} KB a record. *Reading*: "
-    f"they come again until a file has {reading['records']:,} records. It is dropped "
-    "from the page cache, its parts are read one after another by `recordio.dataset`, "
-    f"each JPEG is decoded, and {_SIDE}x{_SIDE} from its middle go into batches of "
-    f"{reading['batch_size']}. *Packing*: {packing['records']:,} files are read from "
-    "the page cache, decoded, resized and encoded by Pillow, and written by "
-    "`recordio.Writer`, a file for each process, to the disk. All in turn, "
-    f"{len(packing['images_per_s']['1'])} times."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  reading = results(evidence)["reading"]["images_per_s"]
-  whole, most = (statistics.median(reading[f"{n}"]) for n in (1, max(_PARTS)))
-  return (
-    "the note does not name its processor; ImageNet takes 35 GB in it, which is 27 KB "
-    "an image. What it promises is that a file can be read in any number of parts: "
-    f"{max(_PARTS)} parts one after another run at {most / whole:.2f} of one part's "
-    "speed, the opening and the end of each included."
-  )
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  reading = results(evidence)["reading"]
+  rates = reading["images_per_s"]
+  whole, most = (statistics.median(rates[f"{n}"]) for n in (1, max(_PARTS)))
+  return {
+    **results(evidence),
+    "stored_side": _STORED_SIDE,
+    "quality": _QUALITY,
+    "kb": reading["image_bytes"] / 1e3,
+    "side": _SIDE,
+    "rounds": len(rates["1"]),
+    "parts": max(_PARTS),
+    "of_one": most / whole,
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -229,9 +219,7 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   ):
     rates = found[name]["images_per_s"]
     axes.bar(list(rates), [statistics.median(r) for r in rates.values()])
-    axes.set_title(name)
-    axes.set_xlabel(label)
-    axes.grid(True, axis="y", alpha=0.3)
+    style(axes, "y", title=name, xlabel=label)
     axes.margins(y=0.25)  # Above the bars is the legend's place.
   left.axhline(_PAPER, color="black", linestyle=":", label="paper")
   left.set_ylabel("images/s")
@@ -239,14 +227,11 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
 
 
 FIGURE = Figure(
-  name="mxnet",
-  title="MXNet: from a cold .rec file to batches, and packing",
-  paper="the note on data loading reports 3,000 images of ImageNet per second from a "
-  "packed file on an ordinary hard disk. It has no figure for packing.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "mxnet",
+  "MXNet: from a cold .rec file to batches, and packing",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(8.0, 3.2),
 )

@@ -5,7 +5,14 @@ from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, only_result
+from tools.bench.papers.figure import (
+  Figure,
+  Part,
+  Setting,
+  emptied,
+  first_result,
+  style,
+)
 
 _PART = "scan groups"
 # Few, so that more records, and so more images, are compared.
@@ -49,7 +56,7 @@ def _shares(result: Mapping[str, Any]) -> list[float]:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
+  result = first_result(evidence)
   shares, count = _shares(result), len(result["groups"])
   rows = [
     [
@@ -71,28 +78,17 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return f"{table}\n\n{page.table(['bytes', 'paper', 'here'], ratios)}"
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
-  return (
-    f"{result['what']}, {result['source_bytes'] / result['images']:,.0f} bytes each on "
-    "average, converted without loss into progressive compressed records, as `convert` "
-    f"does, {_RECORD_IMAGES} images a record. *MSSIM* is that of "
-    "tf.image.ssim_multiscale, between an image at this fidelity and the whole one, "
-    "over up to 32 images that the seed draws."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  share = _shares(only_result(evidence))[0]
-  return (
-    "the scans are libjpeg's standard ones, as in the paper, so the images make the "
-    "difference. The first scan has the mean of each block, and little more: the more "
-    f"of a file is fine detail, the smaller is its share, {share:.2f} here."
-  )
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  result = first_result(evidence)
+  return {
+    "mean_bytes": result["source_bytes"] / result["images"],
+    "record_images": _RECORD_IMAGES,
+    "share": _shares(result)[0],
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = only_result(evidence)
+  result = first_result(evidence)
   numbers = range(1, len(result["groups"]) + 1)
   left, right = canvas.subplots(1, 2)
   sizes = [group["bytes"] / result["images"] / 1e3 for group in result["groups"]]
@@ -103,22 +99,17 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     right.plot(numbers, similar, "o-", color="tab:red")
   right.set_ylabel("MSSIM")
   for axes in (left, right):
-    axes.set_xlabel("scan groups")
     axes.set_xticks(numbers)
-    axes.grid(True, axis="y", alpha=0.3)
+    style(axes, "y", xlabel="scan groups")
 
 
 FIGURE = Figure(
-  name="pcr-5",
-  title="PCR, figures 5 and 7: bytes and similarity of scan groups",
-  paper="bytes of the scan groups of ImageNet-100, and how similar (MSSIM) images are "
-  "with them. Group 5 takes about half of all bytes, and group 1 a fifth of group 5; "
-  "groups 2 to 4 are alike, and similarity grows little from group 5 on.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "pcr-5",
+  "PCR, figures 5 and 7: bytes and similarity of scan groups",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(8.0, 3.2),
   timed=False,
 )

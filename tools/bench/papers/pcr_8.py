@@ -10,7 +10,14 @@ from typing import Any
 from liquid_tf._measure import fresh, throttle
 from tools.bench import page, turns
 from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, only_result
+from tools.bench.papers.figure import (
+  Figure,
+  Part,
+  Setting,
+  emptied,
+  first_result,
+  style,
+)
 
 _PART = "stalls"
 # What the paper trains with; the last one is all.
@@ -117,7 +124,7 @@ def _mean(rounds: Sequence[Sequence[float]]) -> float:
 
 
 def _table(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
+  result = first_result(evidence)
   rows = []
   for group, rounds in result["waits_ms"].items():
     waits = [wait for waits in rounds for wait in waits[1:]]
@@ -140,51 +147,38 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _about(evidence: Mapping[str, Any]) -> str:
-  result = only_result(evidence)
-  rounds = len(next(iter(result["waits_ms"].values())))
-  return (
-    f"{result['what']}, {_COPIES} times, as progressive compressed records on a disk "
-    f"that a blkio cgroup holds to {result['read_bytes_per_s'] / 1e6:.1f} MB/s, "
-    f"{_DISK_SHARE:.0%} of what all groups ask for; nothing is cached. A *simulated "
-    f"accelerator* takes a batch of {result['batch_size']} images of {_SIDE}x{_SIDE}, "
-    f"sleeps {1000 * result['step_seconds']:g} ms, and takes the next one: an epoch at "
-    f"each fidelity in turn, {rounds} times. An epoch's first batch does not count."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  waits = only_result(evidence)["waits_ms"]
-  few, all_groups = (_mean(waits[f"{group}"]) for group in (_GROUPS[0], _GROUPS[-1]))
-  return (
-    "the paper shows a plot and no number, of ResNet-18 on a GPU. Here a wait is "
-    f"{few:.1f} ms on average with group 1 and {all_groups:.1f} ms with all groups; "
-    "the disk's speed was chosen so that all groups ask for more than it gives."
-  )
+def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
+  result = first_result(evidence)
+  waits = result["waits_ms"]
+  return {
+    "copies": _COPIES,
+    "rate": result["read_bytes_per_s"] / 1e6,
+    "disk_share": _DISK_SHARE,
+    "side": _SIDE,
+    "step_ms": 1000 * result["step_seconds"],
+    "rounds": len(next(iter(waits.values()))),
+    "few": _mean(waits[f"{_GROUPS[0]}"]),
+    "many": _mean(waits[f"{_GROUPS[-1]}"]),
+  }
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = only_result(evidence)
+  result = first_result(evidence)
   every = canvas.subplots(1, len(result["waits_ms"]), sharey=True, squeeze=False)[0]
   for axes, (group, rounds) in zip(every, result["waits_ms"].items()):
     axes.plot(rounds[-1][1:], linewidth=0.8)
     axes.set_title(f"scan groups: {group}", fontsize=10)
-    axes.set_xlabel("batch")
-    axes.grid(True, alpha=0.3)
+    style(axes, xlabel="batch")
   every[0].set_ylabel("waited for, ms")
 
 
 FIGURE = Figure(
-  name="pcr-8",
-  title="PCR, figure 8: stalls of each batch by scan groups",
-  paper="how long a training of ResNet-18 on ImageNet-100 waits for each batch. With "
-  "all scan groups it stalls again and again, when the batches that were read ahead "
-  "are used up; with fewer groups stalls are shorter.",
-  parts=_parts,
-  about=_about,
-  table=_table,
-  why=_why,
-  draw=_draw,
+  "pcr-8",
+  "PCR, figure 8: stalls of each batch by scan groups",
+  _parts,
+  _words,
+  _table,
+  _draw,
   size=(9.0, 3.0),
   why_not=throttle.why_not,
 )

@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers.figure import Figure, Part, Setting, results
+from tools.bench.papers.figure import (
+  Figure,
+  Part,
+  Setting,
+  first_result,
+  results,
+  style,
+)
 
 _GROUPS = (1, 2, 5, 10)
 _FULL = 10
@@ -146,7 +153,7 @@ def difference(evidence: Mapping[str, Any], group: int) -> tuple[float, float]:
 
 def _table(evidence: Mapping[str, Any]) -> str:
   full = seconds(evidence, _FULL)
-  mssim = next(iter(results(evidence).values()))["mssim"]
+  mssim = first_result(evidence)["mssim"]
   rows = []
   for group in _GROUPS:
     runs = _runs(evidence, group)
@@ -167,36 +174,26 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _about(network: str, evidence: Mapping[str, Any]) -> str:
-  found = next(iter(results(evidence).values()))
-  epochs = len(found["groups"][str(_FULL)])
-  disk = f"{found['rate'] / 1e6:g} MB/s" if found["rate"] else "all it gives"
-  return (
-    f"{network}, {epochs} epochs of {found['images']} crops of {_SIDE}x{_SIDE} pixels, "
-    f"batches of 32, mirrored by chance. The class is the photograph that a crop is "
-    f"of, {found['classes']} of them; its left half is trained on, and "
-    f"{found['test_images']} crops of its right half test. A cgroup holds the disk to "
-    f"{disk}, so that full fidelity waits for it. All groups begin with the same "
-    "weights and take turns, an epoch each. Times are of training alone, to an epoch's "
-    "last batch."
-  )
-
-
-def _why(evidence: Mapping[str, Any]) -> str:
-  ratio = seconds(evidence, _FULL) / seconds(evidence, _HALF)
-  return (
-    f"an epoch of group {_HALF} is {ratio:.2f} times as fast as one of full fidelity, "
-    f"where the paper has about 2. Its accuracy is that of full fidelity "
-    f"{_signed(difference(evidence, _HALF))}: the 95 % interval of "
-    f"{len(_runs(evidence, _HALF))} seeds, which shows no equality, only how large a "
-    f"difference could be. {_beside_reads(evidence)}The images, the networks and the "
-    "machine are far smaller than the paper's."
-  )
+def _words(network: str, evidence: Mapping[str, Any]) -> dict[str, Any]:
+  found = first_result(evidence)
+  mean, half = difference(evidence, _HALF)
+  sign = "plus" if mean >= 0 else "less"
+  return {
+    "network": network,
+    "epochs": len(found["groups"][str(_FULL)]),
+    "side": _SIDE,
+    "disk": f"{found['rate'] / 1e6:g} MB/s" if found["rate"] else "all it gives",
+    "half": _HALF,
+    "ratio": seconds(evidence, _FULL) / seconds(evidence, _HALF),
+    "accuracy": f"{sign} {_percent((abs(mean), half))}",
+    "seeds": len(_runs(evidence, _HALF)),
+    "beside_reads": _beside_reads(evidence),
+  }
 
 
 def _beside_reads(evidence: Mapping[str, Any]) -> str:
   """What an epoch takes beside its reads, where a disk was held to a rate."""
-  rate = next(iter(results(evidence).values()))["rate"]
+  rate = first_result(evidence)["rate"]
   if not rate:
     return ""
   rest = {g: seconds(evidence, g) - _read(evidence, g) / rate for g in _GROUPS}
@@ -205,11 +202,6 @@ def _beside_reads(evidence: Mapping[str, Any]) -> str:
     "Groups 1 and 2 gain less than their bytes: beside its reads, at the rate that the "
     f"disk is held to, an epoch takes {words} s (groups 1, 2, 5, 10). "
   )
-
-
-def _signed(values: tuple[float, float]) -> str:
-  text = _percent((abs(values[0]), values[1]))
-  return f"{'plus' if values[0] >= 0 else 'less'} {text}"
 
 
 def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
@@ -228,10 +220,8 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     low = [mean - half for mean, half in zip(means, halves)]
     high = [mean + half for mean, half in zip(means, halves)]
     axes.fill_between(times, low, high, color=line.get_color(), alpha=0.15)
-  axes.set_xlabel("time, in epochs of full fidelity")
-  axes.set_ylabel("test accuracy, with the 95 % interval")
-  axes.grid(True, alpha=0.3)
-  axes.legend(frameon=False)
+  accuracy = "test accuracy, with the 95 % interval"
+  style(axes, legend=10, xlabel="time, in epochs of full fidelity", ylabel=accuracy)
 
 
 def figure(name: str, title: str, network: str, words: str) -> Figure:
@@ -244,17 +234,14 @@ def figure(name: str, title: str, network: str, words: str) -> Figure:
     words: the network, for the page.
   """
   return Figure(
-    name=name,
-    title=title,
-    paper="top-1 accuracy against time, by scan group, with 95 % intervals. Group 5 "
-    "reaches the accuracy of full fidelity in about half of the time; groups 1 and 2 "
-    "are faster and, on hard tasks, less accurate.",
-    parts=functools.partial(_parts, network),
-    about=functools.partial(_about, words),
-    table=_table,
-    why=_why,
-    draw=_draw,
+    name,
+    title,
+    functools.partial(_parts, network),
+    functools.partial(_words, words),
+    _table,
+    _draw,
     why_not=_why_not,
+    text="pcr-4",
   )
 
 

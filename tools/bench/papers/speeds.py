@@ -85,35 +85,36 @@ def in_turn(
   setting: Setting,
   cells: Mapping[str, Mapping[str, Any]],
   *,
-  batch_size: int,
   seconds: float,
   rounds: int,
   **arguments: Any,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> dict[str, Any]:
   """Runs pipelines in turn in one fresh process: A, B, .., A, B, ..
 
   Args:
     setting: whether the run is a quick one, and shorter.
     cells: by name, what runs: see `stages.pipelines`, likewise the others.
-    batch_size: images in a batch.
     seconds: that a run lasts at least.
     rounds: runs of each.
     **arguments: other ones of `stages.pipelines`.
 
   Returns:
-    Batch size, seconds and rounds that were taken; and what `stages.pipelines` gives.
+    `seconds` and `rounds` that were taken, and the other arguments; and `cells`, what
+    `stages.pipelines` gives, of "both" alone where no stages were asked for.
 
   Raises:
     ChildProcessError: a measurement failed.
   """
   from liquid_tf._measure import fresh
 
-  how = {"batch_size": batch_size, "seconds": seconds, "rounds": rounds}
+  how = {"seconds": seconds, "rounds": rounds, **arguments}
   if setting.quick:
     how |= {"seconds": 0.01, "rounds": 1}
   function = "tools.bench.stages:pipelines"
-  found = fresh.run({"function": function, "cells": dict(cells), **how, **arguments})
-  return how, found
+  found = fresh.run({"function": function, "cells": dict(cells), **how})
+  if "stages" not in arguments:
+    found = {name: entry["both"] for name, entry in found.items()}
+  return {**how, "cells": found}
 
 
 def by_resolution(
@@ -148,7 +149,34 @@ def resolutions(setting: Setting) -> dict[str, tuple[int, int]]:
   return _QUICK_RESOLUTIONS if setting.quick else _RESOLUTIONS
 
 
-def rates(cell: Mapping[str, Sequence[float]]) -> list[str]:
-  """Cells of a table: images/s with their span, and CPU ms."""
-  cpu = statistics.median(cell["cpu_ms"])
-  return [page.span(cell["images_per_s"]), f"{cpu:.1f}"]
+def median(result: Mapping[str, Any], name: str, key: str = "images_per_s") -> float:
+  """What the runs of a cell have of one number: the median."""
+  return statistics.median(result["cells"][name][key])
+
+
+def table(
+  found: Mapping[str, Any],
+  first: str,
+  heads: Sequence[str],
+  more: Callable[[Mapping[str, Any], str], Sequence[str]] = lambda result, name: (),
+) -> str:
+  """A table of all cells: by resolution images/s with their span, CPU ms, and more.
+
+  Args:
+    found: results of `by_resolution`.
+    first: head of the first column.
+    heads: those of each resolution after images/s.
+    more: a result and a cell's name to what stands in these beside CPU ms.
+  """
+  rows = []
+  for name in next(iter(found.values()))["cells"]:
+    row = [name]
+    for result in found.values():
+      cpu = f"{median(result, name, 'cpu_ms'):.1f}"
+      row += [page.span(result["cells"][name]["images_per_s"]), cpu]
+      row += more(result, name)
+    rows.append(row)
+  head = [first]
+  for name in found:
+    head += [f"**{name}**, images/s", *heads]
+  return page.table(head, rows)

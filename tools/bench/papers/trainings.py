@@ -14,6 +14,8 @@ from tools.bench.papers.figure import Setting
 DISK_BYTES_PER_S = 225_000_000
 # Of stock tf.data, beside ours.
 STOCK = "tf.data"
+# One batch in memory, which no loader gives.
+IDEAL = "ideal"
 _ROUNDS = 2
 _IDEAL_SECONDS = 4.0
 _QUICK = {"seconds": 0.2, "ideal_seconds": 0.2, "rounds": 1}
@@ -133,20 +135,11 @@ def advise(
   )["mix"]
 
 
-def ours(made: Mapping[str, Any], mix: Mapping[str, float]) -> dict[str, Any]:
-  """Our loader of a mix, for `run`."""
-  return {"path": made["path"], "mix": dict(mix)}
-
-
-def stock(made: Mapping[str, Any]) -> dict[str, Any]:
-  """Stock tf.data on the files, for `run`."""
-  return {"files": made["files"]}
-
-
 def run(
   setting: Setting,
   network: Network,
-  sides: Mapping[str, Mapping[str, Any]],
+  made: Mapping[str, Any],
+  mixes: Mapping[str, Mapping[str, float]],
   *,
   seconds: float,
   cache_bytes: int = 0,
@@ -157,14 +150,16 @@ def run(
   Args:
     setting: of the run.
     network: which.
-    sides: by name what loads: what `ours` and `stock` give.
+    made: what `make` gives.
+    mixes: by name, weights of formats that our loader has; stock tf.data has the files.
     seconds: of each run that count.
     cache_bytes: of stored bytes that each loader keeps; stock tf.data in the page
       cache, and beside what it has read ahead.
     warm_up: images that come first, and do not count.
 
   Returns:
-    What `core_aside.train` gives, `cores` of the loader, and what was asked for.
+    What `core_aside.train` gives, `cores` of the loader, what was asked for, and
+    `images`, `side` and `image_bytes` of what was made.
 
   Raises:
     ChildProcessError: a loader failed.
@@ -182,18 +177,18 @@ def run(
     "cache_bytes": cache_bytes,
     **how,
   }
+  sides = {n: {"path": made["path"], "mix": dict(mix)} for n, mix in mixes.items()}
+  sides[STOCK] = {"files": made["files"]}
   setting.say(f"training {network.words} on {', '.join(sides)}")
   found = core_aside.in_turn(sides, warm_up=warm_up, **asked)
-  return asked | {"cores": len(core_aside.cores()[1])} | found
-
-
-def ideal(result: Mapping[str, Any]) -> float:
-  """Images per second on one batch in memory: the median."""
-  return statistics.median(result["ideal"])
+  kept = {key: made[key] for key in ("images", "side", "image_bytes")}
+  return kept | asked | {"cores": len(core_aside.cores()[1])} | found
 
 
 def median(result: Mapping[str, Any], side: str, key: str = "images_per_s") -> float:
-  """What the runs of a side have of one number: the median."""
+  """What the runs of a side, or of the ideal, have of one number: the median."""
+  if side == IDEAL:
+    return statistics.median(result["ideal"])
   return statistics.median(one[key] for one in result["sides"][side])
 
 
@@ -230,6 +225,8 @@ def slower(result: Mapping[str, Any], side: str) -> float:
 
 def row(result: Mapping[str, Any], side: str) -> list[str]:
   """Cells of a table: see HEAD."""
+  if side == IDEAL:
+    return [page.span(result["ideal"]), "1.00", "0%", "", "", ""]
   one_by_one = [one["images_per_s"] for one in result["sides"][side]]
   return [
     page.span(one_by_one),
@@ -246,32 +243,31 @@ HEAD = (
 )  # fmt: skip
 
 
-def ideal_row(result: Mapping[str, Any]) -> list[str]:
-  """The same of the ideal."""
-  return [page.span(result["ideal"]), "1.00", "0%", "", "", ""]
-
-
-def words(mix: Mapping[str, float]) -> str:
+def mix_words(mix: Mapping[str, float]) -> str:
   """A mix, in words."""
   total = sum(mix.values())
   return ", ".join(f"{name} {share / total:.0%}" for name, share in mix.items())
 
 
-def about(results: Sequence[Mapping[str, Any]]) -> str:
-  """How the accelerator, the loaders and the disk were set up, in sentences."""
+def words(network: Network, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+  """What texts of trainings know.
+
+  Returns:
+    `network` and the stored `sizes` of an image, in words; and `accelerator`: how that,
+    the loaders and the disk were set up, in sentences.
+  """
   result = results[0]
-  sizes = dict.fromkeys(f"{one['batch_size']}" for one in results)
-  others = f"the other {result['cores']} cores" if result["cores"] > 1 else "the other"
-  return (
-    "The accelerator is a core set aside: training has one thread there, and every "
-    f"loader in a process of its own on {others}; batches of {' or '.join(sizes)} pass "
-    "through a queue in shared memory. A cgroup holds the loader's reads to "
-    f"{result['read_bytes_per_s'] / 1e6:.0f} MB/s. Each runs for "
-    f"{result['seconds']:g} s after a warm-up, in turn, {result['rounds']} times; "
-    "*ideal* trains on one batch in memory, before, between and after. *Goodput* is "
-    "speed by the ideals around it; above 1 the machine's own speed has changed. "
-    "*Waits* is the share of the time that training waits for a batch, *CPU* that of "
-    "the loader's cores, *disk* that of what it may read. "
-    "All resize as tf.image.resize does, without antialiasing, so that the pixels are "
-    "the same. What is to be learned is the images' own brightness."
-  )
+  sizes = result["image_bytes"].items()
+  cores = result["cores"]
+  return {
+    "network": network.words,
+    "sizes": ", ".join(f"{name} {size / 1e6:.2f}" for name, size in sizes),
+    "accelerator": page.fill(
+      "papers/accelerator",
+      others=f"the other {cores} cores" if cores > 1 else "the other",
+      sizes=" or ".join(dict.fromkeys(f"{one['batch_size']}" for one in results)),
+      rate=result["read_bytes_per_s"] / 1e6,
+      seconds=result["seconds"],
+      rounds=result["rounds"],
+    ),
+  }
