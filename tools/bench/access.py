@@ -11,6 +11,8 @@ from typing import Any
 from liquid_tf._measure import process
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.view import open as open_view
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 from tools.bench import disk
 
 # What O_DIRECT asks of sizes and places, on any disk.
@@ -43,7 +45,7 @@ def bench(
     ChildProcessError: fio failed.
   """
   if "://" in path:
-    raise ValueError(f"dataset ({path}) must be a local folder")
+    raise WrongArgument("dataset", Shown(path), "must be a local folder")
   view = open_view(path)
   reads = min(reads, len(view))
   fio = shutil.which("fio")

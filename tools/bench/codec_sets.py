@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
+from liquid_tf.errors import WrongArgument
 from tools.bench import drawings
 
 PHOTOGRAPHS = "photographs"
@@ -84,7 +85,7 @@ def others(folders: Mapping[str, str | None], drawn: int) -> list[ImageSet]:
     if kind == DEEP:
       paths = tuple(path for path in paths if _is_deep(path))
       if not paths:
-        raise ValueError(f'folder ("{folder}") must hold PNG files of 16 bits')
+        raise WrongArgument("folder", folder, "must hold PNG files of 16 bits")
     sets.append(ImageSet(kind, kind, paths))
   return sets
 

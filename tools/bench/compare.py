@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._measure import evidence, fresh
+from liquid_tf.errors import WrongArgument
 from tools.bench import page, peers, photographs, turns
 
 
@@ -94,7 +95,7 @@ def bench(
   """
   unknown = [name for name in formats if name not in SIDES]
   if unknown:
-    raise ValueError(f'formats ("{unknown[0]}") must be of {", ".join(SIDES)}')
+    raise WrongArgument("formats", unknown[0], f"must be of {', '.join(SIDES)}")
   pythons = {"stock": "", **(pythons or {})}
   of = {name: [one for one in SIDES[name] if one.peer in pythons] for name in formats}
   root = pathlib.Path(workdir, f"{images}x{side}")

@@ -14,6 +14,7 @@ from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
 from liquid_tf.cli.demo import images as demo_images
+from liquid_tf.errors import WrongArgument
 from tools.bench import memory_group, page
 
 POLICIES = ("liquid", "minio", "page")
@@ -151,7 +152,9 @@ def measure(
   stats = stats_of(dataset)
   full = [b for b in stats.batches if b["full"] and b["epoch"] > 0]
   if not full:
-    raise ValueError(f"batch_size ({batch_size}) must be at most the dataset's images")
+    raise WrongArgument(
+      "batch_size", batch_size, "must be at most the dataset's images"
+    )
   found = {
     "loads": _spread([sum(b["loads"].values()) for b in full]),
     "disk_bytes": _spread([b["disk_bytes"] for b in full]),
@@ -172,7 +175,7 @@ def _share(cache: str) -> float:
   if isinstance(cache, str) and cache.strip().endswith("%"):
     with contextlib.suppress(ValueError):
       return budget.cached_samples(cache, [10**6], [10**6], 0)[0] / 1e6
-  raise ValueError(f'cache ({cache!r}) must be a share such as "30%"')
+  raise WrongArgument("cache", cache, 'must be a share such as "30%"')
 
 
 def _spread(values: list[int]) -> dict[str, float]:

@@ -16,6 +16,8 @@ from liquid_tf._measure import process
 from liquid_tf._pipeline.format_dataset import format_dataset
 from liquid_tf._store import manifest as manifests
 from liquid_tf._view import view
+from liquid_tf._words import argument
+from liquid_tf.errors import WrongArgument
 from tools.bench import turns
 
 # Of fio's speed, what the reader is to reach.
@@ -103,9 +105,11 @@ def check(block: int, depth: int) -> None:
     ValueError: it cannot be.
   """
   if depth < 1 or block % 4096 or not 1 << 17 <= block <= 8 << 20:
-    raise ValueError(
-      f"block ({block}) must be a multiple of 4096 from 128 KiB to 8 MiB, and depth "
-      f"({depth}) at least 1"
+    raise WrongArgument(
+      "block",
+      block,
+      "must be a multiple of 4096 from 128 KiB to 8 MiB, and "
+      f"{argument('depth', depth)} at least 1",
     )
 
 

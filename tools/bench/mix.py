@@ -9,6 +9,8 @@ from liquid_tf._measure import fresh
 from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import search
 from liquid_tf._store.mix import parse_mix
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 from tools.bench import page, photographs, turns
 
 _ENCODED = "png"
@@ -54,7 +56,7 @@ def bench(
     ConvertError: photographs cannot be converted.
   """
   if {"png", "pcr"} & set(others):
-    raise ValueError(f"others ({','.join(others)}) must not be png or pcr")
+    raise WrongArgument("others", Shown(",".join(others)), "must not be png or pcr")
   formats = (_ENCODED, *others)
   parse_mix(dict.fromkeys(formats, 1))
   say(f"making {images} photographs of {side}x{side} as {', '.join(formats)}")

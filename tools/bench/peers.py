@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 from liquid_tf._measure import fresh
+from liquid_tf.errors import WrongArgument
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +69,8 @@ def why_not(name: str, python: str) -> str | None:
       text=True,
     )
   except OSError as error:
-    raise ValueError(
-      f'{name}_python ("{python}") must be a Python interpreter: {error.strerror}'
+    raise WrongArgument(
+      f"{name}_python", python, f"must be a Python interpreter: {error.strerror}"
     ) from error
   if done.returncode == 0:
     return None

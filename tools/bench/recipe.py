@@ -8,6 +8,8 @@ from typing import Any
 
 from liquid_tf._measure import evidence, fresh
 from liquid_tf._store.mix import TARGETS
+from liquid_tf._words import Shown
+from liquid_tf.errors import WrongArgument
 from tools.bench import imagenet, peers, recipe_sets, turns
 from tools.bench.recipe_report import plot, section, text  # noqa: F401
 
@@ -80,7 +82,7 @@ def bench(
   ):
     wrong = [value for value in given if value not in of]
     if wrong or not given:
-      raise ValueError(f"{name} ({','.join(wrong)}) must be of {', '.join(of)}")
+      raise WrongArgument(name, Shown(",".join(wrong)), f"must be of {', '.join(of)}")
   skipped = _skipped(pythons or {})
   found = [name for name in peers.PEERS if name not in skipped]
   say(f"preparing the photographs of {input} in {workdir}")

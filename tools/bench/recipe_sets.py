@@ -11,6 +11,7 @@ from PIL import Image
 
 from liquid_tf._convert.convert import convert
 from liquid_tf.cli import wheel_images
+from liquid_tf.errors import WrongArgument
 from tools.bench import imagenet
 
 # Of every JPEG that is made, for us and for peers.
@@ -83,7 +84,7 @@ def prepare(
     fits = pool.map(_is_rgb_jpeg, found)
     sources = [path.resolve() for path, fit in zip(found, fits) if fit]
     if not sources:
-      raise ValueError(f'input ("{folder}") must hold JPEG files of RGB images')
+      raise WrongArgument("input", folder, "must hold JPEG files of RGB images")
     root.mkdir(parents=True, exist_ok=True)
     _claim(root, {"input": os.path.abspath(folder), "images": images})
     count = images or len(sources)
@@ -121,9 +122,11 @@ def _claim(root: pathlib.Path, of: dict[str, str | int]) -> None:
   """Says of what the files of a folder are made; refuses one of something else."""
   note = root / "recipe.json"
   if note.exists() and json.loads(note.read_text()) != of:
-    raise ValueError(
-      f'workdir ("{root}") must be empty or of the same input and images: it holds '
-      f"files of {note.read_text()}"
+    raise WrongArgument(
+      "workdir",
+      root,
+      "must be empty or of the same input and images: it holds files of "
+      f"{note.read_text()}",
     )
   note.write_text(json.dumps(of))
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from liquid_tf import recordio
 from liquid_tf._measure import process
+from liquid_tf._words import argument
+from liquid_tf.errors import WrongArgument
 from tools.bench import disk
 
 # Of fio's speed, what reading is to reach, and of dd's, what writing is.
@@ -56,8 +58,10 @@ def bench(
   """
   disk.check(block, depth)
   if size < record_bytes or record_bytes < 1:
-    raise ValueError(
-      f"size ({size}) must be at least record_bytes ({record_bytes}), which is not 0"
+    raise WrongArgument(
+      "size",
+      size,
+      f"must be at least {argument('record_bytes', record_bytes)}, which is not 0",
     )
   random = np.random.default_rng(0)
   # A few that differ, since making random bytes is slower than writing them.

@@ -16,6 +16,8 @@ from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
+from liquid_tf._words import argument
+from liquid_tf.errors import WrongArgument
 from tools.bench import empty_dataset, page
 
 _BATCH = 256
@@ -55,8 +57,10 @@ def bench(
     ChildProcessError: a process could not measure.
   """
   if workers > 2 * samples:
-    raise ValueError(
-      f"workers ({workers}) must be at most two for each of samples ({samples})"
+    raise WrongArgument(
+      "workers",
+      workers,
+      f"must be at most two for each of {argument('samples', samples)}",
     )
   path = pathlib.Path(folder, f"holes_{samples}.liquid")
   if not (path / manifest.MANIFEST).exists():
