@@ -85,7 +85,7 @@ class BenchConstancyTest(parameterized.TestCase):
   def test_a_cache_that_is_no_share(self):
     done = benches.run("constancy", "--cache=auto")
     self.assertEqual(done.returncode, 2, done.stderr)
-    self.assertIn("cache ('auto') must be a share", done.stderr)
+    self.assertIn('cache ("auto") must be a share', done.stderr)
 
 
 class MemoryGroupTest(absltest.TestCase):

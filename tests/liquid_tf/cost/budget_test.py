@@ -46,7 +46,7 @@ class ReadingTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found, wanted)
 
   def test_a_cache_without_a_unit(self):
-    with self.assertRaisesRegex(ValueError, r"'30'\) must have a unit: \"30%\""):
+    with self.assertRaisesRegex(ValueError, r'"30"\) must have a unit: "30%"'):
       budget.cached_samples("30", [100], [1000], room=750)
 
 
