@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf import transforms as steps
+from liquid_tf._tensorflow import tf
 from liquid_tf._words import Shown, said, setting
 from liquid_tf.errors import WrongArgument
 
