@@ -13,6 +13,14 @@ _COPTS = [
     "-fvisibility=hidden",
 ]
 
+# GoogleTest's templates take the compiler longer to improve than the cases run.
+_TEST_COPTS = [
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-fvisibility=hidden",
+]
+
 # TensorFlow's headers warn under -Wextra, and hold checks that differ from the
 # wheel's own build unless NDEBUG is set.
 KERNEL_COPTS = [
@@ -81,7 +89,7 @@ def liquid_cc_tests(name, apart = [], copts = [], deps = [], size = "medium", sh
             name = target,
             size = size,
             srcs = sources + native.glob(["*.h"]),
-            copts = _COPTS + copts,
+            copts = _TEST_COPTS + copts,
             # Libraries of hidden symbols cannot be shared.
             linkstatic = True,
             shard_count = shards,

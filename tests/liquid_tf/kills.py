@@ -10,6 +10,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+# How often a test kills: few find what broke, and `make nightly` looks at more moments.
+COUNT = int(os.environ.get("LIQUID_TEST_KILLS", "4"))
+
 
 def fork(work: Callable[[], object]) -> int:
   """Runs `work` in a child of this process; returns its number."""

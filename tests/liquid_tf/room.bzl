@@ -2,7 +2,7 @@
 
 load("//ops:liquid.bzl", "liquid_py_test")
 
-def room_tests(name, faces = None, apart = [], nightly = [], shard_count = 1, data = [], deps = [], **kwargs):
+def room_tests(name, faces = None, apart = [], nightly = [], at_night = {}, shard_count = 1, data = [], deps = [], **kwargs):
     """Tests of a room: all modules in one process, since importing TensorFlow takes long.
 
     The second TensorFlow runs only what meets it: Dataset ops, checkpoints, Keras, file
@@ -14,6 +14,8 @@ def room_tests(name, faces = None, apart = [], nightly = [], shard_count = 1, da
       faces: modules that face TensorFlow; by default all do.
       apart: modules that need a process of their own.
       nightly: modules that take long, and are part of `make nightly` alone.
+      at_night: variables that let a module do more in `make nightly`, as
+        {"rest_test.py": {"LIQUID_TEST_CASES": "50"}}.
       shard_count: processes that the modules that face TensorFlow are dealt out to, and
         again those that do not.
       data: files that tests read, besides the room's own.
@@ -25,7 +27,7 @@ def room_tests(name, faces = None, apart = [], nightly = [], shard_count = 1, da
     data = data + native.glob(["*.py"], exclude = ["*_test.py"])
     if faces == None:
         faces = sources
-    for named in faces + apart + nightly:
+    for named in faces + apart + nightly + at_night.keys():
         if named not in sources:
             fail("%s is no module of the room" % named)
     together = [source for source in sources if source not in apart + nightly]
@@ -54,6 +56,20 @@ def room_tests(name, faces = None, apart = [], nightly = [], shard_count = 1, da
             tags = ([] if source in faces else ["once"]) +
                    (["nightly"] if source in nightly else []),
             size = "large",
+            deps = deps,
+            **kwargs
+        )
+    for source, env in at_night.items():
+        liquid_py_test(
+            name = source[:-len("_test.py")] + "_at_night_test",
+            srcs = [source],
+            data = data,
+            env = env,
+            size = "large",
+            tags = [
+                "nightly",
+                "once",
+            ],
             deps = deps,
             **kwargs
         )

@@ -1,11 +1,7 @@
 """tf.data service: what each way of sharding gives, and what a failure costs."""
 
 import collections
-import os
-import pathlib
-import statistics
 import tempfile
-import time
 
 import runs
 import servers
@@ -14,12 +10,9 @@ from absl.testing import absltest
 from tensorflow.python.data.experimental.ops import testing
 
 import liquid_tf
-from liquid_tf import transforms
-from tools.bench import photographs
 
 _BATCH = 8
 _EPOCHS = 3
-_ROUNDS = 5
 
 
 class ServiceTest(absltest.TestCase):
@@ -144,47 +137,6 @@ class ServiceTest(absltest.TestCase):
     self._check_batches(batches)
     seen = collections.Counter(i for b in batches for i in b["id"].numpy().tolist())
     self.assertEqual(seen, {i: _EPOCHS for i in range(200)})
-
-  def test_two_workers_decode_nearly_twice_as_much(self):
-    """By processor time, which is what the clock shows of workers on machines apart.
-
-    Here client and workers share the processors, so the clock is printed only.
-    """
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    photographs.make(folder, 24, 640, None, 2, ["png"])
-    path = os.fspath(folder / "dataset")
-    liquid_tf.convert(folder / "png", path, "png", progress=False)
-    # Whole images are decoded, and hardly anything is sent.
-    epochs = liquid_tf.graph.epochs(
-      path,
-      40,
-      parts=3,
-      batch_size=_BATCH,
-      features=["id", "image"],
-      memory="64MiB",
-      transforms=[transforms.Resize((32, 32), antialias=False)],
-    )
-    spent, clock = {1: [], 2: []}, {1: [], 2: []}
-    with servers.Service(1) as single:
-      for _ in range(_ROUNDS):
-        for service in (single, self.service):
-          before = [worker.cpu_seconds() for worker in service.workers]
-          images, came = 0, []
-          for batch in self._distribute(epochs, service, "DYNAMIC"):
-            images += len(batch["id"])
-            came.append(time.monotonic())
-          # Without the ends: the last one is told by a heartbeat, a second later.
-          clock[len(before)].append(round(came[-20] - came[20], 2))
-          after = [worker.cpu_seconds() for worker in service.workers]
-          spent[len(before)].append([b - a for a, b in zip(before, after)])
-          self.assertEqual(images, 40 * 24)
-    print(f"seconds of processors {spent}, by the clock {clock}")
-    # Each does its part.
-    least = statistics.median(min(each) / sum(each) for each in spent[2])
-    self.assertGreater(least, 0.25)
-    # Within a round, as the speed of processors changes from one minute to the next.
-    speedups = [2 * sum(a) / sum(b) for a, b in zip(spent[1], spent[2])]
-    self.assertGreaterEqual(statistics.median(speedups), 1.8)
 
   def test_sigterm_ends_a_server(self):
     server = servers.Server("dispatcher")

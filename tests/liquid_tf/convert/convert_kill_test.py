@@ -19,9 +19,6 @@ from absl.testing import absltest
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.convert import convert
 
-# More kills find more; the default keeps the test short.
-_KILLS = int(os.environ.get("LIQUID_TEST_KILLS", "20"))
-
 # What touches the disk for good: a kill between two of these is another state.
 _STEPS = [(os, name) for name in ("fsync", "rename", "unlink", "open")]
 _STEPS.append((outputs, "exchange"))
@@ -88,7 +85,7 @@ class KillTest(absltest.TestCase):
     moments = random.Random(5)
     output = f"{self.root}/killed"
     interrupted = 0
-    for _ in range(_KILLS):
+    for _ in range(kills.COUNT):
       child = kills.fork(lambda: self._convert(output))
       time.sleep(moments.uniform(0, self.seconds))
       os.kill(child, signal.SIGKILL)
@@ -115,7 +112,7 @@ class KillTest(absltest.TestCase):
   def test_killed_between_any_two_steps(self):
     output = f"{self.root}/stepped"
     # LIQUID_TEST_KILLS=480 takes every step.
-    stride = max(1, 480 // _KILLS)
+    stride = max(1, 480 // kills.COUNT)
     for step in range(random.Random(6).randint(1, stride), 1000, stride):
       child = kills.fork(
         lambda step=step: (kills.die_at(step, _STEPS), self._convert(output))
@@ -145,7 +142,7 @@ class KillTest(absltest.TestCase):
     old = make(output, "png:1,bmp:1")
     new = make(f"{self.root}/new", "raw")
     seen = set()
-    for step in range(1, 1000, 5):
+    for step in range(1, 1000, 5 if kills.COUNT >= 20 else 11):
       status = kills.status(lambda step=step: replace(step))
       found = photos.files(output)
       kept = {n: data for n, data in found.items() if not n.startswith("_journal.db")}

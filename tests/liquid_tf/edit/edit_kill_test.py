@@ -28,9 +28,6 @@ from liquid_tf._store import versions
 from liquid_tf._view import inspection
 from liquid_tf._view.view import open as open_view
 
-# More kills find more; the default keeps the test short.
-_KILLS = int(os.environ.get("LIQUID_TEST_KILLS", "20"))
-
 # What touches the disk for good: a kill between two of these is another state.
 _STEPS = [
   (os, name) for name in ("fsync", "rename", "unlink", "open", "link", "mkdir", "rmdir")
@@ -120,7 +117,7 @@ class EditKillTest(parameterized.TestCase):
     _run(lambda: self._change(what))
     wanted = photos.tree(self.path)
     # LIQUID_TEST_KILLS=200 takes every step.
-    stride = max(1, 200 // _KILLS)
+    stride = max(1, 200 // kills.COUNT)
     seen = set()
     for step in range(random.Random(what).randint(1, stride), 2000, stride):
       self._start()
@@ -142,7 +139,7 @@ class EditKillTest(parameterized.TestCase):
     wanted = photos.tree(self.path)
     moments = random.Random(5)
     begun = 0
-    for _ in range(_KILLS):
+    for _ in range(kills.COUNT):
       self._start()
       child = kills.fork(lambda: self._change("append"))
       time.sleep(moments.uniform(0, seconds))

@@ -18,7 +18,7 @@ import liquid_tf
 from liquid_tf import transforms
 
 # More of them by LIQUID_TEST_CASES=1000.
-_CASES = int(os.environ.get("LIQUID_TEST_CASES", "50"))
+_CASES = int(os.environ.get("LIQUID_TEST_CASES", "10"))
 _KINDS = {
   "formats": {"mix": "png:5,raw:3,webp:2"},
   "replicated": {"mix": "png:1,raw:2", "replicate": True},
