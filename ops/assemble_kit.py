@@ -2,7 +2,7 @@
 
 It holds core.a, all members of the given archives; kit.json, the recipe; exports.lds;
 libraries.json, which says what core.a contains; and the sources under their own
-paths. The same inputs give the same bytes.
+paths, those that the build makes too. The same inputs give the same bytes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def _copy(path: str, to: pathlib.Path) -> None:
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__)
-  for name in ("ar", "folder", "recipe", "exports", "parts"):
+  for name in ("ar", "folder", "made", "recipe", "exports", "parts"):
     parser.add_argument(f"--{name}", required=True)
   parser.add_argument("--archives", nargs="+", required=True)
   parser.add_argument("--sources", nargs="+", required=True)
@@ -36,7 +36,7 @@ def main() -> None:
   _copy(flags.exports, folder / "exports.lds")
   _copy(flags.parts, folder / "libraries.json")
   for path in flags.sources:
-    _copy(path, folder / path)
+    _copy(path, folder / path.removeprefix(f"{flags.made}/"))
 
 
 if __name__ == "__main__":

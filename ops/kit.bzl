@@ -27,7 +27,8 @@ def _op_files_impl(target, ctx):
     headers, kernels = [], []
     if not target.label.workspace_name and CcInfo in target:
         sources = _files(ctx, "srcs")
-        headers = _files(ctx, "hdrs") + [f for f in sources if f.extension == "h"]
+        headers = _files(ctx, "hdrs") + _files(ctx, "textual_hdrs")
+        headers += [f for f in sources if f.extension == "h"]
 
         # What registers itself faces TensorFlow; what Python finds by name goes along.
         if ctx.rule.attr.alwayslink:
@@ -68,6 +69,7 @@ def _op_kit_impl(ctx):
     args = ctx.actions.args()
     args.add("--ar", find_cpp_toolchain(ctx).ar_executable)
     args.add("--folder", folder.path)
+    args.add("--made", ctx.bin_dir.path)
     args.add("--recipe", recipe)
     args.add("--exports", ctx.file.exports)
     args.add("--parts", ctx.file.parts)

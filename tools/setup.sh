@@ -3,13 +3,13 @@
 # missing, fetches the source of curl, and makes a virtual environment from
 # requirements/, in which this checkout is installed.
 #
-# usage: tools/setup.sh VENV REQUIREMENTS...
+# usage: tools/setup.sh [VENV REQUIREMENTS...]
 #
+# Without arguments it prepares the machine alone.
 # PYTHON chooses the interpreter, BAZEL a Bazel other than the system's.
 set -euo pipefail
 
-readonly venv="${1:?usage: tools/setup.sh VENV REQUIREMENTS...}"
-shift
+readonly venv="${1:-}"
 
 say() { echo "setup: $*" >&2; }
 
@@ -114,15 +114,17 @@ make_venv() {
   "${python}" -m venv "${venv}"
   local -a files=()
   local file
-  for file in "$@"; do files+=(-r "${file}"); done
+  for file in "${@:2}"; do files+=(-r "${file}"); done
   local -a install=("${venv}/bin/python" -m pip install --disable-pip-version-check)
   install+=(--quiet)
   "${install[@]}" "${files[@]}"
-  "${install[@]}" --no-index --no-deps --no-build-isolation \
-    --editable "$(dirname "$0")/.."
+  # It writes into the checkout, which another environment may be made of at once.
+  local -r checkout="$(dirname "$0")/.."
+  flock "${checkout}" "${install[@]}" --no-index --no-deps --no-build-isolation \
+    --editable "${checkout}"
 }
 
 check_python
 install_packages
 "$(dirname "$0")/fetch_curl.sh" "${XDG_CACHE_HOME:-${HOME}/.cache}/liquid_tf/curl"
-make_venv "$@"
+if (($# > 0)); then make_venv "$@"; fi

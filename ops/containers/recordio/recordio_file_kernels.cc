@@ -9,6 +9,7 @@
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_scanner.h"
 #include "ops/http/url.h"
+#include "ops/kernel/image_inputs.h"
 #include "ops/kernel/open_file.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -26,10 +27,6 @@ using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
 constexpr int64_t kRangeColumns = 6;
-
-ByteSpan Bytes(const tstring& text) {
-  return ByteSpan(text.data(), text.size());
-}
 
 // Checks the ranks of all inputs. Error: InvalidArgument.
 absl::Status CheckRanks(OpKernelContext* context,
