@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "ops/core/buffer_pool.h"
 #include "ops/http/url.h"
-#include "ops/kernel/file.h"
+#include "ops/kernel/path.h"
 #include "ops/reader/cached_file.h"
 
 namespace liquid {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ops/codecs/codec.h"
-#include "ops/containers/recordio/read_record.h"
+#include "ops/containers/recordio/check_record.h"
 #include "ops/http/url.h"
 
 namespace liquid {

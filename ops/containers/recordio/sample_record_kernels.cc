@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/containers/recordio/check_record.h"
 #include "ops/containers/recordio/dataset_index.h"
-#include "ops/containers/recordio/read_record.h"
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
 #include "ops/kernel/image_inputs.h"

@@ -7,8 +7,8 @@
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
 #include "ops/http/url.h"
-#include "ops/kernel/file.h"
 #include "ops/kernel/open_file.h"
+#include "ops/kernel/path.h"
 #include "ops/reader/replicas.h"
 #include "tensorflow/core/platform/path.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ops/codecs/codec.h"
-#include "ops/containers/recordio/read_record.h"
+#include "ops/containers/recordio/check_record.h"
 #include "ops/core/crc32c.h"
 #include "tensorflow/core/framework/variant_op_registry.h"
 

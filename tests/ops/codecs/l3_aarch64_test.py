@@ -26,7 +26,7 @@ class L3Aarch64Test(absltest.TestCase):
     )
     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     symbols = subprocess.run(
-      ["aarch64-linux-gnu-nm", "-C", f"{folder}/objects/l3_neon_v2.o"],
+      ["aarch64-linux-gnu-nm", "-C", f"{folder}/objects/l3_v2_neon.o"],
       check=True,
       capture_output=True,
       text=True,

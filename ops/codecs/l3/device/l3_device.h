@@ -3,7 +3,7 @@
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_H_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_H_
 
-#include "ops/codecs/l3/host/l3_decode.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 
 namespace liquid {
 

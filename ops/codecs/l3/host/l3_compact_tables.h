@@ -2,7 +2,7 @@
 #ifndef LIQUID_OPS_CODECS_L3_HOST_L3_COMPACT_TABLES_H_
 #define LIQUID_OPS_CODECS_L3_HOST_L3_COMPACT_TABLES_H_
 
-#include "ops/codecs/l3/host/l3_decode.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 
 namespace liquid {
 

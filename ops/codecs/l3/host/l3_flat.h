@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_compact.h"
-#include "ops/codecs/l3/host/l3_decode.h"
 
 namespace liquid {
 

@@ -34,8 +34,8 @@
 #include <cstdint>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_codec.h"
-#include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_compact.h"
-#include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_join.h"
 #include "ops/codecs/l3/host/l3_rows.h"
 

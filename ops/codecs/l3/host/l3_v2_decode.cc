@@ -3,8 +3,8 @@
 #include <string>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_compact.h"
-#include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_format.h"
 #include "ops/codecs/l3/host/l3_places.h"
 #include "ops/codecs/l3/host/l3_rows.h"

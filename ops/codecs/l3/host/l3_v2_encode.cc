@@ -3,10 +3,10 @@
 #include <type_traits>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_bits.h"
 #include "ops/codecs/l3/host/l3_colours.h"
 #include "ops/codecs/l3/host/l3_compact_encode.h"
-#include "ops/codecs/l3/host/l3_decode.h"
 #include "ops/codecs/l3/host/l3_format.h"
 #include "ops/codecs/l3/host/l3_planes.h"
 #include "ops/codecs/l3/host/l3_widths.h"

@@ -1,4 +1,4 @@
-#include "ops/containers/recordio/read_record.h"
+#include "ops/containers/recordio/check_record.h"
 
 #include <cinttypes>
 #include <cstdio>

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "ops/codecs/l3/host/l3_decode.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 
 namespace liquid {
 namespace l3_neon {

@@ -1,6 +1,6 @@
 // Paths as TensorFlow takes them apart, and which of them may be opened.
-#ifndef LIQUID_OPS_KERNEL_FILE_H_
-#define LIQUID_OPS_KERNEL_FILE_H_
+#ifndef LIQUID_OPS_KERNEL_PATH_H_
+#define LIQUID_OPS_KERNEL_PATH_H_
 
 #include <sys/stat.h>
 
@@ -38,4 +38,4 @@ inline absl::Status CheckRegular(const std::string& path) {
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_KERNEL_FILE_H_
+#endif  // LIQUID_OPS_KERNEL_PATH_H_

@@ -1,11 +1,10 @@
 // Version 2 with 16 bits, a group at a time instead of a pixel. It takes no
 // instructions that not every processor has; a compiler finds the lanes.
-#include "ops/codecs/l3/host/l3_wide.h"
-
 #include <cstring>
 
-#include "ops/codecs/l3/host/l3_decode.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 #include "ops/codecs/l3/host/l3_join.h"
+#include "ops/codecs/l3/host/l3_wide.h"
 
 namespace liquid {
 namespace {

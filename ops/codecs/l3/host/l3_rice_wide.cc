@@ -1,5 +1,6 @@
 // Patches of residuals of profile 1 with 16 bits, a group at a time instead of
-// a pixel. As l3_wide.cc it takes no instructions that not every processor has.
+// a pixel. As l3_v2_wide.cc it takes no instructions that not every processor
+// has.
 #include <cstring>
 
 #include "ops/codecs/codec_util.h"

@@ -1,7 +1,7 @@
 // The arithmetic of L3, for the host and for a device: how one pixel, group or
 // row is read. Every decoder is these functions or equal to them.
-#ifndef LIQUID_OPS_CODECS_L3_HOST_L3_DECODE_H_
-#define LIQUID_OPS_CODECS_L3_HOST_L3_DECODE_H_
+#ifndef LIQUID_OPS_CODECS_L3_HOST_L3_ARITHMETIC_H_
+#define LIQUID_OPS_CODECS_L3_HOST_L3_ARITHMETIC_H_
 
 #if defined(__CUDACC_RTC__)
 // The run-time compiler has no standard headers.
@@ -155,4 +155,4 @@ LIQUID_HOST_DEVICE inline uint32_t L3ThreeQuarters(uint32_t difference) {
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_CODECS_L3_HOST_L3_DECODE_H_
+#endif  // LIQUID_OPS_CODECS_L3_HOST_L3_ARITHMETIC_H_

@@ -1,6 +1,6 @@
 // From the bytes of a record on disk to a checked sample.
-#ifndef LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_
-#define LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_
+#ifndef LIQUID_OPS_CONTAINERS_RECORDIO_CHECK_RECORD_H_
+#define LIQUID_OPS_CONTAINERS_RECORDIO_CHECK_RECORD_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ Status CheckRecord(ByteSpan framed, const IndexRow& row, std::string* scratch,
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_CONTAINERS_RECORDIO_READ_RECORD_H_
+#endif  // LIQUID_OPS_CONTAINERS_RECORDIO_CHECK_RECORD_H_

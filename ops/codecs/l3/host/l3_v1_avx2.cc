@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__)
 
-#include "ops/codecs/l3/host/l3_decode.h"
+#include "ops/codecs/l3/host/l3_arithmetic.h"
 
 namespace liquid {
 namespace l3_avx2 {
