@@ -1,6 +1,7 @@
 """House rules that no compiler checks: who may import whom, and what is documented."""
 
 import ast
+import collections
 import importlib
 import inspect
 import pathlib
@@ -303,6 +304,51 @@ class OpsOrderTest(parameterized.TestCase):
     ]
     self.assertNotEmpty(names)
     self.assertEmpty([name for name in names if not name.startswith("Liquid>")])
+
+
+def _map() -> dict[str, str]:
+  """Each file of the three trees, without suffix, and its line of the map."""
+  page = (_ROOT / "docs" / "architecture.md").read_text()
+  folder, rows = "", {}
+  for line in page.partition("\n## Every file\n")[2].splitlines():
+    if heading := re.match("### `(.*?)`", line):
+      folder = heading[1]
+    elif row := re.fullmatch(r"\| (`.*?`) \| (.*) \|", line):
+      rows |= {f"{folder}/{name}": row[2] for name in re.findall("`(.*?)`", row[1])}
+  return rows
+
+
+def _mapped_files() -> dict[str, str]:
+  """The text of each such file, that of a header and its source together."""
+  found: dict[str, str] = {}
+  for tree in ("liquid_tf", "ops", "tools"):
+    for path in sorted((_ROOT / tree).rglob("*")):
+      if path.suffix in (".py", ".pyi", ".h", ".cc", ".cu", ".cuh"):
+        name = path.relative_to(_ROOT).with_suffix("").as_posix()
+        if path.name != "__init__.py" or path.parent.name == "liquid_tf":
+          found[name] = found.get(name, "") + path.read_text()
+  return found
+
+
+class MapTest(absltest.TestCase):
+  """docs/architecture.md, which alone should tell where a line stands."""
+
+  def test_every_file_has_its_line(self):
+    self.assertCountEqual(_map(), _mapped_files())
+
+  def test_names_stand_in_the_files_that_are_said_to_hold_them(self):
+    files = _mapped_files()
+    texts = collections.defaultdict(str)
+    for name, said in _map().items():
+      texts[said] += files[name]
+    lost = [
+      (word, said)
+      for said, text in texts.items()
+      for name in re.findall("`(.*?)`", said)
+      for word in re.findall(r"\w+", name)
+      if word not in text
+    ]
+    self.assertEmpty(lost)
 
 
 class DocstringsTest(absltest.TestCase):
