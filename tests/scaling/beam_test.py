@@ -35,7 +35,7 @@ def _direct(workers: int, mode: str) -> list[str]:
 
 
 def make(folder: str) -> tuple[str, dict[str, bytes]]:
-  """Makes images of which one is damaged; returns their folder, and a conversion's files."""
+  """Makes images, one of them damaged; returns where, and a conversion's files."""
   source, wanted = f"{folder}/source", f"{folder}/wanted"
   photos.class_folders(source, per_class=60, classes=4, sides=(24, 40))
   pathlib.Path(source, "coffee", "bad.png").write_bytes(b"\x89PNG\r\n\x1a\nbad")

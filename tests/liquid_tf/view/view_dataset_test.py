@@ -14,7 +14,7 @@ import liquid_tf
 from liquid_tf._store import manifest as manifests
 
 # More of them by LIQUID_TEST_CASES=1000.
-_CASES = int(os.environ.get("LIQUID_TEST_CASES", "24"))
+_CASES = int(os.environ.get("LIQUID_TEST_CASES", "8"))
 _KINDS = {
   "formats": {"mix": "png:5,raw:3,webp:2"},
   "replicated": {"mix": "png:1,raw:1", "replicate": True},

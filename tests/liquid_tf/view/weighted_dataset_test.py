@@ -18,7 +18,7 @@ import liquid_tf
 from liquid_tf._store import manifest as manifests
 
 # More of them by LIQUID_TEST_CASES=1000.
-_CASES = int(os.environ.get("LIQUID_TEST_CASES", "24"))
+_CASES = int(os.environ.get("LIQUID_TEST_CASES", "8"))
 _EPOCHS = 3
 _KINDS = {
   "formats": {"mix": "png:5,raw:3,webp:2", "per_class": 25},
