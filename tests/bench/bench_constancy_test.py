@@ -7,8 +7,8 @@ import tempfile
 import benches
 from absl.testing import absltest, parameterized
 
-from liquid_tf._measure import evidence, process
-from tools.bench import constancy, memory_group
+from liquid_tf._measure import process
+from tools.bench import benchmark, constancy, memory_group
 
 
 class BenchConstancyTest(parameterized.TestCase):
@@ -16,7 +16,8 @@ class BenchConstancyTest(parameterized.TestCase):
     # Beside the test, since /tmp may be memory.
     folder = os.environ.get("TEST_TMPDIR", os.getcwd())
     root = self.enter_context(tempfile.TemporaryDirectory(dir=folder))
-    result = constancy.bench(
+    result = benchmark.measure(
+      constancy.bench,
       root,
       images=240,
       side=96,
@@ -43,7 +44,6 @@ class BenchConstancyTest(parameterized.TestCase):
     # Small records have many aligned blocks beside them.
     self.assertLessEqual(liquid["bytes_deviation_in_samples"], 0.6)
     self.assertGreater(minio["loads"]["deviation"], 2 * constancy.MOST_DEVIATION)
-    result["evidence"] = {**evidence.evidence(root), "load_before": 0}
     section = constancy.section(result).body
     for row in result["rows"]:
       line = f"| {row['mix']} | {row['policy']} | {row['loads']['mean']:.1f} |"

@@ -40,7 +40,7 @@ class BenchDiskTest(absltest.TestCase):
     for name, entry in result["formats"].items():
       self.assertGreater(entry["ours"][0], 0)
       self.assertEqual("ratio" in entry, result["skipped"] is None)
-      self.assertIn(f"{name}: ", done.stderr)
+      self.assertIn(f"{name}, ", done.stderr)
 
   def test_without_fio(self):
     with mock.patch.dict(os.environ, PATH=self.create_tempdir().full_path):

@@ -7,7 +7,7 @@ from unittest import mock
 import benches
 from absl.testing import absltest
 
-from liquid_tf._measure import throttle
+from liquid_tf._measure import fresh, throttle
 from tools.bench import formats
 
 _FORMATS = ("png", "l3-compact")
@@ -68,7 +68,7 @@ class BenchFormatsTest(absltest.TestCase):
     super().setUp()
     self.root = pathlib.Path(self.create_tempdir().full_path)
 
-  def _fresh(self, request: dict) -> dict:
+  def _fresh(self, request: dict, environment: None) -> dict:
     """Measures in this process; the advice, which may find it too noisy, is given."""
     arguments = dict(request)
     if arguments.pop("function") == "tools.bench.formats:measure":
@@ -78,7 +78,7 @@ class BenchFormatsTest(absltest.TestCase):
     return {"mix": _ADVISED, "verdict": "a sentence"}
 
   def test_measures_every_format_and_the_advised_mix(self):
-    with mock.patch.object(formats.fresh, "run", self._fresh):
+    with mock.patch.object(fresh, "run", self._fresh):
       result = formats.bench(
         self.root,
         images=12,

@@ -11,7 +11,7 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
-from tools.bench import imagenet, recipe, recipe_report
+from tools.bench import benchmark, imagenet, recipe, recipe_report
 
 _SIZES = ((300, 260), (240, 330), (280, 280))
 
@@ -35,7 +35,7 @@ def _bench(folder: pathlib.Path, workdir: str, **arguments) -> dict:
     "threads": 2,
     **arguments,
   }
-  return recipe.bench(workdir, input=folder, **given)
+  return benchmark.measure(recipe.bench, workdir, input=folder, **given)
 
 
 class BenchRecipeTest(parameterized.TestCase):
@@ -77,7 +77,6 @@ class BenchRecipeTest(parameterized.TestCase):
       self.assertGreater(row["bytes"], 0)
     self.assertEmpty(result["unlike"])
 
-    result["evidence"] = _EVIDENCE
     section = recipe_report.section(result, "plots/x.svg").body
     self.assertIn("(plots/x.svg)", section)
     for name in result["skipped"]:
@@ -167,18 +166,6 @@ class BenchRecipeTest(parameterized.TestCase):
     self.assertLen(found, 2)
     self.assertStartsWith(found[0], "evaluate: smaller, full, gives [8, 192")
     self.assertStartsWith(found[1], "evaluate: not normalised, full")
-
-
-_EVIDENCE = {
-  "command": "bench",
-  "cpu": "some",
-  "cpus": 2,
-  "load_before": 0.0,
-  "memory_bytes": 1 << 30,
-  "disk": None,
-  "versions": {},
-  "revision": None,
-}
 
 
 if __name__ == "__main__":

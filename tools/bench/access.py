@@ -1,8 +1,10 @@
-"""Random access to single samples: from memory, and from the disk beside fio."""
+"""Measures reading single samples by position, beside fio's random reads.
+
+python -m tools.bench access --dataset=photos.liquid
+"""
 
 import os
 import random
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -48,20 +50,13 @@ def bench(
     raise WrongArgument("dataset", Shown(path), "must be a local folder")
   view = open_view(path)
   reads = min(reads, len(view))
-  fio = shutil.which("fio")
+  fio, skipped = disk.find_fio(say)
   lengths = view.index["length"][view.places]
   block = -(-int(lengths.mean()) // _SECTOR) * _SECTOR
-  result = {
-    "reads": reads,
-    "record_bytes": float(lengths.mean()),
-    "memory": [],
-    "memory_cpu_us": [],
-    "filling": [],
-    "disk": [],
-    "fio": [],
-    "fio_block": block,
-    "skipped": None if fio else "fio is not installed",
-  }
+  series = ("memory", "memory_cpu_us", "filling", "disk", "fio")
+  result: dict[str, Any] = {name: [] for name in series}
+  result |= {"reads": reads, "record_bytes": float(lengths.mean())}
+  result |= {"fio_block": block, "skipped": skipped}
   files = sorted({view.manifest.shards[i].path for i in view.index["shard"]})
   files = [view.manifest.path(name) for name in files]
   for number in range(rounds):
@@ -77,34 +72,24 @@ def bench(
     result["memory_cpu_us"].append(1e6 * processor / reads)
     if fio:
       result["fio"].append(_fio_speed(fio, files, block, reads, number))
+  said = ""
   if fio:
     other = statistics.median(result["fio"])
     result["ratios"] = {
       name: statistics.median(result[name]) / other for name in ("filling", "disk")
     }
-  for text in _lines(result):
-    say(text)
-  return result
-
-
-def _lines(result: dict[str, Any]) -> list[str]:
-  """A result in words."""
-  memory, filling, disk = (
-    statistics.median(result[key]) for key in ("memory", "filling", "disk")
+    ratios = "{disk:.2f} and {filling:.2f} of it".format(**result["ratios"])
+    said = f"; fio, blocks of {block} bytes: {other:.0f} reads/s: {ratios}"
+  memory, processor, filling, past = (
+    statistics.median(result[name]) for name in series[:4]
   )
-  processor = statistics.median(result["memory_cpu_us"])
-  lines = [
-    f"{result['reads']} reads of {result['record_bytes']:.0f} bytes each",
-    f"from memory: {memory:.0f} reads/s, {processor:.1f} µs of processor time each",
-    f"from the disk: {disk:.0f} reads/s, and {filling:.0f} where the page cache fills",
-  ]
-  if result["fio"]:
-    other = statistics.median(result["fio"])
-    lines[-1] += (
-      f"; fio, blocks of {result['fio_block']} bytes: {other:.0f} reads/s: "
-      f"{result['ratios']['disk']:.2f} and {result['ratios']['filling']:.2f} of it"
-    )
-  return lines
+  say(f"{reads} reads of {result['record_bytes']:.0f} bytes each")
+  say(f"from memory: {memory:.0f} reads/s, {processor:.1f} µs of processor time each")
+  say(
+    f"from the disk: {past:.0f} reads/s, and {filling:.0f} where the page cache fills"
+    f"{said}"
+  )
+  return result
 
 
 def _speed(read: Callable[[int], Any], order: Iterable[int]) -> tuple[float, float]:
@@ -128,9 +113,3 @@ def _fio_speed(
     "--ioengine=psync",
   )  # fmt: skip
   return read["total_ios"] / max(1, read["runtime"]) * 1e3
-
-
-def text(result: dict[str, Any]) -> str:
-  """Says what was missing."""
-  missing = result["skipped"]
-  return f"nothing to compare with: {missing}" if missing else ""

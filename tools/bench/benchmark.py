@@ -1,5 +1,6 @@
 """What a benchmark is: its flags, its measurement, and what is shown of it."""
 
+import ast
 import contextlib
 import dataclasses
 import importlib
@@ -24,6 +25,8 @@ def folder(values: Flags, *, beside: str | None = None) -> Iterator[str]:
     values: with `workdir`.
     beside: where the other one is made; None for the system's place.
   """
+  if values.workdir:
+    os.makedirs(values.workdir, exist_ok=True)
   with tempfile.TemporaryDirectory(prefix="liquid_bench_", dir=beside) as temporary:
     yield os.path.abspath(values.workdir or temporary)
 
@@ -32,43 +35,52 @@ def folder(values: Flags, *, beside: str | None = None) -> Iterator[str]:
 class Benchmark:
   """A command of `python -m tools.bench`.
 
-  Its module, which is imported when it runs, has these functions:
-    bench(place, ...): measures, and returns what JSON can hold. It takes those of the
-      flags that it names, as `given` reads them.
-    text(result): what is shown at the end; "" for nothing.
+  Its module, which is imported when it runs, begins with what --help says, and has
+  these functions:
+    bench(place, ...): measures in or on a dataset or a folder (None where there is no
+      flag of either), and returns what JSON can hold. It takes those of the flags that
+      it names, as `given` reads them.
+    text(result): where there is more to show at the end than `bench` has said.
     section(result[, image]): where there is --report, a `page.Section`, or None.
     plot(result, path): where there is --plot, draws a picture.
 
   Attributes:
     name: of the command, and of the module in this package.
     summary: what it does, in a few words.
-    about: the same in sentences, with examples; --help begins with it.
     flags: its flags.
-    place: gives what it measures in or on, of the flags: for a `with` statement.
+    on_disk: whether its folder must not be /tmp, which may be memory.
   """
 
   name: str
   summary: str
-  about: str
   flags: Flags
-  place: Callable[[Flags], contextlib.AbstractContextManager] = folder
+  on_disk: bool = False
 
   def command(self) -> tool.Command:
     """The command that runs it."""
-    return tool.Command(self.about, self.flags, self._main)
+    # Its docstring is read, not imported: it would import TensorFlow.
+    source = pathlib.Path(__file__).with_name(f"{self.name}.py").read_text()
+    about = ast.get_docstring(ast.parse(source))
+    return tool.Command(about, self.flags, self._main)
+
+  def _place(self) -> contextlib.AbstractContextManager[str | None]:
+    if "workdir" in self.flags:
+      return folder(self.flags, beside="." if self.on_disk else None)
+    return contextlib.nullcontext(
+      self.flags.dataset if "dataset" in self.flags else None
+    )
 
   def _main(self, arguments: list[str]) -> int:
     tool.no_arguments(arguments)
     module = importlib.import_module(f"{__package__}.{self.name}")
-    options = given(self.flags, module.bench)
-    with self.place(self.flags) as place:
-      result = evidence.with_evidence(place, lambda: module.bench(place, **options))
+    with self._place() as place:
+      result = measure(module.bench, place, **given(self.flags, module.bench))
     shown = result
     if "merge" in self.flags:
       others = [json.loads(pathlib.Path(name).read_text()) for name in self.flags.merge]
       shown = [*others, result]
-    if text := module.text(shown):
-      tool.say(text)
+    if hasattr(module, "text"):
+      tool.say(module.text(shown))
     self._show(module, shown)
     return common_flags.finish(self.flags, result)
 
@@ -86,6 +98,17 @@ class Benchmark:
       from tools.bench import page
 
       page.write(report, section)
+
+
+def measure(
+  bench: Callable[..., dict[str, Any]], place: str | None, **options: Any
+) -> dict[str, Any]:
+  """Runs a benchmark's `bench`; adds its options, and the evidence of how it was run.
+
+  `say` and `pythons` are left out: the command is part of the evidence.
+  """
+  settings = {n: value for n, value in options.items() if n not in ("say", "pythons")}
+  return settings | evidence.with_evidence(place, lambda: bench(place, **options))
 
 
 def given(values: Flags, function: Callable) -> dict[str, Any]:

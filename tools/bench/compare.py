@@ -1,4 +1,11 @@
-"""Ours beside other loaders, on the same photographs."""
+"""Compares decoding with stock tf.data, and with DALI and FFCV where they are.
+
+  python -m tools.bench compare
+  python -m tools.bench compare --formats=png,raw --dali_python=dali/bin/python
+
+Each format runs beside the peers that read the nearest to it, on photographs in memory:
+ours, peers, ours, peers, each in a fresh process.
+"""
 
 import functools
 import os
@@ -6,8 +13,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from liquid_tf._convert.convert import convert
-from liquid_tf._measure import evidence, fresh
+from liquid_tf._measure import evidence, pipeline
 from liquid_tf.errors import WrongArgument
 from tools.bench import page, peers, photographs, turns
 
@@ -82,7 +88,7 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The settings; `pairs` [{format, peer, what, ours, theirs, ratio, ratio_best,
+    `pairs` [{format, peer, what, ours, theirs, ratio, ratio_best,
     ratio_cpu, wanted, reached}]: `ours` and `theirs` are {median, min, max} in images
     per second over all counted epochs, and `cpu`, the median per second of processor
     time; `ratio` is that of the medians, `ratio_best` of the most, `ratio_cpu` of
@@ -103,28 +109,14 @@ def bench(
   extensions = {_SOURCES[name] for name in formats}
   extensions |= {one.files for name in formats for one in of[name]}
   files = photographs.make(root, images, side, data, threads, sorted(extensions))
-  result: dict[str, Any] = {
-    "images": images,
-    "side": side,
-    "batch_size": batch_size,
-    "threads": threads,
-    "rounds": rounds,
-    "epochs": epochs,
-    "pairs": [],
-    "others": {},
-    "left_out": sorted({"dali", "ffcv"} - pythons.keys()),
-    "peers": {},
-  }
+  result: dict[str, Any] = {"pairs": [], "others": {}}
   common = {"batch_size": batch_size, "threads": threads, "epochs": epochs}
   told: dict[str, list[dict[str, Any]]] = {}
   for name in formats:
-    dataset = root / f"{name}.liquid"
-    if not (dataset / "dataset.json").exists():
-      source = root / _SOURCES[name]
-      convert(source, dataset, {name: 1}, existing="resume", progress=False)
-    ours = {**common, "path": os.fspath(dataset), "function": fresh.OURS}
-    ours |= {"cache": "100%", "features": ["image"]}
-    sides = {"ours": functools.partial(fresh.run, ours)}
+    path = root / f"{name}.liquid"
+    photographs.converted(root / _SOURCES[name], path, name)
+    ours = {"path": path, "cache": "100%", "features": ["image"]}
+    sides = {"ours": functools.partial(turns.apart, pipeline.measure, **ours, **common)}
     for one in of[name]:
       request = {**common, "files": [os.fspath(file) for file in files[one.files]]}
       if one.peer == "ffcv":
@@ -142,6 +134,7 @@ def bench(
       result["pairs"].append(_pair(name, one, rates))
       if "settings" in answers[one.peer]:
         told.setdefault(one.peer, []).append(answers[one.peer])
+  result["left_out"] = sorted({"dali", "ffcv"} - pythons.keys())
   result["peers"] = {peer: peers.used(answers) for peer, answers in told.items()}
   return result
 

@@ -1,4 +1,9 @@
-"""How even the batches are: ours, MinIO's cache and the page cache, of one size."""
+"""Counts how much loads and disk bytes differ between batches.
+
+  python -m tools.bench constancy --images=2000 --side=224 --cache=30%
+
+Three caches are compared: ours, MinIO's, and the kernel's page cache.
+"""
 
 import contextlib
 import pathlib
@@ -6,16 +11,15 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from liquid_tf._convert.convert import convert
 from liquid_tf._cost import budget
-from liquid_tf._measure import fresh, process
+from liquid_tf._measure import process
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
 from liquid_tf.cli.demo import images as demo_images
 from liquid_tf.errors import WrongArgument
-from tools.bench import memory_group, page
+from tools.bench import memory_group, page, photographs, turns
 
 POLICIES = ("liquid", "minio", "page")
 
@@ -62,7 +66,7 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The arguments, `rows` [{mix, policy, and what `measure` gives}], and `unlimited`:
+    `rows` [{mix, policy, and what `measure` gives}], and `unlimited`:
     why the page cache was not limited, or None.
 
   Raises:
@@ -74,34 +78,24 @@ def bench(
   rows = []
   for mix in mixes:
     path = pathlib.Path(folder, f"{mix.replace(':', '')}_{images}_{side}.liquid")
-    if not (path / "dataset.json").exists():
-      if not source.exists():
-        demo_images.make(source, side=side, count=images, data=data, say=say)
-      convert(source, path, mix, existing="resume")
+    if not source.exists():
+      demo_images.make(source, side=side, count=images, data=data, say=say)
+    photographs.converted(source, path, mix)
     for policy in policies:
-      request = {"policy": policy, "cache": cache, "batch_size": batch_size}
-      measured = fresh.run(
-        {
-          "function": "tools.bench.constancy:measure",
-          "path": str(path),
-          "epochs": epochs,
-          **request,
-        }
+      measured = turns.apart(
+        measure,
+        path=path,
+        policy=policy,
+        cache=cache,
+        batch_size=batch_size,
+        epochs=epochs,
       )
       rows.append({"mix": mix, "policy": policy, **measured})
       say(
         f"{mix}, {policy}: {measured['loads']['deviation']:.2f} loads and "
         f"{measured['bytes_deviation_in_samples']:.2f} mean samples of bytes"
       )
-  return {
-    "images": images,
-    "side": side,
-    "batch_size": batch_size,
-    "cache": cache,
-    "epochs": epochs,
-    "rows": rows,
-    "unlimited": memory_group.why_not(),
-  }
+  return {"rows": rows, "unlimited": memory_group.why_not()}
 
 
 def measure(

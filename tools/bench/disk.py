@@ -1,4 +1,7 @@
-"""Our reader beside fio, over the same files with the same blocks and depth."""
+"""Compares our reads with fio's, over the files of a dataset.
+
+python -m tools.bench disk --dataset=photos.liquid
+"""
 
 import functools
 import json
@@ -52,8 +55,8 @@ def bench(
 
   Returns:
     `formats` {name: {bytes, ours, fio: MB/s, of each round; ratio: of the medians}},
-    where fio is installed, of those that the split has; `split`, `block`, `depth`,
-    `reader`, and `skipped`: why fio was left out, or None.
+    where fio is installed, of those that the split has; `split`, and `skipped`: why fio
+    was left out, or None.
 
   Raises:
     ValueError: an argument is wrong.
@@ -66,35 +69,55 @@ def bench(
   for shard in manifest.shards:
     if shard.split == split:
       files[shard.format].append(manifest.path(shard.path))
-  fio = shutil.which("fio")
+  fio, skipped = find_fio(say)
   formats = {}
   for name, paths in files.items():
     if not paths:
       continue
     sides = {"ours": functools.partial(_ours, path, name, block, depth, reader)}
-    if fio is not None:
+    if fio:
       sides["fio"] = functools.partial(fio_speed, fio, paths, block, depth)
-    entry = {"bytes": sum(map(os.path.getsize, paths))} | beside(sides, rounds)
-    formats[name] = entry
-    say(line(name, entry))
-  return {
-    "formats": formats,
-    "split": split,
-    "block": block,
-    "depth": depth,
-    "reader": reader,
-    "skipped": None if fio is not None else "fio is not installed",
-  }
+    size = sum(map(os.path.getsize, paths))
+    formats[name] = {"bytes": size} | beside(
+      sides, rounds, f"{name}, {size / 1e6:.0f} MB", say
+    )
+  return {"formats": formats, "split": split, "skipped": skipped}
+
+
+def find_fio(say: Callable[[str], None]) -> tuple[str | None, str | None]:
+  """The program fio, and why there is nothing to compare with, or None."""
+  fio = shutil.which("fio")
+  skipped = None if fio else "fio is not installed"
+  if skipped:
+    say(f"nothing to compare with: {skipped}")
+  return fio, skipped
 
 
 def beside(
-  sides: Mapping[str, Callable[[], float]], rounds: int
-) -> dict[str, list[float] | float]:
-  """Measures ours and perhaps another in turn: both, and the ratio of their medians."""
+  sides: Mapping[str, Callable[[], float]],
+  rounds: int,
+  what: str,
+  say: Callable[[str], None],
+) -> dict[str, Any]:
+  """Measures MB/s of ours and perhaps of another, in turn.
+
+  Args:
+    sides: ours first.
+    rounds: of each.
+    what: is measured.
+    say: is told the medians.
+
+  Returns:
+    The figures of each side, and the `ratio` of their medians where there are two.
+  """
   found: dict[str, Any] = turns.in_turn(sides, rounds)
+  medians = {name: statistics.median(speeds) for name, speeds in found.items()}
+  said = "; ".join(f"{name} {speed:.0f} MB/s" for name, speed in medians.items())
   if len(found) > 1:
-    ours, other = map(statistics.median, found.values())
+    ours, other = medians.values()
     found["ratio"] = ours / other
+    said += f": {found['ratio']:.2f} of it"
+  say(f"{what}: {said}")
   return found
 
 
@@ -111,16 +134,6 @@ def check(block: int, depth: int) -> None:
       "must be a multiple of 4096 from 128 KiB to 8 MiB, and "
       f"{argument('depth', depth)} at least 1",
     )
-
-
-def line(name: str, entry: dict[str, Any]) -> str:
-  """One format's result in words."""
-  ours = statistics.median(entry["ours"])
-  text = f"{name}: {ours:.0f} MB/s of {entry['bytes'] / 1e6:.0f} MB"
-  if "fio" not in entry:
-    return text
-  other = statistics.median(entry["fio"])
-  return f"{text}; fio {other:.0f} MB/s: {entry['ratio']:.2f} of it"
 
 
 def _ours(path: str, name: str, block: int, depth: int, reader: str) -> float:
@@ -180,9 +193,3 @@ def run_fio(fio: str, files: Sequence[str], *options: str) -> dict[str, Any]:
   if done.returncode != 0:
     raise ChildProcessError(f"fio ended with code {done.returncode}: {done.stderr}")
   return json.loads(done.stdout)["jobs"][0]["read"]
-
-
-def text(result: dict[str, Any]) -> str:
-  """Says what was missing."""
-  missing = result["skipped"]
-  return f"nothing to compare with: {missing}" if missing else ""

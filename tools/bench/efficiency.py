@@ -1,15 +1,17 @@
-"""How much of the lower of its two limits a pipeline reaches, over mixes and disks."""
+"""Puts mixes of PNG and raw beside the limits of loading and of decoding.
+
+  python -m tools.bench efficiency --images=1024 --workdir=photos
+  python -m tools.bench efficiency --rates=0 --mixes=0,.5,1
+
+Root may hold the disk back to some MB/s (--rates).
+"""
 
 import os
 import pathlib
-import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from liquid_tf._convert.convert import convert
-from liquid_tf._measure import fresh, repeated
-from liquid_tf._store import manifest as manifests
-from tools.bench import page, photographs, turns
+from tools.bench import page, photographs, stages, turns
 
 PROMISED = 0.9
 _PARTS = 1000  # A mix is given to this part of a sample.
@@ -48,7 +50,7 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The settings, `cells` [{rate, raw, stored_bytes, load, pipeline, decode (each as
+    `cells` [{rate, raw, stored_bytes, load, pipeline, decode (each as
     `stages.measure` gives it), lower ("load" or "decode"), efficiency}], and `skipped`:
     why throttled disks were not measured, or None.
 
@@ -59,65 +61,36 @@ def bench(
   root = pathlib.Path(workdir, f"{images}x{side}")
   say(f"making {images} photographs of {side}x{side} in {root}")
   photographs.make(root, images, side, data, threads, ("png",))
-  for share in mixes:
-    _make(root, share)
+  datasets = {share: _dataset(root, share) for share in mixes}
   usable, skipped = turns.disks(rates, say)
   cells = []
   for rate in usable:
-    for share in mixes:
-      path = _dataset(root, share)
-      long = _long(path, repeat)
-      measured = fresh.run(
-        {
-          "function": "tools.bench.stages:measure",
-          "path": os.fspath(long),
-          "short": os.fspath(path),
-          "rounds": rounds,
-          "threads": threads,
-          "cache": cache,
-          "batch_size": batch_size,
-          "read_bytes_per_s": rate or None,
-        }
+    for share, path in datasets.items():
+      long = path
+      if repeat > 1:
+        long = path.with_name(f"{path.stem}-x{repeat}.liquid")
+        photographs.repeat(path, repeat, long)
+      measured = turns.apart(
+        stages.measure,
+        path=long,
+        short=path,
+        rounds=rounds,
+        threads=threads,
+        cache=cache,
+        batch_size=batch_size,
+        read_bytes_per_s=rate or None,
       )
       size = sum(file.stat().st_size for file in path.glob("*.rec"))
       cells.append({"rate": rate, "raw": share, "stored_bytes": size, **measured})
       say(_judge(cells[-1]))
-  return {
-    "images": images,
-    "repeat": repeat,
-    "side": side,
-    "batch_size": batch_size,
-    "cache": cache,
-    "rounds": rounds,
-    "threads": threads,
-    "cells": cells,
-    "skipped": skipped,
-  }
+  return {"cells": cells, "skipped": skipped}
 
 
 def _dataset(root: pathlib.Path, share: float) -> pathlib.Path:
-  return root / f"raw-{share:g}.liquid"
-
-
-def _make(root: pathlib.Path, share: float) -> None:
   raw = round(_PARTS * share)
   mix = {"png": _PARTS - raw, "raw": raw}
-  path = _dataset(root, share)
-  if not (path / "dataset.json").exists():
-    mix = {name: weight for name, weight in mix.items() if weight}
-    convert(root / "png", path, mix, existing="resume", progress=False)
-
-
-def _long(path: pathlib.Path, repeat: int) -> pathlib.Path:
-  """The dataset, or one in which its samples come `repeat` times."""
-  if repeat == 1:
-    return path
-  long = path.with_name(f"{path.stem}-x{repeat}.liquid")
-  if not (long / manifests.MANIFEST).exists():
-    shutil.rmtree(long, ignore_errors=True)
-    long.mkdir()
-    repeated.repeat(manifests.load(path), repeat, os.fspath(long))
-  return long
+  mix = {name: weight for name, weight in mix.items() if weight}
+  return photographs.converted(root / "png", root / f"raw-{share:g}.liquid", mix)
 
 
 def _judge(cell: dict[str, Any]) -> str:

@@ -1,11 +1,16 @@
-"""Formats, and the mix that a profile advises, on disks of several speeds."""
+"""Puts formats, and the mix that a profile advises, side by side on slow disks.
+
+  python -m tools.bench formats --rates=100,300 --data=photos --workdir=work
+
+Only root may hold the disk back (--rates).
+"""
 
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf._measure import epochs, fresh, throttle
+from liquid_tf._measure import epochs, throttle
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile import names
@@ -137,10 +142,10 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The settings, `image_bytes` {format: mean stored bytes}, `cells` [{rate, advised
-    {format: share}, verdict, rows [{name, mix, image_bytes, images_per_s,
-    disk_bytes_per_s, busy: medians; rounds}]}], and `skipped`: why throttled disks were
-    not measured, or None.
+    `epoch_images`, as many as there are, `image_bytes` {format: mean stored bytes},
+    `cells` [{rate, advised {format: share}, verdict, rows [{name, mix, image_bytes,
+    images_per_s, disk_bytes_per_s, busy: medians; rounds}]}], and `skipped`: why
+    throttled disks were not measured, or None.
 
   Raises:
     ValueError: a format cannot be compared here.
@@ -167,34 +172,21 @@ def bench(
   cells = []
   for rate in usable:
     disk = turns.disk_name(rate, "whole disk")
-    how = {
-      "batch_size": batch_size,
-      "threads": threads,
-      "read_bytes_per_s": rate or None,
-    }
+    how = {"batch_size": batch_size, "threads": threads}
+    how["read_bytes_per_s"] = rate or None
     say(f"{disk}: profiling")
-    advice = fresh.run(
-      {
-        "function": "tools.bench.formats:advise",
-        "source": os.fspath(source),
-        "directory": os.fspath(source.parent),
-        "formats": list(formats),
-        "seconds": seconds,
-        **how,
-      }
+    advice = turns.apart(
+      advise,
+      source=source,
+      directory=source.parent,
+      formats=list(formats),
+      seconds=seconds,
+      **how,
     )
     mixes = [{name: 1} for name in formats]
     if len(advice["mix"]) > 1:
       mixes.append(advice["mix"])
-    found = fresh.run(
-      {
-        "function": "tools.bench.formats:measure",
-        "path": made["long"],
-        "mixes": mixes,
-        "rounds": rounds,
-        **how,
-      }
-    )
+    found = turns.apart(measure, path=made["long"], mixes=mixes, rounds=rounds, **how)
     rows = [
       _row(weights, image_bytes, measured)
       for weights, measured in zip(mixes, found["mixes"])
@@ -204,13 +196,7 @@ def bench(
     for row in rows:
       say(f"{disk}, {row['name']}: {row['images_per_s']:.0f} images/s")
   return {
-    "images": images,
-    "side": side,
     "epoch_images": manifests.load(made["long"])["samples"],
-    "batch_size": batch_size,
-    "threads": threads,
-    "seconds": seconds,
-    "rounds": rounds,
     "image_bytes": image_bytes,
     "cells": cells,
     "skipped": skipped,

@@ -8,7 +8,6 @@ import tensorflow as tf
 from liquid_tf._measure import epochs as runs
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf.transforms import Resize, Step
 from tools.bench import clock
 
 SIDE = 224
@@ -45,11 +44,6 @@ def steps(recipe: str, dtype: str) -> list[dict[str, Any]]:
   if dtype == "bfloat16":
     numbers.append({"step": "Cast", "dtype": dtype})
   return geometry + numbers
-
-
-def before_storing(stored: str) -> list[Step]:
-  """The transforms of a conversion that stores images so."""
-  return [Resize(shorter=SHORTER)] if stored == "256" else []
 
 
 def request(recipe: str) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""Loading, decoding and both along the mixes of two formats, on slow and fast disks."""
+"""Measures loading, decoding and both along the mixes of PNG and another format.
+
+  python -m tools.bench mix --images=64 --rates=50,100 --processors=1,2 --plot=mix.png
+
+Root may hold the disk back to some MB/s (--rates).
+"""
 
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf._measure import fresh
 from liquid_tf._measure.epochs import STAGES
 from liquid_tf._profile import search
 from liquid_tf._store.mix import parse_mix
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
-from tools.bench import page, photographs, turns
+from tools.bench import page, photographs, stages, turns
 
 _ENCODED = "png"
 
@@ -46,7 +50,7 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The settings, `cells` [{rate, processors, other, mixes: [{share of the other format,
+    `cells` [{rate, processors, other, mixes: [{share of the other format,
     load, decode, both: medians; rounds}], best: share}], and `skipped`: why throttled
     disks were not measured, or None.
 
@@ -75,32 +79,22 @@ def bench(
   for rate in usable:
     for threads in processors:
       for other in others:
-        found = fresh.run(
-          {
-            "function": "tools.bench.stages:pipelines",
-            "cells": {f"{s}": place | {"mix": _mix(other, s)} for s in shares},
-            "stages": STAGES,
-            "batch_size": batch_size,
-            "threads": threads,
-            "read_bytes_per_s": rate or None,
-            "seconds": seconds,
-            "rounds": rounds,
-          }
+        found = turns.apart(
+          stages.pipelines,
+          cells={f"{s}": place | {"mix": _mix(other, s)} for s in shares},
+          stages=STAGES,
+          batch_size=batch_size,
+          threads=threads,
+          read_bytes_per_s=rate or None,
+          seconds=seconds,
+          rounds=rounds,
         )
         rows = [_row(share, found[f"{share}"]) for share in shares]
         best = max(rows, key=lambda row: row["both"])["share"]
         cell = {"rate": rate, "processors": threads, "other": other}
         cells.append(cell | {"mixes": rows, "best": best})
         say(_line(cells[-1]))
-  return {
-    "images": images,
-    "side": side,
-    "batch_size": batch_size,
-    "seconds": seconds,
-    "rounds": rounds,
-    "cells": cells,
-    "skipped": skipped,
-  }
+  return {"cells": cells, "skipped": skipped}
 
 
 def _mix(other: str, share: float) -> dict[str, float]:

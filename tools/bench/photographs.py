@@ -1,14 +1,20 @@
 """The photographs that pipelines are measured with: image files, and datasets."""
 
 import concurrent.futures
+import itertools
 import os
 import pathlib
+import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image
 
+from liquid_tf._convert.convert import convert
+from liquid_tf._measure import repeated
+from liquid_tf._store import manifest as manifests
+from liquid_tf._store.mix import TARGETS
 from liquid_tf.cli import wheel_images
 
 # More photographs than these are links to the first ones: encoding takes minutes.
@@ -16,6 +22,9 @@ DISTINCT = 256
 
 # At least, in an epoch that a run should not come to the end of.
 EPOCH = 4096
+
+# In bytes, more than any format has here: one file for each.
+_ONE_SHARD = 10**9
 
 # What Pillow is told beyond its defaults.
 _OPTIONS = {"jpeg": {"quality": 90}}
@@ -65,18 +74,10 @@ def make(
   distinct = min(count, DISTINCT)
   with concurrent.futures.ThreadPoolExecutor(workers) as pool:
     crops = wheel_images.large_crops(_sources(data, distinct), distinct, side)
+    numbered = enumerate(crops)
     # A few at a time: all crops at once would not fit into memory.
-    pending: set[concurrent.futures.Future] = set()
-    for i, pixels in enumerate(crops):
-      pending.add(pool.submit(save, i, pixels))
-      if len(pending) >= 2 * workers:
-        done, pending = concurrent.futures.wait(
-          pending, return_when=concurrent.futures.FIRST_COMPLETED
-        )
-        for future in done:
-          future.result()
-    for future in pending:
-      future.result()
+    while some := list(itertools.islice(numbered, 4 * workers)):
+      list(pool.map(save, *zip(*some)))
   for extension in missing:
     for i, path in enumerate(files[extension]):
       if not path.exists():
@@ -143,37 +144,62 @@ def replicate(
   Raises:
     ConvertError: they cannot be converted.
   """
-  from liquid_tf._convert import pipelines
-  from liquid_tf._convert.source import Source
-  from liquid_tf._convert.sources.open_source import open_source
-  from liquid_tf._measure import repeated
-  from liquid_tf._native import encoders as options
-  from liquid_tf._profile import sample
-  from liquid_tf._store import manifest as manifests
-
-  short, long = folder / "short", folder / f"long-{epoch_images}"
-  if not (short / manifests.MANIFEST).exists():
-    short.parent.mkdir(parents=True, exist_ok=True)
-    source = open_source(Source(files), os.fspath(short), skips=False)
-    encoding = pipelines.Encoding.of({}, options.resolve(encoders))
-    order, workers = np.arange(len(source)), workers or len(os.sched_getaffinity(0))
-    sample.write(source, order, formats, encoding, workers, os.fspath(short))
+  short = folder / "short"
+  converted(
+    files,
+    short,
+    dict.fromkeys(formats, 1),
+    replicate=True,
+    encoders=encoders,
+    workers=workers,
+    shard_size=_ONE_SHARD,
+  )
   manifest = manifests.load(os.fspath(short))
-  if not (long / manifests.MANIFEST).exists():
-    long.mkdir(exist_ok=True)
-    repeats = -(-epoch_images // manifest["samples"])
-    repeated.repeat(manifest, repeats, os.fspath(long))
+  repeats = -(-epoch_images // manifest["samples"])
   return {
     "short": os.fspath(short),
-    "long": os.fspath(long),
+    "long": os.fspath(repeat(short, repeats, folder / f"long-{epoch_images}")),
     "image_bytes": image_bytes(manifest, formats),
   }
 
 
+def converted(
+  source: pathlib.Path, path: pathlib.Path, mix: Any, **options: Any
+) -> pathlib.Path:
+  """Converts a folder of images, unless that is done.
+
+  Args:
+    source: the folder.
+    path: of the dataset, which is returned.
+    mix: as `liquid_tf.convert` takes it, likewise the others.
+    **options: other ones.
+
+  Raises:
+    ConvertError: they cannot be converted.
+  """
+  if not (path / manifests.MANIFEST).exists():
+    path.parent.mkdir(parents=True, exist_ok=True)
+    convert(source, path, mix, existing="resume", progress=False, **options)
+  return path
+
+
+def repeat(short: pathlib.Path, times: int, long: pathlib.Path) -> pathlib.Path:
+  """Makes a dataset in which another's samples come several times, unless it is there.
+
+  Args:
+    short: the other one.
+    times: that they come, by links to the same files.
+    long: the dataset, which is returned.
+  """
+  if not (long / manifests.MANIFEST).exists():
+    shutil.rmtree(long, ignore_errors=True)
+    long.mkdir()
+    repeated.repeat(manifests.load(os.fspath(short)), times, os.fspath(long))
+  return long
+
+
 def image_bytes(manifest: Any, formats: Sequence[str]) -> dict[str, float]:
   """The mean stored bytes of an image, by format."""
-  from liquid_tf._store.mix import TARGETS
-
   stored = {name: manifest["formats"][TARGETS[name][0]] for name in formats}
   return {name: entry["bytes"] / entry["samples"] for name, entry in stored.items()}
 

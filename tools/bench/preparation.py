@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from liquid_tf._convert.convert import convert
 from liquid_tf._measure import epochs as runs
-from liquid_tf._measure import fresh, process, throttle
+from liquid_tf._measure import process, throttle
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
-from tools.bench import memory_group, peers, photographs, turns
+from tools.bench import formats, memory_group, peers, photographs, stages, turns
 
 # What a file of each extension is kept as beside what it is.
 FORMATS = {
@@ -72,20 +70,8 @@ def ours(
     )
   )
   dataset = runs.with_threads(dataset, threads)
-  entries = []
   with throttle.held(path, read_bytes_per_s):
-    for _ in range(epochs):
-      before, cpu_start = process.disk_bytes() or 0, time.process_time()
-      images, seconds = runs.consume(dataset)
-      entries.append(
-        {
-          "images": images,
-          "seconds": seconds,
-          "cpu_seconds": time.process_time() - cpu_start,
-          "disk_bytes": (process.disk_bytes() or 0) - before,
-        }
-      )
-  return {"epochs": entries}
+    return {"epochs": [stages.timed(dataset) for _ in range(epochs)]}
 
 
 def theirs(
@@ -182,12 +168,10 @@ def make(
   root = pathlib.Path(workdir, f"{images}x{side}")
   distinct = min(images, photographs.DISTINCT)
   made = photographs.make(root, distinct, side, data, threads, (extension,))[extension]
-  folder = root / f"{extension}-files"
+  folder, path = root / f"{extension}-files", root / f"{extension}.liquid"
   files = copies(made, folder, images)
-  dataset = root / f"{extension}.liquid"
-  if not (dataset / manifests.MANIFEST).exists():
-    mix = dict.fromkeys(FORMATS[extension], 1)
-    convert(folder, dataset, mix, replicate=True, existing="resume", progress=False)
+  mix = dict.fromkeys(FORMATS[extension], 1)
+  dataset = photographs.converted(folder, path, mix, replicate=True)
   os.sync()
   return files, dataset
 
@@ -266,35 +250,29 @@ def bench(
   )
   stored = sum(file.stat().st_size for file in files)
   cache_bytes = int(share * stored)
-  held = {"read_bytes_per_s": rate or None}
   common = {"batch_size": batch_size, "threads": threads}
+  held = common | {"read_bytes_per_s": rate or None}
 
   def advice(among: Sequence[str]) -> dict[str, float]:
-    return fresh.run(
-      {
-        "function": "tools.bench.formats:advise",
-        "source": os.fspath(files[0].parent),
-        "directory": os.fspath(dataset.parent),
-        "formats": list(among),
-        "seconds": seconds,
-        "cache": cache_bytes,
-        **common,
-        **held,
-      }
+    return turns.apart(
+      formats.advise,
+      source=files[0].parent,
+      directory=dataset.parent,
+      formats=among,
+      seconds=seconds,
+      cache=cache_bytes,
+      **held,
     )["mix"]
 
   def run(weights: Mapping[str, float], policy: str = "liquid") -> dict[str, Any]:
-    return fresh.run(
-      {
-        "function": "tools.bench.preparation:ours",
-        "path": os.fspath(dataset),
-        "weights": dict(weights),
-        "policy": policy,
-        "cache_bytes": cache_bytes,
-        "epochs": epochs,
-        **common,
-        **held,
-      }
+    return turns.apart(
+      ours,
+      path=dataset,
+      weights=weights,
+      policy=policy,
+      cache_bytes=cache_bytes,
+      epochs=epochs,
+      **held,
     )
 
   disk = turns.disk_name(rate, "whole disk")

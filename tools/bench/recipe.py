@@ -1,12 +1,23 @@
-"""The recipes of ImageNet over a user's photographs: ours beside other loaders."""
+"""Compares the recipes of ImageNet over your own photographs with other loaders.
 
-import dataclasses
+  python -m tools.bench recipe --input=photos --plot=recipe.svg
+  python -m tools.bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
+    --dali_python=dali/bin/python --ffcv_python=ffcv/bin/python
+
+Training takes a random window resized to 224x224, mirrors half of them and normalises;
+evaluation resizes the shorter side to 256, takes the 224x224 in the centre and
+normalises. Ours runs with every format and stored size, as uint8 (not normalised),
+float32 and bfloat16, beside stock tf.data, DALI, FFCV and torchvision, which give
+float32. All take turns, each time in a fresh process.
+"""
+
 import functools
+import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from liquid_tf._measure import evidence, fresh
+from liquid_tf._measure import evidence
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
@@ -63,13 +74,13 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The settings; `distinct` and `left_out`, photographs; `rows` [{recipe, loader, what,
-    format, stored, dtype, shape, mean, median, min, max, cpu_ms, bytes}]: rates in
-    images per second over all counted epochs, milliseconds of processor time an image,
-    bytes on disk, and the mean of all values; in rows of ours also `ratios` (see
-    `ratios`); `skipped` {peer: reason}; `unlike`, sentences on who does not do what the
-    others do; `others` {recipe: processors that others kept
-    busy}; and `peers` {name: {versions, settings}}.
+    `images` of an epoch; `distinct` and `left_out`, photographs; `rows` [{recipe,
+    loader, what, format, stored, dtype, shape, mean, median, min, max, cpu_ms, bytes}]:
+    rates in images per second over all counted epochs, milliseconds of processor time
+    an image, bytes on disk, and the mean of all values; in rows of ours also `ratios`
+    (see `ratios`); `skipped` {peer: reason}; `unlike`, sentences on who does not do
+    what the others do; `others` {recipe: processors that others kept busy}; and `peers`
+    {name: {versions, settings}}.
 
   Raises:
     ValueError: an argument is wrong.
@@ -83,8 +94,9 @@ def bench(
     wrong = [value for value in given if value not in of]
     if wrong or not given:
       raise WrongArgument(name, Shown(",".join(wrong)), f"must be of {', '.join(of)}")
-  skipped = _skipped(pythons or {})
-  found = [name for name in peers.PEERS if name not in skipped]
+  pythons = pythons or {}
+  skipped = _skipped(pythons)
+  found = {name: pythons.get(name) for name in peers.PEERS if name not in skipped}
   say(f"preparing the photographs of {input} in {workdir}")
   photographs = recipe_sets.prepare(
     input, workdir, images=images, sizes=sizes, workers=threads
@@ -93,10 +105,6 @@ def bench(
     "images": len(photographs.files["full"]),
     "distinct": photographs.distinct,
     "left_out": photographs.left_out,
-    "batch_size": batch_size,
-    "threads": threads,
-    "rounds": rounds,
-    "epochs": epochs,
     "rows": [],
     "skipped": skipped,
     "unlike": [],
@@ -107,25 +115,29 @@ def bench(
   for recipe in recipes:
     contestants = [
       *_ours(recipe, photographs, formats, sizes, common),
-      *_theirs(recipe, photographs, found, sizes, common, pythons or {}),
+      *_theirs(recipe, photographs, found, sizes, common),
     ]
     others = evidence.Others()
     rates, answers = turns.alternate(
       {one.name: one.run for one in contestants}, rounds, f"{recipe}: ", say
     )
     result["others"][recipe] = round(others.busy(), 2)
-    rows = [_row(recipe, c, rates[c.name], answers[c.name]) for c in contestants]
+    rows = []
+    for row, name, places, _ in contestants:
+      rate, answer = rates[name], answers[name]
+      row = {"recipe": recipe, **row, "bytes": recipe_sets.size_of(places)}
+      row |= {key: answer[key] for key in ("dtype", "shape", "mean")}
+      row |= {key: rate[key] for key in ("median", "min", "max")}
+      rows.append(row | {"cpu_ms": 1e3 / rate["cpu"]})
+      if "versions" in answer:
+        used = result["peers"].setdefault(row["loader"], {"settings": {}})
+        used["versions"] = answer["versions"]
+        used["settings"][recipe] = answer["settings"]
     result["unlike"] += _unlike(rows)
     for row in rows:
       if row["loader"] == "liquid":
         row["ratios"] = ratios(row, rows)
     result["rows"] += rows
-    for contestant in contestants:
-      answer = answers[contestant.name]
-      if "versions" in answer:
-        used = result["peers"].setdefault(contestant.loader, {"settings": {}})
-        used["versions"] = answer["versions"]
-        used["settings"][recipe] = answer["settings"]
   return result
 
 
@@ -168,15 +180,18 @@ def ratios(
   }
 
 
-@dataclasses.dataclass(frozen=True)
-class _Contestant:
-  """Who is measured; `places` are on the disk, and there once it has run."""
+class _Contestant(NamedTuple):
+  """Who is measured.
 
+  Attributes:
+    row: of the result, as far as it is known before.
+    name: of its runs.
+    places: on the disk, where it reads; there once it has run.
+    run: measures it.
+  """
+
+  row: dict[str, Any]
   name: str
-  loader: str
-  what: str
-  format: str
-  stored: str
   places: Sequence[str | os.PathLike]
   run: turns.Measurement
 
@@ -201,89 +216,50 @@ def _ours(
   formats: Sequence[str],
   sizes: Sequence[str],
   common: Mapping[str, Any],
-) -> list[_Contestant]:
-  found = []
-  for format_name in formats:
-    for stored in sizes:
-      path = photographs.dataset(format_name, stored)
-      for dtype in imagenet.TYPES:
-        request = {
-          **common,
-          "function": "tools.bench.imagenet:liquid",
-          "path": os.fspath(path),
-          "shuffle": recipe == "train",
-          "transforms": imagenet.steps(recipe, dtype),
-        }
-        found.append(
-          _Contestant(
-            name=f"ours, {format_name}, {stored}, {dtype}",
-            loader="liquid",
-            what=f"ours, {format_name}",
-            format=format_name,
-            stored=stored,
-            places=[path],
-            run=functools.partial(fresh.run, request),
-          )
-        )
-  return found
+) -> Iterator[_Contestant]:
+  for name, stored in itertools.product(formats, sizes):
+    path = photographs.dataset(name, stored)
+    row = {"loader": "liquid", "what": f"ours, {name}", "format": name}
+    for dtype in imagenet.TYPES:
+      run = functools.partial(
+        turns.apart,
+        imagenet.liquid,
+        path=path,
+        shuffle=recipe == "train",
+        transforms=imagenet.steps(recipe, dtype),
+        **common,
+      )
+      title = f"ours, {name}, {stored}, {dtype}"
+      yield _Contestant(row | {"stored": stored}, title, [path], run)
 
 
 def _theirs(
   recipe: str,
   photographs: recipe_sets.Photographs,
-  names: Sequence[str],
+  pythons: Mapping[str, str | None],
   sizes: Sequence[str],
   common: Mapping[str, Any],
-  pythons: Mapping[str, str | None],
-) -> list[_Contestant]:
-  found = []
-  for name in names:
-    for stored in sizes:
-      files = photographs.files[stored]
-      places: Sequence[str] = files
-      request = {**common, "recipe": imagenet.request(recipe)}
-      if name == "ffcv":
-        # It encodes by itself, so the smaller ones must not come from JPEG twice.
-        request["files"] = photographs.files["full"]
-        request["shorter"] = imagenet.SHORTER if stored == "256" else None
-        request["quality"] = recipe_sets.QUALITY
-        request["dataset"] = os.fspath(photographs.root / f"{stored}.beton")
-        places = [request["dataset"]]
-      else:
-        request["files"] = files
-      if name == "stock":
-        request["function"] = "tools.bench.imagenet:stock"
-      found.append(
-        _Contestant(
-          name=f"{name}, {stored}",
-          loader=name,
-          what=f"{peers.PEERS[name].title}, {_READS[name]}",
-          format="beton" if name == "ffcv" else "jpeg",
-          stored=stored,
-          places=places,
-          run=functools.partial(peers.run, name, pythons.get(name), request),
-        )
-      )
-  return found
-
-
-def _row(
-  recipe: str,
-  contestant: _Contestant,
-  rates: Mapping[str, float],
-  answer: Mapping[str, Any],
-) -> dict[str, Any]:
-  return {
-    "recipe": recipe,
-    "loader": contestant.loader,
-    "what": contestant.what,
-    "format": contestant.format,
-    "stored": contestant.stored,
-    **{key: answer[key] for key in ("dtype", "shape", "mean")},
-    **{key: rates[key] for key in ("median", "min", "max")},
-    "cpu_ms": 1e3 / rates["cpu"],
-    "bytes": recipe_sets.size_of(contestant.places),
-  }
+) -> Iterator[_Contestant]:
+  for (name, python), stored in itertools.product(pythons.items(), sizes):
+    request = {**common, "recipe": imagenet.request(recipe)}
+    request["files"] = places = photographs.files[stored]
+    if name == "ffcv":
+      # It encodes by itself, so the smaller ones must not come from JPEG twice.
+      request["files"] = photographs.files["full"]
+      request["shorter"] = imagenet.SHORTER if stored == "256" else None
+      request["quality"] = recipe_sets.QUALITY
+      request["dataset"] = os.fspath(photographs.root / f"{stored}.beton")
+      places = [request["dataset"]]
+    run = functools.partial(peers.run, name, python, request)
+    if name == "stock":
+      run = functools.partial(turns.apart, imagenet.stock, **request)
+    row = {
+      "loader": name,
+      "what": f"{peers.PEERS[name].title}, {_READS[name]}",
+      "format": "beton" if name == "ffcv" else "jpeg",
+      "stored": stored,
+    }
+    yield _Contestant(row, f"{name}, {stored}", places, run)
 
 
 def _unlike(rows: Sequence[Mapping[str, Any]]) -> list[str]:

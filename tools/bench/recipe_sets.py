@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from PIL import Image
 
-from liquid_tf._convert.convert import convert
 from liquid_tf.cli import wheel_images
 from liquid_tf.errors import WrongArgument
-from tools.bench import imagenet
+from liquid_tf.transforms import Resize
+from tools.bench import imagenet, photographs
 
 # Of every JPEG that is made, for us and for peers.
 QUALITY = 90
@@ -40,17 +40,13 @@ class Photographs:
   def dataset(self, format_name: str, stored: str) -> pathlib.Path:
     """The dataset directory of these photographs in a format; converted once."""
     of_jpeg = format_name in _OF_JPEG
-    path = self.root / f"{format_name}-{stored}.liquid"
-    if not (path / "dataset.json").exists():
-      convert(
-        self.root / (stored if of_jpeg else "full"),
-        path,
-        {format_name: 1},
-        transforms=[] if of_jpeg else imagenet.before_storing(stored),
-        existing="resume",
-        progress=False,
-      )
-    return path
+    smaller = stored == "256" and not of_jpeg
+    return photographs.converted(
+      self.root / (stored if of_jpeg else "full"),
+      self.root / f"{format_name}-{stored}.liquid",
+      format_name,
+      transforms=[Resize(shorter=imagenet.SHORTER)] if smaller else [],
+    )
 
 
 def prepare(

@@ -1,10 +1,12 @@
-"""Our RecordIO beside fio and dd: reading a file cold, and writing it to the disk."""
+"""Compares reading and writing RecordIO with fio and dd.
+
+python -m tools.bench recordio --workdir=photos
+"""
 
 import os
-import pathlib
 import shutil
-import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +52,7 @@ def bench(
   Returns:
     `read` {ours, fio, ratio} and `write` {ours, dd, ratio}: MB/s of each round, and the
     ratio of the medians; `bytes` of the file; `parts` {n: MB/s of reading them one
-    after another}; the arguments; and `skipped`: why fio was left out, or None.
+    after another}; and `skipped`: why fio was left out, or None.
 
   Raises:
     ValueError: an argument is wrong.
@@ -66,50 +68,24 @@ def bench(
   random = np.random.default_rng(0)
   # A few that differ, since making random bytes is slower than writing them.
   payloads = [random.bytes(record_bytes) for _ in range(16)]
-  path = os.path.join(folder, "ours.rec")
-  fio, dd = shutil.which("fio"), shutil.which("dd")
-
-  def write() -> float:
-    return _write(path, payloads, size // record_bytes)
-
+  fio, skipped = disk.find_fio(say)
+  dd = shutil.which("dd")
   options = {"block_bytes": block, "depth": depth, "reader": reader}
-  result: dict[str, Any] = {}
-  for what, other, program, ours, theirs in (
-    ("write", "dd", dd, write, lambda: _dd(dd, path, block)),
-    ("read", "fio", fio, lambda: _read(path, **options),
-     lambda: disk.fio_speed(fio, [path], block, depth)),
-  ):  # fmt: skip
-    sides = {"ours": ours, **({other: theirs} if program else {})}
-    result[what] = disk.beside(sides, rounds)
-    say(_line(what.removesuffix("e") + "ing", other, result[what]))
-  parts = {}
-  for n in (1, 2, 8):
-    parts[str(n)] = _read_parts(path, n, options)
+  with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    path = os.path.join(scratch, "ours.rec")
+    sides = {"ours": lambda: _write(path, payloads, size // record_bytes)}
+    if dd:
+      sides["dd"] = lambda: _dd(dd, path, block)
+    write = disk.beside(sides, rounds, "writing", say)
+    sides = {"ours": lambda: _read(path, **options)}
+    if fio:
+      sides["fio"] = lambda: disk.fio_speed(fio, [path], block, depth)
+    read = disk.beside(sides, rounds, "reading", say)
+    parts = {str(n): _read_parts(path, n, options) for n in (1, 2, 8)}
+    written = os.path.getsize(path)
   say("in parts: " + ", ".join(f"{n}: {speed:.0f} MB/s" for n, speed in parts.items()))
-  size = os.path.getsize(path)
-  for made in pathlib.Path(folder).glob("ours.*"):
-    made.unlink()
-  return {
-    **result,
-    "parts": parts,
-    "bytes": size,
-    "record_bytes": record_bytes,
-    "block": block,
-    "depth": depth,
-    "reader": reader,
-    "skipped": None if fio is not None else "fio is not installed",
-  }
-
-
-def _line(name: str, other: str, entry: dict[str, Any]) -> str:
-  """One result in words."""
-  text = f"{name}: {statistics.median(entry['ours']):.0f} MB/s"
-  if "ratio" not in entry:
-    return text
-  return (
-    f"{text}; {other} {statistics.median(entry[other]):.0f} MB/s: "
-    f"{entry['ratio']:.2f} of it"
-  )
+  result = {"read": read, "write": write, "parts": parts, "bytes": written}
+  return result | {"skipped": skipped}
 
 
 def _write(path: str, payloads: list[bytes], count: int) -> float:
@@ -160,9 +136,3 @@ def _read_parts(path: str, n: int, options: dict[str, Any]) -> float:
     iterators.append(disk.iterate(part))
     disk.run(iterators[-1])
   return os.path.getsize(path) / (time.perf_counter() - begin) / 1e6
-
-
-def text(result: dict[str, Any]) -> str:
-  """Says what was missing."""
-  missing = result["skipped"]
-  return f"nothing to compare reading with: {missing}" if missing else ""

@@ -1,15 +1,17 @@
-"""Datasets on a server whose answers come at once, or late, beside curl."""
+"""Measures what late answers of a server cost, beside curl, by nginx on loopback.
 
+python -m tools.bench remote --delay_ms=50
+"""
+
+import functools
 import os
 import pathlib
 import shutil
 import subprocess
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from liquid_tf._convert.convert import convert
-from liquid_tf._measure import fresh
+from liquid_tf._measure import pipeline
 from liquid_tf._store import contents, manifest
 from tools.bench import page, photographs, remote_server, turns
 
@@ -19,6 +21,8 @@ PROMISED = {"large": 0.95, "small": 0.80, "curl": 0.90, "failing": 0.85}
 # Sides of images: 1.05 MB and 51 KB of pixels.
 SIDES = {"large": 592, "small": 130}
 _SCHEMES = ("http", "s3")
+# How answers come: added to a scheme, the name of a side.
+_WAYS = ("", " delayed")
 # As many as the reader has under way.
 _PARALLEL = 128
 _DATASET = "photos.liquid"
@@ -97,32 +101,26 @@ def bench(
   result = {"delay": delay, "link_gbit": link_gbit, "promised": PROMISED}
   result |= {"sizes": {}, "skipped": missing}
   if missing:
+    say(f"nothing to measure with: {missing}")
     return result
   folder, root = pathlib.Path(folder), pathlib.Path(folder, "root")
-  sizes = [
-    Size("large", images, SIDES["large"]),
-    Size("small", small_images, SIDES["small"]),
-  ]
+  counts = {"large": images, "small": small_images}
+  sizes = [Size(name, count, SIDES[name]) for name, count in counts.items()]
   for size in sizes:
     _make(folder, root, size, threads, data)
   with remote_server.Nginx(root, folder / "nginx", delay) as server:
     for size in sizes:
       found = _measure(root, server, size, rounds, threads, batch_size, say)
       result["sizes"][size.name] = found
-      for text in lines(size.name, found):
-        say(text)
+      for scheme in _SCHEMES:
+        at_once, late = (found["of_curl"][f"{scheme}{how}"] for how in _WAYS)
+        kept, failing = (found[key][scheme] for key in ("kept", "failing"))
+        say(
+          f"{size.name} images by {scheme}: {kept:.2f} of the rate is left with the "
+          f"delay; of curl's {at_once:.2f}, and with the delay {late:.2f}; of the late "
+          f"rate {failing:.2f} where one answer in ten fails"
+        )
   return result
-
-
-def lines(name: str, entry: dict[str, Any]) -> list[str]:
-  """One size's results in words."""
-  return [
-    f"{name} images by {scheme}: {entry['kept'][scheme]:.2f} of the rate is left with "
-    f"the delay; of curl's {entry['of_curl'][scheme]:.2f}, and with the delay "
-    f"{entry['of_curl'][f'{scheme} delayed']:.2f}; of the late rate "
-    f"{entry['failing'][scheme]:.2f} where one answer in ten fails"
-    for scheme in _SCHEMES
-  ]
 
 
 def _make(
@@ -132,14 +130,9 @@ def _make(
   source = folder / f"photographs_{size.bucket}"
   photographs.make(source, size.images, size.side, data, threads, ["png"])
   # Small objects, so that curl has as many under way as we.
-  convert(
-    source / "png",
-    root / size.bucket / _DATASET,
-    "raw:1",
-    existing="resume",
-    workers=threads,
-    shard_size=8 << 20,
-    progress=False,
+  path = root / size.bucket / _DATASET
+  photographs.converted(
+    source / "png", path, "raw", workers=threads, shard_size=8 << 20
   )
 
 
@@ -157,30 +150,30 @@ def _measure(
   shards = [file.name for file in contents.shards(data.data)]
 
   def ours(scheme: str, url: str) -> turns.Measurement:
-    there = f"s3://{path}" if scheme == "s3" else f"{url}/{path}"
-    request = {
-      **{
-        "function": fresh.OURS,
-        "path": there,
-        "epochs": 2,
-        "threads": threads,
+    return functools.partial(
+      turns.apart,
+      pipeline.measure,
+      # Nobody looks at the signatures, but they are made.
+      {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
       },
-      **{"batch_size": batch_size, "cache": 0, "memory": "4GiB"},
-    }
-    # Nobody looks at the signatures, but they are made.
-    environment = {
-      **{"AWS_ENDPOINT_URL": url, "AWS_EC2_METADATA_DISABLED": "true"},
-      **{"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench"},
-    }
-
-    return lambda: fresh.run(request, environment)
+      path=f"s3://{path}" if scheme == "s3" else f"{url}/{path}",
+      epochs=2,
+      threads=threads,
+      batch_size=batch_size,
+      cache=0,
+      memory="4GiB",
+    )
 
   sides = {}
-  for late, url in (("", server.url), (" delayed", server.delayed_url)):
+  for how, url in zip(_WAYS, (server.url, server.delayed_url)):
     for scheme in _SCHEMES:
-      sides[f"{scheme}{late}"] = ours(scheme, url)
+      sides[f"{scheme}{how}"] = ours(scheme, url)
     urls = [f"{url}/{path}/{name}" for name in shards]
-    sides[f"curl{late}"] = lambda urls=urls: _curl(urls, size.images)
+    sides[f"curl{how}"] = functools.partial(_curl, urls, size.images)
   for scheme in _SCHEMES:
     sides[f"{scheme} failing"] = ours(scheme, server.failing_url)
   rates, _ = turns.alternate(sides, rounds, f"{size.name}, ", say)
@@ -191,9 +184,9 @@ def _measure(
     "rates": rates,
     "kept": {name: medians[f"{name} delayed"] / medians[name] for name in _SCHEMES},
     "of_curl": {
-      f"{name}{late}": medians[f"{name}{late}"] / medians[f"curl{late}"]
+      f"{name}{how}": medians[f"{name}{how}"] / medians[f"curl{how}"]
       for name in _SCHEMES
-      for late in ("", " delayed")
+      for how in _WAYS
     },
     "failing": {
       name: medians[f"{name} failing"] / medians[f"{name} delayed"] for name in _SCHEMES
@@ -213,26 +206,14 @@ def _curl(urls: list[str], images: int) -> dict[str, Any]:
   epochs = []
   for _ in range(2):
     before = os.times()
-    begin = time.perf_counter()
     done = subprocess.run(command, input=config, text=True, capture_output=True)
-    seconds = time.perf_counter() - begin
-    after = os.times()
+    spent = [end - begin for begin, end in zip(before, os.times())]
     if done.returncode != 0:
       raise ChildProcessError(f"curl ended with code {done.returncode}: {done.stderr}")
-    cpu = (
-      after.children_user
-      + after.children_system
-      - before.children_user
-      - before.children_system
-    )
-    epochs.append({"images": images, "seconds": seconds, "cpu_seconds": max(cpu, 0.01)})
+    # Of the children: user and system time.
+    cpu = max(spent[2] + spent[3], 0.01)
+    epochs.append({"images": images, "seconds": spent[4], "cpu_seconds": cpu})
   return {"epochs": epochs}
-
-
-def text(result: dict[str, Any]) -> str:
-  """Says what was missing."""
-  missing = result["skipped"]
-  return f"nothing to measure with: {missing}" if missing else ""
 
 
 def _table(result: dict[str, Any]) -> str:
@@ -242,7 +223,7 @@ def _table(result: dict[str, Any]) -> str:
     size = f"{entry['images']} of {entry['image_bytes'] / 1e3:.0f} KB"
     rates = {side: _rate(result, entry, side) for side in entry["rates"]}
     for scheme, kept in entry["kept"].items():
-      of_curl = [entry["of_curl"][f"{scheme}{late}"] for late in ("", " delayed")]
+      of_curl = [entry["of_curl"][f"{scheme}{how}"] for how in _WAYS]
       row = [size, f"`{scheme}://`", rates[scheme], rates[f"{scheme} delayed"]]
       row += [f"{kept:.2f}", f"{result['promised'][name]:.2f}"]
       ratios = [*of_curl, entry["failing"][scheme]]

@@ -1,5 +1,9 @@
-"""What very many samples and workers cost: opening, planning, balance; no pixels."""
+"""Simulates very many samples and workers: what opening and planning take.
 
+python -m tools.bench scale --samples=100000000 --workers=1024
+"""
+
+import functools
 import os
 import pathlib
 import tempfile
@@ -7,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from liquid_tf._measure import fresh, process
+from liquid_tf._measure import process
 from liquid_tf._native import ops
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
@@ -18,12 +22,12 @@ from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
 from liquid_tf._words import argument
 from liquid_tf.errors import WrongArgument
-from tools.bench import empty_dataset, page
+from tools.bench import empty_dataset, page, turns
 
 _BATCH = 256
 # Shard files of each format.
 _FILES = 1024
-_MEMORY = "1GiB"
+_open = functools.partial(dataset, batch_size=_BATCH, memory="1GiB", cache=0)
 
 # What is chosen of all samples.
 VIEWS: dict[str, Callable[[View], View]] = {
@@ -49,7 +53,7 @@ def bench(
     say: receives a line of progress.
 
   Returns:
-    The arguments; `index_bytes`; `opened`, what `measure` gives of the first and the
+    `index_bytes`; `opened`, what `measure` gives of the first and the
     last worker; `views`, what `measure_view` gives of each of `VIEWS`; `balance` over
     all workers.
 
@@ -69,14 +73,7 @@ def bench(
     empty_dataset.write(os.fspath(path), samples, min(_FILES, samples))
   opened = []
   for index in sorted({0, workers - 1}):
-    measured = fresh.run(
-      {
-        "function": "tools.bench.scale:measure",
-        "path": str(path),
-        "index": index,
-        "workers": workers,
-      }
-    )
+    measured = turns.apart(measure, path=path, index=index, workers=workers)
     say(
       f"worker {index}: opened in {measured['seconds']:.2f} s, planned "
       f"{measured['draws']} draws in {measured['plan_seconds']:.3f} s"
@@ -84,17 +81,13 @@ def bench(
     opened.append(measured)
   chosen = []
   for view in VIEWS:
-    measured = fresh.run(
-      {"function": "tools.bench.scale:measure_view", "path": str(path), "view": view}
-    )
+    measured = turns.apart(measure_view, path=path, view=view)
     say(
       f"{view}: chosen in {measured['choose_seconds']:.2f} s, opened in "
       f"{measured['open_seconds']:.2f} s, {measured['held_bytes'] >> 20} MiB held"
     )
     chosen.append(measured)
   return {
-    "samples": samples,
-    "workers": workers,
     "index_bytes": (path / manifest.INDEX).stat().st_size,
     "opened": opened,
     "views": chosen,
@@ -115,17 +108,14 @@ def measure_view(path: str, view: str) -> dict[str, Any]:
     `held_bytes` of memory that both keep beside mapped files.
   """
   choose = VIEWS[view]
-  with tempfile.TemporaryDirectory() as folder:
-    empty_dataset.write(folder, 1024, 4)
-    dataset(choose(open_view(folder)), _BATCH, memory=_MEMORY, cache=0)
-    before = process.anonymous_bytes()
-    begin = time.perf_counter()
-    chosen = choose(open_view(path))
-    middle = time.perf_counter()
-    opened = dataset(chosen, _BATCH, memory=_MEMORY, cache=0)
-    end = time.perf_counter()
-    held = process.anonymous_bytes() - before
-    del opened
+  _load_libraries(choose)
+  before, begin = process.anonymous_bytes(), time.perf_counter()
+  chosen = choose(open_view(path))
+  middle = time.perf_counter()
+  opened = _open(chosen)
+  end = time.perf_counter()
+  held = process.anonymous_bytes() - before
+  del opened
   return {
     "view": view,
     "samples": len(chosen),
@@ -133,6 +123,13 @@ def measure_view(path: str, view: str) -> dict[str, Any]:
     "open_seconds": end - middle,
     "held_bytes": held,
   }
+
+
+def _load_libraries(choose: Callable[[View], View]) -> None:
+  """Opens what is chosen of a small dataset: how long that takes is not measured."""
+  with tempfile.TemporaryDirectory() as folder:
+    empty_dataset.write(folder, 1024, 4)
+    _open(choose(open_view(folder)))
 
 
 def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
@@ -143,14 +140,11 @@ def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
     `held_bytes` of memory that the dataset keeps beside the mapped index; `draws` and
     `plan_seconds` of an epoch of the part, all of it at once.
   """
-  with tempfile.TemporaryDirectory() as folder:
-    empty_dataset.write(folder, 1024, 4)
-    dataset(folder, _BATCH, memory=_MEMORY, cache=0)
-    before = process.anonymous_bytes()
-    begin = time.perf_counter()
-    part = dataset(path, _BATCH, memory=_MEMORY, cache=0, shard=(index, workers))
-    seconds = time.perf_counter() - begin
-    held = process.anonymous_bytes() - before
+  _load_libraries(VIEWS["whole"])
+  before, begin = process.anonymous_bytes(), time.perf_counter()
+  part = _open(path, shard=(index, workers))
+  seconds = time.perf_counter() - begin
+  held = process.anonymous_bytes() - before
   sources = find_stage(part, InterleaveDataset).sources
   begin = time.perf_counter()
   none, fill = [0] * len(sources), [10 * _BATCH] * len(sources)

@@ -1,16 +1,44 @@
-"""What is measured turn about, so that a busy minute meets all, and on which disks."""
+"""How it is measured: turn about, so that a busy minute meets all, and apart."""
 
+import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from liquid_tf._measure import throttle
+from liquid_tf._measure import fresh, throttle
 
 # Gives {epochs [{images, seconds, cpu_seconds}], ..}; the first epoch does not count.
 Measurement = Callable[[], dict[str, Any]]
 
 _Name = TypeVar("_Name")
 _Answer = TypeVar("_Answer")
+
+
+def apart(
+  function: Callable[..., Any],
+  environment: Mapping[str, str] | None = None,
+  **arguments: Any,
+) -> Any:
+  """Calls a function of a module in a fresh process.
+
+  Args:
+    function: to call.
+    environment: variables that the process has beside this one's.
+    **arguments: of the function; paths arrive as strings.
+
+  Returns:
+    Its answer, which JSON can hold.
+
+  Raises:
+    ValueError: an argument is wrong; the message names it.
+    ChildProcessError: it failed.
+  """
+  request = {
+    name: os.fspath(value) if isinstance(value, os.PathLike) else value
+    for name, value in arguments.items()
+  }
+  request["function"] = f"{function.__module__}:{function.__name__}"
+  return fresh.run(request, environment)
 
 
 def in_turn(
