@@ -4,8 +4,6 @@ import copy
 import json
 import os
 import pathlib
-from typing import Any
-from unittest import mock
 
 import benches
 import numpy as np
@@ -14,7 +12,7 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
-from tools.bench import codec_report, codec_sets, codec_worker, codecs
+from tools.bench import codec_report, codec_sets, codec_worker
 
 _EVERYWHERE = ("raw", "png", "png tf.io", "l3 v2", "l3-compact")
 _COMPACT = ("l3-compact fast", "l3-compact", "l3-compact best")
@@ -22,21 +20,10 @@ _SAME = "png tf.io"  # has the files of "png"
 _OURS = (*_EVERYWHERE, "bmp", "webp", "jpeg", "l3 v1")
 
 
-_RUN = codecs._run
-
-
-def _mostly_here(stage: str, images: codec_sets.ImageSet, **arguments: Any) -> Any:
-  """Measures windows in a fresh process, and all else in this one."""
-  if stage == "windows":
-    return _RUN(stage, images, **arguments)
-  return getattr(codec_worker, stage)(images, **arguments)
-
-
 class BenchCodecsTest(absltest.TestCase):
   def test_measures_every_codec_on_every_set(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     self._make_sets(root)
-    self.enter_context(mock.patch.object(codecs, "_run", _mostly_here))
     done = benches.run(
       "codecs",
       f"--sets={root}/astronaut,other={root}/coffee",
@@ -116,11 +103,12 @@ class BenchCodecsTest(absltest.TestCase):
     self._make_sets(root)
     folders = {"screens": f"{root}/coffee", "masks": f"{root}/masks"}
     screens, masks, drawn = codec_sets.others(folders, 1)
-    found = codec_worker.sizes(masks)
+    self.enter_context(benches.here())
+    found = codec_worker.sizes(masks._asdict())
     self.assertEqual((found["images"], found["pixel_bytes"]), (1, 90 * 120))
     self.assertContainsSubset((*_EVERYWHERE, "bmp", "jpeg"), {*found["codecs"], _SAME})
     self.assertNoCommonElements(["webp", "l3 v1"], found["codecs"])
-    rates = codec_worker.speeds(masks, side=64, squares=1, passes=2)
+    rates = codec_worker.speeds(masks._asdict(), side=64, squares=1, passes=2)
     self.assertEqual({*rates["best"]}, {*found["codecs"], _SAME})
     self.assertContainsSubset(rates["avx2"], ["l3 v2", *_COMPACT])
     for images, shape in ((screens, (150, 200, 3)), (drawn, (512, 512, 3))):
@@ -130,8 +118,7 @@ class BenchCodecsTest(absltest.TestCase):
 
   def test_a_mosaic_repeats_little(self):
     deep = np.arange(64 * 64 * 3, dtype=np.uint16).reshape(64, 64, 3)
-    images = codec_sets.ImageSet("16-bit", codec_sets.DEEP)
-    (square,) = codec_worker._squares(images, [deep, deep + 1], 200, 1)
+    (square,) = codec_worker._squares(codec_sets.DEEP, [deep, deep + 1], 200, 1)
     self.assertEqual((square.shape, square.dtype), ((200, 200, 3), np.uint16))
     self.assertLen(np.unique(square.reshape(200, -1), axis=0), 200)
 

@@ -3,7 +3,7 @@
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -112,11 +112,6 @@ def stored_png_bytes(images: ImageSet) -> int | None:
   ):
     return None
   return sum(map(os.path.getsize, images.paths))
-
-
-def request(images: ImageSet) -> dict[str, Any]:
-  """As JSON, for another process; `ImageSet(**request)` is the set again."""
-  return images._asdict()
 
 
 def _files(folder: str) -> tuple[str, ...]:

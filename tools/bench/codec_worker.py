@@ -1,25 +1,15 @@
-"""Codecs on one processor: `python -m tools.bench.codec_worker`.
-
-The request is one JSON object on stdin, with a `stage`, the `set` as
-`codec_sets.request` gives it, and the other arguments of the function of that name; the
-answer is the last line of stdout, or {"error": sentence}. Whoever starts this pins it
-to a processor.
-"""
+"""Measures codecs on one processor, in a process of its own."""
 
 import functools
-import json
 import os
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import numpy as np
+import tensorflow as tf
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-
-from liquid_tf._native import instructions, ops
+from liquid_tf._native import instructions
 from liquid_tf.cli import wheel_images
 from tools.bench import codec_cases, codec_sets
 
@@ -28,22 +18,27 @@ _AVX2 = "avx2"
 
 def _check(case: codec_cases.Case, decoded: Any, pixels: np.ndarray) -> None:
   if case.lossless and not np.array_equal(np.asarray(decoded), pixels):
-    raise ValueError(f"{case.name} does not give back the pixels it was given")
+    raise ChildProcessError(f"{case.name} does not give back the pixels it was given")
 
 
-def sizes(images: codec_sets.ImageSet) -> dict[str, Any]:
+def _load(images: Mapping[str, Any]) -> list[np.ndarray]:
+  """Loads a set, and holds this process to one processor from now on."""
+  os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+  return codec_sets.load(codec_sets.ImageSet(**images))
+
+
+def sizes(images: Mapping[str, Any]) -> dict[str, Any]:
   """Encodes whole images.
 
   Args:
-    images: a set.
+    images: of a `codec_sets.ImageSet`, by attribute; likewise below.
 
   Returns:
     `images`, `pixel_bytes`, `stored_png_bytes` (of the files, if they are PNG, or
-    None); per codec that holds all of them `bytes`, `encode_gb_per_s` of pixels, and
+    None); per codec that holds all of them `bytes`, `encode_seconds` of all images, and
     `to_png`, of each image its size relative to PNG.
   """
-  arrays = codec_sets.load(images)
-  raw = sum(pixels.nbytes for pixels in arrays)
+  arrays = _load(images)
   result = {}
   png = None
   for case in codec_cases.cases(arrays):
@@ -61,15 +56,15 @@ def sizes(images: codec_sets.ImageSet) -> dict[str, Any]:
       png = counts
     result[case.name] = {
       "bytes": sum(counts),
-      "encode_gb_per_s": raw / seconds / 1e9,
+      "encode_seconds": seconds,
       "each": counts,
     }
   for entry in result.values():
     entry["to_png"] = [a / b for a, b in zip(entry.pop("each"), png)]
   return {
     "images": len(arrays),
-    "pixel_bytes": raw,
-    "stored_png_bytes": codec_sets.stored_png_bytes(images),
+    "pixel_bytes": sum(pixels.nbytes for pixels in arrays),
+    "stored_png_bytes": codec_sets.stored_png_bytes(codec_sets.ImageSet(**images)),
     "codecs": result,
   }
 
@@ -102,17 +97,17 @@ def _mosaic(
 
 
 def _squares(
-  images: codec_sets.ImageSet, arrays: Sequence[np.ndarray], side: int, squares: int
+  kind: str, arrays: Sequence[np.ndarray], side: int, squares: int
 ) -> list[np.ndarray]:
-  """What speeds are measured on: [side, side, channels] each."""
-  if images.kind == codec_sets.DEEP:
+  """Makes the images that speeds are measured on: [side, side, channels] each."""
+  if kind == codec_sets.DEEP:
     random = np.random.default_rng(0)
     return [_mosaic(arrays, side, random) for _ in range(squares)]
   return list(wheel_images.large_crops(arrays, squares, side))
 
 
 def speeds(
-  images: codec_sets.ImageSet, side: int, squares: int, passes: int
+  images: Mapping[str, Any], side: int, squares: int, passes: int
 ) -> dict[str, Any]:
   """Decodes images, every codec in turn.
 
@@ -126,9 +121,9 @@ def speeds(
     `best`: per codec the GB/s of pixels of each pass; `avx2`: the same of L3, held to
     AVX2, where the machine has that.
   """
-  arrays = codec_sets.load(images)
+  arrays = _load(images)
   every = codec_cases.cases(arrays)
-  squared = _squares(images, arrays, side, squares)
+  squared = _squares(images["kind"], arrays, side, squares)
   runs = {}
   for case in every:
     runs[case.name] = []
@@ -157,7 +152,7 @@ def speeds(
   return rates
 
 
-def windows(images: codec_sets.ImageSet, count: int) -> dict[str, Any]:
+def windows(images: Mapping[str, Any], count: int) -> dict[str, Any]:
   """Decodes random windows of 224x224 of an image of 2048x1024.
 
   Args:
@@ -168,7 +163,7 @@ def windows(images: codec_sets.ImageSet, count: int) -> dict[str, Any]:
     Per codec that has windows, the median time of one relative to the whole image.
   """
   size = 224
-  pixels = next(wheel_images.large_crops(codec_sets.load(images), 1, 2048))[:1024]
+  pixels = next(wheel_images.large_crops(_load(images), 1, 2048))[:1024]
   random = np.random.default_rng(0)
   places = [
     (int(random.integers(0, 1025 - size)), int(random.integers(0, 2049 - size)))
@@ -190,20 +185,3 @@ def windows(images: codec_sets.ImageSet, count: int) -> dict[str, Any]:
         _check(case, place(), pixels[y : y + size, x : x + size])
     result[case.name] = float(np.median(parts) / np.median(wholes))
   return result
-
-
-def main(request: str) -> None:
-  arguments = json.loads(request)
-  tf.config.threading.set_intra_op_parallelism_threads(1)
-  tf.config.threading.set_inter_op_parallelism_threads(1)
-  stage = {"sizes": sizes, "speeds": speeds, "windows": windows}[arguments.pop("stage")]
-  images = codec_sets.ImageSet(**arguments.pop("set"))
-  try:
-    answer = stage(images, **arguments)
-  except (ValueError, ImportError, OSError, tf.errors.OpError) as error:
-    answer = {"error": ops.reason(error)}
-  print(json.dumps(answer), flush=True)
-
-
-if __name__ == "__main__":
-  main(sys.stdin.read())

@@ -5,53 +5,30 @@ python -m tools.bench codecs --sets=photos,textures=more/textures --plot=codecs.
 python -m tools.bench codecs --sets=photos --screens=screens --masks=masks --deep=scans
 """
 
-import json
-import os
 import statistics
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from liquid_tf._native import instructions
-from tools.bench import codec_sets
+from tools.bench import codec_cases, codec_sets, codec_worker, turns
 from tools.bench.codec_report import plot, section, text  # noqa: F401
 
-# malloc keeps the memory of a freed image instead of giving it back, so that no codec
-# is measured by the page faults of its output. The same for all.
-_MALLOC = {
+_ENVIRONMENT = {
+  # malloc keeps the memory of a freed image instead of giving it back, so that no codec
+  # is measured by the page faults of its output. The same for all.
   "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
   "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
+  "TF_NUM_INTRAOP_THREADS": "1",
+  "TF_NUM_INTEROP_THREADS": "1",
 }
 _WINDOWS = 60
 
 
-def _run(stage: str, images: codec_sets.ImageSet, **arguments: Any) -> dict[str, Any]:
-  """Runs a stage of `codec_worker` in a fresh process on one processor."""
-  path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-  cpu = max(os.sched_getaffinity(0))
-  done = subprocess.run(
-    [sys.executable, "-m", "tools.bench.codec_worker"],
-    input=json.dumps({"stage": stage, "set": codec_sets.request(images), **arguments}),
-    env={**os.environ, **_MALLOC, "PYTHONPATH": path},
-    capture_output=True,
-    text=True,
-    preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
-  )
-  if done.returncode != 0:
-    last = (done.stderr.strip() or "it said nothing").splitlines()[-1]
-    raise ChildProcessError(
-      f"the measuring process ended with code {done.returncode}: {last}"
-    )
-  answer = json.loads(done.stdout.splitlines()[-1])
-  if "error" in answer:
-    raise ChildProcessError(answer["error"])
-  return answer
-
-
-def _spread(rates: list[float]) -> dict[str, float]:
-  low, _, high = statistics.quantiles(rates, n=4, method="inclusive")
-  return {"median": statistics.median(rates), "q1": low, "q3": high}
+def _run(
+  stage: Callable[..., Any], images: codec_sets.ImageSet, **arguments: Any
+) -> dict[str, Any]:
+  """Runs a function of `codec_worker` in a fresh process."""
+  return turns.apart(stage, _ENVIRONMENT, images=images._asdict(), **arguments)
 
 
 def bench(
@@ -100,100 +77,73 @@ def bench(
     ValueError: a folder has no such images.
     ChildProcessError: a measurement failed; the message says why.
   """
-  from tools.bench import codec_cases
-
   kinds = (codec_sets.SCREENS, codec_sets.MASKS, codec_sets.DEEP)
-  others = dict(zip(kinds, (screens, masks, deep)))
-  every = [*codec_sets.photographs(sets), *codec_sets.others(others, drawings)]
-  result = {"side": side, "squares": squares, "passes": passes, "rounds": rounds}
-  result["instructions"] = instructions.runnable()[-1]
-  result["codecs"] = {case.name: case.what for case in codec_cases.cases()}
-  result["sets"] = {}
-  pooled: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
-  for images in every:
-    say(f"{images.name}: sizes")
-    measured = _run("sizes", images)
-    rates: dict[str, dict[str, list[float]]] = {"best": {}, "avx2": {}}
+  folders = dict(zip(kinds, (screens, masks, deep)))
+  photographs = codec_sets.photographs(sets)
+  measured: dict[str, dict[str, Any]] = {}
+  found: dict[str, list[dict[str, Any]]] = {}
+  entries = {}
+  for images in (*photographs, *codec_sets.others(folders, drawings)):
+    name = images.name
+    say(f"{name}: sizes")
+    measured[name], found[name] = _run(codec_worker.sizes, images), []
     for number in range(rounds):
-      say(f"{images.name}: speeds, process {number + 1} of {rounds}")
-      found = _run("speeds", images, side=side, squares=squares, passes=passes)
-      _extend(rates, found)
-      if images.kind == codec_sets.PHOTOGRAPHS:
-        _extend(pooled, found)
-    result["sets"][images.name] = {"kind": images.kind, **_entry(measured, rates)}
-  photographs = [
-    entry
-    for entry in result["sets"].values()
-    if entry["kind"] == codec_sets.PHOTOGRAPHS
-  ]
-  result["all"] = _together(photographs, pooled)
+      say(f"{name}: speeds, process {number + 1} of {rounds}")
+      found[name].append(
+        _run(codec_worker.speeds, images, side=side, squares=squares, passes=passes)
+      )
+    entries[name] = {"kind": images.kind, **_entry([measured[name]], found[name])}
   say("windows")
-  first = next(images for images in every if images.kind == codec_sets.PHOTOGRAPHS)
-  result["windows"] = _run("windows", first, count=_WINDOWS)
-  return result
-
-
-def _extend(
-  rates: dict[str, dict[str, list[float]]], found: dict[str, dict[str, list[float]]]
-) -> None:
-  for way, values in found.items():
-    for codec, each in values.items():
-      rates[way].setdefault(codec, []).extend(each)
-
-
-def _speeds(name: str, rates: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
-  speeds = {"decode_gb_per_s": _spread(rates["best"][name])}
-  if name in rates["avx2"]:
-    speeds["avx2_gb_per_s"] = _spread(rates["avx2"][name])
-  return speeds
+  names = [images.name for images in photographs]
+  return {
+    "instructions": instructions.runnable()[-1],
+    "codecs": {case.name: case.what for case in codec_cases.cases()},
+    "sets": entries,
+    "all": _entry(
+      [measured[name] for name in names],
+      [rates for name in names for rates in found[name]],
+    ),
+    "windows": _run(codec_worker.windows, photographs[0], count=_WINDOWS),
+  }
 
 
 def _entry(
-  measured: dict[str, Any], rates: dict[str, dict[str, list[float]]]
+  measured: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
+  """Sizes and speeds of sets together.
+
+  Args:
+    measured: what `codec_worker.sizes` gives of each.
+    found: what every process of `codec_worker.speeds` gave.
+  """
+  raw = sum(one["pixel_bytes"] for one in measured)
+  png = sum(one["codecs"]["png"]["bytes"] for one in measured)
+  stored = [one["stored_png_bytes"] for one in measured]
   codecs = {}
-  raw = measured["pixel_bytes"]
-  png = measured["codecs"]["png"]["bytes"]
-  for name in rates["best"]:
+  for name in found[0]["best"]:
     # Two decoders of one file.
-    size = measured["codecs"]["png" if name == "png tf.io" else name]
+    same = "png" if name == "png tf.io" else name
+    sizes = [one["codecs"][same] for one in measured]
+    total = sum(size["bytes"] for size in sizes)
     codecs[name] = {
-      "bytes": size["bytes"],
-      "ratio": size["bytes"] / raw,
-      "to_png": size["bytes"] / png,
-      "worst_to_png": max(size["to_png"]),
-      "encode_gb_per_s": size["encode_gb_per_s"],
-      **_speeds(name, rates),
+      "bytes": total,
+      "ratio": total / raw,
+      "to_png": total / png,
+      "worst_to_png": max(max(size["to_png"]) for size in sizes),
+      "encode_gb_per_s": raw / sum(size["encode_seconds"] for size in sizes) / 1e9,
+      "decode_gb_per_s": _spread(rate for one in found for rate in one["best"][name]),
     }
-  kept = ("images", "pixel_bytes", "stored_png_bytes")
-  return {**{key: measured[key] for key in kept}, "codecs": codecs}
-
-
-def _together(
-  entries: list[dict[str, Any]], rates: dict[str, dict[str, list[float]]]
-) -> dict[str, Any]:
-  raw = sum(entry["pixel_bytes"] for entry in entries)
-  png = sum(entry["codecs"]["png"]["bytes"] for entry in entries)
-  stored = [entry["stored_png_bytes"] for entry in entries]
-  codecs = {}
-  for name in rates["best"]:
-    parts = [entry["codecs"][name] for entry in entries]
-    size = sum(part["bytes"] for part in parts)
-    seconds = sum(
-      entry["pixel_bytes"] / part["encode_gb_per_s"]
-      for entry, part in zip(entries, parts)
-    )
-    codecs[name] = {
-      "bytes": size,
-      "ratio": size / raw,
-      "to_png": size / png,
-      "worst_to_png": max(part["worst_to_png"] for part in parts),
-      "encode_gb_per_s": raw / seconds,
-      **_speeds(name, rates),
-    }
+    if name in found[0]["avx2"]:
+      rates = (rate for one in found for rate in one["avx2"][name])
+      codecs[name]["avx2_gb_per_s"] = _spread(rates)
   return {
-    "images": sum(entry["images"] for entry in entries),
+    "images": sum(one["images"] for one in measured),
     "pixel_bytes": raw,
     "stored_png_bytes": None if None in stored else sum(stored),
     "codecs": codecs,
   }
+
+
+def _spread(rates: Iterable[float]) -> dict[str, float]:
+  low, middle, high = statistics.quantiles(rates, n=4, method="inclusive")
+  return {"median": middle, "q1": low, "q3": high}
