@@ -26,7 +26,6 @@ _COMPACT_SIZES = {
   codec_sets.DEEP: 0.85,
 }
 _FLAT = (codec_sets.SCREENS, codec_sets.MASKS, codec_sets.DRAWN)
-_WINDOW = 0.125
 
 
 def _entries(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -84,46 +83,42 @@ def _rate(entry: dict[str, Any], name: str, key: str = "decode_gb_per_s") -> flo
   return entry["codecs"][name][key]["median"]
 
 
-def _largest(result: dict[str, Any], codec: str) -> tuple[str, float]:
-  """The set of photographs on which a codec is largest, relative to PNG."""
-  sizes = {
-    name: entry["codecs"][codec]["to_png"]
+def _sizes(
+  result: dict[str, Any], codec: str, most: float, most_of_a_set: float
+) -> Iterator[Promise]:
+  """Promises of a codec's sizes of photographs."""
+  of_all = result["all"]["codecs"][codec]["to_png"]
+  yield Promise(f"{codec}, all photographs, of PNG's bytes", of_all, most=most)
+  size, name = max(
+    (entry["codecs"][codec]["to_png"], name)
     for name, entry in result["sets"].items()
     if entry["kind"] == codec_sets.PHOTOGRAPHS
-  }
-  name = max(sizes, key=sizes.get)
-  return name, sizes[name]
+  )
+  largest = f"{codec}, its largest set ({name}), of PNG's bytes"
+  yield Promise(largest, size, most=most_of_a_set)
+
+
+def _window(result: dict[str, Any], codec: str) -> Promise:
+  what = f"{codec}, a 224x224 window of 2048x1024, of the whole's time"
+  return Promise(what, result["windows"][codec], most=0.125)
 
 
 def _fast(result: dict[str, Any]) -> Iterator[Promise]:
   every = result["all"]
   l3 = _rate(every, "l3 v2")
-  name, size = _largest(result, "l3 v2")
   yield Promise("l3 v2, GB/s of pixels decoded on one processor", l3, least=2)
   for other, least in (("png tf.io", 10), ("qoi", 3)):
     if other in every["codecs"]:
       ratio = l3 / _rate(every, other)
       yield Promise(f"l3 v2, decoding, times {other}", ratio, least=least)
-  size_of_all = every["codecs"]["l3 v2"]["to_png"]
-  yield Promise("l3 v2, all photographs, of PNG's bytes", size_of_all, most=0.95)
-  yield Promise(f"l3 v2, its largest set ({name}), of PNG's bytes", size, most=1)
-  yield Promise(
-    "l3 v2, a 224x224 window of 2048x1024, of the whole's time",
-    result["windows"]["l3 v2"],
-    most=_WINDOW,
-  )
+  yield from _sizes(result, "l3 v2", 0.95, 1)
+  yield _window(result, "l3 v2")
 
 
 def _compact(result: dict[str, Any]) -> Iterator[Promise]:
   every, best = result["all"], result["instructions"]
   compact = every["codecs"]["l3-compact"]
-  name, size = _largest(result, "l3-compact")
-  yield Promise(
-    "l3-compact, all photographs, of PNG's bytes", compact["to_png"], most=0.74
-  )
-  yield Promise(
-    f"l3-compact, its largest set ({name}), of PNG's bytes", size, most=0.79
-  )
+  yield from _sizes(result, "l3-compact", 0.74, 0.79)
   for kind, most in _COMPACT_SIZES.items():
     if kind in result["sets"]:
       size = result["sets"][kind]["codecs"]["l3-compact"]["to_png"]
@@ -149,28 +144,19 @@ def _compact(result: dict[str, Any]) -> Iterator[Promise]:
     1000 * compact["encode_gb_per_s"],
     least=60,
   )
-  yield Promise(
-    "l3-compact, a 224x224 window of 2048x1024, of the whole's time",
-    result["windows"]["l3-compact"],
-    most=_WINDOW,
-  )
+  yield _window(result, "l3-compact")
 
 
 def sets_table(result: dict[str, Any]) -> str:
   """A table of Markdown of the sets."""
-  rows = [
-    [
-      name,
-      f"{entry['images']}",
-      f"{entry['pixel_bytes'] / 1e6:.1f}",
-      f"{entry['codecs']['png']['bytes'] / 1e6:.2f}",
-      f"{entry['codecs']['png']['ratio']:.3f}",
-    ]
-    for name, entry in _entries(result)
+  cells = [
+    ("set", lambda one: one[0]),
+    ("images", lambda one: one[1]["images"]),
+    ("MB of pixels", lambda one: f"{one[1]['pixel_bytes'] / 1e6:.1f}"),
+    ("MB of PNG", lambda one: f"{one[1]['codecs']['png']['bytes'] / 1e6:.2f}"),
+    ("PNG of pixels", lambda one: f"{one[1]['codecs']['png']['ratio']:.3f}"),
   ]
-  return page.table(
-    ["set", "images", "MB of pixels", "MB of PNG", "PNG of pixels"], rows
-  )
+  return page.columns(_entries(result), cells)
 
 
 def sizes_table(result: dict[str, Any]) -> str:

@@ -6,10 +6,15 @@ planning take the code that they always take. Only the pixels are missing.
 
 import json
 import os
+import pathlib
+import tempfile
+from typing import Any
 
 import numpy as np
+from PIL import Image
 
-from liquid_tf._store import arrays, manifest, schema, texts
+from liquid_tf._convert.convert import convert
+from liquid_tf._store import arrays, manifest, texts
 
 # Framing and headers of a record, and a pixel or two.
 RECORD_BYTES = 64
@@ -89,47 +94,24 @@ def _labels(count: int) -> np.ndarray:
   return np.sqrt(np.arange(count) % CLASSES**2).astype(np.int64)
 
 
-def _manifest(samples: int, shards: list[dict], counts: list[int]) -> dict:
-  entry = {
-    "samples": samples,
-    "bytes": samples * RECORD_BYTES,
-    "pixel_bytes": samples * 16,
-    "lossless": True,
-  }
-  return {
-    "schema": schema.SCHEMA,
-    "created_by": "liquid_tf",
-    "version": 1,
-    "made_by": "bench",
-    "features": {
-      "image": {"dtype": "uint8", "shape": [4, 4, 1]},
-      "label": {
-        "dtype": "int64",
-        "shape": [],
-        "classes": [str(i) for i in range(CLASSES)],
-        "class_counts": counts,
-      },
-    },
-    "supervised": ["image", "label"],
-    "splits": {"train": {"samples": 2 * samples, "index": 0}},
-    "seed": 0,
-    "mix": {name: 0.5 for name in _NAMES},
-    "targets": list(_NAMES),
-    "replicated": False,
-    "geometry": {"orient": False},
-    "encoding": {
-      "channels": None,
-      "bits": None,
-      "jpeg_quality": 95,
-      "png_level": 6,
-      "webp_quality": 90,
-      "l3_effort": "default",
-    },
+def _manifest(samples: int, shards: list[dict], counts: list[int]) -> dict[str, Any]:
+  """The manifest of two small images, with the figures of many."""
+  with tempfile.TemporaryDirectory() as folder:
+    for name in _NAMES:
+      path = pathlib.Path(folder, "source", name, "0.png")
+      path.parent.mkdir(parents=True)
+      Image.new("L", (4, 4)).save(path)
+    source, made = (os.path.join(folder, name) for name in ("source", "made"))
+    convert(source, made, dict.fromkeys(_NAMES, 1), progress=False)
+    data = manifest.load(made).data
+  classes = {"classes": [str(i) for i in range(CLASSES)], "class_counts": counts}
+  data["features"]["label"] |= classes
+  sizes = {"bytes": samples * RECORD_BYTES, "pixel_bytes": samples * 16}
+  for entry in data["formats"].values():
+    entry |= {"samples": samples, **sizes}
+  data["splits"]["train"]["samples"] = 2 * samples
+  return data | {
     "samples": 2 * samples,
     "next_sample": 2 * samples,
-    "formats": {name: entry for name in _NAMES},
     "shards": shards,
-    "source": {"kind": "folder", "fingerprint": "0" * 64, "by_pillow": 0},
-    "skipped": [],
-    "columns": {},
   }

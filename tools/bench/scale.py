@@ -6,7 +6,6 @@ python -m tools.bench scale --samples=100000000 --workers=1024
 import functools
 import os
 import pathlib
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +26,8 @@ from tools.bench import empty_dataset, page, turns
 _BATCH = 256
 # Shard files of each format.
 _FILES = 1024
+# Samples of each format in a dataset that only loads the libraries.
+_SMALL = 1024
 _open = functools.partial(dataset, batch_size=_BATCH, memory="1GiB", cache=0)
 
 # What is chosen of all samples.
@@ -66,14 +67,17 @@ def bench(
       workers,
       f"must be at most two for each of {argument('samples', samples)}",
     )
-  path = pathlib.Path(folder, f"holes_{samples}.liquid")
-  if not (path / manifest.MANIFEST).exists():
-    say(f"writing the index of {samples} samples in two formats")
-    path.mkdir(parents=True, exist_ok=True)
-    empty_dataset.write(os.fspath(path), samples, min(_FILES, samples))
+  small, path = (pathlib.Path(folder, f"holes_{n}.liquid") for n in (_SMALL, samples))
+  for place, count in ((small, _SMALL), (path, samples)):
+    if not (place / manifest.MANIFEST).exists():
+      say(f"writing the index of {count} samples in two formats")
+      place.mkdir(parents=True, exist_ok=True)
+      empty_dataset.write(os.fspath(place), count, min(_FILES, count))
   opened = []
   for index in sorted({0, workers - 1}):
-    measured = turns.apart(measure, path=path, index=index, workers=workers)
+    measured = turns.apart(
+      measure, path=path, small=small, index=index, workers=workers
+    )
     say(
       f"worker {index}: opened in {measured['seconds']:.2f} s, planned "
       f"{measured['draws']} draws in {measured['plan_seconds']:.3f} s"
@@ -81,7 +85,7 @@ def bench(
     opened.append(measured)
   chosen = []
   for view in VIEWS:
-    measured = turns.apart(measure_view, path=path, view=view)
+    measured = turns.apart(measure_view, path=path, small=small, view=view)
     say(
       f"{view}: chosen in {measured['choose_seconds']:.2f} s, opened in "
       f"{measured['open_seconds']:.2f} s, {measured['held_bytes'] >> 20} MiB held"
@@ -95,20 +99,21 @@ def bench(
   }
 
 
-def measure_view(path: str, view: str) -> dict[str, Any]:
+def measure_view(path: str, small: str, view: str) -> dict[str, Any]:
   """Chooses among all samples, and opens what is chosen for training.
 
   Args:
     path: of the dataset.
+    small: one that is opened before, which loads the libraries.
     view: one of `VIEWS`.
 
   Returns:
     `view`; its `samples`; `choose_seconds` from the path to the view, `open_seconds`
-    from there to the dataset, when a first, small one has loaded the libraries; and
-    `held_bytes` of memory that both keep beside mapped files.
+    from there to the dataset, and `held_bytes` of memory that both keep beside mapped
+    files.
   """
   choose = VIEWS[view]
-  _load_libraries(choose)
+  _open(choose(open_view(small)))
   before, begin = process.anonymous_bytes(), time.perf_counter()
   chosen = choose(open_view(path))
   middle = time.perf_counter()
@@ -125,22 +130,20 @@ def measure_view(path: str, view: str) -> dict[str, Any]:
   }
 
 
-def _load_libraries(choose: Callable[[View], View]) -> None:
-  """Opens what is chosen of a small dataset: how long that takes is not measured."""
-  with tempfile.TemporaryDirectory() as folder:
-    empty_dataset.write(folder, 1024, 4)
-    _open(choose(open_view(folder)))
-
-
-def measure(path: str, *, index: int, workers: int) -> dict[str, Any]:
+def measure(path: str, *, small: str, index: int, workers: int) -> dict[str, Any]:
   """Opens the part of one worker and plans its first epoch.
 
+  Args:
+    path: of the dataset.
+    small: one that is opened before, which loads the libraries.
+    index: of the worker.
+    workers: that there are.
+
   Returns:
-    `seconds` to open, when a first, small dataset has loaded the libraries;
-    `held_bytes` of memory that the dataset keeps beside the mapped index; `draws` and
+    `seconds` to open; `held_bytes` of memory that the dataset keeps beside the mapped index; `draws` and
     `plan_seconds` of an epoch of the part, all of it at once.
   """
-  _load_libraries(VIEWS["whole"])
+  _open(small)
   before, begin = process.anonymous_bytes(), time.perf_counter()
   part = _open(path, shard=(index, workers))
   seconds = time.perf_counter() - begin
