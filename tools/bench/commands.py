@@ -9,7 +9,7 @@ from tools.bench.benchmark import Benchmark
 from tools.bench.papers import command as papers
 
 _TYPES = {int: Flags.integer, float: Flags.number, list: Flags.words}
-_REQUIRED = ("dataset", "input")
+_REQUIRED = {"dataset", "input"}
 # The default, whose type is the flag's, what --help says, and the least value.
 _FLAGS: dict[str, tuple] = {
   "block": (4 << 20, "bytes of a read"),
@@ -93,7 +93,7 @@ def _flags(*names: str, report: bool = True, **given: Any) -> Flags:
     row = given.get(name)
     default, *about = row if isinstance(row, tuple) else _FLAGS[name]
     define = _TYPES.get(type(default), Flags.string)
-    define(values, name, default, *about, required=name in _REQUIRED)
+    define(values, name, default, *about, required=name in _REQUIRED - given.keys())
   for name, default in given.items():
     if not isinstance(default, tuple):
       values.set_default(name, default)
@@ -149,6 +149,14 @@ _BENCHMARKS = [
     "access",
     "single samples, beside fio",
     _flags("rounds", "dataset", "reads", report=False),
+  ),
+  Benchmark(
+    "dispatch",
+    "what a sample costs beside pixels",
+    _flags(
+      report=False, images=20_000, batch_size=256, epochs=11,
+      dataset=(None, "one that is there, instead of a new one"),
+    ),
   ),
   Benchmark(
     "recordio",

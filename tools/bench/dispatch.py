@@ -1,34 +1,68 @@
-"""What a sample costs beside reading and decoding: small raw images from memory.
+"""Measures what a sample costs beside reading and decoding: small images in memory.
 
-Makes a dataset of random 18x18 images, all kept in memory, and draws epochs of it with
-one processor for everything: planning, shuffling, the cache, the copy into the batch,
-counters, and the loop over batches, which is TensorFlow's, as in Keras's `fit`, and by
-turns Python's. Beside it, by turns too, stock tf.data with the same images in memory,
-shuffled and batched; and what it takes for a batch that is there already.
+  python -m tools.bench dispatch --images=100000
 
-    python -m tools.bench.dispatch --images=100000 --batch_size=256
+Makes a dataset of random 18x18 raw images, all kept in memory, and draws epochs of it
+with one processor for everything: planning, shuffling, the cache, the copy into the
+batch, counters, and the loop over batches, which is TensorFlow's, as in Keras's `fit`,
+and by turns Python's. Beside it, by turns too, stock tf.data with the same images in
+memory, shuffled and batched; and what it takes for a batch that is there already.
 """
 
-import argparse
-import json
+import functools
 import os
 import resource
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import tensorflow as tf
+from PIL import Image
+
+import liquid_tf
+from tools.bench import turns
 
 _SIDE = 18
+# Draws so many batches.
+_Loop = Callable[[Iterator, int], Any]
 
 
-def make(folder: str, images: int) -> str:
+def bench(
+  path: str | None,
+  *,
+  images: int,
+  batch_size: int,
+  epochs: int,
+  say: Callable[[str], None],
+) -> dict[str, Any]:
+  """Measures a dataset in a fresh process.
+
+  Args:
+    path: of a dataset; None for a new one.
+    images: of a new one.
+    batch_size: samples in a batch.
+    epochs: of each kind, at least 2; the first ones do not count.
+    say: is told the figures.
+
+  Returns:
+    What `measure` gives.
+
+  Raises:
+    ChildProcessError: it could not be measured.
+  """
+  with tempfile.TemporaryDirectory() as folder:
+    path = path or _make(folder, images)
+    result = turns.apart(measure, path=path, batch_size=batch_size, epochs=epochs)
+  for name, value in result.items():
+    say(f"{name}: {value:.0f}")
+  return result
+
+
+def _make(folder: str, images: int) -> str:
   """Converts so many random images to raw; returns the dataset's directory."""
-  from PIL import Image
-
-  import liquid_tf
-
   source, path = os.path.join(folder, "source"), os.path.join(folder, "dataset")
   random = np.random.default_rng(0)
   for label in ("a", "b"):
@@ -45,9 +79,8 @@ def _in_python(iterator: Iterator, batches: int) -> None:
     next(iterator)
 
 
-def _in_tensorflow() -> Callable[[Iterator, int], None]:
+def _in_tensorflow() -> _Loop:
   """Draws batches in a graph, of one kind of dataset, as Keras's `fit` does."""
-  import tensorflow as tf
 
   @tf.function
   def draw(iterator, batches):
@@ -61,8 +94,6 @@ def _in_tensorflow() -> Callable[[Iterator, int], None]:
 
 def _stock(shape: Sequence[int], batches: int, epochs: int) -> dict[str, float]:
   """Microseconds that stock tf.data takes for a batch that is there already."""
-  import tensorflow as tf
-
   batch = (tf.zeros(shape, tf.uint8), tf.zeros(shape[:1], tf.int64))
   iterator = iter(tf.data.Dataset.from_tensors(batch).repeat())
   found = {}
@@ -78,8 +109,6 @@ def _stock(shape: Sequence[int], batches: int, epochs: int) -> dict[str, float]:
 
 def _shuffled(images: np.ndarray, batch_size: int):
   """What stock tf.data's guide advises for images that are in memory."""
-  import tensorflow as tf
-
   labels = np.zeros(len(images), np.int64)
   dataset = tf.data.Dataset.from_tensor_slices((images, labels))
   dataset = dataset.shuffle(len(images), seed=0).batch(batch_size)
@@ -104,62 +133,40 @@ def measure(path: str, batch_size: int, epochs: int) -> dict[str, float]:
     of stock tf.data as of ours; `drop_ms` is that by itself. `stock_graph_us` and
     `stock_python_us` are what stock tf.data takes for such a batch in each loop.
   """
-  import liquid_tf
-
+  # Before TensorFlow starts threads, which inherit it.
+  os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   dataset = liquid_tf.dataset(path, batch_size, cache="100%")
   batches = int(dataset.cardinality())
   pixels = np.concatenate([batch[0].numpy() for batch in dataset])
-  images = len(pixels)
-  turns = {
-    "graph": (dataset, _in_tensorflow()),
-    "stock": (_shuffled(pixels, batch_size), _in_tensorflow()),
-    "python": (dataset, _in_python),
-  }
-  clock: dict[str, list[float]] = {name: [] for name in turns}
-  processor: dict[str, list[float]] = {name: [] for name in turns}
   drop = []
-  for _ in range(epochs):
-    for name, (source, draw) in turns.items():
-      begin = time.perf_counter()
-      before = resource.getrusage(resource.RUSAGE_SELF)
-      iterator = iter(source)
-      draw(iterator, batches)
-      after = resource.getrusage(resource.RUSAGE_SELF)
-      end = time.perf_counter()
-      del iterator
-      if name != "stock":
-        drop.append((time.perf_counter() - end) * 1e3)
-      clock[name].append(images / (end - begin))
-      spent = sum(
-        getattr(after, k) - getattr(before, k) for k in ("ru_utime", "ru_stime")
-      )
-      processor[name].append(images / spent)
-  return {
-    "images_per_s": statistics.median(clock["graph"][1:]),
-    "images_per_cpu_s": statistics.median(processor["graph"][1:]),
-    "python_images_per_s": statistics.median(clock["python"][1:]),
-    "stock_images_per_s": statistics.median(clock["stock"][1:]),
-    "stock_images_per_cpu_s": statistics.median(processor["stock"][1:]),
-    "drop_ms": statistics.median(drop[2:]),
-    **_stock((batch_size, *dataset.element_spec[0].shape[1:]), batches, epochs),
+
+  def draw(source: tf.data.Dataset, loop: _Loop) -> tuple[float, float]:
+    """Images a second of an epoch, by the clock and by processor time."""
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+    iterator = iter(source)
+    loop(iterator, batches)
+    after, end = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    del iterator
+    if source is dataset:
+      drop.append((time.perf_counter() - end) * 1e3)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return len(pixels) / (end - begin), len(pixels) / spent
+
+  shuffled = _shuffled(pixels, batch_size)
+  sides = {
+    "": functools.partial(draw, dataset, _in_tensorflow()),
+    "stock_": functools.partial(draw, shuffled, _in_tensorflow()),
+    "python_": functools.partial(draw, dataset, _in_python),
   }
-
-
-def main(arguments: list[str] | None = None) -> dict[str, float]:
-  parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-  parser.add_argument("--images", type=int, default=20000)
-  parser.add_argument("--batch_size", type=int, default=256)
-  parser.add_argument("--epochs", type=int, default=11)
-  parser.add_argument("--dataset", help="one that is there, instead of a new one")
-  flags = parser.parse_args(arguments)
-  # Before TensorFlow starts threads, which inherit it.
-  os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-  with tempfile.TemporaryDirectory() as folder:
-    path = flags.dataset or make(folder, flags.images)
-    result = measure(path, flags.batch_size, flags.epochs)
-  print(json.dumps({key: round(value) for key, value in result.items()}))
-  return result
-
-
-if __name__ == "__main__":
-  main()
+  result = {}
+  for name, rates in turns.in_turn(sides, epochs).items():
+    clock, processor = map(statistics.median, zip(*rates[1:]))
+    result[f"{name}images_per_s"] = clock
+    if name != "python_":
+      result[f"{name}images_per_cpu_s"] = processor
+  shape = (batch_size, *dataset.element_spec[0].shape[1:])
+  return {
+    **result,
+    "drop_ms": statistics.median(drop[2:]),
+    **_stock(shape, batches, epochs),
+  }

@@ -27,7 +27,7 @@ _BATCH = 256
 # Shard files of each format.
 _FILES = 1024
 # Samples of each format in a dataset that only loads the libraries.
-_SMALL = 1024
+_SMALL = 256
 _open = functools.partial(dataset, batch_size=_BATCH, memory="1GiB", cache=0)
 
 # What is chosen of all samples.
@@ -140,8 +140,8 @@ def measure(path: str, *, small: str, index: int, workers: int) -> dict[str, Any
     workers: that there are.
 
   Returns:
-    `seconds` to open; `held_bytes` of memory that the dataset keeps beside the mapped index; `draws` and
-    `plan_seconds` of an epoch of the part, all of it at once.
+    `seconds` to open; `held_bytes` of memory that the dataset keeps beside the mapped
+    index; `draws` and `plan_seconds` of an epoch of the part, all of it at once.
   """
   _open(small)
   before, begin = process.anonymous_bytes(), time.perf_counter()
