@@ -1,10 +1,11 @@
 """Measurements in fresh processes, so that none inherits another's memory.
 
-A request is one JSON object. Its `function` is MODULE:NAME, as tools.bench.scale:measure,
-and all else are the function's arguments; `transforms` are steps, each as {"step": its
-class, its fields}. This module, run by a fresh process, reads it from stdin and answers
-in the last line of stdout: the measurement, or {"error": sentence, "argument": whether
-one is wrong}. The sentence is for `_words.reworded`.
+A request is one JSON object. Its `function` is MODULE:NAME, as
+tools.bench.scale:measure, and all else are the function's arguments; `transforms` are
+steps, each as {"step": its class, its fields}. This module, run by a fresh process,
+reads it from stdin and answers in the last line of stdout: the measurement, or
+{"error": sentence, "argument": whether one is wrong}. The sentence is for
+`_words.reworded`.
 """
 
 import importlib

@@ -19,9 +19,6 @@ from liquid_tf._words import argument
 from liquid_tf.errors import WrongArgument
 from tools.bench import disk
 
-# Of fio's speed, what reading is to reach, and of dd's, what writing is.
-PROMISED = {"read": 0.95, "write": 0.80}
-
 
 def bench(
   folder: str,
@@ -38,6 +35,7 @@ def bench(
 
   Writing ends when the bytes are on the disk, index included: as dd with conv=fsync.
   Reading begins with an empty page cache and goes past it where that works, as fio.
+  0.95 of fio's speed and 0.80 of dd's are promised.
 
   Args:
     folder: where files of twice `size` have room; they are removed.
