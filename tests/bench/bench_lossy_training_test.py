@@ -16,12 +16,14 @@ from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
 from tools.bench import codec_sets
 from tools.bench.papers import (
+  contests,
   figure,
   l3_9,
   networks,
   runner,
-  segmentation_training,
 )
+
+_FIGURE = figure.FIGURES["l3-9"]
 
 
 def _frames(folder: pathlib.Path, count: int) -> None:
@@ -34,7 +36,7 @@ def _frames(folder: pathlib.Path, count: int) -> None:
     mask = np.zeros((64, 96), np.uint8)
     mask[:, 30 + 5 * i :] = 3
     pixels[mask == 3] += 120
-    mask[-4:] = segmentation_training.CLASSES
+    mask[-4:] = contests.CLASSES
     Image.fromarray(pixels).save(folder / "train" / f"{i}.png")
     Image.fromarray(mask).save(folder / "trainannot" / f"{i}.png")
 
@@ -47,19 +49,17 @@ class FramesTest(absltest.TestCase):
     self.paths = [os.fspath(self.root / "train" / f"{i}.png") for i in range(6)]
 
   def test_masks_lie_beside_the_images(self):
-    pairs = segmentation_training.frames(self.paths)
+    pairs = l3_9.frames(self.paths)
     self.assertEqual([image for image, _ in pairs], self.paths)
     self.assertEqual(pairs[2][1], os.fspath(self.root / "trainannot" / "2.png"))
     (self.root / "trainannot" / "2.png").unlink()
-    self.assertEqual(segmentation_training.frames(self.paths), [])
+    self.assertEqual(l3_9.frames(self.paths), [])
 
   def test_every_frame_tests_once(self):
-    pairs = segmentation_training.frames(self.paths)
+    pairs = l3_9.frames(self.paths)
     tested = []
     for fold in range(3):
-      images, masks = segmentation_training.lay_out(
-        pairs, fold, 3, self.root / f"{fold}"
-      )
+      images, masks = l3_9.lay_out(pairs, fold, 3, self.root / f"{fold}")
       names = {split: os.listdir(images / split) for split in ("train", "test")}
       self.assertEqual([len(names["train"]), len(names["test"])], [4, 2])
       self.assertCountEqual(os.listdir(masks / "test"), names["test"])
@@ -70,7 +70,7 @@ class FramesTest(absltest.TestCase):
     sets = (codec_sets.ImageSet("masks", "photographs", tuple(self.paths[:2])),)
     said = []
     setting = figure.Setting(sets, True, self.root / "work", said.append)
-    self.assertIsNone(runner.run(l3_9.FIGURE, setting, self.root / "evidence"))
+    self.assertIsNone(runner.run(_FIGURE, setting, self.root / "evidence"))
     self.assertIn("l3-9 is left out: --data names no folder", said[0])
     self.assertFalse((self.root / "evidence").exists())
 
@@ -80,10 +80,8 @@ class TrainTest(tf.test.TestCase):
     tf.config.experimental.enable_op_determinism()
     root = pathlib.Path(self.create_tempdir())
     _frames(root, 6)
-    pairs = segmentation_training.frames(
-      [os.fspath(root / "train" / f"{i}.png") for i in range(6)]
-    )
-    images, masks = segmentation_training.lay_out(pairs, 0, 3, root / "fold")
+    pairs = l3_9.frames([os.fspath(root / "train" / f"{i}.png") for i in range(6)])
+    images, masks = l3_9.lay_out(pairs, 0, 3, root / "fold")
     paths = {}
     for name, format, encoders in (
       ("l3", "l3", {}),
@@ -93,7 +91,7 @@ class TrainTest(tf.test.TestCase):
       paths[name] = os.fspath(root / name)
       source = Source(images, masks=masks)
       convert(source, paths[name], format, encoders=encoders, progress=False)
-    found = segmentation_training.train(
+    found = contests.segmentation(
       paths, crop=[48, 64], batch_size=2, epochs=2, turns=3, seed=1
     )
     self.assertEqual(found["l3"]["loss"], found["png"]["loss"])
@@ -101,7 +99,7 @@ class TrainTest(tf.test.TestCase):
     self.assertNotEqual(found["l3"]["loss"], found["jpeg"]["loss"])
     # It learns, from one turn to the next.
     self.assertLess(found["l3"]["loss"][2], 0.8 * found["l3"]["loss"][0])
-    self.assertLen(found["l3"]["iou"], segmentation_training.CLASSES)
+    self.assertLen(found["l3"]["iou"], contests.CLASSES)
     for entry in found.values():
       self.assertLen(entry["images_per_s"], 3)
       self.assertGreater(min(entry["images_per_s"]), 0)
@@ -111,15 +109,15 @@ class ScoresTest(absltest.TestCase):
   def test_intersection_over_union(self):
     labels = np.array([[0, 0, 0, 1], [1, 5, 11, 11]])
     found = np.array([[0, 0, 1, 1], [1, 1, 0, 5]])
-    counts = segmentation_training.confusion(labels, found)
+    counts = contests.confusion(labels, found)
     self.assertEqual(counts.sum(), 6)
-    ious = segmentation_training.over_union(counts)
+    ious = contests.over_union(counts)
     self.assertEqual(ious[0], 2 / 3)
     self.assertEqual(ious[1], 2 / 4)
     self.assertEqual(ious[5], 0)
     self.assertIsNone(ious[2])
     self.assertAlmostEqual(l3_9.miou(ious), (2 / 3 + 1 / 2) / 3)
-    always = segmentation_training.over_union(segmentation_training.constant(counts))
+    always = contests.over_union(contests.constant(counts))
     self.assertEqual(always[:2], [3 / 6, 0])
     self.assertEqual(always[5], 0)
     self.assertAlmostEqual(l3_9.miou(always), 1 / 6)
@@ -165,36 +163,38 @@ class NumbersTest(absltest.TestCase):
         "jpeg 75": (0.47, 0.52, 0.57),
       }
     )
-    mean, half = l3_9.difference(evidence, "jpeg 75")
+    found = figure.results(evidence)
+    mean, half = l3_9.difference(found, "jpeg 75")
     self.assertAlmostEqual(mean, 0)
     self.assertAlmostEqual(half, 4.303 * 0.03 / math.sqrt(3), places=3)
-    table = l3_9.FIGURE.table(evidence)
+    table = _FIGURE.table(evidence)
     self.assertIn(
       "| jpeg 75 | 2 | 52.0 ± 12.4 | +0.0 ± 7.4 | +0.0 | −3.6 to +0.0 |", table
     )
     self.assertIn("| jpeg 10 | 2 | 42.0 ± 5.0 | −10.0 ± 0.0 |  |  |", table)
     # The lowest quality is ten points off, the next is not, but nobody can tell.
-    self.assertEqual(l3_9.least_quality(evidence, "jpeg"), 75)
+    self.assertEqual(l3_9.least_quality(found, "jpeg"), 75)
     self.assertIn("| 75 by the mean; the interval does not tell |", table)
-    self.assertEqual(l3_9.least_quality(evidence, "webp-lossy"), 10)
-    about = l3_9.FIGURE.said(evidence).here
+    self.assertEqual(l3_9.least_quality(found, "webp-lossy"), 10)
+    about = _FIGURE.said(evidence).here
     self.assertIn("always answering with the largest class has 3.0 %", about)
-    why = l3_9.FIGURE.said(evidence).why
+    why = _FIGURE.said(evidence).why
     self.assertIn("intervals of ± 0.0 to 7.4 points", why)
     self.assertIn("Intervals that exclude 0: jpeg 10.", why)
 
   def test_speeds_are_put_over_those_of_the_default_quality(self):
     evidence = _evidence({"l3": (0.5, 0.5, 0.5)})
-    self.assertAlmostEqual(l3_9.times(evidence, "jpeg", preparing=False), 1.25)
-    self.assertAlmostEqual(l3_9.times(evidence, "jpeg", preparing=True), 2 / 7)
-    table = l3_9.FIGURE.table(evidence)
+    found = figure.results(evidence)
+    self.assertAlmostEqual(l3_9.times(found, "jpeg", preparing=False), 1.25)
+    self.assertAlmostEqual(l3_9.times(found, "jpeg", preparing=True), 2 / 7)
+    table = _FIGURE.table(evidence)
     self.assertIn("| L3 over JPEG, training | 1.25 (up to 1.77) | 1.25 |", table)
-    self.assertIn("Intervals that exclude 0: none.", l3_9.FIGURE.said(evidence).why)
+    self.assertIn("Intervals that exclude 0: none.", _FIGURE.said(evidence).why)
 
   def test_one_seed_says_nothing(self):
     evidence = _evidence({"l3": (0.5,)})
-    self.assertIn("one seed has no interval", l3_9.FIGURE.said(evidence).why)
-    self.assertIn("| jpeg 75 | 2 | 50.0 | +0.0 |", l3_9.FIGURE.table(evidence))
+    self.assertIn("one seed has no interval", _FIGURE.said(evidence).why)
+    self.assertIn("| jpeg 75 | 2 | 50.0 | +0.0 |", _FIGURE.table(evidence))
 
 
 class CommandTest(absltest.TestCase):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 from absl.testing import absltest, parameterized
@@ -27,8 +28,7 @@ from tools.bench.papers import (
   speeds,
 )
 
-# The checkout, which has the evidence.
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_RESULTS = pathlib.Path(__file__).resolve().parents[2] / "tools/bench/results/papers"
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
@@ -217,21 +217,23 @@ class CommandTest(absltest.TestCase):
 
 class RegistryTest(absltest.TestCase):
   def test_every_figure_is_whole(self):
-    for name in figure.FIGURES:
-      self.assertEqual(figure.load(name).name, name)
+    setting = figure.Setting((), True, pathlib.Path("/nowhere"), print)
+    for name, one in figure.FIGURES.items():
+      self.assertEqual(one.name, name)
+      self.assertNotEmpty(one.parts(setting))
 
   def test_the_page_names_what_has_not_run(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     page = document.markdown(folder, folder / "page.md")
     self.assertIn(f"\n\n0 of {len(figure.FIGURES)} figures are here; ", page)
-    for one in figure.every():
+    for one in figure.FIGURES.values():
       absent = "Not run here yet: `python -m tools.bench papers"
       self.assertIn(f"## {one.title}\n\n{absent} {one.name}`", page)
 
 
 class DocumentTest(absltest.TestCase):
   def test_a_busy_machine_is_told(self):
-    evidence = runner.read(_ROOT / "tools/bench/results/papers", figure.load("l3-7a"))
+    evidence = runner.read(_RESULTS, figure.FIGURES["l3-7a"])
     self.assertIsNotNone(evidence)
     folder = pathlib.Path(self.create_tempdir().full_path)
     for others in (0.1, 1.7):
@@ -244,7 +246,7 @@ class DocumentTest(absltest.TestCase):
       self.assertEqual(told in page, others == 1.7)
 
   def test_every_revision_that_parts_are_of_is_told(self):
-    evidence = runner.read(_ROOT / "tools/bench/results/papers", figure.load("l3-7a"))
+    evidence = runner.read(_RESULTS, figure.FIGURES["l3-7a"])
     folder = pathlib.Path(self.create_tempdir().full_path)
     first, second, third = evidence["parts"].values()
     first["revision"], second["revision"], third["revision"] = "aa", None, "aa"
@@ -259,7 +261,12 @@ class RunnerTest(absltest.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.ran, self.said = [], []
     self.fail = True
-    self.figure = figure.Figure("x", "X", self._parts, dict, str, lambda *_: None)
+    self.figure = types.SimpleNamespace(
+      name="x",
+      parts=self._parts,
+      why_not=lambda: None,
+      lacks=lambda setting: None,
+    )
 
   def _parts(self, setting):
     return {name: lambda name=name: self._measure(name) for name in ("a", "b", "c")}
@@ -353,7 +360,7 @@ class SpeedsTest(absltest.TestCase):
     (file,) = made.iterdir()
     with Image.open(file) as image:
       self.assertEqual(image.size, (72, 48))
-    (old,) = speeds.version_1(made).iterdir()
+    (old,) = speeds.l3_files(made, root / "l3", version=1).iterdir()
     self.assertEqual(int(codecs.peek_l3(old.read_bytes()).version), 1)
 
 
@@ -380,14 +387,14 @@ class L310Test(absltest.TestCase):
     for result in figure.results(evidence).values():
       self.assertAlmostEqual(l3_10.saved_by_vectors(result), 0.9)
       self.assertAlmostEqual(l3_10.saved_by_threads(result), 1 - 1.1 / 3)
-    table = l3_10.FIGURE.table(evidence)
+    table = figure.FIGURES["l3-10"].table(evidence)
     self.assertIn("| −76.8 % | −63.3 % | −83.9 % | −63.3 % |", table)
     self.assertIn("| −49.5 % | −90.0 % | −56.7 % | −90.0 % |", table)
     self.assertIn("| l3 v2, avx2 | 2.00 (2.00 to 2.00) | 10.0 | 0.73 (0.73 ", table)
-    why = l3_10.FIGURE.said(evidence).why.replace("\n", " ")
+    why = figure.FIGURES["l3-10"].said(evidence).why.replace("\n", " ")
     self.assertIn("3 threads can save 67 % at most", why)
     self.assertIn("avx2 saves 90.0 % of the scalar decoder's", why)
-    self.assertIn("| +50.0 % |", l3_10.FIGURE.table(_decoder(2.0, 3.0)))
+    self.assertIn("| +50.0 % |", figure.FIGURES["l3-10"].table(_decoder(2.0, 3.0)))
 
   def test_a_decoder_that_changes_pixels_is_refused(self):
     pixels = np.zeros((4, 4, 3), np.uint8)

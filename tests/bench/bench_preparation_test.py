@@ -9,7 +9,7 @@ from absl.testing import absltest
 
 from liquid_tf._measure import throttle
 from tools.bench import preparation
-from tools.bench.papers import liquid_6
+from tools.bench.papers import figure
 
 _FILES = 48
 _FILE_BYTES = 1 << 20
@@ -105,7 +105,7 @@ class OursTest(absltest.TestCase):
 class FigureTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.figure = liquid_6.PNG
+    self.figure = figure.FIGURES["liquid-6-png"]
     sides = {"png": 50.0, "l3": 100.0, "raw": 40.0, "mix_without_l3": 90.0}
     peers = {"minio": 45.0, "tf.data": 25.0, "dali": 20.0}
     parts = {

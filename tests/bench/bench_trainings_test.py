@@ -21,14 +21,13 @@ from tools.bench.papers import (
   core_aside,
   equal_losses,
   figure,
-  l3_7b,
-  liquid_2,
   liquid_7,
   networks,
   shared_queue,
   trainings,
 )
 
+_FIGURES = figure.FIGURES
 _SHAPE = (2, 3, 3, 3)
 
 
@@ -97,11 +96,11 @@ class WatchTest(absltest.TestCase):
       counters = shared_queue.Counters(now[0], 0.5 * now[0], int(1000 * now[0]))
       return np.zeros((8, 1), np.uint8), counters
 
+    def learn(batch):
+      now[0] += 0.7
+
     with absltest.mock.patch.object(time, "perf_counter", lambda: now[0]):
-      watch = core_aside.Watch(take, 10.0, 16)
-      for _ in watch.batches():
-        now[0] += 0.7
-    found = watch.result()
+      found = core_aside.watch(take, learn, 10.0, 16)
     # Warm: after 3 s and two batches, that is with the third one.
     steps = (2.7, 2.7, *[1.0] * 5)
     self.assertAlmostEqual(found["images_per_s"], 8 * len(steps) / sum(steps))
@@ -111,9 +110,10 @@ class WatchTest(absltest.TestCase):
 
   def test_an_early_end_has_no_result(self):
     batches = [(np.zeros((8, 1), np.uint8), None)] * 3
-    watch = core_aside.Watch(lambda: batches.pop() if batches else None, 60.0, 0)
-    self.assertLen(list(watch.batches()), 3)
-    self.assertIsNone(watch.result())
+    learned = []
+    taken = iter([*batches, None]).__next__
+    self.assertIsNone(core_aside.watch(taken, learned.append, 60.0, 0))
+    self.assertLen(learned, 3)
 
 
 class NetworksTest(parameterized.TestCase):
@@ -259,7 +259,7 @@ class FiguresTest(absltest.TestCase):
     ):
       result = _training(**sides, jpeg=best, tf_data=raw) | {"mix": mix}
       evidence = _evidence(training=result)
-      rows = _rows(liquid_2.FIGURE.table(evidence))
+      rows = _rows(_FIGURES["liquid-2"].table(evidence))
       advised = f"**advised: {trainings.mix_words(mix)}**"
       self.assertIn(advised, [row[0] for row in rows])
       by_title = {row[0]: row[1:] for row in rows}
@@ -268,26 +268,28 @@ class FiguresTest(absltest.TestCase):
         ["0.274", "20 (15 to 25)", "0.10 (0.10 to 0.10)", "80%", "+100%", "90%", "20%"],
       )
       self.assertEqual(by_title["png, stock tf.data"][0], "0.245")
-      said = liquid_2.FIGURE.said(evidence).why
+      _, here, said = _FIGURES["liquid-2"].said(evidence)
       self.assertIn("raw uses 90% of its CPU", said)
       gain = "4.00 times the speed" if len(mix) > 1 else "1.00 times the speed"
       self.assertIn(gain, said)
-      self.assertIn("MobileNetV3-small at 96", liquid_2.FIGURE.said(evidence).here)
-      self.assertLen(self._draw(liquid_2.FIGURE, evidence).axes, len(result["sides"]))
+      self.assertIn("MobileNetV3-small at 96", here)
+      self.assertLen(
+        self._draw(_FIGURES["liquid-2"], evidence).axes, len(result["sides"])
+      )
 
   def test_l3_7b(self):
     sides = {"png": [(50.0, 0.6), (50.0, 0.6)], "raw": [(25.0, 0.8), (25.0, 0.8)]}
     sides["l3"] = [(90.0, 0.1), (90.0, 0.1)]
     sides["l3-compact"] = [(80.0, 0.2), (80.0, 0.2)]
     evidence = _evidence(training=_training(**sides, tf_data=sides["raw"]))
-    rows = {row[0]: row[1:] for row in _rows(l3_7b.FIGURE.table(evidence))}
+    rows = {row[0]: row[1:] for row in _rows(_FIGURES["l3-7b"].table(evidence))}
     self.assertEqual(rows["l3"][:3], ["1.71", "1.80", "3.60"])
     self.assertEqual(rows["ideal"][:3], ["", "4.00", "8.00"])
-    said = l3_7b.FIGURE.said(evidence).why
+    said = _FIGURES["l3-7b"].said(evidence).why
     self.assertIn("the ideal is 4.00 times PNG here", said)
     self.assertIn("l3 comes to 1.80 times PNG", said)
     self.assertIn("waits for 10% of the time", said)
-    self._draw(l3_7b.FIGURE, evidence)
+    self._draw(_FIGURES["l3-7b"], evidence)
 
   def test_liquid_7(self):
     def losses(other: float) -> dict[str, object]:
@@ -304,7 +306,7 @@ class FiguresTest(absltest.TestCase):
     parts["losses, png"] = {"lossless": {"U-Net": losses(0.75)}, "lossy": lossy}
     parts["losses, jpeg"] = {"lossless": {"ResNet": losses(0.76)}, "lossy": []}
     evidence = _evidence(**parts)
-    rows = _rows(liquid_7.FIGURE.table(evidence))
+    rows = _rows(_FIGURES["liquid-7"].table(evidence))
     advised = "**advised: l3 50%, png 50%**"
     self.assertIn(["U-Net (heavy), png", advised, "8.00"], [row[:3] for row in rows])
     self.assertIn(["png", "1.58, 2.02, 1.07", "4.00"], rows)
@@ -312,12 +314,12 @@ class FiguresTest(absltest.TestCase):
     by_network = {row[0]: row[-1] for row in rows}
     self.assertEqual(by_network["U-Net"], "all, bit for bit")
     self.assertEqual(by_network["ResNet"], "no: 0.01 apart")
-    self.assertIn("batches of 32 pass", liquid_7.FIGURE.said(evidence).here)
-    said = liquid_7.FIGURE.said(evidence).why
+    self.assertIn("batches of 32 pass", _FIGURES["liquid-7"].said(evidence).here)
+    said = _FIGURES["liquid-7"].said(evidence).why
     self.assertIn("1 of 2 trainings are equal bit for bit", said)
     # Half of .2, .3 and .4; t(.975, 2) .05 / sqrt(3).
     self.assertIn("+0.1500 ± 0.1241 (95 %) over", said)
-    self._draw(liquid_7.FIGURE, evidence)
+    self._draw(_FIGURES["liquid-7"], evidence)
 
 
 class CommandTest(absltest.TestCase):
@@ -339,7 +341,7 @@ class CommandTest(absltest.TestCase):
     )
     self.assertEqual(done.returncode, 0, done.stderr)
     page = (root / "papers.md").read_text()
-    if trainings.why_not():
+    if _FIGURES["liquid-7"].why_not():
       self.assertIn("liquid-7 is left out: ", done.stderr)
       self.assertIn("Not run here yet: `python -m tools.bench papers liquid-7`", page)
       return

@@ -6,13 +6,12 @@ written by hand: other numbers take another run of the figure.
 
 To add a figure, say `liquid-6`:
 
-1. Write `liquid_6.py` in this folder. Its `FIGURE` is a `figure.Figure`: the parts to
-   run, and the table and the plot that are made of what the parts return. Import
-   TensorFlow and the like inside functions, so that --help and the page need neither.
+1. Write `liquid_6.py` in this folder, with the functions that `figure.Figure` lists:
+   the parts to run, and the table and the plot that are made of what the parts return.
+   Import TensorFlow and the like inside functions, so that the page needs neither.
 2. Write `text/papers/liquid-6.md`: what the paper shows, what was run here, and why
-   they differ. `{name}` in it is a value of the first part's result, or of
-   `Figure.words`.
-3. Name the figure in `figure.FIGURES`, in the order of the page.
+   they differ. `{name}` in it is a value of the first part's result, or of `words`.
+3. Add it to `figure.FIGURES`, in the order of the page.
 4. Run it: `python -m tools.bench papers liquid-6 --data=NAME=FOLDER`. That writes its
    JSON, its plot and the page, which belong into one commit.
 

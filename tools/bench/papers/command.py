@@ -51,7 +51,7 @@ def _main(arguments: list[str]) -> int:
   from tools.bench import codec_sets
   from tools.bench.papers import document, figure, runner
 
-  figures = [figure.load(name) for name in _names(arguments)]
+  figures = [figure.FIGURES[name] for name in _names(arguments)]
   if not _FLAGS.report:
     sets = tuple(codec_sets.photographs(_FLAGS.data))
     # Not /tmp, which may be memory.

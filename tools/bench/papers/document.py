@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers import figure as figures
 from tools.bench.papers import runner
-from tools.bench.papers.figure import Figure
+from tools.bench.papers.figure import FIGURES, Figure
 
 # Processors that other programs keep busy, from which on a figure is not at rest.
 _BUSY = 0.3
@@ -27,7 +26,7 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   """
   beside = pathlib.Path(path)
   link = os.path.relpath(folder, beside.parent)
-  every = {figure: runner.read(folder, figure) for figure in figures.every()}
+  every = {figure: runner.read(folder, figure) for figure in FIGURES.values()}
   whole = [found for found in every.values() if found and found["complete"]]
   minutes = sum(map(runner.minutes, whole))
   parts = [
@@ -36,13 +35,11 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
     )
   ]
   for figure, found in every.items():
-    parts.append(f"## {figure.title}")
-    if not found or not found["complete"]:
-      parts.append(
-        f"Not run here yet: `python -m tools.bench papers {figure.name}` does."
-      )
+    if found and found["complete"]:
+      parts.append(_section(figure, found, f"{beside.stem}/{figure.name}.png"))
       continue
-    parts += _section(figure, found, f"{beside.stem}/{figure.name}.png")
+    command = f"`python -m tools.bench papers {figure.name}`"
+    parts.append(f"## {figure.title}\n\nNot run here yet: {command} does.")
   return "\n\n".join(parts) + "\n"
 
 
@@ -59,7 +56,7 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
   """
   place = pathlib.Path(path)
   plots = place.with_suffix("")
-  for figure in figures.every():
+  for figure in FIGURES.values():
     found = runner.read(folder, figure)
     if found and found["complete"]:
       plots.mkdir(parents=True, exist_ok=True)
@@ -68,26 +65,27 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
   place.write_text(markdown(folder, path))
 
 
-def _section(figure: Figure, found: Mapping[str, Any], image: str) -> list[str]:
-  paper, here, why = map(_wrapped, figure.said(found))
-  parts = [paper, here, f"```\n{found['command']}\n```"]
+def _section(figure: Figure, found: Mapping[str, Any], image: str) -> str:
+  quick = busy = ""
   if found["settings"]["quick"]:
-    parts.append("**A quick run, to try the command. Its numbers say nothing.**")
-  busy = max(part["others"] for part in found["parts"].values())
-  if figure.timed and busy > _BUSY:
-    parts.append(
-      _wrapped(
-        f"**Other programs kept up to {busy} processors busy meanwhile. Compare ratios "
-        "only, and run it again on a machine at rest.**"
-      )
+    quick = "**A quick run, to try the command. Its numbers say nothing.**"
+  most = max(part["others"] for part in found["parts"].values())
+  if figure.timed and most > _BUSY:
+    busy = (
+      f"**Other programs kept up to {most} processors busy meanwhile. Compare ratios "
+      "only, and run it again on a machine at rest.**"
     )
-  parts += [
-    figure.table(found),
-    f"![{figure.title}]({image})",
-    why,
-    _machine(found),
-  ]
-  return parts
+  return page.fill(
+    "papers/section",
+    title=figure.title,
+    command=found["command"],
+    quick=quick,
+    busy=_wrapped(busy),
+    table=figure.table(found),
+    image=image,
+    machine=_machine(found),
+    **{name: _wrapped(text) for name, text in figure.said(found)._asdict().items()},
+  )
 
 
 def _wrapped(text: str) -> str:

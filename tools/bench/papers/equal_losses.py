@@ -13,7 +13,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._view.table import Table
 from liquid_tf._view.view import open as open_view
-from tools.bench.papers import loaders, tasks
+from tools.bench.papers import core_aside, networks
 
 
 def measure(
@@ -55,7 +55,7 @@ def measure(
       mix={TARGETS[name][0]: weight for name, weight in mix.items()},
       seed=seed,
       features=features,
-      transforms=loaders.steps(size),
+      transforms=core_aside.steps(size),
       last_batch="drop",
     ).repeat()
 
@@ -71,12 +71,12 @@ def measure(
     # With a size that is unknown to one of them, the graphs differ, and so does
     # rounding.
     images = tf.ensure_shape(images, [batch_size, size, size, 3])
-    return tasks.examples(network, images)
+    return networks.examples(network, images)
 
   losses, weights = {}, {}
   sides = {"mix": ours(["image"]).map(lambda batch: batch["image"]), "files": theirs}
   for name, images in sides.items():
-    model = tasks.compiled(network, size, seed)
+    model = networks.compiled(network, size, seed)
     data = images.map(examples)
     # An epoch of Keras is a step, so that each has a loss of its own.
     history = model.fit(data, epochs=steps, steps_per_epoch=1, verbose=0)
@@ -94,4 +94,4 @@ def _stock_image(file: tf.Tensor, size: int) -> tf.Tensor:
     lambda: tf.io.decode_jpeg(stored, 3, dct_method="INTEGER_ACCURATE"),
     lambda: tf.io.decode_png(stored, 3),
   )
-  return stock.apply_recipe(Recipe.parse(loaders.steps(size)), image)
+  return stock.apply_recipe(Recipe.parse(core_aside.steps(size)), image)

@@ -1,37 +1,21 @@
-"""What a figure of a paper is made of."""
+"""The figures of the papers, and what each is made of."""
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from tools.bench import page
+from liquid_tf._measure import throttle
+from liquid_tf._native import instructions
+from tools.bench import memory_group, page
 from tools.bench.codec_sets import ImageSet
 
-# In the order of the page: the module of each, and its name there.
-FIGURES = {
-  "liquid-2": ("liquid_2", "FIGURE"),
-  "liquid-3": ("liquid_3", "FIGURE"),
-  "liquid-6-png": ("liquid_6", "PNG"),
-  "liquid-6-jpeg": ("liquid_6", "JPEG"),
-  "liquid-7": ("liquid_7", "FIGURE"),
-  "l3-table-4": ("l3_table_4", "FIGURE"),
-  "l3-7a": ("l3_7a_8", "LOSSLESS"),
-  "l3-7b": ("l3_7b", "FIGURE"),
-  "l3-8": ("l3_7a_8", "LOSSY"),
-  "l3-9": ("l3_9", "FIGURE"),
-  "l3-10": ("l3_10", "FIGURE"),
-  "pcr-4": ("scan_accuracy", "RESNET"),
-  "pcr-5": ("pcr_5", "FIGURE"),
-  "pcr-6": ("scan_accuracy", "SHUFFLENET"),
-  "pcr-8": ("pcr_8", "FIGURE"),
-  "mxnet": ("mxnet", "FIGURE"),
-}
-
+_Item = TypeVar("_Item")
 # Measures something and returns what JSON can hold.
 Part = Callable[[], dict[str, Any]]
 
@@ -63,6 +47,10 @@ class Setting:
       "dali": self.dali_python is not None,
     }
 
+  def few(self, items: Sequence[_Item]) -> Sequence[_Item]:
+    """These items, or only the first one where the run is quick."""
+    return items[:1] if self.quick else items
+
   def photographs(self) -> str | None:
     """Makes a folder of links to the images of all sets; None for scikit-image's."""
     paths = [(s.name, path) for s in self.sets for path in s.paths]
@@ -92,79 +80,145 @@ class Said(NamedTuple):
 class Figure:
   """A figure or table of a paper, and how it is measured again.
 
-  `Evidence` below is the content of a figure's JSON file; see `runner`.
+  Its module in this package, which is imported when it is needed, has these functions.
+  `found` is what each part returned, by name; where there is one part, only that.
+    parts(setting, *of): what to run, by name, in this order; where there is one part,
+      measure(setting) runs it.
+    words(found, *of): what the text knows beside the values of the first part's result
+      and `set`, the name of the first set.
+    table(found): Markdown, the paper's numbers beside ours.
+    draw(found, canvas): draws into an empty matplotlib figure, in the paper's form.
+    lacks(setting), where there is one: what these images have not got that it needs, or
+      None.
+
+  `evidence` below is the content of a figure's JSON file; see `runner`.
 
   Attributes:
-    name: as the command takes it, such as "l3-table-4".
+    name: as the command takes it, such as "l3-table-4"; that of its module and of its
+      text.
     title: of its section, such as "L3, table 4: sizes".
-    parts: what to run, by name, in this order.
-    words: Evidence to what its text knows beside the values of the first part's result
-      and `set`, the name of the first set.
-    table: Evidence to Markdown, the paper's numbers beside ours.
-    draw: draws Evidence into an empty matplotlib figure, in the paper's form.
-    size: of that figure, in inches.
+    size: of the plot, in inches.
+    part: name of the only part; "" where there are several.
+    needs: of the machine, of _NEEDS.
+    base: name of the module and of the text, where it is not the figure's.
+    of: which of the figures of one module it is.
     timed: whether other programs change its numbers, as they do speeds.
-    why_not: why it cannot be run on this machine, or None where it can.
-    lacks: what the images of a Setting have not got that it needs, or None.
-    text: name of the template, where another figure's says the same.
   """
 
   name: str
   title: str
-  parts: Callable[[Setting], Mapping[str, Part]]
-  words: Callable[[Mapping[str, Any]], dict[str, Any]]
-  table: Callable[[Mapping[str, Any]], str]
-  draw: Callable[[Mapping[str, Any], Any], None]
   size: tuple[float, float] = (7.0, 4.0)
+  part: str = ""
+  needs: Sequence[str] = ()
+  base: str = ""
+  of: tuple[str, ...] = ()
   timed: bool = True
-  why_not: Callable[[], str | None] = lambda: None
-  lacks: Callable[[Setting], str | None] = lambda setting: None
-  text: str = ""
+
+  def why_not(self) -> str | None:
+    """Why it cannot be run on this machine, or None where it can."""
+    return next(filter(None, (_NEEDS[need]() for need in self.needs)), None)
+
+  def lacks(self, setting: Setting) -> str | None:
+    """What the images of a Setting have not got that it needs, or None."""
+    return getattr(self._module, "lacks", lambda setting: None)(setting)
+
+  def parts(self, setting: Setting) -> Mapping[str, Part]:
+    """What to run, by name, in this order."""
+    if self.part:
+      return {self.part: functools.partial(self._module.measure, setting)}
+    return self._module.parts(setting, *self.of)
 
   def said(self, evidence: Mapping[str, Any]) -> Said:
     """What the page says of it."""
     first_set = {"set": next(iter(evidence["settings"]["sets"]), "")}
-    given = first_set | first_result(evidence) | self.words(evidence)
-    text = page.fill(f"papers/{self.text or self.name}", **given)
+    first_result = next(iter(results(evidence).values()))
+    words = self._module.words(self._found(evidence), *self.of)
+    name = f"papers/{self.base or self.name}"
+    text = page.fill(name, **first_set | first_result | words)
     return Said(*(" ".join(each.split()) for each in text.split("\n\n")))
+
+  def table(self, evidence: Mapping[str, Any]) -> str:
+    """Its numbers, in Markdown."""
+    return self._module.table(self._found(evidence))
+
+  def draw(self, evidence: Mapping[str, Any], canvas: Any) -> None:
+    """Draws it into an empty matplotlib figure."""
+    self._module.draw(self._found(evidence), canvas)
+
+  @property
+  def _module(self) -> Any:
+    name = (self.base or self.name).replace("-", "_")
+    return importlib.import_module(f"{__package__}.{name}")
+
+  def _found(self, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    found = results(evidence)
+    return found[self.part] if self.part else found
+
+
+def _two_cores() -> str | None:
+  if len(os.sched_getaffinity(0)) > 1:
+    return None
+  return "it takes two processors, of which one is the accelerator"
+
+
+def _vectors() -> str | None:
+  if instructions.runnable() != ["scalar"]:
+    return None
+  return "this processor has none of the vector instructions that L3 is decoded with"
+
+
+# Why a machine has none of these, or None where it has: two cores, a disk that can be
+# held to a rate, memory that can be, and vector instructions.
+_NEEDS: dict[str, Callable[[], str | None]] = {
+  "cores": _two_cores,
+  "disk": lambda: throttle.why_not(),
+  "memory": lambda: memory_group.why_not(),
+  "vectors": _vectors,
+}
+_DISK, _CACHES = ("disk",), ("disk", "memory")
+_TRAINING = ("cores", *_CACHES)
+
+# By name, in the order of the page.
+FIGURES = {
+  figure.name: figure
+  for figure in (
+    Figure("liquid-2", "Liquid, figure 2: use of CPU, disk and accelerator by format",
+           (11.0, 3.0), "training", _TRAINING),
+    Figure("liquid-3", "Liquid, figure 3: loading and decoding along mixes",
+           (9.0, 4.0), needs=_DISK),
+    Figure("liquid-6-png", "Liquid, figure 6: preparing PNG with a cache of 30 %",
+           (9.0, 4.0), needs=_CACHES, base="liquid-6", of=("png",)),
+    Figure("liquid-6-jpeg", "Liquid, figure 6: preparing JPEG with a cache of 30 %",
+           (9.0, 4.0), needs=_CACHES, base="liquid-6", of=("jpeg",)),
+    Figure("liquid-7", "Liquid, figure 7: training light and heavy networks",
+           (8.0, 4.0), needs=_TRAINING),
+    Figure("l3-table-4", "L3, table 4: sizes of lossless formats",
+           (9.0, 4.0), timed=False),
+    Figure("l3-7a", "L3, figure 7 (a): loading and decoding lossless formats"),
+    Figure("l3-7b", "L3, figure 7 (b): training with lossless formats",
+           part="training", needs=_TRAINING),
+    Figure("l3-8", "L3, figure 8: loading and decoding lossy formats by quality",
+           (9.0, 3.2)),
+    Figure("l3-9", "L3, figure 9 and tables 1 and 3: training on lossy formats",
+           (9.0, 3.6)),
+    Figure("l3-10", "L3, figure 10: the decoder without its parts",
+           (7.0, 3.6), needs=("vectors",)),
+    Figure("pcr-4", "PCR, figure 4: ResNet-18, accuracy against time",
+           needs=_DISK, of=("resnet18",)),
+    Figure("pcr-5", "PCR, figures 5 and 7: bytes and similarity of scan groups",
+           (8.0, 3.2), "scan groups", timed=False),
+    Figure("pcr-6", "PCR, figure 6: ShuffleNetV2, accuracy against time",
+           needs=_DISK, base="pcr-4", of=("shufflenet_v2",)),
+    Figure("pcr-8", "PCR, figure 8: stalls of each batch by scan groups",
+           (9.0, 3.0), "stalls", _DISK),
+    Figure("mxnet", "MXNet: from a cold .rec file to batches, and packing", (8.0, 3.2)),
+  )
+}  # fmt: skip
 
 
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   """What each part of a figure returned, by name."""
   return {name: part["result"] for name, part in evidence["parts"].items()}
-
-
-def first_result(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  """What the first, or only, part of a figure returned."""
-  return next(iter(results(evidence).values()))
-
-
-def style(
-  axes: Any, grid: str = "both", legend: int | None = None, **labels: Any
-) -> None:
-  """Gives a plot its labels, its grid, and a legend of some size of letters, or none.
-
-  Args:
-    axes: of matplotlib.
-    grid: "x", "y" or "both".
-    legend: in points.
-    **labels: `xlabel`, `title` and the like, as `axes.set` takes them.
-  """
-  axes.set(**labels)
-  axes.grid(True, axis=grid, alpha=0.3)
-  if legend:
-    axes.legend(frameon=False, fontsize=legend)
-
-
-def load(name: str) -> Figure:
-  """The figure of a name in FIGURES; its module is imported now."""
-  module, attribute = FIGURES[name]
-  return getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
-
-
-def every() -> list[Figure]:
-  """All figures, in order."""
-  return [load(name) for name in FIGURES]
 
 
 @contextlib.contextmanager

@@ -3,10 +3,13 @@
 import io
 import pathlib
 import shutil
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from liquid_tf._store import manifest as manifests
+from tools.bench import codec_sets
 from tools.bench.papers.figure import Setting
 
 _EXTENSIONS = (".jpg", ".jpeg")
@@ -29,8 +32,6 @@ def make(
   Returns:
     What they are, in words; and the files, one copy of all after another.
   """
-  from tools.bench import codec_sets
-
   folder.mkdir(parents=True)
   for images in setting.sets:
     if images.paths and all(p.lower().endswith(_EXTENSIONS) for p in images.paths):
@@ -50,6 +51,29 @@ def make(
       else:
         files[-1].write_bytes(one)
   return what, files
+
+
+def converted(
+  setting: Setting, folder: pathlib.Path, copies: int, most: int | None, **encoder: Any
+) -> tuple[str, list[pathlib.Path], list[dict[str, Any]]]:
+  """Makes JPEG files, and `folder/pcr`, a dataset of them with scan groups.
+
+  Args:
+    setting: as `make` takes it, likewise `copies` and `most`.
+    folder: gets both.
+    copies: of each file.
+    most: files before copying.
+    **encoder: options of the format.
+
+  Returns:
+    What `make` gives; and of each scan group what the manifest says.
+  """
+  from liquid_tf._convert.convert import convert
+
+  what, files = make(setting, folder / "files", copies, most)
+  path = folder / "pcr"
+  convert(folder / "files", path, "pcr", encoders={"pcr": encoder}, progress=False)
+  return what, files, manifests.load(path)["pcr"]["fidelity"]
 
 
 def _encoded(pixels: np.ndarray) -> bytes:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from liquid_tf._measure import fresh
+from liquid_tf._native import instructions
 from tools.bench import page, turns
-from tools.bench.papers import speeds
-from tools.bench.papers.figure import Figure, Part, Setting, results, style
+from tools.bench.papers import show, speeds
+from tools.bench.papers.figure import Setting
 
 _PAPERS = "l3 v1"
 # By format, the options of its encoder.
@@ -30,25 +32,22 @@ _NOTHING_OWN = {(_PAPERS, "avx512")}
 _PAPER_PATCHES = (0.768, 0.839, 0.865)
 _PAPER_ONE_STEP = {"+ pixel-wise base-delta": 0.108, "+ custom Paeth": 0.460}
 _PAPER_BOTH = (0.495, 0.567, 0.591)
-_IMAGES = 4
 _SECONDS = 0.4
 _ROUNDS = 3
-
-
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  return speeds.by_resolution(setting, _IMAGES, functools.partial(_measure, setting))
 
 
 def _measure(
   setting: Setting, folder: pathlib.Path, files: pathlib.Path
 ) -> dict[str, Any]:
   """All formats and instructions at one resolution, by one and by all threads."""
-  from liquid_tf._measure import fresh
-
+  encoded = {
+    name: os.fspath(speeds.l3_files(files, folder / name, **options))
+    for name, options in FORMATS.items()
+  }
   request = {
     "function": "tools.bench.papers.l3_10:measure",
     "pixels": os.fspath(files),
-    "encoded": {name: _encode(files, folder / name, name) for name in FORMATS},
+    "encoded": encoded,
     "seconds": 0.0 if setting.quick else _SECONDS,
   }
   rounds = 1 if setting.quick else _ROUNDS
@@ -66,15 +65,7 @@ def _measure(
   return {"seconds": request["seconds"], "rounds": rounds, "runs": runs}
 
 
-def _encode(files: pathlib.Path, folder: pathlib.Path, name: str) -> str:
-  """Makes a folder of the images in one format."""
-  from liquid_tf import codecs
-
-  folder.mkdir()
-  for path in sorted(files.iterdir()):
-    contents = codecs.encode_l3(np.asarray(Image.open(path)), **FORMATS[name])
-    (folder / f"{path.stem}.l3").write_bytes(contents.numpy())
-  return os.fspath(folder)
+parts = functools.partial(speeds.by_resolution, 4, _measure)
 
 
 def measure(
@@ -100,7 +91,6 @@ def measure(
   import tensorflow as tf
 
   from liquid_tf import codecs
-  from liquid_tf._native import instructions
 
   tf.config.threading.set_intra_op_parallelism_threads(threads)
   images = [np.asarray(Image.open(path)) for path in _sorted(pixels)]
@@ -152,14 +142,6 @@ def _times(decodes: Sequence[Callable[[], Any]], seconds: float) -> dict[str, fl
   }
 
 
-def _why_not() -> str | None:
-  from liquid_tf._native import instructions
-
-  if instructions.runnable() != [_SCALAR]:
-    return None
-  return "this processor has none of the vector instructions that L3 is decoded with"
-
-
 def _values(
   result: Mapping[str, Any], name: str, used: str, threads: int, key: str
 ) -> list[float]:
@@ -201,8 +183,7 @@ def _less(share: float) -> str:
   return f"{-100 * share:+.1f} %".replace("-", "−")
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  found = results(evidence)
+def table(found: Mapping[str, Any]) -> str:
   threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
   patches = [f"patches in parallel: {threads} threads for one, by the clock"]
   both = [f"+ both: {best} for scalar, by processor time"]
@@ -243,8 +224,8 @@ def _every(found: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  last, result = list(results(evidence).items())[-1]
+def words(found: Mapping[str, Any]) -> dict[str, Any]:
+  last, result = list(found.items())[-1]
   threads = _threads(result)
   return {
     "threads": threads,
@@ -255,36 +236,23 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  found = results(evidence)
+def draw(found: Mapping[str, Any], canvas: Any) -> None:
   threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
-  bars = (
-    (f"patches: {threads} threads for one", saved_by_threads, _PAPER_PATCHES),
-    (f"both steps: {best} for scalar", saved_by_vectors, _PAPER_BOTH),
-  )
+  steps = {
+    f"patches: {threads} threads for one": saved_by_threads,
+    f"both steps: {best} for scalar": saved_by_vectors,
+  }
+  left = {
+    label: [1 - saved(result) for result in found.values()]
+    for label, saved in steps.items()
+  }
   axes = canvas.subplots()
-  places = np.arange(len(found))
-  width = 0.35
-  for number, (label, saved, paper) in enumerate(bars):
-    at = places + (number - 0.5) * width
-    axes.bar(at, [1 - saved(result) for result in found.values()], width, label=label)
-    mark = None if number else "paper, on a GPU"
-    theirs = [1 - share for share in paper[: len(found)]]
-    axes.plot(at, theirs, "k_", markersize=24, markeredgewidth=2, label=mark)
+  show.bars(axes, list(found), left)
+  for i, (_, *paper) in enumerate(zip(found, _PAPER_PATCHES, _PAPER_BOTH)):
+    theirs, label = [1 - share for share in paper], None if i else "paper, on a GPU"
+    places = (i - 0.2, i + 0.2)
+    axes.plot(places, theirs, "k_", markersize=24, markeredgewidth=2, label=label)
   axes.axhline(1, color="black", linestyle=":", label="without the step")
-  axes.set_xticks(places, list(found))
   time_left = "decoding time, of that without the step"
-  style(axes, "y", ylabel=time_left, ylim=(0, 1.5))
+  show.style(axes, "y", ylabel=time_left, ylim=(0, 1.5))
   axes.legend(frameon=False, fontsize=8, loc="upper center", ncols=2)
-
-
-FIGURE = Figure(
-  "l3-10",
-  "L3, figure 10: the decoder without its parts",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(7.0, 3.6),
-  why_not=_why_not,
-)

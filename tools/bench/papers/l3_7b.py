@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, first_result, style
+from tools.bench.papers import show, trainings
+from tools.bench.papers.figure import Setting
 
-_PART = "training"
 _NETWORK = trainings.Network("resnet18", "ResNet-18", 96, 32)
 _FORMATS = ("png", "raw", "l3", "l3-compact")
 _OURS = ("l3", "l3-compact")
@@ -16,11 +15,7 @@ _SECONDS = 30.0
 _PAPER = {"png": 1.0, "l3": 1.71, "l3-compact": 1.71}
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  return {_PART: lambda: _measure(setting)}
-
-
-def _measure(setting: Setting) -> dict[str, Any]:
+def measure(setting: Setting) -> dict[str, Any]:
   made = trainings.make(setting, "png", _FORMATS)
   mixes = {name: {name: 1} for name in _FORMATS}
   return trainings.run(setting, _NETWORK, made, mixes, seconds=_SECONDS)
@@ -30,8 +25,7 @@ def _title(side: str) -> str:
   return "png, stock tf.data" if side == trainings.STOCK else side
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  result = first_result(evidence)
+def table(result: Mapping[str, Any]) -> str:
   png = trainings.median(result, "png")
   stock = trainings.median(result, trainings.STOCK)
   rows = []
@@ -44,8 +38,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table([*head, *trainings.HEAD], rows)
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  result = first_result(evidence)
+def words(result: Mapping[str, Any]) -> dict[str, Any]:
   png = trainings.median(result, "png")
   best = max(_OURS, key=lambda side: trainings.median(result, side))
   return {
@@ -58,8 +51,7 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = first_result(evidence)
+def draw(result: Mapping[str, Any], canvas: Any) -> None:
   axes = canvas.subplots()
   png = trainings.median(result, "png")
   sides = (*result["sides"], trainings.IDEAL)
@@ -70,15 +62,4 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   )
   axes.axhline(_PAPER["l3"], color="black", linestyle=":", label="paper: L3")
   axes.tick_params(axis="x", labelsize=8)
-  style(axes, "y", 10, ylabel="training, images/s, to PNG")
-
-
-FIGURE = Figure(
-  "l3-7b",
-  "L3, figure 7 (b): training with lossless formats",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  why_not=trainings.why_not,
-)
+  show.style(axes, "y", 10, ylabel="training, images/s, to PNG")

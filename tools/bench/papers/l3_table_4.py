@@ -1,39 +1,31 @@
 """L3, table 4: how large lossless formats are."""
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from tools.bench import codec_sets, page
-from tools.bench.papers.figure import Figure, Part, Setting, results, style
+from tools.bench.papers import l3_10, show
+from tools.bench.papers.figure import Part, Setting
 
-# Our name of each format, and what it is in the paper, or None.
-_FORMATS = {
-  "png": "PNG",
-  "jp2": "JP2",
-  "bmp": "BMP",
-  "lz4": "LZ4",
-  "webp": "WebP",
-  "l3 v1": "L3",
-  "l3 v2": None,
-  "l3-compact": None,
-}
+_FORMATS = ("png", "jp2", "bmp", "lz4", "webp", "l3 v1", "l3 v2", "l3-compact")
 # Stored of raw bytes. The first set of --data stands beside Cityscapes, the second one
-# beside DIV2K.
+# beside DIV2K. The paper's L3 is version 1.
 _PAPER = {
   "Cityscapes": {
-    "PNG": 0.39, "JP2": 0.38, "BMP": 1.0, "LZ4": 0.79, "WebP": 0.29, "L3": 0.44,
+    "png": 0.39, "jp2": 0.38, "bmp": 1.0, "lz4": 0.79, "webp": 0.29, "l3 v1": 0.44,
   },
   "DIV2K": {
-    "PNG": 0.67, "JP2": 0.59, "BMP": 1.0, "LZ4": 0.83, "WebP": 0.49, "L3": 0.76,
+    "png": 0.67, "jp2": 0.59, "bmp": 1.0, "lz4": 0.83, "webp": 0.49, "l3 v1": 0.76,
   },
   "random": {
-    "PNG": 1.01, "JP2": 1.09, "BMP": 1.0, "LZ4": 1.01, "WebP": 1.0, "L3": 1.02,
+    "png": 1.01, "jp2": 1.09, "bmp": 1.0, "lz4": 1.01, "webp": 1.0, "l3 v1": 1.02,
   },
   "black": {
-    "PNG": 0.001, "JP2": 0.005, "BMP": 1.0, "LZ4": 0.026, "WebP": 2e-6, "L3": 0.13,
+    "png": 0.001, "jp2": 0.005, "bmp": 1.0, "lz4": 0.026, "webp": 2e-6, "l3 v1": 0.13,
   },
 }  # fmt: skip
 _PHOTOGRAPHS = ("Cityscapes", "DIV2K")
@@ -43,17 +35,17 @@ _QUICK_SIDES = (54, 96)
 _ENTROPY = "entropy of L3 v1's residuals"
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  parts: dict[str, Part] = {}
+def parts(setting: Setting) -> Mapping[str, Part]:
+  sets: dict[str, Part] = {}
   for images in setting.sets:
     if images.name in _MADE:
       raise ValueError(f'sets name "{images.name}", which this figure makes itself')
-    parts[images.name] = functools.partial(_set, images, setting.quick)
+    sets[images.name] = functools.partial(_set, images, setting.quick)
   sides = _QUICK_SIDES if setting.quick else _SIDES
   random = np.random.default_rng(0).integers(0, 256, (*sides, 3), np.uint8)
-  parts["random"] = lambda: measure([random])
-  parts["black"] = lambda: measure([np.zeros((*sides, 3), np.uint8)])
-  return parts
+  black = np.zeros_like(random)
+  made = {"random": random, "black": black}
+  return sets | {n: functools.partial(measure, [one]) for n, one in made.items()}
 
 
 def _set(images: codec_sets.ImageSet, quick: bool) -> dict[str, Any]:
@@ -88,8 +80,7 @@ def measure(arrays: list[np.ndarray]) -> dict[str, Any]:
     case, sizes[name] = cases[name], 0
     for pixels in arrays:
       contents = case.encode(pixels)
-      if not np.array_equal(np.asarray(case.prepare(contents, pixels)()), pixels):
-        raise ValueError(f"{name} does not give back the pixels it was given")
+      l3_10.check(name, [case.prepare(contents, pixels)], [pixels])
       sizes[name] += len(contents)
   counts = np.zeros(256, np.int64)
   for pixels in arrays:
@@ -138,11 +129,15 @@ def _predicted(above: np.ndarray) -> np.ndarray:
   )
 
 
-def _columns(evidence: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-  """Each part, and the paper's set that it stands beside."""
-  names = list(evidence["settings"]["sets"])
-  paper = [*_PHOTOGRAPHS[: len(names)], *[None] * (len(names) - len(_PHOTOGRAPHS))]
-  return [*zip(names, paper), ("random", "random"), ("black", "black")]
+def _sets(found: Mapping[str, Any]) -> list[str]:
+  return [name for name in found if name not in _MADE]
+
+
+def _columns(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+  """Each part, and the paper's set that it stands beside, or ""."""
+  names = _sets(found)
+  papers = _PHOTOGRAPHS[: len(names)]
+  return [*itertools.zip_longest(names, papers, fillvalue=""), *zip(_MADE, _MADE)]
 
 
 def _ratio(result: Mapping[str, Any], name: str) -> float | None:
@@ -154,66 +149,49 @@ def _number(value: float | None) -> str:
   return "" if value is None else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  found, columns = results(evidence), _columns(evidence)
-  head = ["of raw bytes"]
-  for name, paper in columns:
-    head += [f"**{name}**", f"paper: {paper}"] if paper else [f"**{name}**"]
-  rows = []
-  for name in (*_FORMATS, _ENTROPY):
-    row = [name]
-    for part, paper in columns:
-      row.append(_number(_ratio(found[part], name)))
-      if paper:
-        row.append(_number(_PAPER[paper].get(_FORMATS.get(name))))
-    rows.append(row)
+def table(found: Mapping[str, Any]) -> str:
+  names = (*_FORMATS, _ENTROPY)
+  columns = [("of raw bytes", *names)]
+  for part, paper in _columns(found):
+    columns.append((f"**{part}**", *(_number(_ratio(found[part], n)) for n in names)))
+    if paper:
+      columns.append(
+        (f"paper: {paper}", *(_number(_PAPER[paper].get(n)) for n in names))
+      )
+  head, *rows = zip(*columns)
   return page.table(head, rows)
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  found = results(evidence)
-  names = list(evidence["settings"]["sets"])
+def words(found: Mapping[str, Any]) -> dict[str, Any]:
+  names = _sets(found)
   size, png, least = (_ratio(found[names[0]], n) for n in ("l3 v1", "png", _ENTROPY))
   left_out = [name for name in _FORMATS if name not in found["black"]["bytes"]]
+  names_left_out = f" Left out without imagecodecs: {', '.join(left_out)}."
   return {
     "sets": ", ".join(
       f"*{name}* {found[name]['images']} images, "
       f"{found[name]['pixel_bytes'] / 1e6:.1f} MB of pixels"
       for name in names
     ),
-    "left_out": " Left out without imagecodecs: " + ", ".join(left_out) + "."
-    if left_out
-    else "",
+    "left_out": names_left_out if left_out else "",
     "size": size,
     "to_png": size / png,
     "least": least,
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  found, columns = results(evidence), _columns(evidence)
+def draw(found: Mapping[str, Any], canvas: Any) -> None:
+  columns = _columns(found)
   every = canvas.subplots(1, len(columns), sharey=True, squeeze=False)[0]
   places = np.arange(len(_FORMATS))
   for axes, (part, paper) in zip(every, columns):
     ours = [_ratio(found[part], name) or 0 for name in _FORMATS]
     axes.barh(places - 0.2, ours, 0.4, color="tab:red", label="here")
-    theirs = [_PAPER[paper].get(name, 0) if paper else 0 for name in _FORMATS.values()]
+    theirs = [_PAPER.get(paper, {}).get(name, 0) for name in _FORMATS]
     axes.barh(places + 0.2, theirs, 0.4, color="tab:gray", label="paper")
     axes.set_title(f"{part}\n(paper: {paper})" if paper else part, fontsize=9)
-    axes.set_yticks(places, list(_FORMATS))
+    axes.set_yticks(places, _FORMATS)
     axes.set_xlabel("of raw bytes", fontsize=8)
-    style(axes, "x")
+    show.style(axes, "x")
   every[0].invert_yaxis()
   every[-1].legend(frameon=False, fontsize=8)
-
-
-FIGURE = Figure(
-  "l3-table-4",
-  "L3, table 4: sizes of lossless formats",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(9.0, 4.0),
-  timed=False,
-)

@@ -1,15 +1,13 @@
 """Liquid, figure 3: loading and decoding along mixes of PNG and another format."""
 
 import functools
-import pathlib
-import shutil
 import statistics
 from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
 from tools.bench.papers import speeds
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, results
+from tools.bench.papers.figure import Part, Setting, emptied
 
 _OTHERS = ("raw", "webp", "jpeg", "l3", "l3-compact")
 _STAGES = ("load", "decode", "both")
@@ -22,24 +20,22 @@ _DISK_BYTES_PER_S = 600_000_000
 _MARGIN = 0.05
 
 
-def _why_not() -> str | None:
-  from liquid_tf._measure import throttle
-
-  return throttle.why_not()
-
-
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  others = _OTHERS[:1] if setting.quick else _OTHERS
-  return {other: functools.partial(_measure, setting, other) for other in others}
+def parts(setting: Setting) -> Mapping[str, Part]:
+  return {
+    other: functools.partial(_measure, setting, other) for other in setting.few(_OTHERS)
+  }
 
 
 def _measure(setting: Setting, other: str) -> dict[str, Any]:
   """All stages of all mixes of PNG and another format, in turn."""
+  from tools.bench import preparation
+
   height, width = speeds.resolutions(setting)["FHD"]
   with emptied(setting.folder / other) as folder:
-    files = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
-    images = _repeat(files)
-    made = speeds.dataset(files, ("png", other), folder / "all")
+    scaled = speeds.scaled(setting.sets[0], height, width, _IMAGES, folder)
+    images = sorted(scaled.iterdir())
+    preparation.copies(images, folder / "files", _IMAGES)
+    made = speeds.dataset(folder / "files", ("png", other), folder / "all")
     cells = {
       f"{tenths}": {**speeds.cell(made, other), "mix": _mix(other, tenths)}
       for tenths in _TENTHS
@@ -54,7 +50,7 @@ def _measure(setting: Setting, other: str) -> dict[str, Any]:
       read_bytes_per_s=_DISK_BYTES_PER_S,
     )
   result = {
-    "images": images,
+    "images": len(images),
     "shape": [height, width],
     "disk_bytes_per_s": _DISK_BYTES_PER_S,
     "image_bytes": made["image_bytes"],
@@ -63,14 +59,6 @@ def _measure(setting: Setting, other: str) -> dict[str, Any]:
   if not setting.quick:
     check(other, curve(result, "load"))
   return result
-
-
-def _repeat(files: pathlib.Path) -> int:
-  """Copies files until there are `_IMAGES`; returns how many there were."""
-  found = sorted(files.iterdir())
-  for i in range(len(found), _IMAGES):
-    shutil.copy(found[i % len(found)], files / f"{i:03}.png")
-  return len(found)
 
 
 def _mix(other: str, tenths: int) -> dict[str, int]:
@@ -111,9 +99,9 @@ def _best(result: Mapping[str, Any]) -> int:
   return rates.index(max(rates))
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
+def table(found: Mapping[str, Any]) -> str:
   rows = []
-  for other, result in results(evidence).items():
+  for other, result in found.items():
     load, decode, both = (curve(result, stage) for stage in _STAGES)
     best = _best(result)
     rows.append(
@@ -135,8 +123,8 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  raw = results(evidence)["raw"]
+def words(found: Mapping[str, Any]) -> dict[str, Any]:
+  raw = found["raw"]
   best = _best(raw)
   return {
     "most": _IMAGES,
@@ -148,8 +136,7 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  found = results(evidence)
+def draw(found: Mapping[str, Any], canvas: Any) -> None:
   left, right = canvas.subplots(1, 2)
   for other, result in found.items():
     load, decode = curve(result, "load"), curve(result, "decode")
@@ -178,15 +165,3 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
     axes.set_yscale("log")
     axes.legend(frameon=False, fontsize=8)
     axes.grid(True, which="both", alpha=0.3)
-
-
-FIGURE = Figure(
-  "liquid-3",
-  "Liquid, figure 3: loading and decoding along mixes",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(9.0, 4.0),
-  why_not=_why_not,
-)

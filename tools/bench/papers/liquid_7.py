@@ -1,16 +1,17 @@
 """Liquid, figure 7: training throughput of light and heavy networks, and accuracy."""
 
 import functools
-import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from liquid_tf._measure import fresh
 from tools.bench import page
-from tools.bench.papers import trainings
-from tools.bench.papers.figure import Figure, Part, Setting, results, style
-from tools.bench.papers.scan_accuracy import interval
+from tools.bench.papers import show, trainings
+from tools.bench.papers.figure import Part, Setting
 from tools.bench.papers.trainings import Network
 
 # As in the paper: segmentation of PNG, classification of JPEG; a light one first.
@@ -42,35 +43,29 @@ _SEEDS = (0, 1, 2)
 _STUDIED = _NETWORKS["jpeg"][1]  # The heavier one that classifies.
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  parts: dict[str, Part] = {}
-  encodings = list(_NETWORKS)[:1] if setting.quick else list(_NETWORKS)
-  for encoded in encodings:
-    networks = _NETWORKS[encoded]
-    for network in networks[:1] if setting.quick else networks:
-      parts[_part(encoded, network)] = functools.partial(
-        _train, setting, encoded, network
-      )
-  for encoded in encodings:
-    parts[_LOSSES.format(encoded)] = functools.partial(_lose, setting, encoded)
-  return parts
-
-
-def _part(encoded: str, network: Network) -> str:
-  return f"{network.words}, {encoded}"
+def parts(setting: Setting) -> Mapping[str, Part]:
+  encodings = setting.few(list(_NETWORKS))
+  trained = {
+    f"{network.words}, {encoded}": functools.partial(_train, setting, encoded, network)
+    for encoded in encodings
+    for network in setting.few(_NETWORKS[encoded])
+  }
+  losses = {
+    _LOSSES.format(encoded): functools.partial(_lose, setting, encoded)
+    for encoded in encodings
+  }
+  return trained | losses
 
 
 def _made(setting: Setting, encoded: str) -> dict[str, Any]:
-  formats = _FORMATS[encoded]
-  if _LOSSY not in formats:
-    formats = (*formats, _LOSSY)
-  return trainings.make(setting, encoded, formats)
+  # Of JPEG files it is one of the formats already.
+  formats = dict.fromkeys((*_FORMATS[encoded], _LOSSY))
+  return trainings.make(setting, encoded, list(formats))
 
 
 def _train(setting: Setting, encoded: str, network: Network) -> dict[str, Any]:
   made = _made(setting, encoded)
-  stored = sum(os.path.getsize(file) for file in made["files"])
-  cache = int(_SHARE * stored)
+  cache = int(_SHARE * sum(map(os.path.getsize, made["files"])))
   mix = trainings.advise(setting, made, _FORMATS[encoded], network, cache)
   found = trainings.run(
     setting,
@@ -86,8 +81,6 @@ def _train(setting: Setting, encoded: str, network: Network) -> dict[str, Any]:
 
 def _lose(setting: Setting, encoded: str) -> dict[str, Any]:
   """Losses on all formats that lose nothing, and where there is one on a lossy mix."""
-  from liquid_tf._measure import fresh
-
   made = _made(setting, encoded)
 
   def losses(network: Network, formats: Sequence[str], seed: int) -> dict[str, Any]:
@@ -106,13 +99,13 @@ def _lose(setting: Setting, encoded: str) -> dict[str, Any]:
       }
     )
 
-  networks = _NETWORKS[encoded][:1] if setting.quick else _NETWORKS[encoded]
-  lossless = {n.words: losses(n, _FORMATS[encoded], 0) for n in networks}
-  lossy = []
-  if _LOSSY not in _FORMATS[encoded]:
-    for seed in _SEEDS[:1] if setting.quick else _SEEDS:
-      lossy.append(losses(_STUDIED, (encoded, _LOSSY), seed)["losses"])
-  return {"lossless": lossless, "lossy": lossy}
+  formats = _FORMATS[encoded]
+  networks = setting.few(_NETWORKS[encoded])
+  seeds = setting.few(_SEEDS) if _LOSSY not in formats else ()
+  return {
+    "lossless": {n.words: losses(n, formats, 0) for n in networks},
+    "lossy": [losses(_STUDIED, (encoded, _LOSSY), s)["losses"] for s in seeds],
+  }
 
 
 def equal(one: Mapping[str, Any]) -> bool:
@@ -121,14 +114,12 @@ def equal(one: Mapping[str, Any]) -> bool:
   return losses["mix"] == losses["files"] and one["equal_weights"]
 
 
-def _trained(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-  found = results(evidence)
+def _trained(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   return {name: result for name, result in found.items() if "sides" in result}
 
 
-def _losses(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _losses(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   """Of each format of the files."""
-  found = results(evidence)
   parts = {encoded: _LOSSES.format(encoded) for encoded in _NETWORKS}
   # A quick run has one of them.
   return {encoded: found[part] for encoded, part in parts.items() if part in found}
@@ -138,17 +129,17 @@ def _to_stock(result: Mapping[str, Any], side: str) -> float:
   return trainings.median(result, side) / trainings.median(result, trainings.STOCK)
 
 
-def geomean(evidence: Mapping[str, Any], encoded: str) -> float:
+def geomean(found: Mapping[str, Any], encoded: str) -> float:
   """Of the networks that train on such files: advised mix by stock tf.data."""
-  trained = _trained(evidence).values()
+  trained = _trained(found).values()
   return statistics.geometric_mean(
     _to_stock(result, _OURS) for result in trained if result["encoded"] == encoded
   )
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
+def table(found: Mapping[str, Any]) -> str:
   rows = []
-  for part, result in _trained(evidence).items():
+  for part, result in _trained(found).items():
     lines = {
       _OURS: f"**advised: {trainings.mix_words(result['mix'])}**",
       trainings.STOCK: "stock tf.data",
@@ -163,30 +154,35 @@ def _table(evidence: Mapping[str, Any]) -> str:
   )
   means = page.table(
     ["geometric mean", "paper: to DALI, three machines", "here: to tf.data"],
-    [[n, _PAPER[n], f"{geomean(evidence, n):.2f}"] for n in _losses(evidence)],
+    [[n, _PAPER[n], f"{geomean(found, n):.2f}"] for n in _losses(found)],
   )
-  return f"{speeds}\n\n{means}\n\n{_losses_table(evidence)}"
+  return f"{speeds}\n\n{means}\n\n{_losses_table(found)}"
 
 
-def _losses_table(evidence: Mapping[str, Any]) -> str:
-  rows = []
-  for encoded, result in _losses(evidence).items():
-    for network, one in result["lossless"].items():
-      same = "all, bit for bit" if equal(one) else f"no: {_furthest(one):.2g} apart"
-      rows.append(
-        [network, ", ".join(_FORMATS[encoded]), len(one["losses"]["mix"]), same]
-      )
+def _losses_table(found: Mapping[str, Any]) -> str:
+  rows = [
+    [network, ", ".join(_FORMATS[encoded]), len(one["losses"]["mix"]), _same(one)]
+    for encoded, result in _losses(found).items()
+    for network, one in result["lossless"].items()
+  ]
   head = ["network", "formats, equal shares", "steps", "losses and weights equal"]
   return page.table(head, rows, words=(0, 1))
 
 
-def _furthest(one: Mapping[str, Any]) -> float:
-  pairs = zip(one["losses"]["mix"], one["losses"]["files"])
-  return max(abs(ours - theirs) for ours, theirs in pairs)
+def _same(one: Mapping[str, Any]) -> str:
+  if equal(one):
+    return "all, bit for bit"
+  apart = np.subtract(one["losses"]["mix"], one["losses"]["files"])
+  return f"no: {np.abs(apart).max():.2g} apart"
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  trained = _trained(evidence)
+def _late(losses: Sequence[float]) -> float:
+  """The mean of the second half: the first steps learn the mean alone."""
+  return statistics.mean(losses[len(losses) // 2 :])
+
+
+def words(found: Mapping[str, Any]) -> dict[str, Any]:
+  trained = _trained(found)
   said = []
   for part, result in trained.items():
     most = _to_stock(result, trainings.IDEAL)
@@ -195,16 +191,11 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
       f"{part}: {_to_stock(result, _OURS):.2f} times tf.data, where the network waits "
       f"{waits:.0%} of the time, and the ideal is {most:.2f} times"
     )
-  found = _losses(evidence).values()
-  every = [one for result in found for one in result["lossless"].values()]
-  lossy = [run for result in found for run in result["lossy"]]
-  # The second half: the first steps learn the mean alone.
-  differences = [
-    statistics.mean(run["mix"][len(run["mix"]) // 2 :])
-    - statistics.mean(run["files"][len(run["files"]) // 2 :])
-    for run in lossy
-  ]
-  mean, half = interval(differences)
+  losses = _losses(found).values()
+  every = [one for result in losses for one in result["lossless"].values()]
+  lossy = [run for result in losses for run in result["lossy"]]
+  mean, half = show.interval([_late(run["mix"]) - _late(run["files"]) for run in lossy])
+  differs = show.plus_minus(half, ".4f")
   return {
     **trainings.words(_STUDIED, list(trained.values())),
     "share": _SHARE,
@@ -212,32 +203,23 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
     "same": sum(map(equal, every)),
     "every": len(every),
     "studied": _STUDIED.words,
-    "differs": f"{mean:+.4f}" + ("" if math.isnan(half) else f" ± {half:.4f} (95 %)"),
+    "differs": f"{mean:+.4f}{differs and f'{differs} (95 %)'}",
     "seeds": len(lossy),
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
+def draw(found: Mapping[str, Any], canvas: Any) -> None:
   axes = canvas.subplots()
-  trained = _trained(evidence)
-  sides = {trainings.STOCK: "stock tf.data", _OURS: "advised mix"}
-  for i, (side, label) in enumerate((sides | {trainings.IDEAL: "ideal"}).items()):
-    heights = [_to_stock(result, side) for result in trained.values()]
-    places = [x + 0.27 * (i - 1) for x in range(len(trained))]
-    axes.bar(places, heights, 0.25, label=label)
-  axes.set_xticks(
-    range(len(trained)), [n.replace(" (", "\n(") for n in trained], fontsize=8
-  )
-  style(axes, "y", 10, ylabel="training, images/s, to stock tf.data")
-
-
-FIGURE = Figure(
-  "liquid-7",
-  "Liquid, figure 7: training light and heavy networks",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(8.0, 4.0),
-  why_not=trainings.why_not,
-)
+  trained = _trained(found)
+  sides = {
+    "stock tf.data": trainings.STOCK,
+    "advised mix": _OURS,
+    "ideal": trainings.IDEAL,
+  }
+  series = {
+    label: [_to_stock(result, side) for result in trained.values()]
+    for label, side in sides.items()
+  }
+  show.bars(axes, [name.replace(" (", "\n(") for name in trained], series)
+  axes.tick_params(axis="x", labelsize=8)
+  show.style(axes, "y", 10, ylabel="training, images/s, to stock tf.data")

@@ -14,8 +14,8 @@ from typing import Any
 from PIL import Image
 
 from tools.bench import page, turns
-from tools.bench.papers import jpegs
-from tools.bench.papers.figure import Figure, Part, Setting, emptied, results, style
+from tools.bench.papers import jpegs, show
+from tools.bench.papers.figure import Part, Setting, emptied
 
 _PARTS = (1, 2, 4, 8)
 _PROCESSES = (1, 2, 4)
@@ -35,7 +35,7 @@ _HEADER_BYTES = 24
 _PAPER = 3000
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
+def parts(setting: Setting) -> Mapping[str, Part]:
   return {
     "reading": lambda: _on_files(setting, _read),
     "packing": lambda: _on_files(setting, _pack),
@@ -167,8 +167,7 @@ def _pack(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str,
   return {"records": images, "image_bytes": size, "images_per_s": rates}
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  found = results(evidence)
+def table(found: Mapping[str, Any]) -> str:
   rows = [
     *_rows("reading", "part", "parts", found["reading"]),
     *_rows("packing", "process", "processes", found["packing"]),
@@ -194,12 +193,12 @@ def _rows(what: str, one: str, many: str, result: Mapping[str, Any]) -> list[lis
   return rows
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  reading = results(evidence)["reading"]
+def words(found: Mapping[str, Any]) -> dict[str, Any]:
+  reading = found["reading"]
   rates = reading["images_per_s"]
   whole, most = (statistics.median(rates[f"{n}"]) for n in (1, max(_PARTS)))
   return {
-    **results(evidence),
+    **found,
     "stored_side": _STORED_SIDE,
     "quality": _QUALITY,
     "kb": reading["image_bytes"] / 1e3,
@@ -210,8 +209,7 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  found = results(evidence)
+def draw(found: Mapping[str, Any], canvas: Any) -> None:
   left, right = canvas.subplots(1, 2)
   for axes, name, label in (
     (left, "reading", "parts"),
@@ -219,19 +217,8 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   ):
     rates = found[name]["images_per_s"]
     axes.bar(list(rates), [statistics.median(r) for r in rates.values()])
-    style(axes, "y", title=name, xlabel=label)
+    show.style(axes, "y", title=name, xlabel=label)
     axes.margins(y=0.25)  # Above the bars is the legend's place.
   left.axhline(_PAPER, color="black", linestyle=":", label="paper")
   left.set_ylabel("images/s")
   left.legend(frameon=False)
-
-
-FIGURE = Figure(
-  "mxnet",
-  "MXNet: from a cold .rec file to batches, and packing",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(8.0, 3.2),
-)

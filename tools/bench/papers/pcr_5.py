@@ -4,17 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.bench import page
-from tools.bench.papers import jpegs
-from tools.bench.papers.figure import (
-  Figure,
-  Part,
-  Setting,
-  emptied,
-  first_result,
-  style,
-)
+from tools.bench.papers import jpegs, show
+from tools.bench.papers.figure import Setting, emptied
 
-_PART = "scan groups"
 # Few, so that more records, and so more images, are compared.
 _RECORD_IMAGES = 16
 _QUICK_IMAGES = 4
@@ -22,30 +14,18 @@ _QUICK_IMAGES = 4
 _SHOWN = (1, 2, 5)
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  return {_PART: lambda: _measure(setting)}
-
-
-def _measure(setting: Setting) -> dict[str, Any]:
+def measure(setting: Setting) -> dict[str, Any]:
   """Converts images to progressive compressed records, which measures them."""
-  from liquid_tf._convert.convert import convert
-  from liquid_tf._store import manifest as manifests
-
   most = _QUICK_IMAGES if setting.quick else None
   with emptied(setting.folder / "scans") as folder:
-    what, files = jpegs.make(setting, folder / "files", 1, most)
-    convert(
-      folder / "files",
-      folder / "pcr",
-      "pcr",
-      encoders={"pcr": {"images": _RECORD_IMAGES}},
-      progress=False,
+    what, files, groups = jpegs.converted(
+      setting, folder, 1, most, images=_RECORD_IMAGES
     )
     return {
       "what": what,
       "images": len(files),
       "source_bytes": sum(file.stat().st_size for file in files),
-      "groups": manifests.load(folder / "pcr")["pcr"]["fidelity"],
+      "groups": groups,
     }
 
 
@@ -55,8 +35,7 @@ def _shares(result: Mapping[str, Any]) -> list[float]:
   return [size / sizes[-1] for size in sizes]
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  result = first_result(evidence)
+def table(result: Mapping[str, Any]) -> str:
   shares, count = _shares(result), len(result["groups"])
   rows = [
     [
@@ -78,8 +57,7 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return f"{table}\n\n{page.table(['bytes', 'paper', 'here'], ratios)}"
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  result = first_result(evidence)
+def words(result: Mapping[str, Any]) -> dict[str, Any]:
   return {
     "mean_bytes": result["source_bytes"] / result["images"],
     "record_images": _RECORD_IMAGES,
@@ -87,8 +65,7 @@ def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = first_result(evidence)
+def draw(result: Mapping[str, Any], canvas: Any) -> None:
   numbers = range(1, len(result["groups"]) + 1)
   left, right = canvas.subplots(1, 2)
   sizes = [group["bytes"] / result["images"] / 1e3 for group in result["groups"]]
@@ -100,16 +77,4 @@ def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
   right.set_ylabel("MSSIM")
   for axes in (left, right):
     axes.set_xticks(numbers)
-    style(axes, "y", xlabel="scan groups")
-
-
-FIGURE = Figure(
-  "pcr-5",
-  "PCR, figures 5 and 7: bytes and similarity of scan groups",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(8.0, 3.2),
-  timed=False,
-)
+    show.style(axes, "y", xlabel="scan groups")

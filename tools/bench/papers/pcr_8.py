@@ -7,19 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from liquid_tf._measure import fresh, throttle
 from tools.bench import page, turns
-from tools.bench.papers import jpegs
-from tools.bench.papers.figure import (
-  Figure,
-  Part,
-  Setting,
-  emptied,
-  first_result,
-  style,
-)
+from tools.bench.papers import jpegs, show
+from tools.bench.papers.figure import Setting, emptied
 
-_PART = "stalls"
 # What the paper trains with; the last one is all.
 _GROUPS = (1, 2, 5, 10)
 _COPIES = 16
@@ -33,41 +27,32 @@ _ROUNDS = 2
 _READY_MS = 5.0
 
 
-def _parts(setting: Setting) -> Mapping[str, Part]:
-  return {_PART: lambda: _measure(setting)}
-
-
-def _measure(setting: Setting) -> dict[str, Any]:
+def measure(setting: Setting) -> dict[str, Any]:
   """Simulated trainings on a slow disk, with fewer scan groups and more, in turn."""
-  from liquid_tf._convert.convert import convert
-  from liquid_tf._store import manifest as manifests
-
   most, batch, step = None, _BATCH, _STEP_SECONDS
   if setting.quick:
     most, batch, step = 4, 4, 0.001
   with emptied(setting.folder / "stalls") as folder:
-    what, files = jpegs.make(setting, folder / "files", _COPIES, most)
-    convert(folder / "files", folder / "pcr", "pcr", progress=False)
-    groups = manifests.load(folder / "pcr")["pcr"]["fidelity"]
+    what, files, groups = jpegs.converted(setting, folder, _COPIES, most)
     sizes = {f"{group}": groups[group - 1]["bytes"] / len(files) for group in _GROUPS}
     how = {
       "batch_size": batch,
       "step_seconds": step,
       "read_bytes_per_s": int(_DISK_SHARE * sizes[f"{_GROUPS[-1]}"] * batch / step),
     }
-    waits = fresh.run(
+    found = fresh.run(
       {
-        "function": "tools.bench.papers.pcr_8:measure",
+        "function": "tools.bench.papers.pcr_8:waits",
         "path": os.fspath(folder / "pcr"),
         "groups": list(_GROUPS),
         "rounds": 1 if setting.quick else _ROUNDS,
         **how,
       }
     )
-  return {"what": what, "images": len(files), **how, "image_bytes": sizes, **waits}
+  return {"what": what, "images": len(files), **how, "image_bytes": sizes, **found}
 
 
-def measure(
+def waits(
   path: str,
   groups: Sequence[int],
   batch_size: int,
@@ -118,28 +103,20 @@ def _epoch(data: Any, step_seconds: float) -> list[float]:
   return found
 
 
-def _mean(rounds: Sequence[Sequence[float]]) -> float:
-  """Milliseconds waited for a batch, over all rounds but for their first batches."""
-  return statistics.mean(wait for waits in rounds for wait in waits[1:])
+def _waits(result: Mapping[str, Any], group: str) -> list[float]:
+  """Milliseconds waited for each batch of all rounds but for their first ones."""
+  return [wait for waits in result["waits_ms"][group] for wait in waits[1:]]
 
 
-def _table(evidence: Mapping[str, Any]) -> str:
-  result = first_result(evidence)
+def table(result: Mapping[str, Any]) -> str:
   rows = []
-  for group, rounds in result["waits_ms"].items():
-    waits = [wait for waits in rounds for wait in waits[1:]]
-    stalls = sum(wait > _READY_MS for wait in waits) / len(waits)
+  for group in result["waits_ms"]:
+    waits = _waits(result, group)
+    stalls = np.mean(np.greater(waits, _READY_MS))
     needed = result["image_bytes"][group] * result["batch_size"]
     needed /= result["step_seconds"] * result["read_bytes_per_s"]
-    rows.append(
-      [
-        group,
-        f"{needed:.2f}",
-        f"{_mean(rounds):.1f}",
-        f"{max(waits):.0f}",
-        f"{stalls:.0%}",
-      ]
-    )
+    wait = f"{statistics.mean(waits):.1f}", f"{max(waits):.0f}", f"{stalls:.0%}"
+    rows.append([group, f"{needed:.2f}", *wait])
   head = [
     "scan groups", "asked of what the disk gives", "mean wait, ms", "longest wait, ms",
     f"batches that wait over {_READY_MS:g} ms",
@@ -147,38 +124,24 @@ def _table(evidence: Mapping[str, Any]) -> str:
   return page.table(head, rows)
 
 
-def _words(evidence: Mapping[str, Any]) -> dict[str, Any]:
-  result = first_result(evidence)
-  waits = result["waits_ms"]
+def words(result: Mapping[str, Any]) -> dict[str, Any]:
+  few, many = (statistics.mean(_waits(result, f"{_GROUPS[i]}")) for i in (0, -1))
   return {
     "copies": _COPIES,
     "rate": result["read_bytes_per_s"] / 1e6,
     "disk_share": _DISK_SHARE,
     "side": _SIDE,
     "step_ms": 1000 * result["step_seconds"],
-    "rounds": len(next(iter(waits.values()))),
-    "few": _mean(waits[f"{_GROUPS[0]}"]),
-    "many": _mean(waits[f"{_GROUPS[-1]}"]),
+    "rounds": len(result["waits_ms"][f"{_GROUPS[0]}"]),
+    "few": few,
+    "many": many,
   }
 
 
-def _draw(evidence: Mapping[str, Any], canvas: Any) -> None:
-  result = first_result(evidence)
+def draw(result: Mapping[str, Any], canvas: Any) -> None:
   every = canvas.subplots(1, len(result["waits_ms"]), sharey=True, squeeze=False)[0]
   for axes, (group, rounds) in zip(every, result["waits_ms"].items()):
     axes.plot(rounds[-1][1:], linewidth=0.8)
     axes.set_title(f"scan groups: {group}", fontsize=10)
-    style(axes, xlabel="batch")
+    show.style(axes, xlabel="batch")
   every[0].set_ylabel("waited for, ms")
-
-
-FIGURE = Figure(
-  "pcr-8",
-  "PCR, figure 8: stalls of each batch by scan groups",
-  _parts,
-  _words,
-  _table,
-  _draw,
-  size=(9.0, 3.0),
-  why_not=throttle.why_not,
-)

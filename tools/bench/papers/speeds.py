@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from tools.bench import page, photographs
-from tools.bench.codec_sets import ImageSet
+from liquid_tf._measure import fresh
+from tools.bench import codec_sets, page, photographs
 from tools.bench.papers.figure import Part, Setting, emptied
 
 _RESOLUTIONS = {"HD": (720, 1080), "FHD": (1080, 1920), "UHD": (2160, 3840)}
@@ -21,7 +21,7 @@ _EPOCH_IMAGES = 1024
 
 
 def scaled(
-  images: ImageSet, height: int, width: int, most: int, folder: pathlib.Path
+  images: codec_sets.ImageSet, height: int, width: int, most: int, folder: pathlib.Path
 ) -> pathlib.Path:
   """Makes PNG files of one size of a set, scaled by Pillow's Lanczos as in L3's paper.
 
@@ -37,8 +37,6 @@ def scaled(
   Returns:
     That folder.
   """
-  from tools.bench import codec_sets
-
   made = folder / f"{width}x{height}.png"
   made.mkdir(parents=True, exist_ok=True)
   for i, pixels in enumerate(codec_sets.load(images)[:most]):
@@ -50,20 +48,24 @@ def scaled(
   return made
 
 
-def version_1(files: pathlib.Path) -> pathlib.Path:
-  """Makes L3 files of version 1 of a folder of PNG files, in a folder beside it.
+def l3_files(files: pathlib.Path, folder: pathlib.Path, **options: Any) -> pathlib.Path:
+  """Makes L3 files of a folder of PNG files, which `dataset` stores byte for byte.
 
-  `dataset` stores them byte for byte.
+  Args:
+    files: the folder.
+    folder: gets them, and must not exist.
+    **options: of the encoder.
+
+  Returns:
+    `folder`.
   """
   from liquid_tf import codecs
 
-  made = files.with_suffix(".l3")
-  made.mkdir(exist_ok=True)
+  folder.mkdir()
   for file in sorted(files.iterdir()):
-    pixels = np.asarray(Image.open(file))
-    contents = codecs.encode_l3(pixels, version=1).numpy()
-    (made / f"{file.stem}.l3").write_bytes(contents)
-  return made
+    contents = codecs.encode_l3(np.asarray(Image.open(file)), **options)
+    (folder / f"{file.stem}.l3").write_bytes(contents.numpy())
+  return folder
 
 
 def dataset(
@@ -105,8 +107,6 @@ def in_turn(
   Raises:
     ChildProcessError: a measurement failed.
   """
-  from liquid_tf._measure import fresh
-
   how = {"seconds": seconds, "rounds": rounds, **arguments}
   if setting.quick:
     how |= {"seconds": 0.01, "rounds": 1}
@@ -118,16 +118,16 @@ def in_turn(
 
 
 def by_resolution(
-  setting: Setting,
   images: int,
-  measure: Callable[[pathlib.Path, pathlib.Path], dict[str, Any]],
+  measure: Callable[[Setting, pathlib.Path, pathlib.Path], dict[str, Any]],
+  setting: Setting,
 ) -> dict[str, Part]:
   """A part for each resolution of L3's paper.
 
   Args:
-    setting: whose first set is scaled.
     images: at most.
-    measure: takes a folder to work in, and in it that of the scaled images.
+    measure: takes a setting, a folder to work in, and in it that of the scaled images.
+    setting: whose first set is scaled.
 
   Returns:
     Parts that give what `measure` does, with `images` and their `shape`.
@@ -137,7 +137,8 @@ def by_resolution(
     with emptied(setting.folder / f"{width}x{height}") as folder:
       files = scaled(setting.sets[0], height, width, images, folder)
       count = len(list(files.iterdir()))
-      return {"images": count, "shape": [height, width], **measure(folder, files)}
+      found = measure(setting, folder, files)
+      return {"images": count, "shape": [height, width], **found}
 
   return {
     name: functools.partial(run, *size) for name, size in resolutions(setting).items()
@@ -152,6 +153,14 @@ def resolutions(setting: Setting) -> dict[str, tuple[int, int]]:
 def median(result: Mapping[str, Any], name: str, key: str = "images_per_s") -> float:
   """What the runs of a cell have of one number: the median."""
   return statistics.median(result["cells"][name][key])
+
+
+def times(
+  result: Mapping[str, Any], name: str, other: str, key: str = "cpu_ms"
+) -> float:
+  """How many times as fast a cell is as another, by processor time or by the clock."""
+  ours, theirs = (median(result, cell, key) for cell in (name, other))
+  return theirs / ours if key == "cpu_ms" else ours / theirs
 
 
 def table(

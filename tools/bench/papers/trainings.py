@@ -1,13 +1,13 @@
 """What the figures of trainings share: their images, how they run, their numbers."""
 
-import dataclasses
 import os
 import pathlib
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from tools.bench import page
+from liquid_tf._measure import fresh
+from tools.bench import page, photographs
 from tools.bench.papers.figure import Setting
 
 # At this rate raw waits for the disk, and PNG for the decoder, as in Liquid's figure 2.
@@ -16,18 +16,15 @@ DISK_BYTES_PER_S = 225_000_000
 STOCK = "tf.data"
 # One batch in memory, which no loader gives.
 IDEAL = "ideal"
-_ROUNDS = 2
-_IDEAL_SECONDS = 4.0
-_QUICK = {"seconds": 0.2, "ideal_seconds": 0.2, "rounds": 1}
+_HOW = {"ideal_seconds": 4.0, "rounds": 2}
+_QUICK_HOW = {"seconds": 0.2, "ideal_seconds": 0.2, "rounds": 1}
 _QUICK_ADVICE_SECONDS, _ADVICE_SECONDS = 0.05, 1.0
-_SIDE, _QUICK_SIDE = 1024, 64
-# Different photographs, and images of an epoch.
-_DISTINCT, _EPOCH = 128, 512
-_QUICK_DISTINCT, _QUICK_EPOCH = 8, 32
+# Different photographs, their side in pixels, and images of an epoch.
+_MADE = {"images": 128, "side": 1024, "epoch_images": 512}
+_QUICK_MADE = {"images": 8, "side": 64, "epoch_images": 32}
 
 
-@dataclasses.dataclass(frozen=True)
-class Network:
+class Network(NamedTuple):
   """A network, as the figures train it.
 
   Attributes:
@@ -43,11 +40,10 @@ class Network:
   batch_size: int
 
 
-def why_not() -> str | None:
-  """Why these figures cannot be run here, or None where they can."""
-  from tools.bench.papers import core_aside
-
-  return core_aside.why_not()
+def cores() -> tuple[int, list[int]]:
+  """The core that is the accelerator, and those of the loader."""
+  *others, last = sorted(os.sched_getaffinity(0))
+  return last, others
 
 
 def make(setting: Setting, encoded: str, formats: Sequence[str]) -> dict[str, Any]:
@@ -66,21 +62,18 @@ def make(setting: Setting, encoded: str, formats: Sequence[str]) -> dict[str, An
     `image_bytes`, the mean stored bytes by format; of the photographs, each once,
     `short`, a dataset, and `source`, the folder of the files.
   """
-  from tools.bench import photographs, preparation
+  from tools.bench import preparation
 
-  distinct = _QUICK_DISTINCT if setting.quick else _DISTINCT
-  images = _QUICK_EPOCH if setting.quick else _EPOCH
-  side = _QUICK_SIDE if setting.quick else _SIDE
+  how = _QUICK_MADE if setting.quick else _MADE
+  side, images = how["side"], how["epoch_images"]
   setting.say(f"making {encoded} files of {side}x{side}, and them as {list(formats)}")
   source, made = photographs.replicated(
     setting.folder,
-    images=distinct,
-    side=side,
     formats=formats,
     data=setting.photographs(),
     workers=len(os.sched_getaffinity(0)),
-    epoch_images=images,
     encoded=encoded,
+    **how,
   )
   sources = sorted(pathlib.Path(source).iterdir())
   files = preparation.copies(sources, source.with_name(f"{encoded}-files"), images)
@@ -115,17 +108,14 @@ def advise(
   Raises:
     ChildProcessError: the machine is too noisy for advice.
   """
-  from liquid_tf._measure import fresh
-  from tools.bench.papers import core_aside
-
   setting.say(f"{network.words}: profiling {', '.join(formats)}")
   return fresh.run(
     {
-      "function": "tools.bench.papers.loaders:advise",
+      "function": "tools.bench.papers.core_aside:advise",
       "source": os.path.dirname(made["files"][0]),
       "directory": os.fspath(setting.folder),
       "formats": list(formats),
-      "cores": core_aside.cores()[1],
+      "cores": cores()[1],
       "size": network.size,
       "batch_size": network.batch_size,
       "read_bytes_per_s": DISK_BYTES_PER_S,
@@ -164,11 +154,7 @@ def run(
   Raises:
     ChildProcessError: a loader failed.
   """
-  from tools.bench.papers import core_aside
-
-  how = {"seconds": seconds, "ideal_seconds": _IDEAL_SECONDS, "rounds": _ROUNDS}
-  if setting.quick:
-    how = _QUICK
+  how = _QUICK_HOW if setting.quick else {"seconds": seconds, **_HOW}
   asked = {
     "network": network.name,
     "size": network.size,
@@ -180,9 +166,11 @@ def run(
   sides = {n: {"path": made["path"], "mix": dict(mix)} for n, mix in mixes.items()}
   sides[STOCK] = {"files": made["files"]}
   setting.say(f"training {network.words} on {', '.join(sides)}")
-  found = core_aside.in_turn(sides, warm_up=warm_up, **asked)
+  function = "tools.bench.papers.core_aside:train"
+  request = {"function": function, "sides": sides, "warm_up": warm_up, **asked}
+  found = fresh.run(request)
   kept = {key: made[key] for key in ("images", "side", "image_bytes")}
-  return kept | asked | {"cores": len(core_aside.cores()[1])} | found
+  return kept | asked | {"cores": len(cores()[1])} | found
 
 
 def median(result: Mapping[str, Any], side: str, key: str = "images_per_s") -> float:
