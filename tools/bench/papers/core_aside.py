@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._measure import epochs, fresh, stock, throttle
+from liquid_tf._measure import epochs, stock, throttle
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Resize, Step
 from tools.bench import formats, preparation, turns
 from tools.bench.papers import networks, shared_queue, trainings
+from tools.bench.papers.figure import apart
 
 # From when a loader is at its pace: its buffers are full, and its cache where it has
 # one, unless it takes longer than anybody would wait.
@@ -135,17 +136,20 @@ def train(
     return watch(lambda: (image, None), learn, seconds, 0)["images_per_s"]
 
   def run(side: Mapping[str, Any]) -> dict[str, float]:
-    request = {
-      "function": "tools.bench.papers.core_aside:serve",
-      "side": dict(side),
-      "cores": others,
-    }
-    request |= {"size": size, "batch_size": batch_size, **loader}
     with (
       concurrent.futures.ThreadPoolExecutor(1) as pool,
       shared_queue.Receiver(shape) as queue,
     ):
-      answer = pool.submit(fresh.run, request | {"folder": queue.folder})
+      answer = pool.submit(
+        apart,
+        "core_aside:serve",
+        folder=queue.folder,
+        side=side,
+        size=size,
+        batch_size=batch_size,
+        cores=others,
+        **loader,
+      )
       try:
         found = queue.connect(answer.done) and watch(
           queue.take, learn, seconds, warm_up

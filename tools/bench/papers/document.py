@@ -26,20 +26,19 @@ def markdown(folder: str | os.PathLike, path: str | os.PathLike) -> str:
   """
   beside = pathlib.Path(path)
   link = os.path.relpath(folder, beside.parent)
-  every = {figure: runner.read(folder, figure) for figure in FIGURES.values()}
-  whole = [found for found in every.values() if found and found["complete"]]
-  minutes = sum(map(runner.minutes, whole))
+  whole = runner.whole(folder)
+  minutes = sum(map(runner.minutes, whole.values()))
   parts = [
     page.fill(
-      "papers/page", link=link, whole=len(whole), figures=len(every), minutes=minutes
+      "papers/page", link=link, whole=len(whole), figures=len(FIGURES), minutes=minutes
     )
   ]
-  for figure, found in every.items():
-    if found and found["complete"]:
-      parts.append(_section(figure, found, f"{beside.stem}/{figure.name}.png"))
-      continue
-    command = f"`python -m tools.bench papers {figure.name}`"
-    parts.append(f"## {figure.title}\n\nNot run here yet: {command} does.")
+  for name, figure in FIGURES.items():
+    if name in whole:
+      parts.append(_section(figure, whole[name], f"{beside.stem}/{name}.png"))
+    else:
+      command = f"`python -m tools.bench papers {name}`"
+      parts.append(f"## {figure.title}\n\nNot run here yet: {command} does.")
   return "\n\n".join(parts) + "\n"
 
 
@@ -56,11 +55,9 @@ def write(folder: str | os.PathLike, path: str | os.PathLike) -> None:
   """
   place = pathlib.Path(path)
   plots = place.with_suffix("")
-  for figure in FIGURES.values():
-    found = runner.read(folder, figure)
-    if found and found["complete"]:
-      plots.mkdir(parents=True, exist_ok=True)
-      _draw(figure, found, plots / f"{figure.name}.png")
+  for name, found in runner.whole(folder).items():
+    plots.mkdir(parents=True, exist_ok=True)
+    _draw(FIGURES[name], found, plots / f"{name}.png")
   place.parent.mkdir(parents=True, exist_ok=True)
   place.write_text(markdown(folder, path))
 

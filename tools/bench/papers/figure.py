@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from liquid_tf._measure import throttle
+from liquid_tf._measure import fresh, throttle
 from liquid_tf._native import instructions
 from tools.bench import memory_group, page
 from tools.bench.codec_sets import ImageSet
@@ -219,6 +219,15 @@ FIGURES = {
 def results(evidence: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
   """What each part of a figure returned, by name."""
   return {name: part["result"] for name, part in evidence["parts"].items()}
+
+
+def apart(function: str, **arguments: Any) -> dict[str, Any]:
+  """Calls a function of this package, MODULE:NAME, in a fresh process.
+
+  Raises:
+    ChildProcessError: it failed.
+  """
+  return fresh.run({"function": f"{__package__}.{function}", **arguments})
 
 
 @contextlib.contextmanager

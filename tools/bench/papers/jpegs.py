@@ -5,7 +5,6 @@ import pathlib
 import shutil
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from liquid_tf._store import manifest as manifests
@@ -40,7 +39,8 @@ def make(
       break
   else:
     images = setting.sets[0]
-    contents = [_encoded(pixels) for pixels in codec_sets.load(images)[:most]]
+    every = map(Image.fromarray, codec_sets.load(images)[:most])
+    contents = [encoded(image, _QUALITY) for image in every]
     what = f"{len(contents)} images of *{images.name}* as JPEG of quality {_QUALITY}"
   files = []
   for copy in range(copies):
@@ -76,7 +76,8 @@ def converted(
   return what, files, manifests.load(path)["pcr"]["fidelity"]
 
 
-def _encoded(pixels: np.ndarray) -> bytes:
+def encoded(image: Image.Image, quality: int) -> bytes:
+  """The JPEG file of an image."""
   stream = io.BytesIO()
-  Image.fromarray(pixels).save(stream, format="JPEG", quality=_QUALITY)
+  image.save(stream, format="JPEG", quality=quality)
   return stream.getvalue()

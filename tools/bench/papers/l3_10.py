@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from liquid_tf._measure import fresh
 from liquid_tf._native import instructions
 from tools.bench import page, turns
 from tools.bench.papers import show, speeds
-from tools.bench.papers.figure import Setting
+from tools.bench.papers.figure import Setting, apart
 
 _PAPERS = "l3 v1"
 # By format, the options of its encoder.
@@ -44,15 +43,16 @@ def _measure(
     name: os.fspath(speeds.l3_files(files, folder / name, **options))
     for name, options in FORMATS.items()
   }
-  request = {
-    "function": "tools.bench.papers.l3_10:measure",
-    "pixels": os.fspath(files),
-    "encoded": encoded,
-    "seconds": 0.0 if setting.quick else _SECONDS,
-  }
-  rounds = 1 if setting.quick else _ROUNDS
+  rounds, seconds = (1, 0.0) if setting.quick else (_ROUNDS, _SECONDS)
+  run = functools.partial(
+    apart,
+    "l3_10:measure",
+    pixels=os.fspath(files),
+    encoded=encoded,
+    seconds=seconds,
+  )
   threads = sorted({1, len(os.sched_getaffinity(0))})
-  sides = {n: functools.partial(fresh.run, {**request, "threads": n}) for n in threads}
+  sides = {n: functools.partial(run, threads=n) for n in threads}
   runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
   def told(threads: int, answers: list[dict[str, Any]]) -> None:
@@ -62,7 +62,7 @@ def _measure(
         cells.append({"threads": threads, **times})
 
   turns.in_turn(sides, rounds, told)
-  return {"seconds": request["seconds"], "rounds": rounds, "runs": runs}
+  return {"seconds": seconds, "rounds": rounds, "runs": runs}
 
 
 parts = functools.partial(speeds.by_resolution, 4, _measure)

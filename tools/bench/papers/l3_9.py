@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf._convert.source import Source
-from liquid_tf._measure import fresh
 from liquid_tf._store import manifest as manifests
 from tools.bench import page, photographs
 from tools.bench.papers import show, speeds
-from tools.bench.papers.figure import Part, Setting, emptied
+from tools.bench.papers.figure import Part, Setting, apart, emptied
 
 _LOSSLESS = "l3"
 _LOSSY = {"jpeg": "JPEG", "webp-lossy": "lossy WebP"}
@@ -141,8 +140,7 @@ def _train(setting: Setting, seed: int) -> dict[str, Any]:
       convert(source, path, format, encoders=encoders, progress=False)
       stored = photographs.image_bytes(manifests.load(path), [format])
       sizes[contestant] = stored[format]
-    function = "tools.bench.papers.contests:segmentation"
-    found = fresh.run({"function": function, "paths": paths, "seed": seed, **how})
+    found = apart("contests:segmentation", paths=paths, seed=seed, **how)
   tests = len(pairs[seed :: len(_SEEDS)])
   return {
     "set": name,

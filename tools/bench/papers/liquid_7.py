@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._measure import fresh
 from tools.bench import page
 from tools.bench.papers import show, trainings
-from tools.bench.papers.figure import Part, Setting
+from tools.bench.papers.figure import Part, Setting, apart
 from tools.bench.papers.trainings import Network
 
 # As in the paper: segmentation of PNG, classification of JPEG; a light one first.
@@ -85,18 +84,16 @@ def _lose(setting: Setting, encoded: str) -> dict[str, Any]:
 
   def losses(network: Network, formats: Sequence[str], seed: int) -> dict[str, Any]:
     setting.say(f"{network.words}: losses on {', '.join(formats)} and on the files")
-    return fresh.run(
-      {
-        "function": "tools.bench.papers.equal_losses:measure",
-        "path": made["short"],
-        "source": made["source"],
-        "mix": dict.fromkeys(formats, 1),
-        "network": network.name,
-        "size": network.size,
-        "batch_size": 4 if setting.quick else network.batch_size,
-        "steps": _QUICK_STEPS if setting.quick else _STEPS,
-        "seed": seed,
-      }
+    return apart(
+      "equal_losses:measure",
+      path=made["short"],
+      source=made["source"],
+      mix=dict.fromkeys(formats, 1),
+      network=network.name,
+      size=network.size,
+      batch_size=4 if setting.quick else network.batch_size,
+      steps=_QUICK_STEPS if setting.quick else _STEPS,
+      seed=seed,
     )
 
   formats = _FORMATS[encoded]

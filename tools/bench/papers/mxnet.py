@@ -2,7 +2,7 @@
 
 import concurrent.futures
 import functools
-import io
+import itertools
 import multiprocessing
 import os
 import pathlib
@@ -33,13 +33,12 @@ _QUICK_BATCH = 4
 # flag, label, id, id2: what stands before the JPEG file of a record with one label.
 _HEADER_BYTES = 24
 _PAPER = 3000
+_UNITS = {"reading": ("part", "parts"), "packing": ("process", "processes")}
 
 
 def parts(setting: Setting) -> Mapping[str, Part]:
-  return {
-    "reading": lambda: _on_files(setting, _read),
-    "packing": lambda: _on_files(setting, _pack),
-  }
+  measures = {"reading": _read, "packing": _pack}
+  return {n: functools.partial(_on_files, setting, m) for n, m in measures.items()}
 
 
 def _on_files(
@@ -54,16 +53,12 @@ def _on_files(
   return {"what": what, **found}
 
 
-def _repeated(names: list[str], count: int) -> list[str]:
-  return [names[i % len(names)] for i in range(count)]
-
-
 def _read(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str, Any]:
   """Decodes a file's parts one after another, the page cache empty, in turn."""
   records = _QUICK_RECORDS if setting.quick else _RECORDS
   path = os.fspath(folder / "one.rec")
-  images = {name: resized(name) for name in names}
-  write([images[name] for name in _repeated(names, records)], path)
+  images = [resized(name) for name in names]
+  write(itertools.islice(itertools.cycle(images), records), path)
   batch = _QUICK_BATCH if setting.quick else _BATCH
   read(path, 1, batch, records)  # Warms TensorFlow up.
   runs = {f"{n}": functools.partial(read, path, n, batch, records) for n in _PARTS}
@@ -114,11 +109,9 @@ def read(path: str, parts: int, batch_size: int, records: int) -> float:
 
 def resized(name: str) -> bytes:
   """A JPEG file of the size that the note packs, made of another image file."""
-  stream = io.BytesIO()
   with Image.open(name) as image:
     small = image.convert("RGB").resize((_STORED_SIDE, _STORED_SIDE))
-  small.save(stream, format="JPEG", quality=_QUALITY)
-  return stream.getvalue()
+  return jpegs.encoded(small, _QUALITY)
 
 
 def write(images: Iterable[bytes], path: str) -> None:
@@ -146,7 +139,7 @@ def _ready(seconds: float) -> None:
 def _pack(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str, Any]:
   """Packs the same files in 1, 2 and 4 processes, a file each, in turn."""
   images = _QUICK_RECORDS if setting.quick else _PACKED
-  names = _repeated(names, images)
+  names = list(itertools.islice(itertools.cycle(names), images))
   paths = {
     n: [os.fspath(folder / f"{n}-{i}.rec") for i in range(n)] for n in _PROCESSES
   }
@@ -168,29 +161,18 @@ def _pack(folder: pathlib.Path, names: list[str], setting: Setting) -> dict[str,
 
 
 def table(found: Mapping[str, Any]) -> str:
-  rows = [
-    *_rows("reading", "part", "parts", found["reading"]),
-    *_rows("packing", "process", "processes", found["packing"]),
-  ]
+  rows = []
+  for name, units in _UNITS.items():
+    image_bytes = found[name]["image_bytes"]
+    for count, rates in found[name]["images_per_s"].items():
+      middle = statistics.median(rates)
+      what = f"{name}, {count} {units[count != '1']}"
+      ends = f"{min(rates):,.0f} to {max(rates):,.0f}"
+      speed = f"{middle * image_bytes / 1e6:.0f}"
+      rows.append([what, "", f"{middle:,.0f}", ends, speed])
   rows[0][1] = f"{_PAPER:,}"
   head = ["", "paper, images/s", "images/s", "least to most", "MB/s"]
   return page.table(head, rows)
-
-
-def _rows(what: str, one: str, many: str, result: Mapping[str, Any]) -> list[list[str]]:
-  rows = []
-  for count, rates in result["images_per_s"].items():
-    middle = statistics.median(rates)
-    rows.append(
-      [
-        f"{what}, {count} {one if count == '1' else many}",
-        "",
-        f"{middle:,.0f}",
-        f"{min(rates):,.0f} to {max(rates):,.0f}",
-        f"{middle * result['image_bytes'] / 1e6:.0f}",
-      ]
-    )
-  return rows
 
 
 def words(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,10 +193,7 @@ def words(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def draw(found: Mapping[str, Any], canvas: Any) -> None:
   left, right = canvas.subplots(1, 2)
-  for axes, name, label in (
-    (left, "reading", "parts"),
-    (right, "packing", "processes"),
-  ):
+  for axes, (name, (_, label)) in zip((left, right), _UNITS.items()):
     rates = found[name]["images_per_s"]
     axes.bar(list(rates), [statistics.median(r) for r in rates.values()])
     show.style(axes, "y", title=name, xlabel=label)

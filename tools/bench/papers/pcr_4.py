@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from liquid_tf._measure import fresh
 from liquid_tf._store import manifest as manifests
 from tools.bench import codec_sets, page
 from tools.bench.papers import show
-from tools.bench.papers.figure import Part, Setting
+from tools.bench.papers.figure import Part, Setting, apart
 
 _GROUPS = (1, 2, 5, 10)
 _FULL = 10
@@ -59,17 +58,15 @@ def _measure(network: str, setting: Setting, seed: int) -> dict[str, Any]:
     paths.append(os.fspath(path))
   manifest, tests = map(manifests.load, paths)
   rate = _QUICK_RATE if setting.quick else _RATE
-  found = fresh.run(
-    {
-      "function": "tools.bench.papers.contests:scan_groups",
-      "path": paths[0],
-      "test": paths[1],
-      "network": network,
-      "groups": list(_GROUPS),
-      "epochs": _QUICK_EPOCHS if setting.quick else _EPOCHS,
-      "seed": seed,
-      "read_bytes_per_s": rate or None,
-    }
+  found = apart(
+    "contests:scan_groups",
+    path=paths[0],
+    test=paths[1],
+    network=network,
+    groups=_GROUPS,
+    epochs=_QUICK_EPOCHS if setting.quick else _EPOCHS,
+    seed=seed,
+    read_bytes_per_s=rate or None,
   )
   return {
     **found,

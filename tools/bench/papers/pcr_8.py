@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._measure import fresh, throttle
+from liquid_tf._measure import throttle
 from tools.bench import page, turns
 from tools.bench.papers import jpegs, show
-from tools.bench.papers.figure import Setting, emptied
+from tools.bench.papers.figure import Setting, apart, emptied
 
 # What the paper trains with; the last one is all.
 _GROUPS = (1, 2, 5, 10)
@@ -40,15 +40,8 @@ def measure(setting: Setting) -> dict[str, Any]:
       "step_seconds": step,
       "read_bytes_per_s": int(_DISK_SHARE * sizes[f"{_GROUPS[-1]}"] * batch / step),
     }
-    found = fresh.run(
-      {
-        "function": "tools.bench.papers.pcr_8:waits",
-        "path": os.fspath(folder / "pcr"),
-        "groups": list(_GROUPS),
-        "rounds": 1 if setting.quick else _ROUNDS,
-        **how,
-      }
-    )
+    rounds, path = 1 if setting.quick else _ROUNDS, os.fspath(folder / "pcr")
+    found = apart("pcr_8:waits", path=path, groups=_GROUPS, rounds=rounds, **how)
   return {"what": what, "images": len(files), **how, "image_bytes": sizes, **found}
 
 

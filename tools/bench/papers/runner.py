@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from liquid_tf._measure import evidence
-from tools.bench.papers.figure import Figure, Setting
+from tools.bench.papers.figure import FIGURES, Figure, Setting
 
 
 def path_of(folder: str | os.PathLike, figure: Figure) -> pathlib.Path:
@@ -38,6 +38,16 @@ def read(folder: str | os.PathLike, figure: Figure) -> dict[str, Any] | None:
   if not isinstance(found, dict) or found.get("figure") != figure.name:
     raise ValueError(f"{path} holds no evidence of {figure.name}")
   return found
+
+
+def whole(folder: str | os.PathLike) -> dict[str, dict[str, Any]]:
+  """The evidence of all figures that have it all, by name.
+
+  Raises:
+    ValueError: a file of the folder holds no evidence of its figure.
+  """
+  every = {name: read(folder, figure) for name, figure in FIGURES.items()}
+  return {name: found for name, found in every.items() if found and found["complete"]}
 
 
 def run(

@@ -6,9 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from liquid_tf._measure import fresh
 from tools.bench import page, photographs
-from tools.bench.papers.figure import Setting
+from tools.bench.papers.figure import Setting, apart
 
 # At this rate raw waits for the disk, and PNG for the decoder, as in Liquid's figure 2.
 DISK_BYTES_PER_S = 225_000_000
@@ -109,19 +108,17 @@ def advise(
     ChildProcessError: the machine is too noisy for advice.
   """
   setting.say(f"{network.words}: profiling {', '.join(formats)}")
-  return fresh.run(
-    {
-      "function": "tools.bench.papers.core_aside:advise",
-      "source": os.path.dirname(made["files"][0]),
-      "directory": os.fspath(setting.folder),
-      "formats": list(formats),
-      "cores": cores()[1],
-      "size": network.size,
-      "batch_size": network.batch_size,
-      "read_bytes_per_s": DISK_BYTES_PER_S,
-      "seconds": _QUICK_ADVICE_SECONDS if setting.quick else _ADVICE_SECONDS,
-      "cache": cache_bytes,
-    }
+  return apart(
+    "core_aside:advise",
+    source=os.path.dirname(made["files"][0]),
+    directory=os.fspath(setting.folder),
+    formats=formats,
+    cores=cores()[1],
+    size=network.size,
+    batch_size=network.batch_size,
+    read_bytes_per_s=DISK_BYTES_PER_S,
+    seconds=_QUICK_ADVICE_SECONDS if setting.quick else _ADVICE_SECONDS,
+    cache=cache_bytes,
   )["mix"]
 
 
@@ -166,9 +163,7 @@ def run(
   sides = {n: {"path": made["path"], "mix": dict(mix)} for n, mix in mixes.items()}
   sides[STOCK] = {"files": made["files"]}
   setting.say(f"training {network.words} on {', '.join(sides)}")
-  function = "tools.bench.papers.core_aside:train"
-  request = {"function": function, "sides": sides, "warm_up": warm_up, **asked}
-  found = fresh.run(request)
+  found = apart("core_aside:train", sides=sides, warm_up=warm_up, **asked)
   kept = {key: made[key] for key in ("images", "side", "image_bytes")}
   return kept | asked | {"cores": len(cores()[1])} | found
 
