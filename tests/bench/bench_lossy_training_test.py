@@ -4,9 +4,8 @@ import json
 import math
 import os
 import pathlib
-import subprocess
-import sys
 
+import benches
 import numpy as np
 import tensorflow as tf
 from absl.testing import absltest
@@ -201,17 +200,7 @@ class CommandTest(absltest.TestCase):
   def test_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     _frames(root / "camvid", 6)
-    done = subprocess.run(
-      [
-        sys.executable, "-m", "tools.bench", "papers", "l3-9", "--quick",
-        f"--data=driving={root}/camvid/train", f"--evidence={root}/evidence",
-        f"--page={root}/papers.md", f"--workdir={root}/work", "--json",
-      ],
-      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-      capture_output=True,
-      text=True,
-      timeout=480,
-    )  # fmt: skip
+    done = benches.papers(root, "l3-9", f"--data=driving={root}/camvid/train")
     self.assertEqual(done.returncode, 0, done.stderr)
     found = figure.results(json.loads(done.stdout)["l3-9"])
     self.assertEqual(list(found), ["seed 0", "preparing"])

@@ -3,10 +3,9 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 import types
 
+import benches
 import numpy as np
 from absl.testing import absltest, parameterized
 from PIL import Image
@@ -31,16 +30,6 @@ from tools.bench.papers import (
 _RESULTS = pathlib.Path(__file__).resolve().parents[2] / "tools/bench/results/papers"
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  return subprocess.run(
-    [sys.executable, "-m", "tools.bench", "papers", *arguments],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=480,
-  )
-
-
 def _photographs(folder: pathlib.Path, sides: tuple[int, int] = (70, 100)) -> None:
   folder.mkdir(parents=True)
   found = wheel_images.wheel_photographs()
@@ -52,15 +41,8 @@ class CommandTest(absltest.TestCase):
   def test_a_figure_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     _photographs(root / "photos")
-    arguments = [
-      "l3-table-4",
-      "--quick",
-      f"--data=driving={root}/photos",
-      f"--evidence={root}/evidence",
-      f"--page={root}/papers.md",
-      f"--workdir={root}/work",
-    ]
-    done = _run(*arguments, "--json")
+    arguments = ["l3-table-4", f"--data=driving={root}/photos"]
+    done = benches.papers(root, *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     found = json.loads(done.stdout)["l3-table-4"]
     stored = root / "evidence" / "l3-table-4.json"
@@ -79,7 +61,7 @@ class CommandTest(absltest.TestCase):
 
     # What is there is not measured again, and makes the same page and plot.
     before = (root / "papers" / "l3-table-4.png").read_bytes()
-    done = _run(*arguments)
+    done = benches.papers(root, *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("l3-table-4 is there", done.stderr)
     self.assertEqual(json.loads(stored.read_text()), found)
@@ -92,7 +74,7 @@ class CommandTest(absltest.TestCase):
     changed = document.markdown(root / "evidence", root / "papers.md")
     self.assertNotEqual(changed, page)
     self.assertIn("| png | 3.00 | 0.39 |", changed)
-    done = _run("--report", *arguments[3:5])
+    done = benches.papers(root, "--report")
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertEqual((root / "papers.md").read_text(), changed)
     self.assertEqual(json.loads(stored.read_text()), found)
@@ -101,15 +83,7 @@ class CommandTest(absltest.TestCase):
     root = pathlib.Path(self.create_tempdir().full_path)
     _photographs(root / "photos")
     figures = ["l3-7a", "l3-8", "l3-10", "liquid-3"]
-    done = _run(
-      *figures,
-      "--quick",
-      f"--data=photos={root}/photos",
-      f"--evidence={root}/evidence",
-      f"--page={root}/papers.md",
-      f"--workdir={root}/work",
-      "--json",
-    )
+    done = benches.papers(root, *figures, f"--data=photos={root}/photos")
     self.assertEqual(done.returncode, 0, done.stderr)
     found = json.loads(done.stdout)
     for name in ("l3-7a", "l3-8"):
@@ -153,16 +127,7 @@ class CommandTest(absltest.TestCase):
   def test_scan_groups_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     _photographs(root / "photos", (200, 220))
-    done = _run(
-      "pcr-5",
-      "pcr-8",
-      "--quick",
-      f"--data=photos={root}/photos",
-      f"--evidence={root}/evidence",
-      f"--page={root}/papers.md",
-      f"--workdir={root}/work",
-      "--json",
-    )
+    done = benches.papers(root, "pcr-5", "pcr-8", f"--data=photos={root}/photos")
     self.assertEqual(done.returncode, 0, done.stderr)
     every = json.loads(done.stdout)
     found = figure.results(every["pcr-5"])["scan groups"]
@@ -188,15 +153,7 @@ class CommandTest(absltest.TestCase):
   def test_records_from_files_to_the_page(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     _photographs(root / "photos")
-    done = _run(
-      "mxnet",
-      "--quick",
-      f"--data=photos={root}/photos",
-      f"--evidence={root}/evidence",
-      f"--page={root}/papers.md",
-      f"--workdir={root}/work",
-      "--json",
-    )
+    done = benches.papers(root, "mxnet", f"--data=photos={root}/photos")
     self.assertEqual(done.returncode, 0, done.stderr)
     found = figure.results(json.loads(done.stdout)["mxnet"])
     self.assertEqual(list(found["reading"]["images_per_s"]), ["1", "2", "4", "8"])
@@ -210,7 +167,7 @@ class CommandTest(absltest.TestCase):
     self.assertIn("| packing, 1 process |", page)
 
   def test_a_wrong_figure(self):
-    done = _run("l3-tabel-4")
+    done = benches.papers(pathlib.Path(self.create_tempdir()), "l3-tabel-4")
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("did you mean l3-table-4?", done.stderr)
 

@@ -4,12 +4,11 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
+import benches
 import numpy as np
 from absl.testing import absltest, parameterized
 from matplotlib.figure import Figure as Canvas
@@ -329,16 +328,7 @@ class CommandTest(absltest.TestCase):
     found = wheel_images.wheel_photographs()
     for name in ("astronaut", "coffee"):
       Image.fromarray(found[name][:100, :120]).save(root / "photos" / f"{name}.png")
-    words = [sys.executable, "-m", "tools.bench", "papers", "liquid-7", "--quick"]
-    words += ["--json", f"--data=photos={root}/photos", f"--evidence={root}/evidence"]
-    words += [f"--page={root}/papers.md", f"--workdir={root}/work"]
-    done = subprocess.run(
-      words,
-      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-      capture_output=True,
-      text=True,
-      timeout=900,
-    )
+    done = benches.papers(root, "liquid-7", f"--data=photos={root}/photos")
     self.assertEqual(done.returncode, 0, done.stderr)
     page = (root / "papers.md").read_text()
     if _FIGURES["liquid-7"].why_not():

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import pathlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +19,24 @@ def run(*words: str) -> commands.Done:
   """Runs `python -m tools.bench` with these words; what it measures, too, is here."""
   with here(), mock.patch.object(sys, "argv", ["tools.bench", *words]):
     return commands.run(*words, program=BENCH)
+
+
+def papers(root: pathlib.Path, *words: str) -> subprocess.CompletedProcess:
+  """Runs `papers --quick` in a process of its own, with a folder for all that it makes.
+
+  That is `evidence`, `papers.md` with its plots, and `work`.
+  """
+  places = {"evidence": "evidence", "page": "papers.md", "workdir": "work"}
+  return subprocess.run(
+    [
+      *(sys.executable, "-m", "tools.bench", "papers", *words, "--quick", "--json"),
+      *(f"--{flag}={root}/{place}" for flag, place in places.items()),
+    ],
+    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    capture_output=True,
+    text=True,
+    timeout=900,
+  )
 
 
 @contextlib.contextmanager

@@ -185,42 +185,39 @@ def _less(share: float) -> str:
 
 def table(found: Mapping[str, Any]) -> str:
   threads, best = (f(next(iter(found.values()))) for f in (_threads, _best))
-  patches = [f"patches in parallel: {threads} threads for one, by the clock"]
-  both = [f"+ both: {best} for scalar, by processor time"]
-  single = {label: [label] for label in _PAPER_ONE_STEP}
-  for i, result in enumerate(found.values()):
-    patches += [_less(_PAPER_PATCHES[i]), _less(saved_by_threads(result))]
-    both += [_less(_PAPER_BOTH[i]), _less(saved_by_vectors(result))]
-    for label, row in single.items():
-      row += [f"{_less(_PAPER_ONE_STEP[label])}, on average", "not taken apart"]
-  head = ["step"]
-  for name in found:
-    head += [f"**{name}**, paper", "here"]
-  return f"{page.table(head, [patches, *single.values(), both])}\n\n{_every(found)}"
+  columns = [
+    [
+      "step",
+      f"patches in parallel: {threads} threads for one, by the clock",
+      *_PAPER_ONE_STEP,
+      f"+ both: {best} for scalar, by processor time",
+    ]
+  ]
+  steps = [f"{_less(share)}, on average" for share in _PAPER_ONE_STEP.values()]
+  for (name, result), patches, both in zip(found.items(), _PAPER_PATCHES, _PAPER_BOTH):
+    columns.append([f"**{name}**, paper", _less(patches), *steps, _less(both)])
+    ours = [_less(saved(result)) for saved in (saved_by_threads, saved_by_vectors)]
+    columns.append(["here", ours[0], *["not taken apart"] * len(steps), ours[1]])
+  head, *rows = zip(*columns)
+  return f"{page.table(head, rows)}\n\n{_every(found)}"
 
 
 def _every(found: Mapping[str, Any]) -> str:
   """What each set of instructions takes for each format."""
   first = next(iter(found.values()))
   threads = _threads(first)
-  rows = []
-  for name, sets in first["runs"].items():
-    for used in sets:
-      row = [f"{name}, {used}"]
-      for result in found.values():
-        row += [
-          page.span(_values(result, name, used, 1, "cpu_ms"), ".2f"),
-          f"{_cpu(result, name, _SCALAR) / _cpu(result, name, used):.1f}",
-          page.span(_values(result, name, used, threads, "clock_ms"), ".2f"),
-        ]
-      rows.append(row)
-  head = ["format, instructions"]
-  for name in found:
-    head += [
-      f"**{name}**, CPU ms of one thread",
-      "times as fast as scalar",
-      f"ms by the clock, {threads} threads",
+  kinds = [(name, used) for name, sets in first["runs"].items() for used in sets]
+  columns = [["format, instructions", *map(", ".join, kinds)]]
+  for label, result in found.items():
+    cpu = [_values(result, *kind, 1, "cpu_ms") for kind in kinds]
+    clock = [_values(result, *kind, threads, "clock_ms") for kind in kinds]
+    faster = [_cpu(result, n, _SCALAR) / _cpu(result, n, used) for n, used in kinds]
+    columns += [
+      [f"**{label}**, CPU ms of one thread", *(page.span(ms, ".2f") for ms in cpu)],
+      ["times as fast as scalar", *(f"{times:.1f}" for times in faster)],
+      [f"ms by the clock, {threads} threads", *(page.span(ms, ".2f") for ms in clock)],
     ]
+  head, *rows = zip(*columns)
   return page.table(head, rows)
 
 
