@@ -3,10 +3,9 @@
 These functions run in processes of their own.
 """
 
-import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,20 +43,16 @@ class Contestants:
     """Runs a function of a name, in turn, while the model is that of this training."""
 
     def turn(name: str) -> Any:
-      with self._turn(name):
-        return run(name)
+      weights, slots = self._states[name]
+      self._model.set_weights(weights)
+      for variable, value in zip(self._model.optimizer.variables, slots):
+        variable.assign(value)
+      answer = run(name)
+      self._states[name] = self._state()
+      return answer
 
     runs = {name: functools.partial(turn, name) for name in self._states}
     return turns.in_turn(runs, rounds)
-
-  @contextlib.contextmanager
-  def _turn(self, name: str) -> Iterator[None]:
-    weights, slots = self._states[name]
-    self._model.set_weights(weights)
-    for variable, value in zip(self._model.optimizer.variables, slots):
-      variable.assign(value)
-    yield
-    self._states[name] = self._state()
 
   def _state(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
     slots = [np.array(value) for value in self._model.optimizer.variables]

@@ -5,6 +5,7 @@ sender fills a slot that is free and sends its number; the receiver copies the b
 sends the number back. So a sender that is ahead waits, and nothing is polled.
 """
 
+import contextlib
 import os
 import pathlib
 import socket
@@ -41,8 +42,10 @@ class Counters(NamedTuple):
   disk_bytes: int
 
 
-class Receiver:
+class Receiver(contextlib.ExitStack):
   """The end that takes batches; a context manager that is used by one thread.
+
+  `close` tells the sender that no more is wanted.
 
   Args:
     shape: of a batch of uint8, as the sender has it.
@@ -52,34 +55,26 @@ class Receiver:
   """
 
   def __init__(self, shape: Sequence[int]):
-    self._place = tempfile.TemporaryDirectory(prefix="liquid_bench_", dir=_FOLDER)
-    self.folder = self._place.name
+    super().__init__()
+    place = tempfile.TemporaryDirectory(prefix="liquid_bench_", dir=_FOLDER)
+    self.folder = self.enter_context(place)
     self._slots = _slots(self.folder, shape, "w+")
     # Whoever writes a page first pays for it: not the sender, whose memory is limited.
     self._slots[:] = 0
-    self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    self._listener = self.enter_context(listener)
     self._listener.bind(os.path.join(self.folder, _SOCKET))
     self._listener.listen(1)
     self._listener.settimeout(_POLL_SECONDS)
-    self._connection: socket.socket | None = None
-
-  def __enter__(self) -> "Receiver":
-    return self
-
-  def __exit__(self, *error: object) -> None:
-    self.close()
-    self._listener.close()
-    self._place.cleanup()
 
   def connect(self, gone: Callable[[], bool]) -> bool:
     """Waits for the sender; False where `gone` says that it will not come."""
     while not gone():
-      try:
-        self._connection, _ = self._listener.accept()
-      except TimeoutError:
-        continue
-      self._connection.settimeout(None)
-      return True
+      with contextlib.suppress(TimeoutError):
+        connection, _ = self._listener.accept()
+        self._connection = self.enter_context(connection)
+        self._connection.settimeout(None)
+        return True
     return False
 
   def take(self) -> tuple[np.ndarray, Counters] | None:
@@ -94,11 +89,6 @@ class Receiver:
     except ConnectionError:
       return None
     return batch, Counters(*counters)
-
-  def close(self) -> None:
-    """Tells the sender that no more is wanted."""
-    if self._connection is not None:
-      self._connection.close()
 
 
 class Sender:

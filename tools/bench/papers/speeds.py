@@ -163,29 +163,29 @@ def times(
   return theirs / ours if key == "cpu_ms" else ours / theirs
 
 
+def cpu(result: Mapping[str, Any], name: str) -> str:
+  """Processor milliseconds of an image."""
+  return f"{median(result, name, 'cpu_ms'):.1f}"
+
+
 def table(
   found: Mapping[str, Any],
   first: str,
-  heads: Sequence[str],
-  more: Callable[[Mapping[str, Any], str], Sequence[str]] = lambda result, name: (),
+  more: Mapping[str, Callable[[Mapping[str, Any], str], str]],
 ) -> str:
-  """A table of all cells: by resolution images/s with their span, CPU ms, and more.
+  """A table of all cells: by resolution images/s with their span, and more.
 
   Args:
     found: results of `by_resolution`.
     first: head of the first column.
-    heads: those of each resolution after images/s.
-    more: a result and a cell's name to what stands in these beside CPU ms.
+    more: by head, a result and a cell's name to what stands there.
   """
-  rows = []
-  for name in next(iter(found.values()))["cells"]:
-    row = [name]
-    for result in found.values():
-      cpu = f"{median(result, name, 'cpu_ms'):.1f}"
-      row += [page.span(result["cells"][name]["images_per_s"]), cpu]
-      row += more(result, name)
-    rows.append(row)
-  head = [first]
-  for name in found:
-    head += [f"**{name}**, images/s", *heads]
+  columns = [[first, *next(iter(found.values()))["cells"]]]
+  for label, result in found.items():
+    cells = result["cells"]
+    rates = (page.span(cell["images_per_s"]) for cell in cells.values())
+    columns.append([f"**{label}**, images/s", *rates])
+    for head, value in more.items():
+      columns.append([head, *(value(result, name) for name in cells)])
+  head, *rows = zip(*columns)
   return page.table(head, rows)
