@@ -7,7 +7,6 @@ import platform
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -52,27 +51,6 @@ def with_evidence(place: str, measure: Callable[[], dict[str, Any]]) -> dict[str
   """
   before = load()
   return measure() | {"evidence": {**evidence(place), "load_before": before}}
-
-
-class Others:
-  """Counts the processors that other processes keep busy, from when this is made."""
-
-  def __init__(self):
-    self._start = time.monotonic()
-    self._spent = _spent_by_others()
-
-  def busy(self) -> float:
-    """Processors, on average; children count as ours once they have been waited for."""
-    seconds = time.monotonic() - self._start
-    return max(0.0, (_spent_by_others() - self._spent) / max(seconds, 1e-9))
-
-
-def _spent_by_others() -> float:
-  """Processor time of the machine, in seconds, less this process and its children."""
-  with open("/proc/stat") as file:
-    user, nice, system, _, _, irq, softirq = map(int, file.readline().split()[1:8])
-  machine = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
-  return machine - sum(os.times()[:4])  # User and system time, ours and children's.
 
 
 def _command() -> str:

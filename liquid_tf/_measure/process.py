@@ -9,7 +9,7 @@ def disk_bytes() -> int | None:
   What the page cache or a file system in memory answers is not among them.
   """
   try:
-    return _count("io", "read_bytes")
+    return count("io", "read_bytes")
   except OSError:
     return None  # Not every container shows it.
 
@@ -19,15 +19,10 @@ def max_rss_bytes() -> int:
 
   Not getrusage's, which goes on from the process that started this one.
   """
-  return 1024 * _count("status", "VmHWM")
+  return 1024 * count("status", "VmHWM")
 
 
-def anonymous_bytes() -> int:
-  """Memory of this process that no file is behind."""
-  return 1024 * _count("smaps_rollup", "Anonymous")
-
-
-def _count(name: str, key: str) -> int:
+def count(name: str, key: str) -> int:
   """The number after a key in a file of /proc/self."""
   with open(f"/proc/self/{name}") as file:
     for line in file:

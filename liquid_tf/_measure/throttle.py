@@ -4,7 +4,6 @@ The kernel then delays reads that go past the page cache (O_DIRECT) until they k
 the rate; what the page cache answers is not held back.
 """
 
-import contextlib
 import os
 import pathlib
 
@@ -67,12 +66,3 @@ class Throttle:
   def __exit__(self, *error: object) -> None:
     (_BLKIO / "cgroup.procs").write_text(f"{os.getpid()}\n")
     self._group.rmdir()
-
-
-def held(
-  path: str | os.PathLike, bytes_per_second: int | None
-) -> contextlib.AbstractContextManager:
-  """Holds this process, and those that it begins, to a rate; None leaves it alone."""
-  if bytes_per_second is None:
-    return contextlib.nullcontext()
-  return Throttle(path, bytes_per_second)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from liquid_tf._cost import budget
-from liquid_tf._measure import throttle
 from liquid_tf._profile import stake
-from tools.bench import stages
+from tools.bench import machine, stages
 
 # Of `decoding`.
 _RUNS, _SECONDS = 5, 1.0
@@ -57,7 +56,7 @@ def profile(
 
   stake.MUCH = much
   try:
-    with throttle.held(source, rate):
+    with machine.held(source, rate):
       queue.put(profiles.profile(source, threads=len(processors), **options).data)
   except TooNoisyError as error:
     queue.put(str(error))

@@ -119,7 +119,7 @@ class BenchFormatsTest(absltest.TestCase):
 
     with (
       mock.patch.object(formats, "profile", profile),
-      mock.patch.object(formats.throttle, "Throttle") as throttled,
+      mock.patch.object(formats.machine.throttle, "Throttle") as throttled,
     ):
       throttled.return_value.__enter__ = lambda group: held.append("throttled")
       throttled.return_value.__exit__ = lambda *error: None

@@ -12,9 +12,8 @@ from PIL import Image
 
 from liquid_tf import codecs, recordio
 from liquid_tf._measure import throttle
-from liquid_tf._native import instructions
 from liquid_tf.cli import wheel_images
-from tools.bench import codec_sets
+from tools.bench import codec_sets, instructions
 from tools.bench.papers import (
   document,
   figure,

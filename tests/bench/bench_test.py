@@ -14,7 +14,7 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf._measure import epochs, evidence, stock
 from liquid_tf.cli import wheel_images
-from tools.bench import photographs
+from tools.bench import crops, machine, photographs
 
 _DALI = os.environ.get("LIQUID_DALI_PYTHON")
 
@@ -179,7 +179,7 @@ class BenchPartsTest(parameterized.TestCase):
   def test_large_crops_continue_by_mirroring(self, side):
     rows = np.arange(5, dtype=np.uint8)
     photograph = np.stack(np.broadcast_arrays(rows[:, None], rows[None, :], 7), -1)
-    for window in wheel_images.large_crops([photograph.astype(np.uint8)], 20, side):
+    for window in crops.large_crops([photograph.astype(np.uint8)], 20, side):
       self.assertEqual(window.shape, (side, side, 3))
       for axis in (0, 1):
         steps = np.diff(window[..., axis].astype(int), axis=axis)
@@ -190,7 +190,7 @@ class BenchPartsTest(parameterized.TestCase):
   def test_crops_follow_the_seed(self):
     photographs = [wheel_images.wheel_photographs()["coffee"]]
     first, again, other = (
-      list(wheel_images.large_crops(photographs, 2, 32, seed)) for seed in (1, 1, 2)
+      list(crops.large_crops(photographs, 2, 32, seed)) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     self.assertFalse(np.array_equal(first, other))
@@ -213,12 +213,12 @@ class BenchPartsTest(parameterized.TestCase):
     reads = [mock.mock_open(read_data=stat.format(user))() for user in (1000, 2000)]
     times = [(1.0, 1.0, 0.0, 0.0, 9.0), (2.0, 1.0, 2.0, 1.0, 14.0)]
     with (
-      mock.patch.object(evidence, "open", side_effect=reads, create=True),
+      mock.patch.object(machine, "open", side_effect=reads, create=True),
       mock.patch.object(os, "times", side_effect=times),
       mock.patch.object(os, "sysconf", return_value=100),
       mock.patch.object(time, "monotonic", side_effect=[50.0, 55.0]),
     ):
-      others = evidence.Others()
+      others = machine.Others()
       # Of 10 s that the machine worked for 5 s, 4 were ours.
       self.assertAlmostEqual(others.busy(), 6 / 5)
 

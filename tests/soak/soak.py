@@ -244,12 +244,13 @@ def _make_dataset(folder: str) -> str:
 
   from liquid_tf._convert.convert import convert
   from liquid_tf.cli import wheel_images
+  from tools.bench import crops
 
   source, path = os.path.join(folder, "source"), os.path.join(folder, "dataset")
   os.makedirs(source)
   photographs = list(wheel_images.wheel_photographs().values())
-  crops = wheel_images.large_crops(photographs, _IMAGES.value, _SIDE.value)
-  for i, crop in enumerate(crops):
+  windows = crops.large_crops(photographs, _IMAGES.value, _SIDE.value)
+  for i, crop in enumerate(windows):
     # Their size on the way does not matter, their time does.
     Image.fromarray(crop).save(f"{source}/{i:05}.png", compress_level=1)
   convert(source, path, "png:1,raw:1", encoders={"png": {"level": 1}}, progress=False)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._native import instructions
-from liquid_tf.cli import wheel_images
-from tools.bench import codec_cases, codec_sets
+from tools.bench import codec_cases, codec_sets, crops, instructions
 
 _AVX2 = "avx2"
 
@@ -103,7 +101,7 @@ def _squares(
   if kind == codec_sets.DEEP:
     random = np.random.default_rng(0)
     return [_mosaic(arrays, side, random) for _ in range(squares)]
-  return list(wheel_images.large_crops(arrays, squares, side))
+  return list(crops.large_crops(arrays, squares, side))
 
 
 def speeds(
@@ -163,7 +161,7 @@ def windows(images: Mapping[str, Any], count: int) -> dict[str, Any]:
     Per codec that has windows, the median time of one relative to the whole image.
   """
   size = 224
-  pixels = next(wheel_images.large_crops(_load(images), 1, 2048))[:1024]
+  pixels = next(crops.large_crops(_load(images), 1, 2048))[:1024]
   random = np.random.default_rng(0)
   places = [
     (int(random.integers(0, 1025 - size)), int(random.integers(0, 2049 - size)))

@@ -9,8 +9,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from liquid_tf._native import instructions
-from tools.bench import codec_cases, codec_sets, codec_worker, turns
+from tools.bench import codec_cases, codec_sets, codec_worker, instructions, turns
 from tools.bench.codec_report import plot, section, text  # noqa: F401
 
 _ENVIRONMENT = {

@@ -13,9 +13,9 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from liquid_tf._measure import evidence, pipeline
+from liquid_tf._measure import pipeline
 from liquid_tf.errors import WrongArgument
-from tools.bench import page, peers, photographs, turns
+from tools.bench import machine, page, peers, photographs, turns
 
 
 class Side(NamedTuple):
@@ -127,7 +127,7 @@ def bench(
         request["shape"] = [side, side, 3]
       python = pythons[one.peer]
       sides[one.peer] = functools.partial(peers.run, one.peer, python, request)
-    others = evidence.Others()
+    others = machine.Others()
     rates, answers = turns.alternate(sides, rounds, f"{name}: ", say)
     result["others"][name] = round(others.busy(), 2)
     for one in of[name]:

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from liquid_tf._measure import epochs, throttle
+from liquid_tf._measure import epochs
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile import names
@@ -18,7 +18,7 @@ from liquid_tf._profile.profile import profile
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS, parse_mix
 from liquid_tf.transforms import Step
-from tools.bench import page, photographs, stages, turns
+from tools.bench import machine, page, photographs, stages, turns
 
 _TRIALS = 3
 # Batches of each contestant before anything counts.
@@ -53,7 +53,7 @@ def advise(
   Returns:
     `mix`, the advised shares, and `verdict`.
   """
-  with throttle.held(directory, read_bytes_per_s):
+  with machine.held(directory, read_bytes_per_s):
     found = profile(
       source,
       formats,
@@ -104,7 +104,7 @@ def measure(
     datasets[number] = epochs.with_threads(dataset, threads)
   for dataset in datasets.values():
     epochs.consume(dataset.take(_WARM_UP))
-  with throttle.held(path, read_bytes_per_s):
+  with machine.held(path, read_bytes_per_s):
     found = stages.epochs_in_turn(datasets, rounds)
   return {"mixes": list(found.values())}
 

@@ -16,6 +16,7 @@ from liquid_tf._measure import repeated
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.cli import wheel_images
+from tools.bench import crops
 
 # More photographs than these are links to the first ones: encoding takes minutes.
 DISTINCT = 256
@@ -73,8 +74,7 @@ def make(
 
   distinct = min(count, DISTINCT)
   with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-    crops = wheel_images.large_crops(_sources(data, distinct), distinct, side)
-    numbered = enumerate(crops)
+    numbered = enumerate(crops.large_crops(_sources(data, distinct), distinct, side))
     # A few at a time: all crops at once would not fit into memory.
     while some := list(itertools.islice(numbered, 4 * workers)):
       list(pool.map(save, *zip(*some)))

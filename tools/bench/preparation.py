@@ -16,7 +16,15 @@ from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.mix import TARGETS
-from tools.bench import formats, memory_group, peers, photographs, stages, turns
+from tools.bench import (
+  formats,
+  machine,
+  memory_group,
+  peers,
+  photographs,
+  stages,
+  turns,
+)
 
 # What a file of each extension is kept as beside what it is.
 FORMATS = {
@@ -70,7 +78,7 @@ def ours(
     )
   )
   dataset = runs.with_threads(dataset, threads)
-  with throttle.held(path, read_bytes_per_s):
+  with machine.held(path, read_bytes_per_s):
     return {"epochs": [stages.timed(dataset) for _ in range(epochs)]}
 
 
@@ -96,7 +104,7 @@ def theirs(
   """
   process.drop_from_page_cache(folder)
   with (
-    throttle.held(folder, read_bytes_per_s),
+    machine.held(folder, read_bytes_per_s),
     memory_group.MemoryGroup() as group,
     _page_cache(group, cache_bytes),
   ):

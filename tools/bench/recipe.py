@@ -17,11 +17,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from liquid_tf._measure import evidence
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
-from tools.bench import imagenet, peers, recipe_sets, turns
+from tools.bench import imagenet, machine, peers, recipe_sets, turns
 from tools.bench.recipe_report import plot, section, text  # noqa: F401
 
 # What each of `peers.PEERS` reads.
@@ -117,7 +116,7 @@ def bench(
       *_ours(recipe, photographs, formats, sizes, common),
       *_theirs(recipe, photographs, found, sizes, common),
     ]
-    others = evidence.Others()
+    others = machine.Others()
     rates, answers = turns.alternate(
       {one.name: one.run for one in contestants}, rounds, f"{recipe}: ", say
     )

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from liquid_tf._measure import process
 from liquid_tf._native import ops
 from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
@@ -21,7 +20,7 @@ from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view
 from liquid_tf._words import argument
 from liquid_tf.errors import WrongArgument
-from tools.bench import empty_dataset, page, turns
+from tools.bench import empty_dataset, machine, page, turns
 
 _BATCH = 256
 # Shard files of each format.
@@ -114,12 +113,12 @@ def measure_view(path: str, small: str, view: str) -> dict[str, Any]:
   """
   choose = VIEWS[view]
   _open(choose(open_view(small)))
-  before, begin = process.anonymous_bytes(), time.perf_counter()
+  before, begin = machine.anonymous_bytes(), time.perf_counter()
   chosen = choose(open_view(path))
   middle = time.perf_counter()
   opened = _open(chosen)
   end = time.perf_counter()
-  held = process.anonymous_bytes() - before
+  held = machine.anonymous_bytes() - before
   del opened
   return {
     "view": view,
@@ -144,10 +143,10 @@ def measure(path: str, *, small: str, index: int, workers: int) -> dict[str, Any
     index; `draws` and `plan_seconds` of an epoch of the part, all of it at once.
   """
   _open(small)
-  before, begin = process.anonymous_bytes(), time.perf_counter()
+  before, begin = machine.anonymous_bytes(), time.perf_counter()
   part = _open(path, shard=(index, workers))
   seconds = time.perf_counter() - begin
-  held = process.anonymous_bytes() - before
+  held = machine.anonymous_bytes() - before
   sources = find_stage(part, InterleaveDataset).sources
   begin = time.perf_counter()
   none, fill = [0] * len(sources), [10 * _BATCH] * len(sources)

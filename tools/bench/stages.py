@@ -11,12 +11,12 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import budget
-from liquid_tf._measure import epochs, process, stock, throttle
+from liquid_tf._measure import epochs, process, stock
 from liquid_tf._measure.epochs import STAGES, stage_options
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile.probe import Pipeline, Setting
-from tools.bench import turns
+from tools.bench import machine, turns
 
 _KEYS = ("images_per_s", "disk_bytes_per_s", "busy")
 
@@ -60,7 +60,7 @@ def pipelines(
       cell["short"], cell["long"], batch_size, len(cores), memory, seconds, ()
     )
     pipeline = Pipeline(setting, cell["mix"], stage)
-    with throttle.held(cell["long"], None if stage == "decode" else read_bytes_per_s):
+    with machine.held(cell["long"], None if stage == "decode" else read_bytes_per_s):
       found = pipeline.run()
     return found.images_per_s, found.cpu_seconds
 
@@ -144,7 +144,7 @@ def measure(
   found = epochs_in_turn(
     datasets,
     rounds,
-    lambda name: throttle.held(path, None if name == "decode" else read_bytes_per_s),
+    lambda name: machine.held(path, None if name == "decode" else read_bytes_per_s),
   )
   result = {
     name: {key: statistics.median(one[key] for one in runs) for key in _KEYS}

@@ -6,7 +6,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf import codecs
-from liquid_tf._native import instructions, ops
+from liquid_tf._native import ops
+from tools.bench import instructions
 
 # Patches of 32 and of 64 are cut at both edges.
 _SIZE = (150, 211)

@@ -8,8 +8,7 @@ import time
 
 import tensorflow as tf
 
-from liquid_tf._measure import process
-from tools.bench import empty_dataset
+from tools.bench import empty_dataset, machine
 
 # One million samples take the same code and 4 s more to make.
 _SAMPLES = int(os.environ.get("LIQUID_TEST_SAMPLES", 250_000))
@@ -21,11 +20,11 @@ def _open(large: str, small: str) -> dict[str, float]:
   import liquid_tf
 
   first = liquid_tf.dataset(small, batch_size=256, memory="64MiB", cache=0)
-  before = process.anonymous_bytes()
+  before = machine.anonymous_bytes()
   begin = time.perf_counter()
   dataset = liquid_tf.dataset(large, batch_size=256, memory="64MiB", cache=0)
   seconds = time.perf_counter() - begin
-  held = process.anonymous_bytes() - before
+  held = machine.anonymous_bytes() - before
   batches = int(dataset.cardinality())
   del first
   return {"seconds": seconds, "bytes": held, "batches": batches}

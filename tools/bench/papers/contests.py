@@ -12,10 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms
-from liquid_tf._measure import process, throttle
+from liquid_tf._measure import process
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._store import manifest as manifests
-from tools.bench import turns
+from tools.bench import machine, turns
 from tools.bench.papers import networks
 
 # CamVid's, as SegNet took them together. Larger numbers are not labelled.
@@ -133,7 +133,7 @@ def scan_groups(
   model.evaluate(tests.take(1), verbose=0)
 
   def epoch(group: str) -> dict[str, float]:
-    with throttle.held(path, read_bytes_per_s):
+    with machine.held(path, read_bytes_per_s):
       before = process.disk_bytes() or 0
       loss, seconds = fit(model, sets[group])
       read = (process.disk_bytes() or 0) - before

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._measure import epochs, stock, throttle
+from liquid_tf._measure import epochs, stock
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Resize, Step
-from tools.bench import formats, preparation, turns
+from tools.bench import formats, machine, preparation, turns
 from tools.bench.papers import networks, shared_queue, trainings
 from tools.bench.papers.figure import apart
 
@@ -251,5 +251,5 @@ def serve(
     last_batch="drop",
     tuning=Tuning(parallelism=len(cores)),
   )
-  with throttle.held(side["path"], read_bytes_per_s):
+  with machine.held(side["path"], read_bytes_per_s):
     return give(epochs.with_threads(dataset.repeat(), len(cores)))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from liquid_tf._measure import fresh, throttle
-from liquid_tf._native import instructions
-from tools.bench import memory_group, page
+from tools.bench import instructions, memory_group, page
 from tools.bench.codec_sets import ImageSet
 
 _Item = TypeVar("_Item")

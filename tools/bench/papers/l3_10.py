@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from liquid_tf._native import instructions
-from tools.bench import page, turns
+from tools.bench import instructions, page, turns
 from tools.bench.papers import show, speeds
 from tools.bench.papers.figure import Setting, apart
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._measure import throttle
-from tools.bench import page, turns
+from tools.bench import machine, page, turns
 from tools.bench.papers import jpegs, show
 from tools.bench.papers.figure import Setting, apart, emptied
 
@@ -79,7 +78,7 @@ def waits(
       transforms=[Resize((_SIDE, _SIDE))],
       features=["image"],
     )
-    with throttle.held(path, read_bytes_per_s):
+    with machine.held(path, read_bytes_per_s):
       return _epoch(data, step_seconds)
 
   runs = {f"{group}": functools.partial(run, group) for group in groups}

@@ -101,7 +101,7 @@ def run(
       say(f"{figure.name}, {name}: is there")
       continue
     say(f"{figure.name}, {name}")
-    load, others = evidence.load(), evidence.Others()
+    load, others = evidence.load(), machine.Others()
     begin = time.perf_counter()
     result = measure()
     found["parts"][name] = {
