@@ -4,12 +4,13 @@ import dataclasses
 import json
 import logging
 import os
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from liquid_tf._keras import state
 from liquid_tf._keras.feed import Feed
 from liquid_tf._pipeline import lineage
 from liquid_tf._pipeline import position as position_lib
@@ -385,7 +386,7 @@ class Resume(tf.keras.callbacks.Callback):
     for i, variable in enumerate(held):
       if id(variable) not in metrics:
         which = int(i >= len(of_model))
-        sums[which] = state.checksum(variable, sums[which])
+        sums[which] = _checksum(variable, sums[which])
     return sums[0], sums[1]
 
   def _save(self) -> None:
@@ -470,7 +471,7 @@ class Resume(tf.keras.callbacks.Callback):
       known = {id(variable) for variable in variables}
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
     self._variables = list(self.model.variables), variables
-    held = {f"{_VARIABLE}{i}": state.trackable(v) for i, v in enumerate(variables)}
+    held = {f"{_VARIABLE}{i}": _trackable(v) for i, v in enumerate(variables)}
     checkpoint = tf.train.Checkpoint(build=self._build, run=self._run, **held)
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager
@@ -494,3 +495,34 @@ def _optimizer(model: tf.keras.Model) -> list | None:
 def _said(optimizer: list) -> str:
   name, rate = optimizer
   return name if rate is None else f"{name} at learning rate {rate:g}"
+
+
+class _Value(tf.train.experimental.PythonState):
+  """A variable of JAX or PyTorch: its value is copied when a checkpoint is written."""
+
+  def __init__(self, variable: tf.keras.Variable):
+    self._variable = variable
+
+  def serialize(self) -> bytes:
+    array = tf.keras.ops.convert_to_numpy(self._variable.value)
+    return tf.io.serialize_tensor(array).numpy()
+
+  def deserialize(self, string_value: bytes) -> None:
+    value = tf.io.parse_tensor(string_value, self._variable.dtype)
+    self._variable.assign(value.numpy())
+
+
+def _checksum(variable: tf.keras.Variable, before: int) -> int:
+  """The CRC-32 of a variable's bytes, after those of others."""
+  if not isinstance(variable, tf.Variable):
+    variable = variable.value
+  array = np.ascontiguousarray(tf.keras.ops.convert_to_numpy(variable))
+  return zlib.crc32(array.reshape(-1).view(np.uint8), before)
+
+
+def _trackable(variable: tf.keras.Variable) -> tf.Variable | _Value:
+  """Trackable of a Keras variable, for a `tf.train.Checkpoint`."""
+  if tf.keras.backend.backend() != "tensorflow":
+    return _Value(variable)
+  # Some optimizers hold variables of TensorFlow itself.
+  return getattr(variable, "value", variable)

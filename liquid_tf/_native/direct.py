@@ -6,7 +6,8 @@ threads of Python run meanwhile.
 
 import ctypes
 import functools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
 
 # Bytes of a sentence about what is wrong; a longer one is cut off.
-_PROBLEM = 1024
+_PROBLEM = 4096
 # The format of a file that goes by its first bytes.
 ANY = -1
 
@@ -37,7 +38,7 @@ class _Bytes(ctypes.Structure):
   _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
-class _Problem(ctypes.Structure):
+class Problem(ctypes.Structure):
   _fields_ = [("text", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
@@ -83,11 +84,22 @@ def functions() -> ctypes.CDLL:
   pointer = ctypes.c_void_p
   direct.liquid_direct_crc32c.argtypes = [_Bytes, ctypes.c_uint32]
   direct.liquid_direct_crc32c.restype = ctypes.c_uint32
-  direct.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, _Problem]
+  direct.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, Problem]
   direct.liquid_direct_decode.restype = ctypes.c_bool
-  direct.liquid_direct_pcr.argtypes = [pointer, pointer, _Problem]
+  direct.liquid_direct_pcr.argtypes = [pointer, pointer, Problem]
   direct.liquid_direct_pcr.restype = ctypes.c_bool
   return direct
+
+
+def call(function: Callable[..., int], *arguments: Any) -> tuple[int, str]:
+  """Calls a function whose last argument is room for a sentence.
+
+  Returns:
+    Its result, and the sentence.
+  """
+  text = ctypes.create_string_buffer(_PROBLEM)
+  end = function(*arguments, Problem(ctypes.addressof(text), _PROBLEM))
+  return end, text.value.decode(errors="replace")
 
 
 def crc32c(data: np.ndarray, crc: int = 0) -> int:
@@ -133,15 +145,14 @@ def decode(
     limits.pixels,
     limits.scans,
   )
-  text = ctypes.create_string_buffer(_PROBLEM)
-  done = functions().liquid_direct_decode(
+  done, problem = call(
+    functions().liquid_direct_decode,
     _Bytes(file.ctypes.data, file.size),
     ctypes.addressof(image),
     pixels.ctypes.data,
-    _Problem(ctypes.addressof(text), _PROBLEM),
   )
   if not done:
-    raise ValueError(text.value.decode(errors="replace"))
+    raise ValueError(problem)
   return pixels
 
 
@@ -177,12 +188,9 @@ def pcr_places(
     images,
   )
   found = _PcrPlaces(*(array.ctypes.data for array in places))
-  text = ctypes.create_string_buffer(_PROBLEM)
-  done = functions().liquid_direct_pcr(
-    ctypes.addressof(pcr),
-    ctypes.addressof(found),
-    _Problem(ctypes.addressof(text), _PROBLEM),
+  done, problem = call(
+    functions().liquid_direct_pcr, ctypes.addressof(pcr), ctypes.addressof(found)
   )
   if not done:
-    raise ValueError(text.value.decode(errors="replace"))
+    raise ValueError(problem)
   return places

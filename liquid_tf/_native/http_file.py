@@ -11,12 +11,7 @@ import weakref
 
 from liquid_tf._native import direct
 
-_PROBLEM = 4096
 _DONE, _MISSING = 0, 1
-
-
-class _Problem(ctypes.Structure):
-  _fields_ = [("text", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
 @functools.cache
@@ -27,11 +22,11 @@ def _functions() -> ctypes.CDLL:
   functions.liquid_direct_http_open.restype = pointer
   functions.liquid_direct_http_close.argtypes = [pointer]
   functions.liquid_direct_http_close.restype = None
-  functions.liquid_direct_http_size.argtypes = [pointer, pointer, _Problem]
+  functions.liquid_direct_http_size.argtypes = [pointer, pointer, direct.Problem]
   functions.liquid_direct_http_size.restype = ctypes.c_int32
   functions.liquid_direct_http_read.argtypes = [
     *(pointer, number, pointer, number, pointer),
-    _Problem,
+    direct.Problem,
   ]
   functions.liquid_direct_http_read.restype = ctypes.c_int32
   return functions
@@ -84,9 +79,6 @@ class HttpFile:
 
 
 def _call(function, *arguments) -> None:
-  text = ctypes.create_string_buffer(_PROBLEM)
-  end = function(*arguments, _Problem(ctypes.addressof(text), _PROBLEM))
-  if end == _DONE:
-    return
-  kind = FileNotFoundError if end == _MISSING else OSError
-  raise kind(text.value.decode(errors="replace"))
+  end, problem = direct.call(function, *arguments)
+  if end != _DONE:
+    raise (FileNotFoundError if end == _MISSING else OSError)(problem)

@@ -1,12 +1,16 @@
 """Loads the native op library, once and only when it is needed."""
 
+import ctypes
 import functools
+import importlib.util
+import os
+import pathlib
 import re
 import threading
 import types
 from collections.abc import Callable
 
-from liquid_tf._native import library, s3_provider
+from liquid_tf._native import credentials, library
 
 # What TensorFlow puts around the message of an op, run by itself or in a function.
 _AROUND = re.compile(
@@ -23,7 +27,7 @@ def _load() -> types.ModuleType:
 
   path = library.find(tf.__version__)
   ops = tf.load_op_library(path)
-  s3_provider.register(path)
+  credentials.register(path)
   for name, function in list(vars(ops).items()):
     if name.startswith("liquid_") and not name.endswith("_eager_fallback"):
       setattr(ops, name, _plain(function))
@@ -78,3 +82,25 @@ def reason(error: Exception, path: str = "") -> str:
     text = text.removeprefix(path).lstrip("/")
   # A file system may say its kind of error alone.
   return text.strip(":; ") or type(error).__name__
+
+
+def _has_kernel_source() -> bool:
+  import tensorflow as tf
+
+  with tf.init_scope(), tf.device("CPU"):
+    return bool(lib().liquid_l3_device_module().is_source)
+
+
+@functools.cache
+def offer_nvrtc() -> None:
+  """Opens the NVRTCs that pip has installed, if the kernels are still to be compiled.
+
+  TensorFlow's packages for GPUs bring one, in a folder where no loader looks; what a
+  process has opened is found by its name.
+  """
+  packages = importlib.util.find_spec("nvidia")
+  if packages is None or not _has_kernel_source():
+    return
+  for folder in packages.submodule_search_locations:
+    for path in sorted(pathlib.Path(folder).glob("*/lib/libnvrtc.so.*")):
+      ctypes.CDLL(os.fspath(path))

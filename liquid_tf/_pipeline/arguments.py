@@ -3,14 +3,15 @@
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from liquid_tf._cost import cache as _cache
 from liquid_tf._cost.cache import Cache
 from liquid_tf._native import whole
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import epoch as _epoch
 from liquid_tf._pipeline import interleave
 from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import tuning as _tuning
@@ -81,7 +82,7 @@ class Arguments:
       batch_size = whole.number(batch_size, "batch_size", 1, ", or None")
     _tuning.check(self.tuning)
     cache = _cache.of(self.cache)
-    size = _epoch.check(self.epoch, self.steps, cache.size)
+    size = _cache_size(self.epoch, self.steps, cache.size)
     cache = dataclasses.replace(cache, size=size)
     if self.cache_policy not in _POLICIES:
       raise WrongArgument(
@@ -129,3 +130,46 @@ class Arguments:
         'must be "encoded" with cache_policy="page", where the kernel keeps what is '
         "stored",
       )
+
+
+def _cache_size(epoch: Any, steps: Any, cache: int | str) -> int | str:
+  """Checks `epoch=` and `steps=`.
+
+  Returns:
+    `cache`; 0 for "auto" where the epoch is a tensor or only a part of one is run:
+    which epochs follow one another in a process is then unknown.
+
+  Raises:
+    ValueError: one is wrong, or does not go with the others; the message names it.
+  """
+  if epoch is not None and not _is_count(epoch):
+    raise WrongArgument(
+      "epoch", epoch, "must be at least 0, a scalar tensor of int64, or None"
+    )
+  if steps is not None:
+    whole = isinstance(steps, tuple | list) and len(steps) == 2
+    if not whole or not all(_is_count(step) for step in steps):
+      raise WrongArgument(
+        "steps",
+        steps,
+        "must be (first, count), each at least 0 or a scalar tensor of int64, or None",
+      )
+    if epoch is None:
+      raise WrongArgument("steps", steps, "are those of an epoch: give epoch, too")
+  if steps is None and not tf.is_tensor(epoch):
+    return cache
+  if cache not in (0, "auto"):
+    raise WrongArgument(
+      "cache",
+      cache,
+      'must be 0 or "auto" where epoch is a tensor or steps are given: nothing is '
+      "kept from one epoch to the next",
+    )
+  return 0
+
+
+def _is_count(value: Any) -> bool:
+  if tf.is_tensor(value):
+    return value.shape.rank == 0 and value.dtype == tf.int64
+  whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+  return whole and value >= 0

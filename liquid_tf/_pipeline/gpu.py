@@ -14,7 +14,7 @@ import tensorflow as tf
 # There is no public way to run a function of a dataset on a GPU.
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
-from liquid_tf._native import nvrtc, ops
+from liquid_tf._native import ops
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
@@ -99,7 +99,7 @@ def start(
   Raises:
     tf.errors.OpError: as `liquid_tf.gpu.decode` raises them.
   """
-  nvrtc.offer()
+  ops.offer_nvrtc()
   with tf.device("CPU:0"):
     return ops.lib().liquid_decode_l3_device(
       contents,

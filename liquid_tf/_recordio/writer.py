@@ -3,12 +3,12 @@
 import contextlib
 import operator
 import os
+import struct
 
 import numpy as np
 
 from liquid_tf._native import ops
 from liquid_tf._recordio import files
-from liquid_tf._recordio.framing import MOST, frame
 from liquid_tf._recordio.reader import Reader, fetch
 from liquid_tf._store.files import AtomicFile, SteadyFile, write_file
 from liquid_tf._words import Shown
@@ -16,6 +16,13 @@ from liquid_tf.errors import RecordIOError, WrongArgument
 
 # Of a file's end, what is read first to find its last record.
 _TAIL = 1 << 20
+# The library frames what it makes itself. Here a payload is written where it lies:
+# passing it through an op would copy it three times (docs/formats/recordio.md).
+_MAGIC = 0xCED7230A
+_HEADER = struct.Struct("<II")  # magic, cflag << 29 | length
+_WHOLE, _FIRST, _MIDDLE, _LAST = (flag << 29 for flag in range(4))
+# dmlc-core refuses a longer payload, whatever it is split into.
+_MOST = (1 << 29) - 1
 
 
 class _Appended:
@@ -138,7 +145,7 @@ class Writer:
       raise ValueError(f"{self._path} is closed: nothing can be written to it")
     if not isinstance(data, bytes):
       data = memoryview(data).tobytes()
-    if len(data) > MOST:
+    if len(data) > _MOST:
       raise WrongArgument(
         "data", Shown(f"{len(data)} bytes"), "must be less than 2^29 bytes"
       )
@@ -153,7 +160,7 @@ class Writer:
       self._next_key = max(self._next_key, key + 1)
     if self._index is not None:
       self._offsets.append(self._size)
-    for piece in frame(data):
+    for piece in _frame(data):
       self._file.write(piece)
       self._size += len(piece)
 
@@ -246,3 +253,25 @@ def write_index(
   offsets = np.array([record.offset for record in Reader([path]).records()], np.int64)
   name = files.index_path(path) if index is None else os.fspath(index)
   write_file(os.path.abspath(name), encode_index(np.arange(len(offsets)), offsets))
+
+
+def _frame(data: bytes) -> list[bytes | memoryview]:
+  """Makes the record of a payload.
+
+  Args:
+    data: at most _MOST bytes.
+
+  Returns:
+    Its bytes in pieces, of which the payload's are not copied.
+  """
+  words = np.frombuffer(data, "<u4", len(data) // 4)
+  cuts = np.flatnonzero(words == _MAGIC)
+  if not len(cuts):
+    return [_HEADER.pack(_MAGIC, _WHOLE | len(data)), data, bytes(-len(data) % 4)]
+  view, pieces, begin, flag = memoryview(data), [], 0, _FIRST
+  for cut in (4 * cuts).tolist():
+    pieces += [_HEADER.pack(_MAGIC, flag | (cut - begin)), view[begin:cut]]
+    begin, flag = cut + 4, _MIDDLE
+  left = len(data) - begin
+  pieces += [_HEADER.pack(_MAGIC, _LAST | left), view[begin:], bytes(-left % 4)]
+  return pieces

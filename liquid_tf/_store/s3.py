@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from liquid_tf._native import aws
+from liquid_tf._native import credentials
 
 _EXPIRED = {"ExpiredToken", "InvalidToken", "RequestExpired", "TokenRefreshRequired"}
 _DENIED = {"AccessDenied", "AllAccessDisabled", "AccountProblem", "403", "Forbidden"}
@@ -26,7 +26,7 @@ def split(path: str) -> tuple[str, str]:
     OSError: there is no bucket in it.
   """
   bucket, _, key = path.partition("://")[2].partition("/")
-  if not aws.is_bucket(bucket):
+  if not credentials.is_bucket(bucket):
     raise OSError(f"{path} must name a bucket, as s3://bucket/key")
   return bucket, key
 
@@ -39,7 +39,7 @@ def client() -> Any:
     OSError: the environment's configuration is wrong.
   """
   with explained("s3://"):
-    return aws.client()
+    return credentials.client()
 
 
 def size(path: str) -> int | None:
@@ -51,7 +51,7 @@ def size(path: str) -> int | None:
   bucket, key = split(path)
   try:
     with explained(path):
-      return aws.client().head_object(Bucket=bucket, Key=key)["ContentLength"]
+      return credentials.client().head_object(Bucket=bucket, Key=key)["ContentLength"]
   except FileNotFoundError:
     return None
 
@@ -68,7 +68,7 @@ def pages(path: str, **more: Any) -> Iterator[dict[str, Any]]:
   """
   bucket, key = split(path)
   with explained(path):
-    every = aws.client().get_paginator("list_objects_v2")
+    every = credentials.client().get_paginator("list_objects_v2")
     yield from every.paginate(**{"Bucket": bucket, "Prefix": key, **more})
 
 
@@ -96,7 +96,7 @@ def write(path: str, contents: bytes) -> None:
   """
   bucket, key = split(path)
   with explained(path):
-    aws.client().put_object(Bucket=bucket, Key=key, Body=contents)
+    credentials.client().put_object(Bucket=bucket, Key=key, Body=contents)
 
 
 def remove(path: str) -> None:
@@ -107,7 +107,7 @@ def remove(path: str) -> None:
   """
   bucket, key = split(path)
   with explained(path):
-    aws.client().delete_object(Bucket=bucket, Key=key)
+    credentials.client().delete_object(Bucket=bucket, Key=key)
 
 
 @contextlib.contextmanager
@@ -118,7 +118,7 @@ def explained(path: str) -> Iterator[None]:
     FileNotFoundError: there is no such object.
     OSError: whatever else is wrong.
   """
-  aws.require()
+  credentials.require()
   from botocore import exceptions
 
   try:
@@ -128,7 +128,7 @@ def explained(path: str) -> Iterator[None]:
     kind = FileNotFoundError if code in _NO_FILE else OSError
     raise kind(f"{path}: {_meaning(code)}") from None
   except exceptions.NoCredentialsError:
-    raise OSError(f"{path}: {aws.WITHOUT_CREDENTIALS}") from None
+    raise OSError(f"{path}: {credentials.WITHOUT_CREDENTIALS}") from None
   except exceptions.BotoCoreError as error:
     raise OSError(f"{path}: {error}") from None
 

@@ -6,7 +6,7 @@ The op library itself reads http://, https:// and s3://; TensorFlow what else it
 import importlib
 import re
 
-from liquid_tf._native import aws
+from liquid_tf._native import credentials
 
 # They have neither folders nor a way to write.
 _HTTP = ("http", "https")
@@ -80,7 +80,7 @@ def require(path: str) -> None:
   if not scheme or is_http(path):
     return
   if is_s3(path):
-    aws.require()
+    credentials.require()
     return
   from liquid_tf._tensorflow import tf
 

@@ -5,7 +5,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from liquid_tf._native import nvrtc
+from liquid_tf._native import ops
 
 
 def _opens() -> bool:
@@ -19,22 +19,22 @@ def _opens() -> bool:
 class NvrtcTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    nvrtc.offer.cache_clear()
-    self.addCleanup(nvrtc.offer.cache_clear)
+    ops.offer_nvrtc.cache_clear()
+    self.addCleanup(ops.offer_nvrtc.cache_clear)
 
   def test_it_is_opened_for_source_only(self):
     if _opens():
       self.skipTest("the system has one")
-    with mock.patch.object(nvrtc, "_is_source", return_value=False):
-      nvrtc.offer()
+    with mock.patch.object(ops, "_has_kernel_source", return_value=False):
+      ops.offer_nvrtc()
     self.assertFalse(_opens())
-    nvrtc.offer.cache_clear()
-    with mock.patch.object(nvrtc, "_is_source", return_value=True):
-      nvrtc.offer()
+    ops.offer_nvrtc.cache_clear()
+    with mock.patch.object(ops, "_has_kernel_source", return_value=True):
+      ops.offer_nvrtc()
     self.assertTrue(_opens())
 
   def test_the_library_knows_what_it_carries(self):
-    self.assertIsInstance(nvrtc._is_source(), bool)
+    self.assertIsInstance(ops._has_kernel_source(), bool)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from liquid_tf import recordio, transforms
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.stores import publish
 from liquid_tf._convert.stores.sender import Sender
-from liquid_tf._native import aws
+from liquid_tf._native import credentials
 from liquid_tf._store import manifest, s3, storage
 from liquid_tf.errors import ConvertError, ManifestError, RecordIOError
 
@@ -51,7 +51,7 @@ _USES_ALL = """
 import sys
 import tensorflow as tf
 import liquid_tf
-from liquid_tf._native import aws
+from liquid_tf._native import credentials
 from liquid_tf._store import s3, storage
 
 folder, url = sys.argv[1:]
@@ -62,7 +62,8 @@ tf.train.Checkpoint(iterator=iterator).save(f"{folder}/iterator")
 list(iterator)
 liquid_tf.copy(url, f"{folder}/copy", progress=False)
 open(f"{folder}/graph", "wb").write(dataset._as_serialized_graph().numpy())
-print(liquid_tf.inspect(url), liquid_tf.stats(dataset).summary(), aws.access("bucket"))
+print(liquid_tf.inspect(url), liquid_tf.stats(dataset).summary())
+print(credentials.access("bucket"))
 for call in (lambda: storage.read_file(f"{url}/none"), lambda: s3.size("s3://no/a")):
   try:
     print(call())
@@ -154,7 +155,7 @@ class S3Test(parameterized.TestCase):
     cls.enterClassContext(mock.patch.dict(os.environ, _environment(cls.server)))
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"):
       os.environ.pop(name, None)
-    aws.renew()
+    credentials.renew()
     cls.server.faults(**_RIGHT)
     s3.client().create_bucket(Bucket="bucket")
     cls.local = runs.make(folder.name, "png:5,raw:3", per_class=25, shard_size=_SHARD)
@@ -219,21 +220,21 @@ class S3Test(parameterized.TestCase):
 
   def test_a_wrong_secret(self):
     with mock.patch.dict(os.environ, AWS_SECRET_ACCESS_KEY="another"):
-      aws.renew()
+      credentials.renew()
       with self.assertRaisesRegex(ManifestError, "SignatureDoesNotMatch"):
         liquid_tf.dataset(self.remote, _BATCH)
-    aws.renew()
+    credentials.renew()
 
   def test_no_credentials(self):
     with mock.patch.dict(os.environ):
       del os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
-      aws.renew()
+      credentials.renew()
       with self.assertRaisesRegex(ManifestError, "there are no credentials: set AWS_"):
         liquid_tf.dataset(self.remote, _BATCH)
       # Of a bucket that the op library has not asked for.
       with self.assertRaisesRegex(OSError, "s3://other/a: there are no credentials"):
         storage.read_file("s3://other/a")
-    aws.renew()
+    credentials.renew()
 
   def test_credentials_that_expire_in_an_epoch(self):
     """botocore has them from a command, as from a metadata server: for an hour."""
@@ -244,8 +245,8 @@ class S3Test(parameterized.TestCase):
       file.write(f'[default]\ncredential_process = {sys.executable} -c "{ask}"\n')
     with mock.patch.dict(os.environ, AWS_CONFIG_FILE=f"{folder}/config"):
       del os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
-      self.addCleanup(aws.renew)
-      aws.renew()
+      self.addCleanup(credentials.renew)
+      credentials.renew()
       # Few reads at once: after those that are under way, a token has expired again.
       dataset = liquid_tf.dataset(
         self.remote, _BATCH, tuning=liquid_tf.graph.Tuning(threads=2), **_OPTIONS

@@ -3,8 +3,15 @@
 All of it comes from the environment of the process: AWS_ACCESS_KEY_ID and its like,
 ~/.aws, the metadata of a machine or a container. botocore is imported when something
 of s3:// is met.
+
+The op library asks here (ops/direct/direct_s3.h) when it reads s3://, on a thread of
+its own, every few minutes and where a store refuses what it has. Credentials so stay in
+the memory of the process: no op has them as an input, and no graph, checkpoint or
+message holds them.
 """
 
+import atexit
+import ctypes
 import dataclasses
 import os
 import re
@@ -24,6 +31,13 @@ WITHOUT_CREDENTIALS = (
 )
 # Not a private endpoint, whose name begins otherwise.
 _AMAZON = re.compile(r"https?://s3[.-][\w.-]*amazonaws\.com(\.cn)?")
+
+# A function that the op library calls.
+_Provider = ctypes.CFUNCTYPE(
+  *(ctypes.c_int32, ctypes.c_char_p, ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64)
+)
+# How S3Provider (ops/http/s3_provider.h) ends.
+_PROVIDED, _UNAVAILABLE, _REFUSED = 0, 1, 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,3 +176,47 @@ def _make() -> _Made:
     user_agent_extra="liquid_tf",
   )
   return _Made(session, session.create_client("s3", region, config=config))
+
+
+def register(path: str) -> None:
+  """Makes the op library at `path` ask here, until Python ends."""
+  give = ctypes.CDLL(path).liquid_direct_s3_provider
+  give.argtypes, give.restype = [_Provider], None
+  give(_provide)
+  # A thread that asked later would wait for a Python that is gone. This waits for one
+  # that asks now.
+  atexit.register(give, _Provider())
+
+
+@_Provider
+def _provide(bucket: bytes, anew: bool, text: int, room: int) -> int:
+  try:
+    end, said = _answer(bucket.decode(errors="replace"), anew)
+  except BaseException as error:  # C knows none
+    end, said = _REFUSED, str(error) or type(error).__name__
+  data = said.encode(errors="replace")
+  if len(data) >= room:
+    end, data = _REFUSED, b"the credentials are too long"
+  ctypes.memmove(text, data + b"\0", len(data) + 1)
+  return end
+
+
+def _answer(bucket: str, anew: bool) -> tuple[int, str]:
+  require()
+  from botocore import exceptions
+
+  if anew:
+    renew()
+  try:
+    found = access(bucket)
+  except exceptions.NoCredentialsError:
+    # A metadata server that has given some may be down.
+    return (_UNAVAILABLE if anew else _REFUSED), WITHOUT_CREDENTIALS
+  except (
+    exceptions.ConnectionError,
+    exceptions.CredentialRetrievalError,
+    exceptions.HTTPClientError,
+    exceptions.MetadataRetrievalError,
+  ) as error:
+    return _UNAVAILABLE, str(error)
+  return _PROVIDED, "\n".join(dataclasses.astuple(found))
