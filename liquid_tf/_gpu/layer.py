@@ -15,13 +15,13 @@ from liquid_tf.errors import WrongArgument
 class Decode(tf.keras.layers.Layer):
   """Decodes batches of L3 and raw images on TensorFlow's first GPU.
 
-  It takes what a dataset with decode="none" gives, and makes images in the GPU's
-  memory; the compressed bytes are what crosses the bus. The step that follows waits for
-  the pixels; with `liquid_tf.dataset(..., decode="gpu")` they are made under the step
-  before, so where a dataset feeds the model that is the faster way. XLA does not
-  compile a model with this layer.
+  It takes what a dataset gives as "bytes", and makes images in the GPU's memory; the
+  compressed bytes are what crosses the bus. The step that follows waits for the pixels;
+  with `liquid_tf.dataset(..., decode="gpu")` they are made under the step before, so
+  where a dataset feeds the model that is the faster way. XLA does not compile a model
+  with this layer.
 
-      ds = liquid_tf.dataset(path, 64, transforms=[RandomCrop(224)], decode="none",
+      ds = liquid_tf.dataset(path, 64, transforms=[RandomCrop(224)],
                              features=["bytes", "window", "id", "label"])
       images = liquid_tf.gpu.Decode(transforms=[Normalize(127.5, 127.5)])
       for batch in ds:

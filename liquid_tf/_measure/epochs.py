@@ -34,7 +34,7 @@ def stage_options(stage: str, given: Mapping[str, Any]) -> dict[str, Any]:
     given: arguments of the whole pipeline.
   """
   if stage == "load":
-    return {**given, "decode": "none", "transforms": ()}
+    return {**given, "features": ["bytes"], "transforms": ()}
   if stage == "decode":
     return {**given, "cache": "100%", "memory": UNBOUNDED}
   return dict(given)

@@ -22,8 +22,8 @@ def bench(
   """Measures a dataset's pipeline and its limits, each in fresh processes.
 
   The limits are measured by the same code with the other stage switched off: load
-  delivers stored bytes (`decode="none"`) at the same cache; decode finds everything in
-  memory (`cache="100%"`, from the second epoch on).
+  delivers stored bytes (`features=["bytes"]`) at the same cache; decode finds
+  everything in memory (`cache="100%"`, from the second epoch on).
 
   Args:
     path: a dataset directory.
@@ -48,7 +48,7 @@ def bench(
     ]
   common = {"function": fresh.OURS, "path": path, **arguments}
   wanted = ["both"]
-  if limits and arguments.get("decode", "cpu") != "none":
+  if limits:
     wanted += ["load", "decode"]
   requests = {stage: runs.stage_options(stage, common) for stage in wanted}
   rates: dict[str, list[float]] = {name: [] for name in requests}

@@ -41,8 +41,8 @@ class Columns:
   @functools.cached_property
   def names(self) -> list[str]:
     """Names of the tensors."""
-    asked = _features.as_read(self.wanted, self.decode)
-    names = [name for name in asked if name not in self._parsed]
+    elsewhere = {"image", *self._parsed} - self.pixels.keys()
+    names = [name for name in self.wanted if name not in elsewhere]
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self._parsed)
     needed += gpu.STORED if self.decode == "gpu" else []
@@ -73,8 +73,6 @@ class Columns:
   def shaped(self, *tensors: tf.Tensor) -> Any:
     """A batch in the structure that was asked for."""
     values = dict(zip(self.names, tensors))
-    if "bytes" in values and "image" not in values:
-      values.setdefault("image", values["bytes"])
     for name in self.pixels:
       if self.flat:
         values[name] = _to_ragged(values[name], values["size"])
@@ -93,8 +91,7 @@ class Columns:
   @functools.cached_property
   def _parsed(self) -> _Parsed:
     """How to parse the features that the records' examples hold."""
-    asked = _features.as_read(self.wanted, self.decode)
-    others = [name for name in asked if name not in self.boxes.names]
+    others = [name for name in self.wanted if name not in self.boxes.names]
     return _features.in_examples(self.manifest, others)
 
   def _dtype(self, name: str) -> tf.DType:

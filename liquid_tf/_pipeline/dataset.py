@@ -94,11 +94,11 @@ def dataset(
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
-      of names gives a dict. `decode_and_batch` lists names, shapes and dtypes. `Boxes`
-      among them gives boxes and keypoints that follow their images.
-    decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
-      l3, l3-compact and raw decoded there, see docs/gpu.md; or "none" for the stored
-      bytes in place of the image.
+      of names gives a dict. `decode_and_batch` lists names, shapes and dtypes; without
+      "image" and "mask" nothing is decoded. `Boxes` among them gives boxes and
+      keypoints that follow their images.
+    decode: "cpu", or "gpu" for batches in the memory of TensorFlow's first GPU, images
+      of l3, l3-compact and raw decoded there, see docs/gpu.md.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
     shard_policy: how all parts get the same number of batches: "pad" repeats a sample

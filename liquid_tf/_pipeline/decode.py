@@ -112,9 +112,8 @@ def decode_and_batch(
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
       does not count them. `interleave` can leave it out.
-    decode: "cpu"; "gpu" for batches in the memory of TensorFlow's first GPU, images of
-      l3, l3-compact and raw decoded there, see docs/gpu.md; or "none" for the stored
-      bytes in place of the image.
+    decode: "cpu", or "gpu" for batches in the memory of TensorFlow's first GPU, images
+      of l3, l3-compact and raw decoded there, see docs/gpu.md.
     on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
       that it is stored in, gives its place to the next draw of its format; see `stats`.
     limits: the largest image, and most scans of a JPEG, that are decoded.
@@ -140,8 +139,7 @@ def decode_and_batch(
   recipe = Recipe.parse(transforms)
   skip = on_error == "skip"
   columns = _columns(sources, features, recipe, decode, skip, limits)
-  masks = bool(columns.pixels.keys() - {"image"})
-  recipe.check_draws(mixed is not None and mixed.draws, decode, masks)
+  recipe.check_draws(mixed is not None and mixed.draws)
   if mixed is not None and mixed.snapshot.cache.form == "pixels":
     _check_kept_pixels(columns)
   batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
@@ -200,8 +198,9 @@ def _check(
   last_batch: str, decode: str, on_error: str, mixed: InterleaveDataset | None
 ) -> None:
   """Checks what has a few values."""
-  if decode not in ("cpu", "gpu", "none"):
-    raise WrongArgument("decode", decode, 'must be "cpu", "gpu" or "none"')
+  if decode not in ("cpu", "gpu"):
+    stored = 'give features=["bytes", …] for images as they are stored'
+    raise WrongArgument("decode", decode, f'must be "cpu" or "gpu"; {stored}')
   if on_error not in ("raise", "skip"):
     raise WrongArgument("on_error", on_error, 'must be "raise" or "skip"')
   check_last_batch(last_batch, ("short", "repeat"))
@@ -275,10 +274,9 @@ def _check_kept_pixels(columns: Columns) -> None:
       'must be "encoded" with draft=True, which decodes less than an image\'s pixels',
     )
   if "image" not in columns.pixels or "bytes" in columns.names:
-    names = _features.as_read(columns.wanted, columns.decode)
+    names = argument("features", Shown(", ".join(columns.names)))
     raise WrongArgument(
       "Cache: form",
       "pixels",
-      f'must be "encoded" where {argument("features", Shown(", ".join(names)))} have '
-      "no decoded image, or the stored bytes",
+      f'must be "encoded" where {names} have no decoded image, or the stored bytes',
     )

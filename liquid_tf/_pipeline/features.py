@@ -44,22 +44,18 @@ def pixel_features(manifest: Manifest) -> dict[str, Pixels]:
   return features
 
 
-def as_read(wanted: Sequence[str], decode: str) -> list[str]:
-  """Names of features, with "bytes" for an image that is not decoded here.
-
-  Args:
-    wanted: the names.
-    decode: where images are decoded, as `decode_and_batch` takes it.
-  """
-  return ["bytes" if name == "image" and decode != "cpu" else name for name in wanted]
-
-
 def decoded(
   manifest: Manifest, wanted: Sequence[str], decode: str
 ) -> dict[str, Pixels]:
-  """The features among some whose pixels are decoded here; arguments as `as_read`'s."""
-  names = as_read(wanted, decode)
-  return {k: v for k, v in pixel_features(manifest).items() if k in names}
+  """The features among some whose pixels are decoded here.
+
+  Args:
+    manifest: of the dataset.
+    wanted: names of features.
+    decode: where images are decoded, as `decode_and_batch` takes it.
+  """
+  here = [name for name in wanted if name != "image" or decode == "cpu"]
+  return {k: v for k, v in pixel_features(manifest).items() if k in here}
 
 
 def check_names(

@@ -144,8 +144,8 @@ def check(
     raise WrongArgument(
       "decode",
       "gpu",
-      f'must be "cpu" or "none" here: {found}; or give {setting("decode", "none")} '
-      'and the batch\'s "bytes" to liquid_tf.gpu.decode, which takes CuPy',
+      f'must be "cpu" here: {found}; or give features=["bytes", …] and these to '
+      "liquid_tf.gpu.decode, which takes CuPy",
     )
   others = sorted(set(manifest["formats"]) - set(FORMATS))
   if others:

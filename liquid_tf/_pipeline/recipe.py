@@ -8,7 +8,7 @@ import numpy as np
 
 from liquid_tf import transforms as steps
 from liquid_tf._tensorflow import tf
-from liquid_tf._words import Shown, said, setting
+from liquid_tf._words import Shown, said
 from liquid_tf.errors import WrongArgument
 
 # Of `liquid_tf.dataset`.
@@ -193,25 +193,14 @@ class Recipe:
             f"{feature.dtype.max}, the most that the {name} has"
           )
 
-  def check_draws(self, shuffle: bool, decode: str, masks: bool) -> None:
-    """Raises ValueError where there is no chance to leave to, or nothing to change.
-
-    Args:
-      shuffle: whether samples are drawn by chance.
-      decode: where images are decoded, as `decode_and_batch` takes it.
-      masks: whether masks are decoded here.
-    """
-    unchanged = (*WINDOWS, steps.Seed, *([steps.Ragged] if masks else []))
+  def check_draws(self, shuffle: bool) -> None:
+    """Raises ValueError where `shuffle` is off and a step draws by chance."""
     for step in self.given:
       if step.random and not shuffle:
         raise ValueError(
           f"transforms: {step} draws by chance, which shuffle=False leaves nothing "
           "to: for validation give CenterCrop or Resize, for training "
           f"{said('shuffle=True')}"
-        )
-      if decode == "none" and not isinstance(step, unchanged):
-        raise ValueError(
-          f"transforms: {step} needs pixels: give {setting('decode', 'cpu')}"
         )
 
   def lines(self) -> list[str]:

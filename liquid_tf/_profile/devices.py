@@ -80,7 +80,6 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
       cache=0,
       memory=setting.memory,
       features=list(gpu.STORED),
-      decode="none",
       transforms=windows(setting),
       draws_in_order=True,
     )

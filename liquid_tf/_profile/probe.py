@@ -109,7 +109,6 @@ class Pipeline:
       "cache": f"{100 * hits:.4f}%" if hits else 0,
       "memory": setting.memory,
       "features": list(gpu.STORED) if on_gpu else ["image"],
-      "decode": "none" if on_gpu else "cpu",
       "tuning": Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
       "transforms": windows(setting) if on_gpu else setting.transforms,
       "draws_in_order": True,

@@ -143,13 +143,12 @@ def _extract(manifest: Manifest, format_name: str, folder: str) -> int:
       mix={format_name: 1},
       shuffle=False,
       cache=0,
-      features=["image"],
-      decode="none",
+      features=["bytes"],
     )
   )
   total = 0
   for i, element in enumerate(dataset.as_numpy_iterator()):
-    contents = np.atleast_1d(element["image"])[0]
+    contents = np.atleast_1d(element["bytes"])[0]
     with open(os.path.join(folder, f"{i:05}.{format_name}"), "wb") as file:
       file.write(contents)
     total += len(contents)

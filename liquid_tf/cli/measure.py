@@ -21,7 +21,6 @@ _FLAGS.string("dataset", None, "dataset directory", required=True)
 _FLAGS.integer("epochs", 4, "epochs of each process; the first one does not count", 2)
 _FLAGS.string("cache", "auto", 'share ("30%"), bytes, 0, or "auto"')
 _FLAGS.string("memory", "auto", 'whole budget: bytes, or "auto"')
-_FLAGS.choice("decode", "cpu", ["cpu", "none"], "where images are decoded")
 _FLAGS.switch("cold", "empty the page cache before each epoch")
 _FLAGS.switch("limits", "measure the limits of the stages too", on=True)
 _FLAGS.string("split", None, "splits, or slices, as train[:10%]")
@@ -105,7 +104,6 @@ def _main(arguments: list[str]) -> int:
         batch_size=_FLAGS.batch_size,
         cache=tool.amount(_FLAGS.cache),
         memory=tool.amount(_FLAGS.memory),
-        decode=_FLAGS.decode,
         split=_FLAGS.split,
         where=_FLAGS.where,
         balanced=_FLAGS.balanced,

@@ -59,7 +59,7 @@ def main(argv: list[str]) -> None:
     size = {g: sum(entry.prefix_bytes(g) for entry in entries) for g in groups}
     datasets = {
       g: liquid_tf.dataset(
-        path, 32, cache=0, memory="512MiB", decode="none", fidelity=g
+        path, 32, cache=0, memory="512MiB", features=["bytes"], fidelity=g
       )
       for g in groups
     }

@@ -143,7 +143,6 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       8,
       **common,
       transforms=[crop],
-      decode="none",
       features=["bytes", "window", "label"],
     )
     for _ in range(2):

@@ -227,7 +227,6 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       5,
       seed=3,
       transforms=steps[:1],
-      decode="none",
       features=["bytes", "window", "id", "label"],
     )
     layer = liquid_tf.gpu.Decode(

@@ -127,7 +127,7 @@ def measure(
       cache=0 if page else cache,
       cache_policy=policy,
       memory=_SMALL_MEMORY if page else "auto",
-      decode="none",
+      features=["bytes"],
     )
   )
   process.drop_from_page_cache(path)

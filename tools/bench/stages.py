@@ -111,7 +111,7 @@ def measure(
 ) -> dict[str, Any]:
   """Runs whole epochs of each stage, after one that does not count.
 
-  `load` delivers stored bytes (`decode="none"`), `both` pixels, both with `cache`.
+  `load` delivers stored bytes (`features=["bytes"]`), `both` pixels, both with `cache`.
   `decode` delivers pixels of records that are all in memory, where the epoch that does
   not count has put them, at the disk's own speed.
 

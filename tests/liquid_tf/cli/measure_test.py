@@ -95,9 +95,7 @@ class MeasureTest(absltest.TestCase):
       "where": f'label == "{first}"',
       "mixed": {f"{root}/two": 0.25},
     }
-    found = fresh.run(
-      request | {"epochs": 2, "threads": 1, "batch_size": 10, "decode": "none"}
-    )
+    found = fresh.run(request | {"epochs": 2, "threads": 1, "batch_size": 10})
     # A fifth of an epoch is all that is chosen of the other one.
     images_of = [epoch["images"] for epoch in found["epochs"]]
     self.assertEqual(images_of, [5 * chosen, 5 * chosen])

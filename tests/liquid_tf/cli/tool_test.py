@@ -61,7 +61,7 @@ class WordsTest(parameterized.TestCase):
     ('on_error="skip:1.5%"', "--on_error=skip --max_skipped=1.5%"),
     ("limits=Limits(pixels=N)", "--max_pixels=N"),
     ("limits=Limits(scans=N)", "limits=Limits(scans=N)"),
-    ('decode="none"', 'decode="none"'),
+    ('decode="gpu"', 'decode="gpu"'),
     (
       "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
       "batches of unequal images",

@@ -230,7 +230,7 @@ class RunTest(parameterized.TestCase, tf.test.TestCase):
       {"transforms": [transforms.RandomCrop(16)]},
       8 * (64 * 64 * 3 + 16 * 16 * 3),
     ),
-    ({"decode": "none"}, 8 * 64 * 64 * 3),
+    ({"features": ["bytes"]}, 8 * 64 * 64 * 3),
     ({"transforms": [transforms.Ragged()]}, 8 * 2 * 64 * 64 * 3),
   )
   def test_what_a_batch_takes(self, options, least):

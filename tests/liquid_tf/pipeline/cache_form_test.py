@@ -168,7 +168,7 @@ class CacheAsTest(parameterized.TestCase, tf.test.TestCase):
     for options in (
       {"features": ["id", "label"]},
       {"features": ["image", "bytes"]},
-      {"decode": "none"},
+      {"features": ["bytes"]},
     ):
       with self.assertRaisesRegex(ValueError, r'Cache: form \("pixels"\) must be "enc'):
         self._dataset("pixels", **options)

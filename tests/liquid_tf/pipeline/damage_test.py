@@ -74,7 +74,7 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
     damaged.repack(self.path, sample, lambda image: image[:20] + bytes(len(image) - 20))
     self.assertRegex(self._error(), damaged.where(self.path, sample))
     # Whoever wants the stored bytes alone gets them.
-    dataset = liquid_tf.dataset(self.path, 8, decode="none", features=["id", "bytes"])
+    dataset = liquid_tf.dataset(self.path, 8, features=["id", "bytes"])
     self.assertCountEqual(runs.flat(runs.ids(dataset)), range(100))
 
   def test_a_truncated_shard(self):

@@ -33,7 +33,7 @@ def _run_all(runs_to_make: dict[str, dict]) -> dict[str, list]:
 def _run(path: str, cache: str, shuffle: bool = True, memory: str = "1GiB") -> list:
   """Disk bytes of each epoch, by the kernel and by `stats`, and loads."""
   dataset = liquid_tf.dataset(
-    path, 8, cache=cache, memory=memory, seed=3, shuffle=shuffle, decode="none"
+    path, 8, cache=cache, memory=memory, seed=3, shuffle=shuffle, features=["bytes"]
   )
   stats = liquid_tf.stats(dataset)
   found = []

@@ -140,10 +140,10 @@ class UnequalSizesTest(tf.test.TestCase):
 
   def test_stored_bytes(self):
     contents = {r["id"]: r["contents"] for r in stored.records(self.path)}
-    dataset = self._dataset(decode="none", features=["id", "image", "format"])
+    dataset = self._dataset(features=["id", "bytes", "format"])
     for batch in dataset:
       for sample, data, name in zip(
-        *(batch[k].numpy() for k in ("id", "image", "format"))
+        *(batch[k].numpy() for k in ("id", "bytes", "format"))
       ):
         self.assertEqual(data, contents[sample])
         if name == b"png":
@@ -244,7 +244,8 @@ class ArgumentsTest(tf.test.TestCase):
       ({"features": ["name"]}, r"view.names\(ids\) has those of samples"),
       ({"features": []}, "must be one or more"),
       ({"transforms": "crop"}, "transforms: 'c' must be a step of a dataset"),
-      ({"decode": "gpu"}, r'decode \("gpu"\) must be "cpu" or "none"'),
+      ({"decode": "gpu"}, r'decode \("gpu"\) must be "cpu" here'),
+      ({"decode": "none"}, r'must be "cpu" or "gpu"; give features=\["bytes", …\]'),
       ({"on_error": "ignore"}, r'on_error \("ignore"\) must be "raise" or "skip"'),
       ({"shard": (2, 2)}, r"shard \(\(2, 2\)\) must be \(index, count\)"),
       ({"shard_policy": "x"}, "shard_policy .*must be one of pad, drop, uneven"),

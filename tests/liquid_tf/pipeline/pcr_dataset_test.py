@@ -145,7 +145,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
         int(row["sample"]): reader[int(row["shard"])].images[row["offset"]]
         for row in rows
       }
-      stored = _dataset(path, fidelity=groups, features=["id", "bytes"], decode="none")
+      stored = _dataset(path, fidelity=groups, features=["id", "bytes"])
       found = {int(one["id"]): one["bytes"].numpy() for one in stored.unbatch()}
       self.assertEqual(found, wanted)
       drawn = list(_dataset(path, fidelity=groups).unbatch().take(20))
@@ -158,7 +158,7 @@ class PcrDatasetTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1, 3, 5, 10)
   def test_pixels_are_those_of_djpeg(self, groups):
     path, options = self.paths["only"], {"fidelity": groups, "shuffle": False}
-    stored = _dataset(path, **options, features=["id", "bytes"], decode="none")
+    stored = _dataset(path, **options, features=["id", "bytes"])
     compared = 0
     for one, drawn in zip(
       stored.unbatch().take(20), _dataset(path, **options).unbatch()

@@ -29,7 +29,7 @@ def _kernel_bytes() -> int:
 
 def _run(path: str, options: dict) -> list:
   """Disk bytes of each epoch, by the kernel and by `stats`."""
-  dataset = liquid_tf.dataset(path, 32, memory="1GiB", decode="none", **options)
+  dataset = liquid_tf.dataset(path, 32, memory="1GiB", features=["bytes"], **options)
   stats = liquid_tf.stats(dataset)
   found = []
   for epoch in range(_EPOCHS):

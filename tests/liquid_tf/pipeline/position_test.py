@@ -132,7 +132,7 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(runs.ids(later), orders[0][4:])
 
   @parameterized.named_parameters(
-    ("stored_bytes", "formats", {"decode": "none"}),
+    ("stored_bytes", "formats", {"features": ["id", "bytes"]}),
     ("stored_order", "formats", {"shuffle": False}),
     ("pixels", "formats", {"cache": liquid_tf.Cache(form="pixels")}),
     ("drop", "formats", {"last_batch": "drop"}),

@@ -77,7 +77,7 @@ class ReaderTest(parameterized.TestCase, tf.test.TestCase):
     tf.io.gfile.makedirs(path)
     for name in tf.io.gfile.listdir(self.path):
       tf.io.gfile.copy(f"{self.path}/{name}", f"{path}/{name}", overwrite=True)
-    dataset = liquid_tf.dataset(path, 8, features=["id"], decode="none")
+    dataset = liquid_tf.dataset(path, 8, features=["id"])
     runs.ids(dataset)
     reading = liquid_tf.stats(dataset).summary()["reading"]
     self.assertEqual(set(reading.values()), {"tensorflow"})

@@ -360,8 +360,6 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       {"shuffle": False},
       r"Mirror\(\) draws",
     ),
-    ([Mirror()], {"decode": "none"}, r'Mirror\(\) needs pixels: give decode="cpu"'),
-    ([Normalize(128)], {"decode": "none"}, "Normalize.* needs pixels"),
     ([Normalize([128, 2])], {}, r"mean \(\[128.0, 2.0\]\) must be .* 3 channels"),
     ([ChannelsFirst(), Ragged()], {}, r"ChannelsFirst\(\) must not go with Ragged\(\)"),
     (

@@ -246,10 +246,8 @@ class RepeatedTest(absltest.TestCase):
     self.assertEqual(sizes, sorted(set(sizes)))
 
   def _images(self, path, group):
-    dataset = liquid_tf.dataset(
-      path, 4, mix="pcr", fidelity=group, decode="none", features=["image"]
-    )
-    return [image for batch in dataset for image in batch["image"].numpy().tolist()]
+    dataset = liquid_tf.dataset(path, 4, mix="pcr", fidelity=group, features=["bytes"])
+    return [image for batch in dataset for image in batch["bytes"].numpy().tolist()]
 
 
 if __name__ == "__main__":

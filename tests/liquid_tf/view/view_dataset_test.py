@@ -81,7 +81,6 @@ class ViewDatasetTest(parameterized.TestCase, tf.test.TestCase):
         batch,
         shard=(shard, shards),
         features=["id", "format"],
-        decode="none" if chance.random() < 0.5 else "cpu",
         **options,
       )
       for epoch in range(3):

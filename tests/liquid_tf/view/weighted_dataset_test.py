@@ -108,7 +108,6 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
     options = {
       "seed": chance.randrange(1 << 40),
       "cache": chance.choice([0, "30%", "100%", "20KiB"]),
-      "decode": chance.choice(["none", "cpu"]),
       "shard_policy": policy,
     }
     batch = chance.choice([1, 4, 7, 16])
@@ -353,9 +352,7 @@ class WeightedDatasetTest(parameterized.TestCase, tf.test.TestCase):
     view = liquid_tf.open(self.paths["formats"])
     view = view.weighted(1 + view.numbers % 3, 130)
     roomy = liquid_tf.dataset(view, 8, cache="90%", features=["id"])
-    tight = liquid_tf.dataset(
-      view, 8, cache="90%", features=["id"], decode="none", memory="300KiB"
-    )
+    tight = liquid_tf.dataset(view, 8, cache="90%", features=["id"], memory="300KiB")
     for _ in range(3):
       self.assertEqual(runs.ids(tight), runs.ids(roomy))
     self.assertLess(
