@@ -24,7 +24,7 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import contents, pcr_index, schema, storage, versions
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.files import TEMPORARY, create_file, sync_directory, write_file
+from liquid_tf._store.files import TEMPORARY, sync_directory, write_file
 from liquid_tf._store.manifest import JOURNAL, Manifest
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._version import __version__
@@ -147,7 +147,7 @@ class Edit:
     # First: it may list a version that is not there, but must list all that are.
     _list(self.directory, [*versions.in_directory(self.directory), self.version])
     try:
-      create_file(path, finish.encode_manifest(data))
+      write_file(path, finish.encode_manifest(data), replace=False)
     except FileExistsError as error:
       raise ConvertError(
         f"{path} was made by another process meanwhile, and is kept: do this again"

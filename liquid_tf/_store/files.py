@@ -1,5 +1,6 @@
 """Files that are either whole or absent, whatever kills the writer."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -147,52 +148,32 @@ class AtomicFile:
   def write(self, data: bytes) -> None:
     self._file.write(data)
 
-  def commit(self) -> None:
-    """Writes through to the disk, then renames."""
+  def commit(self, *, replace: bool = True) -> None:
+    """Writes through to the disk, then gives the file its name.
+
+    Raises:
+      FileExistsError: there is such a file, and `replace` is False.
+    """
     self._file.sync()
     self._file.close()
-    os.rename(self._temporary, self._path)
+    # Unlike a rename, a link replaces nothing.
+    (os.rename if replace else os.link)(self._temporary, self._path)
     sync_directory(os.path.dirname(self._path))
 
   def __exit__(self, *unused) -> None:
-    if self._file.closed:
-      return
-    try:
+    with contextlib.suppress(OSError):  # What brought us here says what happened.
       self._file.close()
-    except OSError:
-      pass  # The error that brought us here says what happened.
-    os.unlink(self._temporary)
+    with contextlib.suppress(FileNotFoundError):
+      os.unlink(self._temporary)
 
 
-def create_file(path: str, data: bytes) -> None:
-  """Writes a whole file that is not there yet.
-
-  Raises:
-    FileExistsError: it is there; it was not touched.
-    OSError: it cannot be written; nothing is left under `path`.
-  """
-  temporary = f"{path}.{uuid.uuid4().hex[:8]}{TEMPORARY}"
-  try:
-    file = SteadyFile(temporary)
-    try:
-      file.write(data)
-      file.sync()
-    finally:
-      file.close()
-    # Unlike a rename, it replaces nothing.
-    os.link(temporary, path)
-  finally:
-    if os.path.lexists(temporary):
-      os.unlink(temporary)
-  sync_directory(os.path.dirname(path))
-
-
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes, *, replace: bool = True) -> None:
   """Writes a whole file: temporary name, sync, rename.
 
   Raises:
+    FileExistsError: there is such a file, and `replace` is False; it was not touched.
     OSError: the file cannot be written; nothing is left under `path`.
   """
   with AtomicFile(path) as file:
     file.write(data)
-    file.commit()
+    file.commit(replace=replace)

@@ -1,5 +1,6 @@
 """Whether records hold what the features of their manifest say."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,40 +89,63 @@ class RecordCheck:
     return f"its label ({found}) is {wanted} beside the index"
 
   def _example_problem(self, row: np.ndarray, serialized: bytes) -> str:
-    import tensorflow as tf
-
     inside = {
       name: feature for name, feature in self._features.items() if name not in _OUTSIDE
     }
     if not inside:
       return ""
     try:
-      found = tf.train.Example.FromString(serialized).features.feature
-    except Exception as error:  # Whatever the running protobuf raises.
-      return f"its tf.train.Example cannot be parsed: {error}"
-    for name, feature in inside.items():
-      if name == "mask":
-        continue
-      # Asking a map of messages for a key would add it.
-      key = feature["example"]
-      kind = found[key].WhichOneof("kind") if key in found else None
-      if kind not in (None, LISTS[feature["dtype"]]):
-        return (
-          f'its tf.train.Example has a {kind} of "{key}", but the dtype of features.'
-          f"{name} is {feature['dtype']}"
-        )
-    if "mask" not in inside:
-      return ""
-    return _mask_problem(found, row, inside["mask"])
+      found = parse_example(serialized)
+      for name, feature in inside.items():
+        if name != "mask":
+          values_of(name, feature, found)
+      if "mask" in inside:
+        mask = mask_of(inside["mask"], found)
+        return _mask_problem(mask, row, inside["mask"])
+    except ValueError as error:
+      return str(error)
+    return ""
 
 
-def _mask_problem(found: Any, row: np.ndarray, feature: dict[str, Any]) -> str:
-  """Problem of the mask of a record, or ""."""
+def parse_example(serialized: bytes) -> Any:
+  """Features of a serialized tf.train.Example, by their names.
+
+  Raises:
+    ValueError: it is none; a sentence about the record, as of all functions here.
+  """
+  import tensorflow as tf
+
+  try:
+    return tf.train.Example.FromString(serialized).features.feature
+  except Exception as error:  # Whatever the running protobuf raises.
+    raise ValueError(f"its tf.train.Example cannot be parsed: {error}") from error
+
+
+def values_of(name: str, feature: dict[str, Any], found: Any) -> Sequence[Any]:
+  """Values of a feature of the manifest, none where the Example lacks it."""
+  key, wanted = feature["example"], LISTS[feature["dtype"]]
+  # Asking a map of messages for a key would add it.
+  kind = found[key].WhichOneof("kind") if key in found else None
+  if kind not in (None, wanted):
+    raise ValueError(
+      f'its tf.train.Example has a {kind} of "{key}", but the dtype of features.'
+      f"{name} is {feature['dtype']}"
+    )
+  return getattr(found[key], wanted).value if kind else ()
+
+
+def mask_of(feature: dict[str, Any], found: Any) -> bytes:
+  """File of the mask, which an Example must have."""
   key = feature["example"]
   values = found[key].bytes_list.value if key in found else []
   if len(values) != 1:
-    return f'its tf.train.Example has {len(values)} values of "{key}"'
-  mask = ops.lib().liquid_scan_image(contents=values[0], orientation=1)
+    raise ValueError(f'its tf.train.Example has {len(values)} values of "{key}"')
+  return values[0]
+
+
+def _mask_problem(file: bytes, row: np.ndarray, feature: dict[str, Any]) -> str:
+  """Problem of the mask of a record, or ""."""
+  mask = ops.lib().liquid_scan_image(contents=file, orientation=1)
   error = mask.error.numpy().decode(errors="replace")
   if error:
     return f"its mask: {error}"

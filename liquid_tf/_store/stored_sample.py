@@ -1,4 +1,4 @@
-"""Where one sample of a dataset is stored, and its image."""
+"""Where one sample of a dataset is stored."""
 
 import contextlib
 import os
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._native import ops
-from liquid_tf._native.limits import Limits
-from liquid_tf._store import labels, names, storage
+from liquid_tf._store import labels, names
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import ManifestError, WrongArgument
@@ -64,58 +62,3 @@ def _known(manifest: Manifest, sample: int) -> dict[str, Any]:
     classes = manifest["features"]["label"].get("classes")
     known["class"] = classes[known["label"]] if classes else None
   return known
-
-
-def export_sample(
-  path: str | os.PathLike, sample: int, output: str, *, limits: Limits = Limits()
-) -> None:
-  """Writes the image of a sample to a PNG file.
-
-  Args:
-    path: a dataset directory.
-    sample: its number.
-    output: the file to write.
-    limits: the largest image, and most scans of a JPEG, that are decoded.
-
-  Raises:
-    ManifestError: the dataset, or the sample's record, cannot be read.
-    ValueError: there is no such sample.
-    OSError: `output` cannot be written.
-  """
-  import tensorflow as tf
-
-  place = find_sample(path, sample)[0]
-  name = storage.join(os.fspath(path), place["shard"])
-  where = (
-    f"{name}, record {place['record']} (sample {sample}, offset {place['offset']})"
-  )
-  try:
-    if place["format"] == "pcr":
-      image = stored = _read_pcr_image(path, place)
-    else:
-      with open(name, "rb", opener=storage.regular) as file:
-        file.seek(place["offset"])
-        stored = file.read(place["length"])
-      image = ops.lib().liquid_unpack_record(framed=stored).image
-    if manifests.crc32c(stored) != place["crc32c"]:
-      raise ManifestError(f"{where} is damaged: its CRC-32C is not the index's")
-  except (OSError, tf.errors.OpError) as error:
-    reason = ops.reason(error, name)
-    raise ManifestError(f"{where} cannot be read: {reason}") from error
-  result = ops.lib().liquid_transcode_image(
-    contents=image, target="png", orientation=1, **limits.attributes()
-  )
-  error = result.error.numpy().decode(errors="replace")
-  if error:
-    raise ManifestError(f"{where} cannot be decoded: {error}")
-  with open(output, "wb") as file:
-    file.write(result.encoded.numpy())
-
-
-def _read_pcr_image(path: str, place: dict[str, Any]) -> bytes:
-  """The JPEG file of a sample of a pcr, at full fidelity."""
-  manifest = manifests.load(path, check_files=False)
-  numbers = {shard.path: i for i, shard in enumerate(manifest.shards)}
-  entry = manifests.load_pcr_index(manifest)[numbers[place["shard"]]]
-  record = storage.read_file(manifest.path(place["shard"]))
-  return entry.read(record).images[place["offset"]].numpy()

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,47 +93,25 @@ def _open_path(path: str) -> tuple[Manifest | None, np.ndarray | None, list[str]
   except ManifestError as error:
     return None, None, [str(error)]
   problems = manifests.file_problems(manifest)
-  try:
-    index = manifests.load_index(manifest)
-  except ManifestError as error:
-    # A wrong size was already said.
-    if not any(manifest.index_path in problem for problem in problems):
-      problems.append(str(error))
-    return manifest, None, problems
-  return manifest, index, problems + _index_problems(manifest, index)
+  index = _loaded(manifests.load_index, manifest, problems)
+  if index is not None:
+    problems += _index_problems(manifest, index)
+  return manifest, index, problems
 
 
-def _beside(
-  load: Callable[[Manifest], Any],
-  manifest: Manifest,
-  files: Sequence[str],
-  problems: list[str],
+def _loaded(
+  load: Callable[[Manifest], Any], manifest: Manifest, problems: list[str]
 ) -> Any:
-  """Reads the files beside the index; None, and a problem, if one is wrong."""
+  """Reads files beside the shards; None, and a problem, if one is wrong."""
   try:
     return load(manifest)
   except ManifestError as error:
     # A file that is missing, or a wrong size, was already said.
-    paths = [manifest.path(name) for name in files]
-    if not any(problem.startswith(path) for problem in problems for path in paths):
+    paths = [manifest.path(file.name) for file in contents.beside(manifest.data)]
+    said = [path for path in paths if any(one.startswith(path) for one in problems)]
+    if not str(error).startswith(tuple(said)):
       problems.append(str(error))
     return None
-
-
-def _labels(manifest: Manifest, problems: list[str]) -> np.ndarray | None:
-  files = [manifest["labels"]["path"]] if "labels" in manifest.data else []
-  return _beside(labels.load, manifest, files, problems)
-
-
-def _names(manifest: Manifest, problems: list[str]) -> names.Names | None:
-  files = [manifest["names"][part]["path"] for part in ("ends", "text")]
-  return _beside(names.load, manifest, files, problems)
-
-
-def _column(manifest: Manifest, name: str, problems: list[str]) -> Any:
-  entry = manifest["columns"][name]
-  files = [entry[part]["path"] for part in ("values", "ends", "text") if part in entry]
-  return _beside(lambda m: columns.load(m, name), manifest, files, problems)
 
 
 def _label_counts(
@@ -238,7 +216,7 @@ def inspect(path: str | os.PathLike | View) -> dict[str, Any]:
   path, manifest, index, problems = _open(path)
   labelled = 0
   if index is not None:
-    values = _labels(manifest, problems)
+    values = _loaded(labels.load, manifest, problems)
     labelled = _label_counts(manifest, index, values, problems)
   return _summary(path, manifest, problems, labelled, whole)
 
@@ -380,17 +358,12 @@ def verify(
   path, manifest, index, problems = _open(path)
   verified = labelled = 0
   if index is not None:
-    values = _labels(manifest, problems)
+    values = _loaded(labels.load, manifest, problems)
     labelled = _label_counts(manifest, index, values, problems)
-    _names(manifest, problems)
+    _loaded(names.load, manifest, problems)
     for name in manifest["columns"]:
-      _column(manifest, name, problems)
-    try:
-      entries = manifests.load_pcr_index(manifest)
-    except ManifestError as error:
-      entries = {}
-      if not any(manifest["pcr"]["path"] in problem for problem in problems):
-        problems.append(str(error))
+      _loaded(lambda m, name=name: columns.load(m, name), manifest, problems)
+    entries = _loaded(manifests.load_pcr_index, manifest, problems) or {}
     check = RecordCheck(manifest["features"], values)
     bar = Progress(progress)
     bar.start("verify", len(index))

@@ -9,6 +9,7 @@ import numpy as np
 
 from liquid_tf._native import direct
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import records
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view.stored_record import PCR, Row, Stored
@@ -19,11 +20,7 @@ _RAW_HEADER = struct.Struct("<4sIIBBH")
 (_RAW_MAGIC,) = BY_NAME["raw"].first_bytes
 
 # dtype of the manifest -> the list of a tf.train.Feature, and NumPy's type.
-_LISTS = {
-  "int64": ("int64_list", np.int64),
-  "float32": ("float_list", np.float32),
-  "string": ("bytes_list", object),
-}
+_DTYPES = {"int64": np.int64, "float32": np.float32, "string": object}
 
 
 class SampleFeatures:
@@ -93,12 +90,7 @@ class SampleFeatures:
     return np.array(labels, np.float32)
 
   def _of_example(self, row: Row, serialized: bytes) -> dict[str, Any]:
-    import tensorflow as tf
-
-    try:
-      found = tf.train.Example.FromString(serialized).features.feature
-    except Exception as error:  # Whatever the running protobuf raises.
-      raise ValueError(f"its tf.train.Example cannot be parsed: {error}") from error
+    found = records.parse_example(serialized)
     result = {}
     if self._mask is not None:
       result["mask"] = self._decode_mask(row, found)
@@ -107,12 +99,7 @@ class SampleFeatures:
     return result
 
   def _decode_mask(self, row: Row, found: Mapping[str, Any]) -> np.ndarray:
-    key = self._mask["example"]
-    # Asking a map of messages for a key would add it.
-    values = found[key].bytes_list.value if key in found else []
-    if len(values) != 1:
-      raise ValueError(f'its tf.train.Example has {len(values)} values of "{key}"')
-    file = np.frombuffer(values[0], np.uint8)
+    file = np.frombuffer(records.mask_of(self._mask, found), np.uint8)
     shape, dtype = (row.height, row.width, 1), np.dtype(self._mask["dtype"])
     try:
       return direct.decode(file, shape, dtype, self._limits)
@@ -122,15 +109,8 @@ class SampleFeatures:
 
 def _of_list(name: str, feature: dict[str, Any], found: Mapping[str, Any]) -> Any:
   """A feature of an example: one value, or an array of them in the feature's shape."""
-  key = feature["example"]
-  kind, dtype = _LISTS[feature["dtype"]]
-  there = found[key].WhichOneof("kind") if key in found else None
-  if there not in (None, kind):
-    raise ValueError(
-      f'its tf.train.Example has a {there} of "{key}", but the dtype of features.'
-      f"{name} is {feature['dtype']}"
-    )
-  values = getattr(found[key], kind).value if there else []
+  key, dtype = feature["example"], _DTYPES[feature["dtype"]]
+  values = records.values_of(name, feature, found)
   if not feature["shape"]:
     if len(values) != 1:
       raise ValueError(

@@ -2,11 +2,13 @@
 
 import errno
 import logging
+import os
 import weakref
 from typing import Any
 
 import numpy as np
 
+from liquid_tf import codecs
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import names as _names
@@ -159,3 +161,27 @@ class SampleReader:
         if self.row(other).sample == row.sample:
           found.append(other)
     return found
+
+
+def export_sample(
+  path: str | os.PathLike, sample: int, output: str, *, limits: Limits = Limits()
+) -> None:
+  """Writes the image of a sample to a PNG file.
+
+  Args:
+    path: a dataset directory.
+    sample: its number, which must be there.
+    output: the file to write.
+    limits: the largest image, and most scans of a JPEG, that are decoded.
+
+  Raises:
+    ManifestError: the dataset cannot be read.
+    RecordError: the sample's record cannot be read.
+    OSError: `output` cannot be written.
+  """
+  manifest = manifests.load(path, check_files=False)
+  index = manifests.load_index(manifest)
+  number = int((index["sample"] == sample).argmax())
+  image = SampleReader(manifest, index, limits).read(number)["image"]
+  with open(output, "wb") as file:
+    file.write(codecs.encode(image, "png").numpy())

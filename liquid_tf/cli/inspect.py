@@ -145,7 +145,7 @@ def _main(arguments: list[str]) -> int:
   if _FLAGS.export and _FLAGS.sample is None:
     raise tool.FlagsError("--export needs --sample")
   from liquid_tf._store import history, stored_sample
-  from liquid_tf._view import inspection
+  from liquid_tf._view import inspection, sample_reader
   from liquid_tf.cli.gallery import write
 
   path = arguments[0]
@@ -163,7 +163,7 @@ def _main(arguments: list[str]) -> int:
     except ValueError as error:
       raise tool.FlagsError(f"--{error}") from None
   if _FLAGS.export and result["formats"]:
-    stored_sample.export_sample(path, _FLAGS.sample, _FLAGS.export, limits=allowed)
+    sample_reader.export_sample(path, _FLAGS.sample, _FLAGS.export, limits=allowed)
     result["exported"] = _FLAGS.export
   if _FLAGS.plot and result["formats"]:
     if not result["pcr"]:

@@ -294,7 +294,12 @@ def _sentence(error: Exception) -> str:
 
 def _is_argument(error: Exception) -> bool:
   """Whether it says that an argument is wrong, and so a flag."""
-  of_files = (errors.ManifestError, errors.PcrError, errors.RecordIOError)
+  of_files = (
+    errors.ManifestError,
+    errors.PcrError,
+    errors.RecordError,
+    errors.RecordIOError,
+  )
   return isinstance(error, ValueError) and not isinstance(error, of_files)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._convert.convert import convert
-from liquid_tf._measure import epochs
+from liquid_tf._measure import epochs, stock
 from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._profile.profile import LOSSLESS, profile
 from liquid_tf._store import manifest
@@ -90,7 +90,13 @@ def run(
   )
   found = _rates(
     {
-      "baseline": _stock_png(photos, BATCH_SIZE, side),
+      "baseline": stock.stock_dataset(
+        sorted(map(str, photos.glob("*/*.png"))),
+        "png",
+        BATCH_SIZE,
+        [side, side, 3],
+        disk["threads"],
+      ),
       "liquid": dataset,
     },
     _ROUNDS,
@@ -172,28 +178,6 @@ def _fit(
     dataset, epochs=_EPOCHS, steps_per_epoch=steps or None, shuffle=False, verbose=0
   ).history
   return {key: [float(x) for x in history[key]] for key in ("loss", "accuracy")}
-
-
-def _stock_png(folder: pathlib.Path, batch_size: int, side: int) -> tf.data.Dataset:
-  """A folder of class folders of PNG files, through tf.data as its guide advises.
-
-  Returns:
-    A dataset of ([n, side, side, 3] uint8, [n] int64).
-  """
-  files = sorted(folder.glob("*/*.png"))
-  classes = sorted({file.parent.name for file in files})
-  labels = [classes.index(file.parent.name) for file in files]
-
-  def load(file: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    image = tf.io.decode_png(tf.io.read_file(file), channels=3)
-    return tf.ensure_shape(image, [side, side, 3]), label
-
-  dataset = tf.data.Dataset.from_tensor_slices(
-    ([str(file) for file in files], tf.constant(labels, tf.int64))
-  )
-  dataset = dataset.shuffle(len(files), seed=0)
-  dataset = dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)
-  return dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)
 
 
 def _rates(datasets: dict[str, tf.data.Dataset], rounds: int) -> dict[str, float]:

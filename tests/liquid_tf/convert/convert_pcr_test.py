@@ -17,8 +17,8 @@ from liquid_tf import pcr
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.source import Source
 from liquid_tf._native import image_ops
-from liquid_tf._store import manifest, stored_sample
-from liquid_tf._view import inspection
+from liquid_tf._store import manifest
+from liquid_tf._view import inspection, sample_reader
 from liquid_tf.errors import ConvertError, ManifestError
 from liquid_tf.transforms import Channels
 
@@ -281,7 +281,7 @@ class ConvertPcrTest(parameterized.TestCase, tf.test.TestCase):
   def test_export(self):
     photos.class_folders(self.source, per_class=2, classes=1, extension="jpg")
     self._convert()
-    stored_sample.export_sample(self.output, 1, f"{self.root}/one.png")
+    sample_reader.export_sample(self.output, 1, f"{self.root}/one.png")
     with Image.open(f"{self.root}/one.png") as image:
       self.assertAllEqual(np.asarray(image), _pixels(self._sources()[1].read_bytes()))
 

@@ -21,8 +21,8 @@ from liquid_tf import codecs, pcr, recordio
 from liquid_tf._convert import single
 from liquid_tf._convert.convert import convert
 from liquid_tf._native import ops
-from liquid_tf._store import manifest, pcr_index, stored_sample
-from liquid_tf._view import inspection
+from liquid_tf._store import manifest, pcr_index
+from liquid_tf._view import inspection, sample_reader
 from liquid_tf.errors import ConvertError, ManifestError, RecordIOError
 
 _INDEX = manifest.INDEX
@@ -370,7 +370,7 @@ class HostileTest(parameterized.TestCase, tf.test.TestCase):
       "no window": lambda: codecs.decode(b"", window=(0, 0, -1, 0), format="raw"),
       "no version": lambda: codecs.encode_l3(np.zeros([8, 8, 3], np.uint8), version=7),
       "pillow": lambda: rgba.save(os.path.join(folder, "x.l3")),
-      "a damaged sample": lambda: stored_sample.export_sample(
+      "a damaged sample": lambda: sample_reader.export_sample(
         bad, sample, os.path.join(folder, "x.png")
       ),
       "a record of pcr": lambda: list(pcr.Reader(other)),

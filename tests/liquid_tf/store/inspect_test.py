@@ -12,7 +12,7 @@ from PIL import Image
 
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest, stored_sample
-from liquid_tf._view import inspection
+from liquid_tf._view import inspection, sample_reader
 
 
 class InspectTest(tf.test.TestCase):
@@ -116,7 +116,7 @@ class InspectTest(tf.test.TestCase):
       idx = shard.with_suffix(".idx").read_text().splitlines()
       self.assertEqual(idx[place["record"]], f"{sample}\t{place['offset']}")
       exported = f"{self.root}/{sample}.png"
-      stored_sample.export_sample(self.dataset, sample, exported)
+      sample_reader.export_sample(self.dataset, sample, exported)
       self.assertAllEqual(
         np.asarray(Image.open(exported)), np.asarray(Image.open(sources[sample]))
       )
