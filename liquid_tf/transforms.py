@@ -33,7 +33,7 @@ import numbers
 import operator
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from liquid_tf.errors import WrongArgument
 
@@ -90,10 +90,12 @@ class Step(metaclass=_Documented):
     ]
     return f"{type(self).__name__}({', '.join(given)})"
 
+  _random: ClassVar[bool] = False
+
   @property
   def random(self) -> bool:
     """Whether it leaves something to chance."""
-    return False
+    return self._random
 
 
 def _is_side(value: Any) -> bool:
@@ -145,10 +147,30 @@ def seed_bits(seed: Any, name: str) -> int:
   return (operator.index(seed) + 2**63) % 2**64 - 2**63
 
 
-def _chance(step: Any) -> None:
-  """Checks a probability."""
-  if isinstance(step.p, bool) or not 0 <= step.p <= 1:
-    raise WrongArgument(f"{type(step).__name__}: p", step.p, "must be from 0 to 1")
+@dataclasses.dataclass(frozen=True, repr=False)
+class _ByChance(Step):
+  """A step that some images take, by chance."""
+
+  p: float
+
+  def __post_init__(self) -> None:
+    if isinstance(self.p, bool) or not 0 <= self.p <= 1:
+      raise WrongArgument(f"{type(self).__name__}: p", self.p, "must be from 0 to 1")
+
+  @property
+  def random(self) -> bool:
+    return 0 < self.p < 1
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _Window(Step):
+  """A window of fixed size."""
+
+  size: int | tuple[int, int]
+
+  def __post_init__(self) -> None:
+    size = _size(self.size, f"{type(self).__name__}: size")
+    object.__setattr__(self, "size", size)
 
 
 def _values(step: Any) -> None:
@@ -228,25 +250,18 @@ class Orient(Step):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class RandomCrop(Step):
+class RandomCrop(_Window):
   """A window of fixed size at a random place; only what it needs is decoded.
 
   Attributes:
     size: (height, width) in pixels, or a number for a square.
   """
 
-  size: int | tuple[int, int]
-
-  def __post_init__(self) -> None:
-    object.__setattr__(self, "size", _size(self.size, "RandomCrop: size"))
-
-  @property
-  def random(self) -> bool:
-    return True
+  _random = True
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class CenterCrop(Step):
+class CenterCrop(_Window):
   """A window of fixed size in the centre; only what it needs is decoded.
 
   Of an odd number of pixels to leave out, half is rounded to even, as torchvision's
@@ -255,11 +270,6 @@ class CenterCrop(Step):
   Attributes:
     size: (height, width) in pixels, or a number for a square.
   """
-
-  size: int | tuple[int, int]
-
-  def __post_init__(self) -> None:
-    object.__setattr__(self, "size", _size(self.size, "CenterCrop: size"))
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -282,6 +292,7 @@ class RandomResizedCrop(Step):
     draft: as of `Resize`.
   """
 
+  _random = True
   size: int | tuple[int, int] | None
   scale: tuple[float, float] = (0.08, 1.0)
   ratio: tuple[float, float] = (3 / 4, 4 / 3)
@@ -307,10 +318,6 @@ class RandomResizedCrop(Step):
           f"{'above 0' if least == 0 else f'from {least}'} and at most {most}",
         )
       object.__setattr__(self, name, (low, high))
-
-  @property
-  def random(self) -> bool:
-    return True
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -365,7 +372,7 @@ class Resize(Step):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Pad(Step):
+class Pad(_Window):
   """Puts the image in the centre of a larger one; half a pixel goes to the left or top.
 
   Attributes:
@@ -374,17 +381,16 @@ class Pad(Step):
     mask_value: of the border of masks.
   """
 
-  size: int | tuple[int, int]
   value: int = 0
   mask_value: int = 0
 
   def __post_init__(self) -> None:
-    object.__setattr__(self, "size", _size(self.size, "Pad: size"))
+    super().__post_init__()
     _values(self)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Mirror(Step):
+class Mirror(_ByChance):
   """Mirrors images by chance, left to right, with their masks, boxes and keypoints.
 
   It takes effect after all crops and before `Rotate`, wherever it stands.
@@ -399,7 +405,7 @@ class Mirror(Step):
   flip: Sequence[int] = ()
 
   def __post_init__(self) -> None:
-    _chance(self)
+    super().__post_init__()
     flip = tuple(self.flip)
     if sorted(flip) != list(range(len(flip))):
       raise WrongArgument(
@@ -408,10 +414,6 @@ class Mirror(Step):
         "must be a permutation of the keypoints' numbers, from 0",
       )
     object.__setattr__(self, "flip", flip)
-
-  @property
-  def random(self) -> bool:
-    return 0 < self.p < 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -426,6 +428,7 @@ class Rotate(Step):
     mask_value: of the corners of masks.
   """
 
+  _random = True
   degrees: float
   value: int = 0
   mask_value: int = 0
@@ -436,10 +439,6 @@ class Rotate(Step):
         "Rotate: degrees", self.degrees, "must be above 0 and at most 180"
       )
     _values(self)
-
-  @property
-  def random(self) -> bool:
-    return True
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -456,6 +455,7 @@ class ColorJitter(Step):
     hue: the turn is uniform from -hue to hue, in circles; at most .5.
   """
 
+  _random = True
   brightness: float = 0.0
   contrast: float = 0.0
   saturation: float = 0.0
@@ -470,13 +470,9 @@ class ColorJitter(Step):
           f"ColorJitter: {name}", value, f"must be from 0 to {most:g}"
         )
 
-  @property
-  def random(self) -> bool:
-    return True
-
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Grayscale(Step):
+class Grayscale(_ByChance):
   """Makes images gray by chance: Pillow's `convert("L")`, in three equal channels.
 
   Attributes:
@@ -484,13 +480,6 @@ class Grayscale(Step):
   """
 
   p: float = 0.1
-
-  def __post_init__(self) -> None:
-    _chance(self)
-
-  @property
-  def random(self) -> bool:
-    return 0 < self.p < 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

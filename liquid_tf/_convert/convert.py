@@ -292,12 +292,7 @@ def convert(
     progress=Progress(progress),
   )
   samples.limits = limits
-  if splits and len(samples.splits) > 1:
-    raise ConvertError(
-      f"{argument('splits', splits)} must not be given: "
-      f"{argument('source', source.path)} has splits of its own, "
-      f"{', '.join(samples.splits)}"
-    )
+  samples.check_splits(splits, source.path)
   remote = store is not None
   if remote and versions.in_directory(output):
     raise ConvertError(

@@ -36,7 +36,7 @@ from liquid_tf._store.files import sync_directory
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
 from liquid_tf._view.view import View
-from liquid_tf._words import argument, setting
+from liquid_tf._words import setting
 from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["append"]
@@ -124,12 +124,7 @@ def append(
       return report(manifest, 0, samples.reasons, left_out, samples.notes)
     base.check_source(samples)
     samples = with_classes(samples, manifest)
-    if shares and len(samples.splits) > 1:
-      raise ConvertError(
-        f"{argument('splits', splits)} must not be given: "
-        f"{argument('source', given.path)} has splits of its own, "
-        f"{', '.join(samples.splits)}"
-      )
+    samples.check_splits(splits, given.path)
     encoding = _encoding(manifest)
     arguments = runs.arguments_of(
       given.record,

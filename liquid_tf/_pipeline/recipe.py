@@ -31,6 +31,17 @@ TRAINING_STEPS = (
 )
 
 # Steps that choose what is decoded, and need no pixels.
+# What the op does, in the order in which it takes effect; Python does the rest.
+_IN_GRAPH = (
+  *("orient", "crop", "resize", "pad", "second_crop", "mirror", "rotate"),
+  *("colour", "grayscale", "normalize", "channels_first"),
+)
+# Fields that are no words of their step: what resizes is a step of its own.
+_ELSEWHERE = {
+  steps.RandomResizedCrop: ("size", "interpolation", "antialias", "draft"),
+  steps.Mirror: ("flip",),
+  steps.Normalize: ("mean_image",),
+}
 WINDOWS = (steps.RandomCrop, steps.CenterCrop, steps.RandomResizedCrop)
 
 
@@ -205,81 +216,28 @@ class Recipe:
 
   def lines(self) -> list[str]:
     """The recipe as an attribute of the op; see ops/image/recipe_text.h."""
-    return [" ".join(words) for words in self._words()]
-
-  def _words(self) -> Iterator[list[str]]:
-    for slot in ("orient", "crop", "resize", "pad", "second_crop", "mirror", "rotate"):
-      step = self.resize if slot == "resize" else self.found.get(slot)
-      if step is not None:
-        yield _WORDS[type(step)](step)
-    for slot in ("colour", "grayscale", "normalize", "channels_first"):
-      step = self.found.get(slot)
-      if step is not None:
-        yield _WORDS[type(step)](step)
+    found = self.found if self.resize is None else {**self.found, "resize": self.resize}
+    return [" ".join(_words(found[slot])) for slot in _IN_GRAPH if slot in found]
 
 
-def _number(value: Any) -> str:
+def _words(step: steps.Step) -> Iterator[str]:
+  """The step's name, and its fields as key=value."""
+  yield type(step).__name__
+  for field in dataclasses.fields(step):
+    value = getattr(step, field.name)
+    if value is None or field.name in _ELSEWHERE.get(type(step), ()):
+      continue
+    if field.name == "size":
+      yield f"height={value[0]}"
+      yield f"width={value[1]}"
+    else:
+      yield f"{field.name}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+  if isinstance(value, tuple):
+    return ",".join(map(_text, value))
+  if isinstance(value, (int, str)):  # A bool is an int.
+    return str(value if isinstance(value, str) else int(value))
   # Python's shortest text reads back to the same float64.
   return repr(float(value))
-
-
-def _size_words(name: str, size: tuple[int, int]) -> list[str]:
-  return [name, f"height={size[0]}", f"width={size[1]}"]
-
-
-def _fill_words(step: Any) -> list[str]:
-  return [f"value={step.value}", f"mask_value={step.mask_value}"]
-
-
-def _numbers(key: str, values: Iterable[float]) -> str:
-  return f"{key}={','.join(map(_number, values))}"
-
-
-def _resize_words(step: steps.Resize) -> list[str]:
-  words = ["Resize"]
-  if step.size is not None:
-    words = _size_words("Resize", step.size)
-  elif step.shorter is not None:
-    words.append(f"shorter={step.shorter}")
-  else:
-    words.append(f"longer={step.longer}")
-  return [
-    *words,
-    f"interpolation={step.interpolation}",
-    f"antialias={int(step.antialias)}",
-    f"draft={int(step.draft)}",
-  ]
-
-
-_WORDS = {
-  steps.Orient: lambda step: ["Orient"],
-  steps.RandomCrop: lambda step: _size_words("RandomCrop", step.size),
-  steps.CenterCrop: lambda step: _size_words("CenterCrop", step.size),
-  steps.RandomResizedCrop: lambda step: [
-    "RandomResizedCrop",
-    _numbers("scale", step.scale),
-    _numbers("ratio", step.ratio),
-  ],
-  steps.Resize: _resize_words,
-  steps.Pad: lambda step: [*_size_words("Pad", step.size), *_fill_words(step)],
-  steps.Mirror: lambda step: ["Mirror", f"p={_number(step.p)}"],
-  steps.Rotate: lambda step: [
-    "Rotate",
-    f"degrees={_number(step.degrees)}",
-    *_fill_words(step),
-  ],
-  steps.ColorJitter: lambda step: [
-    "ColorJitter",
-    *(
-      f"{name}={_number(getattr(step, name))}"
-      for name in ("brightness", "contrast", "saturation", "hue")
-    ),
-  ],
-  steps.Grayscale: lambda step: ["Grayscale", f"p={_number(step.p)}"],
-  steps.Normalize: lambda step: [
-    "Normalize",
-    _numbers("mean", step.mean),
-    _numbers("std", step.std),
-  ],
-  steps.ChannelsFirst: lambda step: ["ChannelsFirst"],
-}

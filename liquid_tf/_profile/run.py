@@ -253,14 +253,12 @@ class Measurement:
       setting if long is None else dataclasses.replace(setting, long=long),
       self.manifest,
       self.files,
-      verify.Contest(
-        advised,
-        single,
-        verify.held(costs, machine),
-        options.trials,
-        0.0 if settled else end,
-      ),
-      say,
+      advised,
+      single,
+      held=verify.held(costs, machine),
+      trials=options.trials,
+      end=0.0 if settled else end,
+      say=say,
     )
     return result.build(
       outcome.Findings(

@@ -44,30 +44,16 @@ class Verified:
     return noise.ratio(self.mix, self.single) if self.mix else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Contest:
-  """The mixes that run against each other, and the time for it.
-
-  Attributes:
-    advised: the mix that is to be advised.
-    single: the best single format.
-    held: formats that memory has all images of.
-    trials: rounds, at least 2; more while much is at stake between both.
-    end: of the monotonic clock, after which no more rounds than `trials` begin.
-  """
-
-  advised: planner.Choice
-  single: planner.Choice
-  held: frozenset[str]
-  trials: int
-  end: float
-
-
 def verify(
   setting: Setting,
   manifest: Manifest,
   files: str,
-  contest: Contest,
+  advised: planner.Choice,
+  single: planner.Choice,
+  *,
+  held: frozenset[str],
+  trials: int,
+  end: float,
   say: Callable[[str], None],
 ) -> Verified:
   """Runs the advised mix, the best single format and stock tf.data, turn about.
@@ -82,10 +68,13 @@ def verify(
     setting: what all runs have alike; see `kept_sample`.
     manifest: of the replicated sample.
     files: an empty directory for the files of stock tf.data.
-    contest: what runs.
+    advised: the mix that is to be advised.
+    single: the best single format.
+    held: formats that memory has all images of.
+    trials: rounds, at least 2; more while much is at stake between both.
+    end: of the monotonic clock, after which no more rounds than `trials` begin.
     say: receives a line of progress.
   """
-  advised, single = contest.advised, contest.single
   skipped = stock.why_not(manifest)
   beside = "" if skipped else ", and stock tf.data"
   say(f"running the advised mix, and the best single format{beside}, in turn")
@@ -102,17 +91,17 @@ def verify(
       setting.batch_size,
       setting.threads,
       setting.transforms,
-      held=name in contest.held,
+      held=name in held,
     )
   rates: dict[str, list[float]] = {"mix": [], "single": [], "stock": []}
-  for number in noise.rounds(contest.trials, contest.end):
-    if number == contest.trials + 1:
+  for number in noise.rounds(trials, end):
+    if number == trials + 1:
       say("these runs differ too much to choose by: once more")
     for key, pipeline in pipelines.items():
       rates[key].append(pipeline.run().images_per_s)
-    if peer is not None and number <= contest.trials:
+    if peer is not None and number <= trials:
       rates["stock"].append(peer.run(setting.seconds))
-    if number < contest.trials:
+    if number < trials:
       continue
     if "mix" in pipelines:
       open_still = noise.lost(rates["mix"], rates["single"])

@@ -17,6 +17,7 @@ A conversion that was killed goes on with
 import os
 import shlex
 
+from liquid_tf._cost import amounts
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._words import setting
 from liquid_tf.cli import common_flags, source, tool
@@ -84,8 +85,8 @@ def _print(report) -> None:
     [
       name,
       str(entry["samples"]),
-      tool.size(entry["bytes"]),
-      tool.size(entry["pixel_bytes"]),
+      amounts.size(entry["bytes"]),
+      amounts.size(entry["pixel_bytes"]),
     ]
     for name, entry in report.formats.items()
   ]

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from liquid_tf._cost import amounts
 from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -200,7 +201,7 @@ def _main(arguments: list[str]) -> int:
     tool.print_json(report.to_dict())
   tool.say(
     f"{report.changed} {change.done}: version {report.version} of {report.path} has "
-    f"{report.samples} samples, {tool.size(report.bytes)}"
+    f"{report.samples} samples, {amounts.size(report.bytes)}"
   )
   if report.duplicates:
     tool.say(f"{report.duplicates} images left out: the dataset knows their names")

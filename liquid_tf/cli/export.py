@@ -5,6 +5,7 @@ liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
 liquid-tf export --input=photos.liquid --output=wide --to=folder --where='width > 999'
 """
 
+from liquid_tf._cost import amounts
 from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -68,8 +69,8 @@ def _main(arguments: list[str]) -> int:
     tool.print_json(report.to_dict())
   formats = ", ".join(f"{count} {name}" for name, count in report.formats.items())
   tool.say(
-    f"{sum(report.samples.values())} samples ({formats}, {tool.size(report.bytes)}) in "
-    f"{report.output}, {report.seconds:.1f} s"
+    f"{sum(report.samples.values())} samples ({formats}, {amounts.size(report.bytes)}) "
+    f"in {report.output}, {report.seconds:.1f} s"
   )
   if report.orientations_lost:
     tool.say(
@@ -80,10 +81,6 @@ def _main(arguments: list[str]) -> int:
   return 0
 
 
-def _interrupted() -> str:
-  return "run the same command again"
-
-
 COMMAND = tool.Command(
-  __doc__, _FLAGS, _main, _interrupted, {"path": "input", "image_format": "format"}
+  __doc__, _FLAGS, _main, tool.run_again, {"path": "input", "image_format": "format"}
 )

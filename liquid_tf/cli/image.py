@@ -8,6 +8,7 @@ The extension of --output names the format.
 
 import os
 
+from liquid_tf._cost import amounts
 from liquid_tf._store.formats import BY_EXTENSION
 from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
@@ -62,9 +63,9 @@ def _main(arguments: list[str]) -> int:
     tool.print_json(report)
   tool.say(
     f"{report['output']}: {' x '.join(map(str, report['shape']))}, {report['bits']} "
-    f"bits, {tool.size(report['bytes'])} "
+    f"bits, {amounts.size(report['bytes'])} "
     f"({report['bytes'] / report['pixel_bytes']:.3f} of the pixels; the source had "
-    f"{tool.size(report['source_bytes'])})"
+    f"{amounts.size(report['source_bytes'])})"
   )
   if report["by_pillow"]:
     tool.say(f"{report['input']} was read by Pillow")
@@ -76,8 +77,4 @@ def _main(arguments: list[str]) -> int:
   return 0
 
 
-def _interrupted() -> str:
-  return "run the same command again"
-
-
-COMMAND = tool.Command(__doc__, _FLAGS, _main, _interrupted)
+COMMAND = tool.Command(__doc__, _FLAGS, _main, tool.run_again)

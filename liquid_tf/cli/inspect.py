@@ -9,6 +9,7 @@ liquid-tf inspect photos.liquid --html=photos.html
 liquid-tf inspect photos.liquid --split=train[:10%] --where='width < 256'
 """
 
+from liquid_tf._cost import amounts
 from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -41,23 +42,10 @@ def _print_classes(label: dict) -> None:
 
 def _print(result: dict) -> None:
   if result["formats"]:
-    rows = [["format", "samples", "on disk", "pixels", "lossless", "share"]]
-    shares = sum(result["mix"].values())
-    rows += [
-      [
-        name,
-        str(entry["samples"]),
-        tool.size(entry["bytes"]),
-        tool.size(entry["pixel_bytes"]),
-        "yes" if entry["lossless"] else "no",
-        f"{result['mix'].get(name, 0) / shares:.1%}",
-      ]
-      for name, entry in result["formats"].items()
-    ]
-    tool.say(tool.table(rows))
+    tool.say(tool.table(tool.format_rows(result)))
     splits = ", ".join(f"{name} {count}" for name, count in result["splits"].items())
     tool.say(
-      f"{result['samples']} samples ({splits}), {tool.size(result['bytes'])} in "
+      f"{result['samples']} samples ({splits}), {amounts.size(result['bytes'])} in "
       f"{result['shards']} shards"
     )
   if "classes" in result.get("features", {}).get("label", {}):
@@ -68,7 +56,7 @@ def _print(result: dict) -> None:
     rows += [
       [
         str(group),
-        tool.size(entry["bytes"]),
+        amounts.size(entry["bytes"]),
         f"{entry['bytes'] / fidelity[-1]['bytes']:.1%}",
         "" if entry["mssim"] is None else f"{entry['mssim']:.4f}",
       ]
@@ -95,8 +83,8 @@ def _print(result: dict) -> None:
         str(entry["version"]),
         entry["made_by"],
         str(entry["samples"]),
-        tool.size(entry["bytes"]),
-        tool.size(entry["own_bytes"]),
+        amounts.size(entry["bytes"]),
+        amounts.size(entry["own_bytes"]),
       ]
       for entry in result["versions"]
     ]

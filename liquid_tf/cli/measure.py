@@ -9,6 +9,7 @@ decoding without the disk.
 
 import os
 
+from liquid_tf._cost import amounts
 from liquid_tf.cli import common_flags, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -46,7 +47,7 @@ def _print(result: dict) -> None:
         str(number),
         f"{epoch['seconds']:.2f}",
         f"{epoch['images_per_s']:.1f}",
-        tool.size(epoch["stats_disk_bytes"] if disk is None else disk),
+        amounts.size(epoch["stats_disk_bytes"] if disk is None else disk),
         str(epoch["hits"]),
         str(epoch["loads"]),
       ]
@@ -66,7 +67,7 @@ def _print(result: dict) -> None:
       f": {result['efficiency']:.0%} of the lower of load ({limits['load']:.1f}) and "
       f"decode ({limits['decode']:.1f})"
     )
-  tool.say(f"{line}; {tool.size(result['max_rss_bytes'])} of memory at most")
+  tool.say(f"{line}; {amounts.size(result['max_rss_bytes'])} of memory at most")
   tool.say(result["verdict"])
 
 

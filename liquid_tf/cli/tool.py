@@ -20,6 +20,7 @@ from absl import flags  # noqa: E402
 
 from liquid_tf import _extras as extras  # noqa: E402
 from liquid_tf import _words, errors  # noqa: E402
+from liquid_tf._cost.amounts import size  # noqa: E402
 from liquid_tf.cli import interrupts  # noqa: E402
 from liquid_tf.cli.flag_values import Flags
 from liquid_tf.transforms import (  # noqa: E402
@@ -374,6 +375,11 @@ def define_existing(values: Flags, what: str, can_resume: bool) -> None:
   )
 
 
+def run_again() -> str:
+  """What to do after an interrupt of a command that leaves nothing half done."""
+  return "run the same command again"
+
+
 def say_skipped(
   skipped: list[dict[str, str]], kept: int, what: str, where: str = ""
 ) -> None:
@@ -437,11 +443,18 @@ def table(rows: list[list[str]]) -> str:
   )
 
 
-def size(count: int) -> str:
-  """Bytes for people."""
-  value = float(count)
-  for unit in ("B", "KiB", "MiB", "GiB"):
-    if value < 1024:
-      return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
-    value /= 1024
-  return f"{value:.1f} TiB"
+def format_rows(result: dict[str, Any]) -> list[list[str]]:
+  """Table of a dataset's formats, the head first, of what `inspect` says."""
+  shares = sum(result["mix"].values())
+  rows = [
+    [
+      name,
+      f"{entry['samples']:,}",
+      size(entry["bytes"]),
+      size(entry["pixel_bytes"]),
+      "yes" if entry["lossless"] else "no",
+      f"{result['mix'].get(name, 0) / shares:.1%}",
+    ]
+    for name, entry in result["formats"].items()
+  ]
+  return [["format", "samples", "on disk", "pixels", "lossless", "share"], *rows]

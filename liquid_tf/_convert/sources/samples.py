@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import schemes, storage, text_file
 from liquid_tf._store.columns import Column
+from liquid_tf._words import argument
 from liquid_tf.errors import ConvertError
 
 # Top folders are splits if all have these names; and so are files of records whose
@@ -131,6 +132,19 @@ class SampleSource:
   def reasons(self) -> list[tuple[str, str]]:
     """Path and reason of all that is in no sample."""
     return [(one.path, one.reason) for one in self.skipped]
+
+  def check_splits(self, drawn: str | Mapping[str, float] | None, path: str) -> None:
+    """Raises ConvertError where splits are to be drawn, and the source has some.
+
+    Args:
+      drawn: `splits=` as it was given.
+      path: of the source, for the message.
+    """
+    if drawn and len(self.splits) > 1:
+      raise ConvertError(
+        f"{argument('splits', drawn)} must not be given: {argument('source', path)} "
+        f"has splits of its own, {', '.join(self.splits)}"
+      )
 
   def path(self, position: int) -> str:
     """Where a sample is, for people."""

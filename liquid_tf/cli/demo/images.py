@@ -88,12 +88,10 @@ def _windows(side: int, count: int, seed: int) -> list[_Task]:
     y = random.integers(0, pixels.shape[0] - side + 1)
     x = random.integers(0, pixels.shape[1] - side + 1)
     window = pixels[y : y + side, x : x + side]
-    tasks.append((name, i // len(photographs), functools.partial(_picture, window)))
+    tasks.append(
+      (name, i // len(photographs), functools.partial(Image.fromarray, window))
+    )
   return tasks
-
-
-def _picture(pixels: np.ndarray) -> Image.Image:
-  return Image.fromarray(pixels)
 
 
 def _scaled(

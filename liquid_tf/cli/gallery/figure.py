@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from liquid_tf._cost import amounts
 from liquid_tf._profile.html_page import text
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view.sample_reader import SampleReader
 from liquid_tf._view.stored_record import Row
-from liquid_tf.cli import tool
 from liquid_tf.cli.gallery import thumbnail
 from liquid_tf.errors import RecordError
 
@@ -54,7 +54,7 @@ class Figures:
     sample, problems, sizes = None, [], []
     for encoding in self._reader.encodings(number):
       row = self._reader.row(encoding)
-      size = tool.size(row.length).replace(" ", "\N{NO-BREAK SPACE}")
+      size = amounts.size(row.length).replace(" ", "\N{NO-BREAK SPACE}")
       sizes.append(f"{FORMATS[row.format]} {size}")
       try:
         found = self._reader.read(encoding)

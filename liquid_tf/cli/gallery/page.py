@@ -3,6 +3,7 @@
 import itertools
 from typing import Any
 
+from liquid_tf._cost import amounts
 from liquid_tf._profile import html_page
 from liquid_tf._profile.html_page import text
 from liquid_tf.cli import tool
@@ -90,10 +91,11 @@ def render(
   """
   title = result["path"].rstrip("/").rsplit("/", 1)[-1]
   read = sum(map(len, figures))
+  head, *formats = tool.format_rows(result)
   parts = [
     f"<h1>{text(title)}</h1>",
     f'<p class="path">{text(result["path"])} · {text(result["created_by"])}</p>',
-    _formats(result),
+    html_page.table(head, formats),
     _summary(result),
     _problems(result["problems"], damaged),
     _links(groups),
@@ -107,29 +109,12 @@ def render(
   return html_page.page(title, _STYLE, parts)
 
 
-def _formats(result: dict[str, Any]) -> str:
-  shares = sum(result["mix"].values())
-  rows = [
-    [
-      name,
-      f"{entry['samples']:,}",
-      tool.size(entry["bytes"]),
-      tool.size(entry["pixel_bytes"]),
-      "yes" if entry["lossless"] else "no",
-      f"{result['mix'].get(name, 0) / shares:.1%}",
-    ]
-    for name, entry in result["formats"].items()
-  ]
-  head = ["format", "samples", "on disk", "pixels", "lossless", "share"]
-  return html_page.table(head, rows)
-
-
 def _summary(result: dict[str, Any]) -> str:
   splits = ", ".join(f"{name} {count:,}" for name, count in result["splits"].items())
   features = ", ".join(result["features"])
   return (
     f"<p>{result['samples']:,} samples ({text(splits)}), "
-    f"{tool.size(result['bytes'])} on disk. "
+    f"{amounts.size(result['bytes'])} on disk. "
     f"Features: {text(features)}.</p>"
   )
 

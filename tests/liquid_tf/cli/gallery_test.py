@@ -122,7 +122,7 @@ class GalleryTest(parameterized.TestCase):
       image = view[number]["image"]
       height, width = image.shape[:2]
       self.assertIn(f"{width} × {height} · ", inside)
-      self.assertRegex(inside, r"(png|raw) [\d.]+\xa0(B|KiB)")
+      self.assertRegex(inside, r"(png|raw) [\d.]+\xa0(B|KB)")
       # What is shown is that sample.
       self.assertEqual(picture.shape[1], min(width, thumbnail.SIDE))
       small = Image.fromarray(image).resize(picture.shape[1::-1], Image.Resampling.BOX)

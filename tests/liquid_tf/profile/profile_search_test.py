@@ -137,8 +137,13 @@ class VerifyTest(parameterized.TestCase):
       mock.patch.object(noise, "time", clock),
       mock.patch.object(stock, "why_not", return_value="no files"),
     ):
-      contest = verify.Contest(advised, single, frozenset(), 3, float(limit))
-      return verify.verify(None, None, "", contest, lambda text: None)
+      return verify.verify(
+        *(None, None, "", advised, single),
+        held=frozenset(),
+        trials=3,
+        end=float(limit),
+        say=lambda text: None,
+      )
 
 
 class NoiseTest(parameterized.TestCase):
