@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 
 class Shown(str):
@@ -75,3 +75,9 @@ def shown(value: object) -> str:
   return (
     json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
   )
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+  """The first names of several."""
+  more = f" and {len(names) - most} more" if len(names) > most else ""
+  return ", ".join(names[:most]) + more

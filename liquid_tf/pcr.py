@@ -138,9 +138,7 @@ class Reader(Sequence[Record]):
         raise PcrError(f"{path} has {size} bytes, but its index says {total}")
       with open(path, "rb", opener=storage.regular) as file:
         prefix = file.read(entry.prefix_bytes(fidelity))
-      read = ops.lib().liquid_read_pcr(
-        prefix=prefix, lengths=entry.lengths, crc32cs=entry.crc32cs, fidelity=fidelity
-      )
+      read = entry.read(prefix, fidelity)
     except OSError as error:
       raise PcrError(f"cannot read {path}: {error.strerror}") from error
     except tf.errors.OpError as error:

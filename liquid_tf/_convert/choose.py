@@ -14,12 +14,12 @@ import numpy as np
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.samples import SampleSource, few
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.manifest import PROBLEMS
 from liquid_tf._store.mix import TARGETS
-from liquid_tf._words import argument, said, setting
+from liquid_tf._words import argument, few, said, setting
 from liquid_tf.errors import ConvertError
 
 # A sample's kind: all of a dataset have the same.

@@ -64,14 +64,12 @@ class Geometry:
     """As the manifest says it: plain values, without what is not given."""
     result: dict[str, Any] = {"orient": self.orient}
     if self.resize is not None:
-      given = {
-        "size": self.resize.size and list(self.resize.size),
-        "shorter": self.resize.shorter,
-        "longer": self.resize.longer,
-      }
-      result["resize"] = {name: value for name, value in given.items() if value} | {
-        "interpolation": self.resize.interpolation,
-        "antialias": self.resize.antialias,
+      given = dataclasses.asdict(self.resize)
+      del given["draft"]
+      result["resize"] = {
+        name: list(value) if name == "size" else value
+        for name, value in given.items()
+        if value is not None
       }
     return result
 

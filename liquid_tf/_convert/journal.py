@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.job import ShardResult
-from liquid_tf._convert.sources.samples import SampleSource, few
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._convert.stores.store import Stored
 from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import INDEX_DTYPE, JOURNAL
-from liquid_tf._words import setting
+from liquid_tf._words import few, setting
 from liquid_tf.errors import ConvertError
 
 # What the scan learns of one sample. `bits` 0: it cannot be one. `label` is the only

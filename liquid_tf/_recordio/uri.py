@@ -6,6 +6,7 @@ dmlc-core's InputSplit takes such strings (docs/formats/recordio.md, Several fil
 import fnmatch
 import glob
 import os
+from collections.abc import Iterable
 
 import tensorflow as tf
 
@@ -44,15 +45,18 @@ def _remote_files(name: str, extension: str) -> list[str]:
   if schemes.is_s3(name):
     return _objects(name, extension)
   if tf.io.gfile.isdir(name):
-    found = tf.io.gfile.listdir(name)
-    return [
-      storage.join(name, file)
-      for file in found
-      if file.endswith(extension) and not file.startswith(".")
-    ]
+    return _in_folder(name, tf.io.gfile.listdir(name), extension)
   if tf.io.gfile.exists(name):
     return [name]
   return tf.io.gfile.glob(name) if glob.has_magic(name) else []
+
+
+def _in_folder(folder: str, names: Iterable[str], extension: str) -> list[str]:
+  return [
+    storage.join(folder, name)
+    for name in names
+    if name.endswith(extension) and not name.startswith(".")
+  ]
 
 
 def _objects(name: str, extension: str) -> list[str]:
@@ -61,11 +65,7 @@ def _objects(name: str, extension: str) -> list[str]:
   root = f"s3://{bucket}"
   found = storage.names_in(name)
   if found:
-    return [
-      storage.join(name, file)
-      for file in found
-      if file.endswith(extension) and not file.startswith(".")
-    ]
+    return _in_folder(name, found, extension)
   if parts and storage.file_size(name) is not None:
     return [name]
   return _matches(root, parts) if glob.has_magic(name) else []

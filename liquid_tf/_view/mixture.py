@@ -12,7 +12,7 @@ import numpy as np
 
 from liquid_tf._view import weights as _weights
 from liquid_tf._view.view import View, as_view
-from liquid_tf._words import Shown
+from liquid_tf._words import Shown, few
 from liquid_tf.errors import WrongArgument
 
 # Datasets of a mixture, and formats of all of them together, at most.
@@ -187,15 +187,11 @@ def _difference(first: Any, other: Any) -> str | None:
       if a == b:
         continue
       if key == "classes":
-        return f"its classes are {_short(b)}, not {_short(a)}"
+        named = (
+          "not named" if c is None else few(list(map(repr, c)), 5) for c in (b, a)
+        )
+        return f"its classes are {', not '.join(named)}"
       return f"{name} has {key} {b}, not {a}"
   if list(first["supervised"]) != list(other["supervised"]):
     return f"it gives {other['supervised']}, not {first['supervised']}"
   return None
-
-
-def _short(names: Sequence[str] | None, most: int = 5) -> str:
-  if names is None:
-    return "not named"
-  more = f", ... ({len(names)})" if len(names) > most else ""
-  return ", ".join(map(repr, names[:most])) + more

@@ -10,7 +10,7 @@ import numpy as np
 
 from liquid_tf._native import whole
 from liquid_tf._store.manifest import Manifest
-from liquid_tf._words import Shown
+from liquid_tf._words import Shown, few
 from liquid_tf.errors import WrongArgument
 
 # Different weights of samples, at most: a sample has the place of its own in 16 bits.
@@ -126,7 +126,7 @@ def of_classes(
         "weights: class",
         key,
         f"must be a class of {manifest.directory}: "
-        f"{_listed(names) if names else f'a number below {count}'}",
+        f"{few(list(map(repr, names)), 10) if names else f'a number below {count}'}",
       )
     if not isinstance(value, (int, float, Fraction, np.number)) or not (
       0 <= value < float("inf")
@@ -254,8 +254,3 @@ def _round(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
   places = np.rint((logs - least) * (steps / (most - least))).astype(np.int64)
   used, places = np.unique(places, return_inverse=True)
   return np.exp(least + used * ((most - least) / steps)), places
-
-
-def _listed(names: Sequence[str], most: int = 10) -> str:
-  more = ", ..." if len(names) > most else ""
-  return ", ".join(map(repr, names[:most])) + more

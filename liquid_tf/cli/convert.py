@@ -19,7 +19,7 @@ import shlex
 
 from liquid_tf._cost import amounts
 from liquid_tf._store.mix import TARGETS
-from liquid_tf._words import setting
+from liquid_tf._words import few, setting
 from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -72,11 +72,7 @@ _NAMED = 8
 
 
 def _counts(samples: dict[str, int]) -> str:
-  """The first names, each with its samples."""
-  said = [f"{name} {count}" for name, count in list(samples.items())[:_NAMED]]
-  if len(samples) > _NAMED:
-    said.append(f"and {len(samples) - _NAMED} more")
-  return ", ".join(said)
+  return few([f"{name} {count}" for name, count in samples.items()], _NAMED)
 
 
 def _print(report) -> None:

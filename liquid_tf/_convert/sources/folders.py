@@ -17,10 +17,10 @@ from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames, pair
 from liquid_tf._convert.sources.masks import decode_mask
-from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SPLITS, SampleSource, few
+from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SPLITS, SampleSource
 from liquid_tf._native import ops
 from liquid_tf._store import schemes, storage
-from liquid_tf._words import argument
+from liquid_tf._words import argument, few
 from liquid_tf.errors import ConvertError
 
 # Folders that are meant to be splits, whether or not they are named as in SPLITS.

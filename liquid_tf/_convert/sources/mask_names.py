@@ -8,8 +8,7 @@ import numpy as np
 from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.samples import few
-from liquid_tf._words import argument, setting
+from liquid_tf._words import argument, few, setting
 from liquid_tf.errors import ConvertError, WrongArgument
 
 

@@ -16,7 +16,7 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import schemes, storage, text_file
 from liquid_tf._store.columns import Column
-from liquid_tf._words import argument
+from liquid_tf._words import argument, few
 from liquid_tf.errors import ConvertError
 
 # Top folders are splits if all have these names; and so are files of records whose
@@ -343,12 +343,6 @@ def class_list(names: dict[int, str]) -> list[str] | None:
     return None
   result = [names.get(label, str(label)) for label in range(count)]
   return result if len(set(result)) == count else None
-
-
-def few(names: Sequence[str], most: int = 3) -> str:
-  """The first names of several."""
-  more = f" and {len(names) - most} more" if len(names) > most else ""
-  return ", ".join(names[:most]) + more
 
 
 def name_files(paths: Sequence[str]) -> str:

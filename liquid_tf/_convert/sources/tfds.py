@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert.sources.examples import ExampleNames, ExampleSource
-from liquid_tf._convert.sources.samples import SourceFile, few, stat_files
+from liquid_tf._convert.sources.samples import SourceFile, stat_files
 from liquid_tf._convert.sources.tfrecords import TFRecordSource, find_places
 from liquid_tf._native import ops
 from liquid_tf._store import text_file
 from liquid_tf._store.mix import is_split_name
-from liquid_tf._words import argument, said
+from liquid_tf._words import argument, few, said
 from liquid_tf.errors import ConvertError
 
 PREFIX = "tfds:"

@@ -118,7 +118,7 @@ class ConvertToolTest(parameterized.TestCase):
     done = run("convert", *arguments)
     self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn(
-      "\n10 classes: c0 1, c1 1, c2 1, c3 1, c4 1, c5 1, c6 1, c7 1, and 2 more\n",
+      "\n10 classes: c0 1, c1 1, c2 1, c3 1, c4 1, c5 1, c6 1, c7 1 and 2 more\n",
       done.stderr,
     )
     self.assertIn("skipped c0/Thumbs.db: is no image, by its name", done.stderr)
