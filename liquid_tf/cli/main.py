@@ -9,8 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from absl import flags
-
 from liquid_tf import _version
 from liquid_tf._native import library
 from liquid_tf.cli import tool
@@ -49,10 +47,6 @@ class Program:
     """Imports a command."""
     module = self.commands[command].module
     return importlib.import_module(f"{self._package}.{module}").COMMAND
-
-  def every_flag(self) -> list[flags.FlagValues]:
-    """The flags of every command."""
-    return [self.load(command).flags for command in self.commands]
 
   def _owners(self, flag: str) -> list[str]:
     """Names of the commands that have a flag."""

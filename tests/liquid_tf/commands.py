@@ -34,7 +34,7 @@ def run(*words: str, program: main.Program = main.LIQUID_TF) -> Done:
   stdout, stderr = io.StringIO(), io.StringIO()
   code = None
   with contextlib.ExitStack() as stack:
-    for values in program.every_flag():
+    for values in (program.load(name).flags for name in program.commands):
       saved = flagsaver.save_flag_values(values)
       stack.callback(flagsaver.restore_flag_values, saved, values)
     stack.enter_context(contextlib.redirect_stdout(stdout))
