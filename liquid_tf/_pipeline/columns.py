@@ -83,10 +83,7 @@ class Columns:
       parsed = tf.io.parse_example(values["example"], self._parsed)
       for name, value in parsed.items():
         values[name] = _features.in_shape(self.manifest, name, value)
-    if self.as_dict:
-      return {name: values[name] for name in self.wanted}
-    result = tuple(values[name] for name in self.wanted)
-    return result[0] if len(result) == 1 else result
+    return _features.in_structure(values, self.wanted, self.as_dict)
 
   @functools.cached_property
   def _parsed(self) -> _Parsed:

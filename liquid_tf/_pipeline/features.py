@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -134,3 +135,11 @@ def in_shape(
     value.row_splits // math.prod(sides),
     validate=False,
   )
+
+
+def in_structure(values: Mapping[str, Any], names: Sequence[str], as_dict: bool) -> Any:
+  """A batch as a dict, or as a tuple, or the one feature of it."""
+  if as_dict:
+    return {name: values[name] for name in names}
+  result = tuple(values[name] for name in names)
+  return result[0] if len(result) == 1 else result

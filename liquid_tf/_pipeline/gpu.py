@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
 from liquid_tf._native import ops
+from liquid_tf._pipeline.features import in_structure
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
@@ -233,10 +234,7 @@ def decoded(
 
   def end(values: dict[str, tf.Tensor]) -> Any:
     values = {**values, "image": images(values["image"], dtype, shape)}
-    if as_dict:
-      return values
-    result = tuple(values[name] for name in features)
-    return result[0] if len(result) == 1 else result
+    return in_structure(values, features, as_dict)
 
   started = dataset.map(begin, num_parallel_calls=_AT_ONCE, deterministic=True)
   quiet = tf.data.Options()

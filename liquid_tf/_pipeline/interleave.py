@@ -27,6 +27,7 @@ from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import seed_bits
 
 _NO_PART = Part({})
+_NO_WEIGHTS = Weighing([], np.zeros(0, np.int64), np.zeros(0, np.int64), 0, "")
 
 
 class InterleaveDataset(tf.data.Dataset):
@@ -245,18 +246,14 @@ def _range(
 def _weights(
   sources: Sequence[FormatDataset], weighing: Weighing | None
 ) -> tuple[dict[str, Any], np.ndarray]:
-  """How often samples are drawn: fields of the op's message, and its groups."""
-  if weighing is None:
-    fields = dict(
-      shares=[], samples_per_epoch=0, worker=0, workers=1, shard_policy="pad"
-    )
-    return fields, np.zeros(0, np.uint16)
+  """Fields of the message about weights, and the group of each sample."""
+  given = _NO_WEIGHTS if weighing is None else weighing
   fields = dict(
-    shares=weighing.shares,
-    samples_per_epoch=weighing.samples_per_epoch,
-    worker=weighing.worker[0],
-    workers=weighing.worker[1],
-    shard_policy=weighing.policy,
+    shares=given.shares,
+    samples_per_epoch=given.samples_per_epoch,
+    worker=given.worker[0],
+    workers=given.worker[1],
+    shard_policy=given.policy,
   )
   return fields, np.concatenate([source.groups for source in sources])
 
