@@ -376,7 +376,7 @@ def define_existing(values: Flags, what: str, can_resume: bool) -> None:
 
 
 def run_again() -> str:
-  """What to do after an interrupt of a command that leaves nothing half done."""
+  """Advice after an interrupt, of a command that leaves nothing half done."""
   return "run the same command again"
 
 
