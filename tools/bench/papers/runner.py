@@ -93,9 +93,9 @@ def run(
   }
   setting.folder.mkdir(parents=True, exist_ok=True)
   pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-  machine = evidence.evidence(setting.folder)
-  del machine["command"]  # It names folders of this machine.
-  revision = machine.pop("revision")  # Parts may be of several.
+  around = evidence.evidence(setting.folder)
+  del around["command"]  # It names folders of this machine.
+  revision = around.pop("revision")  # Parts may be of several.
   for name, measure in figure.parts(setting).items():
     if name in found["parts"]:
       say(f"{figure.name}, {name}: is there")
@@ -111,7 +111,7 @@ def run(
       "seconds": round(time.perf_counter() - begin, 1),
       "result": result,
     }
-    found["evidence"] = machine
+    found["evidence"] = around
     _write(path, found)
   found["complete"] = True
   _write(path, found)
