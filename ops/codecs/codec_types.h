@@ -19,6 +19,10 @@ struct ImageInfo {
   size_t BytesPerPixel() const { return size_t{channels} * (bits / 8); }
   size_t RowBytes() const { return width * BytesPerPixel(); }
   size_t PixelBytes() const { return height * RowBytes(); }
+  bool operator==(const ImageInfo& other) const {
+    return height == other.height && width == other.width &&
+           channels == other.channels && bits == other.bits;
+  }
 };
 
 // The part of an image to decode, in pixels of the whole image.

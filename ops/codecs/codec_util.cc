@@ -42,8 +42,7 @@ Status CheckImageSize(const char* codec, uint64_t height, uint64_t width,
 Status CheckRequest(const char* codec, const ImageInfo& stored,
                     const ImageInfo& expected, const Window& window,
                     size_t row_stride) {
-  if (stored.height != expected.height || stored.width != expected.width ||
-      stored.channels != expected.channels || stored.bits != expected.bits) {
+  if (!(stored == expected)) {
     return DataLoss(std::string(codec) + ": the bytes hold an image of " +
                     DescribeImage(stored) + "; expected " +
                     DescribeImage(expected));

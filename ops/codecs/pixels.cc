@@ -161,4 +161,22 @@ Status DecodeWhole(Format format, ByteSpan file, const DecodeLimits& limits,
                 image->info.RowBytes());
 }
 
+Status CheckPixels(Format format, ByteSpan file, const DecodeLimits& limits,
+                   const ImageInfo& info, uint64_t hash,
+                   std::vector<uint8_t>* pixels) {
+  // Sizes the buffer only after the image itself has confirmed the index.
+  ImageInfo found;
+  LIQUID_RETURN_IF_ERROR(Peek(format, file, limits, &found));
+  if (!(found == info)) {
+    return DataLoss("the image's size differs from the index's: " +
+                    DescribeImage(found) + ", not " + DescribeImage(info));
+  }
+  pixels->resize(info.PixelBytes());
+  LIQUID_RETURN_IF_ERROR(Decode(format, file, limits, info,
+                                {0, 0, info.height, info.width}, pixels->data(),
+                                info.RowBytes()));
+  if (PixelHash(info, pixels->data()) == hash) return OkStatus();
+  return DataLoss("the decoded pixels' hash differs from the index's");
+}
+
 }  // namespace liquid

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "ops/codecs/codec.h"
 #include "ops/core/status.h"
@@ -54,6 +55,12 @@ Status DecodeAs(Format format, ByteSpan file, const DecodeLimits& limits,
 // Decodes all of a file as it is stored.
 Status DecodeWhole(Format format, ByteSpan file, const DecodeLimits& limits,
                    Image* image);
+
+// Checks that a file holds an image like `info`, and decodes it to `*pixels`,
+// whose hash must be `hash`. Errors: DataLoss, those of Peek and Decode.
+Status CheckPixels(Format format, ByteSpan file, const DecodeLimits& limits,
+                   const ImageInfo& info, uint64_t hash,
+                   std::vector<uint8_t>* pixels);
 
 }  // namespace liquid
 

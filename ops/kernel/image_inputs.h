@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ops/codecs/codec.h"
+#include "ops/kernel/values.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/tstring.h"
@@ -15,22 +16,6 @@ namespace liquid {
 // liquid_tf.codecs.Limits.
 inline constexpr char kMaxPixels[] = "max_pixels: int >= 1 = 268435456";
 inline constexpr char kMaxScans[] = "max_scans: int >= 1 = 100";
-
-inline ByteSpan Bytes(const tensorflow::tstring& text) {
-  return ByteSpan(text.data(), text.size());
-}
-
-inline absl::Status Scalar(tensorflow::OpKernelContext* context, int index,
-                           ByteSpan* bytes) {
-  const tensorflow::Tensor& tensor = context->input(index);
-  if (!tensorflow::TensorShapeUtils::IsScalar(tensor.shape())) {
-    return absl::InvalidArgumentError("input " + std::to_string(index) +
-                                      " must be a scalar, its shape is " +
-                                      tensor.shape().DebugString());
-  }
-  *bytes = Bytes(tensor.scalar<tensorflow::tstring>()());
-  return absl::OkStatus();
-}
 
 inline absl::Status GetLimits(tensorflow::OpKernelConstruction* context,
                               DecodeLimits* limits) {
@@ -96,17 +81,6 @@ inline absl::Status GetImageInfo(const tensorflow::Tensor& image,
   info->width = static_cast<uint32_t>(image.dim_size(1));
   info->channels = static_cast<uint8_t>(image.dim_size(2));
   info->bits = image.dtype() == tensorflow::DT_UINT16 ? 16 : 8;
-  return absl::OkStatus();
-}
-
-// Sets output `index` to a scalar.
-template <typename T>
-absl::Status SetScalar(tensorflow::OpKernelContext* context, int index,
-                       const T& value) {
-  tensorflow::Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(
-      context->allocate_output(index, tensorflow::TensorShape({}), &tensor));
-  tensor->scalar<T>()() = value;
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/kernel/values.h"
 #include "ops/message/messages.h"
 #include "ops/sampler/plan_message.h"
 #include "ops/sampler/plan_spec.h"
@@ -102,58 +103,18 @@ repeated_in_all: The same over all parts.
 dropped_in_all: The same over all parts.
 )doc");
 
-// The scalar input `name`.
-absl::Status ScalarInput(OpKernelContext* ctx, const char* name,
-                         const Tensor** scalar) {
-  TF_RETURN_IF_ERROR(ctx->input(name, scalar));
-  if ((*scalar)->dims() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " must be a scalar, not of shape ",
-                   (*scalar)->shape().DebugString()));
-}
-
-absl::Status Scalar(OpKernelContext* ctx, const char* name, int64_t* value) {
-  const Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(ScalarInput(ctx, name, &tensor));
-  *value = tensor->scalar<int64_t>()();
-  return absl::OkStatus();
-}
-
-// The vector input `name` of numbers that are not negative.
-absl::Status Counts(OpKernelContext* ctx, const char* name,
-                    std::vector<uint64_t>* counts) {
-  const Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(ctx->input(name, &tensor));
-  if (tensor->dims() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " must be a vector, not of shape ",
-                     tensor->shape().DebugString()));
-  }
-  const auto values = tensor->vec<int64_t>();
-  for (int64_t i = 0; i < values.size(); ++i) {
-    if (values(i) < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name, "[", i, "] (", values(i), ") must not be negative"));
-    }
-    counts->push_back(static_cast<uint64_t>(values(i)));
-  }
-  return absl::OkStatus();
-}
-
 class PlanEpochOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* ctx) override {
-    const Tensor* given = nullptr;
+    ByteSpan plan_bytes;
     int64_t first_epoch, epoch;
-    OP_REQUIRES_OK(ctx, ScalarInput(ctx, "plan", &given));
+    OP_REQUIRES_OK(ctx, Scalar(ctx, "plan", &plan_bytes));
     OP_REQUIRES_OK(ctx, Scalar(ctx, "first_epoch", &first_epoch));
     OP_REQUIRES_OK(ctx, Scalar(ctx, "epoch", &epoch));
-    const auto& bytes = given->scalar<tensorflow::tstring>()();
     PlanMessage message;
-    OP_REQUIRES_OK(ctx, ToTf(ParseMessage(ByteSpan(bytes.data(), bytes.size()),
-                                          &message)));
+    OP_REQUIRES_OK(ctx, ToTf(ParseMessage(plan_bytes, &message)));
     auto spec = std::make_shared<PlanSpec>();
     OP_REQUIRES_OK(ctx, ToTf(MakeSpec(message, spec.get())));
     OP_REQUIRES_OK(ctx, ToTf(Validate(*spec)));

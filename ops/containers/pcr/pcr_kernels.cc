@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/pixels.h"
 #include "ops/containers/pcr/pcr_record.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/core/crc32c.h"
@@ -20,33 +21,17 @@ using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
-using ::tensorflow::TensorShape;
-using ::tensorflow::TensorShapeUtils;
 using ::tensorflow::tstring;
 
 absl::Status Wrong(const std::string& what) {
   return absl::InvalidArgumentError(what);
 }
 
-template <typename T>
-absl::Status VectorInput(OpKernelContext* context, int index,
-                         std::vector<T>* values) {
-  const Tensor& tensor = context->input(index);
-  if (!TensorShapeUtils::IsVector(tensor.shape())) {
-    return Wrong("input " + std::to_string(index) +
-                 " must be a vector, its shape is " +
-                 tensor.shape().DebugString());
-  }
-  const auto flat = tensor.flat<T>();
-  values->assign(flat.data(), flat.data() + flat.size());
-  return absl::OkStatus();
-}
-
 // Reads a vector whose elements must fit 32 bits: lengths or checksums.
 absl::Status WordsInput(OpKernelContext* context, int index,
                         std::vector<uint32_t>* words) {
   std::vector<int64_t> values;
-  TF_RETURN_IF_ERROR(VectorInput(context, index, &values));
+  TF_RETURN_IF_ERROR(Vector(context, index, &values));
   for (const int64_t value : values) {
     if (value < 0 || value > std::numeric_limits<uint32_t>::max()) {
       return Wrong("input " + std::to_string(index) + " (" +
@@ -73,25 +58,6 @@ absl::Status EntryInput(OpKernelContext* context, PcrEntry* entry) {
   return absl::OkStatus();
 }
 
-absl::Status SetVector(OpKernelContext* context, int index, int64_t size,
-                       Tensor** tensor) {
-  return context->allocate_output(index, TensorShape({size}), tensor);
-}
-
-template <typename Values>
-absl::Status SetNumbers(OpKernelContext* context, int index,
-                        const Values& values) {
-  Tensor* tensor = nullptr;
-  TF_RETURN_IF_ERROR(
-      SetVector(context, index, static_cast<int64_t>(values.size()), &tensor));
-  std::copy(values.begin(), values.end(), tensor->vec<int64_t>().data());
-  return absl::OkStatus();
-}
-
-void Assign(ByteSpan bytes, tstring* out) {
-  out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
-}
-
 class WritePcrOp : public OpKernel {
  public:
   explicit WritePcrOp(OpKernelConstruction* context) : OpKernel(context) {
@@ -101,9 +67,9 @@ class WritePcrOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     std::vector<tstring> jpegs, examples;
     std::vector<int32_t> labels;
-    OP_REQUIRES_OK(context, VectorInput(context, 0, &jpegs));
-    OP_REQUIRES_OK(context, VectorInput(context, 1, &labels));
-    OP_REQUIRES_OK(context, VectorInput(context, 2, &examples));
+    OP_REQUIRES_OK(context, Vector(context, 0, &jpegs));
+    OP_REQUIRES_OK(context, Vector(context, 1, &labels));
+    OP_REQUIRES_OK(context, Vector(context, 2, &examples));
     OP_REQUIRES(
         context,
         labels.size() == jpegs.size() && examples.size() == jpegs.size(),
@@ -116,8 +82,8 @@ class WritePcrOp : public OpKernel {
     PcrEntry entry;
     OP_REQUIRES_OK(context, ToTf(WritePcr(images, groups_, &record, &entry)));
     OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, record));
-    OP_REQUIRES_OK(context, SetNumbers(context, 1, entry.lengths));
-    OP_REQUIRES_OK(context, SetNumbers(context, 2, entry.crc32cs));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 1, entry.lengths));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 2, entry.crc32cs));
   }
 
  private:
@@ -133,10 +99,8 @@ class ReadPcrOp : public OpKernel {
     PcrEntry entry;
     OP_REQUIRES_OK(context, Scalar(context, 0, &prefix));
     OP_REQUIRES_OK(context, EntryInput(context, &entry));
-    const Tensor& fidelity = context->input(3);
-    OP_REQUIRES(context, TensorShapeUtils::IsScalar(fidelity.shape()),
-                Wrong("fidelity must be a scalar"));
-    const int64_t group = fidelity.scalar<int64_t>()();
+    int64_t group;
+    OP_REQUIRES_OK(context, Scalar(context, "fidelity", &group));
     OP_REQUIRES(
         context, group >= 1,
         Wrong("fidelity (" + std::to_string(group) + ") must be at least 1"));
@@ -147,9 +111,9 @@ class ReadPcrOp : public OpKernel {
                        entry.GroupsAt(static_cast<uint64_t>(group)), &view)));
     const int64_t count = static_cast<int64_t>(view.images());
     Tensor *images, *labels, *examples;
-    OP_REQUIRES_OK(context, SetVector(context, 0, count, &images));
-    OP_REQUIRES_OK(context, SetVector(context, 1, count, &labels));
-    OP_REQUIRES_OK(context, SetVector(context, 2, count, &examples));
+    OP_REQUIRES_OK(context, MakeVector(context, 0, count, &images));
+    OP_REQUIRES_OK(context, MakeVector(context, 1, count, &labels));
+    OP_REQUIRES_OK(context, MakeVector(context, 2, count, &examples));
     for (size_t i = 0; i < view.images(); ++i) {
       tstring& image = images->vec<tstring>()(i);
       image.resize_uninitialized(view.GluedBytes(i, view.groups()));
@@ -171,9 +135,7 @@ class ReadPcrIndexOp : public OpKernel {
     OP_REQUIRES_OK(context, ToTf(ParsePcrIndex(contents, &entries)));
     std::vector<int64_t> parts, lengths, checksums, crcs;
     Tensor* names;
-    OP_REQUIRES_OK(
-        context,
-        SetVector(context, 0, static_cast<int64_t>(entries.size()), &names));
+    OP_REQUIRES_OK(context, MakeVector(context, 0, entries.size(), &names));
     for (size_t i = 0; i < entries.size(); ++i) {
       const PcrEntry& entry = entries[i];
       names->vec<tstring>()(i) = entry.name;
@@ -182,10 +144,10 @@ class ReadPcrIndexOp : public OpKernel {
       lengths.insert(lengths.end(), entry.lengths.begin(), entry.lengths.end());
       crcs.insert(crcs.end(), entry.crc32cs.begin(), entry.crc32cs.end());
     }
-    OP_REQUIRES_OK(context, SetNumbers(context, 1, parts));
-    OP_REQUIRES_OK(context, SetNumbers(context, 2, lengths));
-    OP_REQUIRES_OK(context, SetNumbers(context, 3, checksums));
-    OP_REQUIRES_OK(context, SetNumbers(context, 4, crcs));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 1, parts));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 2, lengths));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 3, checksums));
+    OP_REQUIRES_OK(context, SetVector<int64_t>(context, 4, crcs));
   }
 };
 
@@ -209,10 +171,10 @@ class WritePcrIndexOp : public OpKernel {
     std::vector<tstring> names;
     std::vector<int64_t> parts, checksums;
     std::vector<uint32_t> lengths, crcs;
-    OP_REQUIRES_OK(context, VectorInput(context, 0, &names));
-    OP_REQUIRES_OK(context, VectorInput(context, 1, &parts));
+    OP_REQUIRES_OK(context, Vector(context, 0, &names));
+    OP_REQUIRES_OK(context, Vector(context, 1, &parts));
     OP_REQUIRES_OK(context, WordsInput(context, 2, &lengths));
-    OP_REQUIRES_OK(context, VectorInput(context, 3, &checksums));
+    OP_REQUIRES_OK(context, Vector(context, 3, &checksums));
     OP_REQUIRES_OK(context, WordsInput(context, 4, &crcs));
     OP_REQUIRES(
         context,
@@ -257,16 +219,13 @@ class VerifyPcrOp : public OpKernel {
                    ToTf(ParseIndexRows(ByteSpan(packed.flat<uint8_t>().data(),
                                                 packed.NumElements()),
                                        &rows)));
-    const Tensor& wanted = context->input(4);
-    OP_REQUIRES(context, wanted.dims() == 0,
-                Wrong("images (shape " + wanted.shape().DebugString() +
-                      ") must be a scalar"));
-    const int64_t images = wanted.scalar<int64_t>()();
+    int64_t images;
+    OP_REQUIRES_OK(context, Scalar(context, "images", &images));
     const int64_t count = packed.dim_size(0);
     Tensor *problems, *examples, *labels;
-    OP_REQUIRES_OK(context, SetVector(context, 1, count, &problems));
-    OP_REQUIRES_OK(context, SetVector(context, 2, count, &examples));
-    OP_REQUIRES_OK(context, SetVector(context, 3, count, &labels));
+    OP_REQUIRES_OK(context, MakeVector(context, 1, count, &problems));
+    OP_REQUIRES_OK(context, MakeVector(context, 2, count, &examples));
+    OP_REQUIRES_OK(context, MakeVector(context, 3, count, &labels));
     labels->vec<int32_t>().setConstant(kPcrNoLabel);
     PcrView view;
     Status status = PcrView::Parse(record, entry, entry.groups(), &view);
@@ -304,26 +263,9 @@ class VerifyPcrOp : public OpKernel {
       return DataLoss("its " + std::to_string(jpeg.size()) +
                       " bytes do not have the index's length and CRC-32C");
     }
-    ImageInfo info;
-    info.height = row.height;
-    info.width = row.width;
-    info.channels = row.channels;
-    info.bits = row.bits;
-    // Sizes the buffer only after the image itself has confirmed the index.
-    ImageInfo found;
-    LIQUID_RETURN_IF_ERROR(Peek(Format::kJpeg, file, limits_, &found));
-    if (found.height != info.height || found.width != info.width ||
-        found.channels != info.channels || found.bits != info.bits) {
-      return DataLoss("the image's size differs from the index's");
-    }
-    std::vector<uint8_t> pixels(info.PixelBytes());
-    LIQUID_RETURN_IF_ERROR(Decode(Format::kJpeg, file, limits_, info,
-                                  {0, 0, info.height, info.width},
-                                  pixels.data(), info.RowBytes()));
-    if (PixelHash(info, pixels.data()) != row.pixels_hash) {
-      return DataLoss("the decoded pixels' hash differs from the index's");
-    }
-    return OkStatus();
+    std::vector<uint8_t> pixels;
+    return CheckPixels(Format::kJpeg, file, limits_, row.image(),
+                       row.pixels_hash, &pixels);
   }
 
   DecodeLimits limits_;

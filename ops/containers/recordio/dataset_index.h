@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/codecs/codec_types.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
 
@@ -33,6 +34,8 @@ struct IndexRow {
   uint32_t width = 0;
   uint32_t orientation = 1;  // as EXIF numbers them; pixels are not turned
   uint64_t pixels_hash = 0;
+
+  ImageInfo image() const { return {height, width, channels, bits}; }
 };
 
 // Rows that stay packed, where a file is mapped or was read to: an index of

@@ -6,6 +6,7 @@
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/crc32c.h"
 #include "ops/kernel/open_file.h"
+#include "ops/kernel/values.h"
 #include "tensorflow/core/example/example.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -18,9 +19,6 @@ using ::tensorflow::DEVICE_CPU;
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
-using ::tensorflow::Tensor;
-using ::tensorflow::TensorShape;
-using ::tensorflow::TensorShapeUtils;
 using ::tensorflow::tstring;
 
 // The longest record that there can be: one payload of less than 2^29 bytes,
@@ -54,14 +52,11 @@ class ReadSampleOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    for (int i = 0; i < 3; ++i) {
-      OP_REQUIRES(context,
-                  TensorShapeUtils::IsScalar(context->input(i).shape()),
-                  absl::InvalidArgumentError("input " + std::to_string(i) +
-                                             " must be a scalar"));
-    }
-    const int64_t offset = context->input(1).scalar<int64_t>()();
-    const int64_t length = context->input(2).scalar<int64_t>()();
+    std::string path;
+    int64_t offset, length;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &path));
+    OP_REQUIRES_OK(context, Scalar(context, 1, &offset));
+    OP_REQUIRES_OK(context, Scalar(context, 2, &length));
     OP_REQUIRES(context, offset >= 0 && length >= 0 && length <= kMaxLength,
                 absl::InvalidArgumentError(
                     "offset (" + std::to_string(offset) + ") and length (" +
@@ -70,34 +65,22 @@ class ReadSampleOp : public OpKernel {
     ByteSpan framed;
     std::string scratch, payload;
     SampleRecord sample;
-    Status status = Read(context->env(), context->input(0).scalar<tstring>()(),
-                         offset, length, &buffer, &framed);
+    Status status =
+        Read(context->env(), path, offset, length, &buffer, &framed);
     const int64_t crc = status.ok() ? Crc32c(framed) : 0;
     if (status.ok()) {
       status = Parse(framed, &scratch, &payload, &sample);
       if (!status.ok()) sample = SampleRecord();
     }
 
-    const int64_t count = static_cast<int64_t>(sample.labels.size());
-    Tensor* outputs[5];
-    for (int i = 0; i < 5; ++i) {
-      const TensorShape shape = i == 1 ? TensorShape({count}) : TensorShape({});
-      OP_REQUIRES_OK(context, context->allocate_output(i, shape, &outputs[i]));
-    }
-    Assign(sample.image, outputs[0]);
-    std::copy(sample.labels.begin(), sample.labels.end(),
-              outputs[1]->flat<float>().data());
-    Assign(sample.example, outputs[2]);
-    outputs[3]->scalar<int64_t>()() = crc;
-    outputs[4]->scalar<tstring>()() = status.message();
+    OP_REQUIRES_OK(context, SetScalar(context, 0, sample.image));
+    OP_REQUIRES_OK(context, SetVector<float>(context, 1, sample.labels));
+    OP_REQUIRES_OK(context, SetScalar(context, 2, sample.example));
+    OP_REQUIRES_OK(context, SetScalar(context, 3, crc));
+    OP_REQUIRES_OK(context, SetScalar<tstring>(context, 4, status.message()));
   }
 
  private:
-  static void Assign(ByteSpan bytes, Tensor* out) {
-    out->scalar<tstring>()().assign(reinterpret_cast<const char*>(bytes.data),
-                                    bytes.size);
-  }
-
   static Status Read(tensorflow::Env* env, const std::string& path,
                      uint64_t offset, uint64_t length, Buffer* buffer,
                      ByteSpan* framed) {

@@ -9,9 +9,9 @@
 #include "ops/containers/recordio/record_index.h"
 #include "ops/containers/recordio/record_scanner.h"
 #include "ops/http/url.h"
-#include "ops/kernel/image_inputs.h"
 #include "ops/kernel/open_file.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/kernel/values.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/env.h"
@@ -27,30 +27,6 @@ using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
 constexpr int64_t kRangeColumns = 6;
-
-// Checks the ranks of all inputs. Error: InvalidArgument.
-absl::Status CheckRanks(OpKernelContext* context,
-                        const std::vector<int>& ranks) {
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const TensorShape& shape = context->input(i).shape();
-    if (shape.dims() != ranks[i]) {
-      return absl::InvalidArgumentError(
-          "input " + std::to_string(i) + " (shape " + shape.DebugString() +
-          ") must have " + std::to_string(ranks[i]) + " dimensions");
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Moves values to an output of shape [values.size()].
-template <typename T, typename V>
-absl::Status SetVector(OpKernelContext* context, int index, V values) {
-  Tensor* output;
-  TF_RETURN_IF_ERROR(context->allocate_output(
-      index, TensorShape({static_cast<int64_t>(values.size())}), &output));
-  std::move(values.begin(), values.end(), output->vec<T>().data());
-  return absl::OkStatus();
-}
 
 // Reads a file of any file system from an offset on.
 class FileStream : public ByteStream {
@@ -82,31 +58,34 @@ class ReadRecordsOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {0, 1, 0, 0, 0}));
-    const std::string path = context->input(0).scalar<tstring>()();
+    std::string path;
+    std::vector<int64_t> columns;
+    bool repair;
+    int64_t max_bytes, block;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &path));
+    OP_REQUIRES_OK(context, Vector(context, 1, &columns));
+    OP_REQUIRES_OK(context, Scalar(context, 2, &repair));
+    OP_REQUIRES_OK(context, Scalar(context, 3, &max_bytes));
+    OP_REQUIRES_OK(context, Scalar(context, 4, &block));
     const std::string name = PublicPath(path);
-    const Tensor& row = context->input(1);
-    const int64_t max_bytes = context->input(3).scalar<int64_t>()();
-    const int64_t block = context->input(4).scalar<int64_t>()();
-    OP_REQUIRES(
-        context, row.NumElements() == kRangeColumns,
-        absl::InvalidArgumentError("range (shape " + row.shape().DebugString() +
-                                   ") must have shape [6]"));
+    OP_REQUIRES(context, columns.size() == kRangeColumns,
+                absl::InvalidArgumentError("range (shape [" +
+                                           std::to_string(columns.size()) +
+                                           "]) must have shape [6]"));
     OP_REQUIRES(
         context, max_bytes >= 1 && block >= 1 && block <= 1 << 30,
         absl::InvalidArgumentError("max_bytes (" + std::to_string(max_bytes) +
                                    ") must be at least 1, and block_bytes (" +
                                    std::to_string(block) + ") in [1, 2^30]"));
-    const auto columns = row.vec<int64_t>();
-    OP_REQUIRES(
-        context, columns(1) >= 0 && columns(2) >= 0,
-        absl::InvalidArgumentError("range (" + row.SummarizeValue(6) +
-                                   ") must begin and end at 0 or later"));
+    OP_REQUIRES(context, columns[1] >= 0 && columns[2] >= 0,
+                absl::InvalidArgumentError(
+                    "range (" + context->input(1).SummarizeValue(6) +
+                    ") must begin and end at 0 or later"));
     RecordRange range;
-    range.begin = static_cast<uint64_t>(columns(1));
-    range.end = static_cast<uint64_t>(columns(2));
-    range.begins_at_head = columns(3) != 0;
-    range.ends_at_head = columns(4) != 0;
+    range.begin = static_cast<uint64_t>(columns[1]);
+    range.end = static_cast<uint64_t>(columns[2]);
+    range.begins_at_head = columns[3] != 0;
+    range.ends_at_head = columns[4] != 0;
 
     uint64_t size = 0;
     std::unique_ptr<RandomFile> file;
@@ -117,8 +96,7 @@ class ReadRecordsOp : public OpKernel {
                             ": the file ends at " + std::to_string(size)));
     FileStream stream(file.get(), range.begin, size,
                       static_cast<size_t>(block));
-    RecordScanner scanner(name, range, context->input(2).scalar<bool>()(),
-                          &stream);
+    RecordScanner scanner(name, range, repair, &stream);
 
     std::vector<tstring> records;
     std::vector<int64_t> offsets;
@@ -153,10 +131,7 @@ class ReadRecordsOp : public OpKernel {
     }
     OP_REQUIRES_OK(context, SetVector<tstring>(context, 0, std::move(records)));
     OP_REQUIRES_OK(context, SetVector<int64_t>(context, 1, std::move(offsets)));
-    Tensor* output;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(2, TensorShape({}), &output));
-    output->scalar<int64_t>()() = next;
+    OP_REQUIRES_OK(context, SetScalar(context, 2, next));
     OP_REQUIRES_OK(context, SetVector<int64_t>(context, 3, lost_offsets));
     OP_REQUIRES_OK(context, SetVector<int64_t>(context, 4, lost_lengths));
     OP_REQUIRES_OK(context, SetVector<tstring>(context, 5, lost_reasons));
@@ -168,11 +143,10 @@ class ReadRecordIndexOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {0}));
+    ByteSpan contents;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &contents));
     std::vector<RecordIndexEntry> entries;
-    OP_REQUIRES_OK(
-        context, ToTf(ParseRecordIndex(
-                     Bytes(context->input(0).scalar<tstring>()()), &entries)));
+    OP_REQUIRES_OK(context, ToTf(ParseRecordIndex(contents, &entries)));
     std::vector<int64_t> keys, offsets;
     for (const RecordIndexEntry& entry : entries) {
       keys.push_back(entry.key);
@@ -188,28 +162,25 @@ class WriteRecordIndexOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {1, 1}));
-    const auto keys = context->input(0).vec<int64_t>();
-    const auto offsets = context->input(1).vec<int64_t>();
+    std::vector<int64_t> keys, offsets;
+    OP_REQUIRES_OK(context, Vector(context, 0, &keys));
+    OP_REQUIRES_OK(context, Vector(context, 1, &offsets));
     OP_REQUIRES(
         context, keys.size() == offsets.size(),
         absl::InvalidArgumentError("keys and offsets must be as many, not " +
                                    std::to_string(keys.size()) + " and " +
                                    std::to_string(offsets.size())));
     std::vector<RecordIndexEntry> entries(keys.size());
-    for (int64_t i = 0; i < keys.size(); ++i) {
+    for (size_t i = 0; i < keys.size(); ++i) {
       OP_REQUIRES(
-          context, offsets(i) >= 0,
-          absl::InvalidArgumentError("offset (" + std::to_string(offsets(i)) +
+          context, offsets[i] >= 0,
+          absl::InvalidArgumentError("offset (" + std::to_string(offsets[i]) +
                                      ") must be at least 0"));
-      entries[i] = {keys(i), static_cast<uint64_t>(offsets(i))};
+      entries[i] = {keys[i], static_cast<uint64_t>(offsets[i])};
     }
     std::string contents;
     AppendRecordIndex(entries, &contents);
-    Tensor* output;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &output));
-    output->scalar<tstring>()() = contents;
+    OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, contents));
   }
 };
 
@@ -218,13 +189,13 @@ class SplitRecordsOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, CheckRanks(context, {1, 1, 1, 0, 0}));
     std::vector<uint64_t> sizes, offsets, counts;
-    OP_REQUIRES_OK(context, Unsigned(context, 0, "sizes", &sizes));
-    OP_REQUIRES_OK(context, Unsigned(context, 1, "offsets", &offsets));
-    OP_REQUIRES_OK(context, Unsigned(context, 2, "counts", &counts));
-    const int64_t part = context->input(3).scalar<int64_t>()();
-    const int64_t parts = context->input(4).scalar<int64_t>()();
+    OP_REQUIRES_OK(context, Counts(context, "sizes", &sizes));
+    OP_REQUIRES_OK(context, Counts(context, "offsets", &offsets));
+    OP_REQUIRES_OK(context, Counts(context, "counts", &counts));
+    int64_t part, parts;
+    OP_REQUIRES_OK(context, Scalar(context, 3, &part));
+    OP_REQUIRES_OK(context, Scalar(context, 4, &parts));
     std::vector<PartOfFile> ranges;
     if (counts.empty()) {
       OP_REQUIRES_OK(context, ToTf(PartByBytes(sizes, part, parts, &ranges)));
@@ -262,22 +233,6 @@ class SplitRecordsOp : public OpKernel {
           piece.records};
       std::copy(std::begin(row), std::end(row), &rows(i, 0));
     }
-  }
-
- private:
-  static absl::Status Unsigned(OpKernelContext* context, int index,
-                               const char* name,
-                               std::vector<uint64_t>* values) {
-    const auto input = context->input(index).vec<int64_t>();
-    for (int64_t i = 0; i < input.size(); ++i) {
-      if (input(i) < 0) {
-        return absl::InvalidArgumentError(std::string(name) + " (" +
-                                          std::to_string(input(i)) +
-                                          ") must be at least 0");
-      }
-      values->push_back(static_cast<uint64_t>(input(i)));
-    }
-    return absl::OkStatus();
   }
 };
 

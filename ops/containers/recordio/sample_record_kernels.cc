@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/pixels.h"
 #include "ops/containers/recordio/check_record.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/containers/recordio/recordio.h"
@@ -26,27 +27,7 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-using ::tensorflow::TensorShapeUtils;
 using ::tensorflow::tstring;
-
-// Reads a scalar string input. Error: InvalidArgument.
-absl::Status ScalarInput(OpKernelContext* context, int index,
-                         const tstring** value) {
-  const Tensor& tensor = context->input(index);
-  if (!TensorShapeUtils::IsScalar(tensor.shape())) {
-    return absl::InvalidArgumentError(
-        "input " + std::to_string(index) + " (shape " +
-        tensor.shape().DebugString() + ") must be a scalar");
-  }
-  *value = &tensor.scalar<tstring>()();
-  return absl::OkStatus();
-}
-
-std::string Size(const ImageInfo& info) {
-  return std::to_string(info.height) + " x " + std::to_string(info.width) +
-         " x " + std::to_string(info.channels) + " of " +
-         std::to_string(info.bits) + " bits";
-}
 
 class ReadFileOp : public OpKernel {
  public:
@@ -55,23 +36,17 @@ class ReadFileOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    const tstring* path;
-    OP_REQUIRES_OK(context, ScalarInput(context, 0, &path));
+    std::string path;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &path));
     Tensor* contents;
-    Tensor* crc;
-    Tensor* error;
     OP_REQUIRES_OK(context,
                    context->allocate_output(0, TensorShape({}), &contents));
-    OP_REQUIRES_OK(context, context->allocate_output(1, TensorShape({}), &crc));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(2, TensorShape({}), &error));
     tstring& bytes = contents->scalar<tstring>()();
-    const Status status = Read(context->env(), *path, &bytes);
-    if (!status.ok()) {
-      bytes.clear();
-      error->scalar<tstring>()() = status.message();
-    }
-    crc->scalar<int64_t>()() = Crc32c(Bytes(bytes));
+    const Status status = Read(context->env(), path, &bytes);
+    if (!status.ok()) bytes.clear();
+    OP_REQUIRES_OK(context,
+                   SetScalar<int64_t>(context, 1, Crc32c(Bytes(bytes))));
+    OP_REQUIRES_OK(context, SetScalar<tstring>(context, 2, status.message()));
   }
 
  private:
@@ -100,20 +75,17 @@ class Crc32cOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    const tstring* contents;
-    OP_REQUIRES_OK(context, ScalarInput(context, 0, &contents));
-    const Tensor& start = context->input(1);
-    OP_REQUIRES(context, TensorShapeUtils::IsScalar(start.shape()),
-                absl::InvalidArgumentError("crc must be a scalar"));
-    const int64_t crc = start.scalar<int64_t>()();
+    ByteSpan contents;
+    int64_t crc;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &contents));
+    OP_REQUIRES_OK(context, Scalar(context, "crc", &crc));
     OP_REQUIRES(context, crc >= 0 && crc <= 0xffffffff,
                 absl::InvalidArgumentError("crc (" + std::to_string(crc) +
                                            ") must be in [0, 2^32)"));
-    Tensor* result;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &result));
-    result->scalar<int64_t>()() =
-        ExtendCrc32c(static_cast<uint32_t>(crc), Bytes(*contents));
+    OP_REQUIRES_OK(
+        context,
+        SetScalar<int64_t>(context, 0,
+                           ExtendCrc32c(static_cast<uint32_t>(crc), contents)));
   }
 };
 
@@ -122,23 +94,13 @@ class PackRecordOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    const tstring* image;
-    const tstring* example;
-    OP_REQUIRES_OK(context, ScalarInput(context, 0, &image));
-    OP_REQUIRES_OK(context, ScalarInput(context, 3, &example));
-    const Tensor& labels = context->input(1);
-    const Tensor& id = context->input(2);
-    OP_REQUIRES(
-        context,
-        TensorShapeUtils::IsVector(labels.shape()) &&
-            TensorShapeUtils::IsScalar(id.shape()),
-        absl::InvalidArgumentError("labels must be a vector and id a scalar"));
     SampleRecord sample;
-    sample.id = static_cast<uint64_t>(id.scalar<int64_t>()());
-    const auto values = labels.vec<float>();
-    sample.labels.assign(values.data(), values.data() + values.size());
-    sample.image = Bytes(*image);
-    sample.example = Bytes(*example);
+    int64_t id;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &sample.image));
+    OP_REQUIRES_OK(context, Vector(context, "labels", &sample.labels));
+    OP_REQUIRES_OK(context, Scalar(context, "id", &id));
+    OP_REQUIRES_OK(context, Scalar(context, 3, &sample.example));
+    sample.id = static_cast<uint64_t>(id);
 
     std::string payload, framed;
     Status status = AppendSamplePayload(sample, &payload);
@@ -149,10 +111,7 @@ class PackRecordOp : public OpKernel {
         context, status.ok(),
         ToTf(Status(status.code(), "sample " + std::to_string(sample.id) +
                                        ": " + status.message())));
-    Tensor* result;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &result));
-    result->scalar<tstring>()() = framed;
+    OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, framed));
   }
 };
 
@@ -161,36 +120,17 @@ class UnpackRecordOp : public OpKernel {
   using OpKernel::OpKernel;
 
   void Compute(OpKernelContext* context) override {
-    const tstring* framed;
-    OP_REQUIRES_OK(context, ScalarInput(context, 0, &framed));
     std::string scratch;
-    ByteSpan payload;
+    ByteSpan framed, payload;
     SampleRecord sample;
-    OP_REQUIRES_OK(context,
-                   ToTf(ParseRecord(Bytes(*framed), &scratch, &payload)));
+    OP_REQUIRES_OK(context, Scalar(context, 0, &framed));
+    OP_REQUIRES_OK(context, ToTf(ParseRecord(framed, &scratch, &payload)));
     OP_REQUIRES_OK(context, ToTf(ParseSamplePayload(payload, &sample)));
-    Tensor* image;
-    Tensor* labels;
-    Tensor* id;
-    Tensor* example;
-    const int64_t count = static_cast<int64_t>(sample.labels.size());
+    OP_REQUIRES_OK(context, SetScalar(context, 0, sample.image));
+    OP_REQUIRES_OK(context, SetVector<float>(context, 1, sample.labels));
     OP_REQUIRES_OK(context,
-                   context->allocate_output(0, TensorShape({}), &image));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(1, TensorShape({count}), &labels));
-    OP_REQUIRES_OK(context, context->allocate_output(2, TensorShape({}), &id));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(3, TensorShape({}), &example));
-    Assign(sample.image, &image->scalar<tstring>()());
-    std::copy(sample.labels.begin(), sample.labels.end(),
-              labels->flat<float>().data());
-    id->scalar<int64_t>()() = static_cast<int64_t>(sample.id);
-    Assign(sample.example, &example->scalar<tstring>()());
-  }
-
- private:
-  static void Assign(ByteSpan bytes, tstring* out) {
-    out->assign(reinterpret_cast<const char*>(bytes.data), bytes.size);
+                   SetScalar(context, 2, static_cast<int64_t>(sample.id)));
+    OP_REQUIRES_OK(context, SetScalar(context, 3, sample.example));
   }
 };
 
@@ -202,8 +142,8 @@ class VerifyRecordsOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    const tstring* path;
-    OP_REQUIRES_OK(context, ScalarInput(context, 0, &path));
+    std::string path;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &path));
     const Tensor& packed = context->input(1);
     OP_REQUIRES(context,
                 packed.dims() == 2 &&
@@ -217,19 +157,13 @@ class VerifyRecordsOp : public OpKernel {
                                                 packed.NumElements()),
                                        &rows)));
     const int64_t count = packed.dim_size(0);
-    Tensor* problems;
-    Tensor* examples;
-    Tensor* counts;
-    OP_REQUIRES_OK(
-        context, context->allocate_output(0, TensorShape({count}), &problems));
-    OP_REQUIRES_OK(
-        context, context->allocate_output(1, TensorShape({count}), &examples));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(3, TensorShape({count}), &counts));
+    Tensor *problems, *examples, *counts;
+    OP_REQUIRES_OK(context, MakeVector(context, 0, count, &problems));
+    OP_REQUIRES_OK(context, MakeVector(context, 1, count, &examples));
+    OP_REQUIRES_OK(context, MakeVector(context, 3, count, &counts));
     std::unique_ptr<RandomFile> file;
     uint64_t size = 0;
-    OP_REQUIRES_OK(context,
-                   ToTf(OpenFile(context->env(), *path, &file, &size)));
+    OP_REQUIRES_OK(context, ToTf(OpenFile(context->env(), path, &file, &size)));
 
     auto problem = problems->vec<tstring>();
     auto example = examples->vec<tstring>();
@@ -246,8 +180,7 @@ class VerifyRecordsOp : public OpKernel {
             Verify(*file, size, rows[i], &framed, &scratch, &pixels, &sample);
         problem(i) = status.message();
         if (!status.ok()) continue;
-        example(i).assign(reinterpret_cast<const char*>(sample.example.data),
-                          sample.example.size);
+        Assign(sample.example, &example(i));
         labels[i] = std::move(sample.labels);
       }
     });
@@ -257,8 +190,7 @@ class VerifyRecordsOp : public OpKernel {
       all += counts->vec<int64_t>()(i);
     }
     Tensor* values;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(2, TensorShape({all}), &values));
+    OP_REQUIRES_OK(context, MakeVector(context, 2, all, &values));
     float* next = values->vec<float>().data();
     for (const std::vector<float>& one : labels) {
       next = std::copy(one.begin(), one.end(), next);
@@ -282,28 +214,8 @@ class VerifyRecordsOp : public OpKernel {
     if (!status.ok()) return DataLoss("cannot be read: " + status.message());
     LIQUID_RETURN_IF_ERROR(CheckRecord(read, row, scratch, sample));
     if (!decode_) return OkStatus();
-    ImageInfo info;
-    info.height = row.height;
-    info.width = row.width;
-    info.channels = row.channels;
-    info.bits = row.bits;
-    const Format format = static_cast<Format>(row.format);
-    // Sizes the buffer only after the image itself has confirmed the index.
-    ImageInfo found;
-    LIQUID_RETURN_IF_ERROR(Peek(format, sample->image, limits_, &found));
-    if (found.height != info.height || found.width != info.width ||
-        found.channels != info.channels || found.bits != info.bits) {
-      return DataLoss("the image's size differs from the index's: " +
-                      Size(found) + ", not " + Size(info));
-    }
-    pixels->resize(info.PixelBytes());
-    const Window whole{0, 0, info.height, info.width};
-    LIQUID_RETURN_IF_ERROR(Decode(format, sample->image, limits_, info, whole,
-                                  pixels->data(), info.RowBytes()));
-    if (PixelHash(info, pixels->data()) != row.pixels_hash) {
-      return DataLoss("the decoded pixels' hash differs from the index's");
-    }
-    return OkStatus();
+    return CheckPixels(static_cast<Format>(row.format), sample->image, limits_,
+                       row.image(), row.pixels_hash, pixels);
   }
 
   DecodeLimits limits_;

@@ -345,10 +345,7 @@ Status BatchDecoder::DecodeWhole(const Record& record, RecordPtr* whole) const {
 Status BatchDecoder::Source::Find(const PixelFeature& feature,
                                   const Record& record) {
   const FinishSpec& spec = feature.spec();
-  info_.height = record.row.height;
-  info_.width = record.row.width;
-  info_.channels = record.row.channels;
-  info_.bits = record.row.bits;
+  info_ = record.row.image();
   format_ = static_cast<Format>(record.row.format);
   bytes_ = record.content.image;
   const auto kept = std::find_if(

@@ -7,6 +7,7 @@
 #include "ops/dataset/interleave/interleave_dataset.h"
 #include "ops/dataset/interleave/snapshot.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/kernel/values.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -15,24 +16,12 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
-using ::tensorflow::Tensor;
 using ::tensorflow::tstring;
-
-absl::Status ScalarString(OpKernelContext* ctx, const char* name,
-                          std::string* value) {
-  const Tensor* tensor;
-  TF_RETURN_IF_ERROR(ctx->input(name, &tensor));
-  if (tensor->dims() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " must be a scalar"));
-  }
-  *value = tensor->scalar<tstring>()();
-  return absl::OkStatus();
-}
 
 absl::Status Find(OpKernelContext* ctx,
                   tensorflow::core::RefCountPtr<Snapshot>* snapshot) {
   std::string name;
-  TF_RETURN_IF_ERROR(ScalarString(ctx, "snapshot", &name));
+  TF_RETURN_IF_ERROR(Scalar(ctx, "snapshot", &name));
   Snapshot* found = nullptr;
   TF_RETURN_IF_ERROR(ctx->resource_manager()->Lookup<Snapshot>(
       ctx->resource_manager()->default_container(), name, &found));
@@ -48,9 +37,8 @@ class SnapshotStatsOp : public tensorflow::OpKernel {
   void Compute(OpKernelContext* ctx) override {
     tensorflow::core::RefCountPtr<Snapshot> snapshot;
     OP_REQUIRES_OK(ctx, Find(ctx, &snapshot));
-    Tensor* json;
-    OP_REQUIRES_OK(ctx, ctx->allocate_output(0, {}, &json));
-    json->scalar<tstring>()() = snapshot->StatsJson(batches_);
+    OP_REQUIRES_OK(ctx,
+                   SetScalar<tstring>(ctx, 0, snapshot->StatsJson(batches_)));
   }
 
  private:
@@ -83,34 +71,22 @@ class SeekSnapshotOp : public tensorflow::OpKernel {
   void Compute(OpKernelContext* ctx) override {
     tensorflow::core::RefCountPtr<Snapshot> snapshot;
     OP_REQUIRES_OK(ctx, Find(ctx, &snapshot));
-    int64_t values[2];
-    const char* const names[] = {"epoch", "step"};
-    for (int i = 0; i < 2; ++i) {
-      const Tensor* tensor;
-      OP_REQUIRES_OK(ctx, ctx->input(names[i], &tensor));
-      OP_REQUIRES(ctx, tensor->dims() == 0 && tensor->scalar<int64_t>()() >= 0,
-                  absl::InvalidArgumentError(absl::StrCat(
-                      names[i], " must be a scalar of at least 0")));
-      values[i] = tensor->scalar<int64_t>()();
-    }
-    std::vector<int64_t> vectors[2];
-    const char* const vector_names[] = {"cached", "mixes"};
-    for (int i = 0; i < 2; ++i) {
-      const Tensor* tensor;
-      OP_REQUIRES_OK(ctx, ctx->input(vector_names[i], &tensor));
-      OP_REQUIRES(ctx, tensor->dims() == 1,
-                  absl::InvalidArgumentError(
-                      absl::StrCat(vector_names[i], " must be a vector")));
-      const auto flat = tensor->vec<int64_t>();
-      vectors[i].assign(flat.data(), flat.data() + flat.size());
-    }
-    Snapshot::Place place = {values[0], static_cast<uint64_t>(values[1])};
+    int64_t epoch, step;
+    OP_REQUIRES_OK(ctx, Scalar(ctx, "epoch", &epoch));
+    OP_REQUIRES_OK(ctx, Scalar(ctx, "step", &step));
+    OP_REQUIRES(
+        ctx, epoch >= 0 && step >= 0,
+        absl::InvalidArgumentError(absl::StrCat(
+            "epoch (", epoch, ") and step (", step, ") must be at least 0")));
+    std::vector<int64_t> cached, mixes;
+    OP_REQUIRES_OK(ctx, Vector(ctx, "cached", &cached));
+    OP_REQUIRES_OK(ctx, Vector(ctx, "mixes", &mixes));
+    Snapshot::Place place = {epoch, static_cast<uint64_t>(step)};
     OP_REQUIRES_OK(ctx, FindRest(ctx, &place.rest));
-    const Status sought = snapshot->Seek(
-        std::move(place),
-        std::vector<uint64_t>(vectors[0].begin(), vectors[0].end()),
-        vectors[1]);
-    OP_REQUIRES_OK(ctx, ToTf(sought));
+    OP_REQUIRES_OK(
+        ctx, ToTf(snapshot->Seek(
+                 std::move(place),
+                 std::vector<uint64_t>(cached.begin(), cached.end()), mixes)));
   }
 };
 
@@ -119,7 +95,7 @@ class DeleteSnapshotOp : public tensorflow::OpKernel {
   using OpKernel::OpKernel;
   void Compute(OpKernelContext* ctx) override {
     std::string name;
-    OP_REQUIRES_OK(ctx, ScalarString(ctx, "snapshot", &name));
+    OP_REQUIRES_OK(ctx, Scalar(ctx, "snapshot", &name));
     const absl::Status deleted = ctx->resource_manager()->Delete<Snapshot>(
         ctx->resource_manager()->default_container(), name);
     if (!absl::IsNotFound(deleted)) OP_REQUIRES_OK(ctx, deleted);
