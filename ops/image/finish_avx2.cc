@@ -5,7 +5,7 @@
 #define LIQUID_FINISH_TARGET __attribute__((target("avx2,f16c")))
 #define LIQUID_FINISH_F16C
 
-#include "ops/image/finish_loops.h"
+#include "ops/image/finish-inl.h"
 
 namespace liquid {
 

@@ -1,7 +1,7 @@
 // For any processor of the architecture.
 #define LIQUID_FINISH_TARGET
 
-#include "ops/image/finish_loops.h"
+#include "ops/image/finish-inl.h"
 
 namespace liquid {
 

@@ -1,37 +1,28 @@
 #include "ops/image/resample_targets.h"
 
 #include <atomic>
+#include <cstddef>
+#include <iterator>
 
 namespace liquid {
 namespace {
 
-bool Runs(ResampleTarget target) {
-  switch (target) {
-    case ResampleTarget::kScalar:
-      return true;
-#if defined(__x86_64__)
-    case ResampleTarget::kAvx2:
-      return __builtin_cpu_supports("avx2");
-#elif defined(__aarch64__)
-    case ResampleTarget::kNeon:
-      return true;
-#endif
-    default:
-      return false;
-  }
-}
+constexpr const char* kNames[] = {"scalar", "avx2", "neon"};
 
+// Null where they do not run here.
 const ResampleKernels* KernelsOf(ResampleTarget target) {
   switch (target) {
+    case ResampleTarget::kScalar:
+      return &kScalarResample;
 #if defined(__x86_64__)
     case ResampleTarget::kAvx2:
-      return &kAvx2Resample;
+      return __builtin_cpu_supports("avx2") ? &kAvx2Resample : nullptr;
 #elif defined(__aarch64__)
     case ResampleTarget::kNeon:
       return &kNeonResample;
 #endif
     default:
-      return &kScalarResample;
+      return nullptr;
   }
 }
 
@@ -44,23 +35,14 @@ std::atomic<const ResampleKernels*>& Current() {
 }  // namespace
 
 const char* ResampleTargetName(ResampleTarget target) {
-  switch (target) {
-    case ResampleTarget::kScalar:
-      return "scalar";
-    case ResampleTarget::kAvx2:
-      return "avx2";
-    case ResampleTarget::kNeon:
-      return "neon";
-  }
-  return "unknown";
+  return kNames[static_cast<size_t>(target)];
 }
 
 std::vector<ResampleTarget> ResampleRunnableTargets() {
   std::vector<ResampleTarget> targets;
-  for (const ResampleTarget target :
-       {ResampleTarget::kScalar, ResampleTarget::kAvx2,
-        ResampleTarget::kNeon}) {
-    if (Runs(target)) targets.push_back(target);
+  for (size_t i = 0; i < std::size(kNames); ++i) {
+    const auto target = static_cast<ResampleTarget>(i);
+    if (KernelsOf(target) != nullptr) targets.push_back(target);
   }
   return targets;
 }

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
+#include "ops/image/channels.h"
 #include "ops/image/sine.h"
 
 // The loops that mix are compiled twice where one binary must run on processors
@@ -27,21 +27,6 @@ struct Source {
     return pixels + (y * width + x) * kChannels;
   }
 };
-
-// Calls `body` with the number of channels as a constant.
-template <typename Body>
-void WithChannels(size_t channels, const Body& body) {
-  switch (channels) {
-    case 1:
-      return body(std::integral_constant<size_t, 1>());
-    case 2:
-      return body(std::integral_constant<size_t, 2>());
-    case 3:
-      return body(std::integral_constant<size_t, 3>());
-    default:
-      return body(std::integral_constant<size_t, 4>());
-  }
-}
 
 // Where the pixels of a row of the result are found in the source.
 struct RowPlaces {
@@ -337,7 +322,7 @@ void RotateBilinear(const T* in, size_t height, size_t width, size_t channels,
     return RotateNearest(in, height, width, channels, degrees, fill, out);
   }
   const Affine map = RotateSource(degrees, height, width);
-  WithChannels(channels, [&](auto count) {
+  ForChannels(channels, [&](auto count) {
     BestBilinear(Source<T, count()>{in, height, width, map}, fill, out);
   });
 }
@@ -346,7 +331,7 @@ template <typename T>
 void RotateNearest(const T* in, size_t height, size_t width, size_t channels,
                    double degrees, T fill, T* out) {
   const Affine map = RotateSource(degrees, height, width);
-  WithChannels(channels, [&](auto count) {
+  ForChannels(channels, [&](auto count) {
     Nearest(Source<T, count()>{in, height, width, map}, fill, out);
   });
 }

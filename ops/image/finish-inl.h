@@ -2,8 +2,8 @@
 // LIQUID_FINISH_TARGET, the attribute of functions for one set of instructions,
 // and, where that has them, LIQUID_FINISH_F16C. All is in an unnamed namespace,
 // so that no two such sources share code.
-#ifndef LIQUID_OPS_IMAGE_FINISH_LOOPS_H_
-#define LIQUID_OPS_IMAGE_FINISH_LOOPS_H_
+#ifndef LIQUID_OPS_IMAGE_FINISH_INL_H_
+#define LIQUID_OPS_IMAGE_FINISH_INL_H_
 
 #include <cstring>
 
@@ -153,4 +153,4 @@ constexpr FinishKernels KernelsOf() {
 }  // namespace
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_IMAGE_FINISH_LOOPS_H_
+#endif  // LIQUID_OPS_IMAGE_FINISH_INL_H_
