@@ -90,6 +90,14 @@ void Add(const BatchSeconds& seconds, BatchSeconds* sums) {
 
 }  // namespace
 
+const std::pair<const char*, std::vector<uint64_t> StatsBoard::Epoch::*>
+    StatsBoard::kCounts[] = {
+        {"samples", &Epoch::samples},     {"hits", &Epoch::hits},
+        {"loads", &Epoch::loads},         {"memory_hits", &Epoch::memory_hits},
+        {"bytes", &Epoch::bytes},         {"skipped", &Epoch::skipped},
+        {"fallbacks", &Epoch::fallbacks}, {"retries", &Epoch::retries},
+        {"decodes", &Epoch::decodes}};
+
 void StatsBoard::SetFormats(std::vector<std::string> formats) {
   std::lock_guard<std::mutex> lock(mu_);
   formats_ = std::move(formats);
@@ -97,11 +105,8 @@ void StatsBoard::SetFormats(std::vector<std::string> formats) {
 
 StatsBoard::Epoch StatsBoard::NewEpoch() const {
   Epoch epoch;
-  const std::vector<uint64_t> zeros(formats_.size());
-  for (auto* values : {&epoch.samples, &epoch.hits, &epoch.loads,
-                       &epoch.memory_hits, &epoch.bytes, &epoch.skipped,
-                       &epoch.fallbacks, &epoch.retries, &epoch.decodes}) {
-    *values = zeros;
+  for (const auto& [name, counts] : kCounts) {
+    (epoch.*counts).resize(formats_.size());
   }
   epoch.decode_seconds.resize(formats_.size());
   return epoch;
@@ -113,15 +118,9 @@ StatsBoard::Epoch& StatsBoard::At(int64_t number) {
   if (epochs_.size() == kMaxEpochs) {
     const Epoch& oldest = epochs_.begin()->second;
     if (earlier_count_++ == 0) earlier_ = NewEpoch();
-    Add(oldest.samples, &earlier_.samples);
-    Add(oldest.hits, &earlier_.hits);
-    Add(oldest.loads, &earlier_.loads);
-    Add(oldest.memory_hits, &earlier_.memory_hits);
-    Add(oldest.bytes, &earlier_.bytes);
-    Add(oldest.skipped, &earlier_.skipped);
-    Add(oldest.fallbacks, &earlier_.fallbacks);
-    Add(oldest.retries, &earlier_.retries);
-    Add(oldest.decodes, &earlier_.decodes);
+    for (const auto& [name, counts] : kCounts) {
+      Add(oldest.*counts, &(earlier_.*counts));
+    }
     Add(oldest.decode_seconds, &earlier_.decode_seconds);
     earlier_.batches += oldest.batches;
     earlier_.disk_bytes += oldest.disk_bytes;
@@ -232,15 +231,9 @@ void StatsBoard::WriteEpoch(const Epoch& epoch, std::ostream& out) const {
       << ",\"seconds\":" << epoch.fill_seconds << '}';
   out << ",\"decoding\":{\"parallelism\":" << epoch.parallelism
       << ",\"lookahead\":" << epoch.lookahead << '}';
-  const std::pair<const char*, const std::vector<uint64_t>*> counts[] = {
-      {"samples", &epoch.samples},     {"hits", &epoch.hits},
-      {"loads", &epoch.loads},         {"memory_hits", &epoch.memory_hits},
-      {"bytes", &epoch.bytes},         {"skipped", &epoch.skipped},
-      {"fallbacks", &epoch.fallbacks}, {"retries", &epoch.retries},
-      {"decodes", &epoch.decodes}};
-  for (const auto& [name, values] : counts) {
+  for (const auto& [name, counts] : kCounts) {
     out << ',';
-    WriteByFormat(name, formats_, values->begin(), out);
+    WriteByFormat(name, formats_, (epoch.*counts).begin(), out);
   }
   out << ',';
   WriteByFormat("decode_seconds", formats_, epoch.decode_seconds.begin(), out);

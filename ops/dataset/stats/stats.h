@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/dataset/stats/epoch_run.h"
@@ -71,6 +72,9 @@ class StatsBoard {
     std::vector<int64_t> fidelity;                // batch and groups in turn
     std::map<uint32_t, uint64_t> bytes_by_group;  // read, by the last group
   };
+  // Counts by format, with their names in JSON.
+  static const std::pair<const char*, std::vector<uint64_t> Epoch::*>
+      kCounts[9];
   // A batch without its counts, which lie in counts_.
   struct Batch {
     int64_t epoch = 0;
