@@ -34,10 +34,10 @@ _OPS_ORDER = (
   ("containers/pcr",),
   ("reader", "direct"),
   ("kernel", "gpu/plan"),
-  ("gpu/driver", "dataset/stats"),
+  ("gpu/driver", "dataset", "dataset/stats"),
   ("dataset/source",),
   ("dataset/decode", "dataset/interleave", "gpu/cupy", "gpu/tf"),
-  ("dataset", "gpu"),
+  ("gpu",),
 )
 _OPS_RANK = {name: rank for rank, names in enumerate(_OPS_ORDER) for name in names}
 # These see TensorFlow; others do in files that register ops and kernels.

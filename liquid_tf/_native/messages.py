@@ -159,8 +159,7 @@ format = Message(  # noqa: A001 - as the others.
   reader=(11, _text),
   replica_paths=(12, _texts),
   replica_formats=(13, _numbers),
-  page_cache=(14, _flag),
-  patience=(15, _number),
+  patience=(14, _number),
 )
 
 decode = Message(

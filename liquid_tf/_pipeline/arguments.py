@@ -90,6 +90,7 @@ class Arguments:
       )
     if self.cache_policy == "page":
       self._check_page_cache(cache)
+      cache = dataclasses.replace(cache, size=0)
     interleave.check_last_batch(self.last_batch, ("short", "drop", "repeat"))
     _parts.check_policy(self.shard_policy)
     shard = _parts.resolve_shard(self.shard)

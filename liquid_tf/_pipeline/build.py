@@ -102,10 +102,9 @@ def _has_pixels(arguments: Arguments, blocks: InterleaveDataset) -> bool:
 
 def _blocks(arguments: Arguments, reading: Reading, entry: Entry) -> InterleaveDataset:
   """Draws the samples, batch by batch."""
-  page_cache = arguments.cache_policy == "page"
   cache = arguments.cache
   snapshot = Snapshot(
-    dataclasses.replace(cache, size=0) if page_cache else cache,
+    cache,
     arguments.memory,
     start=(entry.begin.epoch, 0 if entry.is_sought else entry.begin.step),
   )
@@ -181,6 +180,7 @@ class _Worker:
     """Opens what is read."""
     tuning = self.arguments.tuning
     threads = tuning.threads or (_REMOTE_THREADS if self.remote else _THREADS)
+    reader = "cached" if self.arguments.cache_policy == "page" else tuning.reader
     return [
       FormatDataset(
         read.view,
@@ -188,8 +188,7 @@ class _Worker:
         part.ranges[read.name],
         threads,
         budget.lookahead_bytes(self.memory, len(reads), self.remote),
-        tuning.reader,
-        self.arguments.cache_policy == "page",
+        reader,
         tuning.patience,
       )
       for read in reads

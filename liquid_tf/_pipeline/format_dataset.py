@@ -28,8 +28,8 @@ class FormatDataset(FormatRows, tf.data.Dataset):
       at the end.
     threads: most reads under way at once.
     lookahead_bytes: most bytes read and not yet used, or read into.
-    reader: how they are read.
-    page_cache: whether through the kernel's page cache.
+    reader: how they are read; also "cached", through the kernel's page cache, which
+      keeps what it wants.
     patience: seconds in which a read over a network that fails is repeated.
 
   Attributes:
@@ -44,10 +44,8 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     threads: int,
     lookahead_bytes: int,
     reader: str,
-    page_cache: bool = False,
     patience: int = 120,
   ):
-    check_reader(reader)
     FormatRows.__init__(self, view, format_name, part)
     self.lookahead_bytes = lookahead_bytes
     manifest = self.manifest
@@ -77,7 +75,6 @@ class FormatDataset(FormatRows, tf.data.Dataset):
       reader=reader,
       replica_paths=replica_paths,
       replica_formats=[FORMATS.index(name) for name in replica_formats],
-      page_cache=page_cache,
       patience=patience,
     )
     variant = ops.lib().liquid_format_dataset(plan=message, chosen=chosen)
@@ -186,6 +183,7 @@ def format_dataset(
     ManifestError: the directory is no sound dataset.
     ValueError: an argument is wrong; the message names it.
   """
+  check_reader(reader)
   view = open_source(path, split)
   if isinstance(view, Mixture) or view.weights is not None:
     raise WrongArgument(

@@ -1,5 +1,7 @@
 #include "ops/kernel/open_file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -9,12 +11,57 @@
 
 #include "absl/strings/strip.h"
 #include "ops/core/buffer_pool.h"
+#include "ops/core/regular_file.h"
 #include "ops/http/url.h"
-#include "ops/kernel/path.h"
+#include "ops/kernel/tf_status.h"
 #include "ops/reader/cached_file.h"
+#include "ops/reader/http_file.h"
+#include "tensorflow/core/platform/path.h"
 
 namespace liquid {
 namespace {
+
+// The parts of a path, as TensorFlow takes it apart.
+struct PathParts {
+  explicit PathParts(const std::string& path) {
+    absl::string_view host;
+    tensorflow::io::ParseURI(path, &scheme, &host, &name);
+  }
+  bool local() const { return scheme.empty() || scheme == "file"; }
+
+  absl::string_view scheme, name;
+};
+
+bool IsLocal(const std::string& path) { return PathParts(path).local(); }
+
+std::string LocalName(const std::string& path) {
+  return std::string(PathParts(path).name);
+}
+
+// Must come before TensorFlow opens a path, which it does without a look at it.
+// OK too where there is nothing: opening it says so.
+Status CheckLocal(const std::string& path) {
+  struct stat info = {};
+  if (!IsLocal(path) || stat(LocalName(path).c_str(), &info) != 0) {
+    return OkStatus();
+  }
+  return CheckRegular(path, info.st_mode);
+}
+
+// Turns an error about a file into one of the core, with the file.
+Status FromTf(const absl::Status& status, const std::string& path) {
+  if (status.ok()) return OkStatus();
+  // TensorFlow's own file systems begin with the path, some of ours too.
+  absl::string_view said = status.message();
+  if (absl::ConsumePrefix(&said, path)) {
+    said.remove_prefix(std::min(said.find_first_not_of(":; "), said.size()));
+  }
+  const std::string message = path + ": " + std::string(said);
+  if (absl::IsNotFound(status)) return NotFound(message);
+  if (absl::IsInvalidArgument(status)) return InvalidArgument(message);
+  return absl::IsResourceExhausted(status) ? Unavailable(message)
+                                           : Internal(message);
+}
 
 class TensorFlowFile : public RandomFile {
  public:
@@ -82,39 +129,16 @@ Status OpenByTensorFlow(tensorflow::Env* env, const std::string& path,
 
 }  // namespace
 
-Status FromTf(const absl::Status& status, const std::string& path) {
-  if (status.ok()) return OkStatus();
-  // TensorFlow's own file systems begin with the path, some of ours too.
-  absl::string_view said = status.message();
-  if (absl::ConsumePrefix(&said, path)) {
-    said.remove_prefix(std::min(said.find_first_not_of(":; "), said.size()));
-  }
-  const std::string message = path + ": " + std::string(said);
-  if (absl::IsNotFound(status)) return NotFound(message);
-  if (absl::IsInvalidArgument(status)) return InvalidArgument(message);
-  return absl::IsResourceExhausted(status) ? Unavailable(message)
-                                           : Internal(message);
-}
-
 Status OpenFile(tensorflow::Env* env, const std::string& path,
                 std::unique_ptr<RandomFile>* file, uint64_t* size) {
   if (IsClientUrl(path)) {
     return OpenHttpFile(path, kHttpPatience, file, size);
   }
-  LIQUID_RETURN_IF_ERROR(FromTf(CheckRegular(path), path));
+  LIQUID_RETURN_IF_ERROR(CheckLocal(path));
   tensorflow::uint64 bytes = 0;
   LIQUID_RETURN_IF_ERROR(FromTf(env->GetFileSize(path, &bytes), path));
   *size = bytes;
   return OpenByTensorFlow(env, path, file);
-}
-
-Status ReadWhole(tensorflow::Env* env, const std::string& path, Buffer* buffer,
-                 ByteSpan* bytes) {
-  std::unique_ptr<RandomFile> file;
-  uint64_t size = 0;
-  LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
-  ReadCount count;
-  return file->Read(0, size, buffer, bytes, &count);
 }
 
 FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access) {
@@ -123,7 +147,9 @@ FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access) {
   return [env, access, known](const std::string& path,
                               std::unique_ptr<RandomFile>* file) {
     if (IsLocal(path)) {
-      if (access.page_cache) return OpenCachedFile(LocalName(path), file);
+      if (access.mode == ReadMode::kCached) {
+        return OpenCachedFile(LocalName(path), file);
+      }
       const DirectReads direct = access.mode == ReadMode::kBuffered
                                      ? DirectReads::kNo
                                  : *known ? DirectReads::kKnown
@@ -132,13 +158,39 @@ FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access) {
       if ((*file)->alignment() > 1) *known = true;
       return OkStatus();
     }
-    if (access.page_cache) {
+    if (access.mode == ReadMode::kCached) {
       return Unimplemented(PublicPath(path) +
                            ": only local files have a page cache");
     }
     if (IsClientUrl(path)) return OpenHttpFile(path, access.patience, file);
     return OpenByTensorFlow(env, path, file);
   };
+}
+
+Opener MakeOpener(tensorflow::Env* env, const FileAccess& access) {
+  Opener opener;
+  opener.shard = MakeFileOpener(env, access);
+  opener.is_local = IsLocal;
+  opener.load = [env](const std::string& path, ByteSpan* bytes,
+                      std::shared_ptr<const void>* keep) {
+    if (IsLocal(path)) {
+      LIQUID_RETURN_IF_ERROR(CheckLocal(path));
+      std::unique_ptr<tensorflow::ReadOnlyMemoryRegion> mapped;
+      LIQUID_RETURN_IF_ERROR(
+          FromTf(env->NewReadOnlyMemoryRegionFromFile(path, &mapped), path));
+      *bytes = ByteSpan(mapped->data(), mapped->length());
+      *keep = std::shared_ptr<const void>(std::move(mapped));
+      return OkStatus();
+    }
+    std::unique_ptr<RandomFile> file;
+    uint64_t size = 0;
+    LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
+    const auto buffer = std::make_shared<Buffer>();
+    *keep = buffer;
+    ReadCount count;
+    return file->Read(0, size, buffer.get(), bytes, &count);
+  };
+  return opener;
 }
 
 }  // namespace liquid

@@ -90,8 +90,7 @@ Status Read(ByteSpan bytes, const std::string& path, FormatMessage* m) {
       .Text(11, "reader", &m->reader)
       .Texts(12, "replica_paths", &m->replica_paths)
       .Numbers(13, "replica_formats", &m->replica_formats, 0, 255)
-      .Flag(14, "page_cache", &m->page_cache)
-      .Number(15, "patience", &m->patience, 1)
+      .Number(14, "patience", &m->patience, 1)
       .Read(bytes, path);
 }
 

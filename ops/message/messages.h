@@ -95,15 +95,13 @@ struct FormatMessage {
   int64_t length = -1;
   int64_t threads = 0;          // most reads under way at once
   int64_t lookahead_bytes = 0;  // of what is read, or read into, and not used
-  // "auto", or "io_uring", "threads" or "buffered" for one way of reading.
+  // "auto", or the name of one way of reading: see ReadMode.
   std::string reader;
   // File of every shard, where each sample is stored in several formats: a
   // damaged one is then read in another. Empty where it is not.
   std::vector<std::string> replica_paths;
   // These formats, that which is read first in front.
   std::vector<int64_t> replica_formats;
-  // Whether reads go through the kernel's page cache, and leave their pages.
-  bool page_cache = false;
   // Seconds in which a read over http:// or s3:// that fails is repeated.
   int64_t patience = 0;
 };

@@ -42,7 +42,8 @@ Status ParseReadMode(const std::string& name, ReadMode* mode) {
       {"auto", ReadMode::kAuto},
       {"io_uring", ReadMode::kIoUring},
       {"threads", ReadMode::kThreads},
-      {"buffered", ReadMode::kBuffered}};
+      {"buffered", ReadMode::kBuffered},
+      {"cached", ReadMode::kCached}};
   for (const auto& [text, value] : modes) {
     if (name != text) continue;
     *mode = value;
@@ -50,7 +51,7 @@ Status ParseReadMode(const std::string& name, ReadMode* mode) {
   }
   return InvalidArgument(
       "reader (\"" + name +
-      "\") must be one of auto, io_uring, threads, buffered");
+      "\") must be one of auto, io_uring, threads, buffered, cached");
 }
 
 int CheckingWorkers(int depth) {
@@ -65,7 +66,7 @@ std::unique_ptr<ReadEngine> MakeThreadEngine() {
 
 Status MakeReadEngine(ReadMode mode, const RandomFile& file, int depth,
                       std::unique_ptr<ReadEngine>* engine) {
-  if (mode != ReadMode::kAuto && file.fd() < 0) {
+  if (mode != ReadMode::kAuto && mode != ReadMode::kCached && file.fd() < 0) {
     return InvalidArgument("reader must be \"auto\" for " + file.path() +
                            ", which is no local file");
   }

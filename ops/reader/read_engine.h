@@ -17,15 +17,18 @@
 namespace liquid {
 
 // What a source may be told to read with. Everything but "auto" is an error
-// where it does not work.
+// where it does not work. Users are given all but the last, which is that of
+// the cache policy "page".
 enum class ReadMode {
   kAuto,      // io_uring where it works past the page cache, else threads
   kIoUring,   // io_uring
   kThreads,   // preadv on threads, past the page cache where it works
   kBuffered,  // the same through the page cache, which is told to forget
+  kCached,    // one after the other through the page cache, see cached_file.h
 };
 
-// "auto", "io_uring", "threads" or "buffered". Error: InvalidArgument.
+// "auto", "io_uring", "threads", "buffered" or "cached". Error:
+// InvalidArgument.
 Status ParseReadMode(const std::string& name, ReadMode* mode);
 
 // A read of consecutive bytes. The caller owns it, and keeps it and its memory

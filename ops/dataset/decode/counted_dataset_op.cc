@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/dataset/dataset.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/model.h"
 
@@ -14,59 +15,39 @@ namespace tfd = ::tensorflow::data;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-// Immutable, and so thread-safe. Holds a reference to its input.
-class CountedDataset : public tfd::DatasetBase {
+class CountedIterator;
+
+class CountedDataset : public DatasetOf<CountedDataset, CountedIterator> {
  public:
+  static constexpr char kName[] = "LiquidCounted";
+
   CountedDataset(OpKernelContext* ctx, const tfd::DatasetBase* input,
                  int64_t count)
-      : DatasetBase(tfd::DatasetContext(ctx)), input_(input), count_(count) {
-    input_->Ref();
-  }
-  ~CountedDataset() override { input_->Unref(); }
+      : DatasetOf(ctx, {input}, input->output_dtypes(), input->output_shapes()),
+        count_(count) {}
 
-  std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-  const tensorflow::DataTypeVector& output_dtypes() const override {
-    return input_->output_dtypes();
-  }
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override {
-    return input_->output_shapes();
-  }
-  std::string DebugString() const override { return type_string(); }
   int64_t CardinalityInternal(tfd::CardinalityOptions) const override {
     return count_;
   }
-  absl::Status InputDatasets(
-      std::vector<const DatasetBase*>* inputs) const override {
-    inputs->assign({input_});
-    return absl::OkStatus();
-  }
-  absl::Status CheckExternalState() const override {
-    return input_->CheckExternalState();
-  }
-  const tfd::DatasetBase* input() const { return input_; }
 
  protected:
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     std::vector<tensorflow::Node*> nodes(2);
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input_, &nodes[0]));
+    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input(), &nodes[0]));
     TF_RETURN_IF_ERROR(b->AddScalar(count_, &nodes[1]));
     return b->AddDataset(this, nodes, output);
   }
 
  private:
-  const tfd::DatasetBase* const input_;
   const int64_t count_;
 };
 
 // Thread-compatible but for what its input's iterator allows.
-class CountedIterator : public tfd::DatasetIterator<CountedDataset> {
+class CountedIterator : public IteratorOf<CountedDataset> {
  public:
-  using DatasetIterator::DatasetIterator;
-  bool SymbolicCheckpointCompatible() const override { return true; }
+  using IteratorOf::IteratorOf;
   absl::Status Initialize(tfd::IteratorContext* ctx) override {
     return dataset()->input()->MakeIterator(ctx, this, prefix(), &input_);
   }
@@ -93,12 +74,6 @@ class CountedIterator : public tfd::DatasetIterator<CountedDataset> {
  private:
   std::unique_ptr<tfd::IteratorBase> input_;
 };
-
-std::unique_ptr<tfd::IteratorBase> CountedDataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<CountedIterator>(
-      CountedIterator::Params{this, prefix + "::LiquidCounted"});
-}
 
 class CountedDatasetOp : public tfd::UnaryDatasetOpKernel {
  public:

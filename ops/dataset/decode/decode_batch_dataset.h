@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/dataset/dataset.h"
 #include "ops/dataset/decode/batch_assembler.h"
 #include "ops/dataset/decode/batch_decoder.h"
 #include "ops/dataset/decode/decode_options.h"
@@ -15,33 +16,24 @@
 
 namespace liquid {
 
-// Immutable, and so thread-safe. Holds a reference to its input.
-class DecodeBatchDataset : public tensorflow::data::DatasetBase {
+class DecodeBatchIterator;
+
+class DecodeBatchDataset
+    : public DatasetOf<DecodeBatchDataset, DecodeBatchIterator> {
  public:
+  static constexpr char kName[] = "LiquidDecodeBatch";
+
   DecodeBatchDataset(tensorflow::OpKernelContext* ctx,
                      const tensorflow::data::DatasetBase* input,
                      DecodeAttributes attributes, DecodeInputs inputs,
                      DecodeConfig config, std::vector<OutputFeature> features);
-  ~DecodeBatchDataset() override;
 
-  std::unique_ptr<tensorflow::data::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-  const tensorflow::DataTypeVector& output_dtypes() const override {
-    return attributes_.output_types;
-  }
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override {
-    return attributes_.output_shapes;
-  }
-  std::string DebugString() const override;
   int64_t CardinalityInternal(
-      tensorflow::data::CardinalityOptions options) const override;
-  absl::Status InputDatasets(
-      std::vector<const tensorflow::data::DatasetBase*>* inputs) const override;
-  absl::Status CheckExternalState() const override;
+      tensorflow::data::CardinalityOptions options) const override {
+    return input()->Cardinality(options);
+  }
 
-  const tensorflow::data::DatasetBase* input() const { return input_; }
-  const DecodeMessage& message() const { return inputs_.message; }
+  const DecodeMessage& message() const { return given_.message; }
   const BatchDecoder& decoder() const { return decoder_; }
   const std::vector<OutputFeature>& features() const { return features_; }
 
@@ -51,9 +43,7 @@ class DecodeBatchDataset : public tensorflow::data::DatasetBase {
                                   tensorflow::Node** output) const override;
 
  private:
-  const tensorflow::data::DatasetBase* const input_;
-  const DecodeAttributes attributes_;
-  const DecodeInputs inputs_;
+  const DecodeInputs given_;
   const BatchDecoder decoder_;
   const std::vector<OutputFeature> features_;
 };

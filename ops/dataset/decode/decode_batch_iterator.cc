@@ -31,16 +31,10 @@ int64_t Threads(tfd::IteratorContext* ctx) {
   return std::max(1, ctx->runner_threadpool_size());
 }
 
-Tensor AsTensor(const std::vector<int64_t>& values) {
-  Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(values.size())});
-  std::copy(values.begin(), values.end(), tensor.vec<int64_t>().data());
-  return tensor;
-}
-
 }  // namespace
 
 DecodeBatchIterator::DecodeBatchIterator(const Params& params)
-    : DatasetIterator<DecodeBatchDataset>(params),
+    : IteratorOf(params),
       lookahead_(dataset()->message().lookahead),
       parallelism_(dataset()->message().parallelism),
       work_([this]() { return static_cast<int>(parallelism_.value()); },
@@ -156,9 +150,8 @@ absl::Status DecodeBatchIterator::SaveInternal(
   if (!ctx->symbolic_checkpoint()) {
     TF_RETURN_IF_ERROR(delivered_->Save(writer));
   }
-  TF_RETURN_IF_ERROR(
-      writer->WriteTensor(prefix(), "borrowed", AsTensor(repair_.Borrowed())));
-  return writer->WriteTensor(prefix(), "skipped", AsTensor(repair_.skipped()));
+  TF_RETURN_IF_ERROR(WriteVector(writer, "borrowed", repair_.Borrowed()));
+  return WriteVector(writer, "skipped", repair_.skipped());
 }
 
 absl::Status DecodeBatchIterator::RestoreInternal(
@@ -168,9 +161,9 @@ absl::Status DecodeBatchIterator::RestoreInternal(
   TF_RETURN_IF_ERROR(RestoreInput(&nested, reader, input_));
   MergeInput(ctx, nested.checkpoint());
   std::vector<int64_t> borrowed;
-  TF_RETURN_IF_ERROR(ReadVector(reader, "borrowed", &borrowed));
+  TF_RETURN_IF_ERROR(ReadVector(reader, "borrowed", -1, &borrowed));
   repair_.SetBorrowed(borrowed);
-  return ReadVector(reader, "skipped", &repair_.skipped());
+  return ReadVector(reader, "skipped", -1, &repair_.skipped());
 }
 
 // The input always saves its state into the context that it is called with:
@@ -296,20 +289,6 @@ void DecodeBatchIterator::Report(const PendingBatch& batch,
   }
   // An epoch of which nothing was delivered is an error, and may be run again.
   if (!nothing_delivered_ && repair_.IsLast(batch)) batch.run->Complete();
-}
-
-absl::Status DecodeBatchIterator::ReadVector(tfd::IteratorStateReader* reader,
-                                             const char* key,
-                                             std::vector<int64_t>* values) {
-  Tensor tensor;
-  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
-  if (tensor.dtype() != tensorflow::DT_INT64 || tensor.dims() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the checkpoint's ", key, " must be an int64 vector"));
-  }
-  const auto flat = tensor.vec<int64_t>();
-  values->assign(flat.data(), flat.data() + flat.size());
-  return absl::OkStatus();
 }
 
 }  // namespace liquid

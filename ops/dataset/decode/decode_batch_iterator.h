@@ -28,13 +28,11 @@ namespace liquid {
 // behind its block.
 //
 // Thread-safe.
-class DecodeBatchIterator
-    : public tensorflow::data::DatasetIterator<DecodeBatchDataset> {
+class DecodeBatchIterator : public IteratorOf<DecodeBatchDataset> {
  public:
   explicit DecodeBatchIterator(const Params& params);
   ~DecodeBatchIterator() override;
 
-  bool SymbolicCheckpointCompatible() const override { return true; }
   absl::Status Initialize(tensorflow::data::IteratorContext* ctx) override;
 
  protected:
@@ -76,8 +74,6 @@ class DecodeBatchIterator
                        std::vector<tensorflow::Tensor>* out_tensors);
   void Report(const PendingBatch& batch, BatchReport report)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status ReadVector(tensorflow::data::IteratorStateReader* reader,
-                          const char* key, std::vector<int64_t>* values);
 
   // A forked child has memory and no threads: what one of them would have done
   // never happens, and a lock that one held is never free.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/dataset/dataset.h"
 #include "ops/image/recipe_text.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/dataset.h"
@@ -17,10 +18,7 @@ absl::Status DecodeAttributes::Read(tensorflow::OpKernelConstruction* ctx) {
 }
 
 absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
-  TF_RETURN_IF_ERROR(tensorflow::data::ParseScalarArgument<tensorflow::tstring>(
-      ctx, "plan", &plan));
-  TF_RETURN_IF_ERROR(
-      ToTf(ParseMessage(ByteSpan(plan.data(), plan.size()), &message)));
+  TF_RETURN_IF_ERROR(ReadPlan(ctx, &plan, &message));
   const std::pair<const char*, int64_t> tuned[] = {
       {"lookahead", message.lookahead}, {"parallelism", message.parallelism}};
   for (const auto& [name, value] : tuned) {
@@ -32,15 +30,8 @@ absl::Status DecodeInputs::Read(tensorflow::OpKernelContext* ctx) {
     return absl::InvalidArgumentError(
         absl::StrCat("image_bits (", message.image_bits, ") must be 8 or 16"));
   }
-  const tensorflow::Tensor* mean;
-  TF_RETURN_IF_ERROR(ctx->input("mean_image", &mean));
-  if (mean->dims() != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("mean_image (", mean->shape().DebugString(),
-                     ") must be [height, width, channels]"));
-  }
-  mean_image = *mean;
-  return absl::OkStatus();
+  return ReadTensor(ctx, "mean_image", 3, "be [height, width, channels]",
+                    &mean_image);
 }
 
 namespace {

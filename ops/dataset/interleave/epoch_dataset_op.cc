@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/dataset/dataset.h"
 #include "ops/dataset/source/plan_context.h"
-#include "ops/kernel/source_dataset.h"
 #include "tensorflow/core/framework/dataset.h"
 
 namespace liquid {
@@ -15,13 +15,19 @@ namespace tfd = ::tensorflow::data;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-class EpochDataset : public SourceDataset {
- public:
-  explicit EpochDataset(OpKernelContext* ctx)
-      : SourceDataset(ctx, tensorflow::DT_INT64) {}
+class EpochIterator;
 
-  std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
+class EpochDataset : public DatasetOf<EpochDataset, EpochIterator> {
+ public:
+  static constexpr char kName[] = "LiquidEpoch";
+
+  explicit EpochDataset(OpKernelContext* ctx)
+      : DatasetOf(ctx, {}, tensorflow::DT_INT64) {}
+
+  static absl::Status Make(OpKernelContext* ctx, tfd::DatasetBase** output) {
+    *output = new EpochDataset(ctx);
+    return absl::OkStatus();
+  }
   int64_t CardinalityInternal(tfd::CardinalityOptions) const override {
     return 1;
   }
@@ -34,7 +40,6 @@ class EpochDataset : public SourceDataset {
   }
 };
 
-// Nothing to save: what was made of the number is saved by the interleave.
 class EpochIterator : public SourceIterator<EpochDataset> {
  public:
   using SourceIterator::SourceIterator;
@@ -47,16 +52,22 @@ class EpochIterator : public SourceIterator<EpochDataset> {
     *end_of_sequence = given_;
     if (given_) return absl::OkStatus();
     given_ = true;
-    EpochContext* epoch = nullptr;
-    if (ctx->resource_mgr() == nullptr ||
-        !ctx->resource_mgr()
-             ->Lookup(EpochContext::kContainer, EpochContext::kName, &epoch)
-             .ok()) {
+    tensorflow::core::RefCountPtr<EpochContext> epoch;
+    if (!FindContext(ctx, &epoch).ok()) {
       return absl::FailedPreconditionError(
           "an EpochDataset has a number only below an interleave");
     }
-    const tensorflow::core::RefCountPtr<EpochContext> owned(epoch);
     out_tensors->emplace_back(epoch->epoch());
+    return absl::OkStatus();
+  }
+
+  // Nothing: what was made of the number is saved by the interleave.
+  absl::Status SaveInternal(tfd::SerializationContext*,
+                            tfd::IteratorStateWriter*) override {
+    return absl::OkStatus();
+  }
+  absl::Status RestoreInternal(tfd::IteratorContext*,
+                               tfd::IteratorStateReader*) override {
     return absl::OkStatus();
   }
 
@@ -65,24 +76,9 @@ class EpochIterator : public SourceIterator<EpochDataset> {
   bool given_ = false;
 };
 
-std::unique_ptr<tfd::IteratorBase> EpochDataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<EpochIterator>(
-      EpochIterator::Params{this, prefix + "::LiquidEpoch"});
-}
-
-class EpochDatasetOp : public tfd::DatasetOpKernel {
- public:
-  using DatasetOpKernel::DatasetOpKernel;
-
- protected:
-  void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override {
-    *output = new EpochDataset(ctx);
-  }
-};
-
 REGISTER_KERNEL_BUILDER(
-    Name("Liquid>EpochDataset").Device(tensorflow::DEVICE_CPU), EpochDatasetOp);
+    Name("Liquid>EpochDataset").Device(tensorflow::DEVICE_CPU),
+    DatasetOp<EpochDataset>);
 
 }  // namespace
 }  // namespace liquid

@@ -1,3 +1,4 @@
+// Liquid>InterleaveDataset: the dataset, and the snapshot where there is none.
 #include "ops/dataset/interleave/interleave_dataset.h"
 
 #include <algorithm>
@@ -7,12 +8,35 @@
 #include "absl/strings/str_join.h"
 #include "ops/core/crc32c.h"
 #include "ops/dataset/interleave/interleave_iterator.h"
+#include "ops/kernel/tf_status.h"
 
 namespace liquid {
 
 namespace tfd = ::tensorflow::data;
 
 namespace {
+
+// Inputs that are lists of datasets.
+constexpr const char* kLists[] = {"input_datasets", "fidelity", "mixes"};
+
+absl::Status ReadDatasets(tensorflow::OpKernelContext* ctx, const char* name,
+                          InterleaveDataset::Datasets* datasets) {
+  tensorflow::OpInputList list;
+  TF_RETURN_IF_ERROR(ctx->input_list(name, &list));
+  for (const tensorflow::Tensor& given : list) {
+    tfd::DatasetBase* dataset;
+    TF_RETURN_IF_ERROR(tfd::GetDatasetFromVariantTensor(given, &dataset));
+    datasets->push_back(dataset);
+  }
+  return absl::OkStatus();
+}
+
+InterleaveDataset::Datasets AllOf(const InterleaveDataset::Lists& lists) {
+  InterleaveDataset::Datasets all;
+  for (const auto& list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
 
 // What is cached may differ (Snapshot::Restore). `view`: which samples are
 // read.
@@ -42,53 +66,55 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
 }  // namespace
 
 InterleaveDataset::InterleaveDataset(
-    tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
-    std::vector<tfd::DatasetBase*> datasets, tfd::DatasetBase* fidelity,
-    tfd::DatasetBase* mixes, std::shared_ptr<const PlanSpec> spec,
+    tensorflow::OpKernelContext* ctx, InterleaveInputs inputs, Lists lists,
+    std::shared_ptr<const PlanSpec> spec,
     tensorflow::core::RefCountPtr<Snapshot> snapshot)
-    : DatasetBase(tfd::DatasetContext(ctx)),
+    : DatasetOf(ctx, AllOf(lists), tensorflow::DT_VARIANT),
       inputs_(std::move(inputs)),
-      datasets_(std::move(datasets)),
-      fidelity_(fidelity),
-      mixes_(mixes),
+      lists_(std::move(lists)),
       spec_(std::move(spec)),
       fingerprint_(Fingerprint(*spec_, inputs_.message.view)),
-      snapshot_(std::move(snapshot)) {
-  for (tfd::DatasetBase* input : datasets_) input->Ref();
-  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
-    if (asked != nullptr) asked->Ref();
+      snapshot_(std::move(snapshot)) {}
+
+absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
+                                     tfd::DatasetBase** output) {
+  InterleaveInputs inputs;
+  TF_RETURN_IF_ERROR(inputs.Read(ctx));
+  Lists lists;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    TF_RETURN_IF_ERROR(ReadDatasets(ctx, kLists[i], &lists[i]));
   }
-}
-
-InterleaveDataset::~InterleaveDataset() {
-  for (tfd::DatasetBase* input : datasets_) input->Unref();
-  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
-    if (asked != nullptr) asked->Unref();
+  if (lists[1].size() > 1) {
+    return absl::InvalidArgumentError("fidelity must be one dataset or none");
   }
-}
+  if (lists[2].size() != (inputs.message.plan.sections.empty() ? 0 : 1)) {
+    return absl::InvalidArgumentError(
+        "mixes must be one dataset where there are sections, or none");
+  }
+  std::shared_ptr<const PlanSpec> spec;
+  TF_RETURN_IF_ERROR(inputs.MakeSpec(lists[0].size(), &spec));
 
-std::unique_ptr<tfd::IteratorBase> InterleaveDataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<InterleaveIterator>(
-      InterleaveIterator::Params{this, prefix + "::LiquidInterleave"});
-}
-
-const tensorflow::DataTypeVector& InterleaveDataset::output_dtypes() const {
-  static const auto* const kTypes =
-      new tensorflow::DataTypeVector({tensorflow::DT_VARIANT});
-  return *kTypes;
-}
-
-const std::vector<tensorflow::PartialTensorShape>&
-InterleaveDataset::output_shapes() const {
-  static const auto* const kShapes =
-      new std::vector<tensorflow::PartialTensorShape>(
-          {tensorflow::PartialTensorShape({})});
-  return *kShapes;
-}
-
-std::string InterleaveDataset::DebugString() const {
-  return "Liquid>InterleaveDatasetOp::Dataset";
+  Snapshot* snapshot = nullptr;
+  TF_RETURN_IF_ERROR(ctx->resource_manager()->LookupOrCreate<Snapshot>(
+      ctx->resource_manager()->default_container(), inputs.snapshot, &snapshot,
+      [](Snapshot** created) {
+        *created = new Snapshot();
+        return absl::OkStatus();
+      }));
+  tensorflow::core::RefCountPtr<Snapshot> owned(snapshot);
+  Snapshot::Config config;
+  config.spec = spec;
+  for (const SourceMessage& source : inputs.message.sources) {
+    config.formats.push_back(source.name);
+  }
+  config.initial_epoch = inputs.message.initial_epoch;
+  config.initial_step = static_cast<uint64_t>(inputs.message.initial_step);
+  config.spare_bytes = static_cast<uint64_t>(inputs.message.spare_bytes);
+  TF_RETURN_IF_ERROR(inputs.MakeTier(*spec, &config.tier));
+  TF_RETURN_IF_ERROR(ToTf(owned->Configure(config)));
+  *output = new InterleaveDataset(ctx, std::move(inputs), std::move(lists),
+                                  std::move(spec), std::move(owned));
+  return absl::OkStatus();
 }
 
 int64_t InterleaveDataset::CardinalityInternal(
@@ -101,17 +127,8 @@ int64_t InterleaveDataset::CardinalityInternal(
   return static_cast<int64_t>(last - std::min(last, first));
 }
 
-absl::Status InterleaveDataset::InputDatasets(
-    std::vector<const tfd::DatasetBase*>* inputs) const {
-  inputs->assign(datasets_.begin(), datasets_.end());
-  for (tfd::DatasetBase* asked : {fidelity_, mixes_}) {
-    if (asked != nullptr) inputs->push_back(asked);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status InterleaveDataset::CheckExternalState() const {
-  for (const tfd::DatasetBase* input : datasets_) {
+  for (const tfd::DatasetBase* input : datasets()) {
     TF_RETURN_IF_ERROR(input->CheckExternalState());
   }
   return absl::OkStatus();
@@ -122,17 +139,13 @@ uint64_t InterleaveDataset::samples() const { return EpochSize(*spec_); }
 absl::Status InterleaveDataset::AsGraphDefInternal(
     tfd::SerializationContext* ctx, DatasetGraphDefBuilder* b,
     tensorflow::Node** output) const {
-  std::vector<tensorflow::Node*> datasets;
-  for (const tfd::DatasetBase* input : datasets_) {
-    datasets.emplace_back();
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &datasets.back()));
-  }
-  std::vector<tensorflow::Node*> fidelity, mixes;
-  for (auto [asked, asked_nodes] :
-       {std::make_pair(fidelity_, &fidelity), std::make_pair(mixes_, &mixes)}) {
-    if (asked == nullptr) continue;
-    asked_nodes->emplace_back();
-    TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, asked, &asked_nodes->back()));
+  std::vector<std::vector<tensorflow::Node*>> lists;
+  for (const Datasets& list : lists_) {
+    lists.emplace_back();
+    for (const tfd::DatasetBase* input : list) {
+      lists.back().emplace_back();
+      TF_RETURN_IF_ERROR(b->AddInputDataset(ctx, input, &lists.back().back()));
+    }
   }
   std::vector<tensorflow::Node*> nodes(5);
   TF_RETURN_IF_ERROR(b->AddScalar(inputs_.plan, &nodes[0]));
@@ -144,8 +157,12 @@ absl::Status InterleaveDataset::AsGraphDefInternal(
   for (size_t i = 0; i < nodes.size(); ++i) {
     inputs.emplace_back(i + 3, nodes[i]);
   }
-  return b->AddDataset(this, inputs, {{0, datasets}, {1, fidelity}, {2, mixes}},
-                       {}, output);
+  return b->AddDataset(
+      this, inputs, {{0, lists[0]}, {1, lists[1]}, {2, lists[2]}}, {}, output);
 }
+
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>InterleaveDataset").Device(tensorflow::DEVICE_CPU),
+    DatasetOp<InterleaveDataset>);
 
 }  // namespace liquid

@@ -2,11 +2,13 @@
 #ifndef LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_DATASET_H_
 #define LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_DATASET_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "ops/dataset/dataset.h"
 #include "ops/dataset/interleave/interleave_options.h"
 #include "ops/dataset/interleave/snapshot.h"
 #include "ops/sampler/plan_spec.h"
@@ -15,39 +17,35 @@
 
 namespace liquid {
 
-// Immutable, and so thread-safe. Shares the snapshot; holds a reference to each
-// input.
-class InterleaveDataset : public tensorflow::data::DatasetBase {
- public:
-  InterleaveDataset(tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
-                    std::vector<tensorflow::data::DatasetBase*> datasets,
-                    tensorflow::data::DatasetBase* fidelity,
-                    tensorflow::data::DatasetBase* mixes,
-                    std::shared_ptr<const PlanSpec> spec,
-                    tensorflow::core::RefCountPtr<Snapshot> snapshot);
-  ~InterleaveDataset() override;
+class InterleaveIterator;
 
-  std::unique_ptr<tensorflow::data::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
-  const tensorflow::DataTypeVector& output_dtypes() const override;
-  const std::vector<tensorflow::PartialTensorShape>& output_shapes()
-      const override;
-  std::string DebugString() const override;
+// Shares the snapshot.
+class InterleaveDataset
+    : public DatasetOf<InterleaveDataset, InterleaveIterator> {
+ public:
+  static constexpr char kName[] = "LiquidInterleave";
+  using Datasets = std::vector<const tensorflow::data::DatasetBase*>;
+  // Those of the inputs input_datasets, fidelity and mixes.
+  using Lists = std::array<Datasets, 3>;
+
+  InterleaveDataset(tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
+                    Lists lists, std::shared_ptr<const PlanSpec> spec,
+                    tensorflow::core::RefCountPtr<Snapshot> snapshot);
+  static absl::Status Make(tensorflow::OpKernelContext* ctx,
+                           tensorflow::data::DatasetBase** output);
+
   int64_t CardinalityInternal(
       tensorflow::data::CardinalityOptions options) const override;
-  absl::Status InputDatasets(
-      std::vector<const tensorflow::data::DatasetBase*>* inputs) const override;
+  // The functions that give fidelity and mixes may have a state.
   absl::Status CheckExternalState() const override;
 
   const InterleaveInputs& inputs() const { return inputs_; }
   const InterleaveMessage& message() const { return inputs_.message; }
-  const std::vector<tensorflow::data::DatasetBase*>& datasets() const {
-    return datasets_;
-  }
+  const Datasets& datasets() const { return lists_[0]; }
   // Gives the fidelity of an epoch's batches; null where it is full.
-  tensorflow::data::DatasetBase* fidelity() const { return fidelity_; }
+  const tensorflow::data::DatasetBase* fidelity() const { return One(1); }
   // Gives the mixes of epochs; null where all have that of the spec.
-  tensorflow::data::DatasetBase* mixes() const { return mixes_; }
+  const tensorflow::data::DatasetBase* mixes() const { return One(2); }
   const PlanSpec& spec() const { return *spec_; }
   const std::shared_ptr<const PlanSpec>& shared_spec() const { return spec_; }
   Snapshot* snapshot() const { return snapshot_.get(); }
@@ -62,10 +60,12 @@ class InterleaveDataset : public tensorflow::data::DatasetBase {
                                   tensorflow::Node** output) const override;
 
  private:
+  const tensorflow::data::DatasetBase* One(size_t list) const {
+    return lists_[list].empty() ? nullptr : lists_[list].front();
+  }
+
   const InterleaveInputs inputs_;
-  const std::vector<tensorflow::data::DatasetBase*> datasets_;
-  tensorflow::data::DatasetBase* const fidelity_;
-  tensorflow::data::DatasetBase* const mixes_;
+  const Lists lists_;
   const std::shared_ptr<const PlanSpec> spec_;
   const int64_t fingerprint_;
   const tensorflow::core::RefCountPtr<Snapshot> snapshot_;

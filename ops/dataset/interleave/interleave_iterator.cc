@@ -27,13 +27,6 @@ std::vector<int64_t> AsNumbers(const Tensor& tensor) {
 enum MixTensor : size_t { kCached, kFill, kKept, kResident, kSamples };
 constexpr size_t kMixTensors = 5;
 
-template <typename T>
-Tensor AsVector(const std::vector<T>& values) {
-  Tensor tensor(tensorflow::DT_INT64, {static_cast<int64_t>(values.size())});
-  std::copy(values.begin(), values.end(), tensor.flat<int64_t>().data());
-  return tensor;
-}
-
 }  // namespace
 
 // Outlives the iterator: a source may still be reading then.
@@ -66,10 +59,9 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
     plans_.push_back(
         new PlanContext(static_cast<uint32_t>(f), TellMethod(f), reads_));
-    TF_RETURN_IF_ERROR(resources_[f]->Create(PlanContext::kContainer,
-                                             PlanContext::kName, plans_[f]));
+    TF_RETURN_IF_ERROR(PutContext(plans_[f], resources_[f].get()));
     inputs_.emplace_back();
-    tfd::IteratorContext nested = InputContext(ctx, f);
+    tfd::IteratorContext nested = WithResources(ctx, resources_[f].get());
     TF_RETURN_IF_ERROR(drawn().datasets()[f]->MakeIterator(
         &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
     ctx->MergeCheckpoint(nested.checkpoint());
@@ -102,9 +94,8 @@ absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
     TF_RETURN_IF_ERROR(TakeRest(ctx, place, position, &lease));
   } else {
     TF_RETURN_IF_ERROR(ReadMixes(ctx, place.epoch));
-    const Status taken =
-        dataset()->snapshot()->Take(place.epoch, place.step, &lease);
-    if (!taken.ok()) return ToTf(taken);
+    TF_RETURN_IF_ERROR(
+        ToTf(dataset()->snapshot()->Take(place.epoch, place.step, &lease)));
   }
   Fidelity fidelity;
   TF_RETURN_IF_ERROR(ReadFidelity(ctx, place.epoch, &fidelity));
@@ -174,23 +165,20 @@ absl::Status InterleaveIterator::SaveInternal(
     const Snapshot::Place place = dataset()->snapshot()->Next();
     const InterleaveDataset& next =
         place.rest != nullptr ? *place.rest : *dataset();
-    TF_RETURN_IF_ERROR(
-        writer->WriteScalar(prefix(), "plan", next.fingerprint()));
     TF_RETURN_IF_ERROR(SaveMixes(writer, place.epoch));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 0));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", place.epoch));
-    TF_RETURN_IF_ERROR(writer->WriteTensor(
-        prefix(), "cached", AsVector(dataset()->snapshot()->Cached())));
-    return writer->WriteScalar(prefix(), "step",
-                               static_cast<int64_t>(place.step));
+    TF_RETURN_IF_ERROR(
+        WriteVector(writer, "cached", dataset()->snapshot()->Cached()));
+    return WriteNumbers(writer, {{"plan", next.fingerprint()},
+                                 {"begun", 0},
+                                 {"epoch", place.epoch},
+                                 {"step", static_cast<int64_t>(place.step)}});
   }
-  TF_RETURN_IF_ERROR(
-      writer->WriteScalar(prefix(), "plan", drawn().fingerprint()));
   const EpochPlan& plan = draws_->plan();
-  TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "begun", 1));
-  TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "epoch", plan.epoch()));
-  TF_RETURN_IF_ERROR(writer->WriteScalar(
-      prefix(), "position", static_cast<int64_t>(plan.position())));
+  TF_RETURN_IF_ERROR(WriteNumbers(
+      writer, {{"plan", drawn().fingerprint()},
+               {"begun", 1},
+               {"epoch", plan.epoch()},
+               {"position", static_cast<int64_t>(plan.position())}}));
   TF_RETURN_IF_ERROR(SaveMixes(writer, plan.epoch() + 1));
   TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "cached", cached_));
   TF_RETURN_IF_ERROR(writer->WriteTensor(prefix(), "fidelity", fidelity_));
@@ -205,9 +193,8 @@ absl::Status InterleaveIterator::RestoreInternal(
     tfd::IteratorContext* ctx, tfd::IteratorStateReader* reader) {
   std::unique_lock<std::mutex> lock(mu_);
   int64_t plan, begun, epoch, step;
-  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "plan", &plan));
-  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "begun", &begun));
-  TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "epoch", &epoch));
+  TF_RETURN_IF_ERROR(ReadNumbers(
+      reader, {{"plan", &plan}, {"begun", &begun}, {"epoch", &epoch}}));
   Snapshot::Place sought = dataset()->snapshot()->Sought();
   const bool of_rest = sought.rest != nullptr && sought.epoch == epoch &&
                        sought.rest->fingerprint() == plan;
@@ -221,12 +208,12 @@ absl::Status InterleaveIterator::RestoreInternal(
   std::vector<int64_t> mixes;
   std::vector<uint64_t> cached;
   if (dataset()->mixes() != nullptr) {
-    TF_RETURN_IF_ERROR(ReadNumbers(reader, "mixes", &mixes));
+    TF_RETURN_IF_ERROR(ReadVector(reader, "mixes", -1, &mixes));
   }
   if (!begun) {
     TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "step", &step));
     TF_RETURN_IF_ERROR(
-        ReadWords(reader, "cached", dataset()->datasets().size(), &cached));
+        ReadVector(reader, "cached", dataset()->datasets().size(), &cached));
     sought.epoch = epoch;
     sought.step = static_cast<uint64_t>(step);
     if (!of_rest) sought.rest = nullptr;
@@ -236,18 +223,17 @@ absl::Status InterleaveIterator::RestoreInternal(
   uint64_t position;
   TF_RETURN_IF_ERROR(ReadPosition(reader, &position));
   HeldSets held = NothingHeld(dataset()->spec());
-  TF_RETURN_IF_ERROR(ReadWords(reader, "cached", held.size(), &cached));
+  TF_RETURN_IF_ERROR(ReadVector(reader, "cached", held.size(), &cached));
   Fidelity fidelity;
   TF_RETURN_IF_ERROR(ReadSteps(reader, &fidelity));
   for (size_t f = 0; f < held.size(); ++f) {
-    TF_RETURN_IF_ERROR(ReadWords(reader, absl::StrCat("held", f),
-                                 held[f].words().size(), &held[f].words()));
+    TF_RETURN_IF_ERROR(ReadVector(reader, absl::StrCat("held", f),
+                                  held[f].words().size(), &held[f].words()));
   }
   Snapshot::Lease lease;
-  const Status restored = dataset()->snapshot()->Restore(
+  TF_RETURN_IF_ERROR(ToTf(dataset()->snapshot()->Restore(
       cached, mixes, epoch, position, std::move(held), Complete(position),
-      &lease);
-  if (!restored.ok()) return ToTf(restored);
+      &lease)));
   TF_RETURN_IF_ERROR(ReadMixes(ctx, epoch));  // for the memory
   return Begin(std::move(lease), std::move(fidelity));
 }
@@ -294,15 +280,8 @@ absl::Status InterleaveIterator::ReadPosition(tfd::IteratorStateReader* reader,
 absl::Status InterleaveIterator::ReadSteps(tfd::IteratorStateReader* reader,
                                            Fidelity* fidelity) {
   std::vector<int64_t> steps;
-  TF_RETURN_IF_ERROR(ReadNumbers(reader, "fidelity", &steps));
+  TF_RETURN_IF_ERROR(ReadVector(reader, "fidelity", -1, &steps));
   return ToTf(Fidelity::FromSteps(steps, fidelity));
-}
-
-tfd::IteratorContext InterleaveIterator::InputContext(tfd::IteratorContext* ctx,
-                                                      size_t format) {
-  tfd::IteratorContext::Params params(ctx);
-  params.resource_mgr = resources_[format].get();
-  return tfd::IteratorContext(std::move(params));
 }
 
 // Asks once, when the epoch's number is known.
@@ -344,8 +323,7 @@ absl::Status InterleaveIterator::ReadMixes(tfd::IteratorContext* ctx,
 absl::Status InterleaveIterator::SaveMixes(tfd::IteratorStateWriter* writer,
                                            int64_t epochs) {
   if (dataset()->mixes() == nullptr) return absl::OkStatus();
-  return writer->WriteTensor(prefix(), "mixes",
-                             AsVector(dataset()->snapshot()->Mixes(epochs)));
+  return WriteVector(writer, "mixes", dataset()->snapshot()->Mixes(epochs));
 }
 
 // Asks once, when the epoch's number is known.
@@ -438,7 +416,7 @@ absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,
                                       std::vector<RecordPtr>* records) {
   std::vector<Tensor> element;
   bool end_of_sequence = false;
-  tfd::IteratorContext nested = InputContext(ctx, format);
+  tfd::IteratorContext nested = WithResources(ctx, resources_[format].get());
   TF_RETURN_IF_ERROR(
       inputs_[format]->GetNext(&nested, &element, &end_of_sequence));
   ctx->MergeCheckpoint(nested.checkpoint());
@@ -454,37 +432,6 @@ absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,
   for (const RecordBlock::Item& item : block->items) {
     records->push_back(item.record);
   }
-  return absl::OkStatus();
-}
-
-absl::Status InterleaveIterator::ReadNumbers(tfd::IteratorStateReader* reader,
-                                             const std::string& key,
-                                             std::vector<int64_t>* numbers) {
-  Tensor tensor;
-  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
-  if (tensor.dtype() != tensorflow::DT_INT64) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the checkpoint's ", key,
-                     " is of no int64: it was saved by another version"));
-  }
-  *numbers = AsNumbers(tensor);
-  return absl::OkStatus();
-}
-
-absl::Status InterleaveIterator::ReadWords(tfd::IteratorStateReader* reader,
-                                           const std::string& key, size_t size,
-                                           std::vector<uint64_t>* words) {
-  Tensor tensor;
-  TF_RETURN_IF_ERROR(reader->ReadTensor(prefix(), key, &tensor));
-  if (tensor.dtype() != tensorflow::DT_INT64 ||
-      tensor.NumElements() != static_cast<int64_t>(size)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the checkpoint's ", key, " has ", tensor.NumElements(),
-        " values instead of ", size,
-        ": it was saved by a dataset of other samples or formats"));
-  }
-  const auto flat = tensor.flat<int64_t>();
-  words->assign(flat.data(), flat.data() + flat.size());
   return absl::OkStatus();
 }
 

@@ -20,16 +20,13 @@ namespace liquid {
 
 // Thread-safe. Tells each input what to read through a PlanContext. Of an epoch
 // that other numbers of workers began, it draws from the dataset of the rest.
-class InterleaveIterator
-    : public tensorflow::data::DatasetIterator<InterleaveDataset> {
+class InterleaveIterator : public IteratorOf<InterleaveDataset> {
  public:
-  explicit InterleaveIterator(const Params& params)
-      : DatasetIterator<InterleaveDataset>(params) {}
+  using IteratorOf::IteratorOf;
   ~InterleaveIterator() override {
     inputs_.clear();  // before their resources
   }
 
-  bool SymbolicCheckpointCompatible() const override { return true; }
   absl::Status Initialize(tensorflow::data::IteratorContext* ctx) override;
 
  protected:
@@ -56,8 +53,6 @@ class InterleaveIterator
   }
   std::function<void(const std::string&)> TellMethod(size_t format);
   absl::Status MakeInputs(tensorflow::data::IteratorContext* ctx);
-  tensorflow::data::IteratorContext InputContext(
-      tensorflow::data::IteratorContext* ctx, size_t format);
   absl::Status Take(tensorflow::data::IteratorContext* ctx)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TakeRest(tensorflow::data::IteratorContext* ctx,
@@ -86,13 +81,6 @@ class InterleaveIterator
                     std::vector<RecordPtr>* records);
   absl::Status SaveMixes(tensorflow::data::IteratorStateWriter* writer,
                          int64_t epochs);
-  absl::Status ReadNumbers(tensorflow::data::IteratorStateReader* reader,
-                           const std::string& key,
-                           std::vector<int64_t>* numbers);
-  absl::Status ReadWords(tensorflow::data::IteratorStateReader* reader,
-                         const std::string& key, size_t size,
-                         std::vector<uint64_t>* words);
-
   std::mutex mu_;
   const std::shared_ptr<ReadGroup> reads_ = std::make_shared<ReadGroup>();
   double disk_seconds_ TF_GUARDED_BY(mu_) = 0;     // that blocks have told of

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/dataset/dataset.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/sampler/plan_message.h"
 #include "ops/sampler/planner.h"
@@ -12,26 +13,6 @@
 #include "tensorflow/core/platform/logging.h"
 
 namespace liquid {
-
-namespace tfd = ::tensorflow::data;
-using ::tensorflow::tstring;
-
-namespace {
-
-// The vector input `name`, which is shared and not copied.
-absl::Status ReadVector(tensorflow::OpKernelContext* ctx, const char* name,
-                        tensorflow::Tensor* vector) {
-  const tensorflow::Tensor* given;
-  TF_RETURN_IF_ERROR(ctx->input(name, &given));
-  if (given->dims() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " (", given->shape().DebugString(), ") must have one dimension"));
-  }
-  *vector = *given;
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::Status InterleaveInputs::ReadRange(tensorflow::OpKernelContext* ctx) {
   TF_RETURN_IF_ERROR(ReadVector(ctx, "range", &range));
@@ -63,14 +44,12 @@ absl::Status InterleaveInputs::ReadRange(tensorflow::OpKernelContext* ctx) {
 }
 
 absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
-  TF_RETURN_IF_ERROR(tfd::ParseScalarArgument<tstring>(ctx, "plan", &plan));
-  TF_RETURN_IF_ERROR(
-      ToTf(ParseMessage(ByteSpan(plan.data(), plan.size()), &message)));
+  TF_RETURN_IF_ERROR(ReadPlan(ctx, &plan, &message));
   TF_RETURN_IF_ERROR(ReadRange(ctx));
   TF_RETURN_IF_ERROR(ReadVector(ctx, "groups", &groups));
   TF_RETURN_IF_ERROR(ReadVector(ctx, "record_blocks", &record_blocks));
   TF_RETURN_IF_ERROR(
-      tfd::ParseScalarArgument<tstring>(ctx, "snapshot", &snapshot));
+      tensorflow::data::ParseScalarArgument(ctx, "snapshot", &snapshot));
   if (snapshot.empty()) {
     return absl::InvalidArgumentError("snapshot (\"\") must be a name");
   }
@@ -161,8 +140,8 @@ absl::Status InterleaveInputs::MakeSpec(
   TF_RETURN_IF_ERROR(MakeWeights(made.get()));
   // Names every wrong number now rather than at the first batch.
   std::unique_ptr<EpochPlan> probe;
-  const Status valid = EpochPlan::Create(made, 0, NothingHeld(*made), &probe);
-  if (!valid.ok()) return ToTf(valid);
+  TF_RETURN_IF_ERROR(
+      ToTf(EpochPlan::Create(made, 0, NothingHeld(*made), &probe)));
   *spec = std::move(made);
   return absl::OkStatus();
 }

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
-#include "ops/dataset/source/format_options.h"
-#include "ops/dataset/source/open_shards.h"
+#include "ops/dataset/dataset.h"
 #include "ops/dataset/source/plan_context.h"
 #include "ops/dataset/source/record_block.h"
-#include "ops/kernel/source_dataset.h"
+#include "ops/kernel/open_file.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/message/messages.h"
+#include "ops/reader/open_shards.h"
 #include "ops/reader/record_stream.h"
 #include "ops/reader/tiered_source.h"
-#include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
 
@@ -26,56 +26,89 @@ namespace {
 namespace tfd = ::tensorflow::data;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
+using ::tensorflow::tstring;
 
-class FormatDatasetOp : public tfd::DatasetOpKernel {
+class FormatIterator;
+
+class FormatDataset : public DatasetOf<FormatDataset, FormatIterator> {
  public:
-  using DatasetOpKernel::DatasetOpKernel;
+  static constexpr char kName[] = "LiquidFormat";
 
- protected:
-  void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
+  static absl::Status Make(OpKernelContext* ctx, tfd::DatasetBase** output) {
+    tstring plan;
+    FormatMessage message;
+    Tensor chosen;  // uint8, a bit for each sample number
+    FileAccess access;
+    TF_RETURN_IF_ERROR(ReadPlan(ctx, &plan, &message));
+    TF_RETURN_IF_ERROR(Check(message));
+    TF_RETURN_IF_ERROR(ReadVector(ctx, "chosen", &chosen));
+    access.patience = static_cast<double>(message.patience);
+    TF_RETURN_IF_ERROR(ToTf(ParseReadMode(message.reader, &access.mode)));
+    const auto bits = chosen.vec<uint8_t>();
+    OpenedShards opened;
+    TF_RETURN_IF_ERROR(ToTf(OpenShards(
+        message, ByteSpan(bits.data(), static_cast<size_t>(bits.size())),
+        MakeOpener(ctx->env(), access), &opened)));
+    *output =
+        new FormatDataset(ctx, std::move(plan), std::move(chosen),
+                          std::move(message), access.mode, std::move(opened));
+    return absl::OkStatus();
+  }
 
- private:
-  class Dataset;
-};
-
-class FormatDatasetOp::Dataset : public SourceDataset {
- public:
-  Dataset(OpKernelContext* ctx, const FileAccess& access, FormatInputs inputs,
-          std::shared_ptr<ShardSet> shards, std::shared_ptr<PcrSet> pcr)
-      : SourceDataset(ctx, tensorflow::DT_VARIANT),
-        access_(access),
-        inputs_(std::move(inputs)),
-        shards_(std::move(shards)),
-        pcr_(std::move(pcr)) {}
-
-  std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
+  const FormatMessage& message() const { return message_; }
+  ReadMode mode() const { return mode_; }
+  const std::shared_ptr<ShardSet>& shards() const { return opened_.samples; }
+  const std::shared_ptr<PcrSet>& pcr() const { return opened_.pcr; }
 
  protected:
   absl::Status AsGraphDefInternal(tfd::SerializationContext* ctx,
                                   DatasetGraphDefBuilder* b,
                                   tensorflow::Node** output) const override {
     std::vector<tensorflow::Node*> nodes(2);
-    TF_RETURN_IF_ERROR(b->AddScalar(inputs_.plan, &nodes[0]));
-    TF_RETURN_IF_ERROR(b->AddTensor(inputs_.chosen, &nodes[1]));
+    TF_RETURN_IF_ERROR(b->AddScalar(plan_, &nodes[0]));
+    TF_RETURN_IF_ERROR(b->AddTensor(chosen_, &nodes[1]));
     return b->AddDataset(this, nodes, {}, output);
   }
 
  private:
-  class Iterator;
-  const FileAccess access_;
-  const FormatInputs inputs_;
-  const std::shared_ptr<ShardSet> shards_;
-  const std::shared_ptr<PcrSet> pcr_;  // null for other formats
+  FormatDataset(OpKernelContext* ctx, tstring plan, Tensor chosen,
+                FormatMessage message, ReadMode mode, OpenedShards opened)
+      : DatasetOf(ctx, {}, tensorflow::DT_VARIANT),
+        plan_(std::move(plan)),
+        chosen_(std::move(chosen)),
+        message_(std::move(message)),
+        mode_(mode),
+        opened_(std::move(opened)) {}
+
+  // Error: InvalidArgument for what the message cannot see by itself.
+  static absl::Status Check(const FormatMessage& message) {
+    const std::vector<int64_t>& splits = message.splits;
+    for (size_t i = 1; i < splits.size(); ++i) {
+      if (splits[i] > splits[i - 1]) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("splits[", i, "] (", splits[i], ") must be above ",
+                       splits[i - 1], ", the one before it"));
+    }
+    constexpr auto kMost = static_cast<int64_t>(kLastFormat);
+    for (const int64_t other : message.replica_formats) {
+      if (other <= kMost) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("replica_formats (", other, ") must be in 0..", kMost));
+    }
+    return absl::OkStatus();
+  }
+
+  // As given, so that the dataset can be serialized again.
+  const tstring plan_;
+  const Tensor chosen_;
+  const FormatMessage message_;
+  const ReadMode mode_;
+  const OpenedShards opened_;
 };
 
-class FormatDatasetOp::Dataset::Iterator
-    : public SourceIterator<FormatDatasetOp::Dataset> {
+class FormatIterator : public SourceIterator<FormatDataset> {
  public:
   using SourceIterator::SourceIterator;
-  ~Iterator() override {
-    if (deregister_) deregister_();
-  }
 
  protected:
   absl::Status GetNextInternal(tfd::IteratorContext* ctx,
@@ -83,8 +116,7 @@ class FormatDatasetOp::Dataset::Iterator
                                bool* end_of_sequence) override {
     TF_RETURN_IF_ERROR(Start(ctx));
     std::vector<RecordPtr> records;
-    const Status status = NextRecords(&records);
-    if (!status.ok()) return ToTf(status);
+    TF_RETURN_IF_ERROR(ToTf(NextRecords(&records)));
     TellMethod();
     *end_of_sequence = records.empty();
     if (records.empty()) return absl::OkStatus();
@@ -102,29 +134,27 @@ class FormatDatasetOp::Dataset::Iterator
                             tfd::IteratorStateWriter* writer) override {
     std::unique_lock<std::mutex> lock(mu_);
     if (planned_) return absl::OkStatus();
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), "records", records_));
-    return writer->WriteScalar(prefix(), "samples", samples_);
+    return WriteNumbers(writer, {{"records", records_}, {"samples", samples_}});
   }
   absl::Status RestoreInternal(tfd::IteratorContext* ctx,
                                tfd::IteratorStateReader* reader) override {
     std::unique_lock<std::mutex> lock(mu_);
     if (!reader->Contains(prefix(), "records")) return absl::OkStatus();
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), "records", &records_));
-    return reader->ReadScalar(prefix(), "samples", &samples_);
+    return ReadNumbers(reader,
+                       {{"records", &records_}, {"samples", &samples_}});
   }
 
  private:
   Status NextRecords(std::vector<RecordPtr>* records) {
     tensorflow::profiler::TraceMe trace([this]() {
       return tensorflow::profiler::TraceMeEncode(
-          "Liquid Records wait",
-          {{"format", dataset()->inputs_.message.format}});
+          "Liquid Records wait", {{"format", dataset()->message().format}});
     });
     if (planned_) return stream_->Next(kBlockRecords, records);
     // An interleave takes what is there; by itself a source gives blocks that
     // do not depend on the disk's pace.
     auto left = static_cast<uint64_t>(
-        std::max<int64_t>(1, dataset()->inputs_.message.lookahead_bytes));
+        std::max<int64_t>(1, dataset()->message().lookahead_bytes));
     records->clear();
     do {
       std::vector<RecordPtr> more;
@@ -146,23 +176,21 @@ class FormatDatasetOp::Dataset::Iterator
     TurnSource turns;
     StreamOptions options;
     TF_RETURN_IF_ERROR(MakeTurns(ctx, &turns, &options.group));
-    options.mode = dataset()->access_.mode;
-    options.depth = static_cast<int>(dataset()->inputs_.message.threads);
+    options.mode = dataset()->mode();
+    options.depth = static_cast<int>(dataset()->message().threads);
     options.lookahead_bytes =
-        static_cast<uint64_t>(dataset()->inputs_.message.lookahead_bytes);
+        static_cast<uint64_t>(dataset()->message().lookahead_bytes);
     // One by one, so that each record knows what the page cache had of it.
-    if (dataset()->access_.page_cache) options.max_read_bytes = 0;
-    std::shared_ptr<RecordSource> source = dataset()->shards_;
-    if (dataset()->pcr_ != nullptr) source = dataset()->pcr_;
+    if (options.mode == ReadMode::kCached) options.max_read_bytes = 0;
+    std::shared_ptr<RecordSource> source = dataset()->shards();
+    if (dataset()->pcr() != nullptr) source = dataset()->pcr();
     if (tiered_ != nullptr) source = tiered_;
     // A source by itself has no budget but this.
     if (!planned_)
       spare_ = BufferPool::Process().Allow(options.lookahead_bytes);
     stream_ = std::make_shared<RecordStream>(std::move(source),
                                              std::move(turns), options);
-    return tensorflow::RegisterCancellationCallback(
-        ctx->cancellation_manager(), [stream = stream_]() { stream->Cancel(); },
-        &deregister_);
+    return CancelBy(ctx, [stream = stream_]() { stream->Cancel(); });
   }
 
   // By itself a source gives samples, whatever its records hold.
@@ -173,7 +201,7 @@ class FormatDatasetOp::Dataset::Iterator
       block->items.push_back(std::move(item));
       return;
     }
-    const PcrSet& pcr = *dataset()->pcr_;
+    const PcrSet& pcr = *dataset()->pcr();
     for (uint64_t i = pcr.FirstSample(record->position);
          i < pcr.FirstSample(record->position + 1); ++i) {
       item.record = record->samples->Get(*record, i, kFullFidelity);
@@ -193,15 +221,10 @@ class FormatDatasetOp::Dataset::Iterator
   // `group`: that of the interleave, which stays null without one.
   absl::Status MakeTurns(tfd::IteratorContext* ctx, TurnSource* turns,
                          std::shared_ptr<ReadGroup>* group) {
-    PlanContext* plan_or_null = nullptr;
-    const absl::Status found =
-        ctx->resource_mgr() == nullptr
-            ? absl::NotFoundError("no resources")
-            : ctx->resource_mgr()->Lookup(PlanContext::kContainer,
-                                          PlanContext::kName, &plan_or_null);
-    const tensorflow::core::RefCountPtr<PlanContext> plan(plan_or_null);
-    const ShardSet& shards = *dataset()->shards_;
-    const PcrSet* const pcr = dataset()->pcr_.get();
+    tensorflow::core::RefCountPtr<PlanContext> plan;
+    const absl::Status found = FindContext(ctx, &plan);
+    const ShardSet& shards = *dataset()->shards();
+    const PcrSet* const pcr = dataset()->pcr().get();
     if (absl::IsNotFound(found)) {
       // By itself a source is read in stored order.
       const uint64_t size = pcr == nullptr ? shards.size() : pcr->records();
@@ -212,7 +235,7 @@ class FormatDatasetOp::Dataset::Iterator
                          size, ": it was saved by another dataset"));
       }
       *turns = [next = begin, size,
-                pcr = dataset()->pcr_](ReadTurn* read) mutable {
+                pcr = dataset()->pcr()](ReadTurn* read) mutable {
         if (next == size) return false;
         read->position =
             pcr == nullptr ? next : pcr->PositionOf(next, kFullFidelity);
@@ -233,19 +256,19 @@ class FormatDatasetOp::Dataset::Iterator
     if (!same) {
       return absl::InvalidArgumentError(absl::StrCat(
           "interleave: the plan's files are not those of ",
-          dataset()->inputs_.message.index,
+          dataset()->message().index,
           ": pass the datasets that format_dataset() made, in one order"));
     }
     std::unique_ptr<ReadOrder> order;
-    const Status made = plan->MakeReadOrder(
-        pcr == nullptr ? std::vector<uint32_t>() : pcr->RecordGroups(), &order);
-    if (!made.ok()) return ToTf(made);
+    TF_RETURN_IF_ERROR(ToTf(plan->MakeReadOrder(
+        pcr == nullptr ? std::vector<uint32_t>() : pcr->RecordGroups(),
+        &order)));
     if (plan->tier() != nullptr && pcr == nullptr) {
-      tiered_ = std::make_shared<TieredSource>(dataset()->shards_, plan->tier(),
-                                               plan->number());
+      tiered_ = std::make_shared<TieredSource>(dataset()->shards(),
+                                               plan->tier(), plan->number());
     }
     *turns = [order = std::shared_ptr<ReadOrder>(std::move(order)),
-              pcr = dataset()->pcr_, tiered = tiered_](ReadTurn* read) {
+              pcr = dataset()->pcr(), tiered = tiered_](ReadTurn* read) {
       PlannedRead next;
       if (!order->Next(&next)) return false;
       uint64_t position = next.record;
@@ -277,58 +300,12 @@ class FormatDatasetOp::Dataset::Iterator
   BufferPool::Allowance spare_;
   std::shared_ptr<TieredSource> tiered_;  // null without a tier
   std::shared_ptr<RecordStream> stream_;
-  std::function<void()> deregister_;
   std::function<void(const std::string&)> tell_method_;
 };
 
-std::unique_ptr<tfd::IteratorBase>
-FormatDatasetOp::Dataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<Iterator>(
-      Iterator::Params{this, prefix + "::LiquidFormat"});
-}
-
-void FormatDatasetOp::MakeDataset(OpKernelContext* ctx,
-                                  tfd::DatasetBase** output) {
-  FormatInputs inputs;
-  OP_REQUIRES_OK(ctx, inputs.Read(ctx));
-  const FormatMessage& given = inputs.message;
-  FileAccess access;
-  access.page_cache = given.page_cache;
-  access.patience = static_cast<double>(given.patience);
-  OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(given.reader, &access.mode)));
-  const ReplicaFiles replicas = {
-      given.replica_paths,
-      {given.replica_formats.begin(), given.replica_formats.end()}};
-  const auto chosen = inputs.chosen.vec<uint8_t>();
-  const Selection selection = {
-      {given.splits.begin(), given.splits.end()},
-      ByteSpan(chosen.data(), static_cast<size_t>(chosen.size()))};
-  std::unique_ptr<ShardSet> shards;
-  const Status opened = OpenShards(
-      ctx->env(), given.index, static_cast<uint32_t>(given.index_crc32c),
-      given.paths, selection, static_cast<uint8_t>(given.format), replicas,
-      given.pcr_index, access, &shards);
-  OP_REQUIRES_OK(ctx, ToTf(opened));
-  if (given.length >= 0) {
-    const Status restricted =
-        shards->Restrict({static_cast<uint64_t>(given.start),
-                          static_cast<uint64_t>(given.length)});
-    OP_REQUIRES_OK(ctx, ToTf(restricted));
-  }
-  std::shared_ptr<ShardSet> samples = std::move(shards);
-  std::unique_ptr<PcrSet> pcr;
-  if (given.format == static_cast<int64_t>(Format::kPcr)) {
-    OP_REQUIRES_OK(ctx, ToTf(OpenPcr(ctx->env(), given.pcr_index, given.paths,
-                                     samples, &pcr)));
-  }
-  *output = new Dataset(ctx, access, std::move(inputs), std::move(samples),
-                        std::move(pcr));
-}
-
 REGISTER_KERNEL_BUILDER(
     Name("Liquid>FormatDataset").Device(tensorflow::DEVICE_CPU),
-    FormatDatasetOp);
+    DatasetOp<FormatDataset>);
 
 }  // namespace
 }  // namespace liquid

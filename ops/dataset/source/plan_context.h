@@ -18,6 +18,7 @@
 #include "ops/reader/tier.h"
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
+#include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 
 namespace liquid {
@@ -25,7 +26,6 @@ namespace liquid {
 // Filled before the first GetNext of the source, constant afterwards.
 class PlanContext : public tensorflow::ResourceBase {
  public:
-  static constexpr char kContainer[] = "liquid";
   static constexpr char kName[] = "plan";
 
   // `tell_method` is called by the source with what it reads with; it may come
@@ -105,7 +105,6 @@ class PlanContext : public tensorflow::ResourceBase {
 // The number of the epoch, for what gives the fidelity of its batches.
 class EpochContext : public tensorflow::ResourceBase {
  public:
-  static constexpr char kContainer[] = "liquid";
   static constexpr char kName[] = "epoch";
 
   explicit EpochContext(int64_t epoch) : epoch_(epoch) {}
@@ -115,6 +114,35 @@ class EpochContext : public tensorflow::ResourceBase {
  private:
   const int64_t epoch_;
 };
+
+// `ctx` with resources of its own.
+inline tensorflow::data::IteratorContext WithResources(
+    tensorflow::data::IteratorContext* ctx,
+    tensorflow::ResourceMgr* resources) {
+  tensorflow::data::IteratorContext::Params params(ctx);
+  params.resource_mgr = resources;
+  return tensorflow::data::IteratorContext(std::move(params));
+}
+
+// Makes one of these the resource that FindContext finds; takes the reference.
+template <typename Context>
+absl::Status PutContext(Context* context, tensorflow::ResourceMgr* resources) {
+  return resources->Create("liquid", Context::kName, context);
+}
+
+// Error: NotFound where there is none.
+template <typename Context>
+absl::Status FindContext(tensorflow::data::IteratorContext* ctx,
+                         tensorflow::core::RefCountPtr<Context>* found) {
+  if (ctx->resource_mgr() == nullptr) {
+    return absl::NotFoundError("no resources");
+  }
+  Context* context = nullptr;
+  TF_RETURN_IF_ERROR(
+      ctx->resource_mgr()->Lookup("liquid", Context::kName, &context));
+  found->reset(context);
+  return absl::OkStatus();
+}
 
 }  // namespace liquid
 

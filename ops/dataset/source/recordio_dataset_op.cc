@@ -6,11 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "ops/dataset/dataset.h"
 #include "ops/kernel/open_file.h"
-#include "ops/kernel/source_dataset.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/reader/range_reader.h"
-#include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 
 namespace liquid {
@@ -36,26 +35,15 @@ struct Arguments {
   bool repair = false;
 };
 
-class RecordIODatasetOp : public tfd::DatasetOpKernel {
+class RecordIOIterator;
+
+class RecordIODataset : public DatasetOf<RecordIODataset, RecordIOIterator> {
  public:
-  explicit RecordIODatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("repair", &repair_));
-  }
+  static constexpr char kName[] = "LiquidRecordIO";
 
- protected:
-  void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
-
- private:
-  class Dataset;
-
-  bool repair_;
-};
-
-class RecordIODatasetOp::Dataset : public SourceDataset {
- public:
-  Dataset(OpKernelContext* ctx, Arguments arguments, ReadMode mode,
-          std::vector<FileRange> ranges)
-      : SourceDataset(ctx, tensorflow::DT_STRING),
+  RecordIODataset(OpKernelContext* ctx, Arguments arguments, ReadMode mode,
+                  std::vector<FileRange> ranges)
+      : DatasetOf(ctx, {}, tensorflow::DT_STRING),
         arguments_(std::move(arguments)),
         ranges_(std::move(ranges)) {
     options_.mode = mode;
@@ -64,8 +52,8 @@ class RecordIODatasetOp::Dataset : public SourceDataset {
     options_.repair = arguments_.repair;
   }
 
-  std::unique_ptr<tfd::IteratorBase> MakeIteratorInternal(
-      const std::string& prefix) const override;
+  const std::vector<FileRange>& ranges() const { return ranges_; }
+  const RangeReaderOptions& options() const { return options_; }
 
   int64_t CardinalityInternal(tfd::CardinalityOptions) const override {
     int64_t records = 0;
@@ -93,19 +81,14 @@ class RecordIODatasetOp::Dataset : public SourceDataset {
   }
 
  private:
-  class Iterator;
   const Arguments arguments_;
   const std::vector<FileRange> ranges_;
   RangeReaderOptions options_;
 };
 
-class RecordIODatasetOp::Dataset::Iterator
-    : public SourceIterator<RecordIODatasetOp::Dataset> {
+class RecordIOIterator : public SourceIterator<RecordIODataset> {
  public:
   using SourceIterator::SourceIterator;
-  ~Iterator() override {
-    if (deregister_) deregister_();
-  }
 
  protected:
   absl::Status GetNextInternal(tfd::IteratorContext* ctx,
@@ -129,32 +112,32 @@ class RecordIODatasetOp::Dataset::Iterator
                             tfd::IteratorStateWriter* writer) override {
     std::unique_lock<std::mutex> lock(mu_);
     const Place place = Now();
-    TF_RETURN_IF_ERROR(writer->WriteScalar(prefix(), kRange,
-                                           static_cast<int64_t>(place.range)));
-    TF_RETURN_IF_ERROR(writer->WriteScalar(
-        prefix(), kPosition, static_cast<int64_t>(place.position)));
-    return writer->WriteScalar(prefix(), kRecords, place.records);
+    return WriteNumbers(writer,
+                        {{kRange, static_cast<int64_t>(place.range)},
+                         {kPosition, static_cast<int64_t>(place.position)},
+                         {kRecords, place.records}});
   }
 
   absl::Status RestoreInternal(tfd::IteratorContext* ctx,
                                tfd::IteratorStateReader* reader) override {
     std::unique_lock<std::mutex> lock(mu_);
     int64_t range, position;
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kRange, &range));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kPosition, &position));
-    TF_RETURN_IF_ERROR(reader->ReadScalar(prefix(), kRecords, &start_.records));
-    if (range < 0 || static_cast<size_t>(range) > dataset()->ranges_.size() ||
+    TF_RETURN_IF_ERROR(ReadNumbers(reader, {{kRange, &range},
+                                            {kPosition, &position},
+                                            {kRecords, &start_.records}}));
+    if (range < 0 || static_cast<size_t>(range) > dataset()->ranges().size() ||
         position < 0 || start_.records < 0) {
       return absl::DataLossError(
           "the checkpoint is of other RecordIO files: it stands in their "
           "range " +
           std::to_string(range) + " of " +
-          std::to_string(dataset()->ranges_.size()));
+          std::to_string(dataset()->ranges().size()));
     }
     start_.range = static_cast<size_t>(range);
     start_.position = static_cast<uint64_t>(position);
     start_.begun = true;
-    End();
+    EndCancelling();
+    reader_ = nullptr;
     return absl::OkStatus();
   }
 
@@ -180,7 +163,7 @@ class RecordIODatasetOp::Dataset::Iterator
 
   absl::Status Start(tfd::IteratorContext* ctx) {
     if (reader_ != nullptr) return absl::OkStatus();
-    const auto& all = dataset()->ranges_;
+    const auto& all = dataset()->ranges();
     std::vector<FileRange> ranges(all.begin() + start_.range, all.end());
     if (start_.begun && !ranges.empty()) {
       FileRange& first = ranges.front();
@@ -191,36 +174,20 @@ class RecordIODatasetOp::Dataset::Iterator
     }
     reader_ = std::make_shared<RangeReader>(
         std::move(ranges),
-        MakeFileOpener(ctx->env(), {dataset()->options_.mode}),
-        dataset()->options_,
+        MakeFileOpener(ctx->env(), {dataset()->options().mode}),
+        dataset()->options(),
         [](const std::string& path, const RecordLoss& loss) {
           LOG(WARNING) << path << ": " << loss.length
                        << " bytes are passed over" << AtOffset(loss.offset)
                        << ": " << loss.reason;
         });
-    return tensorflow::RegisterCancellationCallback(
-        ctx->cancellation_manager(), [reader = reader_]() { reader->Cancel(); },
-        &deregister_);
-  }
-
-  void End() {
-    if (deregister_) deregister_();
-    deregister_ = nullptr;
-    reader_ = nullptr;
+    return CancelBy(ctx, [reader = reader_]() { reader->Cancel(); });
   }
 
   std::mutex mu_;
   Place start_;                          // of the reader
   std::shared_ptr<RangeReader> reader_;  // made at the first GetNext
-  std::function<void()> deregister_;
 };
-
-std::unique_ptr<tfd::IteratorBase>
-RecordIODatasetOp::Dataset::MakeIteratorInternal(
-    const std::string& prefix) const {
-  return std::make_unique<Iterator>(
-      Iterator::Params{this, prefix + "::LiquidRecordIO"});
-}
 
 // Reads the rows of `ranges`. Error: InvalidArgument.
 absl::Status ParseRanges(const Arguments& arguments,
@@ -252,6 +219,19 @@ absl::Status ParseRanges(const Arguments& arguments,
   return absl::OkStatus();
 }
 
+class RecordIODatasetOp : public tfd::DatasetOpKernel {
+ public:
+  explicit RecordIODatasetOp(OpKernelConstruction* ctx) : DatasetOpKernel(ctx) {
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("repair", &repair_));
+  }
+
+ protected:
+  void MakeDataset(OpKernelContext* ctx, tfd::DatasetBase** output) override;
+
+ private:
+  bool repair_;
+};
+
 void RecordIODatasetOp::MakeDataset(OpKernelContext* ctx,
                                     tfd::DatasetBase** output) {
   Arguments a;
@@ -280,7 +260,7 @@ void RecordIODatasetOp::MakeDataset(OpKernelContext* ctx,
   OP_REQUIRES_OK(ctx, ToTf(ParseReadMode(a.reader, &mode)));
   std::vector<FileRange> ranges;
   OP_REQUIRES_OK(ctx, ParseRanges(a, &ranges));
-  *output = new Dataset(ctx, std::move(a), mode, std::move(ranges));
+  *output = new RecordIODataset(ctx, std::move(a), mode, std::move(ranges));
 }
 
 REGISTER_KERNEL_BUILDER(
