@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "ops/image/channels.h"
 #include "ops/image/sine.h"

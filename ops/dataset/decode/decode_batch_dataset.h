@@ -3,8 +3,6 @@
 #define LIQUID_OPS_DATASET_DECODE_DECODE_BATCH_DATASET_H_
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "ops/dataset/dataset.h"
@@ -12,7 +10,6 @@
 #include "ops/dataset/decode/batch_decoder.h"
 #include "ops/dataset/decode/decode_options.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tensorflow/core/framework/partial_tensor_shape.h"
 
 namespace liquid {
 

@@ -1,7 +1,5 @@
 // Liquid>EpochDataset: the number of the epoch that the interleave above runs.
-#include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "ops/dataset/dataset.h"

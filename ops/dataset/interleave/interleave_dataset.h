@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "ops/dataset/dataset.h"
@@ -13,7 +12,6 @@
 #include "ops/dataset/interleave/snapshot.h"
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/dataset.h"
-#include "tensorflow/core/framework/partial_tensor_shape.h"
 
 namespace liquid {
 

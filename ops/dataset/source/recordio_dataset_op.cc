@@ -1,5 +1,4 @@
 // Liquid>RecordIODataset: the records of RecordIO files, or of a part of them.
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
