@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from liquid_tf._measure import evidence
+from tools.bench import machine
 from tools.bench.papers.figure import FIGURES, Figure, Setting
 
 
