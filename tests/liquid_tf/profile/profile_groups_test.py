@@ -141,7 +141,7 @@ class SplitTest(parameterized.TestCase):
     sizes = []
     for name in ("pcr", "pcr@2"):
       batches = probe.Pipeline(setting, {name: 1}, "load")._dataset.take(27)
-      sizes.append(sum(len(one) for batch in batches for one in batch["image"].numpy()))
+      sizes.append(sum(len(one) for batch in batches for one in batch["bytes"].numpy()))
     shares = [entry["bytes"] for entry in self.manifest["pcr"]["fidelity"]]
     self.assertAlmostEqual(sizes[1] / sizes[0], shares[1] / shares[9], delta=0.05)
 
