@@ -75,7 +75,9 @@ TEST_P(PoliciesTest, EveryDrawOfThreeEpochsIsLegal) {
         if (draw.keep) kept[f].insert(draw.sample);
       }
       EXPECT_EQ(plan->kept(), kept);
-      if (epoch > 0) EXPECT_EQ(kept, held);
+      if (epoch > 0) {
+        EXPECT_EQ(kept, held);
+      }
       for (size_t f = 0; f < spec.formats.size(); ++f) {
         EXPECT_EQ(drawn[f].count(), SampleCount(spec.formats[f]));
         EXPECT_EQ(kept[f].count(), spec.formats[f].cached);
