@@ -11,6 +11,8 @@ DEFAULT_TF_VERSION := 2.16.2
 TF_VERSION ?= $(DEFAULT_TF_VERSION)
 BAZEL ?= bazel
 JOBS ?= $(shell nproc)
+# Tests wait for processes, servers and timeouts for much of their time.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 DATA ?=
 STEPS ?=
 
@@ -39,6 +41,7 @@ RUN_BAZEL = PYTHON_BIN_PATH=$(abspath $(PY)) $(BAZEL) $(STARTUP)
 # the other.
 FLAGS = --jobs=$(JOBS) --symlink_prefix=$(LINKS)/ --disk_cache=$(CURDIR)/build/objects
 BUILD_FLAGS ?=
+TEST_FLAGS = $(FLAGS) --jobs=$(TEST_JOBS) --local_test_jobs=$(TEST_JOBS)
 # What counts the test cases, passed, failed and skipped.
 COUNT_TESTS ?= python3 .ci/count_tests.py
 
@@ -136,7 +139,7 @@ lint: $(STAMP)
 
 unit-test: $(STAMP)
 	mkdir -p $(dir $(TEST_REPORT))
-	$(RUN_BAZEL) test $(FLAGS) $(BUILD_FLAGS) --keep_going --test_tag_filters=$(TAGS)-nightly \
+	$(RUN_BAZEL) test $(TEST_FLAGS) $(BUILD_FLAGS) --keep_going --test_tag_filters=$(TAGS)-nightly \
 	  --build_event_json_file=$(TEST_REPORT) -- //... $(LEFT_OUT)
 
 # What takes long and is no part of `make test`. Once it has passed, .ci/run leaves it
@@ -147,7 +150,7 @@ nightly: nightly-test
 nightly-test: $(STAMP)
 	mkdir -p $(dir $(NIGHTLY_REPORT))
 	@rm -f $(NIGHTLY_REPORT)
-	@result=0; $(RUN_BAZEL) test $(FLAGS) --keep_going --test_tag_filters=nightly \
+	@result=0; $(RUN_BAZEL) test $(TEST_FLAGS) --keep_going --test_tag_filters=nightly \
 	  --build_event_json_file=$(NIGHTLY_REPORT) -- //tests/... || result=$$?; \
 	  $(COUNT_TESTS) $(NIGHTLY_REPORT):$$result && exit $$result
 
