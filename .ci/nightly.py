@@ -2,10 +2,10 @@
 
 usage: nightly.py check | write
 
-The tests of benchmarks, studies, the demo, simulated GPUs and long runs (`make nightly`)
-take longer than a gate should. `write` puts a hash of all that they run into .ci/nightly.sha256,
-once they have passed; `check` exits with 0 if the code still has that hash, and with 1
-if it has changed since: then .ci/run runs them, too.
+The tests of benchmarks, studies, the demo, simulated GPUs and long runs (`make
+nightly`) take longer than a gate should. `write` puts a hash of all that they run into
+.ci/nightly.sha256, once they have passed; `check` exits with 0 if the code still has
+that hash, and with 1 if it has changed since: then .ci/run runs them, too.
 """
 
 import hashlib
@@ -17,7 +17,13 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _STAMP = _ROOT / ".ci" / "nightly.sha256"
 # The code that nightly tests run, and themselves.
 _COVERED = ("liquid_tf", "ops", "tools", "requirements", "third_party")
-_COVERED += ("tests/bench", "tests/gpu", "tests/liquid_tf", "tests/scaling", "tests/soak")
+_COVERED += (
+  "tests/bench",
+  "tests/gpu",
+  "tests/liquid_tf",
+  "tests/scaling",
+  "tests/soak",
+)
 # What was measured before is no code.
 _RESULTS = "tools/bench/results/"
 
