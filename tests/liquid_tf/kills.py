@@ -5,9 +5,11 @@ the seconds of an import each.
 """
 
 import os
+import random
 import signal
+import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # How often a test kills: few find what broke, and `make nightly` looks at more moments.
@@ -32,6 +34,35 @@ def fork(work: Callable[[], object]) -> int:
 def status(work: Callable[[], object]) -> int:
   """Runs `work` in a child of this process; returns how that ended: 0 is well."""
   return os.waitpid(fork(work), 0)[1]
+
+
+def at_random(
+  work: Callable[[], object], seconds: float, begun: Callable[[], bool]
+) -> Iterator[None]:
+  """Kills children that do `work`, each at another moment of `seconds`.
+
+  Goes on after COUNT kills until one of them has found work under way: how fast a
+  machine is at this minute says how many moments do.
+
+  Args:
+    work: of a child.
+    seconds: about as long as `work` takes.
+    begun: whether the kill left work that has begun and has not ended.
+
+  Yields:
+    After each kill.
+  """
+  moments, found, kill = random.Random(5), False, 0
+  while kill < COUNT or not found:
+    if kill == COUNT + 100:
+      raise AssertionError(f"none of {kill} kills in {seconds:.3f} s came under way")
+    child = fork(work)
+    time.sleep(moments.uniform(0, seconds))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    found = begun() or found
+    kill += 1
+    yield
 
 
 def die_at(step: int, steps: Sequence[tuple[Any, str]]) -> None:

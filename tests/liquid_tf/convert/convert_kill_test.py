@@ -82,18 +82,14 @@ class KillTest(absltest.TestCase):
     self.assertLen(json.loads(self.wanted["dataset.json"])["skipped"], 1)
 
   def test_killed_at_random_moments(self):
-    moments = random.Random(5)
     output = f"{self.root}/killed"
-    interrupted = 0
-    for _ in range(kills.COUNT):
-      child = kills.fork(lambda: self._convert(output))
-      time.sleep(moments.uniform(0, self.seconds))
-      os.kill(child, signal.SIGKILL)
-      os.waitpid(child, 0)
+
+    def interrupted():
       found = self._check_nothing_is_half_visible(output)
-      interrupted += bool(found) and "dataset.json" not in found
+      return bool(found) and "dataset.json" not in found
+
+    for _ in kills.at_random(lambda: self._convert(output), self.seconds, interrupted):
       self._check_resumed(output)
-    self.assertGreater(interrupted, 0)
 
   def test_killed_again_and_again_it_still_ends(self):
     output = f"{self.root}/again"
@@ -142,7 +138,7 @@ class KillTest(absltest.TestCase):
     old = make(output, "png:1,bmp:1")
     new = make(f"{self.root}/new", "raw")
     seen = set()
-    for step in range(1, 1000, 5 if kills.COUNT >= 20 else 11):
+    for step in range(1, 1000, max(5, 44 // kills.COUNT)):
       status = kills.status(lambda step=step: replace(step))
       found = photos.files(output)
       kept = {n: data for n, data in found.items() if not n.startswith("_journal.db")}

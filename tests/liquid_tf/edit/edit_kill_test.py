@@ -137,21 +137,20 @@ class EditKillTest(parameterized.TestCase):
     _run(lambda: self._change("append"))
     seconds = time.monotonic() - begin
     wanted = photos.tree(self.path)
-    moments = random.Random(5)
-    begun = 0
-    for _ in range(kills.COUNT):
-      self._start()
-      child = kills.fork(lambda: self._change("append"))
-      time.sleep(moments.uniform(0, seconds))
-      os.kill(child, signal.SIGKILL)
-      os.waitpid(child, 0)
+
+    def ended():
+      return versions.in_directory(self.path)[-1] == 4
+
+    def begun():
+      return not ended() and os.path.exists(f"{self.path}/{WORK}")
+
+    self._start()
+    for _ in kills.at_random(lambda: self._change("append"), seconds, begun):
       _run(self._check)
-      if versions.in_directory(self.path)[-1] == 4:
-        continue
-      begun += os.path.exists(f"{self.path}/{WORK}")
-      _run(lambda: self._change("append"))
-      self.assertEqual(photos.tree(self.path), wanted)
-    self.assertGreater(begun, 0)
+      if not ended():
+        _run(lambda: self._change("append"))
+        self.assertEqual(photos.tree(self.path), wanted)
+      self._start()
 
   def test_killed_again_and_again_an_append_still_ends(self):
     self._start()
