@@ -5,6 +5,7 @@
 #ifndef LIQUID_OPS_CORE_STATUS_H_
 #define LIQUID_OPS_CORE_STATUS_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -25,16 +26,23 @@ enum class StatusCode {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message)
-      : code_(code), message_(std::move(message)) {}
+  // `foreign`: what another library said, for those who gave it to have it back
+  // as it was.
+  Status(StatusCode code, std::string message,
+         std::shared_ptr<const void> foreign = nullptr)
+      : code_(code),
+        message_(std::move(message)),
+        foreign_(std::move(foreign)) {}
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
+  const std::shared_ptr<const void>& foreign() const { return foreign_; }
 
  private:
   StatusCode code_ = StatusCode::kOk;
   std::string message_;
+  std::shared_ptr<const void> foreign_;
 };
 
 inline Status OkStatus() { return Status(); }

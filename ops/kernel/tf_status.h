@@ -1,13 +1,28 @@
-// The one place where a status of the core becomes one of TensorFlow.
+// The one place where a status of the core becomes one of TensorFlow, and back.
 #ifndef LIQUID_OPS_KERNEL_TF_STATUS_H_
 #define LIQUID_OPS_KERNEL_TF_STATUS_H_
+
+#include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "ops/core/status.h"
 
 namespace liquid {
 
+// A status of TensorFlow on its way through the core, which ToTf gives back.
+inline Status FromTf(const absl::Status& status) {
+  if (status.ok()) return OkStatus();
+  const StatusCode code = absl::IsCancelled(status) ? StatusCode::kCancelled
+                                                    : StatusCode::kInternal;
+  return Status(code, std::string(status.message()),
+                std::make_shared<const absl::Status>(status));
+}
+
 inline absl::Status ToTf(const Status& status) {
+  if (status.foreign() != nullptr) {
+    return *static_cast<const absl::Status*>(status.foreign().get());
+  }
   switch (status.code()) {
     case StatusCode::kOk:
       return absl::OkStatus();

@@ -6,14 +6,19 @@
 #include <vector>
 
 #include "ops/dataset/dataset.h"
-#include "ops/dataset/decode/batch_assembler.h"
-#include "ops/dataset/decode/batch_decoder.h"
-#include "ops/dataset/decode/decode_options.h"
+#include "ops/engine/decode_config.h"
+#include "ops/message/messages.h"
 #include "tensorflow/core/framework/dataset.h"
 
 namespace liquid {
 
 class DecodeBatchIterator;
+
+// Inputs besides the dataset, as given, to serialize the dataset again.
+struct DecodeInputs {
+  tensorflow::tstring plan;
+  tensorflow::Tensor mean_image;  // float [height, width, channels]; or empty
+};
 
 class DecodeBatchDataset
     : public DatasetOf<DecodeBatchDataset, DecodeBatchIterator> {
@@ -22,7 +27,9 @@ class DecodeBatchDataset
 
   DecodeBatchDataset(tensorflow::OpKernelContext* ctx,
                      const tensorflow::data::DatasetBase* input,
-                     DecodeAttributes attributes, DecodeInputs inputs,
+                     tensorflow::DataTypeVector types,
+                     std::vector<tensorflow::PartialTensorShape> shapes,
+                     DecodeInputs inputs, DecodeMessage message,
                      DecodeConfig config, std::vector<OutputFeature> features);
 
   int64_t CardinalityInternal(
@@ -30,7 +37,7 @@ class DecodeBatchDataset
     return input()->Cardinality(options);
   }
 
-  const DecodeMessage& message() const { return given_.message; }
+  const DecodeMessage& message() const { return message_; }
   const BatchDecoder& decoder() const { return decoder_; }
   const std::vector<OutputFeature>& features() const { return features_; }
 
@@ -41,6 +48,7 @@ class DecodeBatchDataset
 
  private:
   const DecodeInputs given_;
+  const DecodeMessage message_;
   const BatchDecoder decoder_;
   const std::vector<OutputFeature> features_;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/core/clock.h"
+#include "ops/dataset/decode/tensors.h"
 #include "ops/dataset/source/record_block.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
@@ -41,7 +42,7 @@ DecodeBatchIterator::DecodeBatchIterator(const Params& params)
             kClaimCost),
       repair_({dataset()->message().skip_errors,
                dataset()->message().repeat_to_fill},
-              &queue_) {}
+              dataset()->decoder().allocator(), &queue_) {}
 
 DecodeBatchIterator::~DecodeBatchIterator() {
   if (cancellation_ != nullptr) cancellation_->StartCancel();
@@ -99,13 +100,12 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     const double asked = MonotonicSeconds();
     PendingBatch* first;
     RecordStop(ctx);
-    const absl::Status waited = WaitForFirst(&first);
+    const absl::Status waited = ToTf(WaitForFirst(&first));
     RecordStart(ctx);
     TF_RETURN_IF_ERROR(waited);
     seconds_.wait += MonotonicSeconds() - asked;
     if (first == nullptr) {
-      const absl::Status ended = queue_.input_status();
-      TF_RETURN_IF_ERROR(ended);
+      TF_RETURN_IF_ERROR(ToTf(queue_.input_status()));
       if (std::exchange(nothing_delivered_, false)) return Empty();
       *end_of_sequence = true;
       return absl::OkStatus();
@@ -115,12 +115,12 @@ absl::Status DecodeBatchIterator::GetNextInternal(
     if (batch->first_draw == 0 && !batch->part) nothing_delivered_ = true;
     batch->full = batch->slots.size() ==
                   static_cast<size_t>(dataset()->message().batch_size);
-    TF_RETURN_IF_ERROR(repair_.Repair(batch.get()));
+    TF_RETURN_IF_ERROR(ToTf(repair_.Repair(batch.get())));
     const BatchReport report = MakeReport(*batch);  // copies do not count
     const bool empty = batch->slots.empty();        // every sample was bad
     if (!empty) TF_RETURN_IF_ERROR(Deliver(batch.get(), out_tensors));
     // A batch that failed was not delivered: a checkpoint stands before it.
-    MergeInput(ctx, batch->checkpoint.get());
+    MergeInput(ctx, static_cast<tfd::MemoryCheckpoint*>(batch->token.get()));
     if (!empty) nothing_delivered_ = false;
     Report(*batch, report);
     if (!empty) return absl::OkStatus();
@@ -136,12 +136,18 @@ absl::Status DecodeBatchIterator::Empty() {
 
 absl::Status DecodeBatchIterator::Deliver(PendingBatch* batch,
                                           std::vector<Tensor>* out_tensors) {
+  BatchAllocator* const allocator = dataset()->decoder().allocator();
   if (dataset()->message().round_batch) {
     TF_RETURN_IF_ERROR(
-        FillUp(batch, static_cast<size_t>(dataset()->message().batch_size)));
+        ToTf(FillUp(allocator, batch,
+                    static_cast<size_t>(dataset()->message().batch_size))));
   }
-  return BuildOutputs(dataset()->features(), batch, dataset()->message().ragged,
-                      out_tensors);
+  std::vector<Output> outputs;
+  TF_RETURN_IF_ERROR(
+      ToTf(BuildOutputs(dataset()->features(), dataset()->message().ragged,
+                        allocator, batch, &outputs)));
+  *out_tensors = ToTensors(std::move(outputs));
+  return absl::OkStatus();
 }
 
 absl::Status DecodeBatchIterator::SaveInternal(
@@ -192,7 +198,7 @@ void DecodeBatchIterator::StartThread(tfd::IteratorContext* ctx) {
                              [this, own]() { Produce(own.get()); });
 }
 
-absl::Status DecodeBatchIterator::WaitForFirst(PendingBatch** first) {
+Status DecodeBatchIterator::WaitForFirst(PendingBatch** first) {
   TraceMe trace("Liquid Batch wait");
   return queue_.Wait(0, first);
 }
@@ -207,7 +213,7 @@ void DecodeBatchIterator::RecordBuffered(int64_t bytes, int64_t batches) {
   }
 }
 
-void DecodeBatchIterator::PushEnd(const absl::Status& status,
+void DecodeBatchIterator::PushEnd(const Status& status,
                                   std::shared_ptr<PendingBatch> batch) {
   batch->input_status = status;
   batch->end_of_sequence = true;
@@ -220,17 +226,19 @@ void DecodeBatchIterator::Produce(tfd::IteratorContext* ctx) {
     tfd::IteratorContext nested(ctx);
     std::vector<Tensor> element;
     RecordStart(ctx);
-    batch->input_status = Read(&nested, &element, &batch->end_of_sequence);
+    batch->input_status =
+        FromTf(Read(&nested, &element, &batch->end_of_sequence));
     RecordStop(ctx);
-    batch->checkpoint =
-        std::make_unique<tfd::MemoryCheckpoint>(ctx->id_registry());
-    batch->checkpoint->Merge(nested.checkpoint());
+    const auto state =
+        std::make_shared<tfd::MemoryCheckpoint>(ctx->id_registry());
+    state->Merge(nested.checkpoint());
+    batch->token = state;
     std::shared_ptr<const RecordBlock> block =
         element.size() == 1 ? BlockOf(element[0]) : nullptr;
     if (block == nullptr) {
-      absl::Status status = batch->input_status;
+      Status status = batch->input_status;
       if (status.ok() && !batch->end_of_sequence) {
-        status = absl::InvalidArgumentError(
+        status = InvalidArgument(
             "decode_and_batch: the input's elements must be those of "
             "interleave() or format_dataset()");
       }
@@ -239,7 +247,7 @@ void DecodeBatchIterator::Produce(tfd::IteratorContext* ctx) {
     WorkQueue::Job job;
     const Status prepared =
         dataset()->decoder().Prepare(std::move(block), batch.get(), &job.costs);
-    if (!prepared.ok()) return PushEnd(ToTf(prepared), std::move(batch));
+    if (!prepared.ok()) return PushEnd(prepared, std::move(batch));
     job.work = [this, batch](const uint32_t* slots, size_t count) {
       Decode(slots, count, batch.get());
     };

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "ops/dataset/decode/batch_queue.h"
-#include "ops/dataset/decode/batch_repair.h"
 #include "ops/dataset/decode/decode_batch_dataset.h"
 #include "ops/dataset/decode/tuned_number.h"
-#include "ops/dataset/decode/work_queue.h"
+#include "ops/engine/batch_queue.h"
+#include "ops/engine/batch_repair.h"
+#include "ops/engine/work_queue.h"
 #include "tensorflow/core/framework/cancellation.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/model.h"
@@ -57,11 +57,11 @@ class DecodeBatchIterator : public IteratorOf<DecodeBatchDataset> {
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartThread(tensorflow::data::IteratorContext* ctx)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status WaitForFirst(PendingBatch** first);
+  Status WaitForFirst(PendingBatch** first);
   int64_t LeastLookahead() const;
   void RecordBuffered(int64_t bytes, int64_t batches);
   // Appends what ends the sequence, or an error that does.
-  void PushEnd(const absl::Status& status, std::shared_ptr<PendingBatch> batch);
+  void PushEnd(const Status& status, std::shared_ptr<PendingBatch> batch);
   void Produce(tensorflow::data::IteratorContext* ctx);
   absl::Status Read(tensorflow::data::IteratorContext* ctx,
                     std::vector<tensorflow::Tensor>* element,

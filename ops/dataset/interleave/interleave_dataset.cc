@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/core/crc32c.h"
 #include "ops/dataset/interleave/interleave_iterator.h"
+#include "ops/dataset/interleave/snapshot_resource.h"
 #include "ops/kernel/tf_status.h"
 
 namespace liquid {
@@ -65,10 +66,10 @@ int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
 
 }  // namespace
 
-InterleaveDataset::InterleaveDataset(
-    tensorflow::OpKernelContext* ctx, InterleaveInputs inputs, Lists lists,
-    std::shared_ptr<const PlanSpec> spec,
-    tensorflow::core::RefCountPtr<Snapshot> snapshot)
+InterleaveDataset::InterleaveDataset(tensorflow::OpKernelContext* ctx,
+                                     InterleaveInputs inputs, Lists lists,
+                                     std::shared_ptr<const PlanSpec> spec,
+                                     std::shared_ptr<Snapshot> snapshot)
     : DatasetOf(ctx, AllOf(lists), tensorflow::DT_VARIANT),
       inputs_(std::move(inputs)),
       lists_(std::move(lists)),
@@ -94,14 +95,9 @@ absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
   std::shared_ptr<const PlanSpec> spec;
   TF_RETURN_IF_ERROR(inputs.MakeSpec(lists[0].size(), &spec));
 
-  Snapshot* snapshot = nullptr;
-  TF_RETURN_IF_ERROR(ctx->resource_manager()->LookupOrCreate<Snapshot>(
-      ctx->resource_manager()->default_container(), inputs.snapshot, &snapshot,
-      [](Snapshot** created) {
-        *created = new Snapshot();
-        return absl::OkStatus();
-      }));
-  tensorflow::core::RefCountPtr<Snapshot> owned(snapshot);
+  std::shared_ptr<Snapshot> snapshot;
+  TF_RETURN_IF_ERROR(
+      SnapshotResource::Find(ctx, inputs.snapshot, true, &snapshot));
   Snapshot::Config config;
   config.spec = spec;
   for (const SourceMessage& source : inputs.message.sources) {
@@ -111,9 +107,9 @@ absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
   config.initial_step = static_cast<uint64_t>(inputs.message.initial_step);
   config.spare_bytes = static_cast<uint64_t>(inputs.message.spare_bytes);
   TF_RETURN_IF_ERROR(inputs.MakeTier(*spec, &config.tier));
-  TF_RETURN_IF_ERROR(ToTf(owned->Configure(config)));
+  TF_RETURN_IF_ERROR(ToTf(snapshot->Configure(config)));
   *output = new InterleaveDataset(ctx, std::move(inputs), std::move(lists),
-                                  std::move(spec), std::move(owned));
+                                  std::move(spec), std::move(snapshot));
   return absl::OkStatus();
 }
 

@@ -9,7 +9,7 @@
 
 #include "ops/dataset/dataset.h"
 #include "ops/dataset/interleave/interleave_options.h"
-#include "ops/dataset/interleave/snapshot.h"
+#include "ops/engine/snapshot.h"
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/dataset.h"
 
@@ -19,7 +19,8 @@ class InterleaveIterator;
 
 // Shares the snapshot.
 class InterleaveDataset
-    : public DatasetOf<InterleaveDataset, InterleaveIterator> {
+    : public DatasetOf<InterleaveDataset, InterleaveIterator>,
+      public DrawSource {
  public:
   static constexpr char kName[] = "LiquidInterleave";
   using Datasets = std::vector<const tensorflow::data::DatasetBase*>;
@@ -28,7 +29,7 @@ class InterleaveDataset
 
   InterleaveDataset(tensorflow::OpKernelContext* ctx, InterleaveInputs inputs,
                     Lists lists, std::shared_ptr<const PlanSpec> spec,
-                    tensorflow::core::RefCountPtr<Snapshot> snapshot);
+                    std::shared_ptr<Snapshot> snapshot);
   static absl::Status Make(tensorflow::OpKernelContext* ctx,
                            tensorflow::data::DatasetBase** output);
 
@@ -46,7 +47,7 @@ class InterleaveDataset
   const tensorflow::data::DatasetBase* mixes() const { return One(2); }
   const PlanSpec& spec() const { return *spec_; }
   const std::shared_ptr<const PlanSpec>& shared_spec() const { return spec_; }
-  Snapshot* snapshot() const { return snapshot_.get(); }
+  const std::shared_ptr<Snapshot>& snapshot() const { return snapshot_; }
   // Of all that must be equal for a checkpoint to fit.
   int64_t fingerprint() const { return fingerprint_; }
   // Samples of an epoch.
@@ -66,7 +67,7 @@ class InterleaveDataset
   const Lists lists_;
   const std::shared_ptr<const PlanSpec> spec_;
   const int64_t fingerprint_;
-  const tensorflow::core::RefCountPtr<Snapshot> snapshot_;
+  const std::shared_ptr<Snapshot> snapshot_;
 };
 
 }  // namespace liquid

@@ -32,12 +32,8 @@ constexpr size_t kMixTensors = 5;
 // Outlives the iterator: a source may still be reading then.
 std::function<void(const std::string&)> InterleaveIterator::TellMethod(
     size_t format) {
-  Snapshot* const snapshot = dataset()->snapshot();
-  snapshot->Ref();
-  return [owned = std::shared_ptr<Snapshot>(snapshot,
-                                            [](Snapshot* s) { s->Unref(); }),
-          format](const std::string& method) {
-    owned->SetReading(static_cast<uint32_t>(format), method);
+  return [snapshot = dataset()->snapshot(), format](const std::string& method) {
+    snapshot->SetReading(static_cast<uint32_t>(format), method);
   };
 }
 
@@ -90,7 +86,7 @@ absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
   }
   Snapshot::Lease lease;
   if (place.rest != nullptr) {
-    const uint64_t position = place.step * place.rest->spec().batch_size;
+    const uint64_t position = place.step * RestOf(place)->spec().batch_size;
     TF_RETURN_IF_ERROR(TakeRest(ctx, place, position, &lease));
   } else {
     TF_RETURN_IF_ERROR(ReadMixes(ctx, place.epoch));
@@ -107,13 +103,14 @@ absl::Status InterleaveIterator::TakeRest(tfd::IteratorContext* ctx,
                                           Snapshot::Place place,
                                           uint64_t position,
                                           Snapshot::Lease* lease) {
-  if (place.rest->datasets().size() != dataset()->datasets().size()) {
+  std::shared_ptr<const InterleaveDataset> rest = RestOf(place);
+  if (rest->datasets().size() != dataset()->datasets().size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the rest of epoch ", place.epoch, " has ",
-        place.rest->datasets().size(), " formats; it must have those of the ",
-        dataset()->datasets().size(), " of the dataset"));
+        "the rest of epoch ", place.epoch, " has ", rest->datasets().size(),
+        " formats; it must have those of the ", dataset()->datasets().size(),
+        " of the dataset"));
   }
-  rest_ = std::move(place.rest);
+  rest_ = std::move(rest);
   TF_RETURN_IF_ERROR(MakeInputs(ctx));
   lease->spec = rest_->shared_spec();
   lease->epoch = place.epoch;
@@ -143,11 +140,11 @@ absl::Status InterleaveIterator::GetNextInternal(
          {"policy", dataset()->message().plan.policy}});
   });
   RecordBlock block;
-  status_ = draws_->Next(
+  status_ = ToTf(draws_->Next(
       [this, ctx](uint32_t format, std::vector<RecordPtr>* records) {
-        return Read(ctx, format, records);
+        return FromTf(Read(ctx, format, records));
       },
-      &block);
+      &block));
   TF_RETURN_IF_ERROR(status_);
   if (disk_seconds_ == 0) {
     draws_->run().Filled(reads_->clock().bytes(), reads_->clock().seconds());
@@ -164,7 +161,7 @@ absl::Status InterleaveIterator::SaveInternal(
   if (draws_ == nullptr) {
     const Snapshot::Place place = dataset()->snapshot()->Next();
     const InterleaveDataset& next =
-        place.rest != nullptr ? *place.rest : *dataset();
+        place.rest != nullptr ? *RestOf(place) : *dataset();
     TF_RETURN_IF_ERROR(SaveMixes(writer, place.epoch));
     TF_RETURN_IF_ERROR(
         WriteVector(writer, "cached", dataset()->snapshot()->Cached()));
@@ -197,7 +194,7 @@ absl::Status InterleaveIterator::RestoreInternal(
       reader, {{"plan", &plan}, {"begun", &begun}, {"epoch", &epoch}}));
   Snapshot::Place sought = dataset()->snapshot()->Sought();
   const bool of_rest = sought.rest != nullptr && sought.epoch == epoch &&
-                       sought.rest->fingerprint() == plan;
+                       RestOf(sought)->fingerprint() == plan;
   if (!of_rest && plan != dataset()->fingerprint()) {
     return absl::InvalidArgumentError(
         "the checkpoint was saved by a dataset with other samples, seed, "
@@ -242,7 +239,7 @@ absl::Status InterleaveIterator::RestoreInternal(
 absl::Status InterleaveIterator::RestoreRest(tfd::IteratorContext* ctx,
                                              tfd::IteratorStateReader* reader,
                                              Snapshot::Place place) {
-  rest_ = place.rest;
+  rest_ = RestOf(place);
   uint64_t position;
   TF_RETURN_IF_ERROR(ReadPosition(reader, &position));
   Fidelity fidelity;
@@ -375,8 +372,8 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   const std::vector<int64_t> steps = fidelity.steps();
   fidelity_ = AsVector(steps);
   lease.run->SetFidelity(steps);
-  TF_RETURN_IF_ERROR(EpochDraws::Create(dataset()->snapshot(), std::move(lease),
-                                        options, &draws_));
+  TF_RETURN_IF_ERROR(ToTf(EpochDraws::Create(
+      dataset()->snapshot().get(), std::move(lease), options, &draws_)));
   for (size_t f = 0; f < plans_.size(); ++f) {
     const EpochPlan& plan = draws_->plan();
     plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),

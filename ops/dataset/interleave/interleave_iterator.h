@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ops/dataset/interleave/epoch_answer.h"
-#include "ops/dataset/interleave/epoch_draws.h"
 #include "ops/dataset/interleave/interleave_dataset.h"
 #include "ops/dataset/source/plan_context.h"
+#include "ops/engine/epoch_draws.h"
 #include "ops/sampler/fidelity.h"
 #include "tensorflow/core/framework/dataset.h"
 #include "tensorflow/core/framework/model.h"
@@ -50,6 +50,11 @@ class InterleaveIterator : public IteratorOf<InterleaveDataset> {
   // What the epoch is drawn from.
   const InterleaveDataset& drawn() const {
     return rest_ != nullptr ? *rest_ : *dataset();
+  }
+  // The dataset of the rest, or null.
+  static std::shared_ptr<const InterleaveDataset> RestOf(
+      const Snapshot::Place& place) {
+    return std::static_pointer_cast<const InterleaveDataset>(place.rest);
   }
   std::function<void(const std::string&)> TellMethod(size_t format);
   absl::Status MakeInputs(tensorflow::data::IteratorContext* ctx);

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "ops/dataset/interleave/interleave_dataset.h"
-#include "ops/dataset/interleave/snapshot.h"
+#include "ops/dataset/interleave/snapshot_resource.h"
+#include "ops/engine/snapshot.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/kernel/values.h"
 #include "tensorflow/core/framework/dataset.h"
@@ -18,15 +19,10 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::tstring;
 
-absl::Status Find(OpKernelContext* ctx,
-                  tensorflow::core::RefCountPtr<Snapshot>* snapshot) {
+absl::Status Find(OpKernelContext* ctx, std::shared_ptr<Snapshot>* snapshot) {
   std::string name;
   TF_RETURN_IF_ERROR(Scalar(ctx, "snapshot", &name));
-  Snapshot* found = nullptr;
-  TF_RETURN_IF_ERROR(ctx->resource_manager()->Lookup<Snapshot>(
-      ctx->resource_manager()->default_container(), name, &found));
-  snapshot->reset(found);
-  return absl::OkStatus();
+  return SnapshotResource::Find(ctx, name, false, snapshot);
 }
 
 class SnapshotStatsOp : public tensorflow::OpKernel {
@@ -35,7 +31,7 @@ class SnapshotStatsOp : public tensorflow::OpKernel {
     OP_REQUIRES_OK(ctx, ctx->GetAttr("batches", &batches_));
   }
   void Compute(OpKernelContext* ctx) override {
-    tensorflow::core::RefCountPtr<Snapshot> snapshot;
+    std::shared_ptr<Snapshot> snapshot;
     OP_REQUIRES_OK(ctx, Find(ctx, &snapshot));
     OP_REQUIRES_OK(ctx,
                    SetScalar<tstring>(ctx, 0, snapshot->StatsJson(batches_)));
@@ -47,7 +43,7 @@ class SnapshotStatsOp : public tensorflow::OpKernel {
 
 // The dataset of an input `rest`, or null where there is none.
 absl::Status FindRest(OpKernelContext* ctx,
-                      std::shared_ptr<const InterleaveDataset>* rest) {
+                      std::shared_ptr<const DrawSource>* rest) {
   tensorflow::OpInputList list;
   TF_RETURN_IF_ERROR(ctx->input_list("rest", &list));
   if (list.size() == 0) return absl::OkStatus();
@@ -69,7 +65,7 @@ class SeekSnapshotOp : public tensorflow::OpKernel {
  public:
   using OpKernel::OpKernel;
   void Compute(OpKernelContext* ctx) override {
-    tensorflow::core::RefCountPtr<Snapshot> snapshot;
+    std::shared_ptr<Snapshot> snapshot;
     OP_REQUIRES_OK(ctx, Find(ctx, &snapshot));
     int64_t epoch, step;
     OP_REQUIRES_OK(ctx, Scalar(ctx, "epoch", &epoch));
@@ -96,8 +92,9 @@ class DeleteSnapshotOp : public tensorflow::OpKernel {
   void Compute(OpKernelContext* ctx) override {
     std::string name;
     OP_REQUIRES_OK(ctx, Scalar(ctx, "snapshot", &name));
-    const absl::Status deleted = ctx->resource_manager()->Delete<Snapshot>(
-        ctx->resource_manager()->default_container(), name);
+    const absl::Status deleted =
+        ctx->resource_manager()->Delete<SnapshotResource>(
+            ctx->resource_manager()->default_container(), name);
     if (!absl::IsNotFound(deleted)) OP_REQUIRES_OK(ctx, deleted);
   }
 };

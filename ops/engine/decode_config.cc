@@ -1,0 +1,244 @@
+#include "ops/engine/decode_config.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ops/image/recipe_text.h"
+
+namespace liquid {
+namespace {
+
+// What comes out of a mask, or of an image that is neither normalised nor cast.
+PixelType TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kUint16:
+      return PixelType::kUint16;
+    case DType::kFloat32:
+      return PixelType::kFloat32;
+    case DType::kFloat16:
+      return PixelType::kFloat16;
+    case DType::kBfloat16:
+      return PixelType::kBfloat16;
+    default:
+      return PixelType::kUint8;
+  }
+}
+
+FinishSpec ImageSpec(const DecodeMessage& a, const MeanImage& mean,
+                     const RecipeText& text, DType dtype) {
+  FinishSpec spec;
+  spec.stored = a.image_bits == 16 ? PixelType::kUint16 : PixelType::kUint8;
+  spec.type = TypeOf(dtype);
+  spec.mean = text.mean;
+  spec.std = text.std;
+  spec.channels_first = text.channels_first;
+  spec.mean_image = mean.values;
+  spec.mean_height = static_cast<size_t>(mean.height);
+  spec.mean_width = static_cast<size_t>(mean.width);
+  return spec;
+}
+
+Status CheckColour(const Recipe& recipe, const FinishSpec& spec) {
+  if (!recipe.ChangesColour() ||
+      (spec.stored == PixelType::kUint8 && spec.channels == 3)) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "ColorJitter and Grayscale need images of 8 bits and 3 channels");
+}
+
+// The pixels of the image, or of a mask.
+Status ConfigurePixels(const DecodeMessage& a, const MeanImage& mean,
+                       const RecipeText& text, const OutputFeature& feature,
+                       bool mask, const std::vector<int64_t>& shape,
+                       PixelFeature* pixel) {
+  const bool planar = text.channels_first && !mask;
+  const size_t rank = a.ragged ? 2 : 4;
+  bool known = shape.size() == rank && !(a.ragged && planar);
+  for (size_t d = 1; known && d < rank; ++d) known = shape[d] > 0;
+  if (!known) {
+    return InvalidArgument("output_shapes of " + feature.name + " (" +
+                           ShapeText(shape) + ") must be " +
+                           (a.ragged ? "[pixels, channels]"
+                            : planar ? "[batch, channels, height, width]"
+                                     : "[batch, height, width, channels]") +
+                           ", known but for the first");
+  }
+  pixel->example_key = mask ? feature.name : "";
+  pixel->dtype = feature.dtype;
+  for (size_t d = 1; d < rank; ++d) pixel->shape.push_back(shape[d]);
+  if (!a.ragged) {
+    pixel->height = shape[planar ? 2 : 1];
+    pixel->width = shape[planar ? 3 : 2];
+  }
+  FinishSpec spec;
+  if (mask) {
+    spec.stored = spec.type = TypeOf(feature.dtype);
+  } else {
+    spec = ImageSpec(a, mean, text, feature.dtype);
+  }
+  spec.channels = static_cast<size_t>(shape[planar ? 1 : rank - 1]);
+  if (!mask) LIQUID_RETURN_IF_ERROR(CheckColour(text.recipe, spec));
+  Finisher finisher;
+  LIQUID_RETURN_IF_ERROR(Finisher::Create(spec, &finisher));
+  pixel->maker = std::make_shared<const ImageMaker>(text.recipe,
+                                                    std::move(finisher), mask);
+  return OkStatus();
+}
+
+// A column whose boxes are padded to box_pad, or lie one after another.
+Status ConfigureColumn(const DecodeMessage& a,
+                       const std::vector<int64_t>& shape,
+                       OutputFeature* feature, BoxConfig* boxes) {
+  // Of a box: a product of two of them does not overflow.
+  constexpr int64_t kMostSide = 1 << 20;
+  const size_t outer = a.box_pad > 0 ? 2 : 1;
+  bool fits = shape.size() >= outer && shape.size() <= outer + 2 &&
+              (a.box_pad == 0 || shape[1] == a.box_pad);
+  for (size_t d = outer; fits && d < shape.size(); ++d) {
+    feature->box_shape.push_back(shape[d]);
+    fits = shape[d] > 0 && shape[d] <= kMostSide;
+  }
+  const std::vector<int64_t>& box = feature->box_shape;
+  const bool is_float = feature->dtype == DType::kFloat32;
+  const int number = static_cast<int>(boxes->columns.size());
+  feature->box_column = number;
+  feature->box_pad = a.box_pad;
+  if (feature->name == "boxes") {
+    fits = fits && is_float && box == std::vector<int64_t>{4};
+    boxes->boxes = number;
+  } else if (feature->name == "keypoints") {
+    fits = fits && is_float && box.size() == 2 && box[1] == 3 &&
+           (a.keypoint_flip.empty() ||
+            static_cast<int64_t>(a.keypoint_flip.size()) == box[0]);
+    boxes->keypoints = number;
+  }
+  if (!fits) {
+    return InvalidArgument(
+        "output_shapes of " + feature->name + " (" + ShapeText(shape) +
+        ") must be [batch, box_pad, ...], or [boxes, ...] where box_pad is 0, "
+        "with float [4] for boxes and float [keypoint_flip, 3] for keypoints");
+  }
+  boxes->columns.push_back({feature->name, feature->dtype, box});
+  return OkStatus();
+}
+
+// Of all columns together; `config` has them.
+Status ConfigureBoxes(const DecodeMessage& a, BoxConfig* config) {
+  const auto n = static_cast<int64_t>(a.keypoint_flip.size());
+  for (const int64_t from : a.keypoint_flip) {
+    if (from < 0 || from >= n) {
+      return InvalidArgument("keypoint_flip (" + std::to_string(from) +
+                             ") must be below " + std::to_string(n) +
+                             ", its length");
+    }
+    config->flip.push_back(static_cast<size_t>(from));
+  }
+  config->rule.min_visible = a.min_visible;
+  if (a.box_pad > 0) config->rule.most = static_cast<size_t>(a.box_pad);
+  if (a.box_columns.empty() ||
+      (config->columns.size() == a.box_columns.size() &&
+       config->columns[config->boxes].name == "boxes")) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "box_columns must be different ones of features, with boxes among them");
+}
+
+}  // namespace
+
+Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
+                 const MeanImage& mean, DecodeConfig* config,
+                 std::vector<OutputFeature>* features) {
+  const std::pair<const char*, int64_t> tuned[] = {
+      {"lookahead", a.lookahead}, {"parallelism", a.parallelism}};
+  for (const auto& [name, value] : tuned) {
+    if (value != 0) continue;
+    return InvalidArgument(std::string(name) +
+                           " (0) must be at least 1, or -1 (AUTOTUNE)");
+  }
+  if (a.image_bits != 8 && a.image_bits != 16) {
+    return InvalidArgument("image_bits (" + std::to_string(a.image_bits) +
+                           ") must be 8 or 16");
+  }
+  if (a.features.empty() || a.features.size() != outputs.size()) {
+    return InvalidArgument(
+        "features, output_types and output_shapes must have the same number "
+        "of entries, at least one");
+  }
+  config->ragged = a.ragged;
+  RecipeText text;
+  LIQUID_RETURN_IF_ERROR(ParseRecipe(a.recipe, &text));
+  text.recipe.seed = static_cast<uint64_t>(a.seed);
+  config->recipe = text.recipe;
+  config->limits.max_pixels = static_cast<uint64_t>(a.max_pixels);
+  config->limits.max_scans = static_cast<uint64_t>(a.max_scans);
+  for (size_t i = 0; i < a.features.size(); ++i) {
+    OutputFeature feature;
+    feature.name = a.features[i];
+    feature.dtype = outputs[i].dtype;
+    const std::vector<int64_t>& shape = outputs[i].shape;
+    if (std::count(a.features.begin(), a.features.end(), feature.name) > 1) {
+      return InvalidArgument("features names \"" + feature.name + "\" twice");
+    }
+    const bool mask = std::find(a.masks.begin(), a.masks.end(), feature.name) !=
+                      a.masks.end();
+    const bool column = std::find(a.box_columns.begin(), a.box_columns.end(),
+                                  feature.name) != a.box_columns.end();
+    std::vector<DType> types;
+    if (column) {
+      types = {DType::kFloat32, DType::kInt64, DType::kString};
+      LIQUID_RETURN_IF_ERROR(
+          ConfigureColumn(a, shape, &feature, &config->boxes));
+    } else if (feature.name == "num_boxes" && !a.box_columns.empty()) {
+      types = {DType::kInt32};
+    } else if (feature.name == "image" || mask) {
+      types = {DType::kUint8, DType::kUint16};
+      if (!mask) {
+        types.insert(types.end(),
+                     {DType::kFloat32, DType::kFloat16, DType::kBfloat16});
+      }
+      PixelFeature pixel;
+      LIQUID_RETURN_IF_ERROR(
+          ConfigurePixels(a, mean, text, feature, mask, shape, &pixel));
+      feature.pixel = static_cast<int>(config->pixels.size());
+      config->pixels.push_back(std::move(pixel));
+    } else if (feature.name == "label") {
+      types = {DType::kInt64, DType::kFloat32};
+      if (feature.dtype == DType::kFloat32) {
+        feature.label_size = shape.size() == 2 ? shape[1] : -1;
+        if (feature.label_size < 0) {
+          return InvalidArgument(
+              "output_shapes of a float32 label must be [batch, size]");
+        }
+      }
+    } else if (feature.name == "id" || feature.name == "orientation") {
+      types = {DType::kInt64};
+    } else if (feature.name == "window" || feature.name == "size") {
+      types = {DType::kInt32};
+    } else if (feature.name == "affine") {
+      types = {DType::kFloat64};
+    } else if (feature.name == "mirrored") {
+      types = {DType::kBool};
+    } else if (feature.name == "format" || feature.name == "bytes" ||
+               feature.name == "example") {
+      types = {DType::kString};
+      config->bytes = config->bytes || feature.name == "bytes";
+    } else {
+      return InvalidArgument(
+          "features (\"" + feature.name +
+          "\") must be image, label, id, format, orientation, window, "
+          "mirrored, size, affine, bytes, example, num_boxes, or one of masks "
+          "or box_columns");
+    }
+    if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
+      return InvalidArgument("output_types of " + feature.name + " (" +
+                             NameOf(feature.dtype) + ") does not fit it");
+    }
+    features->push_back(std::move(feature));
+  }
+  return ConfigureBoxes(a, &config->boxes);
+}
+
+}  // namespace liquid
