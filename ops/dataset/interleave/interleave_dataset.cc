@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "ops/core/crc32c.h"
 #include "ops/dataset/interleave/interleave_iterator.h"
 #include "ops/dataset/interleave/snapshot_resource.h"
 #include "ops/kernel/tf_status.h"
+#include "ops/sampler/planner.h"
+#include "tensorflow/core/platform/logging.h"
 
 namespace liquid {
 
@@ -39,32 +38,28 @@ InterleaveDataset::Datasets AllOf(const InterleaveDataset::Lists& lists) {
   return all;
 }
 
-// What is cached may differ (Snapshot::Restore). `view`: which samples are
-// read.
-int64_t Fingerprint(const PlanSpec& spec, int64_t view) {
-  std::string text = absl::StrCat(kPlanVersion, "/", view, "/", spec.seed, "/",
-                                  spec.batch_size, "/", spec.shuffle, "/",
-                                  static_cast<int>(spec.policy));
-  for (const FormatSpec& format : spec.formats) {
-    // The fill of a section is as the mix is.
-    absl::StrAppend(&text, ";",
-                    HasSections(spec) ? "part" : absl::StrCat(format.fill), ":",
-                    absl::StrJoin(format.files, ","));
-    if (!format.record_samples.empty()) {
-      absl::StrAppend(&text, ":", absl::StrJoin(format.record_samples, ","));
-    }
-    // Unlike a mix, it has the same sections in all epochs.
-    if (format.groups != kFullFidelity) {
-      absl::StrAppend(&text, ":groups ", format.groups, " of ", format.count);
-    }
-  }
-  if (spec.weights != nullptr) {
-    absl::StrAppend(&text, ";weights:", spec.weights->fingerprint());
-  }
-  return int64_t{Crc32c(ByteSpan(text.data(), text.size()))};
+template <typename T>
+Span<T> SpanOf(const tensorflow::Tensor& vector) {
+  const auto values = vector.vec<T>();
+  return {values.data(), static_cast<size_t>(values.size())};
 }
 
 }  // namespace
+
+absl::Status InterleaveInputs::Read(tensorflow::OpKernelContext* ctx) {
+  TF_RETURN_IF_ERROR(ReadPlan(ctx, &plan, &draws.message));
+  TF_RETURN_IF_ERROR(ReadVector(ctx, "range", &range));
+  TF_RETURN_IF_ERROR(ReadVector(ctx, "groups", &groups));
+  TF_RETURN_IF_ERROR(ReadVector(ctx, "record_blocks", &record_blocks));
+  draws.groups = SpanOf<uint16_t>(groups);
+  draws.record_blocks = SpanOf<uint32_t>(record_blocks);
+  TF_RETURN_IF_ERROR(ToTf(draws.SetRange(SpanOf<int64_t>(range))));
+  TF_RETURN_IF_ERROR(tfd::ParseScalarArgument(ctx, "snapshot", &snapshot));
+  if (snapshot.empty()) {
+    return absl::InvalidArgumentError("snapshot (\"\") must be a name");
+  }
+  return absl::OkStatus();
+}
 
 InterleaveDataset::InterleaveDataset(tensorflow::OpKernelContext* ctx,
                                      InterleaveInputs inputs, Lists lists,
@@ -74,7 +69,7 @@ InterleaveDataset::InterleaveDataset(tensorflow::OpKernelContext* ctx,
       inputs_(std::move(inputs)),
       lists_(std::move(lists)),
       spec_(std::move(spec)),
-      fingerprint_(Fingerprint(*spec_, inputs_.message.view)),
+      fingerprint_(Fingerprint(*spec_, message().view)),
       snapshot_(std::move(snapshot)) {}
 
 absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
@@ -88,25 +83,23 @@ absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
   if (lists[1].size() > 1) {
     return absl::InvalidArgumentError("fidelity must be one dataset or none");
   }
-  if (lists[2].size() != (inputs.message.plan.sections.empty() ? 0 : 1)) {
+  if (lists[2].size() != (inputs.draws.message.plan.sections.empty() ? 0 : 1)) {
     return absl::InvalidArgumentError(
         "mixes must be one dataset where there are sections, or none");
   }
   std::shared_ptr<const PlanSpec> spec;
-  TF_RETURN_IF_ERROR(inputs.MakeSpec(lists[0].size(), &spec));
+  TF_RETURN_IF_ERROR(ToTf(inputs.draws.MakeSpec(lists[0].size(), &spec)));
 
   std::shared_ptr<Snapshot> snapshot;
   TF_RETURN_IF_ERROR(
       SnapshotResource::Find(ctx, inputs.snapshot, true, &snapshot));
   Snapshot::Config config;
-  config.spec = spec;
-  for (const SourceMessage& source : inputs.message.sources) {
-    config.formats.push_back(source.name);
-  }
-  config.initial_epoch = inputs.message.initial_epoch;
-  config.initial_step = static_cast<uint64_t>(inputs.message.initial_step);
-  config.spare_bytes = static_cast<uint64_t>(inputs.message.spare_bytes);
-  TF_RETURN_IF_ERROR(inputs.MakeTier(*spec, &config.tier));
+  TF_RETURN_IF_ERROR(ToTf(inputs.draws.MakeConfig(spec, &config)));
+  config.tier.warn = [](const std::string& why) {
+    LOG(WARNING) << "the tier of the cache is off, and training goes on "
+                    "without it: "
+                 << why;
+  };
   TF_RETURN_IF_ERROR(ToTf(snapshot->Configure(config)));
   *output = new InterleaveDataset(ctx, std::move(inputs), std::move(lists),
                                   std::move(spec), std::move(snapshot));
@@ -116,10 +109,10 @@ absl::Status InterleaveDataset::Make(tensorflow::OpKernelContext* ctx,
 int64_t InterleaveDataset::CardinalityInternal(
     tfd::CardinalityOptions options) const {
   const uint64_t batch = spec_->batch_size;
-  const uint64_t end = inputs_.EndDraw(samples());
+  const uint64_t end = draws().EndDraw(samples());
   const uint64_t last =
-      inputs_.message.drop_remainder ? end / batch : (end + batch - 1) / batch;
-  const auto first = static_cast<uint64_t>(inputs_.first_step);
+      message().drop_remainder ? end / batch : (end + batch - 1) / batch;
+  const auto first = static_cast<uint64_t>(draws().first_step);
   return static_cast<int64_t>(last - std::min(last, first));
 }
 

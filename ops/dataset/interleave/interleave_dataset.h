@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/dataset/dataset.h"
-#include "ops/dataset/interleave/interleave_options.h"
+#include "ops/engine/draw_plan.h"
 #include "ops/engine/snapshot.h"
 #include "ops/sampler/plan_spec.h"
 #include "tensorflow/core/framework/dataset.h"
@@ -16,6 +16,20 @@
 namespace liquid {
 
 class InterleaveIterator;
+
+// Inputs besides datasets, as given, so that the dataset can be serialized
+// again.
+struct InterleaveInputs {
+  tensorflow::tstring plan;
+  tensorflow::Tensor range;          // int64
+  tensorflow::Tensor groups;         // uint16
+  tensorflow::Tensor record_blocks;  // uint32
+  tensorflow::tstring snapshot;
+  DrawPlan draws;  // what they hold
+
+  // Error: InvalidArgument that names input, value and constraint.
+  absl::Status Read(tensorflow::OpKernelContext* ctx);
+};
 
 // Shares the snapshot.
 class InterleaveDataset
@@ -38,8 +52,8 @@ class InterleaveDataset
   // The functions that give fidelity and mixes may have a state.
   absl::Status CheckExternalState() const override;
 
-  const InterleaveInputs& inputs() const { return inputs_; }
-  const InterleaveMessage& message() const { return inputs_.message; }
+  const DrawPlan& draws() const { return inputs_.draws; }
+  const InterleaveMessage& message() const { return draws().message; }
   const Datasets& datasets() const { return lists_[0]; }
   // Gives the fidelity of an epoch's batches; null where it is full.
   const tensorflow::data::DatasetBase* fidelity() const { return One(1); }

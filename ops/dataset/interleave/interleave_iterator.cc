@@ -53,8 +53,10 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
   for (size_t f = 0; f < drawn().datasets().size(); ++f) {
     resources_.push_back(
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
-    plans_.push_back(
-        new PlanContext(static_cast<uint32_t>(f), TellMethod(f), reads_));
+    plans_.push_back(new PlanContext());
+    plans_[f]->plan.number = static_cast<uint32_t>(f);
+    plans_[f]->plan.tell_method = TellMethod(f);
+    plans_[f]->plan.reads = reads_;
     TF_RETURN_IF_ERROR(PutContext(plans_[f], resources_[f].get()));
     inputs_.emplace_back();
     tfd::IteratorContext nested = WithResources(ctx, resources_[f].get());
@@ -74,9 +76,9 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
 // Takes the epoch that is the next, or the one that the dataset runs.
 absl::Status InterleaveIterator::Take(tfd::IteratorContext* ctx) {
   TraceMe trace("Liquid Plan");  // may replay epochs
-  const InterleaveInputs& inputs = dataset()->inputs();
-  Snapshot::Place place = {inputs.epoch,
-                           static_cast<uint64_t>(inputs.first_step)};
+  const DrawPlan& draws = dataset()->draws();
+  Snapshot::Place place = {draws.epoch,
+                           static_cast<uint64_t>(draws.first_step)};
   if (place.epoch < 0) place = dataset()->snapshot()->Next();
   if (place.step == Snapshot::kUnknown) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -363,7 +365,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.keep_pixels = dataset()->message().keep_pixels;
   options.mask_bytes = static_cast<uint64_t>(dataset()->message().mask_bytes);
   options.drop_remainder = dataset()->message().drop_remainder;
-  options.end = drawn().inputs().EndDraw(drawn().samples());
+  options.end = drawn().draws().EndDraw(drawn().samples());
   options.rest = rest_ != nullptr;
   options.fidelity = fidelity;
   if (owner && rest_ == nullptr) {
@@ -375,10 +377,17 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   TF_RETURN_IF_ERROR(ToTf(EpochDraws::Create(
       dataset()->snapshot().get(), std::move(lease), options, &draws_)));
   for (size_t f = 0; f < plans_.size(); ++f) {
-    const EpochPlan& plan = draws_->plan();
-    plans_[f]->Set(draws_->spec(), plan.epoch(), plan.position(), plan.held(),
-                   draws_->at_hand(static_cast<uint32_t>(f)), of_run[f],
-                   fidelity, options.end, options.tier);
+    const EpochPlan& epoch = draws_->plan();
+    FormatPlan& plan = plans_[f]->plan;
+    plan.spec = draws_->spec();
+    plan.epoch = epoch.epoch();
+    plan.position = epoch.position();
+    plan.held = epoch.held();
+    plan.at_hand = draws_->at_hand(static_cast<uint32_t>(f));
+    plan.limits = of_run[f];
+    plan.fidelity = fidelity;
+    plan.end = options.end;
+    plan.tier = options.tier;
   }
   return absl::OkStatus();
 }
