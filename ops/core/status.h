@@ -20,6 +20,7 @@ enum class StatusCode {
   kUnimplemented,      // a valid file uses a feature that is not supported
   kUnavailable,        // the machine lacks memory or file handles just now
   kCancelled,
+  kFailedPrecondition,  // the object is not in the state that this needs
   kInternal,
 };
 

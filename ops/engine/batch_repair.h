@@ -46,6 +46,7 @@ class BatchRepair {
   std::vector<int64_t> Borrowed() const;  // ascending
   void SetBorrowed(const std::vector<int64_t>& draws);
   std::vector<int64_t>& skipped() { return skipped_; }
+  const std::vector<int64_t>& skipped() const { return skipped_; }
 
   // Why the first sample was skipped; empty before.
   const std::string& first_reason() const { return first_reason_; }

@@ -40,6 +40,8 @@ inline absl::Status ToTf(const Status& status) {
       return absl::ResourceExhaustedError(status.message());
     case StatusCode::kCancelled:
       return absl::CancelledError(status.message());
+    case StatusCode::kFailedPrecondition:
+      return absl::FailedPreconditionError(status.message());
     case StatusCode::kInternal:
       return absl::InternalError(status.message());
   }
