@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/dataset/source/record_block.h"
+#include "ops/engine/begin_epoch.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/profiler/lib/traceme.h"
@@ -350,71 +351,18 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
     cached.push_back(format.cached);
   }
   cached_ = AsVector(cached);
-  // A pinned record stays in memory over the epoch, so only that of the owner.
-  std::vector<MemoryLimits> of_run = limits_;
-  const bool owner = dataset()->snapshot()->Own(lease.run.get());
-  for (MemoryLimits& limits : of_run) {
-    if (lease.spec->weights != nullptr && !owner) limits.kept = 0;
-  }
-  EpochDraws::Options options;
-  options.cache_bytes = static_cast<uint64_t>(drawn().message().cache_bytes);
-  for (const MemoryLimits& limits : of_run) {
-    options.kept.push_back(limits.kept);
-    options.resident.push_back(limits.resident);
-  }
-  options.keep_pixels = dataset()->message().keep_pixels;
-  options.mask_bytes = static_cast<uint64_t>(dataset()->message().mask_bytes);
-  options.drop_remainder = dataset()->message().drop_remainder;
-  options.end = drawn().draws().EndDraw(drawn().samples());
+  EpochOptions options;
+  options.message = &dataset()->message();
+  options.draws = &drawn().draws();
   options.rest = rest_ != nullptr;
+  options.limits = limits_;
   options.fidelity = fidelity;
-  if (owner && rest_ == nullptr) {
-    TF_RETURN_IF_ERROR(BeginTier(lease, options.end, &options.tier));
-  }
-  const std::vector<int64_t> steps = fidelity.steps();
-  fidelity_ = AsVector(steps);
-  lease.run->SetFidelity(steps);
-  TF_RETURN_IF_ERROR(ToTf(EpochDraws::Create(
-      dataset()->snapshot().get(), std::move(lease), options, &draws_)));
-  for (size_t f = 0; f < plans_.size(); ++f) {
-    const EpochPlan& epoch = draws_->plan();
-    FormatPlan& plan = plans_[f]->plan;
-    plan.spec = draws_->spec();
-    plan.epoch = epoch.epoch();
-    plan.position = epoch.position();
-    plan.held = epoch.held();
-    plan.at_hand = draws_->at_hand(static_cast<uint32_t>(f));
-    plan.limits = of_run[f];
-    plan.fidelity = fidelity;
-    plan.end = options.end;
-    plan.tier = options.tier;
-  }
-  return absl::OkStatus();
-}
-
-// Plans what the tier holds in this epoch, and for the next.
-absl::Status InterleaveIterator::BeginTier(const Snapshot::Lease& lease,
-                                           uint64_t end,
-                                           std::shared_ptr<Tier>* tier) {
-  std::shared_ptr<Tier> of_snapshot = dataset()->snapshot()->tier();
-  if (of_snapshot == nullptr) return absl::OkStatus();
-  TraceMe trace("Liquid Tier plan");
-  TierEpoch epoch;
-  epoch.spec = lease.spec;
-  epoch.epoch = lease.epoch;
-  epoch.held = lease.held;
-  epoch.begin = lease.position;
-  epoch.end = end;
-  if (dataset()->message().drop_remainder) {
-    const uint64_t samples = EpochSize(*lease.spec);
-    epoch.end = std::min(end, samples - samples % lease.spec->batch_size);
-  }
-  epoch.next = dataset()->snapshot()->SpecAfter(lease.epoch);
-  epoch.holds_stored = !dataset()->message().keep_pixels;
-  const Status begun = of_snapshot->Begin(epoch);
-  if (!begun.ok()) return ToTf(begun);
-  *tier = std::move(of_snapshot);
-  return absl::OkStatus();
+  fidelity_ = AsVector(fidelity.steps());
+  std::vector<FormatPlan*> plans;
+  for (PlanContext* context : plans_) plans.push_back(&context->plan);
+  TraceMe trace("Liquid Epoch begin");  // a tier is planned
+  return ToTf(BeginEpoch(options, dataset()->snapshot().get(), std::move(lease),
+                         plans, &draws_));
 }
 
 absl::Status InterleaveIterator::Read(tfd::IteratorContext* ctx,

@@ -75,8 +75,6 @@ class InterleaveIterator : public IteratorOf<InterleaveDataset> {
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Begin(Snapshot::Lease lease, Fidelity fidelity)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status BeginTier(const Snapshot::Lease& lease, uint64_t end,
-                         std::shared_ptr<Tier>* tier);
   bool Complete(uint64_t position) const;
   absl::Status ReadPosition(tensorflow::data::IteratorStateReader* reader,
                             uint64_t* position);
