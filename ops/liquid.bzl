@@ -1,6 +1,6 @@
 """Macros that give every target of the project the same flags.
 
-Layers: core <- codecs, containers, http, image, message, sampler, reader, direct <- kernels <- liquid_tf <- tools.
+Layers: core <- codecs, containers, http, image, message, sampler, reader <- engine <- direct, kernels <- liquid_tf <- tools.
 Only liquid_kernel_library sees TensorFlow's headers.
 """
 
