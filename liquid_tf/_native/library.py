@@ -1,12 +1,18 @@
-"""Finds the op library that fits the running TensorFlow."""
+"""Finds the engine, and the op library that fits the running TensorFlow.
+
+The engine (libliquid_engine.so) needs no framework, and a process has one. An op library
+is small: TensorFlow's ops over that engine, for one minor version of TensorFlow.
+"""
 
 import importlib.util
 import os
 import pathlib
 import re
+from collections.abc import Iterator
 
 from liquid_tf import _version
 
+ENGINE = "libliquid_engine.so"
 _LIBRARY = "_liquid_ops.so"
 _PACKAGED = re.compile(r"_liquid_ops_tf(\d)(\d+)\.so")
 _DEFINED = re.compile(r"^#define TF_(MAJOR|MINOR|PATCH)_VERSION (\d+)", re.M)
@@ -55,18 +61,15 @@ def packaged() -> list[str]:
   return [f"{major}.{minor}" for major, minor in numbers]
 
 
-def _checkout_candidates() -> list[pathlib.Path]:
-  """Places where a built op library may lie in a checkout, the preferred one first.
+def _checkout_folders() -> list[pathlib.Path]:
+  """Folders in which built libraries may lie in a checkout, the preferred one first.
 
   Under Bazel the runfiles mirror the checkout, so that `ops/` is beside the package;
   in the checkout itself Bazel's links lie under `build/`, one folder for each
   TensorFlow.
   """
   root = package().parent
-  return [
-    root / "ops" / _LIBRARY,
-    *sorted(root.glob(f"build/bazel*/bin/ops/{_LIBRARY}")),
-  ]
+  return [root / "ops", *sorted(root.glob("build/bazel*/bin/ops"))]
 
 
 def _candidates(tensorflow_version: str) -> list[pathlib.Path]:
@@ -75,7 +78,56 @@ def _candidates(tensorflow_version: str) -> list[pathlib.Path]:
   if override:
     return [pathlib.Path(override)]
   own = package() / packaged_name(tensorflow_version)
-  return [own, *_checkout_candidates()]
+  return [own, *(folder / _LIBRARY for folder in _checkout_folders())]
+
+
+def _engine_folders() -> Iterator[pathlib.Path]:
+  """Folders in which the engine may lie, the preferred one first.
+
+  An op library works with the engine that it was linked to, which lies beside it.
+  """
+  override = os.environ.get("LIQUID_OPS_LIBRARY")
+  if override:
+    yield pathlib.Path(override).parent
+  yield package()
+  folders = _checkout_folders()
+  tensorflow = installed()
+  if tensorflow:
+    wanted = minor(tensorflow[1])
+    for folder in folders:
+      path = folder / _LIBRARY
+      if path.is_file() and (built_for(os.fspath(path)) or [""])[0] == wanted:
+        yield folder
+  yield from folders
+
+
+def engine() -> str:
+  """Finds the engine; imports no framework.
+
+  `LIQUID_ENGINE_LIBRARY` names another one.
+
+  Returns:
+    The path of the library.
+
+  Raises:
+    ImportError: there is none.
+  """
+  override = os.environ.get("LIQUID_ENGINE_LIBRARY")
+  if override:
+    if not os.path.isfile(override):
+      raise ImportError(
+        f'LIQUID_ENGINE_LIBRARY ("{override}") must be the path of {ENGINE}'
+      )
+    return override
+  folders = dict.fromkeys(_engine_folders())
+  for folder in folders:
+    if (folder / ENGINE).is_file():
+      return os.fspath(folder / ENGINE)
+  places = ", ".join(f'"{folder}"' for folder in folders)
+  raise ImportError(
+    f"liquid_tf found no {ENGINE} in {places}: install a wheel of liquid_tf, or run "
+    "`make setup` in a checkout"
+  )
 
 
 def built_for(path: str) -> tuple[str, str] | None:
