@@ -4,7 +4,7 @@ All of it comes from the environment of the process: AWS_ACCESS_KEY_ID and its l
 ~/.aws, the metadata of a machine or a container. botocore is imported when something
 of s3:// is met.
 
-The op library asks here (ops/direct/direct_s3.h) when it reads s3://, on a thread of
+The engine asks here (ops/direct/direct_s3.h) when it reads s3://, on a thread of
 its own, every few minutes and where a store refuses what it has. Credentials so stay in
 the memory of the process: no op has them as an input, and no graph, checkpoint or
 message holds them.
@@ -32,7 +32,7 @@ WITHOUT_CREDENTIALS = (
 # Not a private endpoint, whose name begins otherwise.
 _AMAZON = re.compile(r"https?://s3[.-][\w.-]*amazonaws\.com(\.cn)?")
 
-# A function that the op library calls.
+# A function that the engine calls.
 _Provider = ctypes.CFUNCTYPE(
   *(ctypes.c_int32, ctypes.c_char_p, ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64)
 )
@@ -178,9 +178,9 @@ def _make() -> _Made:
   return _Made(session, session.create_client("s3", region, config=config))
 
 
-def register(path: str) -> None:
-  """Makes the op library at `path` ask here, until Python ends."""
-  give = ctypes.CDLL(path).liquid_direct_s3_provider
+def register(engine: ctypes.CDLL) -> None:
+  """Makes the engine ask here, until Python ends."""
+  give = engine.liquid_direct_s3_provider
   give.argtypes, give.restype = [_Provider], None
   give(_provide)
   # A thread that asked later would wait for a Python that is gone. This waits for one

@@ -1,7 +1,7 @@
 """Finds the engine, and the op library that fits the running TensorFlow.
 
-The engine (libliquid_engine.so) needs no framework, and a process has one. An op library
-is small: TensorFlow's ops over that engine, for one minor version of TensorFlow.
+The engine (libliquid_engine.so) needs no framework, and a process has one. An op
+library is small: TensorFlow's ops over that engine, for one minor version of it.
 """
 
 import importlib.util

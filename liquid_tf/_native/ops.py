@@ -10,7 +10,7 @@ import threading
 import types
 from collections.abc import Callable
 
-from liquid_tf._native import credentials, library
+from liquid_tf._native import engine, library
 
 # What TensorFlow puts around the message of an op, run by itself or in a function.
 _AROUND = re.compile(
@@ -26,8 +26,8 @@ def _load() -> types.ModuleType:
   from liquid_tf._tensorflow import tf
 
   path = library.find(tf.__version__)
+  engine.load()
   ops = tf.load_op_library(path)
-  credentials.register(path)
   for name, function in list(vars(ops).items()):
     if name.startswith("liquid_") and not name.endswith("_eager_fallback"):
       setattr(ops, name, _plain(function))
