@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -14,35 +13,17 @@
 #include "ops/core/regular_file.h"
 #include "ops/http/url.h"
 #include "ops/kernel/tf_status.h"
-#include "ops/reader/cached_file.h"
 #include "ops/reader/http_file.h"
-#include "tensorflow/core/platform/path.h"
 
 namespace liquid {
 namespace {
 
-// The parts of a path, as TensorFlow takes it apart.
-struct PathParts {
-  explicit PathParts(const std::string& path) {
-    absl::string_view host;
-    tensorflow::io::ParseURI(path, &scheme, &host, &name);
-  }
-  bool local() const { return scheme.empty() || scheme == "file"; }
-
-  absl::string_view scheme, name;
-};
-
-bool IsLocal(const std::string& path) { return PathParts(path).local(); }
-
-std::string LocalName(const std::string& path) {
-  return std::string(PathParts(path).name);
-}
-
 // Must come before TensorFlow opens a path, which it does without a look at it.
 // OK too where there is nothing: opening it says so.
 Status CheckLocal(const std::string& path) {
+  std::string name;
   struct stat info = {};
-  if (!IsLocal(path) || stat(LocalName(path).c_str(), &info) != 0) {
+  if (!IsLocalPath(path, &name) || stat(name.c_str(), &info) != 0) {
     return OkStatus();
   }
   return CheckRegular(path, info.st_mode);
@@ -119,12 +100,14 @@ class TensorFlowFile : public RandomFile {
   const std::unique_ptr<tensorflow::RandomAccessFile> file_;
 };
 
-Status OpenByTensorFlow(tensorflow::Env* env, const std::string& path,
-                        std::unique_ptr<RandomFile>* file) {
-  std::unique_ptr<tensorflow::RandomAccessFile> opened;
-  LIQUID_RETURN_IF_ERROR(FromTf(env->NewRandomAccessFile(path, &opened), path));
-  *file = std::make_unique<TensorFlowFile>(path, std::move(opened));
-  return OkStatus();
+FileOpener ByTensorFlow(tensorflow::Env* env) {
+  return [env](const std::string& path, std::unique_ptr<RandomFile>* file) {
+    std::unique_ptr<tensorflow::RandomAccessFile> opened;
+    LIQUID_RETURN_IF_ERROR(
+        FromTf(env->NewRandomAccessFile(path, &opened), path));
+    *file = std::make_unique<TensorFlowFile>(path, std::move(opened));
+    return OkStatus();
+  };
 }
 
 }  // namespace
@@ -138,59 +121,24 @@ Status OpenFile(tensorflow::Env* env, const std::string& path,
   tensorflow::uint64 bytes = 0;
   LIQUID_RETURN_IF_ERROR(FromTf(env->GetFileSize(path, &bytes), path));
   *size = bytes;
-  return OpenByTensorFlow(env, path, file);
+  return ByTensorFlow(env)(path, file);
 }
 
 FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access) {
-  // A probe of each file would be a block more to read of every one.
-  const auto known = std::make_shared<std::atomic<bool>>(false);
-  return [env, access, known](const std::string& path,
-                              std::unique_ptr<RandomFile>* file) {
-    if (IsLocal(path)) {
-      if (access.mode == ReadMode::kCached) {
-        return OpenCachedFile(LocalName(path), file);
-      }
-      const DirectReads direct = access.mode == ReadMode::kBuffered
-                                     ? DirectReads::kNo
-                                 : *known ? DirectReads::kKnown
-                                          : DirectReads::kTry;
-      LIQUID_RETURN_IF_ERROR(OpenPosixFile(LocalName(path), direct, file));
-      if ((*file)->alignment() > 1) *known = true;
-      return OkStatus();
-    }
-    if (access.mode == ReadMode::kCached) {
-      return Unimplemented(PublicPath(path) +
-                           ": only local files have a page cache");
-    }
-    if (IsClientUrl(path)) return OpenHttpFile(path, access.patience, file);
-    return OpenByTensorFlow(env, path, file);
-  };
+  return MakeFileOpener(access, ByTensorFlow(env));
 }
 
 Opener MakeOpener(tensorflow::Env* env, const FileAccess& access) {
-  Opener opener;
-  opener.shard = MakeFileOpener(env, access);
-  opener.is_local = IsLocal;
-  opener.load = [env](const std::string& path, ByteSpan* bytes,
+  Opener others;
+  others.shard = ByTensorFlow(env);
+  others.load = [env](const std::string& path, ByteSpan* bytes,
                       std::shared_ptr<const void>* keep) {
-    if (IsLocal(path)) {
-      LIQUID_RETURN_IF_ERROR(CheckLocal(path));
-      std::unique_ptr<tensorflow::ReadOnlyMemoryRegion> mapped;
-      LIQUID_RETURN_IF_ERROR(
-          FromTf(env->NewReadOnlyMemoryRegionFromFile(path, &mapped), path));
-      *bytes = ByteSpan(mapped->data(), mapped->length());
-      *keep = std::shared_ptr<const void>(std::move(mapped));
-      return OkStatus();
-    }
     std::unique_ptr<RandomFile> file;
     uint64_t size = 0;
     LIQUID_RETURN_IF_ERROR(OpenFile(env, path, &file, &size));
-    const auto buffer = std::make_shared<Buffer>();
-    *keep = buffer;
-    ReadCount count;
-    return file->Read(0, size, buffer.get(), bytes, &count);
+    return ReadWhole(*file, size, bytes, keep);
   };
-  return opener;
+  return MakeOpener(access, std::move(others));
 }
 
 }  // namespace liquid

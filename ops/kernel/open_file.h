@@ -10,9 +10,8 @@
 
 #include "ops/core/status.h"
 #include "ops/reader/file.h"
-#include "ops/reader/http_file.h"
 #include "ops/reader/open_shards.h"
-#include "ops/reader/read_engine.h"
+#include "ops/reader/path_opener.h"
 #include "tensorflow/core/platform/env.h"
 
 namespace liquid {
@@ -22,13 +21,7 @@ namespace liquid {
 Status OpenFile(tensorflow::Env* env, const std::string& path,
                 std::unique_ptr<RandomFile>* file, uint64_t* size);
 
-// How files are read.
-struct FileAccess {
-  ReadMode mode = ReadMode::kAuto;  // of local ones; kCached allows no others
-  double patience = kHttpPatience;  // see OpenHttpFile
-};
-
-// Thread-safe. What one file allows, all files of the opener are taken to.
+// As those of path_opener.h, with TensorFlow for all other paths.
 FileOpener MakeFileOpener(tensorflow::Env* env, const FileAccess& access);
 Opener MakeOpener(tensorflow::Env* env, const FileAccess& access);
 
