@@ -1,6 +1,8 @@
 #include "ops/engine/begin_epoch.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "ops/sampler/planner.h"
@@ -33,6 +35,60 @@ Status BeginTier(const InterleaveMessage& message, Snapshot* snapshot,
 
 }  // namespace
 
+std::vector<MemoryLimits> LimitsOf(const InterleaveMessage& message) {
+  std::vector<MemoryLimits> limits;
+  for (const SourceMessage& source : message.sources) {
+    limits.push_back({static_cast<uint64_t>(source.resident),
+                      static_cast<uint64_t>(source.kept)});
+  }
+  return limits;
+}
+
+Status DecideMixes(int64_t epoch, const MixNumbers& mixes, Snapshot* snapshot,
+                   std::vector<MemoryLimits>* limits) {
+  const size_t formats = limits->size();
+  const size_t epochs = mixes.samples.size() / formats;
+  bool right = epochs > 0 && epochs <= static_cast<uint64_t>(epoch) + 1;
+  for (const auto* numbers : {&mixes.samples, &mixes.cached, &mixes.fill,
+                              &mixes.resident, &mixes.kept}) {
+    right = right && numbers->size() == epochs * formats;
+  }
+  if (!right) {
+    return InvalidArgument("each list of mixes must have the shape [epochs, " +
+                           std::to_string(formats) + "], of epochs up to " +
+                           std::to_string(epoch));
+  }
+  std::vector<std::vector<int64_t>> decided(epochs);
+  for (const auto* numbers : {&mixes.samples, &mixes.cached, &mixes.fill}) {
+    for (size_t i = 0; i < numbers->size(); ++i) {
+      decided[i / formats].push_back((*numbers)[i]);
+    }
+  }
+  const size_t last = (epochs - 1) * formats;
+  for (size_t f = 0; f < formats; ++f) {
+    (*limits)[f] = {static_cast<uint64_t>(mixes.resident[last + f]),
+                    static_cast<uint64_t>(mixes.kept[last + f])};
+  }
+  return snapshot->Decide(epoch + 1 - static_cast<int64_t>(epochs), decided);
+}
+
+Status TakeRest(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
+                uint64_t position, Snapshot* snapshot, Snapshot::Lease* lease) {
+  const size_t formats = snapshot->Cached().size();
+  if (spec->formats.size() != formats) {
+    return InvalidArgument("the rest of epoch " + std::to_string(epoch) +
+                           " has " + std::to_string(spec->formats.size()) +
+                           " formats; it must have those of the " +
+                           std::to_string(formats) + " of the dataset");
+  }
+  lease->spec = std::move(spec);
+  lease->epoch = epoch;
+  lease->position = position;
+  lease->held = NothingHeld(*lease->spec);
+  snapshot->LendRest(lease);
+  return OkStatus();
+}
+
 Status BeginEpoch(const EpochOptions& options, Snapshot* snapshot,
                   Snapshot::Lease lease, const std::vector<FormatPlan*>& plans,
                   std::unique_ptr<EpochDraws>* draws) {
@@ -55,6 +111,7 @@ Status BeginEpoch(const EpochOptions& options, Snapshot* snapshot,
   drawn.end = options.draws->EndDraw(EpochSize(*lease.spec));
   drawn.rest = options.rest;
   drawn.fidelity = options.fidelity;
+  drawn.reads = options.reads;
   if (owner && !options.rest) {
     LIQUID_RETURN_IF_ERROR(
         BeginTier(message, snapshot, lease, drawn.end, &drawn.tier));
@@ -63,16 +120,23 @@ Status BeginEpoch(const EpochOptions& options, Snapshot* snapshot,
   LIQUID_RETURN_IF_ERROR(
       EpochDraws::Create(snapshot, std::move(lease), drawn, draws));
   const EpochPlan& epoch = (*draws)->plan();
-  for (FormatPlan* plan : plans) {
+  for (uint32_t f = 0; f < plans.size(); ++f) {
+    FormatPlan* const plan = plans[f];
     plan->spec = (*draws)->spec();
+    plan->number = f;
     plan->epoch = epoch.epoch();
     plan->position = epoch.position();
     plan->held = epoch.held();
-    plan->at_hand = (*draws)->at_hand(plan->number);
-    plan->limits = limits[plan->number];
+    plan->at_hand = (*draws)->at_hand(f);
+    plan->limits = limits[f];
     plan->fidelity = options.fidelity;
     plan->end = drawn.end;
     plan->tier = drawn.tier;
+    plan->reads = options.reads;
+    plan->tell_method = [owner = snapshot->shared_from_this(),
+                         f](const std::string& method) {
+      owner->SetReading(f, method);
+    };
   }
   return OkStatus();
 }

@@ -115,6 +115,7 @@ Status EpochDraws::Next(const ReadMore& read, RecordBlock* block) {
   block->last = AtEnd();
   block->part = options_.end < plan_->size();
   if (block->last) Finish();
+  CountDisk(block);
   return OkStatus();
 }
 
@@ -156,6 +157,15 @@ void EpochDraws::CountTurns(RecordBlock* block) {
     const uint64_t evicted = block->turns[f].drawn - block->turns[f].kept;
     for (uint64_t i = 0; i < evicted; ++i) ledgers_[f].Need(block->cost);
   }
+}
+
+// Of the reads so far, what no block before has told of.
+void EpochDraws::CountDisk(RecordBlock* block) {
+  if (options_.reads == nullptr) return;
+  const ReadClock& clock = options_.reads->clock();
+  if (disk_seconds_ == 0) run_->Filled(clock.bytes(), clock.seconds());
+  block->disk_seconds = clock.seconds() - disk_seconds_;
+  disk_seconds_ += block->disk_seconds;
 }
 
 // Takes the drawn sample from the region, reading on until it is there.

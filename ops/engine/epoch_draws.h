@@ -12,6 +12,7 @@
 #include "ops/engine/load_ledger.h"
 #include "ops/engine/record_block.h"
 #include "ops/engine/snapshot.h"
+#include "ops/reader/read_group.h"
 #include "ops/reader/read_order.h"
 #include "ops/reader/tier.h"
 #include "ops/sampler/fidelity.h"
@@ -40,6 +41,8 @@ class EpochDraws {
     bool rest = false;
     Fidelity fidelity;
     std::shared_ptr<Tier> tier = nullptr;  // of the run; null for none
+    // Whose time blocks tell of; null where none does.
+    std::shared_ptr<ReadGroup> reads = nullptr;
   };
   // Reads on in one format; no records at its end.
   using ReadMore =
@@ -72,6 +75,7 @@ class EpochDraws {
     return !spec_->formats[format].record_samples.empty();
   }
   void CountTurns(RecordBlock* block);
+  void CountDisk(RecordBlock* block);
   Status Obtain(const Draw& draw, uint32_t fidelity, bool owner,
                 const ReadMore& read, RecordBlock::Item* item,
                 RecordBlock* block);
@@ -101,6 +105,7 @@ class EpochDraws {
   std::vector<NumberMap<uint64_t>> more_loads_;
   std::vector<LoadLedger> ledgers_;
   uint64_t kept_bytes_ = 0;
+  double disk_seconds_ = 0;  // that blocks have told of
   bool released_ = false;
 };
 

@@ -25,18 +25,11 @@ std::vector<int64_t> AsNumbers(const Tensor& tensor) {
 }
 
 // What the dataset of mixes gives, by name: the order of tf.nest.
-enum MixTensor : size_t { kCached, kFill, kKept, kResident, kSamples };
-constexpr size_t kMixTensors = 5;
+constexpr std::vector<int64_t> MixNumbers::*kMixTensors[] = {
+    &MixNumbers::cached, &MixNumbers::fill, &MixNumbers::kept,
+    &MixNumbers::resident, &MixNumbers::samples};
 
 }  // namespace
-
-// Outlives the iterator: a source may still be reading then.
-std::function<void(const std::string&)> InterleaveIterator::TellMethod(
-    size_t format) {
-  return [snapshot = dataset()->snapshot(), format](const std::string& method) {
-    snapshot->SetReading(static_cast<uint32_t>(format), method);
-  };
-}
 
 absl::Status InterleaveIterator::Initialize(tfd::IteratorContext* ctx) {
   TF_RETURN_IF_ERROR(MakeInputs(ctx));
@@ -50,14 +43,10 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
   inputs_.clear();  // before their resources
   plans_.clear();
   resources_.clear();
-  limits_.clear();
   for (size_t f = 0; f < drawn().datasets().size(); ++f) {
     resources_.push_back(
         std::make_unique<tensorflow::ResourceMgr>("localhost"));
     plans_.push_back(new PlanContext());
-    plans_[f]->plan.number = static_cast<uint32_t>(f);
-    plans_[f]->plan.tell_method = TellMethod(f);
-    plans_[f]->plan.reads = reads_;
     TF_RETURN_IF_ERROR(PutContext(plans_[f], resources_[f].get()));
     inputs_.emplace_back();
     tfd::IteratorContext nested = WithResources(ctx, resources_[f].get());
@@ -65,10 +54,7 @@ absl::Status InterleaveIterator::MakeInputs(tfd::IteratorContext* ctx) {
         &nested, this, absl::StrCat(prefix(), "[", f, "]"), &inputs_[f]));
     ctx->MergeCheckpoint(nested.checkpoint());
   }
-  for (const SourceMessage& source : drawn().message().sources) {
-    limits_.push_back({static_cast<uint64_t>(source.resident),
-                       static_cast<uint64_t>(source.kept)});
-  }
+  limits_ = LimitsOf(drawn().message());
   if (drawn().fidelity() == nullptr) return absl::OkStatus();
   return fidelity_answer_.Initialize(ctx, drawn().fidelity(), this,
                                      absl::StrCat(prefix(), "[fidelity]"));
@@ -106,21 +92,11 @@ absl::Status InterleaveIterator::TakeRest(tfd::IteratorContext* ctx,
                                           Snapshot::Place place,
                                           uint64_t position,
                                           Snapshot::Lease* lease) {
-  std::shared_ptr<const InterleaveDataset> rest = RestOf(place);
-  if (rest->datasets().size() != dataset()->datasets().size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the rest of epoch ", place.epoch, " has ", rest->datasets().size(),
-        " formats; it must have those of the ", dataset()->datasets().size(),
-        " of the dataset"));
-  }
-  rest_ = std::move(rest);
-  TF_RETURN_IF_ERROR(MakeInputs(ctx));
-  lease->spec = rest_->shared_spec();
-  lease->epoch = place.epoch;
-  lease->position = position;
-  lease->held = NothingHeld(*lease->spec);
-  dataset()->snapshot()->LendRest(lease);
-  return absl::OkStatus();
+  rest_ = RestOf(place);
+  TF_RETURN_IF_ERROR(
+      ToTf(liquid::TakeRest(rest_->shared_spec(), place.epoch, position,
+                            dataset()->snapshot().get(), lease)));
+  return MakeInputs(ctx);
 }
 
 absl::Status InterleaveIterator::GetNextInternal(
@@ -149,11 +125,6 @@ absl::Status InterleaveIterator::GetNextInternal(
       },
       &block));
   TF_RETURN_IF_ERROR(status_);
-  if (disk_seconds_ == 0) {
-    draws_->run().Filled(reads_->clock().bytes(), reads_->clock().seconds());
-  }
-  block.disk_seconds = reads_->clock().seconds() - disk_seconds_;
-  disk_seconds_ += block.disk_seconds;
   out_tensors->push_back(ToTensor(std::move(block)));
   return absl::OkStatus();
 }
@@ -289,35 +260,19 @@ absl::Status InterleaveIterator::ReadMixes(tfd::IteratorContext* ctx,
                                            int64_t epoch) {
   if (dataset()->mixes() == nullptr) return absl::OkStatus();
   std::vector<Tensor> answer;
-  TF_RETURN_IF_ERROR(mixes_answer_.Ask(ctx, epoch, kMixTensors, &answer));
-  const size_t formats = dataset()->datasets().size();
-  const tensorflow::TensorShape shape = answer[kSamples].shape();
-  bool right = shape.dims() == 2 && shape.dim_size(0) <= epoch + 1 &&
-               shape.dim_size(1) == static_cast<int64_t>(formats);
-  for (const Tensor& tensor : answer) right &= tensor.shape() == shape;
-  if (!right) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("each tensor of mixes must have the shape [epochs, ",
-                     formats, "], of epochs up to ", epoch));
-  }
-  std::vector<std::vector<int64_t>> mixes(
-      static_cast<size_t>(shape.dim_size(0)));
-  for (const MixTensor kind : {kSamples, kCached, kFill}) {
-    const std::vector<int64_t> numbers = AsNumbers(answer[kind]);
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      mixes[i / formats].push_back(numbers[i]);
+  TF_RETURN_IF_ERROR(
+      mixes_answer_.Ask(ctx, epoch, std::size(kMixTensors), &answer));
+  const auto formats = static_cast<int64_t>(limits_.size());
+  MixNumbers mixes;
+  for (size_t i = 0; i < answer.size(); ++i) {
+    if (answer[i].dims() != 2 || answer[i].dim_size(1) != formats) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("each tensor of mixes must have the shape [epochs, ",
+                       formats, "], not ", answer[i].shape().DebugString()));
     }
+    mixes.*kMixTensors[i] = AsNumbers(answer[i]);
   }
-  const auto last = static_cast<int64_t>(mixes.size()) - 1;
-  for (size_t f = 0; f < formats; ++f) {
-    const auto number = [&](MixTensor kind) {
-      return static_cast<uint64_t>(
-          answer[kind].matrix<int64_t>()(last, static_cast<int64_t>(f)));
-    };
-    limits_[f] = {number(kResident), number(kKept)};
-  }
-  const auto first = epoch + 1 - static_cast<int64_t>(mixes.size());
-  return ToTf(dataset()->snapshot()->Decide(first, mixes));
+  return ToTf(DecideMixes(epoch, mixes, dataset()->snapshot().get(), &limits_));
 }
 
 absl::Status InterleaveIterator::SaveMixes(tfd::IteratorStateWriter* writer,
@@ -357,6 +312,7 @@ absl::Status InterleaveIterator::Begin(Snapshot::Lease lease,
   options.rest = rest_ != nullptr;
   options.limits = limits_;
   options.fidelity = fidelity;
+  options.reads = reads_;
   fidelity_ = AsVector(fidelity.steps());
   std::vector<FormatPlan*> plans;
   for (PlanContext* context : plans_) plans.push_back(&context->plan);

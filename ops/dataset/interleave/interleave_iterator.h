@@ -2,7 +2,6 @@
 #ifndef LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_ITERATOR_H_
 #define LIQUID_OPS_DATASET_INTERLEAVE_INTERLEAVE_ITERATOR_H_
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -56,7 +55,6 @@ class InterleaveIterator : public IteratorOf<InterleaveDataset> {
       const Snapshot::Place& place) {
     return std::static_pointer_cast<const InterleaveDataset>(place.rest);
   }
-  std::function<void(const std::string&)> TellMethod(size_t format);
   absl::Status MakeInputs(tensorflow::data::IteratorContext* ctx);
   absl::Status Take(tensorflow::data::IteratorContext* ctx)
       TF_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -86,7 +84,6 @@ class InterleaveIterator : public IteratorOf<InterleaveDataset> {
                          int64_t epochs);
   std::mutex mu_;
   const std::shared_ptr<ReadGroup> reads_ = std::make_shared<ReadGroup>();
-  double disk_seconds_ TF_GUARDED_BY(mu_) = 0;     // that blocks have told of
   std::shared_ptr<const InterleaveDataset> rest_;  // null for a whole epoch
   // One per input; `plans_` are owned by `resources_`.
   std::vector<std::unique_ptr<tensorflow::ResourceMgr>> resources_;
