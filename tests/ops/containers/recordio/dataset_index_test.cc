@@ -10,24 +10,8 @@
 namespace liquid {
 namespace {
 
-const char kHeader[] =
-    "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
-    "('channels', '|u1'), ('bits', '|u1'), ('shard', '<u4'), "
-    "('offset', '<u8'), ('length', '<u8'), ('crc32c', '<u4'), "
-    "('height', '<u4'), ('width', '<u4'), ('orientation', '<u4'), "
-    "('pixels_hash', '<u8')], "
-    "'fortran_order': False, 'shape': (";
-
 ByteSpan Span(const std::string& text) {
   return ByteSpan(text.data(), text.size());
-}
-
-std::string Npy(const std::string& rows, const std::string& count) {
-  std::string header = kHeader + count + ",), }";
-  header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
-  std::string out("\x93NUMPY\x01\x00", 8);
-  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(header.size()), &out);
-  return out + header + rows;
 }
 
 // As a vector, so that the tests of both ways in look alike.

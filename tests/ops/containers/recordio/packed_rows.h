@@ -2,6 +2,7 @@
 #ifndef LIQUID_TESTS_OPS_CONTAINERS_RECORDIO_PACKED_ROWS_H_
 #define LIQUID_TESTS_OPS_CONTAINERS_RECORDIO_PACKED_ROWS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,23 @@ inline void AppendRow(const IndexRow& row, std::string* out) {
   AppendLittleEndian<uint32_t>(row.width, out);
   AppendLittleEndian<uint32_t>(row.orientation, out);
   AppendLittleEndian<uint64_t>(row.pixels_hash, out);
+}
+
+inline constexpr char kNpyHeader[] =
+    "{'descr': [('sample', '<u8'), ('split', '|u1'), ('format', '|u1'), "
+    "('channels', '|u1'), ('bits', '|u1'), ('shard', '<u4'), "
+    "('offset', '<u8'), ('length', '<u8'), ('crc32c', '<u4'), "
+    "('height', '<u4'), ('width', '<u4'), ('orientation', '<u4'), "
+    "('pixels_hash', '<u8')], "
+    "'fortran_order': False, 'shape': (";
+
+// index.npy of packed rows, whose header says that they are `count`.
+inline std::string Npy(const std::string& rows, const std::string& count) {
+  std::string header = kNpyHeader + count + ",), }";
+  header += std::string(63 - (10 + header.size()) % 64, ' ') + "\n";
+  std::string out("\x93NUMPY\x01\x00", 8);
+  AppendLittleEndian<uint16_t>(static_cast<uint16_t>(header.size()), &out);
+  return out + header + rows;
 }
 
 // A view of rows that nobody has checked.
