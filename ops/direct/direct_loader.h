@@ -121,7 +121,8 @@ struct LiquidArray {
                             // numbers null
 };
 
-// A batch, and where its epoch goes on behind it.
+// A batch, and where its epoch goes on behind it. Behind the last one `next`
+// has as many steps as the epoch has batches: what goes on is the next epoch.
 struct LiquidBatch {
   const LiquidArray* outputs;  // in the order of the plan's
   uint64_t outputs_size;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 
@@ -31,6 +32,9 @@ StatusCode Guarded(LiquidProblem problem, const Work& work) {
   } catch (const std::bad_alloc&) {
     Say("memory is short", problem);
     return StatusCode::kUnavailable;
+  } catch (const std::exception& error) {
+    Say(error.what(), problem);
+    return StatusCode::kInternal;
   }
 }
 
