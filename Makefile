@@ -46,10 +46,12 @@ TEST_FLAGS = $(FLAGS) --jobs=$(TEST_JOBS) --local_test_jobs=$(TEST_JOBS)
 COUNT_TESTS ?= python3 .ci/count_tests.py
 
 LIBRARY := $(LINKS)/bin/ops/_liquid_ops.so
+# Of a folder that Bazel links to: what a wheel has besides op libraries.
+STAGE = $(WHEEL_PY) tools/wheel/stage.py --engine=$(1)/bin/ops/libliquid_engine.so \
+  --kit=$(1)/bin/ops/kit
 STAMP := $(VENV)/.installed
 TEST_REPORT := build/tests-$(TF_VERSION).json
 NIGHTLY_REPORT := build/tests-nightly.json
-KIT := $(LINKS)/bin/ops/kit
 
 # Wheels are made by a Python of their own, whose setuptools is pinned, and built against
 # the headers of TensorFlow's wheels: nothing that is installed makes a difference, nor
@@ -185,8 +187,8 @@ wheels: $(WHEEL_VERSIONS:%=$(HEADERS)/%/.fetched) $(WHEEL_PY)
 	  LIQUID_TENSORFLOW=$(abspath $(HEADERS))/$$version $(WHEEL_BAZEL) build \
 	    $(WHEEL_FLAGS) $(BUILD_FLAGS) //ops:_liquid_ops.so //ops:kit && \
 	  cp build/wheels/bazel/bin/ops/_liquid_ops.so build/wheels/$$version.so || exit; done
-	$(WHEEL_PY) tools/wheel/stage.py --stage=build/wheels/stage \
-	  --kit=build/wheels/bazel/bin/ops/kit $(WHEEL_VERSIONS:%=build/wheels/%.so)
+	$(call STAGE,build/wheels/bazel) --stage=build/wheels/stage \
+	  $(WHEEL_VERSIONS:%=build/wheels/%.so)
 	rm -f dist/*.whl
 	$(PACK) --wheel-dir=dist ./build/wheels/stage
 	@ls -l dist/*.whl
@@ -207,7 +209,7 @@ release-check:
 wheel-test: setup $(WHEEL_PY)
 	$(RUN_BAZEL) build $(FLAGS) $(BUILD_FLAGS) //ops:kit
 	rm -rf $(LANE_WHEEL) $(LANE_VENV)
-	$(WHEEL_PY) tools/wheel/stage.py --stage=$(LANE_WHEEL)/stage --kit=$(KIT) $(LIBRARY)
+	$(call STAGE,$(LINKS)) --stage=$(LANE_WHEEL)/stage $(LIBRARY)
 	$(PACK) --wheel-dir=$(LANE_WHEEL) ./$(LANE_WHEEL)/stage
 	$(PY) -m venv --without-pip $(LANE_VENV)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \

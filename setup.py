@@ -1,4 +1,4 @@
-"""Makes a wheel of the package and the op libraries that lie in it.
+"""Makes a wheel of the package, and of the engine and op libraries that lie in it.
 
 `make wheels` lays them out. A wheel has an op library for each minor version of
 TensorFlow that it serves, and serves any Python 3 of the package. An editable install
@@ -22,7 +22,7 @@ _MACHINES = {62: "x86_64", 183: "aarch64"}
 
 
 def _libraries() -> list[pathlib.Path]:
-  return sorted(_PACKAGE.glob("_liquid_ops_tf*.so"))
+  return sorted(_PACKAGE.glob("*.so"))
 
 
 def _machine(library: pathlib.Path) -> str:
@@ -38,20 +38,20 @@ class _NativeDistribution(setuptools.Distribution):
 
 
 class _Wheel(bdist_wheel):
-  """Tags the wheel for its op libraries, and adds what they contain."""
+  """Tags the wheel for its libraries, and adds what they contain."""
 
   def get_tag(self):
     machines = {_machine(library) for library in _libraries()}
     if not machines:
       return super().get_tag()  # of an editable install
     [machine] = machines
-    # tests/symbols_test.py holds the op libraries to this.
+    # tests/symbols_test.py holds the libraries to this.
     return "py3", "none", f"manylinux_2_34_{machine}"
 
   def run(self):
     if not _libraries() or not _BILL.exists():
       raise SystemExit(
-        "no op library lies in liquid_tf/: install a wheel of liquid_tf, or run "
+        "no library lies in liquid_tf/: install a wheel of liquid_tf, or run "
         "`make wheels` in a checkout or an unpacked source distribution, which builds "
         "them with Bazel and makes a wheel."
       )

@@ -1,6 +1,5 @@
 """What `liquid-tf build-ops` needs to build the op library for another TensorFlow."""
 
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_tf//:config.bzl", "PYTHON")
 load("//ops:liquid.bzl", "KERNEL_COPTS")
 
@@ -30,7 +29,7 @@ def _op_files_impl(target, ctx):
         headers = _files(ctx, "hdrs") + _files(ctx, "textual_hdrs")
         headers += [f for f in sources if f.extension == "h"]
 
-        # What registers itself faces TensorFlow; what Python finds by name goes along.
+        # What registers itself faces TensorFlow.
         if ctx.rule.attr.alwayslink:
             kernels = [f for f in sources if f.extension == "cc"]
     return [_OpFilesInfo(
@@ -43,43 +42,29 @@ _op_files = aspect(
     attr_aspects = ["deps"],
 )
 
-def _core_archives(ctx):
-    """The static archives that the kernels need, libraries of the system included."""
-    archives = {}
-    for dep in ctx.attr.deps:
-        for part in dep[CcInfo].linking_context.linker_inputs.to_list():
-            if part.owner.workspace_name == "local_tf":
-                continue
-            for library in part.libraries:
-                if not library.alwayslink:
-                    archives[library.pic_static_library or library.static_library] = True
-    return archives.keys()
-
 def _op_kit_impl(ctx):
     folder = ctx.actions.declare_directory(ctx.label.name)
     headers = depset(transitive = [d[_OpFilesInfo].headers for d in ctx.attr.deps])
     kernels = depset(transitive = [d[_OpFilesInfo].kernels for d in ctx.attr.deps])
     sources = sorted([f.short_path for f in kernels.to_list()])
-    archives = _core_archives(ctx)
     recipe = ctx.actions.declare_file(ctx.label.name + "_recipe.json")
     ctx.actions.write(recipe, json.encode({
         "copts": KERNEL_COPTS,
         "sources": sources,
     }) + "\n")
     args = ctx.actions.args()
-    args.add("--ar", find_cpp_toolchain(ctx).ar_executable)
     args.add("--folder", folder.path)
     args.add("--made", ctx.bin_dir.path)
     args.add("--recipe", recipe)
     args.add("--exports", ctx.file.exports)
+    args.add("--engine", ctx.file.engine)
     args.add("--parts", ctx.file.parts)
-    args.add_all("--archives", archives)
     args.add_all("--sources", depset(transitive = [headers, kernels]))
     ctx.actions.run(
         executable = PYTHON,
         arguments = [ctx.file._assemble.path, args],
         inputs = depset(
-            [ctx.file._assemble, recipe, ctx.file.exports, ctx.file.parts] + archives,
+            [ctx.file._assemble, recipe, ctx.file.exports, ctx.file.engine, ctx.file.parts],
             transitive = [headers, kernels],
         ),
         outputs = [folder],
@@ -92,19 +77,16 @@ def _op_kit_impl(ctx):
     )]
 
 op_kit = rule(
-    doc = "A folder with the sources that face TensorFlow, and the rest as one archive.",
+    doc = "A folder with the sources that face TensorFlow, for one engine.",
     implementation = _op_kit_impl,
     attrs = {
         "deps": attr.label_list(aspects = [_op_files], providers = [CcInfo]),
+        "engine": attr.label(allow_single_file = True),
         "exports": attr.label(allow_single_file = True),
         "parts": attr.label(allow_single_file = True),
         "_assemble": attr.label(
             allow_single_file = True,
             default = "//ops:assemble_kit.py",
         ),
-        "_cc_toolchain": attr.label(
-            default = "@bazel_tools//tools/cpp:current_cc_toolchain",
-        ),
     },
-    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )

@@ -4,13 +4,14 @@ Layers: core <- codecs, containers, http, image, message, sampler, reader <- eng
 Only liquid_kernel_library sees TensorFlow's headers.
 """
 
-# Symbols are hidden so that nothing of ours meets TensorFlow's own copies of the
-# same libraries.
+# The engine's exports are chosen by engine.lds. Within the engine a call is as direct as
+# that of a hidden function: the linker binds it there (-Bsymbolic).
 _COPTS = [
     "-O3",
     "-Wall",
     "-Wextra",
-    "-fvisibility=hidden",
+    "-fno-semantic-interposition",
+    "-fvisibility-inlines-hidden",
 ]
 
 # GoogleTest's templates take the compiler longer to improve than the cases run.
@@ -80,17 +81,44 @@ def liquid_kernel_library(name, srcs, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def liquid_op_library(name, deps = [], **kwargs):
-    """The shared object that tf.load_op_library loads; exports.lds says what it exports."""
+def _shared_library(name, exports, linkopts, inputs = [], **kwargs):
+    """A shared object; the linker's script `exports` says what it exports."""
     native.cc_binary(
         name = name,
-        additional_linker_inputs = ["//ops:exports.lds"],
-        linkopts = [
-            "-Wl,--version-script,$(location //ops:exports.lds)",
-            "-Wl,--as-needed",
+        additional_linker_inputs = [exports] + inputs,
+        linkopts = linkopts + [
+            "-Wl,--version-script,$(location %s)" % exports,
             "-Wl,-z,defs",
         ],
         linkshared = True,
+        **kwargs
+    )
+
+def liquid_engine_library(name, **kwargs):
+    """The shared object that every framework of a process works with."""
+    _shared_library(
+        name = name,
+        linkopts = [
+            "-Wl,--as-needed",
+            "-Wl,-Bsymbolic",
+            # By this name an op library finds the one that is loaded.
+            "-Wl,-soname," + name,
+        ],
+        **kwargs
+    )
+
+def liquid_op_library(name, engine, deps = [], **kwargs):
+    """The shared object that tf.load_op_library loads; `engine` lies beside it."""
+    _shared_library(
+        name = name,
+        data = [engine],
+        exports = "//ops:exports.lds",
+        inputs = [engine],
+        linkopts = [
+            "-Wl,--as-needed",
+            "$(location %s)" % engine,
+            "-Wl,-rpath,$$ORIGIN",
+        ],
         deps = deps + ["@local_tf//:framework"],
         **kwargs
     )
@@ -119,7 +147,7 @@ def liquid_cc_tests(name, apart = [], copts = [], deps = [], size = "medium", sh
             size = size,
             srcs = sources + native.glob(["*.h"]),
             copts = _TEST_COPTS + copts,
-            # Libraries of hidden symbols cannot be shared.
+            # One file is linked, and not a shared library for each target.
             linkstatic = True,
             shard_count = shards,
             deps = deps + ["@system_libs//:gtest"],

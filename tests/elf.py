@@ -22,9 +22,10 @@ def _lines(*command: str) -> list[str]:
   return done.stdout.splitlines()
 
 
-def exported(path: str) -> list[str]:
-  """Names that others can take from a library."""
-  return [line.split()[-1] for line in _lines("nm", "-D", "--defined-only", path)]
+def exported(path: str) -> set[str]:
+  """Names that others can take from a library, without their versions."""
+  lines = _lines("nm", "-D", "--defined-only", path)
+  return {line.split()[-1].partition("@")[0] for line in lines}
 
 
 def imported(path: str) -> set[str]:
@@ -33,13 +34,23 @@ def imported(path: str) -> set[str]:
   return {line.split()[-1].partition("@")[0] for line in lines}
 
 
-def defined(archive: str) -> set[str]:
-  """Names that an archive defines for others, but for those of inline functions."""
+def defined(path: str) -> set[str]:
+  """Names that a library has within, but for those of inline functions."""
   found = set()
-  for line in _lines("nm", "--defined-only", archive):
+  for line in _lines("nm", "--defined-only", path):
     fields = line.split()
-    if len(fields) == 3 and fields[1] in "TDRBG":
-      found.add(fields[2])
+    if len(fields) == 3 and fields[1] in "TtDdRrBbG":
+      found.add(fields[2].partition("@")[0])
+  return found
+
+
+def variables(path: str) -> set[str]:
+  """Names of what a library can change while it runs, those of inline ones too."""
+  found = set()
+  for line in _lines("objdump", "-t", path):
+    match = re.search(r" O (\.data|\.bss|\.tdata|\.tbss)\t\w+ +(?:\.\w+ )?(\S+)$", line)
+    if match:
+      found.add(match[2].partition("@")[0])
   return found
 
 

@@ -1,11 +1,13 @@
-"""The op library takes nothing of its own from TensorFlow, and gives nothing.
+"""The libraries take nothing of their own from TensorFlow, and give it nothing.
 
-TensorFlow exports the names of libraries that the op library contains too. Had one been
-bound to the other's copy, a codec would run with another version's structures.
+TensorFlow exports the names of libraries that the engine contains too. Had one been
+bound to the other's copy, a codec would run with another version's structures. The op
+library takes all that is ours from the engine: state is there once.
 """
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,7 +16,7 @@ import tensorflow as tf
 
 from liquid_tf._native import library
 
-# manylinux_2_34 allows these libraries and versions; TensorFlow has loaded its own.
+# manylinux_2_34 allows these libraries and versions.
 _LIBRARIES = {
   "ld-linux-aarch64.so.1",
   "ld-linux-x86-64.so.2",
@@ -24,9 +26,9 @@ _LIBRARIES = {
   "libm.so.6",
   "libpthread.so.0",
   "libstdc++.so.6",
-  "libtensorflow_cc.so.2",
-  "libtensorflow_framework.so.2",
 }
+# Those that TensorFlow has loaded.
+_TENSORFLOW = {"libtensorflow_cc.so.2", "libtensorflow_framework.so.2"}
 _VERSIONS = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13)}
 # Names of each library that is linked statically.
 _STATIC = ("libdeflate_crc32", "jpeg_start_decompress", "io_uring_queue_init_params")
@@ -45,7 +47,7 @@ for name in ("png", "jpeg", "webp", "l3", "bmp", "raw"):
 
 
 def _bound_elsewhere(symbols: set[str], own: set[str]) -> set[str]:
-  """Symbols of ours among those that a library takes from others."""
+  """Symbols of the engine among those that a library takes from others."""
   return {name for name in symbols if name in own or "liquid" in name}
 
 
@@ -54,32 +56,61 @@ class SymbolsTest(tf.test.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.path = library.find(tf.__version__)
-    cls.own = elf.defined(str(library.kit() / "core.a"))
+    cls.engine = library.engine()
+    # Of C++ and inline functions, standard ones are in every library.
+    cls.own = {n for n in elf.defined(cls.engine) if not n.startswith("_ZNSt")}
+    cls.shown = elf.exported(cls.engine)
 
-  def test_the_core_has_the_libraries(self):
+  def test_the_engine_has_the_libraries(self):
     self.assertContainsSubset(_STATIC, self.own)
+    self.assertEmpty(self.shown.intersection(_STATIC))
 
-  def test_exports_what_python_calls_by_name(self):
-    names = elf.exported(self.path)
-    self.assertContainsSubset({"liquid_direct_decode"}, names)
-    self.assertEmpty([name for name in names if not name.startswith("liquid_direct_")])
+  def test_the_engine_shows_what_is_ours(self):
+    self.assertContainsSubset({"liquid_direct_decode"}, self.shown)
+    number = f"LIQUID_ENGINE_{library.engine_id(self.engine)}"
+    ours = re.compile(rf"liquid_\w+|_Z\w*N[KO]?6liquid\w+|{number}")
+    self.assertEmpty([name for name in self.shown if not ours.fullmatch(name)])
 
-  def test_takes_nothing_of_its_own_from_others(self):
-    imported = elf.imported(self.path)
+  def test_the_op_library_shows_nothing(self):
+    self.assertEmpty(elf.exported(self.path))
+
+  def test_the_engine_takes_nothing_of_its_own_from_others(self):
+    imported = elf.imported(self.engine)
     self.assertContainsSubset({"malloc"}, imported)
     self.assertEmpty(_bound_elsewhere(imported, self.own))
 
+  def test_the_op_library_takes_what_is_ours_from_the_engine(self):
+    taken = _bound_elsewhere(elf.imported(self.path), self.own)
+    self.assertNotEmpty(taken)
+    self.assertContainsSubset(taken, self.shown)
+
+  def test_state_is_in_one_library(self):
+    variables = [elf.variables(path) for path in (self.path, self.engine)]
+    ours = [{name for name in names if "6liquid" in name} for names in variables]
+    self.assertNotEmpty(ours[0])
+    self.assertNotEmpty(ours[1])
+    self.assertEmpty(ours[0] & ours[1])
+
   def test_needs_only_what_every_system_has(self):
-    dynamic = elf.dynamic(self.path)
+    dynamic = elf.dynamic(self.engine)
+    self.assertEqual(dynamic["SONAME"], [library.ENGINE])
     self.assertContainsSubset(dynamic["NEEDED"], _LIBRARIES)
     for tag in ("RPATH", "RUNPATH", "TEXTREL"):
       self.assertNotIn(tag, dynamic)
+    dynamic = elf.dynamic(self.path)
+    self.assertContainsSubset(
+      dynamic["NEEDED"], _LIBRARIES | _TENSORFLOW | {library.ENGINE}
+    )
+    self.assertEqual(dynamic["RUNPATH"], ["$ORIGIN"])
+    for tag in ("RPATH", "TEXTREL"):
+      self.assertNotIn(tag, dynamic)
 
   def test_versions_are_those_of_the_tag(self):
-    wanted = elf.wanted_versions(self.path)
-    self.assertContainsSubset({"GLIBC", "GLIBCXX"}, wanted)
-    for name, most in _VERSIONS.items():
-      self.assertLessEqual(wanted.get(name, ()), most, name)
+    for path in (self.engine, self.path):
+      wanted = elf.wanted_versions(path)
+      self.assertContainsSubset({"GLIBC", "GLIBCXX"}, wanted)
+      for name, most in _VERSIONS.items():
+        self.assertLessEqual(wanted.get(name, ()), most, name)
 
   def test_nothing_is_bound_elsewhere_at_run_time(self):
     folder = self.create_tempdir().full_path
@@ -96,24 +127,30 @@ class SymbolsTest(tf.test.TestCase):
       text=True,
     )
     self.assertEqual(done.returncode, 0, done.stderr)
-    ours = os.path.realpath(self.path)
-    taken, given = [], []
+    ours = [os.path.realpath(path) for path in (self.path, self.engine)]
+    taken, given = {path: [] for path in ours}, {path: [] for path in ours}
     for log in pathlib.Path(folder).iterdir():
-      for line in log.open(errors="replace"):
-        if "liquid_ops" not in line:
+      for line in log.read_text(errors="replace").splitlines():
+        if "liquid" not in line:
           continue
         for found in elf.bindings(line):
           file, provider = map(os.path.realpath, (found.file, found.provider))
           if file == provider:
             continue  # What Python calls by name is looked up in the library itself.
-          if file == ours:
-            taken.append(found)
-          elif provider == ours:
-            given.append(found)
-    providers = {pathlib.Path(found.provider).name for found in taken}
+          if file in ours:
+            taken[file].append(found._replace(provider=provider))
+          if provider in ours:
+            given[provider].append(found._replace(file=file))
+    ops, engine = ours
+    self.assertEmpty(given[ops])
+    self.assertEqual({found.file for found in given[engine]}, {ops})
+    self.assertEmpty(
+      _bound_elsewhere({found.symbol for found in taken[engine]}, self.own)
+    )
+    foreign = [found for found in taken[ops] if found.provider != engine]
+    providers = {pathlib.Path(found.provider).name for found in foreign}
     self.assertContainsSubset({"libtensorflow_framework.so.2"}, providers)
-    self.assertEmpty(given)
-    self.assertEmpty(_bound_elsewhere({found.symbol for found in taken}, self.own))
+    self.assertEmpty(_bound_elsewhere({found.symbol for found in foreign}, self.own))
 
   def test_a_library_that_breaks_the_rules_is_found(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

@@ -37,14 +37,18 @@ def _check_wheel(path: pathlib.Path) -> None:
     bill = json.loads(wheel.read(f"{metadata}/sboms/liquid_tf.cdx.json"))
     notice = wheel.read(f"{metadata}/licenses/NOTICE").decode()
   libraries = {name for name in names if name.endswith(".so")}
-  assert libraries and all("/_liquid_ops_tf2" in name for name in libraries), libraries
+  engines = {name for name in libraries if name.endswith("/libliquid_engine.so")}
+  ops = libraries - engines
+  assert len(engines) == 1 and ops, libraries
+  assert all("/_liquid_ops_tf2" in name for name in ops), libraries
   parts = {part["name"]: part["version"] for part in bill["components"]}
   assert "libjpeg-turbo" in parts and all(parts.values()), parts
   lacking = [part for part in parts if f"\n{part}\n" not in notice]
   assert not lacking, f"NOTICE lacks {lacking}"
   kit = {name.partition("_kit/")[2] for name in names if "/_kit/" in name}
-  assert {"core.a", "kit.json", "exports.lds", "ops/kernel/version.cc"} <= kit, kit
-  print(f"{path.name}: {path.stat().st_size} bytes, {len(libraries)} op libraries")
+  assert {"engine.lds", "kit.json", "exports.lds", "ops/kernel/version.cc"} <= kit, kit
+  assert not [name for name in kit if name.endswith(".a")], kit
+  print(f"{path.name}: {path.stat().st_size} bytes, {len(ops)} op libraries")
 
 
 def _check_metadata() -> None:
@@ -61,7 +65,7 @@ def _check_package() -> None:
   package = pathlib.Path(liquid_tf.__file__).parent
   assert package.parent == site_packages, f"{package} is not in {site_packages}"
   minor = "".join(tf.__version__.split(".")[:2])
-  for name in ("py.typed", "__init__.pyi", f"_liquid_ops_tf{minor}.so"):
+  for name in ("py.typed", "__init__.pyi", library.ENGINE, f"_liquid_ops_tf{minor}.so"):
     assert (package / name).is_file(), f"{package} has no {name}"
   pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
   png = codecs.encode(pixels, "png")

@@ -1,12 +1,12 @@
 """@system_libs: libraries of the operating system, whose packages `make setup` installs.
 
-Those that the op library holds are linked as static archives, and their names stay hidden
+Those that the engine holds are linked as static archives, and their names stay hidden
 in it: TensorFlow exports some of the same names. The compiler (CC, or `gcc`) says where an
 archive lies, so that a compiler for another processor finds that processor's.
 
   @system_libs//:NAME            a library
   @system_libs//curl             libcurl, compiled from the system's source
-  @system_libs//:libraries.json  {NAME: [package, version]} of what the op library holds
+  @system_libs//:libraries.json  {NAME: [package, version]} of what the engine holds
 """
 
 # Library: its archives. Later versions of libwebp have a part in an archive of its own.

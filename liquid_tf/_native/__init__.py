@@ -1,1 +1,1 @@
-"""The op library: loading it, and thin wrappers of its ops."""
+"""The engine and the op library: loading them, and thin wrappers of ops."""

@@ -1,7 +1,7 @@
 """Builds an op library for the TensorFlow of this process.
 
 Only the sources that face TensorFlow are compiled. All else, third-party libraries
-included, is the archive of the kit, which no version of TensorFlow changes.
+included, is the engine, which no version of TensorFlow changes.
 """
 
 import concurrent.futures
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
-from liquid_tf._native import library
+from liquid_tf._native import engine, library
 from liquid_tf.errors import BuildError
 
 _MOST_LINES = 20  # of what the compiler says
@@ -95,21 +95,24 @@ def _compile(
   return sorted(objects)
 
 
-def _link(target: Target, objects: list[str], output: str) -> None:
-  kit = library.kit()
+def _link(target: Target, objects: list[str], made: str, output: str) -> None:
+  """Links `made`, which finds the engine from the place of `output`."""
+  path = library.engine()
+  to_engine = os.path.relpath(os.path.dirname(path), os.path.dirname(output))
   # The second one is absent where TensorFlow is built as one library.
   names = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
   present = [name for name in names if os.path.exists(f"{target.libraries}/{name}")]
-  command = [compiler(), "-shared", "-s", "-o", output, *objects, str(kit / "core.a")]
-  command += [f"-Wl,--version-script,{kit / 'exports.lds'}"]
-  command += ["-Wl,--as-needed", "-Wl,-z,defs", f"-L{target.libraries}"]
+  command = [compiler(), "-shared", "-s", "-o", made, *objects]
+  command += [f"-Wl,--version-script,{library.kit() / 'exports.lds'}"]
+  command += ["-Wl,--as-needed", "-Wl,-z,defs", path, f"-L{target.libraries}"]
   command += [f"-l:{name}" for name in present]
-  _run([*command, "-lpthread", "-ldl", "-lm"], "linking")
+  _run([*command, f"-Wl,-rpath,$ORIGIN/{to_engine}"], "linking")
 
 
 def _check(path: str) -> None:
   import tensorflow as tf
 
+  engine.load()
   try:
     tf.load_op_library(path)
   except tf.errors.NotFoundError as error:  # as it calls undefined symbols
@@ -132,7 +135,7 @@ def build(
 
   Raises:
     BuildError: no compiler, or it fails, or what it makes does not load.
-    ImportError: the package has no sources of its ops.
+    ImportError: the package has no sources of its ops, or no engine.
     OSError: `output` cannot be written.
   """
   output = os.path.abspath(output)
@@ -140,6 +143,6 @@ def build(
   with tempfile.TemporaryDirectory(dir=os.path.dirname(output)) as folder:
     objects = _compile(target, pathlib.Path(folder), jobs, progress)
     made = os.path.join(folder, os.path.basename(output))
-    _link(target, objects, made)
+    _link(target, objects, made, output)
     _check(made)
     os.replace(made, output)

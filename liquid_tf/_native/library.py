@@ -17,6 +17,8 @@ _LIBRARY = "_liquid_ops.so"
 _PACKAGED = re.compile(r"_liquid_ops_tf(\d)(\d+)\.so")
 _DEFINED = re.compile(r"^#define TF_(MAJOR|MINOR|PATCH)_VERSION (\d+)", re.M)
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+\.\d+)([\w.+-]*)")
+# The version of the engine's symbols (ops/engine.lds), which an op library asks for.
+_ENGINE_ID = re.compile(rb"LIQUID_ENGINE_([0-9a-f]{16})")
 
 
 def minor(version: str) -> str:
@@ -153,8 +155,24 @@ def built_for(path: str) -> tuple[str, str] | None:
   return number, number + rest
 
 
+def engine_id(path: str) -> str | None:
+  """Reads the id of an engine, or that of the engine that a file was made for.
+
+  Args:
+    path: path of the engine, of an op library, or of engine.lds in a kit.
+
+  Returns:
+    16 hexadecimal digits; None where the file has no id.
+
+  Raises:
+    OSError: the file cannot be read.
+  """
+  found = _ENGINE_ID.search(pathlib.Path(path).read_bytes())
+  return found[1].decode() if found else None
+
+
 def find(tensorflow_version: str) -> str:
-  """Finds the op library that was built for a TensorFlow version.
+  """Finds the op library that was built for a TensorFlow version and the engine.
 
   Args:
     tensorflow_version: such as "2.16.2"; major and minor have to match.
@@ -163,22 +181,38 @@ def find(tensorflow_version: str) -> str:
     The path of the library.
 
   Raises:
-    ImportError: there is no library, or none for this version.
+    ImportError: there is no library, or none for this version; or there is no engine,
+      or it is not the one that the library was linked to.
   """
   wanted = minor(tensorflow_version)
   searched = _candidates(tensorflow_version)
-  others = []
+  others, of_another_engine = [], []
   for path in searched:
     if not path.is_file():
       continue
     version = built_for(os.fspath(path))
     if version is None:
       others.append(f'"{path}" is not a liquid_tf op library')
-    elif version[0] == wanted:
-      return os.fspath(path)
-    else:
+    elif version[0] != wanted:
       others.append(f'"{path}" was built for TensorFlow {version[1]}')
+    elif not _is_for(path, engine()):
+      # It would fail to load, with a version of symbols that explains nothing.
+      of_another_engine.append(path)
+    else:
+      return os.fspath(path)
+  if of_another_engine:
+    raise ImportError(
+      f'the op library "{of_another_engine[0]}" was built for another engine than '
+      f'"{engine()}": run `liquid-tf build-ops`, or `make setup '
+      f"TF_VERSION={tensorflow_version}` in a checkout, which build it for this one"
+    )
   raise ImportError(_refusal(tensorflow_version, searched, others))
+
+
+def _is_for(path: pathlib.Path, engine_path: str) -> bool:
+  """Whether an op library or a kit's engine.lds is made for an engine."""
+  wanted = engine_id(os.fspath(path))
+  return wanted is not None and wanted == engine_id(engine_path)
 
 
 def _refusal(version: str, searched: list[pathlib.Path], others: list[str]) -> str:
@@ -205,21 +239,17 @@ def _refusal(version: str, searched: list[pathlib.Path], others: list[str]) -> s
 
 
 def kit() -> pathlib.Path:
-  """The folder from which `liquid-tf build-ops` builds op libraries.
+  """The folder from which `liquid-tf build-ops` builds op libraries for the engine.
 
   Raises:
-    ImportError: there is none.
+    ImportError: there is none, or there is no engine.
   """
-  root = package().parent
-  places = [
-    package() / "_kit",
-    root / "ops" / "kit",
-    *sorted(root.glob("build/bazel*/bin/ops/kit")),
-  ]
+  found = engine()
+  places = [package() / "_kit", *(folder / "kit" for folder in _checkout_folders())]
   for place in places:
-    if (place / "kit.json").is_file():
+    if (place / "kit.json").is_file() and _is_for(place / "engine.lds", found):
       return place
   raise ImportError(
-    f'liquid_tf has no sources of its ops at "{places[0]}": install a wheel of it, or '
-    "run `make setup` in a checkout"
+    f'liquid_tf has no sources of its ops for "{found}" at "{places[0]}": install a '
+    "wheel of it, or run `make setup` in a checkout"
   )

@@ -11,7 +11,7 @@
 #include "ops/core/status.h"
 #include "ops/direct/direct.h"
 
-// The library hides all other symbols.
+// Found by its name, whatever the compiler is told to hide.
 #define LIQUID_DIRECT __attribute__((visibility("default")))
 
 namespace liquid {

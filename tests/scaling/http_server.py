@@ -13,6 +13,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
   def __init__(self, server: "HttpServer", *args):
     self._files = server
+    with server.lock:
+      server.connections += 1
     super().__init__(*args)
 
   def log_message(self, *_):
@@ -53,6 +55,7 @@ class HttpServer:
   Attributes:
     url: where the files of the folder are.
     requests: targets that were asked for.
+    connections: how many were made.
     failure: of a request, by whether the same target was asked for before: a status,
       "break" the connection in the midst of the body, "flip" a bit of it, or None.
   """
@@ -60,6 +63,7 @@ class HttpServer:
   def __init__(self, root: str, certificate: str | None = None):
     """Starts it, with TLS where a file of a certificate and its key is named."""
     self.root, self.requests, self.lock = pathlib.Path(root), [], threading.Lock()
+    self.connections = 0
     self.failure = lambda again: None
     self._server = http.server.ThreadingHTTPServer(
       ("127.0.0.1", 0), functools.partial(_Handler, self)

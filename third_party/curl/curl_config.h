@@ -1,6 +1,6 @@
 /* What libcurl is built with: HTTP and HTTPS on Linux, and nothing else.
    It stands in for the file that curl's configure script writes. Functions that
-   only a glibc after 2.34 has are not named, so that the op library runs where
+   only a glibc after 2.34 has are not named, so that the engine runs where
    its wheel may be installed. */
 #ifndef LIQUID_THIRD_PARTY_CURL_CURL_CONFIG_H_
 #define LIQUID_THIRD_PARTY_CURL_CURL_CONFIG_H_

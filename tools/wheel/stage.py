@@ -1,8 +1,9 @@
-"""Lays out the package with its op libraries, for setup.py to make a wheel of.
+"""Lays out the package with its libraries, for setup.py to make a wheel of.
 
-The op libraries are stripped and named for their TensorFlow. Beside them goes the kit
-from which `liquid-tf build-ops` builds others, and a list of the libraries that they
-contain. The same inputs give the same bytes, and modes that no umask changes.
+The engine and the op libraries are stripped, and these named for their TensorFlow.
+Beside them goes the kit from which `liquid-tf build-ops` builds others, and a list of
+the libraries that the engine contains. The same inputs give the same bytes, and modes
+that no umask changes.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = ("LICENSE", "NOTICE", "README.md", "pyproject.toml", "setup.py")
 _MARKER = re.compile(rb"liquid_ops built for TensorFlow (\d+)\.(\d+)")
+_ENGINE_ID = re.compile(rb"LIQUID_ENGINE_[0-9a-f]{16}")
 
 # As Bazel knows the libraries: name, licence, and the site of its authors.
 _PARTS = {
@@ -63,7 +65,7 @@ def _component(name: str, package: str, version: str) -> dict:
 
 
 def bill_of_materials(libraries: dict[str, list[str]], version: str) -> dict:
-  """A CycloneDX document of what the op libraries contain.
+  """A CycloneDX document of what the engine contains.
 
   Args:
     libraries: [package, version] of Debian by the names that Bazel gives them.
@@ -90,19 +92,32 @@ def bill_of_materials(libraries: dict[str, list[str]], version: str) -> dict:
   }
 
 
-def _copy_library(path: str, package: pathlib.Path) -> None:
+def _copy_library(path: str, to: pathlib.Path) -> None:
+  shutil.copyfile(path, to)
+  subprocess.run([os.environ.get("STRIP", "strip"), "--strip-all", to], check=True)
+
+
+def _copy_op_library(path: str, package: pathlib.Path) -> None:
   found = _MARKER.search(pathlib.Path(path).read_bytes())
   if not found:
     raise SystemExit(f"{path} is not an op library")
-  to = package / f"_liquid_ops_tf{found[1].decode()}{found[2].decode()}.so"
-  shutil.copyfile(path, to)
-  subprocess.run([os.environ.get("STRIP", "strip"), "--strip-all", to], check=True)
+  name = f"_liquid_ops_tf{found[1].decode()}{found[2].decode()}.so"
+  _copy_library(path, package / name)
+
+
+def _check_ids(package: pathlib.Path) -> None:
+  """Sees that all that is laid out is for one engine."""
+  paths = [*sorted(package.glob("*.so")), package / "_kit" / "engine.lds"]
+  ids = {path.name: _ENGINE_ID.findall(path.read_bytes())[:1] for path in paths}
+  if len({tuple(found) for found in ids.values()}) != 1 or not all(ids.values()):
+    raise SystemExit(f"these are of several engines: {ids}")
 
 
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--stage", required=True, help="folder to make")
   parser.add_argument("--kit", required=True, help="folder that //ops:kit made")
+  parser.add_argument("--engine", required=True, help="libliquid_engine.so")
   parser.add_argument("libraries", nargs="+", help="op libraries")
   flags = parser.parse_args()
   stage = pathlib.Path(flags.stage)
@@ -113,8 +128,10 @@ def main() -> None:
   shutil.copytree(flags.kit, package / "_kit")
   for path in package.rglob("*"):
     path.chmod(0o755 if path.is_dir() else 0o644)
+  _copy_library(flags.engine, package / "libliquid_engine.so")
   for path in flags.libraries:
-    _copy_library(path, package)
+    _copy_op_library(path, package)
+  _check_ids(package)
   for name in _BESIDE:
     shutil.copy(_ROOT / name, stage)
   version = runpy.run_path(str(package / "_version.py"))["__version__"]

@@ -12,16 +12,31 @@ from liquid_tf import _version
 from liquid_tf._native import library, ops
 
 _MINOR = ".".join(tf.__version__.split(".")[:2])
+_ENGINE = "LIQUID_ENGINE_0123456789abcdef"
+
+
+def _content(version: str, engine: str = _ENGINE) -> bytes:
+  """What is read of an op library."""
+  return f"\0liquid_ops built for TensorFlow {version}\0{engine}\0".encode()
 
 
 class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
   def _library(self, content: bytes) -> str:
+    """An op library beside an engine."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     path = folder / "_liquid_ops.so"
     path.write_bytes(content)
+    (folder / library.ENGINE).write_text(_ENGINE)
     return str(path)
 
+  def _unset(self):
+    """Leaves the libraries to be found."""
+    named = ("LIQUID_ENGINE_LIBRARY", "LIQUID_OPS_LIBRARY")
+    environment = {k: v for k, v in os.environ.items() if k not in named}
+    self.enter_context(mock.patch.dict(os.environ, environment, clear=True))
+
   def _with_library(self, path: str):
+    self._unset()
     return mock.patch.dict(os.environ, {"LIQUID_OPS_LIBRARY": path})
 
   def test_built_library_carries_the_running_version(self):
@@ -32,7 +47,7 @@ class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(library.find(f"{_MINOR}.99"), library.find(tf.__version__))
 
   def test_library_of_another_version_is_refused_before_loading(self):
-    path = self._library(b"\0liquid_ops built for TensorFlow 1.15.5\0")
+    path = self._library(_content("1.15.5"))
     with self._with_library(path):
       with self.assertRaisesRegex(
         ImportError, rf"TensorFlow 2\.16 .*{path}.* TensorFlow 1\.15\.5.*make setup"
@@ -41,9 +56,22 @@ class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(library.find("1.15.0"), path)
 
   def test_minor_versions_are_compared_whole(self):
-    path = self._library(b"\0liquid_ops built for TensorFlow 2.160.2\0")
+    path = self._library(_content("2.160.2"))
     with self._with_library(path), self.assertRaises(ImportError):
       library.find("2.16.2")
+
+  @parameterized.parameters("LIQUID_ENGINE_0123456789abcdee", "")
+  def test_library_of_another_engine_is_refused_before_loading(self, engine):
+    path = self._library(_content("2.16.2", engine))
+    beside = path.replace("_liquid_ops.so", library.ENGINE)
+    with self._with_library(path), self.assertRaises(ImportError) as caught:
+      library.find("2.16.1")
+    self.assertEqual(
+      str(caught.exception),
+      f'the op library "{path}" was built for another engine than "{beside}": run '
+      "`liquid-tf build-ops`, or `make setup TF_VERSION=2.16.1` in a checkout, which "
+      "build it for this one",
+    )
 
   def test_other_file_is_refused(self):
     path = self._library(b"\x7fELF")
@@ -61,28 +89,24 @@ class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
     for lane, version in (("bazel", "2.16.2"), ("bazel-2.21.0", "2.21.0")):
       folder = root / "build" / lane / "bin" / "ops"
       folder.mkdir(parents=True)
-      marker = f"liquid_ops built for TensorFlow {version}"
-      (folder / "_liquid_ops.so").write_bytes(b"\0" + marker.encode() + b"\0")
-    environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
+      (folder / "_liquid_ops.so").write_bytes(_content(version))
+      (folder / library.ENGINE).write_text(_ENGINE)
+    self._unset()
     package_file = str(root / "liquid_tf" / "_native" / "library.py")
-    with (
-      mock.patch.object(library, "__file__", package_file),
-      mock.patch.dict(os.environ, environment, clear=True),
-    ):
+    with mock.patch.object(library, "__file__", package_file):
       self.assertIn("/bazel/", library.find("2.16.2"))
       self.assertIn("/bazel-2.21.0/", library.find("2.21.0"))
       with self.assertRaisesRegex(ImportError, "2.16.2; .*2.21.0"):
         library.find("2.19.0")
 
   def _package(self, *versions: str):
-    """A package with an op library for each, away from any checkout."""
+    """A package with an engine and an op library for each, away from any checkout."""
     package = pathlib.Path(self.create_tempdir().full_path) / "liquid_tf"
     package.mkdir()
     for version in versions:
-      marker = f"liquid_ops built for TensorFlow {version}"
-      (package / library.packaged_name(version)).write_text(marker)
-    environment = {k: v for k, v in os.environ.items() if k != "LIQUID_OPS_LIBRARY"}
-    self.enter_context(mock.patch.dict(os.environ, environment, clear=True))
+      (package / library.packaged_name(version)).write_bytes(_content(version))
+    (package / library.ENGINE).write_text(_ENGINE)
+    self._unset()
     self.enter_context(mock.patch.object(library, "package", lambda: package))
     return package
 
@@ -114,10 +138,28 @@ class OpsLibraryTest(parameterized.TestCase, tf.test.TestCase):
       library.find("2.22.0"), os.fspath(package / "_liquid_ops_tf222.so")
     )
 
+  def test_library_of_an_older_build_does_not_hide_a_fitting_one(self):
+    package = self._package()
+    stale = package / library.packaged_name("2.16.2")
+    stale.write_bytes(_content("2.16.2", "LIQUID_ENGINE_0000000000000000"))
+    fitting = package.parent / "ops" / "_liquid_ops.so"
+    fitting.parent.mkdir()
+    fitting.write_bytes(_content("2.16.2"))
+    self.assertEqual(library.find("2.16.2"), os.fspath(fitting))
+
   def test_no_kit(self):
     package = self._package("2.16.2")
     with self.assertRaisesRegex(ImportError, f'"{package}/_kit".*make setup'):
       library.kit()
+
+  def test_kit_is_of_the_engine(self):
+    package = self._package("2.16.2")
+    older, own = package / "_kit", package.parent / "ops" / "kit"
+    for folder, engine in ((older, "LIQUID_ENGINE_0000000000000000"), (own, _ENGINE)):
+      folder.mkdir(parents=True)
+      (folder / "kit.json").touch()
+      (folder / "engine.lds").write_text(engine)
+    self.assertEqual(library.kit(), own)
 
   def test_threads_load_one_module(self):
     modules = []
