@@ -3,9 +3,9 @@
 // those on a snapshot do, of the same messages.
 //
 // As in direct.h, but a loader has threads of its own. All functions may be
-// called by any thread, and give up Python's lock: those that one loader must
-// not run at once wait for each other. In a child that was forked, every one of
-// them is an error, or does nothing.
+// called by any thread: those that one loader must not run at once wait for
+// each other. In a child that was forked, every one of them is an error, or
+// does nothing.
 #ifndef LIQUID_OPS_DIRECT_DIRECT_LOADER_H_
 #define LIQUID_OPS_DIRECT_DIRECT_LOADER_H_
 

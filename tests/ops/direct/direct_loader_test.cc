@@ -453,12 +453,18 @@ TEST_F(DirectLoaderTest, NoByteIsTrusted) {
   config.decode.recipe = {"Mirror p=0.5", "Normalize mean=127.5 std=127.5"};
   config.outputs[0].dtype = DType::kFloat32;
   const Plan plan(config);
+  using Message = std::string& (*)(Plan&);
+  const Message messages[] = {
+      [](Plan& p) -> std::string& { return p.draws; },
+      [](Plan& p) -> std::string& { return p.decode; },
+      [](Plan& p) -> std::string& { return p.formats[1]; }};
   int made = 0, refused = 0;
-  for (std::string Plan::*message : {&Plan::draws, &Plan::decode}) {
-    for (size_t at = 0; at < (plan.*message).size(); ++at) {
+  for (const Message message : messages) {
+    Plan whole = plan;
+    for (size_t at = 0; at < message(whole).size(); ++at) {
       for (const int change : {1, 0x80}) {
         Plan wrong = plan;
-        (wrong.*message)[at] = static_cast<char>((wrong.*message)[at] ^ change);
+        message(wrong)[at] = static_cast<char>(message(wrong)[at] ^ change);
         if (Make(wrong.Given()) != kLiquidOk) {
           ++refused;
           EXPECT_NE(said(), "");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -105,6 +106,7 @@ std::vector<Given> Planned(const SmallDataset& data, const DrawConfig& draws,
                            int64_t epoch) {
   DrawPlan plan;
   plan.message = draws.message;
+  plan.groups = {draws.groups.data(), draws.groups.size()};
   std::shared_ptr<const PlanSpec> spec;
   EXPECT_TRUE(plan.MakeSpec(draws.formats.size(), &spec).ok());
   HeldSets held;
@@ -154,6 +156,68 @@ TEST(LoaderTest, EpochsAreWhatThePlannerSays) {
   }
 }
 
+TEST(LoaderTest, EpochsAreThoseOfEveryKindOfPlan) {
+  const SmallDataset data;
+  const std::function<void(LoaderConfig*)> kinds[] = {
+      [](LoaderConfig* c) { c->draws.message.plan.shuffle = false; },
+      [](LoaderConfig* c) { c->draws.message.plan.policy = "minio"; },
+      [](LoaderConfig* c) { c->draws.message.keep_pixels = true; },
+      [](LoaderConfig* c) { c->draws.message.plan.formats[0].fill = 13; },
+      // There is no memory for what the plan holds.
+      [](LoaderConfig* c) {
+        for (SourceMessage& source : c->draws.message.sources) {
+          source.resident = 2;
+          source.kept = 1;
+        }
+      },
+      [](LoaderConfig* c) { c->draws.message.cache_bytes = 100; },
+      [](LoaderConfig* c) {
+        InterleaveMessage& message = c->draws.message;
+        message.shares = {1, 3};
+        message.samples_per_epoch = 30;
+        message.sources[0].grouped_samples = 13;
+        message.sources[1].grouped_samples = 9;
+        for (uint16_t i = 0; i < 22; ++i) c->draws.groups.push_back(i % 2);
+      },
+      [](LoaderConfig* c) { c->decode.parallelism = c->decode.lookahead = 1; },
+      [](LoaderConfig* c) { c->decode.parallelism = c->decode.lookahead = 9; },
+  };
+  for (size_t kind = 0; kind < std::size(kinds); ++kind) {
+    LoaderConfig config = data.Config({4, 3});
+    kinds[kind](&config);
+    const DrawConfig draws = config.draws;
+    const auto loader = Make(std::move(config));
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      EXPECT_EQ(RunEpoch(loader.get()), Planned(data, draws, epoch)) << kind;
+    }
+  }
+}
+
+TEST(LoaderTest, DropsTheRemainder) {
+  const SmallDataset data;
+  LoaderConfig config = data.Config({4, 3});
+  config.draws.message.drop_remainder = true;
+  const auto loader = Make(std::move(config));
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    std::vector<Given> planned = Planned(data, data.Draws({4, 3}), epoch);
+    planned.pop_back();
+    EXPECT_EQ(RunEpoch(loader.get()), planned);
+  }
+}
+
+TEST(LoaderTest, KeptPixelsAreNotDecodedAgain) {
+  const SmallDataset data;
+  LoaderConfig config = data.Config({13, 9});
+  config.draws.message.keep_pixels = true;
+  const auto loader = Make(std::move(config));
+  RunEpoch(loader.get());
+  EXPECT_PRED_FORMAT2(IsSubstring, "\"decodes\":{\"raw\":13,\"png\":9}",
+                      StatsOf(*loader));
+  RunEpoch(loader.get());
+  EXPECT_PRED_FORMAT2(IsSubstring, "\"decodes\":{\"raw\":0,\"png\":0}",
+                      StatsOf(*loader));
+}
+
 TEST(LoaderTest, CountsWhatItGives) {
   const SmallDataset data;
   const auto loader = Make(data.Config({4, 3}));
@@ -169,6 +233,10 @@ TEST(LoaderTest, CountsWhatItGives) {
   EXPECT_PRED_FORMAT2(IsSubstring, "\"parallelism\":2,\"lookahead\":2", stats);
   EXPECT_PRED_FORMAT2(IsSubstring, "\"fidelity\":[[0,2],[2,3]]", stats);
   EXPECT_PRED_FORMAT2(IsSubstring, "\"cached\":{\"records\":7,", stats);
+  EXPECT_PRED_FORMAT2(IsSubstring, "\"reading\":{\"raw\":\"", stats);
+  const std::string epochs = stats.substr(0, stats.find("\"earlier\""));
+  EXPECT_PRED_FORMAT2(testing::IsNotSubstring, "\"fill\":{\"bytes\":0,",
+                      epochs);
 }
 
 TEST(LoaderTest, GoesOnFromAnyStep) {
