@@ -15,10 +15,10 @@ from ._edit.append import append as append
 from ._edit.compact import compact as compact
 from ._edit.remove import remove as remove
 from ._export.export import export as export
-from ._pipeline.dataset import dataset as dataset
-from ._pipeline.order import order as order
-from ._pipeline.position import position as position
-from ._pipeline.stats import stats as stats
+from ._graph.dataset import dataset as dataset
+from ._graph.order import order as order
+from ._graph.position import position as position
+from ._graph.stats import stats as stats
 from ._profile.profile import profile as profile
 from ._version import __version__ as __version__
 from ._view.inspection import inspect as inspect

@@ -12,8 +12,8 @@ whole epochs in a row, for tf.data service. `Tuning` says how a pipeline is run,
 and in `liquid_tf.dataset`. docs/tutorials/graph.md uses these parts.
 """
 
-from liquid_tf._pipeline.decode import decode_and_batch
-from liquid_tf._pipeline.epochs import epochs
+from liquid_tf._graph.decode import decode_and_batch
+from liquid_tf._graph.epochs import epochs
 from liquid_tf._pipeline.format_dataset import format_dataset
 from liquid_tf._pipeline.interleave import interleave
 from liquid_tf._pipeline.snapshot import Snapshot

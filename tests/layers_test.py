@@ -56,6 +56,7 @@ _ORDER = (
   ("codecs", "_store"),
   ("pcr", "pil", "_view", "_cost"),
   ("_pipeline",),
+  ("_graph",),
   ("_measure", "_recordio", "graph"),
   ("recordio",),
   ("_convert",),
@@ -226,7 +227,7 @@ class OrderTest(parameterized.TestCase):
     self.assertEqual(_cycles(graph), [["a", "b", "c", "a"]])
 
   @parameterized.parameters(
-    ("liquid_tf/_store/x.py", "from liquid_tf._pipeline import stats"),
+    ("liquid_tf/_store/x.py", "from liquid_tf._graph import stats"),
     ("liquid_tf/_convert/x.py", "from liquid_tf._profile.noise import check"),
     ("liquid_tf/_profile/x.py", "from liquid_tf._export import export"),
     ("liquid_tf/_profile/x.py", "from liquid_tf.cli import tool"),

@@ -6,8 +6,8 @@ from typing import Any
 
 from liquid_tf import transforms as steps
 from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._graph import gpu
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import gpu
 from liquid_tf._tensorflow import tf
 from liquid_tf.errors import WrongArgument
 

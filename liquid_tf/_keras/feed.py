@@ -4,9 +4,9 @@ import dataclasses
 import json
 from typing import Any
 
-from liquid_tf._pipeline import position
-from liquid_tf._pipeline.lineage import Origin
-from liquid_tf._pipeline.position import Position
+from liquid_tf._graph import position
+from liquid_tf._graph.lineage import Origin
+from liquid_tf._graph.position import Position
 from liquid_tf._pipeline.start import Start
 
 

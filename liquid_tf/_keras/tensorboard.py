@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from liquid_tf._pipeline.stats import stats
+from liquid_tf._graph.stats import stats
 from liquid_tf._store import storage
 from liquid_tf.errors import WrongArgument
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph.dataset import dataset as open_dataset
+from liquid_tf._graph.stats import stats as stats_of
 from liquid_tf._measure import process
-from liquid_tf._pipeline.dataset import dataset as open_dataset
-from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View

@@ -1,1 +1,1 @@
-"""The tf.data pipeline of a dataset."""
+"""The plan of a dataset: what is drawn, kept in memory and decoded."""

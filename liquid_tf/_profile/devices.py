@@ -7,11 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import codecs
+from liquid_tf._graph import gpu
+from liquid_tf._graph.build import build
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec, windows
 from liquid_tf._store.mix import TARGETS

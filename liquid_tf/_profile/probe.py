@@ -10,13 +10,13 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._cost.model import Mix
+from liquid_tf._graph import gpu
+from liquid_tf._graph.build import build
+from liquid_tf._graph.stats import stats as stats_of
 from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.recipe import WINDOWS, Recipe
-from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._pipeline.verdict import Verdict
 from liquid_tf._profile import groups, names

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from liquid_tf._graph.build import build
 from liquid_tf._measure import process, stock
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.transforms import Step
 

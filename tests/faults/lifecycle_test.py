@@ -14,8 +14,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 
 _BATCH = 8
 _OPTIONS = {"seed": 3, "cache": "30%", "memory": "64MiB", "features": ["id", "image"]}

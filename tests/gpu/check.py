@@ -28,7 +28,7 @@ import timing
 from absl import app, flags
 
 import liquid_tf
-from liquid_tf._pipeline import gpu as _gpu_tf
+from liquid_tf._graph import gpu as _gpu_tf
 from liquid_tf.cli import wheel_images
 
 _OUTPUT = flags.DEFINE_string(

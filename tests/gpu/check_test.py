@@ -17,7 +17,7 @@ from absl.testing import absltest, flagsaver, parameterized
 from tensorflow.python.eager import context
 
 from liquid_tf._gpu import batch
-from liquid_tf._pipeline import gpu as _gpu_tf
+from liquid_tf._graph import gpu as _gpu_tf
 
 fake_gpu.install()
 

@@ -20,7 +20,7 @@ from absl import app, flags
 from PIL import Image
 
 import liquid_tf
-from liquid_tf._pipeline import gpu
+from liquid_tf._graph import gpu
 from liquid_tf.cli import wheel_images
 from liquid_tf.transforms import Normalize, RandomCrop, Step
 

@@ -8,7 +8,7 @@ import photos
 import steady
 from absl.testing import absltest, parameterized
 
-from liquid_tf._pipeline import gpu
+from liquid_tf._graph import gpu
 from liquid_tf._profile import devices, probe
 from liquid_tf._profile.profile import Profile, profile
 from liquid_tf.transforms import CenterCrop, Resize

@@ -18,7 +18,7 @@ from absl.testing import parameterized
 from patches import encode, make_flat, make_image
 
 import liquid_tf
-from liquid_tf._pipeline import gpu
+from liquid_tf._graph import gpu
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
   Cast,

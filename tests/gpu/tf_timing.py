@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import codecs
-from liquid_tf._pipeline import gpu
+from liquid_tf._graph import gpu
 from liquid_tf._pipeline.recipe import Recipe
 
 # What the project wants of it.

@@ -8,8 +8,8 @@ from absl.testing import absltest, parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 
 _BATCH = 8
 _OPTIONS = {

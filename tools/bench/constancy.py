@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from liquid_tf._cost import budget
+from liquid_tf._graph.build import build
+from liquid_tf._graph.stats import stats as stats_of
 from liquid_tf._measure import process
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
-from liquid_tf._pipeline.stats import stats as stats_of
 from liquid_tf._store import manifest
 from liquid_tf.cli.demo import images as demo_images
 from liquid_tf.errors import WrongArgument

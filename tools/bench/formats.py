@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import epochs
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile import names
 from liquid_tf._profile.profile import profile

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import epochs as runs
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from tools.bench import clock
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from liquid_tf._graph.build import build
 from liquid_tf._measure import epochs as runs
 from liquid_tf._measure import process, throttle
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.mix import TARGETS
 from tools.bench import (

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from liquid_tf._graph.dataset import dataset
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
-from liquid_tf._pipeline.dataset import dataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.plan import Plan
-from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View
 from liquid_tf._view.view import open as open_view

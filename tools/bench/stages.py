@@ -11,9 +11,9 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import budget
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import epochs, process, stock
 from liquid_tf._measure.epochs import STAGES, stage_options
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._profile.probe import Pipeline, Setting
 from tools.bench import machine, turns

@@ -9,8 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._convert.convert import convert
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import epochs, stock
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._profile.profile import LOSSLESS, profile
 from liquid_tf._store import manifest
 from liquid_tf._store import mix as mixes

@@ -15,8 +15,8 @@ from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
+from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf.transforms import (
   CenterCrop,
   Mirror,

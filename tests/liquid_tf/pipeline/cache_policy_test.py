@@ -9,9 +9,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._graph.build import build
 from liquid_tf._measure import process
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _BATCH = 8

@@ -12,9 +12,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf._pipeline import epochs as epochs_lib
+from liquid_tf._graph import epochs as epochs_lib
+from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 
 _OPTIONS = {"seed": 3, "cache": "30%", "features": ["id", "image"]}
 _BATCH = 8

@@ -11,8 +11,8 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _BATCH = 8

@@ -9,10 +9,10 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._graph.build import build
+from liquid_tf._graph.decode import DecodeBatchDataset
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
-from liquid_tf._pipeline.decode import DecodeBatchDataset
-from liquid_tf._pipeline.stages import find_stage
 
 
 class PartsTest(parameterized.TestCase, tf.test.TestCase):

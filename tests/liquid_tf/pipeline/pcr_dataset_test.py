@@ -12,9 +12,9 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import pcr, transforms
+from liquid_tf._graph.build import build
 from liquid_tf._native import image_ops
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._store import manifest
 
 _BATCH = 10

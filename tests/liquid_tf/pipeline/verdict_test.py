@@ -10,8 +10,8 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
+from liquid_tf._graph import stats as stats_lib
 from liquid_tf._measure import throttle
-from liquid_tf._pipeline import stats as stats_lib
 from liquid_tf._pipeline import verdict as _verdict
 
 _SLOW_BYTES_PER_SECOND = 5_000_000

@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf import transforms
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import process
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._store import manifest as manifests
 from tools.bench import machine, turns
 from tools.bench.papers import networks

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf._graph.dataset import dataset as open_dataset
 from liquid_tf._measure import epochs, stock
-from liquid_tf._pipeline.dataset import dataset as open_dataset
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.mix import TARGETS
 from liquid_tf.transforms import Resize, Step

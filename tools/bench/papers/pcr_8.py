@@ -66,7 +66,7 @@ def waits(
     `waits_ms`, by scan groups, a list for each round: how long each batch was waited
     for.
   """
-  from liquid_tf._pipeline.dataset import dataset
+  from liquid_tf._graph.dataset import dataset
   from liquid_tf.transforms import Resize
 
   def run(group: int) -> list[float]:

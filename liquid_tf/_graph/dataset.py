@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 import tensorflow as tf
 
 from liquid_tf._cost.cache import Cache
+from liquid_tf._graph.build import build
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.build import build
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.parts import Shard
 from liquid_tf._pipeline.start import Given

@@ -7,7 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import budget
-from liquid_tf._pipeline import decode as _decode
+from liquid_tf._graph import decode as _decode
+from liquid_tf._graph import stages
+from liquid_tf._graph.entry import Entry
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import mixes as _mixes
@@ -15,10 +17,8 @@ from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import reading as _reading
 from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import sizes as _sizes
-from liquid_tf._pipeline import stages
 from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.entry import Entry
 from liquid_tf._pipeline.fidelity import Fidelity
 from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset, check_batches

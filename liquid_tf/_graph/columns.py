@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph import gpu
 from liquid_tf._pipeline import features as _features
-from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.sizes import Sizes

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from liquid_tf._graph.position import Position, run_of
 from liquid_tf._pipeline import start as _start
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.position import Position, run_of
 from liquid_tf._pipeline.start import Given, Start
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import tensorflow as tf
 
 from liquid_tf._cost import amounts, budget
-from liquid_tf._pipeline import lineage, mixes, verdict
+from liquid_tf._graph import lineage
+from liquid_tf._pipeline import mixes, verdict
 from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._store import storage
 

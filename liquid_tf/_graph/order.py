@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf._pipeline import lineage
-from liquid_tf._pipeline.decode import DecodeBatchDataset
+from liquid_tf._graph import lineage
+from liquid_tf._graph.decode import DecodeBatchDataset
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._pipeline.plan import Plan
-from liquid_tf._pipeline.stages import find_stage
 
 # What gives each element of its input, in the same order.
 _SAME = ("cache", "counted", "map", "options", "prefetch")

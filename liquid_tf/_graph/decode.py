@@ -5,15 +5,16 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from liquid_tf._cost import budget
+from liquid_tf._graph import gpu
+from liquid_tf._graph.columns import Columns
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import messages, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
-from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.boxes import BoxColumns
-from liquid_tf._pipeline.columns import Columns
 from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.interleave import (
   InterleaveDataset,
@@ -22,7 +23,6 @@ from liquid_tf._pipeline.interleave import (
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
-from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._words import Shown, argument, said, setting
 from liquid_tf.errors import WrongArgument

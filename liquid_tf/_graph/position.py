@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph import lineage
+from liquid_tf._graph.decode import DecodeBatchDataset
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import whole
-from liquid_tf._pipeline import lineage
-from liquid_tf._pipeline.decode import DecodeBatchDataset
 from liquid_tf._pipeline.interleave import InterleaveDataset
-from liquid_tf._pipeline.stages import find_stage
 from liquid_tf._pipeline.start import Start
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import versions

@@ -1,0 +1,1 @@
+"""The datasets of tf.data, their iterators' places and counters."""
