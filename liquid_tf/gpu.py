@@ -127,7 +127,8 @@ def decode(
   n, height, width, channels = plan.shape
   stored = _STORED[plan.bits]
   recipe.check_channels(channels)
-  chosen, planar = recipe.dtype or stored, recipe.channels_first
+  chosen = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
+  planar = recipe.channels_first
   output = _gpu_batch.output(plan, planar, recipe.mean or (0,), recipe.std or (1,))
   batch = _gpu_batch.DeviceBatch(plan, output)
   shape = (n, channels, height, width) if planar else (n, height, width, channels)

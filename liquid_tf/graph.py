@@ -14,9 +14,9 @@ and in `liquid_tf.dataset`. docs/tutorials/graph.md uses these parts.
 
 from liquid_tf._graph.decode import decode_and_batch
 from liquid_tf._graph.epochs import epochs
-from liquid_tf._pipeline.format_dataset import format_dataset
-from liquid_tf._pipeline.interleave import interleave
-from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._graph.format_dataset import format_dataset
+from liquid_tf._graph.interleave import interleave
+from liquid_tf._graph.snapshot import Snapshot
 from liquid_tf._pipeline.tuning import Tuning
 
 __all__ = [

@@ -58,7 +58,7 @@ class Decode(tf.keras.layers.Layer):
       raise WrongArgument("bits", bits, "must be 8 or 16")
     self._bits = bits
     self._recipe = _gpu_batch.finishing(map(_step, transforms), "gpu.Decode")
-    self._image_dtype = self._recipe.dtype or (tf.uint16 if bits == 16 else tf.uint8)
+    self._image_dtype = tf.as_dtype(self._recipe.dtype or f"uint{bits}")
     if len(shape) != 3:
       raise WrongArgument("shape", shape, "must be (height, width, channels)")
     self._shape = tuple(shape)

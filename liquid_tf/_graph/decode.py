@@ -4,32 +4,18 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from liquid_tf._cost import budget
 from liquid_tf._graph import gpu
-from liquid_tf._graph.columns import Columns
+from liquid_tf._graph.format_dataset import FormatDataset
+from liquid_tf._graph.interleave import InterleaveDataset
+from liquid_tf._graph.shaped import Shape
 from liquid_tf._graph.stages import find_stage
-from liquid_tf._native import limits as _limits
-from liquid_tf._native import messages, ops
+from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import features as _features
-from liquid_tf._pipeline import sizes as _sizes
-from liquid_tf._pipeline import tuning as _tuning
-from liquid_tf._pipeline.boxes import BoxColumns
-from liquid_tf._pipeline.format_dataset import FormatDataset
-from liquid_tf._pipeline.interleave import (
-  InterleaveDataset,
-  check_last_batch,
-  manifests_of,
-  mean_stored_bytes,
-)
-from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline import decoding as _decoding
+from liquid_tf._pipeline.decoding import Decoding
+from liquid_tf._pipeline.features import pixel_features
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf._words import Shown, argument, said, setting
-from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step
-
-# Records in a block of a source by itself, at most.
-_SOURCE_RECORDS = 64
 
 
 class DecodeBatchDataset(tf.data.Dataset):
@@ -37,36 +23,27 @@ class DecodeBatchDataset(tf.data.Dataset):
 
   Args:
     blocks: of records.
-    columns: the features.
-    message: the op's constants.
-    samples: in each batch; None where the last one may have fewer.
-    skips: whether samples that cannot be read are left out.
-    fills: whether a last batch of fewer samples repeats them.
+    decoding: of them.
 
   Attributes:
     recipe: of the images.
-    skips: as given.
-    fills: as given.
+    skips: whether samples that cannot be read are left out.
+    fills: whether a last batch of fewer samples repeats them.
   """
 
-  def __init__(
-    self,
-    blocks: tf.data.Dataset,
-    columns: Columns,
-    message: bytes,
-    *,
-    samples: int | None,
-    skips: bool,
-    fills: bool,
-  ):
+  def __init__(self, blocks: tf.data.Dataset, decoding: Decoding):
+    columns = decoding.columns
     self.recipe = columns.recipe
-    self.skips, self.fills = skips, fills
+    self.skips, self.fills = decoding.skips, decoding.fills
     self._blocks = blocks
-    self._spec = tuple(columns.specs(samples))
+    self._spec = tuple(
+      tf.TensorSpec(spec.shape, tf.as_dtype(spec.dtype))
+      for spec in columns.specs(decoding.samples)
+    )
     super().__init__(
       ops.lib().liquid_decode_batch_dataset(
         blocks._variant_tensor,
-        plan=message,
+        plan=decoding.message,
         mean_image=self.recipe.mean_image(),
         output_types=[spec.dtype for spec in self._spec],
         output_shapes=[spec.shape for spec in self._spec],
@@ -132,56 +109,29 @@ def decode_and_batch(
   source = find_stage(blocks, FormatDataset)
   if source is None:
     raise ValueError("blocks must come from format_dataset() or interleave() of such")
-  sources = mixed.sources if mixed is not None else [source]
-  _check(last_batch, decode, on_error, mixed)
-  _limits.check(limits)
-  _tuning.check(tuning)
-  recipe = Recipe.parse(transforms)
-  skip = on_error == "skip"
-  columns = _columns(sources, features, recipe, decode, skip, limits)
-  recipe.check_draws(mixed is not None and mixed.draws)
-  if mixed is not None and mixed.snapshot.cache.form == "pixels":
-    _check_kept_pixels(columns)
-  batch_size = mixed.batch_size if mixed is not None else _SOURCE_RECORDS
-  round_batch = last_batch == "repeat"
-  whole = round_batch or (mixed is not None and mixed.drops)
-  samples = batch_size if whole else None
-  # A batch on its way has its records beside its pixels.
-  batch_bytes = batch_size * (columns.pixel_bytes + mean_stored_bytes(sources))
-  memory = mixed.snapshot.memory if mixed is not None else budget.resolve_memory("auto")
-  image = _features.pixel_features(source.manifest)["image"]
-  message = messages.decode(
-    batch_size=batch_size,
-    seed=recipe.seed(mixed.seed if mixed is not None else 0),
-    **limits.attributes(),
-    lookahead=tuning.lookahead,
-    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
-    parallelism=tuning.parallelism,
-    features=columns.names,
-    masks=[name for name in columns.pixels if name != "image"],
-    **columns.boxes.fields(),
-    ragged=columns.flat,
-    recipe=recipe.lines(),
-    image_bits=8 * image.dtype.size,
-    skip_errors=skip,
-    # Batches that must be whole repeat a sample where one is left out.
-    repeat_to_fill=skip
-    and mixed is not None
-    and (mixed.fill_short_batches or mixed.drops),
-    round_batch=round_batch,
+  made = _decoding.make(
+    mixed,
+    mixed.sources if mixed is not None else [source],
+    features=features,
+    transforms=transforms,
+    last_batch=last_batch,
+    decode=decode,
+    on_error=on_error,
+    limits=limits,
+    tuning=tuning,
+    check_gpu=gpu.check,
   )
-  dataset = DecodeBatchDataset(
-    blocks, columns, message, samples=samples, skips=skip, fills=round_batch
-  )
+  dataset = DecodeBatchDataset(blocks, made)
   if decode == "gpu":
+    image = pixel_features(source.manifest)["image"]
     shaped = gpu.decoded(
       dataset,
-      columns.names,
-      columns.wanted,
-      columns.as_dict,
-      recipe,
-      image.dtype,
-      [samples, *(columns.sizes.one or (0, 0)), image.channels],
+      made.columns.names,
+      made.columns.wanted,
+      made.columns.as_dict,
+      made.columns.recipe,
+      tf.as_dtype(image.dtype),
+      [made.samples, *(made.columns.sizes.one or (0, 0)), image.channels],
       limits.pixels,
     )
   else:
@@ -189,94 +139,6 @@ def decode_and_batch(
     # budget counts, and that no iterator asked for: an epoch would be over with them.
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
-    shaped = dataset.map(columns.shaped).with_options(options)
+    shaped = dataset.map(Shape(made.columns).shaped).with_options(options)
   shaped._is_liquid_output = True
   return shaped
-
-
-def _check(
-  last_batch: str, decode: str, on_error: str, mixed: InterleaveDataset | None
-) -> None:
-  """Checks what has a few values."""
-  if decode not in ("cpu", "gpu"):
-    stored = 'give features=["bytes", …] for images as they are stored'
-    raise WrongArgument("decode", decode, f'must be "cpu" or "gpu"; {stored}')
-  if on_error not in ("raise", "skip"):
-    raise WrongArgument("on_error", on_error, 'must be "raise" or "skip"')
-  check_last_batch(last_batch, ("short", "repeat"))
-  if last_batch == "repeat" and mixed is None:
-    raise WrongArgument(
-      "last_batch", "repeat", 'must be "short" where blocks are no batches'
-    )
-
-
-def _columns(
-  sources: Sequence[FormatDataset],
-  features: Sequence[str | Boxes] | None,
-  recipe: Recipe,
-  decode: str,
-  skip: bool,
-  limits: Limits,
-) -> Columns:
-  """Columns decoded of sources; arguments are those of `decode_and_batch`.
-
-  Raises:
-    ValueError: features or steps do not go with the dataset, or with each other.
-  """
-  manifest = sources[0].manifest
-  boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
-  wanted = _features.check_names(manifest, features, boxes)
-  pixels = _features.decoded(manifest, wanted, decode)
-  on_gpu = decode == "gpu"
-  if on_gpu:
-    if boxes.given is not None:
-      raise WrongArgument(
-        "features",
-        Shown(boxes.given),
-        f"must not be given with {setting('decode', 'gpu')}",
-      )
-    for one in manifests_of(sources):
-      gpu.check(one, recipe, wanted, skip)
-  if on_gpu or "image" in pixels:
-    image = _features.pixel_features(manifest)["image"]
-    recipe.check_channels(image.channels)
-    recipe.check_colours(image.dtype, image.channels)
-  recipe.check_fills(pixels)
-  sizes = _sizes.results(
-    recipe,
-    {source.name: source.rows for source in sources},
-    check=bool(pixels or on_gpu) and not skip,
-    most=limits.pixels,
-  )
-  if sizes.one is None and (pixels or on_gpu) and not recipe.ragged:
-    if recipe.random_size is not None and recipe.random_size.size is None:
-      raise ValueError(
-        f"transforms: {recipe.random_size} must have a size, or go with Ragged() for "
-        "batches of unequal images"
-      )
-    raise ValueError(
-      f"images of {manifest.directory} differ in size: "
-      + said(
-        "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
-        "batches of unequal images"
-      )
-    )
-  as_dict = features is not None
-  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes)
-
-
-def _check_kept_pixels(columns: Columns) -> None:
-  """Checks what goes with a cache of pixels."""
-  if columns.recipe.drafts:
-    raise WrongArgument(
-      "Cache: form",
-      "pixels",
-      'must be "encoded" with draft=True, which decodes less than an image\'s pixels',
-    )
-  if "image" not in columns.pixels or "bytes" in columns.names:
-    names = argument("features", Shown(", ".join(columns.names)))
-    raise WrongArgument(
-      "Cache: form",
-      "pixels",
-      f'must be "encoded" where {names} have no decoded image, or the stored bytes',
-    )

@@ -6,10 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph import interleave
 from liquid_tf._graph.build import build
 from liquid_tf._graph.stages import CountedDataset, find_stage
 from liquid_tf._native import whole as _whole
-from liquid_tf._pipeline import interleave
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.view import View

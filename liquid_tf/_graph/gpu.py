@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
 from liquid_tf._native import ops
+from liquid_tf._pipeline.columns import STORED
 from liquid_tf._pipeline.features import in_structure
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
@@ -33,9 +34,6 @@ _DEVICE = "GPU:0"
 
 # Batches that are copied and decoded at once: one's copy beside the other's kernel.
 _AT_ONCE = 2
-
-# What a dataset with decode="gpu" reads to make images.
-STORED = ("bytes", "window", "id")
 
 FLOATS = (tf.float32, tf.bfloat16)
 FORMATS = ("l3", "l3-compact", "raw")
@@ -215,7 +213,7 @@ def decoded(
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
   """
-  dtype = recipe.dtype or stored
+  dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
   planar = recipe.channels_first
   n, height, width, channels = shape
   shape = [n, channels, height, width] if planar else [n, height, width, channels]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import tensorflow as tf
 
 from liquid_tf._graph.decode import DecodeBatchDataset
+from liquid_tf._graph.interleave import InterleaveDataset
 from liquid_tf._graph.stages import CountedDataset, find_stage
-from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from liquid_tf._graph import position
 from liquid_tf._graph.lineage import Origin
-from liquid_tf._graph.position import Position
+from liquid_tf._pipeline.position import Position
 from liquid_tf._pipeline.start import Start
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._graph import lineage
-from liquid_tf._graph import position as position_lib
-from liquid_tf._graph.position import Position
 from liquid_tf._keras.feed import Feed
+from liquid_tf._pipeline import position as position_lib
 from liquid_tf._pipeline import start as start_lib
+from liquid_tf._pipeline.position import Position
 from liquid_tf._pipeline.start import Start
 from liquid_tf._store import storage
 from liquid_tf._words import Shown

@@ -3,16 +3,15 @@
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._cost import cache as _cache
 from liquid_tf._cost.cache import Cache
-from liquid_tf._native import whole
+from liquid_tf._native import tensors, whole
 from liquid_tf._native.limits import Limits
-from liquid_tf._pipeline import interleave
+from liquid_tf._pipeline import draws as _draws
 from liquid_tf._pipeline import parts as _parts
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.fidelity import Fidelity
@@ -24,6 +23,9 @@ from liquid_tf._view.view import View
 from liquid_tf._words import setting
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step
+
+if TYPE_CHECKING:
+  import tensorflow as tf
 
 _POLICIES = ("liquid", "minio", "page")
 
@@ -64,8 +66,8 @@ class Arguments:
   last_batch: str = "short"
   tuning: Tuning = Tuning()
   limits: Limits = Limits()
-  epoch: int | tf.Tensor | None = None
-  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None
+  epoch: "int | tf.Tensor | None" = None
+  steps: "tuple[int | tf.Tensor, int | tf.Tensor] | None" = None
   cache_policy: str = "liquid"
   draws_in_order: bool = False
 
@@ -91,7 +93,7 @@ class Arguments:
     if self.cache_policy == "page":
       self._check_page_cache(cache)
       cache = dataclasses.replace(cache, size=0)
-    interleave.check_last_batch(self.last_batch, ("short", "drop", "repeat"))
+    _draws.check_last_batch(self.last_batch, ("short", "drop", "repeat"))
     _parts.check_policy(self.shard_policy)
     shard = _parts.resolve_shard(self.shard)
     return dataclasses.replace(self, batch_size=batch_size, cache=cache, shard=shard)
@@ -157,7 +159,7 @@ def _cache_size(epoch: Any, steps: Any, cache: int | str) -> int | str:
       )
     if epoch is None:
       raise WrongArgument("steps", steps, "are those of an epoch: give epoch, too")
-  if steps is None and not tf.is_tensor(epoch):
+  if steps is None and not tensors.is_tensor(epoch):
     return cache
   if cache not in (0, "auto"):
     raise WrongArgument(
@@ -170,7 +172,7 @@ def _cache_size(epoch: Any, steps: Any, cache: int | str) -> int | str:
 
 
 def _is_count(value: Any) -> bool:
-  if tf.is_tensor(value):
-    return value.shape.rank == 0 and value.dtype == tf.int64
+  if tensors.is_tensor(value):
+    return value.shape.rank == 0 and value.dtype.name == "int64"
   whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
   return whole and value >= 0

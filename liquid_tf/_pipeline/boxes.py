@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
-
+from liquid_tf._pipeline.spec import Spec
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, argument
 from liquid_tf.errors import WrongArgument
@@ -16,7 +15,7 @@ _OTHERS = ("image", "label", "mask")
 
 
 class BoxColumns:
-  """Tensors of boxes and keypoints that `Boxes` gives.
+  """Arrays of boxes and keypoints that `Boxes` gives.
 
   Args:
     manifest: of the dataset.
@@ -52,7 +51,7 @@ class BoxColumns:
         f"{', '.join(manifest['features'])}",
       )
     self._columns = {
-      name: (tf.as_dtype(feature["dtype"]), tuple(feature["shape"][1:]))
+      name: (feature["dtype"], tuple(feature["shape"][1:]))
       for name, feature in manifest["features"].items()
       if feature["shape"][:1] == [None] and name not in (*_OTHERS, *others)
     }
@@ -73,7 +72,7 @@ class BoxColumns:
   def _check(
     self, name: str, shape: tuple[int | None, ...], manifest: Manifest
   ) -> None:
-    if None in shape or self._columns.get(name) != (tf.float32, shape):
+    if None in shape or self._columns.get(name) != ("float32", shape):
       sides = ", ".join("k" if side is None else str(side) for side in shape)
       raise ValueError(
         f"{argument('features', Shown(self.given))}: features.{name} of "
@@ -85,13 +84,13 @@ class BoxColumns:
     """The features that it gives."""
     return [*self._columns, "num_boxes"] if self._columns else []
 
-  def spec(self, name: str, samples: int | None) -> tf.TensorSpec:
-    """Spec of one name's tensor in a batch of `samples`."""
+  def spec(self, name: str, samples: int | None) -> Spec:
+    """Spec of one name's array in a batch of `samples`."""
     if name == "num_boxes":
-      return tf.TensorSpec([samples], tf.int32)
+      return Spec("int32", [samples])
     dtype, shape = self._columns[name]
     outer = [None] if self.given.pad is None else [samples, self.given.pad]
-    return tf.TensorSpec([*outer, *shape], dtype)
+    return Spec(dtype, [*outer, *shape])
 
   def fields(self) -> dict[str, Any]:
     """Fields of the message of decoding."""
@@ -102,13 +101,9 @@ class BoxColumns:
       "keypoint_flip": self._flip,
     }
 
-  def shaped(self, values: dict[str, tf.Tensor]) -> dict[str, tf.RaggedTensor]:
-    """The columns of a batch as they are given out, where that is as ragged tensors."""
+  @property
+  def ragged(self) -> list[str]:
+    """Columns whose rows are those of images, "num_boxes" each, one after another."""
     if self.given is None or self.given.pad is not None:
-      return {}
-    return {
-      name: tf.RaggedTensor.from_row_lengths(
-        values[name], values["num_boxes"], validate=False
-      )
-      for name in self._columns
-    }
+      return []
+    return list(self._columns)

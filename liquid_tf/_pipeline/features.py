@@ -1,28 +1,26 @@
-"""The features of a dataset: names, shapes, and how to read them from examples."""
+"""The features of a dataset: names, types and shapes."""
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from liquid_tf._pipeline.boxes import BoxColumns
+from liquid_tf._pipeline.spec import Spec
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes
 
 # Of every dataset.
 PLAIN = {
-  "id": (tf.int64, ()),
-  "format": (tf.string, ()),
-  "orientation": (tf.int64, ()),
-  "window": (tf.int32, (4,)),
-  "mirrored": (tf.bool, ()),
-  "size": (tf.int32, (2,)),
-  "affine": (tf.float64, (2, 3)),
-  "bytes": (tf.string, ()),
-  "example": (tf.string, ()),
+  "id": ("int64", ()),
+  "format": ("string", ()),
+  "orientation": ("int64", ()),
+  "window": ("int32", (4,)),
+  "mirrored": ("bool", ()),
+  "size": ("int32", (2,)),
+  "affine": ("float64", (2, 3)),
+  "bytes": ("string", ()),
+  "example": ("string", ()),
 }
 
 
@@ -30,7 +28,7 @@ PLAIN = {
 class Pixels:
   """An image or mask feature: how it is stored and how it comes out."""
 
-  dtype: tf.DType
+  dtype: str
   height: int | None
   width: int | None
   channels: int
@@ -41,7 +39,7 @@ def pixel_features(manifest: Manifest) -> dict[str, Pixels]:
   for name in ("image", "mask"):
     feature = manifest["features"].get(name)
     if feature is not None:
-      features[name] = Pixels(tf.as_dtype(feature["dtype"]), *feature["shape"])
+      features[name] = Pixels(feature["dtype"], *feature["shape"])
   return features
 
 
@@ -90,7 +88,7 @@ def check_names(
   return names
 
 
-def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
+def label_spec(manifest: Manifest, samples: int | None) -> Spec:
   """Spec of a batch's labels; `samples` of them, where that is known.
 
   Raises:
@@ -104,37 +102,17 @@ def label_spec(manifest: Manifest, samples: int | None) -> tf.TensorSpec:
       f"must not be given: samples of {manifest.directory} have unequal numbers of "
       "labels",
     )
-  return tf.TensorSpec([samples, *label["shape"]], tf.as_dtype(label["dtype"]))
+  return Spec(label["dtype"], [samples, *label["shape"]])
 
 
-def in_examples(
-  manifest: Manifest, names: Sequence[str]
-) -> dict[str, tf.io.RaggedFeature | tf.io.FixedLenFeature]:
-  """How to parse those features that the records' examples hold."""
-  parsed = {}
+def in_examples(manifest: Manifest, names: Sequence[str]) -> dict[str, Spec]:
+  """Those features that the records' examples hold, with the shape that each has."""
+  found = {}
   for name in names:
     if name not in (*PLAIN, "image", "label", "mask"):
       feature = manifest["features"][name]
-      dtype = tf.as_dtype(feature["dtype"])
-      if feature["shape"]:
-        parsed[name] = tf.io.RaggedFeature(dtype)
-      else:
-        parsed[name] = tf.io.FixedLenFeature([], dtype)
-  return parsed
-
-
-def in_shape(
-  manifest: Manifest, name: str, value: tf.Tensor | tf.RaggedTensor
-) -> tf.Tensor | tf.RaggedTensor:
-  """A parsed feature of a batch: [n], or ragged [n, None, sides...]."""
-  sides = manifest["features"][name]["shape"][1:]
-  if not sides:
-    return value
-  return tf.RaggedTensor.from_row_splits(
-    tf.reshape(value.flat_values, [-1, *sides]),
-    value.row_splits // math.prod(sides),
-    validate=False,
-  )
+      found[name] = Spec(feature["dtype"], feature["shape"])
+  return found
 
 
 def in_structure(values: Mapping[str, Any], names: Sequence[str], as_dict: bool) -> Any:

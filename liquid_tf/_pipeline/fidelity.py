@@ -2,30 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import tensorflow as tf
 
-from liquid_tf._native import ops
+from liquid_tf._native import tensors
 from liquid_tf._store import mix as mixes
 from liquid_tf.errors import WrongArgument
 
-Fidelity = int | tf.Variable | Callable[[int, int], int] | Mapping[int, float] | None
+if TYPE_CHECKING:
+  import tensorflow as tf
 
-
-class EpochDataset(tf.data.Dataset):
-  """One element, the number of the epoch that the interleave above it runs."""
-
-  def __init__(self):
-    super().__init__(ops.lib().liquid_epoch_dataset())
-
-  def _inputs(self):
-    return []
-
-  @property
-  def element_spec(self):
-    return tf.TensorSpec([], tf.int64)
+Fidelity: TypeAlias = (
+  "int | tf.Variable | Callable[[int, int], int] | Mapping[int, float] | None"
+)
 
 
 def shares(fidelity: Any) -> dict[int, Fraction] | None:
@@ -84,7 +74,7 @@ def check(fidelity: Any, formats: list[str]) -> Fidelity:
   """
   if fidelity is None:
     return None
-  if isinstance(fidelity, tf.Variable):
+  if tensors.is_variable(fidelity):
     right = fidelity.shape.rank == 0 and fidelity.dtype.is_integer
   else:
     right = _is_group(fidelity) or callable(fidelity)
@@ -115,27 +105,19 @@ def later(fidelity: Fidelity, batches: int) -> Fidelity:
   return lambda epoch, batch: fidelity(epoch, batches + batch)
 
 
-def table(fidelity: Fidelity, batches: int) -> tf.data.Dataset | None:
-  """A dataset whose one element is the scan groups of an epoch's batches.
+def of_epoch(fidelity: Fidelity, epoch: int, batches: int) -> np.ndarray:
+  """The scan groups of an epoch's batches.
 
   Args:
-    fidelity: as `check` returned it.
+    fidelity: as `check` returned it, and no `tf.Variable`.
+    epoch: its number.
     batches: of an epoch.
 
   Returns:
-    Elements of shape [batches] or [1], int64; None where all groups are read.
+    int64 [batches]; [1] where all have the same, and [0] where all groups are read.
   """
   if fidelity is None:
-    return None
-  if isinstance(fidelity, tf.Variable):
-    return EpochDataset().map(lambda _: tf.reshape(tf.cast(fidelity, tf.int64), [1]))
+    return np.zeros(0, np.int64)
   if not callable(fidelity):
-    return tf.data.Dataset.from_tensors(tf.constant([fidelity], tf.int64))
-
-  def ask(epoch: np.ndarray) -> np.ndarray:
-    return np.array([fidelity(int(epoch), batch) for batch in range(batches)], np.int64)
-
-  def in_graph(epoch: tf.Tensor) -> tf.Tensor:
-    return tf.ensure_shape(tf.numpy_function(ask, [epoch], tf.int64), [batches])
-
-  return EpochDataset().map(in_graph)
+    return np.array([fidelity], np.int64)
+  return np.array([fidelity(epoch, batch) for batch in range(batches)], np.int64)

@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.manifest import Manifest
@@ -94,8 +93,7 @@ class FormatRows:
   def _entries(self) -> list[PcrEntry]:
     """Index entry of each record of the format pcr."""
     first = np.cumsum(self.record_samples) - self.record_samples
-    with tf.init_scope():
-      entries = manifests.load_pcr_index(self.manifest)
+    entries = manifests.load_pcr_index(self.manifest)
     return [entries[shard] for shard in self.rows["shard"][first].tolist()]
 
   def pixel_bytes(self, part: slice = slice(None)) -> int:
@@ -113,7 +111,7 @@ class FormatRows:
 def mask_bytes(manifest: Manifest) -> int:
   """Bytes of a pixel of the masks; 0 where there are none."""
   mask = manifest["features"].get("mask")
-  return tf.as_dtype(mask["dtype"]).size * mask["shape"][-1] if mask else 0
+  return np.dtype(mask["dtype"]).itemsize * mask["shape"][-1] if mask else 0
 
 
 def _file_counts(shards: np.ndarray, wrap: int) -> np.ndarray:

@@ -4,18 +4,16 @@ import dataclasses
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._cost import budget, model
 from liquid_tf._pipeline import mix_control
-from liquid_tf._pipeline.fidelity import EpochDataset
-from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.room import Room
+from liquid_tf._pipeline.source import Source
 from liquid_tf._store import mix as mixes
 from liquid_tf._store.mix import apportion
 from liquid_tf.errors import WrongArgument
@@ -24,7 +22,7 @@ AUTO = "auto"
 
 # What decides an epoch of formats that share samples: of each format its samples, the
 # cached records and the fill, which the plan follows from, and this machine's memory.
-_NUMBERS = ("samples", "cached", "fill", "resident", "kept")
+NUMBERS = ("samples", "cached", "fill", "resident", "kept")
 # So many of them does the snapshot hold, one after another.
 _OF_PLAN = 3
 
@@ -53,50 +51,44 @@ class Mixes:
     """Whether an epoch may have another mix than the first."""
     return self.threads is not None or len(self.given) > 1
 
-  def dataset(self, room: Room, pixel_bytes: float) -> tf.data.Dataset:
-    """A dataset whose one element gives the mixes of epochs up to the one that is run.
+  def table(self, room: Room) -> dict[str, np.ndarray]:
+    """Numbers of the epochs of `given`, where none is chosen; see `numbers`."""
+    return _stacked([_numbers(room, counts) for counts in self.given])
+
+  def numbers(
+    self, room: Room, pixel_bytes: float
+  ) -> Callable[[int], dict[str, np.ndarray]]:
+    """A function that gives the numbers of epochs up to the one that begins.
 
     Args:
       room: of the dataset.
       pixel_bytes: of a decoded image, on average.
 
     Returns:
-      A dict of `samples`, `cached`, `fill`, `resident` and `kept`, each of shape
-      [epochs, formats], int64.
+      Of the number of an epoch, a dict of `NUMBERS`, each of shape [epochs, formats],
+      int64.
     """
-    if self.threads is None:
-      table = _stacked([_numbers(room, counts) for counts in self.given])
-      last = tf.constant(len(self.given) - 1, tf.int64)
+    if self.threads is not None:
+      return Chooser(self, room, pixel_bytes)
+    table = self.table(room)
 
-      def look_up(epoch: tf.Tensor) -> dict[str, tf.Tensor]:
-        rows = tf.minimum(tf.range(epoch + 1), last)
-        return {name: tf.gather(numbers, rows) for name, numbers in table.items()}
+    def look_up(epoch: int) -> dict[str, np.ndarray]:
+      rows = np.minimum(np.arange(epoch + 1), len(self.given) - 1)
+      return {name: numbers[rows] for name, numbers in table.items()}
 
-      return EpochDataset().map(look_up)
-    choose = Chooser(self, room, pixel_bytes)
-
-    def numbers(epoch: np.ndarray) -> list[np.ndarray]:
-      found = choose(epoch)
-      return [found[name] for name in _NUMBERS]
-
-    def ask(epoch: tf.Tensor) -> dict[str, tf.Tensor]:
-      found = tf.numpy_function(numbers, [epoch], [tf.int64] * len(_NUMBERS))
-      shape = [None, len(self.formats)]
-      return {n: tf.ensure_shape(one, shape) for n, one in zip(_NUMBERS, found)}
-
-    return EpochDataset().map(ask)
+    return look_up
 
 
 def _numbers(room: Room, counts: Sequence[int]) -> dict[str, np.ndarray]:
   """Figures of an epoch of so many samples a format; each of shape [formats]."""
   fill, division = room.divide(counts)
   found = (counts, division.cached, fill, division.resident, division.kept)
-  return {name: np.array(one, np.int64) for name, one in zip(_NUMBERS, found)}
+  return {name: np.array(one, np.int64) for name, one in zip(NUMBERS, found)}
 
 
 def _stacked(epochs: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
   """The numbers of epochs, each of shape [epochs, formats]."""
-  return {name: np.stack([one[name] for one in epochs]) for name in _NUMBERS}
+  return {name: np.stack([one[name] for one in epochs]) for name in NUMBERS}
 
 
 def is_changing(mix: Any) -> bool:
@@ -112,9 +104,7 @@ def in_order(formats: Sequence[str]) -> list[str]:
   return sorted(formats, key=lambda name: name != "pcr")
 
 
-def make(
-  mix: Any, sources: Sequence[FormatDataset], default: Mix, parallelism: int
-) -> Mixes:
+def make(mix: Any, sources: Sequence[Source], default: Mix, parallelism: int) -> Mixes:
   """Reads a `mix=` that `is_changing`.
 
   Args:
@@ -150,7 +140,7 @@ def _weights(mix: Mix, formats: list[str]) -> list[Fraction]:
   return [Fraction(str(shares.get(name, 0))) for name in formats]
 
 
-def _cut(weights: Sequence[Fraction], sources: Sequence[FormatDataset]) -> list[int]:
+def _cut(weights: Sequence[Fraction], sources: Sequence[Source]) -> list[int]:
   """So many samples each source gets by its weight, to one; pcr to one record.
 
   Where there are two records, what has a weight gets one of them or what one leaves.
@@ -193,9 +183,8 @@ class Chooser:
     machine = _machine(room, numbers["kept"], pixel_bytes)
     self._control = mix_control.Controller(stored, machine, mixes.threads)
 
-  def __call__(self, epoch: np.ndarray) -> dict[str, np.ndarray]:
+  def __call__(self, epoch: int) -> dict[str, np.ndarray]:
     """Numbers of the epochs that are not decided, up to `epoch`; at least its own."""
-    epoch = int(epoch)
     with self._lock:
       stats = json.loads(self._room.snapshot.stats_json())
       decided = decided_samples(stats)

@@ -1,21 +1,23 @@
 """The part of the samples that each of several workers reads."""
 
 import dataclasses
+from typing import TYPE_CHECKING, TypeAlias
 
-import tensorflow as tf
-
-from liquid_tf._native import ops
+from liquid_tf._native import ops, tensors
 from liquid_tf.errors import WrongArgument
 
+if TYPE_CHECKING:
+  import tensorflow as tf
+
 # (index, count), or what TensorFlow gives for it.
-Shard = tuple[int, int] | tf.distribute.InputContext
+Shard: TypeAlias = "tuple[int, int] | tf.distribute.InputContext"
 
 _POLICIES = ("pad", "drop", "uneven")
 
 
 def resolve_shard(shard: Shard) -> tuple[int, int]:
   """(index, count) of `shard=`, which may be a `tf.distribute.InputContext`."""
-  if isinstance(shard, tf.distribute.InputContext):
+  if tensors.is_input_context(shard):
     return shard.input_pipeline_id, shard.num_input_pipelines
   try:
     index, count = (int(x) for x in shard)
@@ -71,6 +73,8 @@ def worker_part(
   first = first or dict.fromkeys(counts, 0)
   if shard == (0, 1):
     return Part({name: (first[name], count) for name, count in counts.items()})
+  from liquid_tf._tensorflow import tf
+
   with tf.init_scope():  # numbers are needed, inside a flat_map as well
     out = ops.lib().liquid_shard_ranges(
       samples=tf.constant(list(counts.values()), tf.int64),

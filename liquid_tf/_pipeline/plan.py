@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
@@ -64,6 +63,8 @@ class Plan:
     Returns:
       Shape [samples], int64.
     """
+    from liquid_tf._tensorflow import tf
+
     with tf.init_scope(), tf.device("CPU:0"):
       plan = ops.lib().liquid_plan_epoch(
         plan=self.message(), first_epoch=first_epoch, epoch=epoch

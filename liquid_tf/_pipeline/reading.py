@@ -3,8 +3,6 @@
 import dataclasses
 from fractions import Fraction
 
-import tensorflow as tf
-
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import parts as _parts
@@ -12,7 +10,7 @@ from liquid_tf._pipeline import replicas
 from liquid_tf._pipeline import rest as _rest
 from liquid_tf._pipeline import weighing as _weighing
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.format_dataset import open_source
+from liquid_tf._pipeline.source import open_source
 from liquid_tf._pipeline.weighing import Read, Weighing
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
@@ -52,8 +50,7 @@ def of(arguments: Arguments) -> Reading:
     ManifestError: there is no sound dataset.
     ValueError: an argument does not go with the dataset or another one.
   """
-  with tf.init_scope():  # read now, inside a flat_map as well
-    view = open_source(arguments.path, arguments.split)
+  view = open_source(arguments.path, arguments.split)
   groups = _fidelity.shares(arguments.fidelity)
   weighing = _weighing.of(view, arguments.shard, arguments.shard_policy)
   if groups is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf import transforms as steps
-from liquid_tf._tensorflow import tf
+from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._words import Shown, said
 from liquid_tf.errors import WrongArgument
 
@@ -54,15 +54,15 @@ class Recipe:
     resize: the step that resizes, also where that is a `RandomResizedCrop`; or None.
     mean: subtracted; None where nothing is.
     std: divided by; None where nothing is.
-    dtype: that was asked for, or float32 where images are normalised; None for the
-      stored one.
+    dtype: name of the one that was asked for, or float32 where images are normalised;
+      None for the stored one.
   """
 
   found: dict[str, steps.Step]
   resize: steps.Resize | None
   mean: tuple[float, ...] | None
   std: tuple[float, ...] | None
-  dtype: tf.DType | None
+  dtype: str | None
 
   @classmethod
   def parse(cls, transforms: Iterable[steps.Step]) -> "Recipe":
@@ -91,8 +91,8 @@ class Recipe:
     if normalize is not None:
       mean = normalize.mean if any(normalize.mean) else None
       std = normalize.std if set(normalize.std) != {1.0} else None
-      dtype = tf.float32
-    dtype = tf.as_dtype(cast.dtype) if cast else dtype
+      dtype = "float32"
+    dtype = cast.dtype if cast else dtype
     return cls(found, resize, mean, std, dtype)
 
   @property
@@ -179,13 +179,13 @@ class Recipe:
         f"Normalize: mean_image has {mean.shape[2]} channels, the images {channels}"
       )
 
-  def check_colours(self, dtype: tf.DType, channels: int) -> None:
+  def check_colours(self, dtype: str, channels: int) -> None:
     """Raises ValueError where images have no colours to change."""
     for slot in ("colour", "grayscale"):
-      if slot in self.found and (dtype != tf.uint8 or channels != 3):
+      if slot in self.found and (dtype != "uint8" or channels != 3):
         raise ValueError(
           f"transforms: {self.found[slot]} needs images of 8 bits and 3 channels, not "
-          f"{8 * dtype.size} and {channels}"
+          f"{8 * value_bytes(dtype)} and {channels}"
         )
 
   def check_fills(self, pixels: Mapping[str, Any]) -> None:
@@ -198,10 +198,11 @@ class Recipe:
       attribute = "value" if name == "image" else "mask_value"
       for slot in ("pad", "rotate"):
         value = getattr(self.found.get(slot), attribute, 0)
-        if value > feature.dtype.max:
+        most = np.iinfo(feature.dtype).max
+        if value > most:
           raise ValueError(
             f"transforms: {self.found[slot]}: {attribute} must be at most "
-            f"{feature.dtype.max}, the most that the {name} has"
+            f"{most}, the most that the {name} has"
           )
 
   def check_draws(self, shuffle: bool) -> None:

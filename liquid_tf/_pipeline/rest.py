@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf._pipeline.draws import Draws
 from liquid_tf._pipeline.format_rows import FormatRows
-from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.mixes import Mixes
 from liquid_tf._pipeline.parts import worker_part
 from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.room import Room
-from liquid_tf._pipeline.snapshot import Snapshot
 from liquid_tf._pipeline.start import Start
+from liquid_tf._pipeline.state import State
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._view.view import View
 from liquid_tf._words import argument
@@ -112,13 +112,13 @@ class Rests:
   refusal: str | None
   samples: Samples | None
   policy: str
-  snapshot: Snapshot
+  snapshot: State
   batch_size: int
   seed: int
   shuffle: bool
   drops: bool
   fidelity: int | None
-  make: Callable[[Samples, Snapshot, int], InterleaveDataset]
+  make: Callable[[Samples, State, int], Draws]
 
   def begin(self, start: Start, given: Any) -> int:
     """Makes the next iterator begin at a `start=` that has cuts.
@@ -160,7 +160,7 @@ class Rests:
     Returns:
       How many batches that is; 0 where the epoch is over, and nothing was sought.
     """
-    cacheless = Snapshot(0, self.snapshot.memory)
+    cacheless = type(self.snapshot)(0, self.snapshot.memory)
     samples, snapshot, first = self.samples, self.snapshot, 0
     for workers, steps in start.cuts:
       drawn = self._drawn(samples, snapshot, workers, steps, first, start.epoch)
@@ -180,7 +180,7 @@ class Rests:
   def _drawn(
     self,
     samples: Samples,
-    snapshot: Snapshot,
+    snapshot: State,
     workers: int,
     steps: int,
     first: int,

@@ -5,8 +5,8 @@ import itertools
 from collections.abc import Sequence
 
 from liquid_tf._cost import budget
-from liquid_tf._pipeline.format_dataset import FormatDataset
-from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.source import Source
+from liquid_tf._pipeline.state import State
 from liquid_tf._pipeline.weighing import Weighing
 
 # Samples to shuffle among before the first batch: ten batches, of at least this
@@ -31,8 +31,8 @@ class Room:
     weighing: how often samples are drawn; None for once.
   """
 
-  sources: Sequence[FormatDataset]
-  snapshot: Snapshot
+  sources: Sequence[Source]
+  snapshot: State
   batch_size: int
   shuffle: bool
   lookahead: int

@@ -3,11 +3,12 @@
 import dataclasses
 from typing import Any
 
-import tensorflow as tf
-
 from liquid_tf._native import whole
-from liquid_tf._pipeline.format_dataset import check_reader
+from liquid_tf._pipeline.source import check_reader
 from liquid_tf.errors import WrongArgument
+
+# tf.data.AUTOTUNE.
+AUTOTUNE = -1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,16 +33,16 @@ class Tuning:
 
   threads: int | None = None
   reader: str = "auto"
-  lookahead: int = tf.data.AUTOTUNE
-  parallelism: int = tf.data.AUTOTUNE
+  lookahead: int = AUTOTUNE
+  parallelism: int = AUTOTUNE
   patience: int = 120
 
   def __post_init__(self):
     check_reader(self.reader)
     for name, unset, more in (
       ("threads", None, ", or None"),
-      ("lookahead", tf.data.AUTOTUNE, ", or tf.data.AUTOTUNE"),
-      ("parallelism", tf.data.AUTOTUNE, ", or tf.data.AUTOTUNE"),
+      ("lookahead", AUTOTUNE, ", or tf.data.AUTOTUNE"),
+      ("parallelism", AUTOTUNE, ", or tf.data.AUTOTUNE"),
     ):
       value = getattr(self, name)
       if value != unset:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._pipeline import replicas
-from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.parts import Part
+from liquid_tf._pipeline.source import Source
 from liquid_tf._store.mix import apportion
 from liquid_tf._view.mixture import MOST_SOURCES, Mixture
 from liquid_tf._view.view import View
@@ -98,7 +98,7 @@ class Weighing:
     places = self.members[member].places
     return _NO_PLACES if places is None else places[samples]
 
-  def draws(self, source: FormatDataset) -> int:
+  def draws(self, source: Source) -> int:
     """About how many draws of an epoch a source gives this worker; exact integers."""
     sizes, groups = self._sizes(source)
     total = int(self.shares.sum())
@@ -111,13 +111,13 @@ class Weighing:
     )
     return min(self.samples, -(-parts // _FINE))
 
-  def fitting(self, source: FormatDataset, kept: int, record_bytes: np.ndarray) -> int:
+  def fitting(self, source: Source, kept: int, record_bytes: np.ndarray) -> int:
     """How many of its most frequent samples a source may keep, of `kept`.
 
     These take no more memory than `kept` samples of the source's mean size.
 
     Args:
-      source: a `FormatDataset`.
+      source: a `Source`.
       kept: samples.
       record_bytes: of each sample of the source.
     """
@@ -139,7 +139,7 @@ class Weighing:
       fitting += count
     return min(kept, fitting)
 
-  def _sizes(self, source: FormatDataset) -> tuple[np.ndarray, slice]:
+  def _sizes(self, source: Source) -> tuple[np.ndarray, slice]:
     """Samples of a source in each of its groups, and which of all groups these are."""
     sizes = np.array([len(source.rows)])
     if len(source.groups):
@@ -260,7 +260,7 @@ def part(weighing: Weighing, of_sources: Sequence[Read]) -> Part:
 
 
 def tell(
-  weighing: Weighing, of_sources: Sequence[Read], sources: Sequence[FormatDataset]
+  weighing: Weighing, of_sources: Sequence[Read], sources: Sequence[Source]
 ) -> None:
   """Tells sources the groups of their samples."""
   for read, source in zip(of_sources, sources):

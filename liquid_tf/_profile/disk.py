@@ -4,8 +4,8 @@ import time
 
 import tensorflow as tf
 
+from liquid_tf._graph.format_dataset import format_dataset
 from liquid_tf._measure import process
-from liquid_tf._pipeline.format_dataset import format_dataset
 
 BLOCKS = (128 << 10, 512 << 10, 2 << 20, 8 << 20)
 

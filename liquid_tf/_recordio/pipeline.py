@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from liquid_tf._native import ops
-from liquid_tf._pipeline.format_dataset import check_reader
 from liquid_tf._pipeline.parts import Shard, resolve_shard
+from liquid_tf._pipeline.source import check_reader
 from liquid_tf._recordio import files
 from liquid_tf.errors import WrongArgument
 

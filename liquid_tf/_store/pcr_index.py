@@ -60,7 +60,10 @@ def decode_index(contents: bytes) -> list[PcrEntry]:
   Raises:
     tf.errors.DataLossError: it is damaged; the message has the offset.
   """
-  index = ops.lib().liquid_read_pcr_index(contents=contents)
+  from liquid_tf._tensorflow import tf
+
+  with tf.init_scope():
+    index = ops.lib().liquid_read_pcr_index(contents=contents)
   lengths = np.split(index.lengths.numpy(), np.cumsum(index.parts.numpy())[:-1])
   crcs = np.split(index.crc32cs.numpy(), np.cumsum(index.checksums.numpy())[:-1])
   names = [name.decode(errors="surrogateescape") for name in index.names.numpy()]

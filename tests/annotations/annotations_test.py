@@ -100,7 +100,7 @@ class AnnotationsTest(absltest.TestCase):
 
   def test_methods_of_results_are_documented(self):
     results = [name for name in dict(_functions()) if name.startswith("liquid_tf._")]
-    self.assertContainsSubset({"liquid_tf._graph.stats.Stats.verdict"}, results)
+    self.assertContainsSubset({"liquid_tf._pipeline.stats.Stats.verdict"}, results)
     missing = [
       name
       for name, one in _functions()

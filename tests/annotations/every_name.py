@@ -18,7 +18,7 @@ from liquid_tf import codecs, errors, gpu, keras, pcr, recordio, transforms
 from liquid_tf._convert.convert import ConvertReport
 from liquid_tf._edit.edit import EditReport
 from liquid_tf._export.export import ExportReport
-from liquid_tf._graph.stats import Stats
+from liquid_tf._pipeline.stats import Stats
 from liquid_tf._profile.profile import Profile
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View

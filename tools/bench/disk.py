@@ -15,8 +15,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph.format_dataset import format_dataset
 from liquid_tf._measure import process
-from liquid_tf._pipeline.format_dataset import format_dataset
 from liquid_tf._store import manifest as manifests
 from liquid_tf._view import view
 from liquid_tf._words import argument

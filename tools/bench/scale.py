@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from liquid_tf._graph.dataset import dataset
+from liquid_tf._graph.interleave import InterleaveDataset
 from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
-from liquid_tf._pipeline.interleave import InterleaveDataset
 from liquid_tf._pipeline.plan import Plan
 from liquid_tf._store import manifest
 from liquid_tf._view.view import View

@@ -33,7 +33,7 @@ RESULTS = {
     "_export.export.ExportReport",
   ),
   "views": ("_view.view.View", "_view.mixture.Mixture"),
-  "training": ("_graph.stats.Stats",),
+  "training": ("_pipeline.stats.Stats",),
   "profiling": ("_profile.profile.Profile",),
 }
 

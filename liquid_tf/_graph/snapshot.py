@@ -1,7 +1,5 @@
 """State that the iterators of one dataset share."""
 
-import json
-import logging
 import os
 import uuid
 import weakref
@@ -9,18 +7,12 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from liquid_tf._cost import budget
-from liquid_tf._cost import cache as _cache
 from liquid_tf._cost.cache import Cache
-from liquid_tf._native import ops, whole
-from liquid_tf.errors import WrongArgument
-
-_logger = logging.getLogger(__name__)
-
-_live: weakref.WeakSet["Snapshot"] = weakref.WeakSet()
+from liquid_tf._native import ops
+from liquid_tf._pipeline.state import State
 
 
-class Snapshot:
+class Snapshot(State):
   """State that the iterators of one dataset share: epochs, cache and counters.
 
   The epoch counter, the records that stay in memory between epochs, and the
@@ -44,6 +36,9 @@ class Snapshot:
     ValueError: an argument is wrong; the message names it.
   """
 
+  refused = tf.errors.InvalidArgumentError
+  unmade = tf.errors.NotFoundError
+
   def __init__(
     self,
     cache: int | str | Cache = 0,
@@ -52,21 +47,8 @@ class Snapshot:
     start: tuple[int, int] = (0, 0),
     name: str | None = None,
   ):
-    try:
-      epoch, step = start
-    except (TypeError, ValueError):
-      raise WrongArgument("start", start, "must be (epoch, step)") from None
-    self.start = (
-      whole.number(epoch, "epoch of start", 0),
-      whole.number(step, "step of start", 0),
-    )
+    super().__init__(cache, memory, start=start)
     self.name = name or f"liquid/{uuid.uuid4().hex}"
-    self.cache = _cache.of(cache)
-    self.memory = budget.resolve_memory(memory, _promised() if memory == "auto" else 0)
-    self.most_bytes = 0
-    self._owner = os.getpid()
-    _live.add(self)
-    _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
     weakref.finalize(self, _forget, self.name, os.getpid())
 
   def seek(
@@ -102,25 +84,6 @@ class Snapshot:
     with tf.init_scope(), tf.device("CPU:0"):
       json = ops.lib().liquid_snapshot_stats(self.name, batches=batches)
     return json.numpy().decode()
-
-
-def _promised() -> int:
-  """Bytes that this process's pipelines may still take of what is free now.
-
-  A training set's memory is free until its first epoch, and would be given once more
-  to the validation set beside it.
-  """
-  held = 0
-  # A forked child must not ask its parent's, whose locks may be taken.
-  live = [one for one in _live if one._owner == os.getpid()]
-  for one in live:
-    try:
-      pool = json.loads(one.stats_json())["pool"]
-    except tf.errors.NotFoundError:  # No op has used it yet.
-      continue
-    held = pool["used"] + pool["kept"]
-    break
-  return max(0, sum(one.most_bytes for one in live) - held)
 
 
 def _forget(name: str, owner: int) -> None:

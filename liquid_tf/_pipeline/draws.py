@@ -1,25 +1,23 @@
-"""The interleave: batches of one composition from several formats."""
+"""Draws: batches of one composition from several formats, as the planner takes them."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._cost import budget
-from liquid_tf._native import messages, ops
-from liquid_tf._native import whole as _whole
+from liquid_tf._native import messages
 from liquid_tf._pipeline import fidelity as _fidelity
 from liquid_tf._pipeline import format_rows as _format_rows
 from liquid_tf._pipeline import mixes as _mixes
 from liquid_tf._pipeline import tier as _tier
-from liquid_tf._pipeline.format_dataset import FormatDataset
 from liquid_tf._pipeline.parts import Part
 from liquid_tf._pipeline.plan import Plan
 from liquid_tf._pipeline.room import Room
-from liquid_tf._pipeline.snapshot import Snapshot
+from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.start import Start, check_inside
+from liquid_tf._pipeline.state import State
 from liquid_tf._pipeline.weighing import Weighing
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, argument
@@ -30,8 +28,8 @@ _NO_PART = Part({})
 _NO_WEIGHTS = Weighing([], np.zeros(0, np.int64), np.zeros(0, np.int64), 0, "")
 
 
-class InterleaveDataset(tf.data.Dataset):
-  """Batches drawn as the planner says; made by `interleave`.
+class Draws:
+  """Batches drawn as the planner says, of several sources.
 
   Attributes:
     samples: of a whole epoch.
@@ -43,19 +41,25 @@ class InterleaveDataset(tf.data.Dataset):
     begun_batches: of that epoch, also those before `begin`, of any worker.
     division: what memory is spent on, in epoch 0.
     moves: whether mixes are chosen by what was measured.
+    mixes: of sources that share samples; None where they have none in common.
+    fidelity: as `fidelity.check` gives it.
+    room: the memory, divided.
+    pixel_bytes: of a decoded image, on average.
+    message: of all this, as the op takes it.
+    groups: of each sample, uint16; empty where there is one.
+    record_blocks: of each record in the tier, uint32; empty without one.
   """
 
   def __init__(
     self,
-    sources: Sequence[FormatDataset],
-    snapshot: Snapshot,
+    sources: Sequence[Source],
+    snapshot: State,
     *,
     batch_size: int,
     seed: int,
     shuffle: bool,
     last_batch: str,
-    epoch: int | tf.Tensor | None,
-    steps: tuple[int | tf.Tensor, int | tf.Tensor] | None = None,
+    epoch: Any,
     policy: str = "liquid",
     fidelity: _fidelity.Fidelity = None,
     part: Part = _NO_PART,
@@ -77,7 +81,9 @@ class InterleaveDataset(tf.data.Dataset):
     # Whether steps may leave something to chance.
     self.draws = shuffle
     self.rests = None
-    fidelity = _fidelity.check(fidelity, [source.format for source in sources])
+    self.fidelity = fidelity = _fidelity.check(
+      fidelity, [source.format for source in sources]
+    )
     _check_cache(sources, snapshot, policy, weighing, epoch)
     keep_pixels = snapshot.cache.form == "pixels"
     self.sections = sections = None if mixes is None else mixes.given[0]
@@ -87,14 +93,14 @@ class InterleaveDataset(tf.data.Dataset):
     )
     self.moves = mixes is not None and mixes.threads is not None
     self.begin, self.begun_batches = _begin(snapshot, batches, self.moves), batches
-    pixel_bytes = mean_pixel_bytes(manifests_of(sources))
-    room = Room(
+    self.pixel_bytes = pixel_bytes = mean_pixel_bytes(manifests_of(sources))
+    self.room = room = Room(
       self.sources,
       snapshot,
       batch_size,
       shuffle,
       _bytes_ahead(sources, snapshot, batch_size, pixel_bytes),
-      _fidelity.constant(fidelity),
+      _fidelity.constant(self.fidelity),
       weighing,
     )
     fill, division = room.divide(sections)
@@ -104,13 +110,10 @@ class InterleaveDataset(tf.data.Dataset):
       most = [source.records for source in sources]
     snapshot.most_bytes = room.most_bytes(most)
     self.division, self.cached = division, division.cached
-    self.mixes = None
-    if mixes is not None:
-      self.mixes = mixes.dataset(room, pixel_bytes)
-    self.fidelity = _fidelity.table(fidelity, batches)
-    weights, groups = _weights(sources, weighing)
-    tier, record_blocks = _tier.fields(snapshot.cache, snapshot.memory, sources)
-    message = messages.interleave(
+    self.mixes = mixes
+    weights, self.groups = _weights(sources, weighing)
+    tier, self.record_blocks = _tier.fields(snapshot.cache, snapshot.memory, sources)
+    self.message = messages.interleave(
       plan=Plan(
         sources, self.cached, fill, seed, batch_size, shuffle, policy, sections or ()
       ).message(),
@@ -136,35 +139,16 @@ class InterleaveDataset(tf.data.Dataset):
       **weights,
       **tier,
     )
-    variant = ops.lib().liquid_interleave_dataset(
-      input_datasets=[source._variant_tensor for source in sources],
-      fidelity=[] if self.fidelity is None else [self.fidelity._variant_tensor],
-      mixes=[] if self.mixes is None else [self.mixes._variant_tensor],
-      plan=message,
-      range=_range(epoch, steps),
-      groups=groups,
-      record_blocks=record_blocks,
-      snapshot=snapshot.name,
-    )
-    super().__init__(variant)
-
-  def _inputs(self):
-    asked = [self.fidelity, self.mixes]
-    return self.sources + [dataset for dataset in asked if dataset is not None]
-
-  @property
-  def element_spec(self):
-    return tf.TensorSpec([], tf.variant)
 
 
 def _check_cache(
-  sources: Sequence[FormatDataset],
-  snapshot: Snapshot,
+  sources: Sequence[Source],
+  snapshot: State,
   policy: str,
   weighing: Weighing | None,
   epoch: Any,
 ) -> None:
-  """Checks what goes with a cache; arguments are those of `InterleaveDataset`."""
+  """Checks what goes with a cache; arguments are those of `Draws`."""
   formats = [source.format for source in sources]
   if policy != "liquid" and "pcr" in formats:
     raise WrongArgument("policy", policy, 'must be "liquid" where a format is pcr')
@@ -176,7 +160,7 @@ def _check_cache(
 
 
 def _samples(
-  sources: Sequence[FormatDataset],
+  sources: Sequence[Source],
   mixes: _mixes.Mixes | None,
   weighing: Weighing | None,
 ) -> int:
@@ -188,7 +172,7 @@ def _samples(
   return sum(len(source.rows) for source in sources)
 
 
-def _begin(snapshot: Snapshot, batches: int, chosen: bool) -> Start:
+def _begin(snapshot: State, batches: int, chosen: bool) -> Start:
   """Where a snapshot begins, in epochs of so many batches.
 
   Args:
@@ -213,8 +197,8 @@ def _begin(snapshot: Snapshot, batches: int, chosen: bool) -> Start:
 
 
 def _bytes_ahead(
-  sources: Sequence[FormatDataset],
-  snapshot: Snapshot,
+  sources: Sequence[Source],
+  snapshot: State,
   batch_size: int,
   pixel_bytes: float,
 ) -> int:
@@ -226,25 +210,15 @@ def _bytes_ahead(
   return read + decoded + _tier.queue_bytes(snapshot.cache, snapshot.memory)
 
 
-def _view_hash(sources: Sequence[FormatDataset]) -> int:
+def _view_hash(sources: Sequence[Source]) -> int:
   """An int64 that differs where other samples are read."""
   fingerprints = " ".join(source.view.fingerprint for source in sources)
   digest = hashlib.sha256(fingerprints.encode()).digest()
   return int.from_bytes(digest[:8], "little", signed=True)
 
 
-def _range(
-  epoch: int | tf.Tensor | None,
-  steps: tuple[int | tf.Tensor, int | tf.Tensor] | None,
-) -> tf.Tensor:
-  """Epoch of iterators, and its batches, as the op takes them."""
-  first, count = (0, -1) if steps is None else steps
-  numbers = [-1 if epoch is None else epoch, first, count]
-  return tf.stack([tf.cast(number, tf.int64) for number in numbers])
-
-
 def _weights(
-  sources: Sequence[FormatDataset], weighing: Weighing | None
+  sources: Sequence[Source], weighing: Weighing | None
 ) -> tuple[dict[str, Any], np.ndarray]:
   """Fields of the message about weights, and the group of each sample."""
   given = _NO_WEIGHTS if weighing is None else weighing
@@ -258,7 +232,7 @@ def _weights(
   return fields, np.concatenate([source.groups for source in sources])
 
 
-def manifests_of(sources: Sequence[FormatDataset]) -> list[Manifest]:
+def manifests_of(sources: Sequence[Source]) -> list[Manifest]:
   """Manifests of the datasets of sources, each once."""
   return list(
     {source.manifest.directory: source.manifest for source in sources}.values()
@@ -272,93 +246,13 @@ def mean_pixel_bytes(manifests: Iterable[Manifest]) -> float:
   return sum(entry["pixel_bytes"] for entry in formats) / max(1, samples)
 
 
-def mean_stored_bytes(sources: Sequence[FormatDataset]) -> float:
+def mean_stored_bytes(sources: Sequence[Source]) -> float:
   """Bytes of a sample as it is stored, on average."""
   samples = sum(len(source.rows) for source in sources)
   return sum(source.stored_bytes(None) for source in sources) / max(1, samples)
 
 
-def interleave(
-  datasets: Sequence[tf.data.Dataset],
-  snapshot: Snapshot | None = None,
-  *,
-  batch_size: int = 32,
-  seed: int = 0,
-  shuffle: bool = True,
-  last_batch: str = "short",
-  epoch: int | None = None,
-  fidelity: _fidelity.Fidelity = None,
-  policy: str = "liquid",
-) -> tf.data.Dataset:
-  """Mixes datasets so that every batch has the same composition.
-
-  Of `format_dataset`s it draws blocks of `batch_size` records as the planner
-  says: each sample once per epoch, a part kept in memory for the next one (Liquid,
-  APSys '23, section 4.2). Any other datasets of known, finite size are mixed
-  element by element, each in its own order and to its end.
-
-  Args:
-    datasets: one `format_dataset` per format of one split and part, or plain
-      datasets of one structure.
-    snapshot: epochs, cache and counters; by default one without a cache. Only for
-      `format_dataset`s.
-    batch_size: samples whose composition is constant.
-    seed: of the order of samples, any 64-bit number.
-    shuffle: False for stored order.
-    last_batch: what happens to a last batch of fewer samples: "short" gives it as it
-      is, "drop" leaves it out. Only for `format_dataset`s.
-    epoch: runs this epoch in every iterator, instead of the snapshot's next.
-    fidelity: scan groups of the format pcr that a batch has; as `dataset` takes them,
-      but without shares.
-    policy: which samples memory keeps between epochs. "liquid" replaces as many in
-      every batch. "minio", there to be compared with it, keeps what it met first and
-      never replaces it (CoorDL, VLDB '21): each format is drawn in a uniformly random
-      order, so hits per batch are left to chance. Not with the format pcr.
-
-  Returns:
-    A dataset of record blocks for `decode_and_batch`, or of elements.
-
-  Raises:
-    ValueError: an argument is wrong; the message names it.
-  """
-  if policy not in ("liquid", "minio"):
-    raise WrongArgument("policy", policy, 'must be "liquid" or "minio"')
-  datasets = list(datasets)
-  if not datasets:
-    raise WrongArgument("datasets", [], "must be at least one dataset")
-  batch_size = _whole.number(batch_size, "batch_size", 1)
-  check_last_batch(last_batch, ("short", "drop"))
-  ours = [isinstance(dataset, FormatDataset) for dataset in datasets]
-  if all(ours):
-    blocks = InterleaveDataset(
-      datasets,
-      snapshot if snapshot is not None else Snapshot(),
-      batch_size=batch_size,
-      seed=seed,
-      shuffle=shuffle,
-      last_batch=last_batch,
-      epoch=epoch,
-      fidelity=fidelity,
-      policy=policy,
-    )
-    check_batches(blocks, f"datasets ({len(datasets)})")
-    return blocks
-  if any(ours):
-    raise ValueError("datasets must be all format_dataset()s, or none")
-  if fidelity is not None:
-    raise ValueError("fidelity needs format_dataset()s; plain datasets have none")
-  if snapshot is not None:
-    raise ValueError("snapshot needs format_dataset()s; plain datasets have no cache")
-  if last_batch != "short":
-    raise WrongArgument(
-      "last_batch", last_batch, 'must be "short" for plain datasets, mixed to their end'
-    )
-  return _interleave_plain(
-    datasets, batch_size, seed_bits(seed, "seed"), shuffle, epoch or 0
-  )
-
-
-def check_batches(blocks: InterleaveDataset, whose: str) -> None:
+def check_batches(blocks: Draws, whose: str) -> None:
   """Raises ValueError where an epoch has no batch, and a training would learn nothing.
 
   Args:
@@ -384,37 +278,3 @@ def check_last_batch(last_batch: str, allowed: Sequence[str]) -> None:
     raise WrongArgument(
       "last_batch", last_batch, f"must be one of {', '.join(allowed)}"
     )
-
-
-def _interleave_plain(
-  datasets: list[tf.data.Dataset], batch_size: int, seed: int, shuffle: bool, epoch: int
-) -> tf.data.Dataset:
-  sizes = [int(dataset.cardinality().numpy()) for dataset in datasets]
-  for i, size in enumerate(sizes):
-    if size < 0:
-      raise ValueError(
-        f"datasets[{i}] must have a known, finite cardinality; say it with "
-        "tf.data.experimental.assert_cardinality"
-      )
-  formats = [
-    messages.format_plan(
-      files=[size], record_samples=[], cached=0, fill=0, scan_groups=0
-    )
-    for size in sizes
-  ]
-  plan = ops.lib().liquid_plan_epoch(
-    plan=messages.plan(
-      seed=seed,
-      batch_size=batch_size,
-      shuffle=shuffle,
-      policy="liquid",
-      formats=formats,
-      sections=[],
-    ),
-    first_epoch=epoch,
-    epoch=epoch,
-  )
-  order = tf.data.Dataset.from_tensor_slices(tf.cast(plan.format, tf.int64))
-  return tf.data.Dataset.choose_from_datasets(
-    datasets, order, stop_on_empty_dataset=False
-  )

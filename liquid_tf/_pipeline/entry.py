@@ -3,11 +3,10 @@
 import dataclasses
 from collections.abc import Mapping
 
-import tensorflow as tf
-
-from liquid_tf._graph.position import Position, run_of
 from liquid_tf._pipeline import start as _start
-from liquid_tf._pipeline.interleave import InterleaveDataset
+from liquid_tf._pipeline.draws import Draws
+from liquid_tf._pipeline.position import Position, run_of
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.start import Given, Start
 
 
@@ -46,19 +45,19 @@ class Entry:
     """Whether `seek` does it. If not, the snapshot begins there by itself."""
     return self.is_own or bool(self.begin.cuts)
 
-  def seek(self, blocks: InterleaveDataset, batches: tf.data.Dataset) -> None:
+  def seek(self, blocks: Draws, recipe: Recipe) -> None:
     """Makes the first iterator begin there.
 
     Args:
       blocks: of the dataset.
-      batches: decoded from them.
+      recipe: that they are decoded by.
 
     Raises:
       ValueError: it cannot, or it was saved by another dataset.
     """
     if self.saved is not None:
       subject = "start is a position of a run with"
-      self.saved.check(blocks, run_of(blocks, batches), subject, "begin anew at (0, 0)")
+      self.saved.check(blocks, run_of(blocks, recipe), subject, "begin anew at (0, 0)")
     if self.is_own:
       self.saved.seek(blocks)
     elif self.begin.cuts:

@@ -1,13 +1,11 @@
-"""One format of a view and part as a tf.data dataset, a source of the interleave."""
+"""One format of a view and part, as it is read for an interleave."""
 
 import os
 
 import numpy as np
-import tensorflow as tf
 
 from liquid_tf._native import messages, ops
 from liquid_tf._pipeline.format_rows import FormatRows
-from liquid_tf._pipeline.parts import Shard, resolve_shard, worker_part
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
@@ -18,8 +16,8 @@ from liquid_tf.errors import ManifestError, WrongArgument
 _READERS = ("auto", "io_uring", "threads", "buffered")
 
 
-class FormatDataset(FormatRows, tf.data.Dataset):
-  """Records of one format; made by `format_dataset`.
+class Source(FormatRows):
+  """Records of one format, and how they are read.
 
   Args:
     view: the samples that may be read.
@@ -34,6 +32,8 @@ class FormatDataset(FormatRows, tf.data.Dataset):
 
   Attributes:
     lookahead_bytes: as given.
+    message: of all this, as ops take it.
+    chosen: shape [samples], uint8, which are meant; [0] for all.
   """
 
   def __init__(
@@ -46,7 +46,7 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     reader: str,
     patience: int = 120,
   ):
-    FormatRows.__init__(self, view, format_name, part)
+    super().__init__(view, format_name, part)
     self.lookahead_bytes = lookahead_bytes
     manifest = self.manifest
     start, length = self.part
@@ -58,8 +58,8 @@ class FormatDataset(FormatRows, tf.data.Dataset):
     if manifest["replicated"]:
       replica_paths = [manifest.path(shard.path) for shard in manifest.shards]
       replica_formats = manifest.by_preference()
-    chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
-    message = messages.format(
+    self.chosen = np.zeros(0, np.uint8) if view.chosen is None else view.chosen
+    self.message = messages.format(
       index=manifest.index_path,
       index_crc32c=manifest["index"]["crc32c"],
       pcr_index=manifest.path(manifest["pcr"]["path"])
@@ -77,15 +77,6 @@ class FormatDataset(FormatRows, tf.data.Dataset):
       replica_formats=[FORMATS.index(name) for name in replica_formats],
       patience=patience,
     )
-    variant = ops.lib().liquid_format_dataset(plan=message, chosen=chosen)
-    tf.data.Dataset.__init__(self, variant)
-
-  def _inputs(self):
-    return []
-
-  @property
-  def element_spec(self):
-    return tf.TensorSpec([], tf.variant)
 
 
 def check_reader(reader: str) -> None:
@@ -128,9 +119,12 @@ def _check_features(manifest: Manifest, rows: Rows) -> None:
     return  # Of a pcr, all images are one record.
   row = rows[int(rows["length"].argmin())]
   path = manifest.path(manifest.shards[row["shard"]].path)
-  read = ops.lib().liquid_read_sample(
-    path=path, offset=int(row["offset"]), length=int(row["length"])
-  )
+  from liquid_tf._tensorflow import tf
+
+  with tf.init_scope():  # now, inside a flat_map as well
+    read = ops.lib().liquid_read_sample(
+      path=path, offset=int(row["offset"]), length=int(row["length"])
+    )
   if read.error.numpy() or int(read.crc32c) != row["crc32c"]:
     return  # The batch reports the error unless the sample is skipped.
   problem = RecordCheck(manifest["features"]).problem(
@@ -141,65 +135,3 @@ def _check_features(manifest: Manifest, rows: Rows) -> None:
       f"{manifest.path(manifest.file)} does not fit {path}: of sample "
       f"{row['sample']}, {problem}"
     )
-
-
-def format_dataset(
-  path: str | os.PathLike | View,
-  format: str,  # noqa: A002 - the field's name for it.
-  *,
-  split: str | None = None,
-  shard: Shard = (0, 1),
-  shard_policy: str = "pad",
-  threads: int = 8,
-  lookahead_bytes: int = 32 << 20,
-  reader: str = "auto",
-) -> FormatDataset:
-  """A source of the records of one format.
-
-  Below `interleave` it reads what the plan says, ahead of its use; by itself it
-  reads in stored order.
-
-  Args:
-    path: a dataset directory, or a view of one.
-    format: name of one of its formats, such as "png".
-    split: a split, as `View.split` takes it; by default "train", or the first one, and
-      of a view all.
-    shard: (index, count) for data-parallel training, or a
-      `tf.distribute.InputContext`.
-    shard_policy: how parts come to equal numbers of batches: "pad" repeats a
-      sample, "drop" leaves one out, "uneven" does not.
-    threads: most reads under way at once; how many there are is tuned by the speed
-      that they give.
-    lookahead_bytes: most bytes read and not yet used, or read into.
-    reader: "auto" for the best way that works here, as `stats` tells. Another one
-      works or is an error: "io_uring"; "threads", which wait for one read each;
-      "buffered", the same through the page cache, where the others go past it.
-
-  Returns:
-    A dataset of scalar variants, blocks of records, for `interleave` and
-    `decode_and_batch`.
-
-  Raises:
-    ManifestError: the directory is no sound dataset.
-    ValueError: an argument is wrong; the message names it.
-  """
-  check_reader(reader)
-  view = open_source(path, split)
-  if isinstance(view, Mixture) or view.weights is not None:
-    raise WrongArgument(
-      "path",
-      view,
-      "must be without weights here, where each sample is read once: give it to "
-      "dataset()",
-    )
-  counts = view.counts()
-  if format not in counts:
-    raise WrongArgument(
-      "format",
-      format,
-      f"must be one of {', '.join(counts)}, the formats of {view.path}",
-    )
-  part = worker_part(counts, resolve_shard(shard), shard_policy)
-  return FormatDataset(
-    view, format, part.ranges[format], threads, lookahead_bytes, reader
-  )

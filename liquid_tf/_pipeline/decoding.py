@@ -1,0 +1,211 @@
+"""Decoding: what a decoder of batches is told, and what comes out of it."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from liquid_tf._cost import budget
+from liquid_tf._native import limits as _limits
+from liquid_tf._native import messages
+from liquid_tf._native.limits import Limits
+from liquid_tf._pipeline import features as _features
+from liquid_tf._pipeline import sizes as _sizes
+from liquid_tf._pipeline import tuning as _tuning
+from liquid_tf._pipeline.boxes import BoxColumns
+from liquid_tf._pipeline.columns import Columns
+from liquid_tf._pipeline.draws import (
+  Draws,
+  check_last_batch,
+  manifests_of,
+  mean_stored_bytes,
+)
+from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.source import Source
+from liquid_tf._pipeline.spec import value_bytes
+from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._store.manifest import Manifest
+from liquid_tf._words import Shown, argument, said, setting
+from liquid_tf.errors import WrongArgument
+from liquid_tf.transforms import Boxes, Step
+
+# Records in a block of a source by itself, at most.
+_SOURCE_RECORDS = 64
+
+# Checks a dataset, its recipe, its features, and whether damaged records are left out.
+CheckGpu = Callable[[Manifest, Recipe, Sequence[str], bool], None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Decoding:
+  """What a decoder of batches is told, and what comes out of it.
+
+  Attributes:
+    columns: the features.
+    message: the constants, as the op takes them.
+    samples: in each batch; None where the last one may have fewer.
+    skips: whether samples that cannot be read are left out.
+    fills: whether a last batch of fewer samples repeats them.
+  """
+
+  columns: Columns
+  message: bytes
+  samples: int | None
+  skips: bool
+  fills: bool
+
+
+def make(
+  draws: Draws | None,
+  sources: Sequence[Source],
+  *,
+  features: Sequence[str | Boxes] | None,
+  transforms: Sequence[Step],
+  last_batch: str,
+  decode: str,
+  on_error: str,
+  limits: Limits,
+  tuning: Tuning,
+  check_gpu: CheckGpu,
+) -> Decoding:
+  """Checks how batches are decoded; arguments are those of `decode_and_batch`.
+
+  Args:
+    draws: of the batches; None where a source gives its records by itself.
+    sources: of the records.
+    features: as given, like the others.
+    transforms: likewise.
+    last_batch: likewise.
+    decode: likewise.
+    on_error: likewise.
+    limits: likewise.
+    tuning: likewise.
+    check_gpu: raises ValueError where a dataset is not decoded on a GPU.
+
+  Raises:
+    ValueError: an argument is wrong, or images differ in size where a batch needs
+      one size; the message says which.
+  """
+  _check(last_batch, decode, on_error, draws)
+  _limits.check(limits)
+  _tuning.check(tuning)
+  recipe = Recipe.parse(transforms)
+  skip = on_error == "skip"
+  columns = _columns(sources, features, recipe, decode, skip, limits, check_gpu)
+  recipe.check_draws(draws is not None and draws.draws)
+  if draws is not None and draws.snapshot.cache.form == "pixels":
+    _check_kept_pixels(columns)
+  batch_size = draws.batch_size if draws is not None else _SOURCE_RECORDS
+  round_batch = last_batch == "repeat"
+  whole = round_batch or (draws is not None and draws.drops)
+  samples = batch_size if whole else None
+  # A batch on its way has its records beside its pixels.
+  batch_bytes = batch_size * (columns.pixel_bytes + mean_stored_bytes(sources))
+  memory = draws.snapshot.memory if draws is not None else budget.resolve_memory("auto")
+  image = _features.pixel_features(sources[0].manifest)["image"]
+  message = messages.decode(
+    batch_size=batch_size,
+    seed=recipe.seed(draws.seed if draws is not None else 0),
+    **limits.attributes(),
+    lookahead=tuning.lookahead,
+    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
+    parallelism=tuning.parallelism,
+    features=columns.names,
+    masks=[name for name in columns.pixels if name != "image"],
+    **columns.boxes.fields(),
+    ragged=columns.flat,
+    recipe=recipe.lines(),
+    image_bits=8 * value_bytes(image.dtype),
+    skip_errors=skip,
+    # Batches that must be whole repeat a sample where one is left out.
+    repeat_to_fill=skip
+    and draws is not None
+    and (draws.fill_short_batches or draws.drops),
+    round_batch=round_batch,
+  )
+  return Decoding(columns, message, samples, skip, round_batch)
+
+
+def _check(last_batch: str, decode: str, on_error: str, draws: Draws | None) -> None:
+  """Checks what has a few values."""
+  if decode not in ("cpu", "gpu"):
+    stored = 'give features=["bytes", …] for images as they are stored'
+    raise WrongArgument("decode", decode, f'must be "cpu" or "gpu"; {stored}')
+  if on_error not in ("raise", "skip"):
+    raise WrongArgument("on_error", on_error, 'must be "raise" or "skip"')
+  check_last_batch(last_batch, ("short", "repeat"))
+  if last_batch == "repeat" and draws is None:
+    raise WrongArgument(
+      "last_batch", "repeat", 'must be "short" where blocks are no batches'
+    )
+
+
+def _columns(
+  sources: Sequence[Source],
+  features: Sequence[str | Boxes] | None,
+  recipe: Recipe,
+  decode: str,
+  skip: bool,
+  limits: Limits,
+  check_gpu: CheckGpu,
+) -> Columns:
+  """Columns decoded of sources; arguments are those of `make`.
+
+  Raises:
+    ValueError: features or steps do not go with the dataset, or with each other.
+  """
+  manifest = sources[0].manifest
+  boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
+  wanted = _features.check_names(manifest, features, boxes)
+  pixels = _features.decoded(manifest, wanted, decode)
+  on_gpu = decode == "gpu"
+  if on_gpu:
+    if boxes.given is not None:
+      raise WrongArgument(
+        "features",
+        Shown(boxes.given),
+        f"must not be given with {setting('decode', 'gpu')}",
+      )
+    for one in manifests_of(sources):
+      check_gpu(one, recipe, wanted, skip)
+  if on_gpu or "image" in pixels:
+    image = _features.pixel_features(manifest)["image"]
+    recipe.check_channels(image.channels)
+    recipe.check_colours(image.dtype, image.channels)
+  recipe.check_fills(pixels)
+  sizes = _sizes.results(
+    recipe,
+    {source.name: source.rows for source in sources},
+    check=bool(pixels or on_gpu) and not skip,
+    most=limits.pixels,
+  )
+  if sizes.one is None and (pixels or on_gpu) and not recipe.ragged:
+    if recipe.random_size is not None and recipe.random_size.size is None:
+      raise ValueError(
+        f"transforms: {recipe.random_size} must have a size, or go with Ragged() for "
+        "batches of unequal images"
+      )
+    raise ValueError(
+      f"images of {manifest.directory} differ in size: "
+      + said(
+        "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
+        "batches of unequal images"
+      )
+    )
+  as_dict = features is not None
+  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes)
+
+
+def _check_kept_pixels(columns: Columns) -> None:
+  """Checks what goes with a cache of pixels."""
+  if columns.recipe.drafts:
+    raise WrongArgument(
+      "Cache: form",
+      "pixels",
+      'must be "encoded" with draft=True, which decodes less than an image\'s pixels',
+    )
+  if "image" not in columns.pixels or "bytes" in columns.names:
+    names = argument("features", Shown(", ".join(columns.names)))
+    raise WrongArgument(
+      "Cache: form",
+      "pixels",
+      f'must be "encoded" where {names} have no decoded image, or the stored bytes',
+    )
