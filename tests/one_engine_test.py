@@ -45,12 +45,14 @@ print(len(engines))
 _WITHOUT_TENSORFLOW = """
 import ctypes, sys
 sys.modules["tensorflow"] = None  # An import of it fails.
-import numpy as np
-from liquid_tf._native import direct, engine
-data = np.frombuffer(b"123456789", np.uint8)
+from liquid_tf._native import engine
+
+class Bytes(ctypes.Structure):
+  _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_uint64)]
+
 crc32c = engine.load().liquid_direct_crc32c
-crc32c.argtypes, crc32c.restype = [direct._Bytes, ctypes.c_uint32], ctypes.c_uint32
-assert crc32c(direct._Bytes(data.ctypes.data, 9), 0) == 0xE3069283
+crc32c.argtypes, crc32c.restype = [Bytes, ctypes.c_uint32], ctypes.c_uint32
+assert crc32c(Bytes(b"123456789", 9), 0) == 0xE3069283
 with open("/proc/self/maps") as maps:
   files = {line.split()[-1] for line in maps}
 assert any(name.endswith("libliquid_engine.so") for name in files)
