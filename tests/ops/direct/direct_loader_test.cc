@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/ops/engine/small_dataset.h"
+#include "tests/ops/http/http_server.h"
 #include "tests/ops/message/message_bytes.h"
 
 namespace liquid {
@@ -209,6 +212,31 @@ TEST_F(DirectLoaderTest, GivesEpochs) {
   liquid_direct_stats_free(json);
   EXPECT_PRED_FORMAT2(IsSubstring, "\"next_epoch\":2", stats);
   EXPECT_PRED_FORMAT2(IsSubstring, "\"batches\":[{", stats);
+}
+
+TEST_F(DirectLoaderTest, ReadsFromAServer) {
+  const HttpServer server([](const ServerRequest& request) {
+    std::ostringstream file;
+    file << std::ifstream(request.target, std::ios::binary).rdbuf();
+    return AnswerOf(file.str(), request);
+  });
+  LoaderConfig config = data_.Config({4, 3});
+  for (FormatMessage& message : config.draws.formats) {
+    message.patience = 20;
+    message.index = server.Url(message.index);
+    for (std::string& path : message.paths) {
+      if (!path.empty()) path = server.Url(path);
+    }
+  }
+  ASSERT_EQ(Make(Plan(config).Given()), kLiquidOk) << said();
+  ASSERT_EQ(Begin(), kLiquidOk) << said();
+  const std::vector<LiquidBatch*> batches = Drain();
+  for (const LiquidBatch* batch : batches) Check(*batch);
+  const std::vector<int64_t> far = SamplesOf(batches);
+  EXPECT_GT(server.requests(), 4);
+  ASSERT_EQ(Make(), kLiquidOk) << said();
+  ASSERT_EQ(Begin(), kLiquidOk) << said();
+  EXPECT_EQ(SamplesOf(Drain()), far);
 }
 
 TEST_F(DirectLoaderTest, BatchesStayUntilTheyAreReleased) {
