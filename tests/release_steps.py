@@ -123,6 +123,7 @@ class Steps:
     found = [name for name in _COMPILERS if shutil.which(name)]
     assert not found, found
     self._python("import liquid_tf; liquid_tf.__version__; liquid_tf.transforms")
+    self._python("from liquid_tf._native import engine; engine.load()")
     assert "liquid-tf convert" in self._command("--help")
     sentence = 'liquid_tf needs TensorFlow: pip install "tensorflow-cpu>='
     self._refused(sentence, *self._convert_to("none.liquid", "--mix=png"))

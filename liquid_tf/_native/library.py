@@ -121,11 +121,10 @@ def engine() -> str:
         f'LIQUID_ENGINE_LIBRARY ("{override}") must be the path of {ENGINE}'
       )
     return override
-  folders = dict.fromkeys(_engine_folders())
-  for folder in folders:
+  for folder in _engine_folders():
     if (folder / ENGINE).is_file():
       return os.fspath(folder / ENGINE)
-  places = ", ".join(f'"{folder}"' for folder in folders)
+  places = ", ".join(f'"{folder}"' for folder in dict.fromkeys(_engine_folders()))
   raise ImportError(
     f"liquid_tf found no {ENGINE} in {places}: install a wheel of liquid_tf, or run "
     "`make setup` in a checkout"
