@@ -19,7 +19,13 @@ from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import pcr_sqlite, storage
 from liquid_tf._store.files import write_file
-from liquid_tf._store.pcr_index import INDEX, PcrEntry, decode_index, encode_index
+from liquid_tf._store.pcr_index import (
+  INDEX,
+  DamagedIndex,
+  PcrEntry,
+  decode_index,
+  encode_index,
+)
 from liquid_tf._tensorflow import tf
 from liquid_tf.errors import PcrError, WrongArgument
 
@@ -81,8 +87,8 @@ class Reader(Sequence[Record]):
     path = self._find_index() if index is None else storage.absolute(index)
     try:
       entries = _read_index(path)
-    except tf.errors.OpError as error:
-      raise PcrError(f"{path}: {ops.reason(error)}") from error
+    except DamagedIndex as error:
+      raise PcrError(f"{path}: {error}") from None
     except (OSError, ValueError) as error:
       raise PcrError(
         f"cannot read the index {path}: {ops.reason(error, path)}"

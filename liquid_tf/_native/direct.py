@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from liquid_tf._native import library, ops
+from liquid_tf._native import engine
 from liquid_tf._native.limits import Limits
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
@@ -22,7 +22,7 @@ _PROBLEM = 4096
 ANY = -1
 
 
-class _Image(ctypes.Structure):
+class Image(ctypes.Structure):
   _fields_ = [
     ("format", ctypes.c_int32),
     ("height", ctypes.c_uint32),
@@ -34,7 +34,7 @@ class _Image(ctypes.Structure):
   ]
 
 
-class _Bytes(ctypes.Structure):
+class Bytes(ctypes.Structure):
   _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
@@ -42,9 +42,14 @@ class Problem(ctypes.Structure):
   _fields_ = [("text", ctypes.c_void_p), ("size", ctypes.c_uint64)]
 
 
+def bytes_of(data: bytes) -> Bytes:
+  """Shows C the bytes of an object, which must outlive the call."""
+  return Bytes(ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data))
+
+
 class _Pcr(ctypes.Structure):
   _fields_ = [
-    ("record", _Bytes),
+    ("record", Bytes),
     ("lengths", ctypes.c_void_p),
     ("crc32cs", ctypes.c_void_p),
     ("parts", ctypes.c_uint64),
@@ -76,15 +81,16 @@ class PcrPlaces(NamedTuple):
 
 @functools.cache
 def functions() -> ctypes.CDLL:
-  """The op library, by whose C functions Python calls it."""
-  from liquid_tf._tensorflow import tf
+  """The engine, by whose C functions Python calls it.
 
-  ops.lib()  # The library needs what this loads.
-  direct = ctypes.CDLL(library.find(tf.__version__))
+  Raises:
+    ImportError: there is none.
+  """
+  direct = engine.load()
   pointer = ctypes.c_void_p
-  direct.liquid_direct_crc32c.argtypes = [_Bytes, ctypes.c_uint32]
+  direct.liquid_direct_crc32c.argtypes = [Bytes, ctypes.c_uint32]
   direct.liquid_direct_crc32c.restype = ctypes.c_uint32
-  direct.liquid_direct_decode.argtypes = [_Bytes, pointer, pointer, Problem]
+  direct.liquid_direct_decode.argtypes = [Bytes, pointer, pointer, Problem]
   direct.liquid_direct_decode.restype = ctypes.c_bool
   direct.liquid_direct_pcr.argtypes = [pointer, pointer, Problem]
   direct.liquid_direct_pcr.restype = ctypes.c_bool
@@ -104,7 +110,7 @@ def call(function: Callable[..., int], *arguments: Any) -> tuple[int, str]:
 
 def crc32c(data: np.ndarray, crc: int = 0) -> int:
   """CRC-32C of an array of uint8, extending `crc`."""
-  return functions().liquid_direct_crc32c(_Bytes(data.ctypes.data, data.size), crc)
+  return functions().liquid_direct_crc32c(Bytes(data.ctypes.data, data.size), crc)
 
 
 def decode(
@@ -136,7 +142,7 @@ def decode(
       f"{limits.pixels}"
     )
   pixels = np.empty(shape, dtype)
-  image = _Image(
+  image = Image(
     format_number,
     height,
     width,
@@ -147,7 +153,7 @@ def decode(
   )
   done, problem = call(
     functions().liquid_direct_decode,
-    _Bytes(file.ctypes.data, file.size),
+    Bytes(file.ctypes.data, file.size),
     ctypes.addressof(image),
     pixels.ctypes.data,
   )
@@ -182,7 +188,7 @@ def pcr_places(
       "crc32cs", Shown(f"{len(words[1])} of them"), "must be as many as lengths"
     )
   pcr = _Pcr(
-    _Bytes(record.ctypes.data, record.size),
+    Bytes(record.ctypes.data, record.size),
     *(values.ctypes.data for values in words),
     parts,
     images,

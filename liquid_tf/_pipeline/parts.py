@@ -3,7 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
-from liquid_tf._native import ops, tensors
+from liquid_tf._native import direct_plan, tensors
 from liquid_tf.errors import WrongArgument
 
 if TYPE_CHECKING:
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 # (index, count), or what TensorFlow gives for it.
 Shard: TypeAlias = "tuple[int, int] | tf.distribute.InputContext"
-
-_POLICIES = ("pad", "drop", "uneven")
 
 
 def resolve_shard(shard: Shard) -> tuple[int, int]:
@@ -34,9 +32,9 @@ def resolve_shard(shard: Shard) -> tuple[int, int]:
 
 def check_policy(policy: str) -> None:
   """Raises ValueError where `shard_policy=` is none."""
-  if policy not in _POLICIES:
+  if policy not in direct_plan.POLICIES:
     raise WrongArgument(
-      "shard_policy", policy, f"must be one of {', '.join(_POLICIES)}"
+      "shard_policy", policy, f"must be one of {', '.join(direct_plan.POLICIES)}"
     )
 
 
@@ -73,21 +71,12 @@ def worker_part(
   first = first or dict.fromkeys(counts, 0)
   if shard == (0, 1):
     return Part({name: (first[name], count) for name, count in counts.items()})
-  from liquid_tf._tensorflow import tf
-
-  with tf.init_scope():  # numbers are needed, inside a flat_map as well
-    out = ops.lib().liquid_shard_ranges(
-      samples=tf.constant(list(counts.values()), tf.int64),
-      index=shard[0],
-      count=shard[1],
-      policy=policy,
-    )
-  starts, lengths = out.start.numpy().tolist(), out.length.numpy().tolist()
+  part = direct_plan.worker_part(list(counts.values()), *shard, policy)
   ranges = {
     name: (first[name] + start, length)
-    for name, start, length in zip(counts, starts, lengths)
+    for name, start, length in zip(counts, part.starts, part.lengths)
   }
-  return Part(ranges, int(out.repeated.numpy()), int(out.dropped.numpy()))
+  return Part(ranges, part.repeated, part.dropped)
 
 
 def common_part(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from liquid_tf._native import messages, ops
+from liquid_tf._native import direct_plan, messages
 from liquid_tf._pipeline.format_rows import FormatRows
 
 
@@ -56,6 +56,8 @@ class Plan:
   def drawn(self, first_epoch: int = 0, epoch: int = 0) -> np.ndarray:
     """Sample numbers in the order in which the plan draws them in an epoch.
 
+    Formats must share no samples.
+
     Args:
       first_epoch: before which nothing is held.
       epoch: its number.
@@ -63,13 +65,8 @@ class Plan:
     Returns:
       Shape [samples], int64.
     """
-    from liquid_tf._tensorflow import tf
-
-    with tf.init_scope(), tf.device("CPU:0"):
-      plan = ops.lib().liquid_plan_epoch(
-        plan=self.message(), first_epoch=first_epoch, epoch=epoch
-      )
-    formats, places = plan.format.numpy(), plan.sample.numpy()
+    draws = sum(one.samples() for one in self.rows)
+    formats, places = direct_plan.plan_epoch(self.message(), first_epoch, epoch, draws)
     numbers = np.empty(len(places), np.int64)
     for number, one in enumerate(self.rows):
       mine = formats == number

@@ -4,12 +4,13 @@ import os
 
 import numpy as np
 
-from liquid_tf._native import messages, ops
+from liquid_tf._native import messages
 from liquid_tf._pipeline.format_rows import FormatRows
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
 from liquid_tf._view.rows import Rows
+from liquid_tf._view.stored_record import Row, StoredRecords
 from liquid_tf._view.view import View
 from liquid_tf.errors import ManifestError, WrongArgument
 
@@ -119,17 +120,12 @@ def _check_features(manifest: Manifest, rows: Rows) -> None:
     return  # Of a pcr, all images are one record.
   row = rows[int(rows["length"].argmin())]
   path = manifest.path(manifest.shards[row["shard"]].path)
-  from liquid_tf._tensorflow import tf
-
-  with tf.init_scope():  # now, inside a flat_map as well
-    read = ops.lib().liquid_read_sample(
-      path=path, offset=int(row["offset"]), length=int(row["length"])
-    )
-  if read.error.numpy() or int(read.crc32c) != row["crc32c"]:
+  try:
+    read = StoredRecords(manifest).read(Row._make(row.item()))
+  except (OSError, ValueError):
     return  # The batch reports the error unless the sample is skipped.
-  problem = RecordCheck(manifest["features"]).problem(
-    row, read.labels.numpy(), read.example.numpy()
-  )
+  labels = np.array(read.labels, np.float32)
+  problem = RecordCheck(manifest["features"]).problem(row, labels, read.example)
   if problem:
     raise ManifestError(
       f"{manifest.path(manifest.file)} does not fit {path}: of sample "

@@ -27,7 +27,7 @@ from liquid_tf._store import (
 from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.formats import FORMATS as FORMATS
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
-from liquid_tf._store.pcr_index import PcrEntry, decode_index
+from liquid_tf._store.pcr_index import DamagedIndex, PcrEntry, decode_index
 from liquid_tf._store.storage import (
   absolute,
   file_size,
@@ -402,12 +402,10 @@ def load_pcr_index(manifest: Manifest) -> dict[int, PcrEntry]:
   found = arrays.mapped(path, wanted)
   [says] = manifest.says("pcr.index_crc32c")
   arrays.check_crc(found, path, wanted, says)
-  import tensorflow as tf
-
   try:
     entries = decode_index(found.tobytes())
-  except tf.errors.OpError as error:
-    raise ManifestError(f"{path} is damaged: {ops.reason(error)}") from error
+  except DamagedIndex as error:
+    raise ManifestError(f"{path} is damaged: {error}") from None
   numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "pcr"]
   shards = [manifest.shards[i] for i in numbers]
   if [

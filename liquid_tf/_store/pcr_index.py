@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._native import ops
+from liquid_tf._native import direct_store, ops
 from liquid_tf._store.files import write_file
 from liquid_tf._store.storage import crc32c
 
@@ -54,20 +54,20 @@ class PcrEntry:
     )
 
 
+class DamagedIndex(ValueError):
+  """An index is damaged; the message has the offset."""
+
+
 def decode_index(contents: bytes) -> list[PcrEntry]:
   """Reads an index; of several entries of one name the first counts.
 
   Raises:
-    tf.errors.DataLossError: it is damaged; the message has the offset.
+    DamagedIndex: it is damaged.
   """
-  from liquid_tf._tensorflow import tf
-
-  with tf.init_scope():
-    index = ops.lib().liquid_read_pcr_index(contents=contents)
-  lengths = np.split(index.lengths.numpy(), np.cumsum(index.parts.numpy())[:-1])
-  crcs = np.split(index.crc32cs.numpy(), np.cumsum(index.checksums.numpy())[:-1])
-  names = [name.decode(errors="surrogateescape") for name in index.names.numpy()]
-  return [PcrEntry(*entry) for entry in zip(names, lengths, crcs)]
+  try:
+    return [PcrEntry(*row) for row in direct_store.pcr_index(contents)]
+  except ValueError as error:
+    raise DamagedIndex(str(error)) from None
 
 
 def encode_index(entries: Sequence[PcrEntry]) -> bytes:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._native import ops
+from liquid_tf._native import direct, direct_store
+from liquid_tf._native.limits import Limits
 from liquid_tf._store.schema import LARGEST_LABEL, LISTS
 
 # What stands in a record outside its tf.train.Example.
@@ -95,7 +96,7 @@ class RecordCheck:
     if not inside:
       return ""
     try:
-      found = parse_example(serialized)
+      found = Example(serialized)
       for name, feature in inside.items():
         if name != "mask":
           values_of(name, feature, found)
@@ -107,37 +108,57 @@ class RecordCheck:
     return ""
 
 
-def parse_example(serialized: bytes) -> Any:
-  """Features of a serialized tf.train.Example, by their names.
+class Example:
+  """A serialized tf.train.Example.
 
-  Raises:
-    ValueError: it is none; a sentence about the record, as of all functions here.
+  Args:
+    serialized: its bytes; none for an Example without features.
   """
-  import tensorflow as tf
 
-  try:
-    return tf.train.Example.FromString(serialized).features.feature
-  except Exception as error:  # Whatever the running protobuf raises.
-    raise ValueError(f"its tf.train.Example cannot be parsed: {error}") from error
+  def __init__(self, serialized: bytes):
+    self._bytes = np.frombuffer(serialized, np.uint8)
+    self._offsets = np.array([0, len(serialized)], np.uint64)
+
+  def values(self, key: str, wanted: str, where: str = "") -> Sequence[Any]:
+    """Values of a feature, none where there is none.
+
+    Args:
+      key: its name.
+      wanted: the kind of list that holds them.
+      where: what says so, for an error about values of another kind; without it, they
+        are none.
+
+    Raises:
+      ValueError: it is no Example, or they are of another kind; a sentence about the
+        record, as of all functions here.
+    """
+    try:
+      found = direct_store.examples(self._bytes, self._offsets, key, wanted)
+    except direct_store.WrongExample as error:
+      raise ValueError(f"its tf.train.Example cannot be parsed: {error}") from None
+    kind = direct_store.KINDS[found.kinds[0]]
+    if where and kind not in (None, wanted):
+      raise ValueError(f'its tf.train.Example has a {kind} of "{key}", but {where}')
+    if kind != wanted:
+      return ()
+    if found.places is None:
+      return found.numbers
+    return [
+      self._bytes[begin : begin + size].tobytes()
+      for begin, size in found.places.tolist()
+    ]
 
 
-def values_of(name: str, feature: dict[str, Any], found: Any) -> Sequence[Any]:
+def values_of(name: str, feature: dict[str, Any], found: Example) -> Sequence[Any]:
   """Values of a feature of the manifest, none where the Example lacks it."""
-  key, wanted = feature["example"], LISTS[feature["dtype"]]
-  # Asking a map of messages for a key would add it.
-  kind = found[key].WhichOneof("kind") if key in found else None
-  if kind not in (None, wanted):
-    raise ValueError(
-      f'its tf.train.Example has a {kind} of "{key}", but the dtype of features.'
-      f"{name} is {feature['dtype']}"
-    )
-  return getattr(found[key], wanted).value if kind else ()
+  where = f"the dtype of features.{name} is {feature['dtype']}"
+  return found.values(feature["example"], LISTS[feature["dtype"]], where)
 
 
-def mask_of(feature: dict[str, Any], found: Any) -> bytes:
+def mask_of(feature: dict[str, Any], found: Example) -> bytes:
   """File of the mask, which an Example must have."""
   key = feature["example"]
-  values = found[key].bytes_list.value if key in found else []
+  values = found.values(key, "bytes_list")
   if len(values) != 1:
     raise ValueError(f'its tf.train.Example has {len(values)} values of "{key}"')
   return values[0]
@@ -145,15 +166,16 @@ def mask_of(feature: dict[str, Any], found: Any) -> bytes:
 
 def _mask_problem(file: bytes, row: np.ndarray, feature: dict[str, Any]) -> str:
   """Problem of the mask of a record, or ""."""
-  mask = ops.lib().liquid_scan_image(contents=file, orientation=1)
-  error = mask.error.numpy().decode(errors="replace")
-  if error:
+  expected = (int(row["height"]), int(row["width"]), 1)
+  dtype = np.dtype(feature["dtype"])
+  try:
+    shape, bits = direct_store.peek(file, Limits())
+    if shape != expected or f"uint{bits}" != feature["dtype"]:
+      return (
+        f"its mask has shape {list(shape)} and {bits} bits, not {list(expected)} and "
+        f"{feature['dtype']}"
+      )
+    direct.decode(np.frombuffer(file, np.uint8), expected, dtype, Limits())
+  except ValueError as error:
     return f"its mask: {error}"
-  expected = [int(row["height"]), int(row["width"]), 1]
-  shape = mask.shape.numpy().tolist()
-  if shape != expected or f"uint{int(mask.bits)}" != feature["dtype"]:
-    return (
-      f"its mask has shape {shape} and {int(mask.bits)} bits, not {expected} and "
-      f"{feature['dtype']}"
-    )
   return ""

@@ -1,6 +1,6 @@
 """Where files may lie, and who reads them there.
 
-The op library itself reads http://, https:// and s3://; TensorFlow what else it has.
+The engine itself reads http://, https:// and s3://; TensorFlow what else it has.
 """
 
 import importlib
@@ -82,8 +82,12 @@ def require(path: str) -> None:
   if is_s3(path):
     credentials.require()
     return
-  from liquid_tf._tensorflow import tf
-
+  try:
+    from liquid_tf._tensorflow import tf
+  except ModuleNotFoundError as error:
+    raise ImportError(
+      f"{path} needs the file system {scheme}://, which is TensorFlow's, and {error}"
+    ) from None
   if scheme in tf.io.gfile.get_registered_schemes():
     return
   try:

@@ -111,7 +111,7 @@ def file_size(path: str) -> int | None:
   if schemes.is_s3(path):
     return s3.size(path)
   if is_remote(path):
-    import tensorflow as tf
+    from liquid_tf._tensorflow import tf
 
     try:
       return tf.io.gfile.stat(path).length
@@ -142,7 +142,7 @@ def names_in(directory: str) -> set[str]:
     raise OSError(f"{directory}: {schemes.scheme_of(directory)}:// lists no folders")
   if schemes.is_s3(directory):
     return s3.names_in(directory)
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   try:
     # Object storage has no folders, so one that is missing is empty.
@@ -156,6 +156,24 @@ def names_in(directory: str) -> set[str]:
 def read_file(path: str) -> bytes:
   """Bytes of a file at a path or URL."""
   return b"".join(read_chunks(path))
+
+
+def read_range(path: str, offset: int, size: int) -> bytes:
+  """Bytes of a file at a URL, from an offset on; fewer come at its end.
+
+  Raises:
+    OSError: they cannot be read.
+  """
+  if schemes.is_http(path) or schemes.is_s3(path):
+    return HttpFile(path).read(offset, size)
+  from liquid_tf._tensorflow import tf
+
+  try:
+    with tf.io.gfile.GFile(path, "rb") as file:
+      file.seek(offset)
+      return file.read(size)
+  except tf.errors.OpError as error:
+    raise OSError(ops.reason(error, path)) from error
 
 
 def read_right(path: str, is_right: Callable[[bytes], bool]) -> bytes:
@@ -201,7 +219,7 @@ def read_chunks(path: str, size: int = 16 << 20) -> Iterator[bytes]:
       yield data
       offset += len(data)
     return
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   try:
     with tf.io.gfile.GFile(path, "rb") as file:

@@ -230,7 +230,7 @@ def _verify_pcr(
   limits: Limits,
 ) -> tuple[list[str], int]:
   """Checks every image of a record; returns what is wrong, and how many are right."""
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   shard = manifest.shards[number]
   path = manifest.path(shard.path)
@@ -269,7 +269,7 @@ def _verify_shard(
   step,
 ) -> list[str]:
   """Checks every record of a shard; `step(n)` is told of n checked ones."""
-  import tensorflow as tf
+  from liquid_tf._tensorflow import tf
 
   shard = manifest.shards[number]
   path = manifest.path(shard.path)

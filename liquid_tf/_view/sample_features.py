@@ -2,7 +2,6 @@
 
 import math
 import struct
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -90,7 +89,7 @@ class SampleFeatures:
     return np.array(labels, np.float32)
 
   def _of_example(self, row: Row, serialized: bytes) -> dict[str, Any]:
-    found = records.parse_example(serialized)
+    found = records.Example(serialized)
     result = {}
     if self._mask is not None:
       result["mask"] = self._decode_mask(row, found)
@@ -98,7 +97,7 @@ class SampleFeatures:
       result[name] = _of_list(name, feature, found)
     return result
 
-  def _decode_mask(self, row: Row, found: Mapping[str, Any]) -> np.ndarray:
+  def _decode_mask(self, row: Row, found: records.Example) -> np.ndarray:
     file = np.frombuffer(records.mask_of(self._mask, found), np.uint8)
     shape, dtype = (row.height, row.width, 1), np.dtype(self._mask["dtype"])
     try:
@@ -107,7 +106,7 @@ class SampleFeatures:
       raise ValueError(f"its mask: {error}") from error
 
 
-def _of_list(name: str, feature: dict[str, Any], found: Mapping[str, Any]) -> Any:
+def _of_list(name: str, feature: dict[str, Any], found: records.Example) -> Any:
   """A feature of an example: one value, or an array of them in the feature's shape."""
   key, dtype = feature["example"], _DTYPES[feature["dtype"]]
   values = records.values_of(name, feature, found)

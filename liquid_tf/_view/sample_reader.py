@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf import codecs
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import names as _names
@@ -179,6 +178,8 @@ def export_sample(
     RecordError: the sample's record cannot be read.
     OSError: `output` cannot be written.
   """
+  from liquid_tf import codecs
+
   manifest = manifests.load(path, check_files=False)
   index = manifests.load_index(manifest)
   number = int((index["sample"] == sample).argmax())

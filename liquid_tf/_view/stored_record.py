@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from liquid_tf._native import direct, ops
+from liquid_tf._native import direct
 from liquid_tf._store import storage
 from liquid_tf._store.index_rows import INDEX_DTYPE
 from liquid_tf._store.manifest import FORMATS, Manifest, load_pcr_index
@@ -69,7 +69,7 @@ class StoredRecords:
   """Reads records, and checks their checksums.
 
   Thread-safe, and works in forked children. Local files are read in place; a remote
-  one through TensorFlow's file systems, of the format pcr as a whole.
+  one by its scheme, of the format pcr as a whole.
 
   Args:
     manifest: of the dataset.
@@ -101,19 +101,14 @@ class StoredRecords:
 
   def _read_remote(self, row: Row) -> Stored:
     path = self._manifest.path(self._manifest.shards[row.shard].path)
-    read = ops.lib().liquid_read_sample
     for _ in range(storage.REMOTE_ATTEMPTS):
-      # Numbers of Python would stay in TensorFlow as tensors for ever.
-      found = read(path, np.int64(row.offset), np.int64(row.length), foreign=False)
-      error = found.error.numpy().decode(errors="replace")
-      if not error and int(found.crc32c) == row.crc32c:
+      found = storage.read_range(path, row.offset, row.length)
+      framed = np.frombuffer(found, np.uint8)
+      crc = direct.crc32c(framed)
+      if crc == row.crc32c:
         break
-    if error:
-      raise ValueError(error)
-    _check(int(found.crc32c), row)
-    labels = tuple(found.labels.numpy().tolist())
-    image = np.frombuffer(found.image.numpy(), np.uint8)
-    return Stored(image, labels, found.example.numpy())
+    _check(crc, row)
+    return parse(framed, row.sample)
 
   def _read_pcr(self, row: Row) -> Stored:
     record = None
