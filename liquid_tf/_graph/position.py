@@ -1,6 +1,5 @@
 """Where a training stands in its data, for a later process to go on from there."""
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -78,7 +77,7 @@ def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
   if 0 < step == batches:
     epoch, step, cuts = epoch + 1, 0, ()
   start = Start(epoch, step - sum(steps for _, steps in cuts), cuts)
-  return dataclasses.asdict(Position.of(blocks, run_of(blocks, dataset), start))
+  return Position.of(blocks, run_of(blocks, dataset), start).saved()
 
 
 def _check_delivered(

@@ -409,7 +409,7 @@ class Resume(tf.keras.callbacks.Callback):
       **self._begun,
       "epoch": self._at.epoch,
       "step": self._at.step,
-      "positions": [dataclasses.asdict(position) for position in positions],
+      "positions": [position.saved() for position in positions],
     }
     self._run.assign(json.dumps(run))
     (self._manager or self._make_manager()).save()

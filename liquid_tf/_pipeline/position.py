@@ -97,6 +97,10 @@ def run_of(blocks: Draws, recipe: Recipe | None) -> dict[str, Any]:
   return {**identity(blocks, recipe), **of_worker(blocks)}
 
 
+# Of what a loader saves. What is saved without one is of the same.
+VERSION = 1
+
+
 @dataclasses.dataclass(frozen=True)
 class Position:
   """Place in a run, as `position` gives it.
@@ -108,6 +112,10 @@ class Position:
     cached: samples of each format that the plan keeps between epochs.
     mixes: of a dataset whose mix changes, as `Snapshot.seek` takes them.
     run: identity, and what of the worker counts.
+    version: of all this; None where it is saved without one, as datasets do.
+    borrowed: where samples that cannot be read are left out, the draws behind the step
+      that were delivered before it; None where that is not known.
+    skipped: likewise, the samples that were left out.
   """
 
   epoch: int
@@ -116,6 +124,13 @@ class Position:
   cached: list[int]
   mixes: list[int]
   run: dict[str, Any]
+  version: int | None = None
+  borrowed: list[int] | None = None
+  skipped: list[int] | None = None
+
+  def saved(self) -> dict[str, Any]:
+    """As a dict for JSON, of what is known."""
+    return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
 
   @classmethod
   def of(cls, blocks: Draws, run: Mapping[str, Any], start: Start) -> "Position":
@@ -136,11 +151,20 @@ class Position:
     """Reads a `start=` that is a dict.
 
     Raises:
-      ValueError: it is not what `position` gave.
+      ValueError: it is not what `position` gave, or of a later version.
     """
+    version = given.get("version", VERSION)
+    if version != VERSION or isinstance(version, bool):
+      raise WrongArgument(
+        "version of start",
+        version,
+        f"must be {VERSION}: a later one needs the liquid_tf that saved it, or a newer "
+        "one",
+      )
     try:
       found = cls(**given)
       numbers = [found.epoch, found.step, *found.cached, *found.mixes]
+      numbers += [*(found.borrowed or ()), *(found.skipped or ())]
       for workers, steps in found.cuts:
         numbers += [workers, steps]
       index, count = found.run["worker"]
