@@ -26,6 +26,20 @@ Status FormatFiles::CheckMessage(const FormatMessage& message, ReadMode* mode) {
   return ParseReadMode(message.reader, mode);
 }
 
+Status FormatFiles::CheckPlan(const FormatSpec& format) const {
+  const PcrSet* const pcr = opened.pcr.get();
+  const bool same =
+      pcr == nullptr
+          ? format.files == opened.samples->FileCounts() &&
+                format.record_samples.empty()
+          : format.record_samples == pcr->RecordSamples() &&
+                format.files == std::vector<uint64_t>(pcr->records(), 1);
+  if (same) return OkStatus();
+  return InvalidArgument(
+      "interleave: the plan's files are not those of " + message.index +
+      ": pass the datasets that format_dataset() made, in one order");
+}
+
 Status FormatStream::Create(const FormatFiles& files, const FormatPlan* plan,
                             uint64_t records,
                             std::unique_ptr<FormatStream>* made) {
@@ -77,20 +91,8 @@ Status FormatStream::StoredTurns(TurnSource* turns) const {
 Status FormatStream::TurnsOf(const FormatPlan& plan, TurnSource* turns) {
   planned_ = true;
   tell_method_ = plan.tell_method;
-  const ShardSet& shards = *files_.opened.samples;
   const std::shared_ptr<PcrSet>& pcr = files_.opened.pcr;
-  const FormatSpec& format = plan.format();
-  const bool same =
-      pcr == nullptr
-          ? format.files == shards.FileCounts() && format.record_samples.empty()
-          : format.record_samples == pcr->RecordSamples() &&
-                format.files == std::vector<uint64_t>(pcr->records(), 1);
-  if (!same) {
-    return InvalidArgument(
-        "interleave: the plan's files are not those of " +
-        files_.message.index +
-        ": pass the datasets that format_dataset() made, in one order");
-  }
+  LIQUID_RETURN_IF_ERROR(files_.CheckPlan(plan.format()));
   std::unique_ptr<ReadOrder> order;
   LIQUID_RETURN_IF_ERROR(plan.MakeReadOrder(
       pcr == nullptr ? std::vector<uint32_t>() : pcr->RecordGroups(), &order));

@@ -28,6 +28,8 @@ struct FormatFiles {
   // too. `chosen`: see OpenShards. Errors: likewise, and InvalidArgument for
   // what a message cannot see by itself.
   static Status CheckMessage(const FormatMessage& message, ReadMode* mode);
+  // Error: InvalidArgument where a plan is that of other records.
+  Status CheckPlan(const FormatSpec& format) const;
 };
 
 // One epoch of a format: what a plan says, or without one all of it in stored

@@ -1,5 +1,6 @@
 #include "ops/engine/loader.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "ops/engine/format_plan.h"
 #include "ops/reader/read_group.h"
 #include "ops/sampler/fidelity.h"
+#include "ops/sampler/plan_message.h"
 
 namespace liquid {
 
@@ -176,14 +178,6 @@ Status Loader::Open(const DrawConfig& config, Snapshot::Config* snapshot,
                            ") of what is decoded must be that of the plan, " +
                            std::to_string(plan.message.plan.batch_size));
   }
-  plan.groups = {config.groups.data(), config.groups.size()};
-  plan.record_blocks = {config.record_blocks.data(),
-                        config.record_blocks.size()};
-  LIQUID_RETURN_IF_ERROR(plan.MakeSpec(formats, &drawn->spec));
-  LIQUID_RETURN_IF_ERROR(plan.MakeConfig(drawn->spec, snapshot));
-  // They are the caller's.
-  plan.groups = {};
-  plan.record_blocks = {};
   drawn->files.resize(formats);
   for (size_t f = 0; f < formats; ++f) {
     FormatFiles& files = drawn->files[f];
@@ -195,6 +189,20 @@ Status Loader::Open(const DrawConfig& config, Snapshot::Config* snapshot,
         OpenShards(files.message, ByteSpan(chosen.data(), chosen.size()),
                    opener_(files.message, files.mode), &files.opened));
   }
+  // To plan takes memory for each record: first, there must be these.
+  PlanSpec stated;
+  LIQUID_RETURN_IF_ERROR(MakeSpec(plan.message.plan, &stated));
+  for (size_t f = 0; f < std::min(formats, stated.formats.size()); ++f) {
+    LIQUID_RETURN_IF_ERROR(drawn->files[f].CheckPlan(stated.formats[f]));
+  }
+  plan.groups = {config.groups.data(), config.groups.size()};
+  plan.record_blocks = {config.record_blocks.data(),
+                        config.record_blocks.size()};
+  LIQUID_RETURN_IF_ERROR(plan.MakeSpec(formats, &drawn->spec));
+  LIQUID_RETURN_IF_ERROR(plan.MakeConfig(drawn->spec, snapshot));
+  // They are the caller's.
+  plan.groups = {};
+  plan.record_blocks = {};
   *made = std::move(drawn);
   return OkStatus();
 }

@@ -667,6 +667,16 @@ TEST(LoaderTest, AWrongConfigIsOneSentence) {
       {"cached",
        [](LoaderConfig* c) { c->draws.message.plan.formats[0].cached = 14; },
        "cached (14)"},
+      {"other files",
+       [](LoaderConfig* c) {
+         c->draws.message.plan.formats[0].files = {6, 7};
+       },
+       "the plan's files are not those of"},
+      {"more files",
+       [](LoaderConfig* c) {
+         c->draws.message.plan.formats[1].files[0] = int64_t{1} << 31;
+       },
+       "the plan's files are not those of"},
       {"no index",
        [](LoaderConfig* c) { c->draws.formats[1].index = "/no/index.npy"; },
        "/no/index.npy: cannot open: No such file"},
@@ -693,13 +703,52 @@ TEST(LoaderTest, AWrongConfigIsOneSentence) {
   }
 }
 
-TEST(LoaderTest, APlanOfOtherFilesIsAnErrorOfTheEpoch) {
+// Whatever a number is, it takes no more memory than the files that there are.
+TEST(LoaderTest, NumbersOfAnySizeAreBounded) {
   const SmallDataset data;
-  LoaderConfig config = data.Config({0, 0});
-  config.draws.message.plan.formats[0].files = {6, 7};
-  const auto loader = Make(std::move(config));
-  EXPECT_PRED_FORMAT2(IsSubstring, "the plan's files are not those of",
-                      loader->Begin({}).message());
+  const std::function<int64_t*(LoaderConfig*)> numbers[] = {
+      [](LoaderConfig* c) { return &c->draws.message.cache_bytes; },
+      [](LoaderConfig* c) { return &c->draws.message.spare_bytes; },
+      [](LoaderConfig* c) { return &c->draws.message.mask_bytes; },
+      [](LoaderConfig* c) { return &c->draws.message.samples_per_epoch; },
+      [](LoaderConfig* c) { return &c->draws.message.worker; },
+      [](LoaderConfig* c) { return &c->draws.message.workers; },
+      [](LoaderConfig* c) { return &c->draws.message.view; },
+      [](LoaderConfig* c) { return &c->draws.message.plan.seed; },
+      [](LoaderConfig* c) {
+        return &c->draws.message.plan.formats[0].files[1];
+      },
+      [](LoaderConfig* c) { return &c->draws.message.plan.formats[0].cached; },
+      [](LoaderConfig* c) { return &c->draws.message.plan.formats[0].fill; },
+      [](LoaderConfig* c) { return &c->draws.message.sources[1].resident; },
+      [](LoaderConfig* c) { return &c->draws.message.sources[1].kept; },
+      [](LoaderConfig* c) { return &c->draws.message.sources[1].first_group; },
+      [](LoaderConfig* c) { return &c->draws.formats[1].lookahead_bytes; },
+      [](LoaderConfig* c) { return &c->draws.formats[1].start; },
+      [](LoaderConfig* c) { return &c->draws.formats[1].length; },
+      [](LoaderConfig* c) { return &c->draws.formats[1].patience; },
+      [](LoaderConfig* c) { return &c->decode.lookahead; },
+      [](LoaderConfig* c) { return &c->decode.max_pixels; },
+      [](LoaderConfig* c) { return &c->decode.max_scans; },
+  };
+  for (size_t number = 0; number < std::size(numbers); ++number) {
+    for (const int64_t value : {INT64_MAX, int64_t{UINT32_MAX}}) {
+      LoaderConfig config = data.Config({4, 3});
+      *numbers[number](&config) = value;
+      std::unique_ptr<Loader> loader;
+      if (!Loader::Create(std::move(config), Memory(), &loader).ok()) continue;
+      EXPECT_EQ(RunEpoch(loader.get()).size(), 5u) << number;
+    }
+  }
+}
+
+TEST(LoaderTest, ABatchMayHaveRoomForMoreThanThereIs) {
+  const SmallDataset data;
+  LoaderConfig config = data.Config({4, 3});
+  config.decode.batch_size = config.draws.message.plan.batch_size = 1 << 30;
+  const std::vector<Given> given = RunEpoch(Make(std::move(config)).get());
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_EQ(given[0].samples.size(), data.rows());
 }
 
 TEST(LoaderTest, AStepBehindAllIsAnError) {
