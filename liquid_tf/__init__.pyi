@@ -19,6 +19,7 @@ from ._graph.dataset import dataset as dataset
 from ._graph.order import order as order
 from ._graph.position import position as position
 from ._graph.stats import stats as stats
+from ._loader.loader import loader as loader
 from ._profile.profile import profile as profile
 from ._version import __version__ as __version__
 from ._view.inspection import inspect as inspect

@@ -10,6 +10,7 @@ from liquid_tf._words import said
 _SENTENCES = {
   "tensorflow": 'liquid_tf needs TensorFlow: pip install "tensorflow-cpu>=2.16,<2.22", '
   'or "tensorflow[and-cuda]>=2.16,<2.22" for a GPU',
+  "ml_dtypes": 'arrays of bfloat16 need ml_dtypes: pip install "ml_dtypes>=0.3"',
   "matplotlib": 'plots and reports need matplotlib: pip install "matplotlib>=3.6"',
   "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
   "nvidia-cuda-nvrtc-cu12",

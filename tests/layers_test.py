@@ -56,7 +56,7 @@ _ORDER = (
   ("codecs", "_store"),
   ("pcr", "pil", "_view", "_cost"),
   ("_pipeline",),
-  ("_graph",),
+  ("_graph", "_loader"),
   ("_measure", "_recordio", "graph"),
   ("recordio",),
   ("_convert",),

@@ -1,4 +1,4 @@
-"""What an interleave asks for when an epoch begins: scan groups, and mixes."""
+"""Tables that an interleave asks for when an epoch begins: scan groups, mixes."""
 
 import numpy as np
 import tensorflow as tf

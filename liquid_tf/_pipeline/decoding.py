@@ -36,7 +36,7 @@ CheckGpu = Callable[[Manifest, Recipe, Sequence[str], bool], None]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Decoding:
-  """What a decoder of batches is told, and what comes out of it.
+  """Inputs of a decoder of batches, and the columns that come out of it.
 
   Attributes:
     columns: the features.
@@ -65,6 +65,7 @@ def make(
   limits: Limits,
   tuning: Tuning,
   check_gpu: CheckGpu,
+  autotuned: bool = True,
 ) -> Decoding:
   """Checks how batches are decoded; arguments are those of `decode_and_batch`.
 
@@ -79,6 +80,8 @@ def make(
     limits: likewise.
     tuning: likewise.
     check_gpu: raises ValueError where a dataset is not decoded on a GPU.
+    autotuned: whether the look-ahead that `tuning` leaves open is found while it runs;
+      else it is all that the memory allows.
 
   Raises:
     ValueError: an argument is wrong, or images differ in size where a batch needs
@@ -101,12 +104,16 @@ def make(
   batch_bytes = batch_size * (columns.pixel_bytes + mean_stored_bytes(sources))
   memory = draws.snapshot.memory if draws is not None else budget.resolve_memory("auto")
   image = _features.pixel_features(sources[0].manifest)["image"]
+  most_ahead = budget.decoded_batches(memory, batch_bytes, batch_size)
+  ahead = tuning.lookahead
+  if ahead == _tuning.AUTOTUNE and not autotuned:
+    ahead = most_ahead
   message = messages.decode(
     batch_size=batch_size,
     seed=recipe.seed(draws.seed if draws is not None else 0),
     **limits.attributes(),
-    lookahead=tuning.lookahead,
-    most_lookahead=budget.decoded_batches(memory, batch_bytes, batch_size),
+    lookahead=ahead,
+    most_lookahead=most_ahead,
     parallelism=tuning.parallelism,
     features=columns.names,
     masks=[name for name in columns.pixels if name != "image"],

@@ -92,7 +92,8 @@ class Draws:
       samples // batch_size if self.drops else -(-samples // batch_size)
     )
     self.moves = mixes is not None and mixes.threads is not None
-    self.begin, self.begun_batches = _begin(snapshot, batches, self.moves), batches
+    self.begin = begin_at(snapshot.start, batches, snapshot.cache.size, self.moves)
+    self.begun_batches = batches
     self.pixel_bytes = pixel_bytes = mean_pixel_bytes(manifests_of(sources))
     self.room = room = Room(
       self.sources,
@@ -172,27 +173,30 @@ def _samples(
   return sum(len(source.rows) for source in sources)
 
 
-def _begin(snapshot: State, batches: int, chosen: bool) -> Start:
-  """Where a snapshot begins, in epochs of so many batches.
+def begin_at(
+  start: tuple[int, int], batches: int, cache: int | str, chosen: bool
+) -> Start:
+  """The place of a `start=` of numbers, in epochs of so many batches.
 
   Args:
-    snapshot: of the dataset.
+    start: (epoch, step).
     batches: of an epoch.
+    cache: as `dataset` takes it.
     chosen: whether epochs have mixes that were chosen by what was measured.
 
   Raises:
     ValueError: an epoch has no such step, or its rest is not known.
   """
-  begin = Start(*snapshot.start)
+  begin = Start(*start)
   if begin.step > batches:
     raise WrongArgument(
       "start",
-      snapshot.start,
+      start,
       f"must have a step of at most {batches}, the batches of an epoch",
     )
   if 0 < begin.step == batches:
     begin = Start(begin.epoch + 1, 0)
-  check_inside(begin, snapshot.cache.size, chosen)
+  check_inside(begin, cache, chosen)
   return begin
 
 

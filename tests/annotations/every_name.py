@@ -18,6 +18,8 @@ from liquid_tf import codecs, errors, gpu, keras, pcr, recordio, transforms
 from liquid_tf._convert.convert import ConvertReport
 from liquid_tf._edit.edit import EditReport
 from liquid_tf._export.export import ExportReport
+from liquid_tf._loader.loader import Loader
+from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf._pipeline.stats import Stats
 from liquid_tf._profile.profile import Profile
 from liquid_tf._view.mixture import Mixture
@@ -139,6 +141,30 @@ def train(
       liquid_tf.keras.FidelityScheduler(variable, keras.OnPlateau([1, 5], patience=2)),
     ],
   )
+
+
+def load(path: str) -> RaggedArray:
+  with liquid_tf.loader(
+    path,
+    256,
+    transforms=images(),
+    shard=(0, 2),
+    tuning=liquid_tf.graph.Tuning(parallelism=4),
+    limits=codecs.Limits(pixels=1 << 20),
+  ) as batches:
+    assert_type(batches, Loader)
+    assert_type(len(batches), int)
+    assert_type(batches.stats, Stats)
+    for batch in batches:
+      place = batches.state_dict()
+      assert_type(place, dict[str, Any])
+    batches.load_state_dict(place)
+    batches.load_state_dict(3)  # type: ignore[arg-type]
+  liquid_tf.loader(path, start=place)
+  liquid_tf.loader(path, seed="1")  # type: ignore[arg-type]
+  ragged = RaggedArray.of_lengths(np.zeros(3), np.array([1, 2]))
+  assert_type(len(ragged), int)
+  return ragged
 
 
 class Always(keras.ByMssim):

@@ -20,7 +20,7 @@ TOPICS = (
     ),
   ),
   ("views", "Choose samples", ("open", "mixture")),
-  ("training", "Train", ("dataset", "Cache", "order", "position", "stats")),
+  ("training", "Train", ("dataset", "loader", "Cache", "order", "position", "stats")),
   ("profiling", "Profile", ("profile",)),
 )
 
@@ -33,7 +33,11 @@ RESULTS = {
     "_export.export.ExportReport",
   ),
   "views": ("_view.view.View", "_view.mixture.Mixture"),
-  "training": ("_pipeline.stats.Stats",),
+  "training": (
+    "_loader.loader.Loader",
+    "_loader.ragged.RaggedArray",
+    "_pipeline.stats.Stats",
+  ),
   "profiling": ("_profile.profile.Profile",),
 }
 

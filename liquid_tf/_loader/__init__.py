@@ -1,0 +1,1 @@
+"""Epochs of a dataset as NumPy arrays, without a framework."""
