@@ -6,47 +6,68 @@ from collections.abc import Callable
 from typing import Any
 
 
+class _Task:
+  """A call on its way.
+
+  Args:
+    function: that is called once, however often the task is handed over.
+  """
+
+  def __init__(self, function: Callable[[], Any]):
+    self._function: Callable[[], Any] | None = function
+    self._ended = threading.Event()
+    self.result: Any = None
+    self.error: BaseException | None = None
+
+  def run(self) -> None:
+    """Calls the function, unless that was done."""
+    function, self._function = self._function, None
+    if function is None:
+      return
+    try:
+      self.result = function()
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+      self.error = error
+    self._ended.set()
+
+  def wait(self) -> None:
+    """Waits for its end."""
+    self._ended.wait()
+
+
 class Waiter:
   """Calls functions that wait on a thread of its own.
 
   Python runs the handler of Ctrl-C between steps of its own, and so not while a C
-  function waits; but it does while it waits for another thread.
+  function waits; but it does while it waits for another thread. One thread at a time
+  may call.
   """
 
   def __init__(self):
-    self._calls: queue.SimpleQueue = queue.SimpleQueue()
-    self._results: queue.SimpleQueue = queue.SimpleQueue()
+    self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
     self._thread: threading.Thread | None = None
-    self._asked: Callable[[], Any] | None = None
-
-  @property
-  def waits(self) -> bool:
-    """Whether a call was begun whose result was not taken."""
-    return self._asked is not None
+    self._task: _Task | None = None
 
   def call(self, function: Callable[[], Any]) -> Any:
     """Calls a function and waits for its end.
 
-    Where the wait before was interrupted, its call goes on, and this waits for the
-    result of that: the functions must be equal.
+    Where the wait before was interrupted, its call goes on, and this waits for that
+    one's result: it must be of the same function.
     """
     if self._thread is None:
       # Python does not wait for it at its end.
-      self._thread = threading.Thread(
-        target=_run, args=(self._calls, self._results), daemon=True
-      )
+      self._thread = threading.Thread(target=_run, args=(self._tasks,), daemon=True)
       self._thread.start()
-    if self._asked is None:
-      self._asked = function
-      self._calls.put(function)
-    result, error = self._results.get()
-    self._asked = None
-    if error is not None:
-      try:
-        raise error
-      finally:
-        del error  # It holds this frame.
-    return result
+    # An interrupt may come between any two of these.
+    if self._task is None:
+      self._task = _Task(function)
+    task = self._task
+    self._tasks.put(task)
+    task.wait()
+    self._task = None
+    if task.error is not None:
+      raise task.error
+    return task.result
 
   def forget(self) -> bool:
     """Waits for a call that goes on, and drops its result.
@@ -54,24 +75,22 @@ class Waiter:
     Returns:
       Whether it has had one.
     """
-    if self._asked is None:
+    task, self._task = self._task, None
+    if task is None:
       return False
-    result, error = self._results.get()
-    self._asked = None
-    return error is None and result is not None
+    self._tasks.put(task)
+    task.wait()
+    return task.result is not None
 
   def close(self) -> None:
     """Ends the thread, once what it calls has come back."""
     if self._thread is not None:
-      self._calls.put(None)
+      self._tasks.put(None)
       self._thread.join()
       self._thread = None
 
 
-def _run(calls: queue.SimpleQueue, results: queue.SimpleQueue) -> None:
-  while (function := calls.get()) is not None:
-    try:
-      results.put((function(), None))
-    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-      results.put((None, error))
-    del function
+def _run(tasks: "queue.SimpleQueue[_Task | None]") -> None:
+  while (task := tasks.get()) is not None:
+    task.run()
+    del task  # What it holds may be large.

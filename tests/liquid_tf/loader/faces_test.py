@@ -72,6 +72,12 @@ _CASES = {
   "slices": _Case("formats", 5, {"split": "train[:30%]+val"}),
   "drop": _Case("formats", options={"last_batch": "drop"}),
   "repeat": _Case("formats", options={"last_batch": "repeat"}),
+  "start": _Case("formats", options={"start": (1, 3), "cache": "30%"}),
+  "start_after_others": _Case(
+    "formats",
+    4,
+    {"start": (1, [(3, 2), (2, 1)]), "cache": "30%", "shard": (1, 4)},
+  ),
   "one_reader": _Case(
     "formats", options={"tuning": Tuning(threads=1, reader="buffered", parallelism=1)}
   ),
@@ -206,6 +212,15 @@ class FacesTest(parameterized.TestCase, tf.test.TestCase):
     mine, others = loader.stats.summary(), liquid_tf.stats(dataset).summary()
     same = ("epochs", "batches", "samples", "hits", "loads", "shard")
     self.assertEqual(*({key: one[key] for key in same} for one in (mine, others)))
+
+  def test_both_keep_the_same_on_a_disk(self):
+    path = self._path("unequal")
+    cache = liquid_tf.Cache("20%", disk=self.root, disk_size="64MiB")
+    options = {"cache": cache, "transforms": _CROP, "features": ["id", "image"]}
+    dataset, loader = self._both(path, 7, options)
+    for _ in range(_EPOCHS):
+      self.assertEqual(faces.batches(loader), faces.batches(dataset))
+    self.assertGreater(loader.stats.summary()["tier"]["read"]["records"], 0)
 
   @parameterized.parameters("formats", "replicated")
   def test_both_skip_the_same(self, kind):

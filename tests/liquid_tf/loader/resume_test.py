@@ -190,6 +190,25 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       numbers = liquid_tf.open(source).split("train").numbers.tolist()
       self.assertCountEqual(every, numbers)
 
+  @parameterized.product(saving=_FACES, going_on=_FACES)
+  def test_a_mix_that_is_chosen(self, saving, going_on):
+    path = self._path("replicated")
+    options = {"memory": "64MiB", "cache": "30%", "features": ["id", "format", "image"]}
+    whole = self._open(saving, path, 7, mix="auto", **options)
+    first = faces.batches(whole)
+    step = 4
+    _take(whole, step)
+    if saving is liquid_tf.loader:
+      state, stats = whole.state_dict(), whole.stats
+    else:
+      state, stats = liquid_tf.position(whole, 1, step), liquid_tf.stats(whole)
+    begun = self._open(going_on, path, 7, mix="auto", start=state, **options)
+    given = faces.batches(begun)
+    again = self._open(liquid_tf.dataset, path, 7, mix=stats.mixes, **options)
+    self.assertEqual(
+      [first, given], [faces.batches(again), faces.batches(again)[step:]]
+    )
+
   def test_a_look_uses_up_no_epoch(self):
     loader = self._open(
       liquid_tf.loader, self._path("formats"), 7, memory="64MiB", cache="30%"
