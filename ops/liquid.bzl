@@ -107,17 +107,18 @@ def liquid_engine_library(name, **kwargs):
         **kwargs
     )
 
-def liquid_op_library(name, engine, deps = [], **kwargs):
-    """The shared object that tf.load_op_library loads; `engine` lies beside it."""
+def liquid_op_library(name, engine = None, deps = [], data = [], **kwargs):
+    """A shared object that tf.load_op_library loads; the `engine` that it needs lies beside it."""
+    engines = [engine] if engine else []
     _shared_library(
         name = name,
-        data = [engine],
+        data = data + engines,
         exports = "//ops:exports.lds",
-        inputs = [engine],
-        linkopts = [
-            "-Wl,--as-needed",
-            "$(location %s)" % engine,
-            "-Wl,-rpath,$$ORIGIN",
+        inputs = engines,
+        linkopts = ["-Wl,--as-needed"] + [
+            flag
+            for one in engines
+            for flag in ["$(location %s)" % one, "-Wl,-rpath,$$ORIGIN"]
         ],
         deps = deps + ["@local_tf//:framework"],
         **kwargs
