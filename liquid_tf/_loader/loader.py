@@ -250,7 +250,7 @@ class Loader:
       return Start(place.epoch + 1, 0)
     return start
 
-  def next_batch(self, number: int) -> Batch | None:
+  def _next_batch(self, number: int) -> Batch | None:
     """The next batch of an epoch, as the engine gives it; None at its end.
 
     Args:
@@ -274,8 +274,8 @@ class Loader:
     return batch
 
   def _leave(self) -> None:
-    """Ends the epoch that runs."""
-    if self._running is None:
+    """Ends the epoch that runs, or is being begun."""
+    if self._running is None and not self._waiter.waits:
       return
     self._running = None
     engine, begun = self._state.engine, self._begun
@@ -290,7 +290,7 @@ class Loader:
       self._begun = self._sought = begun
       self._place = place
 
-  def end(self, number: int) -> None:
+  def _end(self, number: int) -> None:
     """Ends an epoch that nothing asks any more, if it still runs."""
     if number == self._running and self._close.alive and os.getpid() == self._owner:
       self._leave()
@@ -315,7 +315,7 @@ class _Epoch(Iterator):
   """Batches of an epoch.
 
   Args:
-    loader: that begun it.
+    loader: that began it.
     number: of the epoch, by what was begun.
     shape: makes what is given out of a batch of the engine.
   """
@@ -332,7 +332,7 @@ class _Epoch(Iterator):
     while not self._is_over:
       for one in self._ready:
         return one
-      batch = self._loader.next_batch(self._number)
+      batch = self._loader._next_batch(self._number)
       if batch is None:
         self._is_over = True
       else:
@@ -340,7 +340,7 @@ class _Epoch(Iterator):
     raise StopIteration
 
   def __del__(self):
-    self._loader.end(self._number)
+    self._loader._end(self._number)
 
 
 def _close(engine: EngineLoader, waiter: Waiter, owner: int) -> None:

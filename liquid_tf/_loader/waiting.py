@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,12 @@ class Waiter:
     self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
     self._thread: threading.Thread | None = None
     self._task: _Task | None = None
+    weakref.finalize(self, self._tasks.put, None).atexit = False
+
+  @property
+  def waits(self) -> bool:
+    """Whether a wait was interrupted whose call goes on."""
+    return self._task is not None
 
   def call(self, function: Callable[[], Any]) -> Any:
     """Calls a function and waits for its end.

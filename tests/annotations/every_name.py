@@ -155,7 +155,7 @@ def load(path: str) -> RaggedArray:
     assert_type(batches, Loader)
     assert_type(len(batches), int)
     assert_type(batches.stats, Stats)
-    for batch in batches:
+    for _ in batches:
       place = batches.state_dict()
       assert_type(place, dict[str, Any])
     batches.load_state_dict(place)
