@@ -225,6 +225,34 @@ class WithoutTest(absltest.TestCase):
     """
     self._run(source, self.path)
 
+  def test_an_interrupted_beginning_is_left(self):
+    source = """
+    import os, signal, threading, time
+    import liquid_tf
+    from liquid_tf._native.direct_loader import EngineLoader
+
+    loader = liquid_tf.loader(sys.argv[1], 7, memory="64MiB", features=["id"])
+    epochs = [[batch["id"].tolist() for batch in loader] for _ in range(2)]
+    later = loader.state_dict() | {"epoch": 1}
+    loader.load_state_dict(later | {"epoch": 0})
+    given = EngineLoader.begin
+
+    def slow(self, *arguments):
+      given(self, *arguments)
+      time.sleep(1)
+
+    EngineLoader.begin = slow
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+      iter(loader)
+    except KeyboardInterrupt:
+      print("interrupted")
+    EngineLoader.begin = given
+    loader.load_state_dict(later)
+    assert [batch["id"].tolist() for batch in loader] == epochs[1]
+    """
+    self.assertEqual(self._run(source, self.path), "interrupted\n")
+
   def test_other_libraries_take_arrays_without_a_copy(self):
     source = """
     import numpy as np
