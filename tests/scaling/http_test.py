@@ -56,6 +56,21 @@ class HttpTest(parameterized.TestCase):
     first, second = (epoch["disk_bytes"] for epoch in stats.epochs)
     self.assertLess(second, 0.9 * first)
 
+  def test_a_loader_gives_what_a_dataset_gives(self):
+    with liquid_tf.loader(self.remote, _BATCH, cache="30%", **_OPTIONS) as there:
+      here = liquid_tf.dataset(self.local, _BATCH, cache="30%", **_OPTIONS)
+      for _ in range(2):
+        self.assertEqual(runs.digests(there), runs.digests(here))
+      self.assertEqual(set(there.stats.summary()["reading"].values()), {"http"})
+
+  def test_a_loader_says_what_a_server_did(self):
+    tuning = liquid_tf.graph.Tuning(patience=1)
+    with liquid_tf.loader(self.remote, _BATCH, tuning=tuning, **_OPTIONS) as there:
+      with mock.patch.object(self.server, "failure", lambda again: 503):
+        with self.assertRaisesRegex(OSError, "503"):
+          list(there)
+      self.assertEqual(runs.digests(there), self.wanted)
+
   def test_a_tier_on_a_disk(self):
     folder = self.create_tempdir().full_path
     local = runs.make(folder, "png:1,raw:1", sides=(96, 96), shard_size=1 << 18)
