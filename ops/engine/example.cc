@@ -21,9 +21,11 @@ pbf_reader Reader(ByteSpan bytes) {
       data_view(reinterpret_cast<const char*>(bytes.data), bytes.size));
 }
 
-bool Is(const pbf_reader& reader, uint32_t tag) {
-  return reader.tag() == tag &&
-         reader.wire_type() == pbf_wire_type::length_delimited;
+// Whether the reader is at a field of that number and encoding; one of another
+// encoding is not known.
+bool Is(const pbf_reader& reader, uint32_t tag,
+        pbf_wire_type type = pbf_wire_type::length_delimited) {
+  return reader.tag() == tag && reader.wire_type() == type;
 }
 
 // Calls `read` with the reader at each field. Error: DataLoss for bytes that
@@ -41,13 +43,13 @@ Status ForEach(pbf_reader reader, Read read) {
 // message FloatList { repeated float value = 1 [packed = true]; }
 void ReadFloats(pbf_reader list, std::vector<float>* values) {
   while (list.next()) {
-    if (list.tag() != 1) {
-      list.skip();
-    } else if (list.wire_type() == pbf_wire_type::fixed32) {
-      values->push_back(list.get_float());
-    } else {
+    if (Is(list, 1)) {
       const auto packed = list.get_packed_float();
       values->insert(values->end(), packed.begin(), packed.end());
+    } else if (Is(list, 1, pbf_wire_type::fixed32)) {
+      values->push_back(list.get_float());
+    } else {
+      list.skip();
     }
   }
 }
@@ -55,13 +57,13 @@ void ReadFloats(pbf_reader list, std::vector<float>* values) {
 // message Int64List { repeated int64 value = 1 [packed = true]; }
 void ReadInt64s(pbf_reader list, std::vector<int64_t>* values) {
   while (list.next()) {
-    if (list.tag() != 1) {
-      list.skip();
-    } else if (list.wire_type() == pbf_wire_type::varint) {
-      values->push_back(list.get_int64());
-    } else {
+    if (Is(list, 1)) {
       const auto packed = list.get_packed_int64();
       values->insert(values->end(), packed.begin(), packed.end());
+    } else if (Is(list, 1, pbf_wire_type::varint)) {
+      values->push_back(list.get_int64());
+    } else {
+      list.skip();
     }
   }
 }
