@@ -22,6 +22,12 @@ bool SamePlan(const PlanSpec& a, const PlanSpec& b) {
          a.formats == b.formats && SameWeights(a, b);
 }
 
+Status CheckEpoch(int64_t epoch) {
+  if (epoch >= 0) return OkStatus();
+  return InvalidArgument("epoch (" + std::to_string(epoch) +
+                         ") must be at least 0");
+}
+
 }  // namespace
 
 // Reports of one epoch, counted in the snapshot.
@@ -107,6 +113,7 @@ std::shared_ptr<const PlanSpec> Snapshot::SpecAfter(int64_t epoch) const {
 }
 
 Status Snapshot::CheckDecided(int64_t epoch) const {
+  LIQUID_RETURN_IF_ERROR(CheckEpoch(epoch));
   if (mixes_ == nullptr || epoch < mixes_->epochs()) return OkStatus();
   return InvalidArgument("the mix of epoch " + std::to_string(epoch) +
                          " must be decided before it is run; " +
@@ -170,9 +177,16 @@ void Snapshot::Remember(int64_t epoch, HeldSets held) {
 Status Snapshot::Take(int64_t epoch, uint64_t step, Lease* lease) {
   std::unique_lock<std::mutex> lock(mu_);
   LIQUID_RETURN_IF_ERROR(CheckDecided(epoch));
+  if (step == kUnknown) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "what is left of epoch " + std::to_string(epoch) +
+                      " must be sought before it is run");
+  }
   lease->spec = SpecOf(epoch);
   lease->epoch = epoch;
-  lease->position = step * spec_->batch_size;
+  // One that lies behind every epoch does so as a draw, too.
+  const uint64_t batch = spec_->batch_size;
+  lease->position = step <= UINT64_MAX / batch ? step * batch : UINT64_MAX;
   LIQUID_RETURN_IF_ERROR(HeldBefore(lease->epoch, &lease->held));
   Remember(lease->epoch, lease->held);
   Lend(lease);
@@ -250,6 +264,7 @@ Status Snapshot::Restore(const std::vector<uint64_t>& cached,
                                            : SetMixes(mixes));
   LIQUID_RETURN_IF_ERROR(CheckDecided(epoch));
   lease->spec = SpecOf(epoch);
+  LIQUID_RETURN_IF_ERROR(ValidateHeld(*lease->spec, held));
   Remember(epoch, held);
   next_epoch_ = complete ? epoch + 1 : epoch;
   // All of the epoch is run, whatever was left of it elsewhere.
@@ -282,6 +297,7 @@ std::vector<uint64_t> Snapshot::Cached() const {
 
 Status Snapshot::Seek(Place place, const std::vector<uint64_t>& cached,
                       const std::vector<int64_t>& mixes) {
+  LIQUID_RETURN_IF_ERROR(CheckEpoch(place.epoch));
   std::unique_lock<std::mutex> lock(mu_);
   if (!mixes.empty()) {
     LIQUID_RETURN_IF_ERROR(SetMixes(mixes));

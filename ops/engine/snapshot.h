@@ -94,7 +94,8 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   // Gives out an epoch from its batch `step` on. Its order depends on its
   // number alone, and on the mixes where formats share samples: these must be
   // decided. Its records come from memory only for the one run that owns the
-  // cache.
+  // cache. Errors: InvalidArgument for no epoch, or one that is not decided;
+  // FailedPrecondition for a step that is kUnknown.
   Status Take(int64_t epoch, uint64_t step, Lease* lease);
   // Adds a run to a lease of the rest of an epoch. Memory holds nothing of it:
   // its records have numbers of their own.
@@ -102,12 +103,14 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   // Goes on in `epoch` at a draw, as a checkpoint says, with as many cached
   // samples per format as it says, or its mixes: a cache="auto" that this
   // machine resolved otherwise gives way. An epoch whose every batch was
-  // delivered (`complete`) is followed by the next.
+  // delivered (`complete`) is followed by the next. Error: InvalidArgument that
+  // names what does not fit the plan.
   Status Restore(const std::vector<uint64_t>& cached,
                  const std::vector<int64_t>& mixes, int64_t epoch,
                  uint64_t position, HeldSets held, bool complete, Lease* lease);
   // Makes `place` the next, with as many cached samples per format, or the
-  // mixes; none given leaves them as they are.
+  // mixes; none given leaves them as they are. Error: likewise; nothing has
+  // changed.
   Status Seek(Place place, const std::vector<uint64_t>& cached,
               const std::vector<int64_t>& mixes);
 
