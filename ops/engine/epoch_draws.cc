@@ -272,7 +272,10 @@ bool EpochDraws::HasRoom(const Draw& draw, const Record& record) const {
   // Where the budget is short, a draw may be read and kept while the loads take
   // all of it. What the last element brought ahead of its use is no part of it.
   const size_t resident = region_[draw.format].size() - 1 + kept;
-  if (resident >= options_.resident[draw.format] + kBlockRecords) return false;
+  const uint64_t most = options_.resident[draw.format];
+  if (resident >= kBlockRecords && resident - kBlockRecords >= most) {
+    return false;
+  }
   return KeptBytes(record) <= options_.cache_bytes - kept_bytes_;
 }
 
