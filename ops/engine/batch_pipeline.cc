@@ -66,6 +66,7 @@ void BatchPipeline::Produce() {
 
 Status BatchPipeline::Next(const Caller& caller, Batch* next) {
   if (Forked()) return ForkedError();
+  *next = Batch();  // it may hold the one before
   std::unique_lock<std::mutex> lock(mu_);
   if (delivered_at_ == 0) delivered_at_ = MonotonicSeconds();
   for (;;) {
