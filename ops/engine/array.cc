@@ -69,13 +69,14 @@ Status PoolBatchAllocator::Allocate(DType dtype, std::vector<int64_t> shape,
   constexpr uint64_t kMostBytes = uint64_t{1} << 46;
   const std::string what = std::string(NameOf(dtype)) + ShapeText(shape);
   uint64_t bytes = SizeOf(dtype);
+  bool fits = dtype != DType::kString;
   for (const int64_t side : shape) {
     const auto length = static_cast<uint64_t>(side);
-    if (side < 0 || (length > 0 && bytes > kMostBytes / length)) {
-      return InvalidArgument("an array cannot be " + what);
-    }
+    fits = fits && side >= 0 && (length == 0 || bytes <= kMostBytes / length);
+    if (!fits) break;
     bytes *= length;
   }
+  if (!fits) return InvalidArgument("an array cannot be " + what);
   std::shared_ptr<Buffer> buffer;
   LIQUID_RETURN_IF_ERROR(Acquire(bytes, what, &buffer));
   uint8_t* const data = buffer->data();

@@ -82,7 +82,7 @@ class BatchAllocator {
  public:
   virtual ~BatchAllocator() = default;
   // Numbers of any content. Errors: Unavailable where there is no memory,
-  // InvalidArgument for a shape that no memory has.
+  // InvalidArgument for a shape that no memory has, and for strings.
   virtual Status Allocate(DType dtype, std::vector<int64_t> shape,
                           Array* array) = 0;
   // Copies bytes.
