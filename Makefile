@@ -77,12 +77,12 @@ BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers direct gpu http image reader sampler
+WITHOUT_TF := core codecs containers direct engine gpu http image reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) -//tests/fuzz/...
 TAGS := -once,
 endif
 # What several threads run in the C++ without TensorFlow.
-THREADED := //tests/ops/core/... //tests/ops/http/... //tests/ops/reader/...
+THREADED := //tests/ops/core/... //tests/ops/engine/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
 .PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test tutorials format site wheels sdist reproducible release-check stop clean
