@@ -1,7 +1,7 @@
 """Macros that give every target of the project the same flags.
 
 Layers: core <- codecs, containers, http, image, message, sampler, reader <- engine <- direct, kernels <- liquid_tf <- tools.
-Only liquid_kernel_library sees TensorFlow's headers.
+Only kernels see TensorFlow's headers.
 """
 
 # The engine's exports are chosen by engine.lds. Within the engine a call is as direct as
@@ -42,43 +42,57 @@ def liquid_core_library(name, copts = [], **kwargs):
         **kwargs
     )
 
-def _joined(name, sources):
-    """One source for each folder, which includes those of it."""
-    folders = {}
-    for source in sources:
-        folder, _, _ = source.rpartition("/")
-        folders.setdefault(folder, []).append(source)
-    joined = []
-    for folder, parts in folders.items():
-        if len(parts) == 1:
-            joined += parts
-            continue
-        out = "_".join([name] + [part for part in folder.split("/") if part]) + ".joined.cc"
-        lines = ["#include \\\"%s/%s\\\"\\n" % (native.package_name(), part) for part in parts]
-        native.genrule(
-            name = out[:-len(".cc")],
-            outs = [out],
-            cmd = "printf \"%s\" > $@" % "".join(lines),
-        )
-        joined.append(out)
-    return joined
-
-def liquid_kernel_library(name, srcs, copts = [], deps = [], **kwargs):
-    """Ops and kernels: TensorFlow's headers, and static registration kept.
-
-    To read these headers takes four fifths of the time that a source takes, so those of a
-    folder are compiled together: names in their unnamed namespaces differ.
-    """
-    sources = [source for source in srcs if source.endswith(".cc")]
-    joined = _joined(name, sources)
+def liquid_kernel_library(name, copts = [], deps = [], **kwargs):
+    """Ops and kernels: TensorFlow's headers, and static registration kept."""
     native.cc_library(
         name = name,
-        srcs = joined + [source for source in srcs if source not in sources],
-        textual_hdrs = [source for source in sources if source not in joined],
         copts = KERNEL_COPTS + copts,
         alwayslink = True,
         deps = deps + ["@local_tf//:headers"],
         **kwargs
+    )
+
+def liquid_kernels(name, srcs, deps = [], **kwargs):
+    """Ops and kernels of a folder, which liquid_joined_kernels compiles."""
+    native.cc_library(
+        name = name,
+        textual_hdrs = srcs,
+        deps = deps + ["@local_tf//:headers"],
+        **kwargs
+    )
+
+def _joined_source_impl(ctx):
+    sources = []
+    for dep in ctx.attr.deps:
+        headers = dep[CcInfo].compilation_context.direct_textual_headers
+        sources += [f.short_path for f in headers if f.extension == "cc"]
+    lines = ["#include \"%s\"\n" % source for source in sorted(sources)]
+    ctx.actions.write(ctx.outputs.out, "".join(lines))
+
+_joined_source = rule(
+    implementation = _joined_source_impl,
+    attrs = {
+        "deps": attr.label_list(providers = [CcInfo]),
+        "out": attr.output(),
+    },
+)
+
+def liquid_joined_kernels(name, deps):
+    """The sources of several liquid_kernels, compiled as one.
+
+    To read TensorFlow's headers takes four fifths of the time that a folder's sources
+    take, so they are read once: names in the unnamed namespaces of all of them differ.
+    """
+    out = name + ".joined.cc"
+    _joined_source(
+        name = name + "_source",
+        out = out,
+        deps = deps,
+    )
+    liquid_kernel_library(
+        name = name,
+        srcs = [out],
+        deps = deps,
     )
 
 def _shared_library(name, exports, linkopts, inputs = [], **kwargs):

@@ -18,7 +18,7 @@ absl::Status PeekImageShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-absl::Status ScalarShape(InferenceContext* c) {
+absl::Status ScalarToScalar(InferenceContext* c) {
   ShapeHandle unused;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
   c->set_output(0, c->Scalar());
@@ -29,7 +29,7 @@ absl::Status OrientationShape(InferenceContext* c) {
   ShapeHandle unused;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 0, &unused));
   c->set_output(1, c->Scalar());
-  return ScalarShape(c);
+  return ScalarToScalar(c);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ REGISTER_OP("Liquid>WhyUnsupported")
     .Output("reason: string")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
-    .SetShapeFn(ScalarShape)
+    .SetShapeFn(ScalarToScalar)
     .Doc(R"doc(
 Says why a file may be an image though the codecs cannot decode it.
 
