@@ -17,7 +17,7 @@ composition and the same number of cache hits (Liquid, APSys '23).
   export them      export
   mix them         mixture
   choose formats   profile
-  train            dataset, loader, Cache, order, position
+  train            dataset, loader, Cache, position
   see what limits  stats
   modules          transforms, keras, codecs, errors, gpu
   by themselves    graph, pcr, recordio, pil

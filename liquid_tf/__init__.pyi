@@ -16,7 +16,6 @@ from ._edit.compact import compact as compact
 from ._edit.remove import remove as remove
 from ._export.export import export as export
 from ._graph.dataset import dataset as dataset
-from ._graph.order import order as order
 from ._graph.position import position as position
 from ._graph.stats import stats as stats
 from ._loader.loader import loader as loader

@@ -1,4 +1,4 @@
-"""Keras callbacks: a `fit` that resumes, that shows its data, and that grows sharper.
+"""A `fit` that resumes, shows its data and grows sharper; whose predictions are whose.
 
 `Resume` goes on with the very next batch after a kill, and `TensorBoardStats` shows
 what limits a training. `FidelityScheduler` changes the PCR scan group between epochs,
@@ -8,6 +8,8 @@ by one of the rules `OnPlateau`, `ByGradient` and `ByMssim`, or another `Rule`:
   scheduler = liquid_tf.keras.FidelityScheduler(variable, rule)
   resume = liquid_tf.keras.Resume(train, "run")
   model.fit(train, epochs=30, shuffle=False, callbacks=[resume, scheduler])
+
+`order` has the sample numbers of what `predict` gives.
 """
 
 from liquid_tf._keras.fidelity import (
@@ -18,6 +20,7 @@ from liquid_tf._keras.fidelity import (
   Rule,
   gradient,
 )
+from liquid_tf._keras.order import order
 from liquid_tf._keras.resume import Resume
 from liquid_tf._keras.tensorboard import TensorBoardStats
 
@@ -30,4 +33,5 @@ __all__ = [
   "Rule",
   "TensorBoardStats",
   "gradient",
+  "order",
 ]

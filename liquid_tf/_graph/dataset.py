@@ -61,7 +61,7 @@ def dataset(
     split: a split, or slices of some: "train[:10%]", "train+val"; see `View.split`. By
       default "train", or the first one, and all of a view.
     shuffle: False gives the stored order, the same in every epoch. It is not that of
-      the sample numbers: `order` says which sample is where, as for a `predict`.
+      the sample numbers: `keras.order` says which sample is where, as for a `predict`.
     seed: of the order, of random windows and of mirroring; any 64-bit number. Two
       datasets of one seed draw the same windows of the same images;
       `transforms.Seed` seeds the steps apart from the order.

@@ -36,7 +36,7 @@ class View(Selected):
     splits: names of the splits that samples are of, in the order of the dataset.
     formats: names of the dataset's formats.
     numbers: sample numbers, shape [samples], int64, ascending, as `view[i]` has them;
-      `liquid_tf.order` has those of a dataset in its order.
+      `liquid_tf.keras.order` has those of a dataset in its order.
   """
 
   # Opened where the first sample is read.
@@ -221,8 +221,8 @@ class View(Selected):
     """Names of samples in the source, such as the path of a file below its folder.
 
     `view.names(batch["id"].numpy())` are those of a batch with the feature "id", and
-    `view.names(liquid_tf.order(dataset))` those of what `model.predict` gives for a
-    dataset with shuffle=False, whose order is not that of `numbers`.
+    `view.names(liquid_tf.keras.order(dataset))` those of what `model.predict` gives for
+    a dataset with shuffle=False, whose order is not that of `numbers`.
 
     Args:
       numbers: of samples of this view, in any order.

@@ -121,7 +121,7 @@ def train(
   )
   taken: tf.data.Dataset = batches
   place = liquid_tf.position(taken, 3, 162)
-  numbers: np.ndarray = liquid_tf.order(taken)
+  numbers: np.ndarray = liquid_tf.keras.order(taken)
   liquid_tf.open(path).names(numbers)
   assert_type(place, dict[str, Any])
   liquid_tf.dataset(path, 64, start=place)

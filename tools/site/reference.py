@@ -20,7 +20,7 @@ TOPICS = (
     ),
   ),
   ("views", "Choose samples", ("open", "mixture")),
-  ("training", "Train", ("dataset", "loader", "Cache", "order", "position", "stats")),
+  ("training", "Train", ("dataset", "loader", "Cache", "position", "stats")),
   ("profiling", "Profile", ("profile",)),
 )
 

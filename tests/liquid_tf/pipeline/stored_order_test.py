@@ -59,7 +59,7 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
       # In any epoch.
       for _ in range(2):
         found = [image["id"].numpy().reshape(-1) for image in dataset]
-        self.assertAllEqual(np.concatenate(found), liquid_tf.order(dataset))
+        self.assertAllEqual(np.concatenate(found), liquid_tf.keras.order(dataset))
 
   def test_predictions_get_their_files(self):
     view = liquid_tf.open(self.paths["shards"]).split("val")
@@ -74,7 +74,7 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
     path = os.path.join(self.create_tempdir().full_path, "means.csv")
     with open(path, "w", newline="") as file:
       scores = model.predict(test, verbose=0).mean(axis=-1)
-      names = view.names(liquid_tf.order(test))
+      names = view.names(liquid_tf.keras.order(test))
       csv.writer(file).writerows(zip(names, scores))
     with open(path, newline="") as file:
       rows = {name: float(score) for name, score in csv.reader(file)}
@@ -103,11 +103,11 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
     options = {"shuffle": False} | options
     dataset = change(liquid_tf.dataset(self.paths["shards"], 5, **options))
     with self.assertRaisesRegex(ValueError, message):
-      liquid_tf.order(dataset)
+      liquid_tf.keras.order(dataset)
 
   def test_of_another_dataset(self):
     with self.assertRaisesRegex(ValueError, "must come from liquid_tf.dataset"):
-      liquid_tf.order(tf.data.Dataset.range(3))
+      liquid_tf.keras.order(tf.data.Dataset.range(3))
 
 
 class SeedTest(tf.test.TestCase):

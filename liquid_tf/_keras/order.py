@@ -21,7 +21,7 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
 
       test = liquid_tf.dataset(view, 64, shuffle=False)
       scores = model.predict(test)
-      names = view.names(liquid_tf.order(test))
+      names = view.names(liquid_tf.keras.order(test))
 
   Args:
     dataset: what `liquid_tf.dataset` gave with `shuffle=False`, or something mapped or
