@@ -39,6 +39,15 @@ class FaceTest(absltest.TestCase):
     for name, count in counts.items():
       self.assertLessEqual(count, _MOST_OF_ONE.get(name, _MOST_OF_OTHERS), name)
 
+  def test_a_loader_has_the_parameters_of_a_dataset(self):
+    found = _signatures()
+    defaults = [
+      {name: one.default for name, one in found[face].parameters.items()}
+      for face in ("dataset", "loader")
+    ]
+    self.assertEqual(*map(list, defaults))
+    self.assertEqual(*defaults)
+
   def test_none_is_a_bundle(self):
     """A parameter that takes others would hide how many there are."""
     bundles = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
