@@ -73,6 +73,7 @@ HEADERS ?= build/tensorflow$(patsubst %,/%,$(filter-out %_x86_64,$(PLATFORM)))
 LANE_WHEEL := build/wheel-$(TF_VERSION)
 LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
+APART_VENV := build/apart-venv-$(TF_VERSION)
 BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
@@ -95,7 +96,8 @@ help:
 	@echo 'make sanitize run the C++ tests under address, undefined-behaviour and thread'
 	@echo '              sanitizers; part of make test with the default TensorFlow'
 	@echo 'make tutorials   run the pages of docs/tutorials, and compare what they print'
-	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch'
+	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch, and ours in PyTorch'
+	@echo '              and JAX, where no TensorFlow is installed'
 	@echo 'make backends-test  train by Keras with JAX and with PyTorch, and run their tutorials'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
@@ -250,10 +252,15 @@ define BESIDE
 endef
 TRY = LIQUID_OPS_LIBRARY=$(abspath $(LIBRARY)) PYTHONPATH=.:tests/liquid_tf
 
-# A view in the loaders of others.
+# A view in the loaders of others, and our loader where there is no TensorFlow.
 loaders-test: setup
 	$(call BESIDE,$(LOADERS_VENV),requirements/loaders.txt)
 	$(TRY) $(LOADERS_VENV)/bin/python tests/liquid_tf/view/loaders_test.py
+	python3 -m venv --clear $(APART_VENV)
+	$(APART_VENV)/bin/pip install --disable-pip-version-check --quiet \
+	  -r requirements/without_tensorflow.txt
+	LIQUID_TEST_PYTHON=$(abspath $(APART_VENV))/bin/python $(TRY) $(PY) \
+	  tests/liquid_tf/loader/frameworks_check.py
 
 # Keras with JAX and with PyTorch.
 backends-test: setup
