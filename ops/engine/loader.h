@@ -1,4 +1,4 @@
-// Epochs of a dataset as batches, for who has no graph.
+// Epochs of a dataset as batches, for callers without a graph.
 #ifndef LIQUID_OPS_ENGINE_LOADER_H_
 #define LIQUID_OPS_ENGINE_LOADER_H_
 
