@@ -268,6 +268,7 @@ backends-test: setup
 	$(TRY) $(BACKENDS_VENV)/bin/python tests/liquid_tf/keras/backends_test.py
 	$(TRY):tests TF_CPP_MIN_LOG_LEVEL=2 $(BACKENDS_VENV)/bin/python tests/tutorials_test.py \
 	  TutorialsTest.test_runs_as_shown_pytorch TutorialsTest.test_runs_as_shown_jax \
+	  TutorialsTest.test_runs_as_shown_libraries \
 	  GuidesTest.test_runs_as_shown_from_pytorch
 
 # Ends the Bazel server, which would otherwise wait for the next command.

@@ -31,6 +31,7 @@ def _missing(name: str) -> str | None:
   """What a page needs that is not here, and who has it."""
   wanted = {
     "jax": ["jax"],
+    "libraries": ["accelerate", "grain", "jax", "lightning", "orbax.checkpoint"],
     "pytorch": ["torch"],
     "from_pytorch": ["torch", "torchvision"],
   }
