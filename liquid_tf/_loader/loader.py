@@ -392,7 +392,7 @@ def loader(
 
   Threads that decode, and batches that are decoded ahead of their use, follow from a
   rule in the place of tf.data's tuning: as many threads as the process may use cores,
-  and as many batches, up to 16, as fit an eighth of `memory`; or what `tuning` says.
+  and 4 batches, or as many as fit an eighth of `memory`; or what `tuning` says.
 
   Args:
     path: a dataset directory, local, of http://, https:// or s3://; or a view, or a
