@@ -73,12 +73,16 @@ class WithoutTest(absltest.TestCase):
     source = """
     import time
     begin = time.process_time()
+    import numpy
+    of_numpy = time.process_time() - begin
     import liquid_tf
     liquid_tf.loader
-    print(time.process_time() - begin)
+    print(of_numpy, time.process_time() - begin)
     """
-    seconds = min(float(self._run(source)) for _ in range(5))
-    self.assertLessEqual(seconds, 0.3)
+    runs = [tuple(map(float, self._run(source).split())) for _ in range(5)]
+    of_numpy, seconds = min(runs, key=lambda run: run[1])
+    # NumPy takes some .09 s of it, and tells how fast the machine is at this minute.
+    self.assertLessEqual(seconds, max(0.3, 3.5 * of_numpy))
 
   def test_it_imports_no_tensorflow_where_there_is_one(self):
     source = """
