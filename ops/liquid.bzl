@@ -14,13 +14,16 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-# GoogleTest's templates take the compiler longer to improve than the cases run.
+# GoogleTest's templates take the compiler longer to improve than most cases run.
 _TEST_COPTS = [
-    "-O1",
+    "-O0",
     "-Wall",
     "-Wextra",
     "-fvisibility=hidden",
 ]
+
+# For tests that compute much themselves.
+COMPUTES = ["-O1"]
 
 # TensorFlow's headers warn under -Wextra, and hold checks that differ from the
 # wheel's own build unless NDEBUG is set.
@@ -62,7 +65,7 @@ def liquid_kernels(name, srcs, deps = [], **kwargs):
     )
 
 def _joined_source_impl(ctx):
-    sources = []
+    sources = [f.short_path for f in ctx.files.srcs]
     for dep in ctx.attr.deps:
         headers = dep[CcInfo].compilation_context.direct_textual_headers
         sources += [f.short_path for f in headers if f.extension == "cc"]
@@ -70,8 +73,10 @@ def _joined_source_impl(ctx):
     ctx.actions.write(ctx.outputs.out, "".join(lines))
 
 _joined_source = rule(
+    doc = "A source `out` that includes `srcs`, and the sources of the liquid_kernels `deps`.",
     implementation = _joined_source_impl,
     attrs = {
+        "srcs": attr.label_list(allow_files = [".cc"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "out": attr.output(),
     },
@@ -139,7 +144,7 @@ def liquid_op_library(name, engine = None, deps = [], data = [], **kwargs):
     )
 
 def liquid_cc_tests(name, apart = [], copts = [], deps = [], size = "medium", shard_count = None, **kwargs):
-    """The GoogleTests of a folder: every *_test.cc in one binary, which is linked and started once.
+    """The GoogleTests of a folder: every *_test.cc in one binary, compiled, linked and started as one.
 
     A test finds the headers of its folder. GoogleTest's flags choose among the cases, as in
     `bazel test //tests/ops/reader --test_filter='TierTest.*'`.
@@ -157,15 +162,28 @@ def liquid_cc_tests(name, apart = [], copts = [], deps = [], size = "medium", sh
     targets = [(name, together, shard_count)]
     targets += [(source[:-len(".cc")], [source], None) for source in apart]
     for target, sources, shards in targets:
+        # GoogleTest's headers are read once: each file has a namespace of its own.
+        joined = target + ".joined.cc"
+        _joined_source(
+            name = target + "_source",
+            testonly = True,
+            out = joined,
+            srcs = sources,
+        )
+        native.cc_library(
+            name = target + "_sources",
+            testonly = True,
+            textual_hdrs = sources,
+        )
         native.cc_test(
             name = target,
             size = size,
-            srcs = sources + native.glob(["*.h"]),
+            srcs = [joined] + native.glob(["*.h"]),
             copts = _TEST_COPTS + copts,
             # One file is linked, and not a shared library for each target.
             linkstatic = True,
             shard_count = shards,
-            deps = deps + ["@system_libs//:gtest"],
+            deps = deps + [target + "_sources", "@system_libs//:gtest"],
             **kwargs
         )
 

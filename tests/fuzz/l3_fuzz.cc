@@ -31,7 +31,7 @@ void FuzzL3Decode(const uint8_t* data, size_t size) {
   DecodeLimits limits;
   limits.max_pixels = 1 << 16;
   L3Info info;
-  const Status status = PeekL3(Span(file), limits, &info);
+  const Status status = PeekL3(SpanIn(file), limits, &info);
   if (!status.ok()) {
     Require(!status.message().empty(), "an error without a message");
     return;
@@ -40,7 +40,7 @@ void FuzzL3Decode(const uint8_t* data, size_t size) {
   const ImageInfo& image = info.image;
   const bool ok =
       DecodeByAll(file, image, {0, 0, image.height, image.width}, &whole).ok();
-  Noise noise(Crc32c(Span(file)));
+  Noise noise(Crc32c(SpanIn(file)));
   const Window window = RandomWindow(image, &noise);
   const Status partly = DecodeByAll(file, image, window, &part);
   if (!ok) return;

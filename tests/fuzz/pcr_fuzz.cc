@@ -40,7 +40,7 @@ bool IsGood(const Status& status) {
 std::string MakeRecord(const std::vector<std::string>& files, PcrEntry* entry) {
   std::vector<PcrImage> images;
   for (const std::string& file : files) {
-    images.push_back({Span(file), static_cast<int32_t>(images.size())});
+    images.push_back({SpanIn(file), static_cast<int32_t>(images.size())});
   }
   std::string record;
   Require(WritePcr(images, {}, &record, entry).ok(), "no record");
@@ -51,7 +51,7 @@ std::string Progressive(const JpegKind& kind, uint32_t height, uint32_t width) {
   const ImageInfo info = Info(height, width, kind.channels);
   const std::string file = WriteJpeg(kind, info, MakePixels(info, 1, 90));
   std::string progressive;
-  Require(ToProgressive(Span(file), DecodeLimits(), &progressive).ok(),
+  Require(ToProgressive(SpanIn(file), DecodeLimits(), &progressive).ok(),
           "no transform");
   return progressive;
 }
@@ -67,7 +67,7 @@ void FuzzPcrScans(const uint8_t* data, size_t size) {
     PcrEntry entry;
     const std::string record = MakeRecord({Text(file), Text(file)}, &entry);
     PcrView view;
-    Require(PcrView::Parse(Span(record), entry, entry.groups(), &view).ok(),
+    Require(PcrView::Parse(SpanIn(record), entry, entry.groups(), &view).ok(),
             "a record that was written does not parse");
     Require(view.groups() == chunks.size(), "scans were lost");
     std::string whole, glued;
@@ -85,7 +85,7 @@ void FuzzPcrScans(const uint8_t* data, size_t size) {
   limits.max_pixels = 1 << 12;
   std::string progressive;
   if (!IsGood(ToProgressive(file, limits, &progressive))) return;
-  Require(SplitScans(Span(progressive), &chunks).ok(),
+  Require(SplitScans(SpanIn(progressive), &chunks).ok(),
           "what the transform made does not split");
 }
 
@@ -95,7 +95,7 @@ void FuzzPcrMessages(const uint8_t* data, size_t size) {
   std::string out;
   if (IsGood(ParsePcrMetadata(bytes, 0, &metadata))) {
     AppendPcrMetadata(metadata, &out);
-    Require(ParsePcrMetadata(Span(out), 0, &metadata_again).ok() &&
+    Require(ParsePcrMetadata(SpanIn(out), 0, &metadata_again).ok() &&
                 metadata_again.labels == metadata.labels &&
                 metadata_again.levels == metadata.levels &&
                 metadata_again.version == metadata.version &&
@@ -106,7 +106,7 @@ void FuzzPcrMessages(const uint8_t* data, size_t size) {
   if (IsGood(ParseScanGroup(bytes, 0, &chunks))) {
     out.clear();
     AppendScanGroup(chunks, &out);
-    Require(ParseScanGroup(Span(out), 0, &chunks_again).ok() &&
+    Require(ParseScanGroup(SpanIn(out), 0, &chunks_again).ok() &&
                 Texts(chunks_again) == Texts(chunks),
             "a scan group came back changed");
   }
@@ -114,7 +114,7 @@ void FuzzPcrMessages(const uint8_t* data, size_t size) {
   if (IsGood(ParsePcrIndex(bytes, &entries))) {
     out.clear();
     AppendPcrIndex(entries, &out);
-    Require(ParsePcrIndex(Span(out), &entries_again).ok(),
+    Require(ParsePcrIndex(SpanIn(out), &entries_again).ok(),
             "an index that was written does not parse");
     // A name that begins with several slashes loses one each time.
     for (size_t i = 0; i < entries_again.size(); ++i) {
@@ -165,9 +165,9 @@ std::vector<std::string> PcrMessagesSeeds() {
   metadata.labels = {1, -1, 300};
   metadata.levels = 10;
   metadata.version = 1;
-  metadata.examples = {Span(a), Span(b), ByteSpan()};
+  metadata.examples = {SpanIn(a), SpanIn(b), ByteSpan()};
   AppendPcrMetadata(metadata, &seeds[0]);
-  AppendScanGroup({Span(a), ByteSpan(), Span(b)}, &seeds[1]);
+  AppendScanGroup({SpanIn(a), ByteSpan(), SpanIn(b)}, &seeds[1]);
   PcrEntry entry;
   entry.name = "/PCR_0.pcr";
   entry.lengths = {5, 1 << 20, 300};

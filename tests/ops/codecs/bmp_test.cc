@@ -7,7 +7,7 @@
 #include "ops/codecs/codec.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::bmp_test {
 namespace {
 
 std::string Little(uint32_t value, int bytes) {
@@ -127,4 +127,4 @@ TEST(BmpTest, SizesThatLie) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::bmp_test

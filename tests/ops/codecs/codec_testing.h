@@ -107,7 +107,7 @@ inline Bytes MakePixels(const ImageInfo& info, uint64_t seed,
   return pixels;
 }
 
-inline ByteSpan Span(const std::string& text) {
+inline ByteSpan SpanIn(const std::string& text) {
   return ByteSpan(text.data(), text.size());
 }
 
@@ -116,13 +116,13 @@ inline Status DecodeWindow(Format format, const std::string& file,
                            Bytes* pixels) {
   const size_t row_bytes = window.width * info.BytesPerPixel();
   pixels->assign(window.height * row_bytes, 0xA5);
-  return Decode(format, Span(file), DecodeLimits(), info, window,
+  return Decode(format, SpanIn(file), DecodeLimits(), info, window,
                 pixels->data(), row_bytes);
 }
 
 inline Status DecodeFile(Format format, const std::string& file,
                          ImageInfo* info, Bytes* pixels) {
-  LIQUID_RETURN_IF_ERROR(Peek(format, Span(file), DecodeLimits(), info));
+  LIQUID_RETURN_IF_ERROR(Peek(format, SpanIn(file), DecodeLimits(), info));
   return DecodeWindow(format, file, *info, {0, 0, info->height, info->width},
                       pixels);
 }

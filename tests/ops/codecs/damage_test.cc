@@ -12,7 +12,7 @@
 #include "ops/image/transcode.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::damage_test {
 namespace {
 
 struct DamagedKind {
@@ -123,7 +123,7 @@ TEST_P(DamageTest, RandomDamageDoesNoHarm) {
     Scan scan;
     DecodeLimits limits;
     limits.max_pixels = 1 << 20;
-    (void)ScanImage(Span(damaged), limits, {}, &scan);
+    (void)ScanImage(SpanIn(damaged), limits, {}, &scan);
   }
 }
 
@@ -133,7 +133,7 @@ TEST_P(DamageTest, OtherFormatsAreRefused) {
     // header tells what it is.
     if (row.decode == GetParam().kind.row->decode) continue;
     ImageInfo info;
-    EXPECT_EQ(Peek(row.format, Span(file_), DecodeLimits(), &info).code(),
+    EXPECT_EQ(Peek(row.format, SpanIn(file_), DecodeLimits(), &info).code(),
               StatusCode::kDataLoss)
         << row.name;
   }
@@ -167,7 +167,7 @@ TEST(RawTest, HeaderThatLies) {
                                                                    {15, 1}}) {
     std::string file = good;
     file[at] = value;
-    EXPECT_EQ(Peek(Format::kRaw, Span(file), DecodeLimits(), &found).code(),
+    EXPECT_EQ(Peek(Format::kRaw, SpanIn(file), DecodeLimits(), &found).code(),
               StatusCode::kDataLoss)
         << "byte " << at << " = " << static_cast<int>(value);
   }
@@ -176,8 +176,8 @@ TEST(RawTest, HeaderThatLies) {
   for (const int at : {4, 5, 6, 7, 8, 9, 10, 11}) huge[at] = '\xFF';
   DecodeLimits no_limit;
   no_limit.max_pixels = UINT64_MAX;
-  EXPECT_FALSE(Peek(Format::kRaw, Span(huge), no_limit, &found).ok());
+  EXPECT_FALSE(Peek(Format::kRaw, SpanIn(huge), no_limit, &found).ok());
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::damage_test

@@ -7,7 +7,7 @@
 
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::exif_test {
 namespace {
 
 using namespace std::string_literals;  // NOLINT: for bytes with zeros
@@ -47,32 +47,32 @@ std::string Webp(const std::string& tiff) {
 TEST(ExifTest, Orientation) {
   const std::string eight = "\x12\x01\x03\0\x01\0\0\0\x08\0\0\0"s;
   for (const auto& make : {Jpeg, Png, Webp}) {
-    EXPECT_EQ(ExifOrientation(Span(make(Tiff(true, kSix)))), 6);
-    EXPECT_EQ(ExifOrientation(Span(make(Tiff(false, eight)))), 8);
+    EXPECT_EQ(ExifOrientation(SpanIn(make(Tiff(true, kSix)))), 6);
+    EXPECT_EQ(ExifOrientation(SpanIn(make(Tiff(false, eight)))), 8);
   }
-  EXPECT_EQ(ExifOrientation(Span(Webp("Exif\0\0"s + Tiff(true, kSix)))), 6);
+  EXPECT_EQ(ExifOrientation(SpanIn(Webp("Exif\0\0"s + Tiff(true, kSix)))), 6);
 }
 
 TEST(ExifTest, NonsenseIsNoOrientation) {
   EXPECT_EQ(ExifOrientation(ByteSpan()), 1);
-  EXPECT_EQ(ExifOrientation(Span("\xff\xd8" + kEnd)), 1);
-  EXPECT_EQ(ExifOrientation(Span(Tiff(true, kSix))), 1);
+  EXPECT_EQ(ExifOrientation(SpanIn("\xff\xd8" + kEnd)), 1);
+  EXPECT_EQ(ExifOrientation(SpanIn(Tiff(true, kSix))), 1);
   for (const auto& make : {Jpeg, Png, Webp}) {
     for (const std::string& entry :
          {"\x01\x12\0\x03\0\0\0\x01\0\x09\0\0"s,  // out of range
           "\x01\x12\0\x04\0\0\0\x01\0\x06\0\0"s,  // not a short
           "\x01\x13\0\x03\0\0\0\x01\0\x06\0\0"s,  // another tag
           "\x01\x12\0\x03\0"s}) {                 // cut off
-      EXPECT_EQ(ExifOrientation(Span(make(Tiff(true, entry)))), 1);
+      EXPECT_EQ(ExifOrientation(SpanIn(make(Tiff(true, entry)))), 1);
     }
     // Whatever is cut off, what is behind it is not read.
     const std::string good = make(Tiff(true, kSix));
     const size_t end = good.find(kSix) + kSix.size();
     for (size_t size = 0; size < end; ++size) {
-      EXPECT_EQ(ExifOrientation(Span(good.substr(0, size))), 1) << size;
+      EXPECT_EQ(ExifOrientation(SpanIn(good.substr(0, size))), 1) << size;
     }
   }
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::exif_test

@@ -14,7 +14,7 @@
 #include "tests/ops/codecs/jpeg_testing.h"
 #include "tests/ops/image/changes_testing.h"
 
-namespace liquid {
+namespace liquid::jpeg_color_test {
 namespace {
 
 const JpegKind kGrayKinds[] = {
@@ -29,7 +29,7 @@ const JpegKind kGrayKinds[] = {
 
 std::string Colored(const std::string& gray) {
   std::string color = "what was there";
-  const Status status = GrayToColor(Span(gray), DecodeLimits(), &color);
+  const Status status = GrayToColor(SpanIn(gray), DecodeLimits(), &color);
   EXPECT_TRUE(status.ok()) << status.message();
   return color;
 }
@@ -59,7 +59,8 @@ TEST_P(JpegColorTest, RepeatsTheGray) {
     const std::string color = Colored(gray);
     ExpectGray(color, gray);
     std::string progressive;
-    ASSERT_TRUE(ToProgressive(Span(color), DecodeLimits(), &progressive).ok());
+    ASSERT_TRUE(
+        ToProgressive(SpanIn(color), DecodeLimits(), &progressive).ok());
     ExpectGray(progressive, gray);
   }
 }
@@ -74,14 +75,15 @@ TEST(JpegColorTest, WhatScansLeaveImpreciseStaysSo) {
   const std::string whole =
       WriteJpeg({"", 1, 1, 1, true}, info, MakePixels(info, 3, 90));
   std::vector<ByteSpan> chunks;
-  ASSERT_TRUE(SplitScans(Span(whole), &chunks).ok());
+  ASSERT_TRUE(SplitScans(SpanIn(whole), &chunks).ok());
   for (const ByteSpan& chunk : chunks) {
     const char* end = reinterpret_cast<const char*>(chunk.data) + chunk.size;
     const std::string gray = std::string(whole.data(), end) + "\xff\xd9";
     const std::string color = Colored(gray);
     ExpectGray(color, gray);
     std::string progressive;
-    ASSERT_TRUE(ToProgressive(Span(color), DecodeLimits(), &progressive).ok());
+    ASSERT_TRUE(
+        ToProgressive(SpanIn(color), DecodeLimits(), &progressive).ok());
     ExpectGray(progressive, gray);
   }
 }
@@ -93,12 +95,12 @@ TEST(JpegColorTest, TranscodingKeepsThePixels) {
     const std::string gray = WriteJpeg(kind, info, MakePixels(info, 3, 90));
     Scan source;
     ASSERT_TRUE(
-        ScanImage(Span(gray), DecodeLimits(), ChangesTo(3), &source).ok());
+        ScanImage(SpanIn(gray), DecodeLimits(), ChangesTo(3), &source).ok());
     for (const Format target : {Format::kJpeg, Format::kPcr}) {
       std::string encoded;
       Scan result;
       const Status status =
-          Transcode(Span(gray), DecodeLimits(), ChangesTo(3), target,
+          Transcode(SpanIn(gray), DecodeLimits(), ChangesTo(3), target,
                     EncodeOptions(), &encoded, &result);
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(result.pixels_hash, source.pixels_hash) << kind.name;
@@ -111,17 +113,17 @@ TEST(JpegColorTest, WhatIsNotGrayOrDamagedIsRefused) {
   const ImageInfo info = Info(16, 24, 3), gray_info = Info(16, 24, 1);
   const std::string color = WriteJpeg({"", 3, 1, 1}, info, MakePixels(info, 1));
   std::string out;
-  EXPECT_EQ(GrayToColor(Span(color), DecodeLimits(), &out).code(),
+  EXPECT_EQ(GrayToColor(SpanIn(color), DecodeLimits(), &out).code(),
             StatusCode::kInvalidArgument);
   const std::string gray =
       WriteJpeg({"", 1, 1, 1}, gray_info, MakePixels(gray_info, 1));
   for (size_t size = 0; size < gray.size(); ++size) {
     EXPECT_EQ(
-        GrayToColor(Span(gray.substr(0, size)), DecodeLimits(), &out).code(),
+        GrayToColor(SpanIn(gray.substr(0, size)), DecodeLimits(), &out).code(),
         StatusCode::kDataLoss)
         << size;
   }
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::jpeg_color_test

@@ -11,12 +11,12 @@
 #include "tests/ops/codecs/jpeg_testing.h"
 #include "tests/ops/image/changes_testing.h"
 
-namespace liquid {
+namespace liquid::jpeg_progressive_test {
 namespace {
 
 std::vector<ByteSpan> Split(const std::string& file) {
   std::vector<ByteSpan> chunks;
-  const Status status = SplitScans(Span(file), &chunks);
+  const Status status = SplitScans(SpanIn(file), &chunks);
   EXPECT_TRUE(status.ok()) << status.message();
   return chunks;
 }
@@ -30,7 +30,8 @@ std::string Prefix(const std::string& file, size_t scans) {
 
 std::string Transformed(const std::string& file) {
   std::string progressive = "what was there";
-  const Status status = ToProgressive(Span(file), DecodeLimits(), &progressive);
+  const Status status =
+      ToProgressive(SpanIn(file), DecodeLimits(), &progressive);
   EXPECT_TRUE(status.ok()) << status.message();
   return progressive;
 }
@@ -144,17 +145,17 @@ TEST(JpegProgressiveTest, WhatCannotBeDecodedIsRefused) {
   const std::string cmyk =
       WriteJpeg({"", 4, 1, 1}, info, MakePixels(info, 1), JCS_CMYK);
   std::string out;
-  EXPECT_EQ(ToProgressive(Span(cmyk), DecodeLimits(), &out).code(),
+  EXPECT_EQ(ToProgressive(SpanIn(cmyk), DecodeLimits(), &out).code(),
             StatusCode::kUnimplemented);
   const ImageInfo gray = Info(16, 24, 1);
   const std::string file = WriteJpeg({"", 1, 1, 1}, gray, MakePixels(gray, 1));
   DecodeLimits limits;
   limits.max_pixels = 16 * 24 - 1;
-  EXPECT_EQ(ToProgressive(Span(file), limits, &out).code(),
+  EXPECT_EQ(ToProgressive(SpanIn(file), limits, &out).code(),
             StatusCode::kResourceExhausted);
   std::string twelve_bits = file;
   twelve_bits[file.find("\xff\xc0") + 4] = 12;
-  EXPECT_EQ(ToProgressive(Span(twelve_bits), DecodeLimits(), &out).code(),
+  EXPECT_EQ(ToProgressive(SpanIn(twelve_bits), DecodeLimits(), &out).code(),
             StatusCode::kUnimplemented);
 }
 
@@ -173,20 +174,20 @@ TEST(JpegProgressiveTest, ScansOverTheLimitAreRefused) {
   ImageInfo found;
   Scan scan;
   std::string out;
-  EXPECT_TRUE(ScanImage(Span(many + "\xff\xd9"), limits, {}, &scan).ok());
+  EXPECT_TRUE(ScanImage(SpanIn(many + "\xff\xd9"), limits, {}, &scan).ok());
   many += text(chunks[1]) + "\xff\xd9";
   Bytes pixels(info.PixelBytes());
   const Window whole = {0, 0, 64, 64}, part = {3, 4, 5, 6};
   const auto decode = [&](const Window& window) {
-    return Decode(Format::kPcr, Span(many), limits, info, window, pixels.data(),
-                  info.RowBytes());
+    return Decode(Format::kPcr, SpanIn(many), limits, info, window,
+                  pixels.data(), info.RowBytes());
   };
   for (const Status& status :
-       {Peek(Format::kJpeg, Span(many), limits, &found), decode(whole),
-        decode(part), ScanImage(Span(many), limits, {}, &scan),
-        Transcode(Span(many), limits, ChangesTo(3), Format::kPcr,
+       {Peek(Format::kJpeg, SpanIn(many), limits, &found), decode(whole),
+        decode(part), ScanImage(SpanIn(many), limits, {}, &scan),
+        Transcode(SpanIn(many), limits, ChangesTo(3), Format::kPcr,
                   EncodeOptions(), &out, &scan),
-        ToProgressive(Span(many), limits, &out)}) {
+        ToProgressive(SpanIn(many), limits, &out)}) {
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
     EXPECT_EQ(status.message(),
               "jpeg: 101 scans are over the limit of 100: raise it with "
@@ -204,11 +205,11 @@ TEST(JpegProgressiveTest, EveryTruncationIsAnError) {
     for (size_t size = 0; size < file.size(); ++size) {
       std::string out;
       const Status status =
-          ToProgressive(Span(file.substr(0, size)), DecodeLimits(), &out);
+          ToProgressive(SpanIn(file.substr(0, size)), DecodeLimits(), &out);
       ASSERT_EQ(status.code(), StatusCode::kDataLoss) << size;
     }
   }
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::jpeg_progressive_test

@@ -8,7 +8,7 @@
 
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::jpeg_scans_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -23,7 +23,7 @@ const std::string kSos = "\xff\xda\x00\x04\x05\x06"s;
 
 std::vector<std::string> Split(const std::string& jpeg) {
   std::vector<ByteSpan> chunks;
-  const Status status = SplitScans(Span(jpeg), &chunks);
+  const Status status = SplitScans(SpanIn(jpeg), &chunks);
   EXPECT_TRUE(status.ok()) << status.message();
   std::vector<std::string> texts;
   for (const ByteSpan& chunk : chunks) {
@@ -34,7 +34,7 @@ std::vector<std::string> Split(const std::string& jpeg) {
 
 std::string Error(const std::string& jpeg) {
   std::vector<ByteSpan> chunks;
-  const Status status = SplitScans(Span(jpeg), &chunks);
+  const Status status = SplitScans(SpanIn(jpeg), &chunks);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   return status.message();
 }
@@ -109,12 +109,12 @@ TEST(JpegScansTest, EveryTruncationIsAnError) {
 TEST(JpegScansTest, CountsScansUpToTheEndOrDamage) {
   const std::string scans = kSoi + kApp0 + kFrame + kSos + "a\xff\x00"s +
                             kTable + kSos + "b\xff\xd0"s + kSos;
-  EXPECT_EQ(CountScans(Span(scans + kEoi + kSos + kEoi)), 3);
-  EXPECT_EQ(CountScans(Span(scans)), 3);
-  EXPECT_EQ(CountScans(Span(scans + "\xff\xe0\xff\xff"s + kSos)), 3);
-  EXPECT_EQ(CountScans(Span(kSoi + kEoi)), 0);
+  EXPECT_EQ(CountScans(SpanIn(scans + kEoi + kSos + kEoi)), 3);
+  EXPECT_EQ(CountScans(SpanIn(scans)), 3);
+  EXPECT_EQ(CountScans(SpanIn(scans + "\xff\xe0\xff\xff"s + kSos)), 3);
+  EXPECT_EQ(CountScans(SpanIn(kSoi + kEoi)), 0);
   EXPECT_EQ(CountScans(ByteSpan()), 0);
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::jpeg_scans_test

@@ -8,7 +8,7 @@
 #include "ops/codecs/codec.h"
 #include "tests/ops/codecs/jpeg_testing.h"
 
-namespace liquid {
+namespace liquid::jpeg_test {
 namespace {
 
 class JpegWindowTest : public testing::TestWithParam<JpegKind> {};
@@ -91,7 +91,8 @@ TEST(JpegTest, UnsupportedColorsSaySo) {
   const std::string file =
       WriteJpeg(JpegKind{"", 4, 1, 1}, info, pixels, JCS_CMYK);
   ImageInfo found;
-  const Status status = Peek(Format::kJpeg, Span(file), DecodeLimits(), &found);
+  const Status status =
+      Peek(Format::kJpeg, SpanIn(file), DecodeLimits(), &found);
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_NE(status.message().find("CMYK"), std::string::npos);
 }
@@ -115,11 +116,11 @@ TEST(JpegTest, TwelveBitsAndLosslessSaySo) {
   std::string lossless = file;
   lossless[frame + 1] = '\xC3';
   const Status status =
-      Peek(Format::kJpeg, Span(lossless), DecodeLimits(), &found);
+      Peek(Format::kJpeg, SpanIn(lossless), DecodeLimits(), &found);
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_NE(status.message().find("lossless"), std::string::npos)
       << status.message();
-  EXPECT_EQ(Peek(Format::kJpeg, Span(twelve_bits), DecodeLimits(), &found)
+  EXPECT_EQ(Peek(Format::kJpeg, SpanIn(twelve_bits), DecodeLimits(), &found)
                 .message()
                 .substr(0, 22),
             "jpeg: 12 bits a sample");
@@ -141,4 +142,4 @@ TEST(JpegTest, PaddingBetweenSegmentsIsHarmless) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::jpeg_test

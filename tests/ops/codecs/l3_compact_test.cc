@@ -7,7 +7,7 @@
 #include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_compact_test {
 namespace {
 
 void Check(const ImageInfo& info, const Bytes& pixels, Noise* noise) {
@@ -154,4 +154,4 @@ TEST(L3CompactTest, RowsOfVeryManyBits) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_compact_test

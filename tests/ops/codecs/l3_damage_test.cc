@@ -4,7 +4,7 @@
 
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_damage_test {
 namespace {
 
 struct Case {
@@ -274,4 +274,4 @@ TEST(L3V1Test, RowsOverEightBitsAreRefused) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_damage_test

@@ -5,7 +5,7 @@
 #include "ops/codecs/l3/host/l3_targets.h"
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_golden_test {
 namespace {
 
 class L3GoldenTest : public testing::TestWithParam<L3Target> {
@@ -162,7 +162,7 @@ TEST(L3TargetsTest, NeonRunsOnEveryAarch64AndNowhereElse) {
 
 TEST(L3PeekTest, SaysVersionAndPatch) {
   L3Info info;
-  ASSERT_TRUE(PeekL3(Span(Hex(kV1Example)), DecodeLimits(), &info).ok());
+  ASSERT_TRUE(PeekL3(SpanIn(Hex(kV1Example)), DecodeLimits(), &info).ok());
   EXPECT_EQ(info.version, L3Version::kV1);
   EXPECT_EQ(info.patch, 2u);
   struct Case {
@@ -173,7 +173,7 @@ TEST(L3PeekTest, SaysVersionAndPatch) {
     const ImageInfo image = Info(c.height, c.width, 3);
     const std::string file =
         EncodeAsL3(L3Version::kV1, 0, image, Bytes(image.PixelBytes()));
-    ASSERT_TRUE(PeekL3(Span(file), DecodeLimits(), &info).ok());
+    ASSERT_TRUE(PeekL3(SpanIn(file), DecodeLimits(), &info).ok());
     EXPECT_EQ(info.patch, c.patch);
   }
 }
@@ -205,4 +205,4 @@ TEST(L3EncodeTest, RefusesWhatAVersionCannotHold) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_golden_test

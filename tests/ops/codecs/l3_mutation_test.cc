@@ -12,7 +12,7 @@
 
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_mutation_test {
 namespace {
 
 constexpr size_t kMutations = 6000;
@@ -178,4 +178,4 @@ TEST_F(L3MutationTest, TruncationsGiveAnError) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_mutation_test

@@ -5,7 +5,7 @@
 #include "ops/codecs/l3/host/l3_widths.h"
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_round_trip_test {
 namespace {
 
 struct Case {
@@ -97,7 +97,7 @@ TEST_P(L3RoundTripTest, WritesNothingBesideARow) {
     const size_t stride = row_bytes + 5;
     Bytes out(stride * window.height, 0xEE);
     ASSERT_TRUE(
-        DecodeL3(Span(file), DecodeLimits(), info, window, out.data(), stride)
+        DecodeL3(SpanIn(file), DecodeLimits(), info, window, out.data(), stride)
             .ok());
     const Bytes expected = Crop(info, pixels, window);
     for (uint32_t y = 0; y < window.height; ++y) {
@@ -177,4 +177,4 @@ TEST(L3WidthsTest, KeepsAtMostSixteen) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_round_trip_test

@@ -69,7 +69,7 @@ inline Status DecodeWhole(const std::string& file, ImageInfo* info,
   DecodeLimits limits;
   limits.max_pixels = 1 << 20;
   L3Info found;
-  LIQUID_RETURN_IF_ERROR(PeekL3(Span(file), limits, &found));
+  LIQUID_RETURN_IF_ERROR(PeekL3(SpanIn(file), limits, &found));
   *info = found.image;
   return DecodeExactly(file, *info, {0, 0, info->height, info->width}, pixels);
 }
@@ -105,7 +105,7 @@ inline std::string DecodeWholeByTargets(const std::string& file,
   DecodeLimits limits;
   limits.max_pixels = 1 << 16;
   L3Info found;
-  *status = PeekL3(Span(file), limits, &found);
+  *status = PeekL3(SpanIn(file), limits, &found);
   *info = found.image;
   if (!status->ok()) return "";
   return DecodeByTargets(file, *info, {0, 0, info->height, info->width}, status,

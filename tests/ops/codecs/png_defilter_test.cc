@@ -8,7 +8,7 @@
 
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::png_defilter_test {
 namespace {
 
 // Section 9 of the PNG specification, one byte at a time.
@@ -122,4 +122,4 @@ TEST(DefilterTest, RefusesUnknownFilters) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::png_defilter_test

@@ -11,7 +11,7 @@
 #include "tests/ops/codecs/codec_testing.h"
 #include "tests/ops/codecs/png_testing.h"
 
-namespace liquid {
+namespace liquid::png_kinds_test {
 namespace {
 
 constexpr int kColors = 5;  // of a palette that lacks some indices
@@ -157,7 +157,7 @@ Bytes Plain(const Samples& samples) {
 void ExpectWindows(const std::string& file, const Samples& samples,
                    const ImageInfo& info) {
   ImageInfo found;
-  ASSERT_TRUE(Peek(Format::kPng, Span(file), DecodeLimits(), &found).ok());
+  ASSERT_TRUE(Peek(Format::kPng, SpanIn(file), DecodeLimits(), &found).ok());
   ASSERT_EQ(found.channels, info.channels);
   ASSERT_EQ(found.bits, info.bits);
   for (uint32_t y = 0; y < info.height; ++y) {
@@ -217,4 +217,4 @@ TEST(PngKindsTest, EveryKindInEveryWindow) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::png_kinds_test

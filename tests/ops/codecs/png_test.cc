@@ -9,7 +9,7 @@
 #include "tests/ops/codecs/codec_testing.h"
 #include "tests/ops/codecs/png_testing.h"
 
-namespace liquid {
+namespace liquid::png_test {
 namespace {
 
 struct Decoded {
@@ -215,4 +215,4 @@ TEST(PngTest, LevelsTradeTimeForSize) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::png_test

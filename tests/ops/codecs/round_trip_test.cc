@@ -10,7 +10,7 @@
 #include "ops/codecs/codec.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::round_trip_test {
 namespace {
 
 class LosslessTest : public testing::TestWithParam<FormatKind> {};
@@ -29,7 +29,7 @@ TEST_P(LosslessTest, GivesBackThePixelsAtEverySize) {
       file.erase(0, 6);
 
       Format sniffed;
-      ASSERT_TRUE(SniffFormat(Span(file), &sniffed).ok());
+      ASSERT_TRUE(SniffFormat(SpanIn(file), &sniffed).ok());
       ASSERT_EQ(sniffed, kind.row->format);
       ImageInfo found;
       Bytes decoded;
@@ -60,7 +60,7 @@ TEST_P(LosslessTest, WindowIsTheCropAndWritesNothingElse) {
     const size_t row_bytes = window.width * info.BytesPerPixel();
     const size_t stride = row_bytes + i % 5;
     Bytes out(stride * window.height + 8, 0x5A);
-    const Status status = Decode(kind.row->format, Span(file), DecodeLimits(),
+    const Status status = Decode(kind.row->format, SpanIn(file), DecodeLimits(),
                                  info, window, out.data(), stride);
     ASSERT_TRUE(status.ok()) << status.message();
     for (uint32_t y = 0; y < window.height; ++y) {
@@ -93,7 +93,7 @@ TEST_P(LosslessTest, RefusesWhatTheCallerDidNotExpect) {
   Bytes out(2 * info.PixelBytes(), 0x5A);
   for (const ImageInfo& other : others) {
     const Status status =
-        Decode(kind.row->format, Span(file), DecodeLimits(), other,
+        Decode(kind.row->format, SpanIn(file), DecodeLimits(), other,
                {0, 0, other.height, other.width}, out.data(), other.RowBytes());
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     EXPECT_NE(status.message().find("9 x 7"), std::string::npos)
@@ -105,11 +105,11 @@ TEST_P(LosslessTest, RefusesWhatTheCallerDidNotExpect) {
         Window{0, 7, 1, 1}, Window{0, 0, 10, 1}, Window{0, 0, 1, 8},
         Window{1, 0, 9, 1}, Window{huge, 0, 2, 1}, Window{0, huge, 1, 2},
         Window{1, 1, huge, huge}}) {
-    const Status status = Decode(kind.row->format, Span(file), DecodeLimits(),
+    const Status status = Decode(kind.row->format, SpanIn(file), DecodeLimits(),
                                  info, window, out.data(), SIZE_MAX);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.message();
   }
-  EXPECT_EQ(Decode(kind.row->format, Span(file), DecodeLimits(), info,
+  EXPECT_EQ(Decode(kind.row->format, SpanIn(file), DecodeLimits(), info,
                    {0, 0, 9, 7}, out.data(), info.RowBytes() - 1)
                 .code(),
             StatusCode::kInvalidArgument);
@@ -118,10 +118,10 @@ TEST_P(LosslessTest, RefusesWhatTheCallerDidNotExpect) {
   DecodeLimits limits;
   limits.max_pixels = 62;
   ImageInfo found;
-  EXPECT_EQ(Peek(kind.row->format, Span(file), limits, &found).code(),
+  EXPECT_EQ(Peek(kind.row->format, SpanIn(file), limits, &found).code(),
             StatusCode::kResourceExhausted);
   limits.max_pixels = 63;
-  EXPECT_TRUE(Peek(kind.row->format, Span(file), limits, &found).ok());
+  EXPECT_TRUE(Peek(kind.row->format, SpanIn(file), limits, &found).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LosslessTest,
@@ -208,18 +208,18 @@ TEST(FormatTest, NamesNumbersAndFirstBytes) {
   EXPECT_EQ(unknown.message(),
             "format (\"gif\") must be one of raw, png, jpeg, webp, bmp, "
             "l3, l3-compact");
-  const Status no_image = SniffFormat(Span("GIF89a"), &format);
+  const Status no_image = SniffFormat(SpanIn("GIF89a"), &format);
   EXPECT_EQ(no_image.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(no_image.message(),
             "the bytes begin with [47 49 46 38 39 61] (6 in all), which is no "
             "raw, png, jpeg, webp, bmp or l3 image");
   for (const char* none : {"", "LRA", "RIFF....", "RIFF....WAVE", "LLL3"}) {
-    EXPECT_EQ(SniffFormat(Span(none), &format).code(),
+    EXPECT_EQ(SniffFormat(SpanIn(none), &format).code(),
               StatusCode::kInvalidArgument)
         << none;
   }
   // What is cut off before it says its profile may be of either.
-  ASSERT_TRUE(SniffFormat(Span("LLL2"), &format).ok());
+  ASSERT_TRUE(SniffFormat(SpanIn("LLL2"), &format).ok());
   EXPECT_EQ(format, Format::kL3);
 }
 
@@ -241,4 +241,4 @@ TEST(PixelHashTest, StaysTheSame) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::round_trip_test

@@ -6,7 +6,7 @@
 #include "ops/codecs/codec.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::webp_test {
 namespace {
 
 std::string Lossy(const ImageInfo& info, const Bytes& pixels,
@@ -95,10 +95,11 @@ TEST(WebpTest, AnimationsSaySo) {
   file += std::string("VP8X\x0A\0\0\0\x02\0\0\0\x01\0\0\x01\0\0", 18);
   file += std::string("ANIM\x02\0\0\0\0\0", 10);
   ImageInfo found;
-  const Status status = Peek(Format::kWebp, Span(file), DecodeLimits(), &found);
+  const Status status =
+      Peek(Format::kWebp, SpanIn(file), DecodeLimits(), &found);
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented) << status.message();
   EXPECT_NE(status.message().find("animation"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::webp_test

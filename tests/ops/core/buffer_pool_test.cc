@@ -15,7 +15,7 @@
 
 #include "ops/core/block_store.h"
 
-namespace liquid {
+namespace liquid::buffer_pool_test {
 namespace {
 
 constexpr uint64_t kAll = uint64_t{1} << 40;
@@ -243,4 +243,4 @@ TEST(BufferPoolTest, TheProcessHasOne) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::buffer_pool_test

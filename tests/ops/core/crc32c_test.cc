@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace liquid {
+namespace liquid::crc32c_test {
 namespace {
 
 uint32_t BitByBit(const std::vector<uint8_t>& bytes) {
@@ -76,4 +76,4 @@ TEST(Crc32cTest, ExtendsAtEverySplit) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::crc32c_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace liquid {
+namespace liquid::number_map_test {
 namespace {
 
 void ExpectSame(const NumberMap<uint64_t>& map,
@@ -105,4 +105,4 @@ TEST(NumberMapTest, ReservedRoomIsNotMovedAgain) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::number_map_test

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace liquid {
+namespace liquid::regular_file_test {
 namespace {
 
 class RegularFileTest : public testing::Test {
@@ -63,4 +63,4 @@ TEST_F(RegularFileTest, AMissingFileSaysSo) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::regular_file_test

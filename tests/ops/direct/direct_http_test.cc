@@ -9,7 +9,7 @@
 
 #include "tests/ops/http/http_server.h"
 
-namespace liquid {
+namespace liquid::direct_http_test {
 namespace {
 
 using ::testing::AllOf;
@@ -91,4 +91,4 @@ TEST_F(DirectHttpTest, IsOfOneVersion) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::direct_http_test

@@ -18,7 +18,7 @@
 #include "tests/ops/http/http_server.h"
 #include "tests/ops/message/message_bytes.h"
 
-namespace liquid {
+namespace liquid::direct_loader_test {
 namespace {
 
 using ::testing::IsSubstring;
@@ -511,4 +511,4 @@ TEST_F(DirectLoaderTest, NoByteIsTrusted) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::direct_loader_test

@@ -10,7 +10,7 @@
 #include "ops/containers/pcr/pcr_record.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::direct_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -195,4 +195,4 @@ TEST_F(DirectPcrTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::direct_test

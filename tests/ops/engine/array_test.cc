@@ -14,7 +14,7 @@
 
 #include "ops/core/buffer_pool.h"
 
-namespace liquid {
+namespace liquid::array_test {
 namespace {
 
 using testing::Each;
@@ -176,4 +176,4 @@ TEST(ArrayTest, LengthsThatAreNotKnownAreWrittenAsSuch) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::array_test

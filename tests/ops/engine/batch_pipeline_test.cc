@@ -26,7 +26,7 @@
 #include "tests/ops/engine/memory_records.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::batch_pipeline_test {
 namespace {
 
 using testing::ElementsAre;
@@ -709,4 +709,4 @@ TEST(BatchPipelineTest, AForkedProcessIsToldToMakeItsOwn) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::batch_pipeline_test

@@ -12,7 +12,7 @@
 
 #include "ops/sampler/planner.h"
 
-namespace liquid {
+namespace liquid::draw_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -310,4 +310,4 @@ TEST(DrawPlanTest, SectionsOfAnyMixHaveOneFingerprint) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::draw_plan_test

@@ -18,7 +18,7 @@
 #include "tests/ops/engine/memory_records.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::epoch_draws_test {
 namespace {
 
 using testing::IsEmpty;
@@ -568,4 +568,4 @@ TEST(EpochDrawsTest, AReaderThatEndsTooEarlyIsNamed) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::epoch_draws_test

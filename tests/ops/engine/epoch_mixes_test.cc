@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "ops/sampler/plan_spec.h"
 
-namespace liquid {
+namespace liquid::epoch_mixes_test {
 namespace {
 
 using testing::HasSubstr;
@@ -146,4 +146,4 @@ TEST(EpochMixesTest, WhatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::epoch_mixes_test

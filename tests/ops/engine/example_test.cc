@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace liquid {
+namespace liquid::example_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -400,4 +400,4 @@ TEST(ExampleTest, AnyByteThatIsChangedDoesNoHarm) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::example_test

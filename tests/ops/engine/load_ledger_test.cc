@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace liquid {
+namespace liquid::load_ledger_test {
 namespace {
 
 TEST(LoadLedgerTest, EachReadIsChargedToTheDrawOfItsNumber) {
@@ -34,4 +34,4 @@ TEST(LoadLedgerTest, EachReadIsChargedToTheDrawOfItsNumber) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::load_ledger_test

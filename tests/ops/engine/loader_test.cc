@@ -20,7 +20,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/engine/small_dataset.h"
 
-namespace liquid {
+namespace liquid::loader_test {
 namespace {
 
 using ::testing::IsSubstring;
@@ -766,4 +766,4 @@ TEST(LoaderTest, AStepBehindAllIsAnError) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::loader_test

@@ -17,7 +17,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/engine/memory_records.h"
 
-namespace liquid {
+namespace liquid::snapshot_test {
 namespace {
 
 using testing::ElementsAre;
@@ -545,4 +545,4 @@ TEST(SnapshotTest, RunsOfSeveralThreadsShareIt) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::snapshot_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace liquid {
+namespace liquid::stats_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -253,4 +253,4 @@ TEST(StatsTest, TextIsQuoted) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::stats_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace liquid {
+namespace liquid::work_queue_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -189,4 +189,4 @@ TEST(WorkQueueTest, EveryItemOnceOnManyThreads) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::work_queue_test

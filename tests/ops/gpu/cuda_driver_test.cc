@@ -10,7 +10,7 @@
 #include "ops/gpu/driver/l3_functions.h"
 #include "ops/gpu/driver/nvrtc.h"
 
-namespace liquid {
+namespace liquid::cuda_driver_test {
 namespace {
 
 bool Contains(const Status& status, const std::string& text) {
@@ -133,4 +133,4 @@ TEST(NvrtcTest, ItsLogIsTold) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::cuda_driver_test

@@ -5,7 +5,7 @@
 #include "tests/ops/codecs/l3_testing.h"
 #include "tests/ops/gpu/host_device.h"
 
-namespace liquid {
+namespace liquid::l3_device_damage_test {
 namespace {
 
 DecodeLimits Limits() {
@@ -79,7 +79,7 @@ class L3DeviceDamageTest : public testing::TestWithParam<Case> {
   static Status DecodeOnCpu(const std::string& file, const Window& window,
                             ImageInfo* image, Bytes* pixels) {
     L3Info info;
-    LIQUID_RETURN_IF_ERROR(PeekL3(Span(file), Limits(), &info));
+    LIQUID_RETURN_IF_ERROR(PeekL3(SpanIn(file), Limits(), &info));
     *image = info.image;
     const Window all = {0, 0, image->height, image->width};
     return DecodeExactly(file, *image, window.height == 0 ? all : window,
@@ -237,8 +237,8 @@ TEST(L3DeviceErrorTest, NamesImagePatchAndOffset) {
   const std::string good = EncodeAsL3(L3Version::kV2, 0, info, pixels);
   std::string bad = good;
   bad.back() = static_cast<char>(bad.back() ^ 1);
-  const std::vector<L3DeviceFile> files = {{Span(good), Window()},
-                                           {Span(bad), Window()}};
+  const std::vector<L3DeviceFile> files = {{SpanIn(good), Window()},
+                                           {SpanIn(bad), Window()}};
   L3DeviceBatch batch;
   ASSERT_TRUE(PlanL3Device(files, DecodeLimits(), &batch).ok());
   const HostMemory bytes(batch.bytes);
@@ -276,4 +276,4 @@ TEST(L3DeviceErrorTest, RowsOfVersion1) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_device_damage_test

@@ -11,7 +11,7 @@
 #include "tests/ops/codecs/l3_testing.h"
 #include "tests/ops/gpu/host_device.h"
 
-namespace liquid {
+namespace liquid::l3_device_test {
 namespace {
 
 constexpr int kPatches = 10000;
@@ -81,7 +81,7 @@ struct RandomBatch {
   std::vector<L3DeviceFile> Files() const {
     std::vector<L3DeviceFile> list;
     for (size_t i = 0; i < files.size(); ++i) {
-      list.push_back({Span(files[i]), windows[i]});
+      list.push_back({SpanIn(files[i]), windows[i]});
     }
     return list;
   }
@@ -266,10 +266,10 @@ TEST(L3DeviceTest, AWindowSendsOnlyThePatchesThatItMeets) {
       EncodeAsL3(L3Version::kV2, 0, info, MakePixels(info, 3));
   L3DeviceBatch whole, window;
   ASSERT_TRUE(
-      PlanL3Device({{Span(file), Window()}}, DecodeLimits(), &whole).ok());
-  ASSERT_TRUE(
-      PlanL3Device({{Span(file), {64, 64, 128, 128}}}, DecodeLimits(), &window)
-          .ok());
+      PlanL3Device({{SpanIn(file), Window()}}, DecodeLimits(), &whole).ok());
+  ASSERT_TRUE(PlanL3Device({{SpanIn(file), {64, 64, 128, 128}}}, DecodeLimits(),
+                           &window)
+                  .ok());
   EXPECT_EQ(whole.tasks.size(), 64u);
   EXPECT_EQ(window.tasks.size(), 4u);
   EXPECT_LT(window.bytes, whole.bytes / 10);
@@ -284,7 +284,7 @@ TEST(L3DeviceTest, BatchesOfUnequalImagesAreRefused) {
   const std::string second = EncodeAsL3(L3Version::kV2, 0, b, MakePixels(b, 3));
   L3DeviceBatch batch;
   const Status status =
-      PlanL3Device({{Span(first), Window()}, {Span(second), Window()}},
+      PlanL3Device({{SpanIn(first), Window()}, {SpanIn(second), Window()}},
                    DecodeLimits(), &batch);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("image 1: "), std::string::npos);
@@ -295,4 +295,4 @@ TEST(L3DeviceTest, BatchesOfUnequalImagesAreRefused) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_device_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace liquid {
+namespace liquid::answer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST(AnswerHeadTest, TakesLinesInAnyForm) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::answer_test

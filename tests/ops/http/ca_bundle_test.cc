@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace liquid {
+namespace liquid::ca_bundle_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST_F(CaBundleTest, SaysWhatToDoWithoutOne) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::ca_bundle_test

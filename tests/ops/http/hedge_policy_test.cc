@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace liquid {
+namespace liquid::hedge_policy_test {
 namespace {
 
 // So many answers, of which every `slow`-th takes ten seconds.
@@ -39,4 +39,4 @@ TEST(HedgePolicyTest, OneInFiftyMayBeAskedAgain) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::hedge_policy_test

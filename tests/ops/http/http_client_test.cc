@@ -23,7 +23,7 @@
 #include "ops/http/receive_turns.h"
 #include "tests/ops/http/http_server.h"
 
-namespace liquid {
+namespace liquid::http_client_test {
 namespace {
 
 using ::testing::AllOf;
@@ -603,4 +603,4 @@ TEST(ProcessClientTest, AForkedChildHasItsOwn) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::http_client_test

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace liquid {
+namespace liquid::receive_turns_test {
 namespace {
 
 constexpr auto kMost = ReceiveTurns::kMost;
@@ -66,4 +66,4 @@ TEST(ReceiveTurnsTest, NoneWaitsForLong) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::receive_turns_test

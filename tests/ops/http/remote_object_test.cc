@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace liquid {
+namespace liquid::remote_object_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -43,4 +43,4 @@ TEST(RemoteObjectTest, LearnsWhatTheFirstAnswerDidNotTell) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::remote_object_test

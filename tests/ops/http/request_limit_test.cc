@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace liquid {
+namespace liquid::request_limit_test {
 namespace {
 
 constexpr size_t kAnswers = RequestLimit::kAnswers;
@@ -72,4 +72,4 @@ TEST(RequestLimitTest, AllAtOnce) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::request_limit_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace liquid {
+namespace liquid::retry_delay_test {
 namespace {
 
 constexpr uint32_t kLeast = 0, kMost = UINT32_MAX;
@@ -25,4 +25,4 @@ TEST(RetryDelayTest, IsNotLessThanTheServerWants) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::retry_delay_test

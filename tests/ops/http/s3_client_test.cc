@@ -21,7 +21,7 @@
 #include "ops/http/sigv4.h"
 #include "tests/ops/http/http_server.h"
 
-namespace liquid {
+namespace liquid::s3_client_test {
 namespace {
 
 using ::testing::AllOf;
@@ -287,4 +287,4 @@ TEST_F(S3ClientTest, AForkedChildAsksForItself) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::s3_client_test

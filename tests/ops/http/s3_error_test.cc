@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-namespace liquid {
+namespace liquid::s3_error_test {
 namespace {
 
 using ::testing::AllOf;
@@ -96,4 +96,4 @@ TEST(S3ErrorRegionTest, IsNotMadeUp) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::s3_error_test

@@ -9,7 +9,7 @@
 
 #include "ops/http/sigv4.h"
 
-namespace liquid {
+namespace liquid::s3_request_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(SignGetTest, SignsTokens) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::s3_request_test

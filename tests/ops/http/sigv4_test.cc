@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace liquid {
+namespace liquid::sigv4_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -83,4 +83,4 @@ TEST(Sigv4Test, SignsForOtherServices) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::sigv4_test

@@ -9,7 +9,7 @@
 #include "ops/http/http_client.h"
 #include "tests/ops/http/http_server.h"
 
-namespace liquid {
+namespace liquid::tls_test {
 namespace {
 
 using ::testing::AllOf;
@@ -118,4 +118,4 @@ TEST_F(TlsTest, IsNotSpokenEverywhere) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::tls_test

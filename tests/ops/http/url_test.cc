@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace liquid {
+namespace liquid::url_test {
 namespace {
 
 TEST(UrlTest, KnowsItsSchemes) {
@@ -28,4 +28,4 @@ TEST(UrlTest, ShowsNoSecret) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::url_test

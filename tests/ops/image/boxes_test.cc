@@ -10,7 +10,7 @@
 #include "ops/image/orient.h"
 #include "ops/image/rotate.h"
 
-namespace liquid {
+namespace liquid::boxes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -209,4 +209,4 @@ TEST(KeypointsTest, DamageIsNamed) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::boxes_test

@@ -8,7 +8,7 @@
 #include "ops/image/transcode.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::changes_test {
 namespace {
 
 Image MakeImage(const ImageInfo& info, const Bytes& pixels) {
@@ -129,4 +129,4 @@ TEST(TranscodeChangesTest, FilesAreCopiedOnlyWhereNothingMoves) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::changes_test

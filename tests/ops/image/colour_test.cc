@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace liquid {
+namespace liquid::colour_test {
 namespace {
 
 constexpr uint32_t kMiddle = uint32_t{1} << 31;
@@ -127,4 +127,4 @@ TEST(MakeGrayTest, GivesAllChannelsTheLuma) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::colour_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace liquid {
+namespace liquid::crop_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -208,4 +208,4 @@ TEST(RandomSizeTest, WrongRanges) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::crop_test

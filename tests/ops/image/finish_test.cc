@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace liquid {
+namespace liquid::finish_test {
 namespace {
 
 float FloatOf(uint32_t bits) {
@@ -167,4 +167,4 @@ TEST(FinisherTest, NumbersThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::finish_test

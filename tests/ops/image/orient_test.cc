@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace liquid {
+namespace liquid::orient_test {
 namespace {
 
 // 1 2 3
@@ -108,4 +108,4 @@ TEST(MirrorRowTest, TwiceIsTheRow) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::orient_test

@@ -9,7 +9,7 @@
 
 #include "ops/image/recipe_text.h"
 
-namespace liquid {
+namespace liquid::recipe_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -205,4 +205,4 @@ TEST(PlanTest, TheMapFollowsTheGeometry) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::recipe_test

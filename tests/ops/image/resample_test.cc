@@ -16,7 +16,7 @@
 #include "ops/core/rng.h"
 #include "ops/image/resample_targets.h"
 
-namespace liquid {
+namespace liquid::resample_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -416,4 +416,4 @@ TEST(ResampleTargetsTest, ScalarIsFirstAndTheProcessorsOwnRuns) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::resample_test

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace liquid {
+namespace liquid::resize_size_test {
 namespace {
 
 using Kind = ResizeStep::Kind;
@@ -55,4 +55,4 @@ TEST(ResizedSizeTest, ASideThatIsTooLongIsRefused) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::resize_size_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace liquid {
+namespace liquid::rotate_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -102,4 +102,4 @@ TEST(RotateTest, NearestTakesLongSides) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::rotate_test

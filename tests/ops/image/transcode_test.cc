@@ -11,7 +11,7 @@
 #include "tests/ops/codecs/codec_testing.h"
 #include "tests/ops/image/changes_testing.h"
 
-namespace liquid {
+namespace liquid::transcode_test {
 namespace {
 
 std::string Make(Format format, const ImageInfo& info, const Bytes& pixels,
@@ -106,10 +106,10 @@ TEST(DecodeAsTest, WindowChannelsAndBitsTogether) {
   request.channels = 3;
   request.bits = 16;
   DecodePlan plan;
-  ASSERT_TRUE(PlanDecode(Format::kPng, Span(file), request, &plan).ok());
+  ASSERT_TRUE(PlanDecode(Format::kPng, SpanIn(file), request, &plan).ok());
   ASSERT_EQ(plan.output.PixelBytes(), 4u * 5 * 3 * 2);
   std::vector<uint16_t> out(4 * 5 * 3);
-  ASSERT_TRUE(DecodeAs(Format::kPng, Span(file), request.limits, plan,
+  ASSERT_TRUE(DecodeAs(Format::kPng, SpanIn(file), request.limits, plan,
                        reinterpret_cast<uint8_t*>(out.data()))
                   .ok());
   for (size_t i = 0; i < out.size(); ++i) {
@@ -118,7 +118,7 @@ TEST(DecodeAsTest, WindowChannelsAndBitsTogether) {
     ASSERT_EQ(out[i], pixels[at] * 257);
   }
   request.window = {5, 0, 4, 1};
-  EXPECT_EQ(PlanDecode(Format::kPng, Span(file), request, &plan).code(),
+  EXPECT_EQ(PlanDecode(Format::kPng, SpanIn(file), request, &plan).code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -139,7 +139,7 @@ TEST(ScanTest, HashIsTheSameInEveryLosslessFormat) {
   for (const Format format : LosslessFormats(3)) {
     Scan scan;
     ASSERT_TRUE(
-        ScanImage(Span(Make(format, info, pixels)), DecodeLimits(), {}, &scan)
+        ScanImage(SpanIn(Make(format, info, pixels)), DecodeLimits(), {}, &scan)
             .ok());
     EXPECT_EQ(scan.format, format);
     EXPECT_EQ(scan.info.width, 13u);
@@ -157,14 +157,14 @@ TEST(TranscodeTest, EveryPairOfLosslessFormats) {
       for (const Format to : formats) {
         std::string encoded = "old";
         Scan result;
-        const Status status = Transcode(Span(file), DecodeLimits(), {}, to,
+        const Status status = Transcode(SpanIn(file), DecodeLimits(), {}, to,
                                         EncodeOptions(), &encoded, &result);
         ASSERT_TRUE(status.ok()) << status.message();
         EXPECT_EQ(result.format, to);
         EXPECT_EQ(result.pixels_hash, PixelHash(info, pixels.data()));
         EXPECT_EQ(encoded == file, from == to) << FormatName(from);
         Scan scan;
-        ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), {}, &scan).ok());
+        ASSERT_TRUE(ScanImage(SpanIn(encoded), DecodeLimits(), {}, &scan).ok());
         EXPECT_EQ(scan.format, to);
         EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
       }
@@ -181,11 +181,11 @@ TEST(TranscodeTest, LossyTargetsAreDescribedByWhatTheyDecodeTo) {
   for (const Format to : {Format::kJpeg, Format::kWebp}) {
     std::string encoded;
     Scan result, scan;
-    ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), {}, to, options, &encoded,
-                          &result)
+    ASSERT_TRUE(Transcode(SpanIn(file), DecodeLimits(), {}, to, options,
+                          &encoded, &result)
                     .ok());
     EXPECT_NE(result.pixels_hash, PixelHash(info, pixels.data()));
-    ASSERT_TRUE(ScanImage(Span(encoded), DecodeLimits(), {}, &scan).ok());
+    ASSERT_TRUE(ScanImage(SpanIn(encoded), DecodeLimits(), {}, &scan).ok());
     EXPECT_EQ(scan.pixels_hash, result.pixels_hash);
   }
 }
@@ -194,14 +194,14 @@ TEST(TranscodeTest, JpegIsCopiedAndItsPixelsKeptElsewhere) {
   const ImageInfo info = Info(40, 40, 3);
   const std::string file = Make(Format::kJpeg, info, MakePixels(info, 1, 90));
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(file), DecodeLimits(), {}, &source).ok());
+  ASSERT_TRUE(ScanImage(SpanIn(file), DecodeLimits(), {}, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(3), Format::kJpeg,
-                        EncodeOptions(), &encoded, &result)
+  ASSERT_TRUE(Transcode(SpanIn(file), DecodeLimits(), ChangesTo(3),
+                        Format::kJpeg, EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), {}, Format::kPng,
+  ASSERT_TRUE(Transcode(SpanIn(file), DecodeLimits(), {}, Format::kPng,
                         EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
@@ -215,19 +215,19 @@ TEST(TranscodeTest, WebpIsCopiedOnlyIfAsLossless) {
   const std::string lossy_file = Make(Format::kWebp, info, pixels, lossy);
   const std::string lossless_file = Make(Format::kWebp, info, pixels, lossless);
   Scan source, result;
-  ASSERT_TRUE(ScanImage(Span(lossy_file), DecodeLimits(), {}, &source).ok());
+  ASSERT_TRUE(ScanImage(SpanIn(lossy_file), DecodeLimits(), {}, &source).ok());
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), {}, Format::kWebp,
+  ASSERT_TRUE(Transcode(SpanIn(lossy_file), DecodeLimits(), {}, Format::kWebp,
                         lossless, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossy_file);
   EXPECT_EQ(result.pixels_hash, source.pixels_hash);
-  ASSERT_TRUE(Transcode(Span(lossy_file), DecodeLimits(), {}, Format::kWebp,
+  ASSERT_TRUE(Transcode(SpanIn(lossy_file), DecodeLimits(), {}, Format::kWebp,
                         lossy, &encoded, &result)
                   .ok());
   EXPECT_EQ(encoded, lossy_file);
-  ASSERT_TRUE(Transcode(Span(lossless_file), DecodeLimits(), {}, Format::kWebp,
-                        lossy, &encoded, &result)
+  ASSERT_TRUE(Transcode(SpanIn(lossless_file), DecodeLimits(), {},
+                        Format::kWebp, lossy, &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, lossless_file);
 }
@@ -238,15 +238,15 @@ TEST(TranscodeTest, ChannelsThatTheTargetCannotHold) {
   const std::string file = Make(Format::kPng, info, pixels);
   std::string encoded;
   Scan result;
-  EXPECT_EQ(Transcode(Span(file), DecodeLimits(), {}, Format::kWebp,
+  EXPECT_EQ(Transcode(SpanIn(file), DecodeLimits(), {}, Format::kWebp,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(3), Format::kWebp,
-                        EncodeOptions(), &encoded, &result)
+  EXPECT_TRUE(Transcode(SpanIn(file), DecodeLimits(), ChangesTo(3),
+                        Format::kWebp, EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_EQ(result.info.channels, 3);
-  EXPECT_EQ(Transcode(Span("no image"), DecodeLimits(), {}, Format::kPng,
+  EXPECT_EQ(Transcode(SpanIn("no image"), DecodeLimits(), {}, Format::kPng,
                       EncodeOptions(), &encoded, &result)
                 .code(),
             StatusCode::kInvalidArgument);
@@ -263,11 +263,11 @@ TEST(TranscodeTest, DepthsChangeByTheOneRule) {
 
   Scan scan, result;
   ASSERT_TRUE(
-      ScanImage(Span(file), DecodeLimits(), ChangesTo(0, 8), &scan).ok());
+      ScanImage(SpanIn(file), DecodeLimits(), ChangesTo(0, 8), &scan).ok());
   EXPECT_EQ(scan.info.bits, 16);
   EXPECT_EQ(scan.pixels_hash, PixelHash(flat, upper));
   std::string encoded;
-  ASSERT_TRUE(Transcode(Span(file), DecodeLimits(), ChangesTo(0, 8),
+  ASSERT_TRUE(Transcode(SpanIn(file), DecodeLimits(), ChangesTo(0, 8),
                         Format::kPng, EncodeOptions(), &encoded, &result)
                   .ok());
   EXPECT_NE(encoded, file);
@@ -276,11 +276,11 @@ TEST(TranscodeTest, DepthsChangeByTheOneRule) {
 
   // Once more, and back to 16 bits.
   ASSERT_TRUE(
-      ScanImage(Span(encoded), DecodeLimits(), ChangesTo(3, 16), &scan).ok());
+      ScanImage(SpanIn(encoded), DecodeLimits(), ChangesTo(3, 16), &scan).ok());
   EXPECT_EQ(scan.info.bits, 8);
   EXPECT_EQ(scan.info.channels, 1);
   std::string wide;
-  ASSERT_TRUE(Transcode(Span(encoded), DecodeLimits(), ChangesTo(3, 16),
+  ASSERT_TRUE(Transcode(SpanIn(encoded), DecodeLimits(), ChangesTo(3, 16),
                         Format::kRaw, EncodeOptions(), &wide, &result)
                   .ok());
   EXPECT_EQ(result.info.bits, 16);
@@ -289,4 +289,4 @@ TEST(TranscodeTest, DepthsChangeByTheOneRule) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::transcode_test

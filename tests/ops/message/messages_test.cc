@@ -12,13 +12,13 @@
 #include "ops/core/span.h"
 #include "ops/message/message_fields.h"
 
-namespace liquid {
+namespace liquid::messages_test {
 namespace {
 
 using protozero::pbf_writer;
 using ::testing::IsSubstring;
 
-ByteSpan Span(const std::string& bytes) {
+ByteSpan SpanIn(const std::string& bytes) {
   return ByteSpan(bytes.data(), bytes.size());
 }
 
@@ -73,7 +73,7 @@ Plan MakePlan() {
 
 std::string ErrorOf(const std::string& bytes) {
   PlanMessage message;
-  const Status status = ParseMessage(Span(bytes), &message);
+  const Status status = ParseMessage(SpanIn(bytes), &message);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   return status.message();
 }
@@ -81,7 +81,7 @@ std::string ErrorOf(const std::string& bytes) {
 TEST(MessagesTest, AWholePlanIsRead) {
   PlanMessage message;
   message.sections = {1};  // what was there before is gone
-  const Status status = ParseMessage(Span(MakePlan().bytes), &message);
+  const Status status = ParseMessage(SpanIn(MakePlan().bytes), &message);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(message.seed, -3);
   EXPECT_EQ(message.batch_size, 300);
@@ -101,7 +101,7 @@ TEST(MessagesTest, APlanOfNoFormatsIsRead) {
   const std::string bytes =
       plan.bytes.substr(0, plan.begins[4]) + plan.bytes.substr(plan.begins[6]);
   PlanMessage message;
-  EXPECT_TRUE(ParseMessage(Span(bytes), &message).ok());
+  EXPECT_TRUE(ParseMessage(SpanIn(bytes), &message).ok());
   EXPECT_TRUE(message.formats.empty());
 }
 
@@ -125,7 +125,7 @@ TEST(MessagesTest, EveryChangedByteIsReadOrAnError) {
       std::string changed = bytes;
       changed[at] = static_cast<char>(value);
       PlanMessage message;
-      const Status status = ParseMessage(Span(changed), &message);
+      const Status status = ParseMessage(SpanIn(changed), &message);
       EXPECT_TRUE(status.ok() || !status.message().empty());
     }
   }
@@ -220,7 +220,7 @@ TEST(MessageFieldsTest, AReal) {
     pbf_writer(bytes).add_double(1, value);
     double found = -1;
     const Status status =
-        MessageFields().Real(1, "share", &found, 0, 1).Read(Span(bytes), "");
+        MessageFields().Real(1, "share", &found, 0, 1).Read(SpanIn(bytes), "");
     EXPECT_EQ(found, value);
     EXPECT_EQ(status.message(),
               value == -0.5  ? "share (-0.5) must be from 0 to 1"
@@ -239,11 +239,11 @@ TEST(MessageFieldsTest, Texts) {
   const Status status = MessageFields()
                             .Texts(1, "first", &first)
                             .Texts(2, "second", &second)
-                            .Read(Span(bytes), "");
+                            .Read(SpanIn(bytes), "");
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(first, (std::vector<std::string>{"a", "", "b"}));
   EXPECT_TRUE(second.empty());
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::messages_test

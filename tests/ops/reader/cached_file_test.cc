@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace liquid {
+namespace liquid::cached_file_test {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -72,4 +72,4 @@ TEST(CachedFileTest, Errors) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::cached_file_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace liquid {
+namespace liquid::depth_tuner_test {
 namespace {
 
 // Runs reads of 1 MB from a disk that gives `rate(depth)` bytes per second.
@@ -79,4 +79,4 @@ TEST(DepthTunerTest, FollowsADiskThatChanges) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::depth_tuner_test

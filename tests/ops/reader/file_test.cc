@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace liquid {
+namespace liquid::file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -183,4 +183,4 @@ TEST(ReserveTest, GrowsAndStaysAligned) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::file_test

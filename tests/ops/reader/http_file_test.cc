@@ -24,7 +24,7 @@
 #include "tests/ops/reader/fake_shards.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::http_file_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -313,4 +313,4 @@ TEST_F(HttpFileTest, RangesOfRecords) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::http_file_test

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace liquid {
+namespace liquid::path_opener_test {
 namespace {
 
 using ::testing::IsSubstring;
@@ -144,4 +144,4 @@ TEST_F(OpenerTest, OtherPathsAreNotItsOwn) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::path_opener_test

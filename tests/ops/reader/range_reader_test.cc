@@ -10,7 +10,7 @@
 #include "ops/containers/recordio/file_parts.h"
 #include "tests/ops/containers/recordio/scan.h"
 
-namespace liquid {
+namespace liquid::range_reader_test {
 namespace {
 
 std::vector<std::string> Payloads(int seed, size_t count, size_t most) {
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Modes, RangeReaderTest,
                                            ReadMode::kBuffered));
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::range_reader_test

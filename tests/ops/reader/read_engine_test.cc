@@ -22,7 +22,7 @@
 #include "tests/ops/reader/fake_shards.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::read_engine_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -159,4 +159,4 @@ TEST(ReadModeTest, AFileThatIsNotLocalTakesNone) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::read_engine_test

@@ -16,7 +16,7 @@
 #include "tests/ops/reader/gate.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::read_group_test {
 namespace {
 
 using ::testing::SizeIs;
@@ -135,4 +135,4 @@ INSTANTIATE_TEST_SUITE_P(Records, ReadGroupTest,
                          ::testing::Values(kSmall, kLarge));
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::read_group_test

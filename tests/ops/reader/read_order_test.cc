@@ -18,7 +18,7 @@
 #include "ops/sampler/weights.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::read_order_test {
 namespace {
 
 std::shared_ptr<const PlanSpec> Spec(uint64_t cached, bool shuffle = true) {
@@ -439,4 +439,4 @@ TEST(WeightedReadOrderTest, ReadsEachDrawOfWhatIsNotPinnedAndPinnedOnesOnce) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::read_order_test

@@ -17,7 +17,7 @@
 #include "tests/ops/reader/fake_shards.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::read_ways_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -299,4 +299,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const ::testing::TestParamInfo<Way>& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::read_ways_test

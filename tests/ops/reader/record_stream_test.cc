@@ -20,7 +20,7 @@
 #include "tests/ops/reader/gate.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::record_stream_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -290,4 +290,4 @@ TEST(RecordStreamTest, GoesAwayWhileTheDiskHangs) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::record_stream_test

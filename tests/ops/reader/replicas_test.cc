@@ -13,7 +13,7 @@
 #include "ops/core/crc32c.h"
 #include "tests/ops/containers/recordio/packed_rows.h"
 
-namespace liquid {
+namespace liquid::replicas_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -197,4 +197,4 @@ TEST_F(ReplicasTest, WhatTheMachineLacksIsTold) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::replicas_test

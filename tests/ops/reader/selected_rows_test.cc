@@ -8,7 +8,7 @@
 
 #include "tests/ops/containers/recordio/packed_rows.h"
 
-namespace liquid {
+namespace liquid::selected_rows_test {
 namespace {
 
 // Rows of formats 0 to 2 in splits 0 to 3, in the order of an index, with
@@ -78,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Rows, SelectedRowsTest,
                          ::testing::Values(0, 1, 63, 64, 65, 2047, 2048, 5000));
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::selected_rows_test

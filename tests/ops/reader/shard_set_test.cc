@@ -9,7 +9,7 @@
 
 #include "tests/ops/containers/recordio/packed_rows.h"
 
-namespace liquid {
+namespace liquid::shard_set_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -223,4 +223,4 @@ TEST_F(ShardSetTest, NamesARowThatOverlapsTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::shard_set_test

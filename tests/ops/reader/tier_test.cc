@@ -26,7 +26,7 @@
 #include "tests/ops/reader/fake_shards.h"
 #include "tests/ops/reader/stream_reading.h"
 
-namespace liquid {
+namespace liquid::tier_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -383,4 +383,4 @@ TEST_F(TierTest, APlaceStaysWhileItIsRead) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::tier_test

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::fair_table_test {
 namespace {
 
 // Rows of one or two cells in each of `slots`; the last one fills up the last
@@ -107,4 +107,4 @@ TEST(FairTableTest, ColumnsBindRows) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::fair_table_test

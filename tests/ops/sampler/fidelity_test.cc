@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace liquid {
+namespace liquid::fidelity_test {
 namespace {
 
 using testing::ElementsAre;
@@ -52,4 +52,4 @@ TEST(FidelityTest, Arguments) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::fidelity_test

@@ -9,7 +9,7 @@
 #include "ops/sampler/plan_spec.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::load_order_test {
 namespace {
 
 std::vector<uint64_t> All(LoadOrder order) {
@@ -140,4 +140,4 @@ TEST(LoadOrderTest, StoredOrderWithoutShuffle) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::load_order_test

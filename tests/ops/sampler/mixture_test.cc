@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::mixture_test {
 namespace {
 
 struct Table {
@@ -192,4 +192,4 @@ TEST(BatchTableTest, NothingToDraw) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::mixture_test

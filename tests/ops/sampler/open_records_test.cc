@@ -15,7 +15,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::open_records_test {
 namespace {
 
 using testing::HasSubstr;
@@ -376,4 +376,4 @@ TEST(OpenRecordsTest, Arguments) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::open_records_test

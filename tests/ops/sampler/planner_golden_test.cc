@@ -11,7 +11,7 @@
 #include "ops/sampler/plan_spec.h"
 #include "ops/sampler/planner.h"
 
-namespace liquid {
+namespace liquid::planner_golden_test {
 namespace {
 
 std::vector<Draw> PlanOf(std::shared_ptr<const PlanSpec> spec, int64_t epoch,
@@ -113,4 +113,4 @@ TEST(PlannerGoldenTest, RecordsOfManySamplesBesideSamples) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::planner_golden_test

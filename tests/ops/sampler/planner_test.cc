@@ -13,7 +13,7 @@
 #include "ops/sampler/plan_spec.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::planner_test {
 namespace {
 
 using testing::AllOf;
@@ -398,4 +398,4 @@ TEST_F(ArgumentTest, Held) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::planner_test

@@ -10,7 +10,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::policies_test {
 namespace {
 
 PlanSpec RandomSpecOf(CachePolicy policy, RandomStream* random) {
@@ -185,4 +185,4 @@ TEST(PoliciesArgumentTest, ThePageCacheIsNotOurs) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::policies_test

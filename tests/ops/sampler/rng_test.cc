@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace liquid {
+namespace liquid::rng_test {
 namespace {
 
 // The known answers that Random123, the generator's reference implementation,
@@ -103,4 +103,4 @@ TEST(RandomStreamTest, ShuffleReachesEveryPermutationEqually) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::rng_test

@@ -13,7 +13,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::sections_test {
 namespace {
 
 using testing::HasSubstr;
@@ -418,4 +418,4 @@ TEST(PartsTest, WhatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::sections_test

@@ -18,7 +18,7 @@
 #include "ops/sampler/planner.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::tier_plan_test {
 namespace {
 
 using Key = std::pair<uint32_t, uint64_t>;  // format, record
@@ -483,4 +483,4 @@ TEST(TierPlanTest, OthersAreRefused) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::tier_plan_test

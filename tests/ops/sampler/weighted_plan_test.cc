@@ -14,7 +14,7 @@
 #include "ops/sampler/weights.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::weighted_plan_test {
 namespace {
 
 using testing::HasSubstr;
@@ -499,4 +499,4 @@ TEST(WeightedPlanTest, WhatDoesNotGoTogetherIsAnError) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::weighted_plan_test

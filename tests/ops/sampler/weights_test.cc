@@ -14,7 +14,7 @@
 #include "ops/sampler/source_cycle.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::weights_test {
 namespace {
 
 using testing::HasSubstr;
@@ -178,4 +178,4 @@ TEST(WeightsTest, WrongOptionsAreErrors) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::weights_test

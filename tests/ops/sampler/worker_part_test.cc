@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/sampler/random_spec.h"
 
-namespace liquid {
+namespace liquid::worker_part_test {
 namespace {
 
 std::vector<WorkerPart> AllParts(const std::vector<uint64_t>& samples,
@@ -179,4 +179,4 @@ TEST(PiecesOfTest, CoversTheRangeInOrder) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::worker_part_test

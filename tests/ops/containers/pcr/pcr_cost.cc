@@ -35,7 +35,8 @@ std::vector<std::string> ProgressiveFiles(const char* folder) {
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string jpeg{std::istreambuf_iterator<char>(in), {}};
     std::string progressive;
-    if (!ToProgressive(Span(jpeg), DecodeLimits(), &progressive).ok()) continue;
+    if (!ToProgressive(SpanIn(jpeg), DecodeLimits(), &progressive).ok())
+      continue;
     files.push_back(std::move(progressive));
     if (files.size() == kImages) break;
   }
@@ -57,7 +58,7 @@ double LeastSeconds(const Work& work) {
 int Main(const char* folder) {
   const std::vector<std::string> files = ProgressiveFiles(folder);
   std::vector<PcrImage> images;
-  for (const std::string& file : files) images.push_back({Span(file)});
+  for (const std::string& file : files) images.push_back({SpanIn(file)});
   std::string record;
   PcrEntry entry;
   const Status written = WritePcr(images, {}, &record, &entry);
@@ -70,7 +71,8 @@ int Main(const char* folder) {
     std::vector<std::string> glued(images.size());
     const double take_out = LeastSeconds([&]() {
       PcrView view;
-      if (!PcrView::Parse(Span(record), entry, group, &view).ok()) std::abort();
+      if (!PcrView::Parse(SpanIn(record), entry, group, &view).ok())
+        std::abort();
       for (size_t i = 0; i < view.images(); ++i) view.Glue(i, group, &glued[i]);
     });
     const double decode = LeastSeconds([&]() {

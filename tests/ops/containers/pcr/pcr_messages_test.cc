@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace liquid {
+namespace liquid::pcr_messages_test {
 namespace {
 
 using std::string_literals::operator""s;
 
-ByteSpan Span(const std::string& text) {
+ByteSpan SpanIn(const std::string& text) {
   return ByteSpan(text.data(), text.size());
 }
 
@@ -42,7 +42,7 @@ TEST(PcrMessagesTest, MetadataIsTheGolden) {
   AppendPcrMetadata(metadata, &bytes);
   EXPECT_EQ(bytes, kMetadata);
   PcrMetadata parsed;
-  ASSERT_TRUE(ParsePcrMetadata(Span(bytes), 0, &parsed).ok());
+  ASSERT_TRUE(ParsePcrMetadata(SpanIn(bytes), 0, &parsed).ok());
   EXPECT_EQ(parsed.labels, metadata.labels);
   EXPECT_EQ(parsed.levels, 1);
   EXPECT_EQ(parsed.version, 1);
@@ -62,7 +62,7 @@ TEST(PcrMessagesTest, LabelsMayBeSingleAndFieldsUnknown) {
       "\x08\x06"               // a label
       "\x22\x00"s;             // an empty example
   PcrMetadata metadata;
-  const Status status = ParsePcrMetadata(Span(bytes), 0, &metadata);
+  const Status status = ParsePcrMetadata(SpanIn(bytes), 0, &metadata);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(metadata.labels, (std::vector<int32_t>{3, 4, 5, 6}));
   EXPECT_EQ(Texts(metadata.examples), (std::vector<std::string>{"x", ""}));
@@ -72,23 +72,23 @@ TEST(PcrMessagesTest, LabelsMayBeSingleAndFieldsUnknown) {
 TEST(PcrMessagesTest, GroupIsTheGolden) {
   std::string bytes;
   const std::string a = "ab", b = "c";
-  AppendScanGroup({Span(a), Span(b)}, &bytes);
+  AppendScanGroup({SpanIn(a), SpanIn(b)}, &bytes);
   EXPECT_EQ(bytes, kGroup);
   std::vector<ByteSpan> chunks;
-  ASSERT_TRUE(ParseScanGroup(Span(bytes), 0, &chunks).ok());
+  ASSERT_TRUE(ParseScanGroup(SpanIn(bytes), 0, &chunks).ok());
   EXPECT_EQ(Texts(chunks), (std::vector<std::string>{"ab", "c"}));
-  EXPECT_EQ(chunks[0].data, Span(bytes).data + 2);
+  EXPECT_EQ(chunks[0].data, SpanIn(bytes).data + 2);
 }
 
 TEST(PcrMessagesTest, EmptyChunksStayInPlace) {
   std::string bytes;
   const std::string b = "b";
-  AppendScanGroup({ByteSpan(), Span(b), ByteSpan()}, &bytes);
+  AppendScanGroup({ByteSpan(), SpanIn(b), ByteSpan()}, &bytes);
   EXPECT_EQ(bytes,
             "\x0a\x00\x0a\x01"
             "b\x0a\x00"s);
   std::vector<ByteSpan> chunks;
-  ASSERT_TRUE(ParseScanGroup(Span(bytes), 0, &chunks).ok());
+  ASSERT_TRUE(ParseScanGroup(SpanIn(bytes), 0, &chunks).ok());
   EXPECT_EQ(Texts(chunks), (std::vector<std::string>{"", "b", ""}));
 }
 
@@ -98,20 +98,20 @@ TEST(PcrMessagesTest, ErrorsNameTheOffsetInTheFile) {
       "\x0a\x02"
       "ab\x0a\x09"
       "c"s;
-  Status status = ParseScanGroup(Span(cut), 100, &chunks);
+  Status status = ParseScanGroup(SpanIn(cut), 100, &chunks);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("offset 104"), std::string::npos)
       << status.message();
   const std::string tag = "\x0a\x01x\x00"s;  // field 0 does not exist
-  status = ParseScanGroup(Span(tag), 0, &chunks);
+  status = ParseScanGroup(SpanIn(tag), 0, &chunks);
   EXPECT_NE(status.message().find("offset 3"), std::string::npos)
       << status.message();
   const std::string huge = "\x0a\xff\xff\xff\xff\x0f"s;
-  EXPECT_EQ(ParseScanGroup(Span(huge), 0, &chunks).code(),
+  EXPECT_EQ(ParseScanGroup(SpanIn(huge), 0, &chunks).code(),
             StatusCode::kDataLoss);
   PcrMetadata metadata;
   const std::string varint = "\x0a\x02\x01\xff"s;  // the second label is cut
-  EXPECT_EQ(ParsePcrMetadata(Span(varint), 0, &metadata).code(),
+  EXPECT_EQ(ParsePcrMetadata(SpanIn(varint), 0, &metadata).code(),
             StatusCode::kDataLoss);
 }
 
@@ -140,7 +140,7 @@ TEST(PcrMessagesTest, IndexIsTheGolden) {
   golden[1] = static_cast<char>(7 + 6 + 15);
   EXPECT_EQ(bytes, golden);
   std::vector<PcrEntry> parsed;
-  const Status status = ParsePcrIndex(Span(bytes), &parsed);
+  const Status status = ParsePcrIndex(SpanIn(bytes), &parsed);
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_EQ(parsed.size(), 2);
   for (size_t i = 0; i < 2; ++i) {
@@ -168,7 +168,7 @@ TEST(PcrMessagesTest, TheFirstEntryOfANameCounts) {
   std::string bytes;
   AppendPcrIndex(entries, &bytes);
   std::vector<PcrEntry> parsed;
-  ASSERT_TRUE(ParsePcrIndex(Span(bytes), &parsed).ok());
+  ASSERT_TRUE(ParsePcrIndex(SpanIn(bytes), &parsed).ok());
   ASSERT_EQ(parsed.size(), 2);
   EXPECT_EQ(parsed[0].lengths, entries[0].lengths);
 }
@@ -176,7 +176,7 @@ TEST(PcrMessagesTest, TheFirstEntryOfANameCounts) {
 TEST(PcrMessagesTest, LengthsMayBeSingle) {
   const std::string bytes = "\x0a\x07\x10\x05\x10\x06\x0a\x01x"s;
   std::vector<PcrEntry> parsed;
-  ASSERT_TRUE(ParsePcrIndex(Span(bytes), &parsed).ok());
+  ASSERT_TRUE(ParsePcrIndex(SpanIn(bytes), &parsed).ok());
   EXPECT_EQ(parsed[0].lengths, (std::vector<uint32_t>{5, 6}));
 }
 
@@ -190,7 +190,7 @@ TEST(PcrMessagesTest, WrongEntriesSaySo) {
     std::string bytes;
     AppendPcrIndex({entry}, &bytes);
     std::vector<PcrEntry> parsed;
-    const Status status = ParsePcrIndex(Span(bytes), &parsed);
+    const Status status = ParsePcrIndex(SpanIn(bytes), &parsed);
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     return status.message();
   };
@@ -209,7 +209,7 @@ TEST(PcrMessagesTest, IndexTruncationsAreErrorsOrShorter) {
   AppendPcrIndex(Entries(), &bytes);
   for (size_t size = 0; size < bytes.size(); ++size) {
     std::vector<PcrEntry> parsed;
-    const Status status = ParsePcrIndex(Span(bytes.substr(0, size)), &parsed);
+    const Status status = ParsePcrIndex(SpanIn(bytes.substr(0, size)), &parsed);
     // A message may end behind any of its fields.
     const bool between = size == 0 || size == 30;
     EXPECT_EQ(status.ok(), between) << size;
@@ -217,4 +217,4 @@ TEST(PcrMessagesTest, IndexTruncationsAreErrorsOrShorter) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::pcr_messages_test

@@ -12,7 +12,7 @@
 #include "ops/core/crc32c.h"
 #include "tests/ops/codecs/jpeg_testing.h"
 
-namespace liquid {
+namespace liquid::pcr_record_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -44,13 +44,14 @@ Written Write(const std::vector<PcrImage>& images,
 }
 
 Written WriteTwo() {
-  return Write({{Span(kLong), 3, ByteSpan()}, {Span(kShort), -1, ByteSpan()}});
+  return Write(
+      {{SpanIn(kLong), 3, ByteSpan()}, {SpanIn(kShort), -1, ByteSpan()}});
 }
 
 PcrView View(const Written& written, size_t groups) {
   PcrView view;
   const Status status =
-      PcrView::Parse(Span(written.record), written.entry, groups, &view);
+      PcrView::Parse(SpanIn(written.record), written.entry, groups, &view);
   EXPECT_TRUE(status.ok()) << status.message();
   return view;
 }
@@ -73,8 +74,8 @@ TEST(PcrRecordTest, BytesAreTheGolden) {
   EXPECT_EQ(written.entry.lengths, (std::vector<uint32_t>{17, 20, 11, 13}));
   EXPECT_EQ(written.entry.crc32cs,
             (std::vector<uint32_t>{
-                Crc32c(Span(metadata)), Crc32c(Span(groups[0])),
-                Crc32c(Span(groups[1])), Crc32c(Span(groups[2]))}));
+                Crc32c(SpanIn(metadata)), Crc32c(SpanIn(groups[0])),
+                Crc32c(SpanIn(groups[1])), Crc32c(SpanIn(groups[2]))}));
 }
 
 TEST(PcrRecordTest, EachFidelityIsAPrefixOfTheFile) {
@@ -114,7 +115,7 @@ TEST(PcrRecordTest, GroupsMergeScans) {
                          {{2, 3}, {kScans[0] + kScans[1], kScans[2]}},
                          {{1, 2, 5, 10}, {kScans[0], kScans[1], kScans[2]}},
                          {{5}, {kScans[0] + kScans[1] + kScans[2]}}}) {
-    const Written written = Write({{Span(kLong)}, {Span(kShort)}}, c.ends);
+    const Written written = Write({{SpanIn(kLong)}, {SpanIn(kShort)}}, c.ends);
     ASSERT_EQ(written.entry.groups(), c.chunks.size());
     const PcrView view = View(written, c.chunks.size());
     EXPECT_EQ(view.metadata().levels, c.chunks.size());
@@ -129,7 +130,7 @@ TEST(PcrRecordTest, GroupsMergeScans) {
 TEST(PcrRecordTest, ExamplesAreThereForAllOrNone) {
   const std::string example = "example";
   const Written written =
-      Write({{Span(kShort)}, {Span(kShort), 1, Span(example)}});
+      Write({{SpanIn(kShort)}, {SpanIn(kShort), 1, SpanIn(example)}});
   const PcrView view = View(written, 1);
   EXPECT_EQ(Text(view.example(0)), "");
   EXPECT_EQ(Text(view.example(1)), example);
@@ -143,19 +144,19 @@ TEST(PcrRecordTest, WrongArgumentsSaySo) {
             StatusCode::kInvalidArgument);
   for (const std::vector<int64_t>& ends :
        std::vector<std::vector<int64_t>>{{0}, {-1}, {1, 1}, {2, 1}}) {
-    EXPECT_EQ(WritePcr({{Span(kShort)}}, ends, &record, &entry).code(),
+    EXPECT_EQ(WritePcr({{SpanIn(kShort)}}, ends, &record, &entry).code(),
               StatusCode::kInvalidArgument);
   }
   const std::string cut = kShort.substr(0, 5);
   const Status status =
-      WritePcr({{Span(kShort)}, {Span(cut)}}, {}, &record, &entry);
+      WritePcr({{SpanIn(kShort)}, {SpanIn(cut)}}, {}, &record, &entry);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_EQ(status.message().find("image 1: jpeg"), 0) << status.message();
 }
 
 Status Parse(const std::string& record, const PcrEntry& entry, size_t groups) {
   PcrView view;
-  return PcrView::Parse(Span(record), entry, groups, &view);
+  return PcrView::Parse(SpanIn(record), entry, groups, &view);
 }
 
 TEST(PcrRecordTest, FidelityIsChecked) {
@@ -287,13 +288,13 @@ TEST(PcrRecordTest, ImagesOfManyKinds) {
     std::string progressive;
     ASSERT_TRUE(
         ToProgressive(
-            Span(WriteJpeg(kind, info, MakePixels(info, files.size(), 90))),
+            SpanIn(WriteJpeg(kind, info, MakePixels(info, files.size(), 90))),
             DecodeLimits(), &progressive)
             .ok());
     files.push_back(progressive);
   }
   for (const std::string& file : files) {
-    images.push_back({Span(file), static_cast<int32_t>(images.size())});
+    images.push_back({SpanIn(file), static_cast<int32_t>(images.size())});
   }
   const Written written = Write(images);
   ASSERT_EQ(written.entry.groups(), 10);
@@ -303,7 +304,7 @@ TEST(PcrRecordTest, ImagesOfManyKinds) {
     EXPECT_EQ(Glue(view, i, 10), files[i]);
     EXPECT_EQ(view.label(i), i);
     std::vector<ByteSpan> chunks;
-    ASSERT_TRUE(SplitScans(Span(files[i]), &chunks).ok());
+    ASSERT_TRUE(SplitScans(SpanIn(files[i]), &chunks).ok());
     for (size_t g = 1; g <= 10; ++g) {
       EXPECT_EQ(Text(view.chunk(i, g)),
                 g <= chunks.size() ? Text(chunks[g - 1]) : "");
@@ -317,4 +318,4 @@ TEST(PcrRecordTest, ImagesOfManyKinds) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::pcr_record_test

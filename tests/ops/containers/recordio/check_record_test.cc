@@ -6,10 +6,10 @@
 #include "gtest/gtest.h"
 #include "ops/core/crc32c.h"
 
-namespace liquid {
+namespace liquid::check_record_test {
 namespace {
 
-ByteSpan Span(const std::string& text) {
+ByteSpan SpanIn(const std::string& text) {
   return ByteSpan(text.data(), text.size());
 }
 
@@ -22,18 +22,18 @@ class CheckRecordTest : public ::testing::Test {
     SampleRecord sample;
     sample.id = 5;
     sample.labels = {3.0f};
-    sample.image = Span(image_);
-    sample.example = Span(example_);
+    sample.image = SpanIn(image_);
+    sample.example = SpanIn(example_);
     std::string payload;
     ASSERT_TRUE(AppendSamplePayload(sample, &payload).ok());
-    ASSERT_TRUE(AppendRecord(Span(payload), &framed_).ok());
+    ASSERT_TRUE(AppendRecord(SpanIn(payload), &framed_).ok());
     row_.sample = 5;
     row_.length = framed_.size();
-    row_.crc32c = Crc32c(Span(framed_));
+    row_.crc32c = Crc32c(SpanIn(framed_));
   }
 
   Status Check() {
-    return CheckRecord(Span(framed_), row_, &scratch_, &sample_);
+    return CheckRecord(SpanIn(framed_), row_, &scratch_, &sample_);
   }
 
   std::string image_, example_, framed_, scratch_;
@@ -83,11 +83,11 @@ TEST_F(CheckRecordTest, FindsAnotherSample) {
 
 TEST_F(CheckRecordTest, FindsBadFramingUnderARightChecksum) {
   framed_[0] = 'x';
-  row_.crc32c = Crc32c(Span(framed_));
+  row_.crc32c = Crc32c(SpanIn(framed_));
   const Status status = Check();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("magic"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::check_record_test

@@ -7,10 +7,10 @@
 #include "ops/containers/recordio/little_endian.h"
 #include "tests/ops/containers/recordio/packed_rows.h"
 
-namespace liquid {
+namespace liquid::dataset_index_test {
 namespace {
 
-ByteSpan Span(const std::string& text) {
+ByteSpan SpanIn(const std::string& text) {
   return ByteSpan(text.data(), text.size());
 }
 
@@ -51,7 +51,7 @@ TEST(DatasetIndexTest, ReadsEveryField) {
   const std::string bytes = Bytes(GoodRow());
   ASSERT_EQ(bytes.size(), kIndexRowBytes);
   std::vector<IndexRow> rows;
-  const Status status = ParseIndex(Span(Npy(bytes, "1")), &rows);
+  const Status status = ParseIndex(SpanIn(Npy(bytes, "1")), &rows);
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].sample, 0x0102030405060708u);
@@ -71,7 +71,7 @@ TEST(DatasetIndexTest, ReadsEveryField) {
 
 TEST(DatasetIndexTest, NoRowsAreAnIndexToo) {
   std::vector<IndexRow> rows(3);
-  ASSERT_TRUE(ParseIndex(Span(Npy("", "0")), &rows).ok());
+  ASSERT_TRUE(ParseIndex(SpanIn(Npy("", "0")), &rows).ok());
   EXPECT_TRUE(rows.empty());
 }
 
@@ -79,7 +79,7 @@ TEST(DatasetIndexTest, EveryTruncationIsFoundAndLeavesTheRows) {
   const std::string npy = Npy(Bytes(GoodRow()), "1");
   std::vector<IndexRow> rows(3);
   for (size_t size = 0; size < npy.size(); ++size) {
-    const Status status = ParseIndex(Span(npy.substr(0, size)), &rows);
+    const Status status = ParseIndex(SpanIn(npy.substr(0, size)), &rows);
     ASSERT_EQ(status.code(), StatusCode::kDataLoss) << size;
     EXPECT_NE(status.message().find("offset"), std::string::npos);
   }
@@ -92,7 +92,7 @@ TEST(DatasetIndexTest, EveryFlippedHeaderByteIsFound) {
   for (size_t i = 0; i < npy.size() - kIndexRowBytes; ++i) {
     std::string damaged = npy;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
-    EXPECT_EQ(ParseIndex(Span(damaged), &rows).code(), StatusCode::kDataLoss)
+    EXPECT_EQ(ParseIndex(SpanIn(damaged), &rows).code(), StatusCode::kDataLoss)
         << i;
   }
 }
@@ -102,7 +102,7 @@ TEST(DatasetIndexTest, CountsThatLieAreFound) {
   std::vector<IndexRow> rows;
   for (const char* count : {"0", "2", "", "1, 1", "-1", "1e0",
                             "354745078340568301", "99999999999999999999"}) {
-    EXPECT_EQ(ParseIndex(Span(Npy(row, count)), &rows).code(),
+    EXPECT_EQ(ParseIndex(SpanIn(Npy(row, count)), &rows).code(),
               StatusCode::kDataLoss)
         << count;
   }
@@ -134,7 +134,7 @@ TEST(DatasetIndexTest, EveryImpossibleValueIsFoundAtItsOffset) {
     spoiled.spoil(&row);
     const std::string bytes = Bytes(GoodRow()) + Bytes(row);
     std::vector<IndexRow> rows;
-    const Status status = ParseIndexRows(Span(bytes), &rows);
+    const Status status = ParseIndexRows(SpanIn(bytes), &rows);
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     const std::string end =
         "at offset " + std::to_string(kIndexRowBytes + spoiled.offset);
@@ -148,7 +148,7 @@ TEST(DatasetIndexTest, RowsMustAscend) {
   const IndexRow first = GoodRow();
   std::vector<IndexRow> rows;
   const auto parse = [&](const IndexRow& second) {
-    return ParseIndex(Span(Npy(Bytes(first) + Bytes(second), "2")), &rows);
+    return ParseIndex(SpanIn(Npy(Bytes(first) + Bytes(second), "2")), &rows);
   };
   EXPECT_EQ(parse(first).code(), StatusCode::kDataLoss);
   IndexRow second = first;
@@ -190,4 +190,4 @@ TEST(DatasetIndexTest, RowsOfAFormatOfASplitLieTogether) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::dataset_index_test

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/ops/containers/recordio/scan.h"
 
-namespace liquid {
+namespace liquid::file_parts_test {
 namespace {
 
 // The payloads of each part of files.
@@ -139,4 +139,4 @@ TEST(InputSplitTest, Errors) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::file_parts_test

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace liquid {
+namespace liquid::record_index_test {
 namespace {
 
 Status Parse(const std::string& text, std::vector<RecordIndexEntry>* entries) {
@@ -58,4 +58,4 @@ TEST(RecordIndexTest, AnErrorShowsLittleOfTheLine) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::record_index_test

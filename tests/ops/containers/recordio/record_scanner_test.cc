@@ -7,7 +7,7 @@
 #include "ops/containers/recordio/file_parts.h"
 #include "tests/ops/containers/recordio/scan.h"
 
-namespace liquid {
+namespace liquid::record_scanner_test {
 namespace {
 
 std::vector<std::string> Payloads() {
@@ -199,4 +199,4 @@ TEST(RecordScannerTest, ALongPayloadInPartsIsRefused) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::record_scanner_test

@@ -6,12 +6,12 @@
 
 #include "gtest/gtest.h"
 
-namespace liquid {
+namespace liquid::recordio_test {
 namespace {
 
 const std::string kMagic("\x0a\x23\xd7\xce", 4);
 
-ByteSpan Span(const std::string& text) {
+ByteSpan SpanIn(const std::string& text) {
   return ByteSpan(text.data(), text.size());
 }
 
@@ -30,7 +30,7 @@ std::string FromHex(const std::string& hex) {
 
 std::string Framed(const std::string& payload) {
   std::string out;
-  const Status status = AppendRecord(Span(payload), &out);
+  const Status status = AppendRecord(SpanIn(payload), &out);
   EXPECT_TRUE(status.ok()) << status.message();
   return out;
 }
@@ -47,7 +47,7 @@ TEST(RecordIOTest, GoldenBytes) {
 
 TEST(RecordIOTest, AppendsBehindWhatIsThere) {
   std::string out = "before";
-  ASSERT_TRUE(AppendRecord(Span("abcd"), &out).ok());
+  ASSERT_TRUE(AppendRecord(SpanIn("abcd"), &out).ok());
   EXPECT_EQ(out, "before" + FromHex("0a23d7ce0400000061626364"));
 }
 
@@ -61,7 +61,7 @@ TEST(RecordIOTest, SplitsAtTheMagicOnlyWhereItIsAligned) {
       EXPECT_EQ(whole, before % 4 != 0) << before;
       std::string scratch;
       ByteSpan parsed;
-      ASSERT_TRUE(ParseRecord(Span(framed), &scratch, &parsed).ok());
+      ASSERT_TRUE(ParseRecord(SpanIn(framed), &scratch, &parsed).ok());
       EXPECT_EQ(String(parsed), payload) << before << " " << after;
     }
   }
@@ -100,7 +100,7 @@ TEST(RecordIOTest, RandomPayloadsComeBack) {
     EXPECT_EQ(heads, 1u);
     std::string scratch;
     ByteSpan parsed;
-    const Status status = ParseRecord(Span(framed), &scratch, &parsed);
+    const Status status = ParseRecord(SpanIn(framed), &scratch, &parsed);
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(String(parsed), payload);
   }
@@ -114,12 +114,12 @@ TEST(RecordIOTest, EveryTruncationAndExtensionIsFound) {
     ByteSpan parsed;
     for (size_t size = 0; size < framed.size(); ++size) {
       const std::string cut = framed.substr(0, size);
-      const Status status = ParseRecord(Span(cut), &scratch, &parsed);
+      const Status status = ParseRecord(SpanIn(cut), &scratch, &parsed);
       EXPECT_EQ(status.code(), StatusCode::kDataLoss) << size;
       EXPECT_NE(status.message().find("offset"), std::string::npos);
     }
     const std::string longer = framed + std::string(4, '\0');
-    const Status status = ParseRecord(Span(longer), &scratch, &parsed);
+    const Status status = ParseRecord(SpanIn(longer), &scratch, &parsed);
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     EXPECT_NE(status.message().find("offset " + std::to_string(framed.size())),
               std::string::npos)
@@ -135,7 +135,7 @@ TEST(RecordIOTest, EveryDamagedHeaderByteIsFoundOrKeepsThePayloadsSize) {
       damaged[i] = static_cast<char>(damaged[i] ^ value);
       std::string scratch;
       ByteSpan parsed;
-      if (ParseRecord(Span(damaged), &scratch, &parsed).ok()) {
+      if (ParseRecord(SpanIn(damaged), &scratch, &parsed).ok()) {
         // Only the three paddable lengths round to the same record.
         EXPECT_EQ(i, 4u);
         EXPECT_GE(parsed.size, 5u);
@@ -153,7 +153,7 @@ TEST(RecordIOTest, PartFlagsMustFollowEachOther) {
        {"0a23d7ce00000040", "0a23d7ce00000060",
         "0a23d7ce000000200a23d7ce00000000", "0a23d7ce000000200a23d7ce00000020",
         "0a23d7ce000000800a23d7ce00000060", "0a23d7ce000000e0"}) {
-    EXPECT_EQ(ParseRecord(Span(FromHex(hex)), &scratch, &parsed).code(),
+    EXPECT_EQ(ParseRecord(SpanIn(FromHex(hex)), &scratch, &parsed).code(),
               StatusCode::kDataLoss)
         << hex;
   }
@@ -180,7 +180,7 @@ TEST(SamplePayloadTest, GoldenBytes) {
   sample.id = 0x0102;
   sample.labels = {1.0f};
   const std::string image = "img";
-  sample.image = Span(image);
+  sample.image = SpanIn(image);
   EXPECT_EQ(Payload(sample), FromHex("00000000"
                                      "0000803f"
                                      "0201000000000000"
@@ -188,7 +188,7 @@ TEST(SamplePayloadTest, GoldenBytes) {
                                      "696d67"));
   const std::string example = "ex";
   sample.labels = {1.0f, 2.0f};
-  sample.example = Span(example);
+  sample.example = SpanIn(example);
   EXPECT_EQ(Payload(sample), FromHex("02000000"
                                      "00000000"
                                      "0201000000000000"
@@ -209,11 +209,11 @@ TEST(SamplePayloadTest, ComesBack) {
       }
       const std::string image = "image bytes";
       const std::string features(example, 'e');
-      sample.image = Span(image);
-      sample.example = Span(features);
+      sample.image = SpanIn(image);
+      sample.example = SpanIn(features);
       const std::string payload = Payload(sample);
       SampleRecord parsed;
-      const Status status = ParseSamplePayload(Span(payload), &parsed);
+      const Status status = ParseSamplePayload(SpanIn(payload), &parsed);
       ASSERT_TRUE(status.ok()) << status.message();
       EXPECT_EQ(parsed.id, sample.id);
       EXPECT_EQ(parsed.labels, sample.labels);
@@ -226,7 +226,7 @@ TEST(SamplePayloadTest, ComesBack) {
 TEST(SamplePayloadTest, AnExampleWithoutAnImageIsRefused) {
   SampleRecord sample;
   const std::string example = "example";
-  sample.example = Span(example);
+  sample.example = SpanIn(example);
   std::string out;
   EXPECT_EQ(AppendSamplePayload(sample, &out).code(),
             StatusCode::kInvalidArgument);
@@ -236,21 +236,22 @@ TEST(SamplePayloadTest, LiesAreFound) {
   SampleRecord parsed;
   const std::string header(24, '\0');
   for (size_t size = 0; size < 24; ++size) {
-    EXPECT_EQ(ParseSamplePayload(Span(header.substr(0, size)), &parsed).code(),
-              StatusCode::kDataLoss);
+    EXPECT_EQ(
+        ParseSamplePayload(SpanIn(header.substr(0, size)), &parsed).code(),
+        StatusCode::kDataLoss);
   }
   std::string many_labels = header;
   many_labels[0] = many_labels[3] = '\xff';
-  EXPECT_EQ(ParseSamplePayload(Span(many_labels), &parsed).code(),
+  EXPECT_EQ(ParseSamplePayload(SpanIn(many_labels), &parsed).code(),
             StatusCode::kDataLoss);
   std::string long_image = header + "abc";
   long_image[16] = 4;
-  const Status status = ParseSamplePayload(Span(long_image), &parsed);
+  const Status status = ParseSamplePayload(SpanIn(long_image), &parsed);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("offset 16"), std::string::npos);
   long_image[16] = 3;
-  EXPECT_TRUE(ParseSamplePayload(Span(long_image), &parsed).ok());
+  EXPECT_TRUE(ParseSamplePayload(SpanIn(long_image), &parsed).ok());
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::recordio_test
