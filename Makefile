@@ -78,7 +78,7 @@ BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
-WITHOUT_TF := core codecs containers direct engine gpu http image reader sampler
+WITHOUT_TF := core codecs containers direct engine gpu http image message reader sampler
 LEFT_OUT := $(WITHOUT_TF:%=-//tests/ops/%/...) -//tests/fuzz/...
 TAGS := -once,
 endif
