@@ -71,14 +71,12 @@ Status FindPlaces(const LiquidPcr& pcr, const LiquidPcrPlaces& places) {
 }  // namespace
 }  // namespace liquid
 
-LIQUID_DIRECT uint32_t liquid_direct_crc32c(LiquidBytes bytes, uint32_t crc) {
+uint32_t liquid_direct_crc32c(LiquidBytes bytes, uint32_t crc) {
   return liquid::ExtendCrc32c(crc, liquid::ByteSpan(bytes.data, bytes.size));
 }
 
-LIQUID_DIRECT bool liquid_direct_decode(LiquidBytes file,
-                                        const LiquidImage* image,
-                                        uint8_t* pixels,
-                                        LiquidProblem problem) {
+bool liquid_direct_decode(LiquidBytes file, const LiquidImage* image,
+                          uint8_t* pixels, LiquidProblem problem) {
   const auto decode = [&] {
     return liquid::DecodeWhole(liquid::ByteSpan(file.data, file.size), *image,
                                pixels);
@@ -86,9 +84,8 @@ LIQUID_DIRECT bool liquid_direct_decode(LiquidBytes file,
   return liquid::Guarded(problem, decode) == liquid::StatusCode::kOk;
 }
 
-LIQUID_DIRECT bool liquid_direct_pcr(const LiquidPcr* pcr,
-                                     const LiquidPcrPlaces* places,
-                                     LiquidProblem problem) {
+bool liquid_direct_pcr(const LiquidPcr* pcr, const LiquidPcrPlaces* places,
+                       LiquidProblem problem) {
   const auto find = [&] { return liquid::FindPlaces(*pcr, *places); };
   return liquid::Guarded(problem, find) == liquid::StatusCode::kOk;
 }

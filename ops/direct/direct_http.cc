@@ -45,7 +45,7 @@ Status ReadBytes(const LiquidHttpFile& file, uint64_t offset, uint8_t* bytes,
 }  // namespace
 }  // namespace liquid
 
-LIQUID_DIRECT LiquidHttpFile* liquid_direct_http_open(const char* url) {
+LiquidHttpFile* liquid_direct_http_open(const char* url) {
   try {
     return new LiquidHttpFile{std::make_shared<liquid::RemoteObject>(url)};
   } catch (const std::bad_alloc&) {
@@ -53,21 +53,17 @@ LIQUID_DIRECT LiquidHttpFile* liquid_direct_http_open(const char* url) {
   }
 }
 
-LIQUID_DIRECT void liquid_direct_http_close(LiquidHttpFile* file) {
-  delete file;
-}
+void liquid_direct_http_close(LiquidHttpFile* file) { delete file; }
 
-LIQUID_DIRECT int32_t liquid_direct_http_size(LiquidHttpFile* file,
-                                              uint64_t* size,
-                                              LiquidProblem problem) {
+int32_t liquid_direct_http_size(LiquidHttpFile* file, uint64_t* size,
+                                LiquidProblem problem) {
   return liquid::EndOf(
       liquid::Guarded(problem, [&] { return liquid::ReadSize(*file, size); }));
 }
 
-LIQUID_DIRECT int32_t liquid_direct_http_read(LiquidHttpFile* file,
-                                              uint64_t offset, uint8_t* bytes,
-                                              uint64_t room, uint64_t* size,
-                                              LiquidProblem problem) {
+int32_t liquid_direct_http_read(LiquidHttpFile* file, uint64_t offset,
+                                uint8_t* bytes, uint64_t room, uint64_t* size,
+                                LiquidProblem problem) {
   return liquid::EndOf(liquid::Guarded(problem, [&] {
     return liquid::ReadBytes(*file, offset, bytes, room, size);
   }));

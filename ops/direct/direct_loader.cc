@@ -358,31 +358,32 @@ Status Stats(const Loader& loader, bool batches, LiquidBytes* json) {
 }  // namespace
 }  // namespace liquid
 
-LIQUID_DIRECT int32_t liquid_direct_loader_create(const LiquidLoaderPlan* plan,
-                                                  LiquidLoader** loader,
-                                                  LiquidProblem problem) {
+int32_t liquid_direct_loader_create(const LiquidLoaderPlan* plan,
+                                    LiquidLoader** loader,
+                                    LiquidProblem problem) {
   *loader = nullptr;
   return static_cast<int32_t>(
       liquid::Guarded(problem, [&] { return liquid::Create(*plan, loader); }));
 }
 
-LIQUID_DIRECT void liquid_direct_loader_free(LiquidLoader* loader) {
+void liquid_direct_loader_free(LiquidLoader* loader) {
   // Threads that a child does not have would be waited for.
   if (loader == nullptr || loader->loader->Forked()) return;
   delete loader;
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_seek(
-    LiquidLoader* loader, int64_t epoch, uint64_t step, LiquidNumbers cached,
-    LiquidNumbers mixes, const LiquidDraws* rest, LiquidProblem problem) {
+int32_t liquid_direct_loader_seek(LiquidLoader* loader, int64_t epoch,
+                                  uint64_t step, LiquidNumbers cached,
+                                  LiquidNumbers mixes, const LiquidDraws* rest,
+                                  LiquidProblem problem) {
   return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
     return liquid::Seek(alone, epoch, step, cached, mixes, rest);
   });
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_next_epoch(LiquidLoader* loader,
-                                                      LiquidPlace* place,
-                                                      LiquidProblem problem) {
+int32_t liquid_direct_loader_next_epoch(LiquidLoader* loader,
+                                        LiquidPlace* place,
+                                        LiquidProblem problem) {
   return liquid::OfLoader(loader, problem, [&](liquid::Loader* of) {
     const liquid::Snapshot::Place next = of->snapshot().Next();
     *place = {next.epoch, next.step, next.rest != nullptr};
@@ -390,51 +391,46 @@ LIQUID_DIRECT int32_t liquid_direct_loader_next_epoch(LiquidLoader* loader,
   });
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_begin(LiquidLoader* loader,
-                                                 const LiquidEpoch* epoch,
-                                                 LiquidProblem problem) {
+int32_t liquid_direct_loader_begin(LiquidLoader* loader,
+                                   const LiquidEpoch* epoch,
+                                   LiquidProblem problem) {
   return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
     return liquid::Begin(alone, *epoch);
   });
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_next(LiquidLoader* loader,
-                                                LiquidBatch** batch,
-                                                LiquidProblem problem) {
+int32_t liquid_direct_loader_next(LiquidLoader* loader, LiquidBatch** batch,
+                                  LiquidProblem problem) {
   *batch = nullptr;
   return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
     return liquid::Next(alone, batch);
   });
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_leave(LiquidLoader* loader,
-                                                 LiquidProblem problem) {
+int32_t liquid_direct_loader_leave(LiquidLoader* loader,
+                                   LiquidProblem problem) {
   return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
     alone->Leave();
     return liquid::OkStatus();
   });
 }
 
-LIQUID_DIRECT void liquid_direct_loader_cancel(LiquidLoader* loader) {
+void liquid_direct_loader_cancel(LiquidLoader* loader) {
   if (!loader->loader->Forked()) loader->loader->Cancel();
 }
 
-LIQUID_DIRECT void liquid_direct_batch_release(LiquidBatch* batch) {
+void liquid_direct_batch_release(LiquidBatch* batch) {
   auto* const owned = static_cast<liquid::OwnedBatch*>(batch);
   if (owned == nullptr || owned->Forked()) return;
   delete owned;
 }
 
-LIQUID_DIRECT int32_t liquid_direct_loader_stats(LiquidLoader* loader,
-                                                 bool batches,
-                                                 LiquidBytes* json,
-                                                 LiquidProblem problem) {
+int32_t liquid_direct_loader_stats(LiquidLoader* loader, bool batches,
+                                   LiquidBytes* json, LiquidProblem problem) {
   *json = {nullptr, 0};
   return liquid::OfLoader(loader, problem, [&](liquid::Loader* of) {
     return liquid::Stats(*of, batches, json);
   });
 }
 
-LIQUID_DIRECT void liquid_direct_stats_free(LiquidBytes json) {
-  delete[] json.data;
-}
+void liquid_direct_stats_free(LiquidBytes json) { delete[] json.data; }

@@ -64,21 +64,18 @@ Status PlanDraws(const LiquidPlannedEpoch& planned, int32_t* formats,
 }  // namespace
 }  // namespace liquid
 
-LIQUID_DIRECT bool liquid_direct_worker_part(const uint64_t* samples,
-                                             uint64_t formats,
-                                             const LiquidWorker* worker,
-                                             LiquidPart* part,
-                                             LiquidProblem problem) {
+bool liquid_direct_worker_part(const uint64_t* samples, uint64_t formats,
+                               const LiquidWorker* worker, LiquidPart* part,
+                               LiquidProblem problem) {
   const auto find = [&] {
     return liquid::FindPart(samples, formats, *worker, part);
   };
   return liquid::Guarded(problem, find) == liquid::StatusCode::kOk;
 }
 
-LIQUID_DIRECT bool liquid_direct_plan_epoch(const LiquidPlannedEpoch* planned,
-                                            int32_t* formats, int64_t* samples,
-                                            uint64_t draws,
-                                            LiquidProblem problem) {
+bool liquid_direct_plan_epoch(const LiquidPlannedEpoch* planned,
+                              int32_t* formats, int64_t* samples,
+                              uint64_t draws, LiquidProblem problem) {
   const auto plan = [&] {
     return liquid::PlanDraws(*planned, formats, samples, draws);
   };

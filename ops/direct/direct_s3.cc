@@ -1,8 +1,7 @@
 #include "ops/direct/direct_s3.h"
 
-#include "ops/direct/problem.h"
 #include "ops/http/s3_provider.h"
 
-LIQUID_DIRECT void liquid_direct_s3_provider(LiquidS3Provider provider) {
+void liquid_direct_s3_provider(LiquidS3Provider provider) {
   liquid::SetS3Provider(provider);
 }

@@ -95,17 +95,16 @@ Status ReadExamples(LiquidFeature* feature, uint64_t* wrong) {
 }  // namespace
 }  // namespace liquid
 
-LIQUID_DIRECT bool liquid_direct_peek(LiquidBytes file, LiquidImage* image,
-                                      LiquidProblem problem) {
+bool liquid_direct_peek(LiquidBytes file, LiquidImage* image,
+                        LiquidProblem problem) {
   const auto peek = [&] {
     return liquid::PeekAny(liquid::ByteSpan(file.data, file.size), image);
   };
   return liquid::Guarded(problem, peek) == liquid::StatusCode::kOk;
 }
 
-LIQUID_DIRECT bool liquid_direct_pcr_index(LiquidBytes contents,
-                                           LiquidPcrIndex* index,
-                                           LiquidProblem problem) {
+bool liquid_direct_pcr_index(LiquidBytes contents, LiquidPcrIndex* index,
+                             LiquidProblem problem) {
   const auto read = [&] {
     return liquid::ReadPcrIndex(liquid::ByteSpan(contents.data, contents.size),
                                 index);
@@ -113,9 +112,8 @@ LIQUID_DIRECT bool liquid_direct_pcr_index(LiquidBytes contents,
   return liquid::Guarded(problem, read) == liquid::StatusCode::kOk;
 }
 
-LIQUID_DIRECT bool liquid_direct_examples(LiquidFeature* feature,
-                                          uint64_t* wrong,
-                                          LiquidProblem problem) {
+bool liquid_direct_examples(LiquidFeature* feature, uint64_t* wrong,
+                            LiquidProblem problem) {
   const auto read = [&] { return liquid::ReadExamples(feature, wrong); };
   return liquid::Guarded(problem, read) == liquid::StatusCode::kOk;
 }

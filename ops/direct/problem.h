@@ -11,9 +11,6 @@
 #include "ops/core/status.h"
 #include "ops/direct/direct.h"
 
-// Found by its name, whatever the compiler is told to hide.
-#define LIQUID_DIRECT __attribute__((visibility("default")))
-
 namespace liquid {
 
 inline void Say(const std::string& message, LiquidProblem problem) {
