@@ -44,11 +44,12 @@ def position(dataset: tf.data.Dataset, epoch: int, step: int) -> dict[str, Any]:
       the next one.
 
   Returns:
-    A dict of numbers, strings, lists and dicts, for JSON, pickle or `torch.save`. Its
-    "epoch" and "step" are where the next process begins to count. A worker's position
-    serves all workers that train in step, and other numbers of them, as far as
-    `start=(epoch, [(workers, steps), …])` does (docs/scaling.md). With
-    `on_error="skip"`, going on may repeat as many samples as the epoch had skipped.
+    A dict of numbers, strings, lists and dicts, for JSON, pickle or `torch.save`
+    (docs/formats/position.md). Its "epoch" and "step" are where the next process begins
+    to count. A worker's position serves all workers that train in step, and other
+    numbers of them, as far as `start=(epoch, [(workers, steps), …])` does
+    (docs/scaling.md). With `on_error="skip"`, going on may repeat as many samples as
+    the epoch had skipped.
 
   Raises:
     ValueError: the dataset is not made from `liquid_tf.dataset`, or from several, has

@@ -259,8 +259,8 @@ class Resume(tf.keras.callbacks.Callback):
 
   def _go_on(self, before: dict[str, Any], positions: list[Position]) -> None:
     """Makes the datasets go on where this worker stood."""
-    for feed, position in zip(self._feeds, positions):
-      position.seek(feed.blocks)
+    for i, (feed, position) in enumerate(zip(self._feeds, positions)):
+      position.seek(feed.blocks, self._named(i))
     # A kill may come between an epoch's last batch and its end.
     first, steps = before["first_epoch"], before["steps_per_epoch"]
     trained = (before["epoch"] - first) * steps + before["step"]
@@ -430,7 +430,9 @@ class Resume(tf.keras.callbacks.Callback):
         f"{latest} does not say what it was trained on, as this version of Resume "
         "does: give another directory for a new run"
       )
-    positions = [Position.parse(one) for one in before["positions"]]
+    positions = [
+      Position.parse(one, self._named(i)) for i, one in enumerate(before["positions"])
+    ]
     self._check_same("backend", before["backend"], self._begun["backend"])
     self._check_same("datasets", len(positions), len(self._feeds))
     for feed, position in zip(self._feeds, positions):
@@ -441,6 +443,10 @@ class Resume(tf.keras.callbacks.Callback):
       name = "steps_per_epoch"
       self._check_same(name, before[name], self._begun[name])
     return before, positions
+
+  def _named(self, number: int) -> str:
+    """Names one of the positions that the directory holds, for errors."""
+    return f"{self._directory}: positions[{number}]"
 
   def _check_same(self, name: str, before: Any, now: Any) -> None:
     if before != now:

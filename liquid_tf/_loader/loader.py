@@ -21,7 +21,7 @@ from liquid_tf._pipeline.build import Face, Planned, plan
 from liquid_tf._pipeline.draws import Draws, begin_at
 from liquid_tf._pipeline.entry import Entry
 from liquid_tf._pipeline.mixes import NUMBERS
-from liquid_tf._pipeline.position import VERSION, Position, run_of
+from liquid_tf._pipeline.position import Position, run_of
 from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.start import Given, Start
 from liquid_tf._pipeline.stats import Stats
@@ -172,8 +172,8 @@ class Loader:
     the like. The next batch is then the very next one.
 
     Returns:
-      A dict for JSON, as `liquid_tf.position` gives it, with the "version" of its keys.
-      With `on_error="skip"` it has "borrowed" and "skipped", draws and samples: with
+      A dict for JSON, as `liquid_tf.position` gives it (docs/formats/position.md). With
+      `on_error="skip"` it also has "borrowed" and "skipped", draws and samples: with
       these going on repeats no sample.
 
     Raises:
@@ -186,10 +186,10 @@ class Loader:
       )
     place = self._place
     found = Position.of(self._draws, self._run, place.start)
-    more: dict[str, Any] = {"version": VERSION}
     if self._decoding.skips:
-      more |= {"borrowed": list(place.borrowed), "skipped": list(place.skipped)}
-    return dataclasses.replace(found, **more).saved()
+      borrowed, skipped = list(place.borrowed), list(place.skipped)
+      found = dataclasses.replace(found, borrowed=borrowed, skipped=skipped)
+    return found.saved()
 
   def load_state_dict(self, state: Mapping[str, Any]) -> None:
     """Makes the next `iter()` begin where a run stood.

@@ -35,7 +35,7 @@ class Entry:
     """
     saved = None
     if isinstance(given, Mapping):
-      saved = Position.parse(given)
+      saved = Position.parse(given, "start")
       given = saved.start(shard)
     begin = _start.parse(given, shard[1])
     return cls(given, begin, saved, saved is not None and saved.is_own(shard))
@@ -59,7 +59,7 @@ class Entry:
       subject = "start is a position of a run with"
       self.saved.check(blocks, run_of(blocks, recipe), subject, "begin anew at (0, 0)")
     if self.is_own:
-      self.saved.seek(blocks)
+      self.saved.seek(blocks, "start")
     elif self.begin.cuts:
       left = blocks.rests.begin(self.begin, self.given)
       blocks.begin = self.begin

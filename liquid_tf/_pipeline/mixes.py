@@ -24,7 +24,7 @@ AUTO = "auto"
 # cached records and the fill, which the plan follows from, and this machine's memory.
 NUMBERS = ("samples", "cached", "fill", "resident", "kept")
 # So many of them does the snapshot hold, one after another.
-_OF_PLAN = 3
+OF_PLAN = 3
 
 Mix = str | Mapping[str, float]
 
@@ -224,7 +224,7 @@ class Chooser:
 def decided_samples(stats: dict[str, Any]) -> np.ndarray:
   """Samples per format, shape [epochs, formats], one row an epoch begun."""
   numbers = np.array(stats["mixes"], np.int64)
-  return numbers.reshape(-1, _OF_PLAN, len(stats["formats"]))[:, 0]
+  return numbers.reshape(-1, OF_PLAN, len(stats["formats"]))[:, 0]
 
 
 def _machine(room: Room, kept: np.ndarray, pixel_bytes: float) -> model.Machine:

@@ -5,8 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from liquid_tf._native import whole
+from liquid_tf._pipeline import position_fields
 from liquid_tf._pipeline.draws import Draws
+from liquid_tf._pipeline.mixes import OF_PLAN
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.start import Start
 from liquid_tf._store import manifest as manifests
@@ -35,8 +36,8 @@ def other_version(view: View, index: str | None) -> str:
   except (ManifestError, OSError):
     pass  # The versions are not what this error is of.
   return (
-    f"dataset {index!r}, which no version of {view.path} has: it was another dataset, "
-    "or a version that was forgotten: give the same again"
+    f"dataset {index!r:.200}, which no version of {view.path} has: it was another "
+    "dataset, or a version that was forgotten: give the same again"
   )
 
 
@@ -97,13 +98,9 @@ def run_of(blocks: Draws, recipe: Recipe | None) -> dict[str, Any]:
   return {**identity(blocks, recipe), **of_worker(blocks)}
 
 
-# Of what a loader saves. What is saved without one is of the same.
-VERSION = 1
-
-
 @dataclasses.dataclass(frozen=True)
 class Position:
-  """Place in a run, as `position` gives it.
+  """Place in a run, as `position` gives it (docs/formats/position.md).
 
   Attributes:
     epoch: its number.
@@ -112,7 +109,6 @@ class Position:
     cached: samples of each format that the plan keeps between epochs.
     mixes: of a dataset whose mix changes, as `Snapshot.seek` takes them.
     run: identity, and what of the worker counts.
-    version: of all this; None where it is saved without one, as datasets do.
     borrowed: where samples that cannot be read are left out, the draws behind the step
       that were delivered before it; None where that is not known.
     skipped: likewise, the samples that were left out.
@@ -124,13 +120,13 @@ class Position:
   cached: list[int]
   mixes: list[int]
   run: dict[str, Any]
-  version: int | None = None
   borrowed: list[int] | None = None
   skipped: list[int] | None = None
 
   def saved(self) -> dict[str, Any]:
     """As a dict for JSON, of what is known."""
-    return {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
+    known = {k: v for k, v in dataclasses.asdict(self).items() if v is not None}
+    return {"version": position_fields.VERSION, **known}
 
   @classmethod
   def of(cls, blocks: Draws, run: Mapping[str, Any], start: Start) -> "Position":
@@ -147,37 +143,17 @@ class Position:
     return cls(start.epoch, step, cuts, list(blocks.cached), mixes, dict(run))
 
   @classmethod
-  def parse(cls, given: Mapping[str, Any]) -> "Position":
-    """Reads a `start=` that is a dict.
+  def parse(cls, given: Mapping[str, Any], name: str) -> "Position":
+    """Reads what `saved` gave.
+
+    Args:
+      given: that.
+      name: of it, for errors.
 
     Raises:
-      ValueError: it is not what `position` gave, or of a later version.
+      ValueError: it is of another version, or a field is not what it must be.
     """
-    version = given.get("version", VERSION)
-    if version != VERSION or isinstance(version, bool):
-      raise WrongArgument(
-        "version of start",
-        version,
-        f"must be {VERSION}: a later one needs the liquid_tf that saved it, or a newer "
-        "one",
-      )
-    try:
-      found = cls(**given)
-      numbers = [found.epoch, found.step, *found.cached, *found.mixes]
-      numbers += [*(found.borrowed or ()), *(found.skipped or ())]
-      for workers, steps in found.cuts:
-        numbers += [workers, steps]
-      index, count = found.run["worker"]
-      least = min(whole.number(n, "number", 0) for n in [*numbers, index, count])
-      sound = least >= 0 and max(numbers) < 1 << 63 and index < count
-      sound = sound and found.step >= found.before
-    except (TypeError, ValueError, KeyError):
-      sound = False
-    if not sound:
-      raise WrongArgument(
-        "start", Shown(f"{given!r:.200}"), "must be all that position() gave"
-      )
-    return found
+    return cls(**position_fields.read(given, name))
 
   @property
   def before(self) -> int:
@@ -216,24 +192,42 @@ class Position:
     for name, value in now.items():
       if name not in of_others and self.run.get(name) != value:
         raise ValueError(
-          f"{subject} {name} {self.run.get(name)!r}, but this one has {value!r}: give "
-          f"the same again, or {advice}"
+          f"{subject} {name} {self.run.get(name)!r:.1000}, but this one has "
+          f"{value!r}: give the same again, or {advice}"
         )
 
-  def seek(self, blocks: Draws) -> None:
+  def seek(self, blocks: Draws, name: str) -> None:
     """Makes the next iterator begin there, where the position is the worker's own.
+
+    Args:
+      blocks: of the dataset.
+      name: of the position, for errors.
 
     Raises:
       ValueError: it is not sound.
     """
-    if self.step >= max(1, blocks.batches):
-      raise ValueError(
-        f"start has step {self.step}, which must be below {blocks.batches}, the "
-        "batches of an epoch"
+    if self.step >= blocks.batches:
+      raise WrongArgument(
+        f'{name}["step"]',
+        self.step,
+        f"must be below {blocks.batches}, the batches of an epoch",
+      )
+    formats = len(blocks.sources)
+    if len(self.cached) != formats:
+      raise WrongArgument(
+        f'{name}["cached"]', self.cached, f"must have {formats} numbers, one a format"
+      )
+    # Of what is chosen by what was measured, nothing else knows.
+    begun = self.epoch + 1 if blocks.moves and self.step > 0 else 0
+    if len(self.mixes) < begun * OF_PLAN * formats:
+      raise WrongArgument(
+        f'{name}["mixes"]',
+        Shown(f"{len(self.mixes)} numbers"),
+        f"must have {OF_PLAN * formats} for each of {begun} epochs",
       )
     try:
       blocks.snapshot.seek(self.epoch, self.step, self.cached, self.mixes)
     except blocks.snapshot.refused as error:
-      raise ValueError(f"start must be all that position() gave: {error}") from error
+      raise ValueError(f"{name} must be all that position() gave: {error}") from error
     blocks.cached = self.cached
     blocks.begin = Start(self.epoch, self.step)

@@ -12,7 +12,7 @@ from liquid_tf.errors import WrongArgument
 Given = tuple[int, int | Sequence[tuple[int, int]]] | Mapping[str, Any]
 
 # Each is planned once: a mistyped number must not take hours.
-_MOST_WORKERS = 1 << 16
+MOST_WORKERS = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +62,8 @@ def parse(start: Any, workers: int) -> Start:
   for count, steps in runs:
     count = whole.number(count, "workers of start", 1)
     steps = whole.number(steps, "steps of start", 0)
-    if count > _MOST_WORKERS:
-      raise ValueError(f"workers of start ({count}) must be at most {_MOST_WORKERS}")
+    if count > MOST_WORKERS:
+      raise ValueError(f"workers of start ({count}) must be at most {MOST_WORKERS}")
     if steps == 0:
       continue
     if cuts and cuts[-1][0] == count:

@@ -84,6 +84,7 @@ _KEYS = {
 }
 
 _POSITION = """{
+  "version": 1,
   "epoch": 1,
   "step": 3,
   "cuts": [],

@@ -292,30 +292,35 @@ class PositionTest(parameterized.TestCase, tf.test.TestCase):
     _dataset(liquid_tf.open(path, version=1), start=place)
 
   @parameterized.parameters(
-    {"step": -1},
-    {"step": 1 << 40},
-    {"step": 1 << 70},
-    {"step": True},
-    {"epoch": "1"},
-    {"cached": [1]},
-    {"cached": [1 << 40, 1]},
-    {"cached": None},
-    {"mixes": [1]},
-    {"cuts": [[1]]},
-    {"cuts": [[1, 3]]},
-    {"run": None},
-    {"run": {}},
-    {"more": 1},
+    ({"step": -1}, r'start\["step"\] \(-1\) must be a whole number from 0'),
+    ({"step": 13}, r'start\["step"\] \(13\) must be below 13, the batches'),
+    ({"cached": []}, r'start\["cached"\] \(\[\]\) must have 2 numbers, one a format'),
+    ({"cached": [1]}, r'start\["cached"\] \(\[1\]\) must have 2 numbers'),
+    ({"cached": [1 << 40, 1]}, "start must be all that position"),
+    ({"mixes": [1]}, "start must be all that position.* mix"),
+    ({"cuts": [[1, 3]]}, r'start\["step"\] \(0\) must be at least 3'),
+    ({"run": {}}, r'start\["run"\] \({}\) must have "dataset"'),
+    ({"version": 2}, r'start\["version"\] \(2\) must be 1'),
   )
-  def test_what_is_no_position_is_refused(self, **wrong):
+  def test_what_is_no_position_is_refused(self, wrong, message):
     path = self.paths["formats"]
     place = liquid_tf.position(_dataset(path), 0, 0)
     _dataset(path, start=place)
-    with self.assertRaisesRegex(ValueError, "^start "):
+    with self.assertRaisesRegex(ValueError, f"^{message}"):
       _dataset(path, start=place | wrong)
-    for name in place:
-      with self.assertRaisesRegex(ValueError, "must be all that position"):
-        _dataset(path, start={n: v for n, v in place.items() if n != name})
+
+  def test_mixes_that_were_chosen_must_be_known(self):
+    path = self.paths["replicated"]
+    dataset = _dataset(path, mix="auto")
+    _, saved = _whole(dataset, 2, [(1, 3)])
+    place = saved[1, 3]
+    _dataset(path, mix="auto", start=place)
+    for mixes in ([], place["mixes"][:6]):
+      with self.assertRaisesRegex(
+        ValueError,
+        rf'^start\["mixes"\] \({len(mixes)} numbers\) must have 6 for each of 2 epochs',
+      ):
+        _dataset(path, mix="auto", start=place | {"mixes": mixes})
 
   def test_wrong_counts(self):
     path = self.paths["formats"]
