@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._graph import lineage
+from liquid_tf._keras import position_files
 from liquid_tf._keras.feed import Feed
 from liquid_tf._pipeline import position as position_lib
 from liquid_tf._pipeline import start as start_lib
@@ -56,6 +57,11 @@ class Resume(tf.keras.callbacks.Callback):
   another run: fine-tuning takes a directory of its own (docs/tutorials/resume.md).
   Where the dataset leaves out what is damaged (`on_error="skip"`), the log says after
   each epoch how many samples that were.
+
+  The position lies beside each checkpoint as JSON, too, as `ckpt-7.position.json`, and
+  is removed with it: `loader` and its `load_state_dict` go on there without TensorFlow
+  (docs/formats/position.md). Of datasets that are zipped each has its own, from
+  `ckpt-7.position-0.json` on.
 
   Its place among the callbacks does not matter. It saves after an epoch's last batch,
   before any of them lends the model other weights, as `SwapEMAWeights` does; and again
@@ -400,19 +406,27 @@ class Resume(tf.keras.callbacks.Callback):
         "after a kill: call it on a batch",
       )
     self._build.assign(json.dumps(config))
-    since = dataclasses.replace(
-      self._at, epoch=self._at.epoch - self._begun["first_epoch"]
-    )
+    at = self._at
+    if at.cuts and at.step == self._epoch_steps:
+      at = Start(at.epoch + 1, 0)  # What others had left is done.
+    since = dataclasses.replace(at, epoch=at.epoch - self._begun["first_epoch"])
     steps = self._begun["steps_per_epoch"]
     positions = [feed.position(since, steps) for feed in self._feeds]
     run = {
       **self._begun,
-      "epoch": self._at.epoch,
-      "step": self._at.step,
+      "epoch": at.epoch,
+      "step": at.step,
       "positions": [position.saved() for position in positions],
     }
     self._run.assign(json.dumps(run))
-    (self._manager or self._make_manager()).save()
+    manager = self._manager or self._make_manager()
+    number = int(manager.checkpoint.save_counter) + 1
+    # First, so that no checkpoint is without it.
+    path = storage.join(self._directory, f"ckpt-{number}")
+    position_files.write(path, positions)
+    manager.save(number)
+    kept = map(os.path.basename, manager.checkpoints)
+    position_files.sweep(self._directory, kept)
     self._steps_since_save = 0
 
   def _check_run(self, latest: str) -> tuple[dict[str, Any], list[Position]]:
@@ -478,6 +492,7 @@ class Resume(tf.keras.callbacks.Callback):
       variables += [v for v in self.model.optimizer.variables if id(v) not in known]
     self._variables = list(self.model.variables), variables
     held = {f"{_VARIABLE}{i}": _trackable(v) for i, v in enumerate(variables)}
+    tf.io.gfile.makedirs(self._directory)
     checkpoint = tf.train.Checkpoint(build=self._build, run=self._run, **held)
     self._manager = tf.train.CheckpointManager(checkpoint, self._directory, 2)
     return self._manager

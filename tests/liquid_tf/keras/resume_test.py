@@ -7,6 +7,8 @@ import pathlib
 import shutil
 import signal
 import tempfile
+from typing import Any
+from unittest import mock
 
 import damaged
 import numpy as np
@@ -17,6 +19,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import transforms
 from liquid_tf._pipeline import mix_control
+from liquid_tf._pipeline.position import Position
 from liquid_tf._view.view import View
 
 _EPOCHS = 3
@@ -63,16 +66,24 @@ class _KillAt(tf.keras.callbacks.Callback):
       raise _KilledError
 
 
+_ARGUMENTS = {
+  "batch_size": 8,
+  "seed": 3,
+  "cache": "30%",
+  "features": ["id", "image", "label"],
+  "transforms": [transforms.RandomCrop(16)],
+}
+
+
 def _dataset(path: str, **options) -> tf.data.Dataset:
-  options |= {
-    "features": ["id", "image", "label"],
-    "transforms": [transforms.RandomCrop(16)],
-  }
-  dataset = liquid_tf.dataset(path, 8, seed=3, cache="30%", **options)
-  return dataset.map(
-    lambda batch: (batch["image"], tf.stack([batch["label"], batch["id"]], axis=1)),
-    num_parallel_calls=2,
-  ).prefetch(3)
+  return (
+    liquid_tf.dataset(path, **_ARGUMENTS, **options)
+    .map(
+      lambda batch: (batch["image"], tf.stack([batch["label"], batch["id"]], axis=1)),
+      num_parallel_calls=2,
+    )
+    .prefetch(3)
+  )
 
 
 def _model(folder: str, built: bool = True) -> tf.keras.Model:
@@ -145,6 +156,20 @@ def _fit_moving(path: str, folder: str, mix: str | list, kill_after: int = 0) ->
   model.fit(dataset, epochs=_EPOCHS, verbose=0, callbacks=callbacks)
 
 
+def _loader(path: str, **options) -> Any:
+  return liquid_tf.loader(path, **_ARGUMENTS, **options)
+
+
+def _checkpoints(run: str) -> list[str]:
+  return tf.train.get_checkpoint_state(run).all_model_checkpoint_paths
+
+
+def _place(run: str, number: int | None = None) -> dict[str, Any]:
+  """The JSON beside a checkpoint, by default the newest one."""
+  path = tf.train.latest_checkpoint(run) if number is None else f"{run}/ckpt-{number}"
+  return json.loads(pathlib.Path(f"{path}.position.json").read_text())
+
+
 def _log(folder: str) -> list:
   lines = pathlib.Path(folder, "log").read_text().splitlines()
   return [json.loads(line) for line in lines]
@@ -204,6 +229,112 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     weights, _ = runs.in_new_process(_fit, path=self.path, folder=folder)
     self.assertEqual(_log(folder), self.wanted[second:])
     self.assertEqual(weights, self.weights)
+
+  def test_a_loader_goes_on_where_a_fit_was_killed(self):
+    folder = self.create_tempdir().full_path
+    runs.in_new_process(
+      _fit, exit_code=-9, path=self.path, folder=folder, kill_after=18
+    )
+    run = os.path.join(folder, "run")
+    place = _place(run)
+    self.assertEqual((place["epoch"], place["step"]), (1, 3))
+    # Of the newest checkpoint and the one before it; all others are removed.
+    numbers = [int(path.rpartition("-")[2]) for path in _checkpoints(run)]
+    self.assertEqual(numbers, [5, 6])
+    self.assertCountEqual(
+      [name for name in os.listdir(run) if "json" in name],
+      [f"ckpt-{number}.position.json" for number in numbers],
+    )
+    places = [_place(run, number) for number in numbers]
+    self.assertEqual([one["step"] for one in places], [0, 3])
+    self.assertEqual(places[1], place)
+    dataset = liquid_tf.dataset(self.path, start=(1, 3), **_ARGUMENTS)
+    with _loader(self.path) as loader:
+      loader.load_state_dict(place)
+      for epoch, first in ((1, 3), (2, 0)):
+        found, wanted = list(loader), [*dataset.as_numpy_iterator()]
+        self.assertLen(found, _STEPS - first)
+        for one, other in zip(found, wanted, strict=True):
+          for name in ("id", "image", "label"):
+            np.testing.assert_array_equal(one[name], other[name])
+        begin = epoch * _STEPS + first
+        self.assertEqual(
+          [batch["id"].tolist() for batch in found],
+          [line[0] for line in self.wanted[begin : begin + len(found)]],
+        )
+
+  def test_each_of_zipped_datasets_has_its_place(self):
+    folder = self.create_tempdir().full_path
+    options = {"features": ["id"], "cache": "30%", "memory": "64MiB"}
+
+    def one(seed: int, **more) -> tf.data.Dataset:
+      return liquid_tf.dataset(self.path, 8, seed=seed, **options, **more)
+
+    both = tf.data.Dataset.zip((one(1), one(2))).map(
+      lambda a, b: (tf.cast(tf.stack([a["id"], b["id"]], 1), tf.float32), a["id"])
+    )
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    resume = liquid_tf.keras.Resume(both, folder, save_freq=2)
+    kill = _KillAt(_STEPS + 5, whole_process=False)
+    with self.assertRaises(_KilledError):
+      model.fit(both, epochs=2, verbose=0, callbacks=[resume, kill])
+    latest = tf.train.latest_checkpoint(folder)
+    for i, seed in enumerate((1, 2)):
+      place = json.loads(pathlib.Path(f"{latest}.position-{i}.json").read_text())
+      with liquid_tf.loader(self.path, 8, seed=seed, start=place, **options) as loader:
+        ids = [batch["id"].tolist() for batch in loader]
+      self.assertEqual(ids, runs.ids(one(seed, start=(1, 4))))
+    self.assertLen([name for name in os.listdir(folder) if "json" in name], 4)
+
+  def test_killed_between_a_place_and_its_checkpoint(self):
+    folder = self.create_tempdir().full_path
+    run = os.path.join(folder, "run")
+    save = tf.train.CheckpointManager.save
+
+    def fit(fail_at: int = 0) -> None:
+      def failing(manager, number):
+        if number == fail_at:
+          raise _KilledError
+        return save(manager, number)
+
+      resume = liquid_tf.keras.Resume(dataset, run, save_freq=4)
+      with mock.patch.object(tf.train.CheckpointManager, "save", failing):
+        _model(folder).fit(dataset, epochs=1, verbose=0, callbacks=[resume])
+
+    dataset = _dataset(self.path)
+    with self.assertRaises(_KilledError):
+      fit(fail_at=3)
+    self.assertEqual([_place(run, number)["step"] for number in (1, 2, 3)], [4, 8, 12])
+    self.assertEqual(_place(run)["step"], 8)
+    # What others call alike is theirs.
+    others = {"ckpt-old.position.json", "ckpt-1.positions.json", "position.json"}
+    for name in others:
+      pathlib.Path(run, name).touch()
+    pathlib.Path(run, "ckpt-1.position.json.new").touch()
+    dataset = _dataset(self.path)
+    fit()
+    ids = [line[0] for line in _log(folder)]
+    self.assertEqual(ids[-5:], [line[0] for line in self.wanted[8:_STEPS]])
+    self.assertEqual(
+      {name for name in os.listdir(run) if "json" in name},
+      {"ckpt-3.position.json", "ckpt-4.position.json"} | others,
+    )
+    self.assertEqual([_place(run, number)["epoch"] for number in (3, 4)], [0, 1])
+
+  def test_what_a_checkpoint_lacks_is_named(self):
+    folder = self.create_tempdir().full_path
+    self._tuned(self.path, folder, "sgd")
+    parse = Position.parse.__func__
+
+    def older(cls, given, name):
+      return parse(cls, {k: v for k, v in given.items() if k != "version"}, name)
+
+    with mock.patch.object(Position, "parse", classmethod(older)):
+      with self.assertRaisesRegex(
+        ValueError, rf'^{folder}: positions\[0\]\["version"\] \(none\) must be 1'
+      ):
+        self._tuned(self.path, folder, "sgd", epochs=2)
 
   @parameterized.named_parameters(
     ("built", {}),
@@ -311,6 +442,20 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLessEqual(len(seen) - len(set(seen)), 2)
     self.assertCountEqual(set(range(100)) - set(seen), ids[0])
     self.assertEqual(ids[1:], [line[0] for line in self.wanted[2 * _STEPS :]])
+
+  def test_the_last_batch_that_other_workers_left_ends_the_epoch(self):
+    folder = self.create_tempdir().full_path
+    self._work(folder, 0, 2, kill_after=4)
+    os.remove(os.path.join(folder, "log"))
+    self._work(folder, 0, 1, kill_after=5)  # of 36 samples
+    os.remove(os.path.join(folder, "log"))
+    place = _place(os.path.join(folder, "run"))
+    self.assertEqual((place["epoch"], place["step"], place["cuts"]), (1, 0, []))
+    with _loader(self.path, start=place) as loader:
+      ids = [batch["id"].tolist() for batch in loader]
+    self.assertEqual(ids, [line[0] for line in self.wanted[_STEPS : 2 * _STEPS]])
+    self.assertEqual(self._work(folder, 0, 1), [1, 2])
+    self.assertEqual([line[0] for line in _log(folder)][:_STEPS], ids)
 
   def test_workers_that_stopped_at_the_end_of_an_epoch(self):
     folder = self.create_tempdir().full_path
