@@ -28,10 +28,6 @@ class Snapshot(State):
       that is not "auto".
     name: of the resource; by default one of its own.
 
-  Attributes:
-    most_bytes: that the pipeline may take of its memory; often the dataset is less. 0
-      until there is one.
-
   Raises:
     ValueError: an argument is wrong; the message names it.
   """
@@ -59,18 +55,7 @@ class Snapshot(State):
     mixes: Sequence[int] = (),
     rest: tf.data.Dataset | None = None,
   ) -> None:
-    """Makes the next new iterator run `epoch` from its batch `step` on.
-
-    Args:
-      epoch: its number.
-      step: batches of it to leave out.
-      cached: samples of each format that the plan keeps between epochs, where they
-        are to be others than before.
-      mixes: of a dataset whose mix changes, those of all epochs that were begun, as
-        `stats_json` gives them.
-      rest: draws what is left of the epoch, where other numbers of workers began it;
-        `step` is then one of its batches.
-    """
+    """Makes the next new iterator run `epoch` from its batch `step` on."""
     # What Python it calls ends with it.
     self._rest = rest
     given = [] if rest is None else [rest._variant_tensor]

@@ -23,12 +23,9 @@ class State(abc.ABC):
   """State that the epochs of one dataset share: their number, cache and counters.
 
   Args:
-    cache: part of the memory that lasts between epochs: a share of the dataset
-      ("30%"), bytes, 0, or "auto"; or a `Cache`.
-    memory: whole budget of the pipeline: bytes ("8GiB"), or "auto" for three quarters
-      of what the machine has free and this process's other pipelines will not take.
-    start: (epoch, step) of the first batch to give out; a step above 0 needs a cache
-      that is not "auto".
+    cache: what lasts between epochs; see `Snapshot`, as for the other two.
+    memory: whole budget.
+    start: (epoch, step) of the first batch.
 
   Attributes:
     most_bytes: that the pipeline may take of its memory; often the dataset is less. 0
