@@ -13,10 +13,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from liquid_tf import _words, errors
+from liquid_tf import _words, errors, transforms
 
 # Functions for a request: a Liquid dataset, and image files through stock tf.data.
 OURS = "liquid_tf._measure.pipeline:measure"
@@ -76,21 +76,23 @@ def ask(
   return json.loads(done.stdout.splitlines()[-1])
 
 
+def steps(told: Iterable[Mapping[str, Any]]) -> list[transforms.Step]:
+  """The steps that a request tells of, as `liquid_tf.dataset` takes them."""
+  given = [dict(step) for step in told]
+  return [getattr(transforms, step.pop("step"))(**step) for step in given]
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
   """Measures what a request asks for, in this process."""
   import tensorflow as tf
 
-  from liquid_tf import transforms
   from liquid_tf._native import ops
 
   arguments = dict(request)
   module, _, name = arguments.pop("function").partition(":")
   function = getattr(importlib.import_module(module), name)
   if "transforms" in arguments:
-    steps = [dict(step) for step in arguments["transforms"]]
-    arguments["transforms"] = [
-      getattr(transforms, step.pop("step"))(**step) for step in steps
-    ]
+    arguments["transforms"] = steps(arguments["transforms"])
   try:
     return function(**arguments)
   except (

@@ -1,9 +1,12 @@
 """`tools.bench recipe`: every contestant has a row, and all do the same."""
 
 import json
+import os
 import pathlib
+import random
 import sys
 import tempfile
+import unittest
 import xml.etree.ElementTree as ElementTree
 
 import benches
@@ -11,7 +14,22 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
-from tools.bench import benchmark, imagenet, recipe, recipe_report
+from tools.bench import (
+  benchmark,
+  imagenet,
+  imagenet_loader,
+  peers,
+  recipe,
+  recipe_report,
+  recipe_sets,
+  window,
+)
+
+_PYTHONS = {
+  name: os.environ.get(f"LIQUID_{name.upper()}_PYTHON")
+  for name, peer in peers.PEERS.items()
+  if peer.script
+}
 
 _SIZES = ((300, 260), (240, 330), (280, 280))
 
@@ -53,21 +71,22 @@ class BenchRecipeTest(parameterized.TestCase):
       result = _bench(self.folder, workdir, images=18, pythons={"dali": sys.executable})
     self.assertEqual((result["images"], result["distinct"]), (18, 10))
     self.assertEqual(result["left_out"], 2)
-    self.assertEqual(set(result["skipped"]), {"dali", "ffcv", "torchvision"})
+    self.assertEqual(set(result["skipped"]), set(_PYTHONS))
     self.assertIn("cannot import nvidia.dali", result["skipped"]["dali"])
     self.assertIn("--ffcv_python", result["skipped"]["ffcv"])
     wanted = {
-      (name, loader, format_name, stored, dtype)
+      (name, loader, face, format_name, stored, dtype)
       for name in imagenet.RECIPES
       for stored in imagenet.STORED
-      for loader, format_name, dtype in (
-        *(("liquid", f, d) for f in ("jpeg", "l3") for d in imagenet.TYPES),
-        ("stock", "jpeg", "float32"),
+      for loader, face, format_name, dtype in (
+        *(("liquid", "dataset", f, d) for f in ("jpeg", "l3") for d in imagenet.TYPES),
+        *(("liquid", "loader", f, "float32") for f in ("jpeg", "l3")),
+        ("stock", None, "jpeg", "float32"),
       )
     }
-    keys = ("recipe", "loader", "format", "stored", "dtype")
+    keys = ("recipe", "loader", "face", "format", "stored", "dtype")
     self.assertCountEqual(
-      [tuple(row[key] for key in keys) for row in result["rows"]], wanted
+      [tuple(row.get(key) for key in keys) for row in result["rows"]], wanted
     )
     for row in result["rows"]:
       self.assertEqual(row["shape"], [8, 224, 224, 3])
@@ -122,21 +141,121 @@ class BenchRecipeTest(parameterized.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self._check_picture(plot.read_text(), result)
-    self.assertLen(result["rows"], 4)
-    ours, theirs = result["rows"][1], result["rows"][3]
+    self.assertLen(result["rows"], 5)
+    _, ours, _, by_loader, theirs = result["rows"]
     self.assertEqual((ours["loader"], theirs["loader"]), ("liquid", "stock"))
+    self.assertEqual(by_loader["what"], "ours, jpeg, loader")
+    self.assertEqual(by_loader["ratios"].keys(), {"full", "same"})
+    self.assertIn("uint8", ours["ratios"])
     self.assertAlmostEqual(
       ours["ratios"]["full"]["median"], ours["median"] / theirs["median"]
     )
     self.assertNotIn("ffcv-256", ours["ratios"])
     self.assertIn("revision", result["evidence"])
-    for name in ("dali", "ffcv", "torchvision"):
+    for name in _PYTHONS:
       self.assertIn(f"{name} was skipped", done.stderr)
+
+  def test_every_peer_is_told_the_recipe_in_its_own_python(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    answer = {
+      "epochs": [{"images": 10, "seconds": 5.0, "cpu_seconds": 4.0}] * 2,
+      "shape": [8, 3, 224, 224],
+      "dtype": "float32",
+      "mean": 9.0,
+      "versions": {"it": "1"},
+      "settings": "as told",
+    }
+    pythons = {}
+    for name in _PYTHONS:
+      python = root / name
+      python.write_text(
+        f"#!/bin/sh\ncat > {root}/{name}.json\necho '{json.dumps(answer)}'\n"
+      )
+      python.chmod(0o755)
+      pythons[name] = str(python)
+    # FFCV's own file, which it would have made.
+    (root / "work").mkdir()
+    (root / "work" / "full.beton").touch()
+    with benches.here():
+      result = _bench(
+        self.folder,
+        str(root / "work"),
+        formats=["jpeg"],
+        sizes=["full"],
+        recipes=["evaluate"],
+        pythons=pythons,
+      )
+    self.assertEmpty(result["skipped"])
+    theirs = {row["loader"]: row for row in result["rows"]}
+    self.assertEqual(theirs.keys(), {"liquid", *peers.PEERS})
+    for name in _PYTHONS:
+      self.assertEqual(theirs[name]["median"], 2.0)
+      self.assertStartsWith(theirs[name]["what"], peers.PEERS[name].title)
+      self.assertEqual(result["peers"][name]["settings"], {"evaluate": "as told"})
+      request = json.loads((root / f"{name}.json").read_text())
+      self.assertLen(request["files"], 10)
+      self.assertEqual(request["recipe"], imagenet.request("evaluate"))
+      self.assertEqual(request["threads"], 2)
+    # All of them have another mean than ours.
+    self.assertLen(result["unlike"], len(_PYTHONS))
+
+  @parameterized.parameters("grain", "spdl")
+  def test_a_peer_does_what_ours_does(self, name):
+    python = _PYTHONS[name]
+    if not python:
+      raise unittest.SkipTest(f"LIQUID_{name.upper()}_PYTHON names no Python with it")
+    workdir = self.create_tempdir().full_path
+    # Whole batches, so that no epoch ends in photographs of the next one.
+    given = {"images": 16, "formats": ["jpeg"], "pythons": {name: python}}
+    with benches.here():
+      result = _bench(self.folder, workdir, **given)
+    rows = [row for row in result["rows"] if row["loader"] == name]
+    self.assertLen(rows, 4)
+    for row in rows:
+      self.assertEqual((row["shape"], row["dtype"]), ([8, 224, 224, 3], "float32"))
+    self.assertEmpty(result["unlike"])
+
+  def test_the_loader_is_measured_without_tensorflow(self):
+    workdir = self.create_tempdir().full_path
+    photographs = recipe_sets.prepare(
+      self.folder, workdir, images=0, sizes=["full"], workers=2
+    )
+    request = {
+      "path": os.fspath(photographs.dataset("jpeg", "full")),
+      "epochs": 2,
+      "threads": 1,
+      "batch_size": 4,
+      "transforms": imagenet.steps("evaluate", "float32"),
+    }
+    answer = imagenet_loader.apart(**request)
+    self.assertEqual(answer["shape"], [4, 224, 224, 3])
+    self.assertEqual([epoch["images"] for epoch in answer["epochs"]], [10, 10])
+    # This process has it.
+    self.assertIn("tensorflow", sys.modules)
+    with self.assertRaisesRegex(AssertionError, "TensorFlow is in the process"):
+      imagenet_loader._main(request)
 
   def test_a_wrong_flag(self):
     done = benches.run("recipe", f"--input={self.folder}", "--sizes=512")
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("sizes (512) must be of full, 256", done.stderr)
+
+  def test_windows_of_peers_are_those_of_the_recipe(self):
+    rng = random.Random(0)
+    shares, ratios = [], []
+    for _ in range(2000):
+      left, top, width, height = window.random_window(300, 200, rng)
+      self.assertBetween(left, 0, 300 - width)
+      self.assertBetween(top, 0, 200 - height)
+      shares.append(width * height / 300 / 200)
+      ratios.append(width / height)
+    self.assertBetween(min(shares), 0.075, 0.09)
+    self.assertBetween(max(shares), 0.85, 1)
+    self.assertBetween(min(ratios), 0.72, 0.77)
+    self.assertBetween(max(ratios), 1.3, 1.38)
+    # Nothing of such a ratio fits into a strip.
+    self.assertEqual(window.random_window(1000, 10, rng), (495, 0, 10, 10))
+    self.assertEqual(window.central_window(320, 256, 224 / 256), (48, 16, 224, 224))
 
   @parameterized.parameters(
     ({"formats": ["gif"]}, r"formats \(gif\) must be of png"),

@@ -10,7 +10,7 @@ from tools import bench
 from tools.bench.commands import BENCH
 
 # Scripts for interpreters of other loaders, which import those.
-_OF_PEERS = ("peer_dali", "peer_ffcv", "peer_torchvision")
+_OF_PEERS = ("peer_dali", "peer_ffcv", "peer_grain", "peer_spdl", "peer_torchvision")
 
 
 class SmokeTest(parameterized.TestCase):

@@ -25,6 +25,7 @@ _FLAGS: dict[str, tuple] = {
   "epochs": (4, "epochs of each process; the first one does not count", 2),
   "ffcv_python": (None, "Python that has FFCV; else left out"),
   "formats": ([], "formats to compare"),
+  "grain_python": (None, "Python that has Grain; else left out"),
   "images": (256, "photographs", 1),
   "input": (None, "folder of photographs; its RGB JPEGs"),
   "link_gbit": (
@@ -59,6 +60,7 @@ _FLAGS: dict[str, tuple] = {
   "size": (1 << 30, "bytes of all payloads", 1),
   "sizes": (["full", "256"], "as stored: full, or 256 pixels of the shorter side"),
   "small_images": (50_000, "photographs of 50 KB", 1),
+  "spdl_python": (None, "Python that has SPDL; else left out"),
   "squares": (4, "squares decoded of each set", 1),
   "torchvision_python": (None, "Python that has torchvision; else left out"),
   "workdir": (
@@ -115,7 +117,7 @@ _BENCHMARKS = [
     "ImageNet's recipes over your photos",
     _flags(
       "rounds", "threads", "workdir", "dali_python", "ffcv_python",
-      "torchvision_python", "input", "sizes", "recipes",
+      "torchvision_python", "grain_python", "spdl_python", "input", "sizes", "recipes",
       images=(0, "of an epoch: photographs come again; 0: as many as there are", 0),
       batch_size=64,
       epochs=6,

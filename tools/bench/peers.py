@@ -31,6 +31,8 @@ PEERS = {
   "dali": Peer("DALI", "peer_dali.py", "nvidia.dali"),
   "ffcv": Peer("FFCV", "peer_ffcv.py", "ffcv"),
   "torchvision": Peer("torchvision", "peer_torchvision.py", "torchvision"),
+  "grain": Peer("Grain", "peer_grain.py", "grain"),
+  "spdl": Peer("SPDL", "peer_spdl.py", "spdl.io"),
 }
 
 

@@ -2,13 +2,14 @@
 
   python -m tools.bench recipe --input=photos --plot=recipe.svg
   python -m tools.bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
-    --dali_python=dali/bin/python --ffcv_python=ffcv/bin/python
+    --dali_python=dali/bin/python --grain_python=grain/bin/python
 
 Training takes a random window resized to 224x224, mirrors half of them and normalises;
 evaluation resizes the shorter side to 256, takes the 224x224 in the centre and
-normalises. Ours runs with every format and stored size, as uint8 (not normalised),
-float32 and bfloat16, beside stock tf.data, DALI, FFCV and torchvision, which give
-float32. All take turns, each time in a fresh process.
+normalises. Ours runs with every format and stored size: `dataset` as uint8 (not
+normalised), float32 and bfloat16, and `loader`, without TensorFlow, as float32. Beside
+it stand stock tf.data, DALI, FFCV, torchvision, Grain and SPDL, which give float32. All
+take turns, each time in a fresh process.
 """
 
 import functools
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
-from tools.bench import imagenet, machine, peers, recipe_sets, turns
+from tools.bench import imagenet, imagenet_loader, machine, peers, recipe_sets, turns
 from tools.bench.recipe_report import plot, section, text  # noqa: F401
 
 # What each of `peers.PEERS` reads.
@@ -29,11 +30,13 @@ _READS = {
   "dali": "JPEG",
   "ffcv": "its JPEG q90",
   "torchvision": "JPEG",
+  "grain": "JPEG",
+  "spdl": "JPEG",
 }
 
 # Most that means of all values may differ, in deviations, where nothing is drawn by
 # chance: how loaders resize differs, what JPEG at quality 90 loses, and DALI fills its
-# last batch with photographs of the next epoch.
+# last batch with photographs of the next epoch, as do Grain and SPDL.
 _MOST_OFF = 0.05
 
 
@@ -76,10 +79,10 @@ def bench(
     `images` of an epoch; `distinct` and `left_out`, photographs; `rows` [{recipe,
     loader, what, format, stored, dtype, shape, mean, median, min, max, cpu_ms, bytes}]:
     rates in images per second over all counted epochs, milliseconds of processor time
-    an image, bytes on disk, and the mean of all values; in rows of ours also `ratios`
-    (see `ratios`); `skipped` {peer: reason}; `unlike`, sentences on who does not do
-    what the others do; `others` {recipe: processors that others kept busy}; and `peers`
-    {name: {versions, settings}}.
+    an image, bytes on disk, and the mean of all values; in rows of ours also `face`,
+    "dataset" or "loader", and `ratios` (see `ratios`); `skipped` {peer: reason};
+    `unlike`, sentences on who does not do what the others do; `others` {recipe:
+    processors that others kept busy}; and `peers` {name: {versions, settings}}.
 
   Raises:
     ValueError: an argument is wrong.
@@ -148,16 +151,16 @@ def ratios(
   Returns:
     By whom it is compared with: "full", the fastest peer on files of full size;
     "same", the fastest on images stored as ours; "ffcv-256", FFCV's own set at 256
-    pixels; and "uint8", ours without Normalize and Cast. Each {what, median, best},
-    the ratios of medians and of the fastest epochs. Those that were not measured are
-    left out.
+    pixels; and "uint8", the same face without Normalize and Cast. Each {what, median,
+    best}, the ratios of medians and of the fastest epochs. Those that were not measured
+    are left out.
   """
 
   def fastest(**wanted: str) -> Mapping[str, Any] | None:
     found = [
       other
       for other in rows
-      if all(other[key] == value for key, value in wanted.items())
+      if all(other.get(key) == value for key, value in wanted.items())
       and (other["loader"] == "liquid") == ("format" in wanted)
     ]
     return max(found, key=lambda other: other["median"], default=None)
@@ -166,7 +169,9 @@ def ratios(
     "full": fastest(stored="full"),
     "same": fastest(stored=row["stored"]),
     "ffcv-256": fastest(loader="ffcv", stored="256"),
-    "uint8": fastest(format=row["format"], stored=row["stored"], dtype="uint8"),
+    "uint8": fastest(
+      **{key: row[key] for key in ("face", "format", "stored")}, dtype="uint8"
+    ),
   }
   return {
     name: {
@@ -218,18 +223,22 @@ def _ours(
 ) -> Iterator[_Contestant]:
   for name, stored in itertools.product(formats, sizes):
     path = photographs.dataset(name, stored)
-    row = {"loader": "liquid", "what": f"ours, {name}", "format": name}
-    for dtype in imagenet.TYPES:
-      run = functools.partial(
-        turns.apart,
-        imagenet.liquid,
-        path=path,
-        shuffle=recipe == "train",
-        transforms=imagenet.steps(recipe, dtype),
-        **common,
-      )
-      title = f"ours, {name}, {stored}, {dtype}"
-      yield _Contestant(row | {"stored": stored}, title, [path], run)
+    faces = (
+      ("dataset", f"ours, {name}", imagenet.TYPES, (turns.apart, imagenet.liquid)),
+      ("loader", f"ours, {name}, loader", ("float32",), (imagenet_loader.apart,)),
+    )
+    for face, what, dtypes, function in faces:
+      row = {"loader": "liquid", "face": face, "what": what, "format": name}
+      for dtype in dtypes:
+        run = functools.partial(
+          *function,
+          path=os.fspath(path),
+          shuffle=recipe == "train",
+          transforms=imagenet.steps(recipe, dtype),
+          **common,
+        )
+        title = f"{what}, {stored}, {dtype}"
+        yield _Contestant(row | {"stored": stored}, title, [path], run)
 
 
 def _theirs(
