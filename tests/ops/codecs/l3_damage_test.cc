@@ -77,7 +77,7 @@ class L3FastDamageTest : public L3DamageTest {};
 TEST_P(L3FastDamageTest, MutationsGiveAnErrorOrAnImage) {
   Noise noise(11);
   int opened = 0;
-  for (int i = 0; i < 25000; ++i) {
+  for (int i = 0; i < RandomCases(25000); ++i) {
     std::string damaged = file_;
     const uint32_t changes = 1 + noise.Below(4);
     for (uint32_t k = 0; k < changes; ++k) {
@@ -99,7 +99,7 @@ TEST_P(L3FastDamageTest, MutationsGiveAnErrorOrAnImage) {
     opened += status.ok();
   }
   // Otherwise the mutations would test the first check only.
-  EXPECT_GT(opened, 100);
+  EXPECT_GT(opened, RandomCases(100));
 }
 
 std::string CaseName(const testing::TestParamInfo<Case>& info) {

@@ -128,7 +128,7 @@ TEST_P(L3DeviceDamageTest, MutationsFareAsOnTheCpu) {
   const std::string flat = Encoded(few);
   Noise noise(11);
   int opened = 0, refused_by_device = 0;
-  for (int i = 0; i < 12000; ++i) {
+  for (int i = 0; i < RandomCases(12000); ++i) {
     std::string damaged = i % 4 == 0 ? flat : file_;
     const uint32_t changes = 1 + noise.Below(4);
     for (uint32_t k = 0; k < changes; ++k) {
@@ -161,8 +161,8 @@ TEST_P(L3DeviceDamageTest, MutationsFareAsOnTheCpu) {
     }
   }
   // Otherwise the mutations would test the first check only.
-  EXPECT_GT(opened, 100);
-  EXPECT_GT(refused_by_device, 100);
+  EXPECT_GT(opened, RandomCases(100));
+  EXPECT_GT(refused_by_device, RandomCases(100));
 }
 
 // Files that end with a patch of version 2 whose codes, or rows, take one byte

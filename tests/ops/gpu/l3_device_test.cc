@@ -14,7 +14,7 @@
 namespace liquid::l3_device_test {
 namespace {
 
-constexpr int kPatches = 10000;
+constexpr int kPatches = RandomCases(10000);
 
 // What a batch's tensor should hold, element by element.
 template <typename Sample, typename Out>
