@@ -262,10 +262,10 @@ void DefilterGroup(uint8_t* first, size_t row_bytes, size_t pixel_bytes,
   }
 }
 
-#endif  // __SSE2__
-
 // None and Up have no chain along the row and need no wavefront.
 bool IsParallel(uint8_t filter) { return filter == kNone || filter == kUp; }
+
+#endif  // __SSE2__
 
 }  // namespace
 
