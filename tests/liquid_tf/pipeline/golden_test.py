@@ -12,58 +12,12 @@ import tempfile
 import zlib
 
 import golden_checkpoints
-import numpy as np
-import photos
+import golden_runs
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf._convert.convert import convert
-
-_OPTIONS = {"seed": 5, "memory": "16MiB", "features": ["id"]}
-
-# Of epoch 1, what was delivered before each checkpoint was written, and what came then.
-_BEFORE = {
-  "formats": [
-    [18, 3, 27, 0, 40, 36, 32, 33],
-    [41, 42, 28, 30, 22, 43, 12, 20],
-    [54, 8, 5, 24, 59, 52, 56, 57],
-  ],
-  "records": [
-    [34, 24, 31, 32, 25, 15, 11, 43],
-    [8, 14, 40, 21, 23, 36, 2, 38],
-    [17, 19, 27, 6, 44, 55, 18, 13],
-  ],
-  "weights": [
-    [53, 56, 33, 29, 7, 38, 57, 58],
-    [48, 42, 39, 2, 11, 46, 28, 9],
-    [31, 34, 43, 51, 17, 54, 41, 24],
-  ],
-}
-_AFTER = {
-  "formats": [
-    [51, 47, 17, 29, 10, 15, 37, 16],
-    [50, 25, 9, 38, 44, 39, 26, 55],
-    [11, 19, 58, 49, 4, 48, 6, 53],
-    [2, 46, 35, 14, 23, 45, 7, 13],
-    [34, 21, 31, 1],
-  ],
-  "records": [
-    [46, 56, 30, 41, 39, 20, 53, 1],
-    [37, 4, 3, 45, 33, 58, 57, 59],
-    [12, 10, 16, 50, 35, 22, 54, 42],
-    [47, 49, 9, 26, 29, 51, 7, 5],
-    [48, 28, 0, 52],
-  ],
-  "weights": [
-    [18, 4, 15, 59, 37, 19, 16, 3],
-    [29, 34, 20, 47, 49, 39, 33, 10],
-    [44, 50, 23, 22, 14, 27, 52, 26],
-    [8, 13, 19, 18, 4, 32, 12, 38],
-    [54, 59, 9, 28],
-  ],
-}
 
 _DECODE = "Iterator::Root::LiquidDecodeBatch"
 _KEYS = {
@@ -83,29 +37,6 @@ _KEYS = {
   f"{_DECODE}::LiquidInterleave[1]::LiquidFormat": {"records", "samples"},
 }
 
-_POSITION = """{
-  "version": 1,
-  "epoch": 1,
-  "step": 3,
-  "cuts": [],
-  "cached": [10, 7],
-  "mixes": [],
-  "run": {
-    "dataset": "index 0xcddb253f",
-    "split": "train",
-    "samples": "60 samples, fingerprint fdcf5cde0f59ea88",
-    "shard_policy": "pad",
-    "batch_size": 8,
-    "shuffle": true,
-    "seed": 5,
-    "scan groups": null,
-    "transforms": [],
-    "worker": [0, 1],
-    "batches": 8,
-    "samples of scan groups": null
-  }
-}"""
-
 
 def _keys(checkpoint: str) -> dict[str, set[str]]:
   """What each iterator of a checkpoint has saved, in whatever order."""
@@ -121,32 +52,15 @@ class GoldenTest(parameterized.TestCase, tf.test.TestCase):
     super().setUpClass()
     cls.root = tempfile.mkdtemp()
     cls.addClassCleanup(shutil.rmtree, cls.root)
-    random = np.random.default_rng(7)
-    source = os.path.join(cls.root, "source")
-    for i in range(60):
-      pixels = random.integers(0, 256, (8, 8, 3), np.uint8)
-      photos.save(os.path.join(source, "all", f"{i:02}.bmp"), pixels)
-    paths = {name: os.path.join(cls.root, name) for name in ("formats", "records")}
-    convert(source, paths["formats"], "raw:3,bmp:2", shard_size=4096, progress=False)
-    convert(
-      source,
-      paths["records"],
-      "pcr:2,raw:1",
-      encoders={"pcr": {"images": 7}},
-      progress=False,
-    )
-    weighted = liquid_tf.open(paths["formats"]).weighted(np.arange(60) % 5 + 1)
-    cls.arguments = {
-      "formats": {"path": paths["formats"], "cache": "30%"},
-      "records": {"path": paths["records"], "cache": "30%"},
-      "weights": {"path": weighted, "cache": 0},
-    }
+    cls.runs = golden_runs.make(cls.root)
 
   def _dataset(self, name: str, **options) -> tf.data.Dataset:
-    arguments = {**self.arguments[name], **_OPTIONS, **options}
-    return liquid_tf.dataset(arguments.pop("path"), 8, **arguments)
+    run = self.runs[name]
+    return liquid_tf.dataset(
+      run.source, 8, **golden_runs.OPTIONS, **run.options, **options
+    )
 
-  @parameterized.parameters(*_BEFORE)
+  @parameterized.parameters(*golden_runs.BEFORE)
   def test_an_earlier_checkpoint_goes_on(self, name):
     folder = os.path.join(self.root, "golden", name)
     os.makedirs(folder)
@@ -157,16 +71,16 @@ class GoldenTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(_keys(prefix), _KEYS)
     iterator = iter(self._dataset(name))
     tf.train.Checkpoint(iterator=iterator).restore(prefix)
-    self.assertEqual(runs.ids(iterator), _AFTER[name])
+    self.assertEqual(runs.ids(iterator), golden_runs.AFTER[name])
 
-  @parameterized.parameters(*_BEFORE)
+  @parameterized.parameters(*golden_runs.BEFORE)
   def test_a_checkpoint_is_like_the_earlier_one(self, name):
     dataset = self._dataset(name)
     for _ in dataset:
       pass
     iterator = iter(dataset)
     found = [next(iterator)["id"].numpy().tolist() for _ in range(3)]
-    self.assertEqual(found, _BEFORE[name])
+    self.assertEqual(found, golden_runs.BEFORE[name])
     prefix = os.path.join(self.root, "written", name, "a")
     os.makedirs(os.path.dirname(prefix))
     tf.train.Checkpoint(iterator=iterator).write(prefix)
@@ -180,12 +94,12 @@ class GoldenTest(parameterized.TestCase, tf.test.TestCase):
     for _ in range(3):
       next(batches)
     found = liquid_tf.position(dataset, 1, 3)
-    self.assertEqual(json.loads(json.dumps(found)), json.loads(_POSITION))
+    self.assertEqual(json.loads(json.dumps(found)), golden_runs.POSITION)
 
   def test_an_earlier_position_goes_on(self):
-    position = json.loads(_POSITION)
+    position = golden_runs.POSITION
     dataset = self._dataset("formats", start=position)
-    self.assertEqual(runs.ids(dataset), _AFTER["formats"])
+    self.assertEqual(runs.ids(dataset), golden_runs.AFTER["formats"])
 
 
 if __name__ == "__main__":
