@@ -15,6 +15,8 @@ JOBS ?= $(shell nproc)
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 DATA ?=
 STEPS ?=
+CASES ?= 24
+SEED ?= 1
 
 LANE := tf$(subst .,,$(basename $(TF_VERSION)))
 REQUIREMENTS := requirements/$(LANE).txt requirements/dev.txt requirements/stores.txt
@@ -76,6 +78,7 @@ LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
 APART_VENV := build/apart-venv-$(TF_VERSION)
 BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
+AARCH64 := build/aarch64
 # What needs no TensorFlow is the same with every one, and tested with the default.
 ifneq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
 WITHOUT_TF := core codecs containers direct engine gpu http image message reader sampler
@@ -86,7 +89,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/engine/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test tutorials format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test aarch64-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -99,6 +102,7 @@ help:
 	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch, and ours in PyTorch'
 	@echo '              and JAX, where no TensorFlow is installed'
 	@echo 'make backends-test  train by Keras with JAX and with PyTorch, and run their tutorials'
+	@echo 'make aarch64-test  go on, on an emulated AArch64, where runs stand here (CASES=24 SEED=1)'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
 	@echo 'make wheels   put the wheel into dist/, with an op library for every TensorFlow of'
@@ -270,6 +274,19 @@ backends-test: setup
 	  TutorialsTest.test_runs_as_shown_pytorch TutorialsTest.test_runs_as_shown_jax \
 	  TutorialsTest.test_runs_as_shown_libraries \
 	  GuidesTest.test_runs_as_shown_from_pytorch
+
+# The engine for AArch64, in an emulator: it goes on where runs stand here.
+aarch64-test: setup
+	PYTHON=$(PY) tools/aarch64_root.sh $(AARCH64)
+	CC=$(abspath $(AARCH64))/toolchain/gcc AR=aarch64-linux-gnu-ar NVCC=none \
+	  PYTHON_BIN_PATH=$(abspath $(PY)) $(BAZEL) \
+	  --output_base=$(CACHE)/bazel-$(CHECKOUT_ID)-aarch64 build $(FLAGS) \
+	  --symlink_prefix=$(AARCH64)/bazel/ //ops:libliquid_engine.so
+	$(TRY):tests/liquid_tf/pipeline TF_CPP_MIN_LOG_LEVEL=2 $(PY) \
+	  tests/liquid_tf/loader/aarch64_make.py $(AARCH64)/cases $(CASES) $(SEED)
+	PYTHONPATH=. LIQUID_ENGINE_LIBRARY=$(AARCH64)/bazel/bin/ops/libliquid_engine.so \
+	  qemu-aarch64 -L $(AARCH64)/root $(AARCH64)/root/usr/bin/python3 \
+	  tests/liquid_tf/loader/aarch64_check.py $(AARCH64)/cases
 
 # Ends the Bazel server, which would otherwise wait for the next command.
 stop:
