@@ -24,6 +24,7 @@ from liquid_tf._convert.arguments import (
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
+from liquid_tf._convert.sources.iterable import open_items
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._convert.stores import publish
 from liquid_tf._convert.stores.open import open_store, staging_folder
@@ -63,8 +64,9 @@ class ConvertReport:
     skipped: `path` and `reason` of every source file that is in no sample.
     by_pillow: samples whose images the codecs do not decode, such as CMYK JPEG, GIF and
       TIFF, and which were read by Pillow.
-    notes: sentences on what annotations have that the dataset has not, and on images
-      that they say nothing of; of a run that read the source.
+    notes: sentences on what annotations have that the dataset has not, on images
+      that they say nothing of, and on the bytes that items of Python took meanwhile;
+      of a run that read the source.
   """
 
   output: str
@@ -261,6 +263,10 @@ def convert(
   most = most_skipped(on_error)
   _limits.check(limits)
   _workers.check(workers)
+  if source.items is not None and isinstance(workers, (list, tuple)):
+    raise WrongArgument(
+      "workers", workers, f"must be a number: {source.path} is read by this process"
+    )
   steps = by_slot(_in_order(transforms), (Orient, Resize, Channels, Bits), "convert")
   options = resolve(encoders)
   encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
@@ -284,15 +290,16 @@ def convert(
     if publish.check(store, resume, overwrite) and not outputs.is_begun(output):
       runs.check_same(target, arguments)
       return _report(manifest.load(target).data, target, begin)
-  samples = open_source(
-    source,
-    output,
-    target,
-    skips=most is not None,
-    progress=Progress(progress),
-  )
-  samples.limits = limits
-  samples.check_splits(splits, source.path)
+  samples = None
+  if source.items is None:
+    samples = open_source(
+      source,
+      output,
+      target,
+      skips=most is not None,
+      progress=Progress(progress),
+    )
+    samples.check_splits(splits, source.path)
   remote = store is not None
   if remote and versions.in_directory(output):
     raise ConvertError(
@@ -304,7 +311,14 @@ def convert(
   ):
     if place.is_finished:
       runs.check_same(output, arguments)
-      return _report(manifest.load(output).data, target, begin, samples.notes)
+      notes = () if samples is None else samples.notes
+      return _report(manifest.load(output).data, target, begin, notes)
+    if samples is None:
+      outputs.mark(place.folder)
+      bar = Progress(progress)
+      samples = open_items(source.items, source.length, place.folder, bar)
+      samples.check_splits(splits, source.path)
+    samples.limits = limits
     made = runs.run(
       samples,
       place.folder,

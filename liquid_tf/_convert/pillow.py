@@ -38,12 +38,14 @@ def _stored_bits(image: Image.Image) -> int:
   """Bits of a channel in the file, of which Pillow may keep 8."""
   if image.format == "TIFF":
     return max(image.tag_v2.get(_BITS_PER_SAMPLE, (1,)))
-  if image.format == "PPM" and isinstance(image.tile[0].args, tuple):
-    return int(image.tile[0].args[1]).bit_length()
+  # One whose pixels were read has no tiles.
+  tiles = image.tile if image.format == "PPM" else []
+  if tiles and isinstance(tiles[0].args, tuple):
+    return int(tiles[0].args[1]).bit_length()
   return 8
 
 
-def _pixels(image: Image.Image) -> np.ndarray:
+def pixels(image: Image.Image) -> np.ndarray:
   """The first frame's pixels, uint8 or uint16.
 
   Raises:
@@ -51,10 +53,10 @@ def _pixels(image: Image.Image) -> np.ndarray:
   """
   deep = _stored_bits(image) > 8
   if image.mode.startswith("I"):
-    pixels = np.asarray(image)
-    if pixels.min() < 0 or pixels.max() > 0xFFFF:
+    found = np.asarray(image)
+    if found.min() < 0 or found.max() > 0xFFFF:
       raise ValueError("it has values outside of 0 to 65535")
-    return pixels.astype(np.uint16)
+    return found.astype(np.uint16)
   mode = _MODES.get(image.mode)
   if mode is None:
     raise ValueError(f"its mode is {image.mode}")
@@ -88,7 +90,7 @@ def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes
           f"{said('limits=Limits(pixels=N)')}"
         )
         return b"", why.encode()
-      return raw_file(_pixels(image)), b""
+      return raw_file(pixels(image)), b""
   except UnidentifiedImageError:
     return b"", f"{why}, nor is it one that Pillow reads".encode()
   except Exception as error:  # Pillow raises whatever its decoders meet.

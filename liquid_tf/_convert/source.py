@@ -7,6 +7,8 @@ from typing import Any
 
 from liquid_tf._convert.arguments import local_path_of, path_of
 from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.items import WHAT
+from liquid_tf._convert.sources.iterable import Items, check_items
 from liquid_tf._convert.sources.mask_names import SAME_NAMES, MaskNames
 from liquid_tf._store import schemes
 from liquid_tf._view.mixture import refuse_mixture
@@ -58,6 +60,8 @@ class Source:
     tfds_dir: the folder of TFDS datasets. None: TFDS_DATA_DIR or ~/tensorflow_datasets.
 
     view: the view that was given as `path`, which is then its dataset's; or None.
+    items: those of `from_iterable`; or None.
+    length: how many items there are, where that was given.
 
   Raises:
     ValueError: a value is wrong.
@@ -73,6 +77,8 @@ class Source:
   features: Sequence[str] = ()
   tfds_dir: str | os.PathLike | None = None
   view: View | None = dataclasses.field(default=None, init=False)
+  items: Items | None = dataclasses.field(default=None, init=False, repr=False)
+  length: int | None = dataclasses.field(default=None, init=False)
 
   def __post_init__(self):
     if isinstance(self.path, View):
@@ -105,6 +111,39 @@ class Source:
     object.__setattr__(self, "features", tuple(self.features))
     self.names.check()
     _ = self.mask_names
+
+  @classmethod
+  def from_iterable(cls, items: Items, length: int | None = None) -> "Source":
+    """Makes a source for `convert` of what Python code gives, one mapping a sample.
+
+    Each has these keys, and `image` always:
+
+    - `image`: the bytes of an image file; the path of a local one, which stays where
+      it is; a NumPy array [height, width] or [height, width, 1 to 4] of uint8 or
+      uint16; or an image of Pillow. Arrays are stored with these pixels.
+    - `label`: the name of a class, a number, or a vector of numbers; the same kind in
+      all items. Classes are sorted by their names.
+    - `name`: a text that no other item has, and that is the same in another run. By
+      default the path, or else the item's number.
+    - `split`: the name of its split, as "train"; in all items or in none.
+    - every other key is a column, of numbers or of texts, for `dataset(features=[…])`.
+
+    Args:
+      items: a sequence (`__len__`, `__getitem__`), whose items are read by position,
+        by several threads, whenever they are needed; they must stay the same. Or an
+        iterable, or a function that returns one, which is run once: encoded images and
+        arrays are kept in the output's folder until the conversion ends. A run that
+        resumes goes through all items again, and compares them.
+      length: how many items an iterable has. None: it is not known.
+
+    Raises:
+      ValueError: `items` can give none, or `length` is no number of items.
+    """
+    check_items(items, length)
+    result = cls(WHAT)
+    object.__setattr__(result, "items", items)
+    object.__setattr__(result, "length", length)
+    return result
 
   @property
   def record(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from liquid_tf._convert.sources import (
 )
 from liquid_tf._convert.sources.annotations.annotated import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.items import WHAT
 from liquid_tf._convert.sources.left_out import missing_parts
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._recordio import uri
@@ -198,6 +199,10 @@ def open_source(
   Raises:
     ConvertError: the source is none, or cannot be read.
   """
+  if given.items is not None:
+    raise ConvertError(
+      f"{WHAT} is a source of convert alone: convert it, and give the dataset"
+    )
   source, names, tfds_dir = given.path, given.names, given.tfds_dir
   places = [_whole(output) for output in outputs]
   masks = None if given.masks is None else _whole(given.masks)

@@ -1,0 +1,418 @@
+"""Samples that the user's Python code gives, one item each.
+
+An iterable is run once, into a spool in the output's journal: its images in one file,
+and what is told of each in a table. A sequence is read by position whenever it is
+needed, and has the table alone. Both are gone through again by a run that resumes, and
+compared with the table, so that a dataset is of one state of them.
+"""
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert.journal import changed_source
+from liquid_tf._convert.sources import alike, items
+from liquid_tf._convert.sources.annotations.annotations import Annotations
+from liquid_tf._convert.sources.file_table import FileTable
+from liquid_tf._convert.sources.items import WHAT, Item
+from liquid_tf._convert.sources.samples import (
+  DEFAULT_SPLIT,
+  SPLITS,
+  RecordSource,
+  Sample,
+  SampleError,
+  read_range,
+  stat_file,
+)
+from liquid_tf._store import arrays
+from liquid_tf._store.files import sync_directory
+from liquid_tf._store.manifest import JOURNAL
+from liquid_tf._store.progress import Progress
+from liquid_tf.errors import ConvertError, WrongArgument
+
+# Part of the journal, and so removed with it.
+_FOLDER = JOURNAL + "-items"
+# Spooled items are journaled this often; a kill costs as much of them.
+_SECONDS = 1.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS items (
+  number INTEGER PRIMARY KEY, name BLOB UNIQUE, told TEXT, path BLOB, offset INTEGER,
+  length INTEGER, crc INTEGER)
+"""
+
+Items = Iterable[Mapping[str, Any]] | Sequence[Mapping[str, Any]] | Callable[[], Any]
+
+
+def is_sequence(given: Any) -> bool:
+  """Whether items are read by position."""
+  return hasattr(given, "__len__") and hasattr(given, "__getitem__")
+
+
+def check_items(given: Any, length: Any) -> None:
+  """Raises WrongArgument unless these can give items, and be as many."""
+  if isinstance(given, (str, bytes, os.PathLike, Mapping)) or not (
+    is_sequence(given) or callable(given) or isinstance(given, Iterable)
+  ):
+    raise WrongArgument(
+      "items",
+      given,
+      "must be a sequence or an iterable of mappings, or a function that returns one",
+    )
+  if length is not None and (type(length) is not int or length < 1):
+    raise WrongArgument("length", length, "must be a whole number from 1 on, or None")
+
+
+class _Spool:
+  """The table of the items, and their images where these come once.
+
+  Args:
+    folder: where both are; made if it is not there.
+  """
+
+  def __init__(self, folder: str):
+    os.makedirs(folder, exist_ok=True)
+    self.images = os.path.join(folder, "images")
+    self._db = sqlite3.connect(os.path.join(folder, "items.db"), isolation_level=None)
+    self._db.execute("PRAGMA synchronous = FULL")
+    self._db.execute(_TABLE)
+    self.known = self._db.execute("SELECT COUNT(*) FROM items").fetchone()[0]
+    query = "SELECT MAX(offset + length) FROM items WHERE offset >= 0"
+    self.bytes = self._db.execute(query).fetchone()[0] or 0
+    self._file = open(self.images, "ab")
+    # What a killed run wrote, and no row tells of.
+    self._file.truncate(self.bytes)
+    sync_directory(folder)
+    self._last = time.monotonic()
+    self._db.execute("BEGIN")
+
+  def close(self) -> None:
+    """Keeps what was added, and closes both."""
+    try:
+      self._commit()
+    finally:
+      self._file.close()
+      self._db.close()
+
+  def _commit(self) -> None:
+    self._file.flush()
+    os.fsync(self._file.fileno())
+    self._db.execute("COMMIT")
+
+  def check(self, number: int, item: Item, keeps: bool, directory: str) -> None:
+    """Raises ConvertError unless an item is the one that an earlier run met.
+
+    Args:
+      number: of the item.
+      item: what it is now.
+      keeps: whether its image comes once.
+      directory: the output, for the message.
+    """
+    query = "SELECT name, path, offset, crc FROM items WHERE number = ?"
+    name, path, offset, crc = self._db.execute(query, (number,)).fetchone()
+    if keeps and path is None and offset < 0:
+      raise changed_source(directory, "it was a sequence, and is none now")
+    if os.fsencode(item.name) != name:
+      before = os.fsdecode(name)
+      raise changed_source(directory, f"item {number} is {item.name}, and was {before}")
+    if item.crc != crc:
+      what = "has another image, label, split or column"
+      raise changed_source(directory, f"item {number} ({item.name}) {what}")
+
+  def add(self, number: int, item: Item, keeps: bool) -> None:
+    """Adds an item, and its image if that is to be kept."""
+    path, length, offset = None, len(item.image), -1
+    if isinstance(item.image, str):
+      path, length = os.fsencode(item.image), 0
+    elif keeps:
+      offset = self.bytes
+      self._file.write(item.image)
+      self.bytes += length
+    name = os.fsencode(item.name)
+    row = (number, name, item.told, path, offset, length, item.crc)
+    try:
+      self._db.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    except sqlite3.IntegrityError as error:
+      query = "SELECT number FROM items WHERE name = ?"
+      other = self._db.execute(query, (name,)).fetchone()[0]
+      problem = f"item {other} has this name too, and each must have its own"
+      raise items.wrong(number, item.name, problem) from error
+    if time.monotonic() - self._last > _SECONDS:
+      self._commit()
+      self._db.execute("BEGIN")
+      self._last = time.monotonic()
+
+  def rows(self) -> Iterator[tuple]:
+    """Yields name, told, path, offset, length and CRC of each item, in order."""
+    return self._db.execute(
+      "SELECT name, told, path, offset, length, crc FROM items ORDER BY number"
+    )
+
+
+class ItemSource(RecordSource):
+  """Samples of a user's items, in their order.
+
+  Args:
+    spool: of all items.
+    given: the sequence, where images are read from it; or None.
+  """
+
+  has_names = True
+
+  def __init__(self, spool: _Spool, given: Sequence[Any] | None):
+    self._given = given
+    self._images = spool.images
+    files = FileTable()
+    self._paths: list[bytes | None] = []
+    offsets, crcs, told = [], [], []
+    for name, text, path, offset, length, crc in spool.rows():
+      mtime_ns = crc
+      if path is not None:
+        length, mtime_ns = _stat(path)
+      files.add(name, length, mtime_ns)
+      self._paths.append(path)
+      offsets.append(offset)
+      crcs.append(crc)
+      told.append(json.loads(text))
+    self._offsets = np.array(offsets, np.int64)
+    self._crcs = np.array(crcs, np.uint32)
+    names = [os.fsdecode(files.path(number)) for number in range(len(files))]
+    classes, self._labels = _labels([label for label, _, _ in told])
+    splits, split_of = _splits(names, [split for _, split, _ in told])
+    columns, notes = _columns(names, [some for _, _, some in told])
+    self._more = Annotations(WHAT, names, [0] * len(names), {}, scalars=columns)
+    if spool.bytes:
+      notes.append(
+        f"{WHAT}: the images took {spool.bytes:,} bytes more beside the shards while "
+        "they were converted"
+      )
+    super().__init__(
+      "",
+      "items",
+      files,
+      np.arange(len(files)),
+      split_of,
+      files.sizes,
+      splits=splits,
+      classes=classes,
+      features=self._more.features,
+      notes=notes,
+      named=WHAT,
+    )
+
+  def path(self, position: int) -> str:
+    return f"item {position} ({self.name(position)})"
+
+  def name(self, position: int) -> str:
+    return self.files[position].path
+
+  def read(self, position: int) -> Sample:
+    example = self._more.example(position, None) if self.features else b""
+    return Sample(self._image(position), self._labels[position], example)
+
+  def _image(self, position: int) -> bytes:
+    path, offset = self._paths[position], int(self._offsets[position])
+    if path is not None:
+      size, _ = stat_file(os.fsdecode(path))
+      if not size:
+        raise SampleError(f"{os.fsdecode(path)} is empty")
+      return read_range(os.fsdecode(path), 0, size)
+    if offset >= 0:
+      return read_range(self._images, offset, self.files[position].size)
+    try:
+      item = items.check(position, self._given[position])
+    except ConvertError as error:
+      raise SampleError(str(error)) from error
+    except Exception as error:  # Whatever the user's code raises.
+      raise SampleError(_raised(error)) from error
+    if item.crc != self._crcs[position]:
+      raise SampleError("the sequence gives another item here than it did at first")
+    return item.image
+
+
+def _stat(path: bytes) -> tuple[int, int]:
+  """Size and time of a file; zeros of one that the scan will not be able to read."""
+  try:
+    return stat_file(os.fsdecode(path))
+  except OSError:
+    return 0, 0
+
+
+def _labels(given: list[Any]) -> tuple[list[str] | None, list[np.ndarray]]:
+  """Names of the classes, sorted, or None; and the labels of each item, float32 [k].
+
+  Raises:
+    ConvertError: two classes have hardly different names.
+  """
+  names = {label for label in given if isinstance(label, str)}
+  none = np.zeros(0, np.float32)
+  if not names:
+    return None, [
+      none if label is None else np.array(label[1], np.float32) for label in given
+    ]
+  both = alike.first_alike(names)
+  if both is not None:
+    raise ConvertError(
+      f"{WHAT} has the labels {alike.differ_only(both)}: give both one name if they "
+      "are one class, or clearly different ones"
+    )
+  classes = sorted(names, key=os.fsencode)
+  numbers = {
+    name: np.array([number], np.float32) for number, name in enumerate(classes)
+  }
+  return classes, [none if label is None else numbers[label] for label in given]
+
+
+def _splits(
+  names: Sequence[str], given: Sequence[str | None]
+) -> tuple[list[str], np.ndarray]:
+  """Names of the splits, and the position of each item's."""
+  found = set(given)
+  if found == {None}:
+    return [DEFAULT_SPLIT], np.zeros(len(given), np.uint8)
+  if None in found:
+    number = given.index(None)
+    raise items.wrong(
+      number, names[number], "has no split, which others have: give all items one"
+    )
+  splits = [name for name in SPLITS if name in found]
+  splits += sorted(found.difference(splits))
+  if len(splits) > 256:
+    raise ConvertError(f"{WHAT} has {len(splits)} splits, and must have at most 256")
+  numbers = {name: number for number, name in enumerate(splits)}
+  return splits, np.array([numbers[name] for name in given], np.uint8)
+
+
+def _columns(
+  names: Sequence[str], given: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+  """All columns, int64, float32 or bytes; and sentences on what they lack.
+
+  Raises:
+    ConvertError: one has texts and numbers, or a number that float32 does not hold.
+  """
+  result, notes = {}, []
+  for name in sorted({name for some in given for name in some}):
+    values = [some.get(name) for some in given]
+    there = [number for number, value in enumerate(values) if value is not None]
+    are_texts = [isinstance(values[number], str) for number in there]
+    if any(are_texts) and not all(are_texts):
+      number = there[are_texts.index(not are_texts[0])]
+      before = "texts" if are_texts[0] else "numbers"
+      raise items.wrong(
+        number,
+        names[number],
+        f"column {name} has {values[number]!r}, and {before} before: give numbers "
+        "only, or texts only",
+      )
+    if len(there) < len(values):
+      nothing = "empty texts" if any(are_texts) else "zeros"
+      notes.append(
+        f"{WHAT}: {len(values) - len(there)} of {len(values)} items have no {name}, "
+        f"and {nothing} for it"
+      )
+    if any(are_texts):
+      result[name] = np.array([(value or "").encode() for value in values], object)
+    elif any(isinstance(value, float) for value in values):
+      numbers = [value or 0 for value in values]
+      changed = np.flatnonzero(arrays.changed(numbers, np.float32) & ~_is_nan(numbers))
+      if len(changed):
+        number = int(changed[0])
+        raise items.wrong(
+          number,
+          names[number],
+          f"column {name} has {numbers[number]}, which float32 does not hold: have "
+          "whole numbers only, or texts",
+        )
+      result[name] = np.array(numbers, np.float32)
+    else:
+      result[name] = np.array([value or 0 for value in values], np.int64)
+  return result, notes
+
+
+def _is_nan(values: Sequence[float]) -> np.ndarray:
+  return np.array([value != value for value in values])
+
+
+def _raised(error: Exception) -> str:
+  return f"it cannot be had: {type(error).__name__}: {error}"
+
+
+def _every(given: Items, length: int | None) -> tuple[Iterator[Any], int | None]:
+  """An iterator over all items, and how many there are, where that is known."""
+  if is_sequence(given):
+    return (given[number] for number in range(len(given))), len(given)
+  return iter(given() if callable(given) else given), length
+
+
+def _list(
+  given: Items,
+  length: int | None,
+  spool: _Spool,
+  directory: str,
+  progress: Progress,
+) -> None:
+  """Goes through all items, and adds those that are not in the spool."""
+  number, kind, keeps = 0, None, not is_sequence(given)
+  try:
+    every, total = _every(given, length)
+  except Exception as error:  # Whatever the user's code raises.
+    raise ConvertError(f"{WHAT}: {_raised(error)}") from error
+  progress.start("spool" if keeps else "list", total)
+  while True:
+    try:
+      found = next(every)
+    except StopIteration:
+      break
+    except Exception as error:  # Whatever the user's code raises.
+      raise items.wrong(number, None, _raised(error)) from error
+    item = items.check(number, found)
+    kind = kind or item.label_kind
+    if item.label_kind not in (None, kind):
+      raise items.wrong(
+        number,
+        item.name,
+        f"label is {item.label_kind}, and {kind} before: give all items labels of one "
+        "kind",
+      )
+    if number < spool.known:
+      spool.check(number, item, keeps, directory)
+    else:
+      spool.add(number, item, keeps)
+    number += 1
+    progress.step()
+  if number < spool.known:
+    raise changed_source(directory, f"it has {number} items, and had {spool.known}")
+  if total not in (None, number):
+    raise ConvertError(f"{WHAT} gave {number} items, and not length={total}")
+  if not number:
+    raise ConvertError(f"{WHAT} gave no items")
+
+
+def open_items(
+  given: Items, length: int | None, directory: str, progress: Progress
+) -> ItemSource:
+  """Makes a source of items, or goes on with that.
+
+  Args:
+    given: the sequence; or the iterable, or a function that returns it, run once.
+    length: how many items the iterable has, where that is known.
+    directory: the output, which is held and has a journal.
+    progress: is told of each item.
+
+  Raises:
+    ConvertError: an item is none, or is not what it was when the conversion began; or
+      the user's code raised an error.
+    OSError: the spool cannot be written.
+  """
+  with contextlib.closing(_Spool(os.path.join(directory, _FOLDER))) as spool:
+    try:
+      _list(given, length, spool, directory, progress)
+    finally:
+      progress.close()
+    return ItemSource(spool, given if is_sequence(given) else None)
