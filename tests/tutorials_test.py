@@ -24,7 +24,7 @@ _DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 _FOLDER = _DOCS / "tutorials"
 _TUTORIALS = sorted(path.stem for path in _FOLDER.glob("*.md") if path.stem != "index")
 # These take images that their readers have.
-_GUIDES = ("from_keras", "from_mxnet", "from_pytorch", "slow")
+_GUIDES = ("from_keras", "from_mxnet", "from_pytorch", "slow", "sources")
 
 
 def _missing(name: str) -> str | None:

@@ -52,7 +52,7 @@ class IterableKillTest(absltest.TestCase):
 
   @staticmethod
   def _convert(output: str, bright: int = 0) -> None:
-    # Every item is journaled alone, so that kills find some of them.
+    # Items are journaled often, so that kills find some of them.
     iterable._SECONDS = 0.01
     convert(
       Source.from_iterable(lambda: _items(bright), _ITEMS),

@@ -176,7 +176,9 @@ class IterableTest(parameterized.TestCase):
     view = liquid_tf.open(self.output)
     self.assertEqual(list(view.names(range(12))), [f"cup-{i}" for i in range(12)])
     columns = ["caption", "count", "weight", "id"]
-    data = liquid_tf.dataset(self.output, 4, split="train+val", features=columns).take(3)
+    data = liquid_tf.dataset(self.output, 4, split="train+val", features=columns).take(
+      3
+    )
     seen = 0
     for batch in data.as_numpy_iterator():
       found = batch[-1] if isinstance(batch, tuple) else batch
