@@ -46,7 +46,8 @@ CREATE TABLE IF NOT EXISTS items (
   length INTEGER, crc INTEGER)
 """
 
-Items = Iterable[Mapping[str, Any]] | Sequence[Mapping[str, Any]] | Callable[[], Any]
+_Some = Iterable[Mapping[str, Any]]
+Items = _Some | Sequence[Mapping[str, Any]] | Callable[[], _Some]
 
 
 def is_sequence(given: Any) -> bool:
