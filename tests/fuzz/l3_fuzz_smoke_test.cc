@@ -4,7 +4,7 @@
 #include "tests/fuzz/l3_fuzz.h"
 #include "tests/ops/codecs/l3_testing.h"
 
-namespace liquid {
+namespace liquid::l3_fuzz_smoke_test {
 namespace {
 
 const uint8_t* Data(const std::string& text) {
@@ -59,4 +59,4 @@ TEST(L3FuzzSmokeTest, RoundTrip) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::l3_fuzz_smoke_test

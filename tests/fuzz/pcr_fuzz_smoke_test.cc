@@ -7,7 +7,7 @@
 #include "tests/fuzz/pcr_fuzz.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::pcr_fuzz_smoke_test {
 namespace {
 
 using Fuzz = void (*)(const uint8_t*, size_t);
@@ -53,4 +53,4 @@ TEST(PcrFuzzSmokeTest, Messages) {
 TEST(PcrFuzzSmokeTest, View) { RunMutations(FuzzPcrView, PcrViewSeeds(), 200); }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::pcr_fuzz_smoke_test

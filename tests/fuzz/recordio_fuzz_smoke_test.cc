@@ -8,7 +8,7 @@
 #include "tests/fuzz/recordio_fuzz.h"
 #include "tests/ops/codecs/codec_testing.h"
 
-namespace liquid {
+namespace liquid::recordio_fuzz_smoke_test {
 namespace {
 
 using Fuzz = void (*)(const uint8_t*, size_t);
@@ -57,4 +57,4 @@ TEST(RecordIOFuzzSmokeTest, Index) {
 }
 
 }  // namespace
-}  // namespace liquid
+}  // namespace liquid::recordio_fuzz_smoke_test
