@@ -42,6 +42,11 @@ class LoaderState(State):
     self.engine.seek(epoch, step, cached, mixes, given)
     self.rest = rest
 
+  @property
+  def is_open(self) -> bool:
+    """Whether it may take memory still."""
+    return self.engine is None or self.engine.is_open
+
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `State.stats_json`.
 

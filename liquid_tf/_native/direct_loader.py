@@ -307,8 +307,13 @@ class EngineLoader:
     self._free()
 
   @property
+  def is_open(self) -> bool:
+    """Whether it has its threads."""
+    return self._free.alive
+
+  @property
   def _loader(self) -> int:
-    if not self._free.alive:
+    if not self.is_open:
       raise RuntimeError("the loader is closed")
     return self._made
 

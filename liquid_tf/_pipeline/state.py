@@ -84,6 +84,11 @@ class State(abc.ABC):
         `step` is then one of its batches.
     """
 
+  @property
+  def is_open(self) -> bool:
+    """Whether it may take memory still."""
+    return True
+
   @abc.abstractmethod
   def stats_json(self, batches: bool = False) -> str:
     """Counters as JSON; see `liquid_tf.stats`.
@@ -101,7 +106,7 @@ def _promised() -> int:
   """
   held = 0
   # A forked child must not ask its parent's, whose locks may be taken.
-  live = [one for one in _live if one._owner == os.getpid()]
+  live = [one for one in _live if one._owner == os.getpid() and one.is_open]
   for one in live:
     try:
       pool = json.loads(one.stats_json())["pool"]

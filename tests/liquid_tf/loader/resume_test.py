@@ -247,6 +247,9 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(RuntimeError, "the loader is closed"):
         use()
     loader.close()
+    # Closed, it promises no memory of what one beside it may take.
+    with liquid_tf.loader(self._path("formats"), 7, memory="auto") as beside:
+      self.assertLen(list(beside), len(beside))
 
   @parameterized.parameters(
     ({"version": 2}, r'start\["version"\] \(2\) must be 1'),
