@@ -24,7 +24,7 @@ from liquid_tf._convert.arguments import (
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
-from liquid_tf._convert.sources.iterable import open_items
+from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._convert.stores import publish
 from liquid_tf._convert.stores.open import open_store, staging_folder
@@ -263,10 +263,6 @@ def convert(
   most = most_skipped(on_error)
   _limits.check(limits)
   _workers.check(workers)
-  if source.items is not None and isinstance(workers, (list, tuple)):
-    raise WrongArgument(
-      "workers", workers, f"must be a number: {source.path} is read by this process"
-    )
   steps = by_slot(_in_order(transforms), (Orient, Resize, Channels, Bits), "convert")
   options = resolve(encoders)
   encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
@@ -290,15 +286,15 @@ def convert(
     if publish.check(store, resume, overwrite) and not outputs.is_begun(output):
       runs.check_same(target, arguments)
       return _report(manifest.load(target).data, target, begin)
-  samples = None
-  if source.items is None:
-    samples = open_source(
-      source,
-      output,
-      target,
-      skips=most is not None,
-      progress=Progress(progress),
+  samples = open_source(
+    source, output, target, skips=most is not None, progress=Progress(progress)
+  )
+  unlisted = isinstance(samples, Unlisted)
+  if unlisted and isinstance(workers, (list, tuple)):
+    raise WrongArgument(
+      "workers", workers, f"must be a number: {source.path} is read by this process"
     )
+  if not unlisted:
     samples.check_splits(splits, source.path)
   remote = store is not None
   if remote and versions.in_directory(output):
@@ -311,12 +307,11 @@ def convert(
   ):
     if place.is_finished:
       runs.check_same(output, arguments)
-      notes = () if samples is None else samples.notes
+      notes = () if unlisted else samples.notes
       return _report(manifest.load(output).data, target, begin, notes)
-    if samples is None:
+    if unlisted:
       outputs.mark(place.folder)
-      bar = Progress(progress)
-      samples = open_items(source.items, source.length, place.folder, bar)
+      samples = samples.list(place.folder, Progress(progress))
       samples.check_splits(splits, source.path)
     samples.limits = limits
     made = runs.run(

@@ -16,7 +16,7 @@ from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
-from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._convert.sources.open_source import open_listed
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._edit.edit import (
   WORK,
@@ -114,7 +114,7 @@ def append(
       remove_work(edit.directory)
       begun = {}
     bar = Progress(progress)
-    samples = open_source(given, edit.directory, skips=most is not None, progress=bar)
+    samples = open_listed(given, edit.directory, skips=most is not None, progress=bar)
     samples.limits = limits
     choose.check_lost(samples, most, None)
     given_samples = len(samples)

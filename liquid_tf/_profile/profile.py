@@ -11,7 +11,7 @@ from liquid_tf import _extras
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import tfds
-from liquid_tf._convert.sources.open_source import find_files, open_source
+from liquid_tf._convert.sources.open_source import find_files, open_listed
 from liquid_tf._graph import gpu
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
@@ -291,7 +291,7 @@ def profile(
       folder,
       "must be a folder that can be written, on the disk where the dataset will lie",
     )
-  samples = open_source(source, os.path.join(folder, ".liquid_profile"))
+  samples = open_listed(source, os.path.join(folder, ".liquid_profile"))
   if rows is not None:
     say("timing the training's step")
     step = training.step_ms(*step) * batch_size / rows

@@ -65,29 +65,41 @@ class Item(NamedTuple):
     return "a class name" if isinstance(self.label, str) else self.label[0]
 
 
-def wrong(number: int, name: str | None, problem: str) -> ConvertError:
-  """The error for an item: its number from 0, its name where it has one, and why."""
-  named = "" if name is None else f" ({name})"
-  return ConvertError(f"{WHAT}: item {number}{named}: {problem}")
+class Origin(NamedTuple):
+  """Where items come from, as errors say it.
+
+  Attributes:
+    named: the source.
+    one: word for one of its items.
+  """
+
+  named: str = WHAT
+  one: str = "item"
+
+  def wrong(self, number: int, name: str | None, problem: str) -> ConvertError:
+    """The error for an item: its number from 0, its name where it has one, and why."""
+    shown = "" if name is None else f" ({name})"
+    return ConvertError(f"{self.named}: {self.one} {number}{shown}: {problem}")
 
 
-def check(number: int, given: Any) -> Item:
+def check(number: int, given: Any, origin: Origin) -> Item:
   """Takes an item apart.
 
   Args:
     number: of the item, from 0.
-    given: what the user's code gave.
+    given: the mapping that the user's code, or a reader, gave.
+    origin: of the item.
 
   Raises:
     ConvertError: it is not what an item must be.
   """
   if not isinstance(given, Mapping):
-    raise wrong(
+    raise origin.wrong(
       number,
       None,
       f'must be a mapping, as {{"image": …, "label": …}}, but is {_kind(given)}',
     )
-  name = _name(number, given)
+  name = _name(number, given, origin)
   try:
     for key in given:
       _check_key(key)
@@ -101,7 +113,7 @@ def check(number: int, given: Any) -> Item:
       name, image, _label(given.get("label")), _split(given.get("split")), columns
     )
   except ValueError as error:
-    raise wrong(number, name, str(error)) from error
+    raise origin.wrong(number, name, str(error)) from error
 
 
 def _kind(value: Any) -> str:
@@ -110,14 +122,16 @@ def _kind(value: Any) -> str:
   return module + kind.__name__
 
 
-def _name(number: int, given: Mapping) -> str:
+def _name(number: int, given: Mapping, origin: Origin) -> str:
   name = given.get("name")
   if name is None:
     image = given.get("image")
     is_path = isinstance(image, (str, os.PathLike))
     return os.fsdecode(image) if is_path and os.fspath(image) else str(number)
   if not isinstance(name, str) or not name:
-    raise wrong(number, None, f"name ({name!r}) must be a text that is not empty")
+    raise origin.wrong(
+      number, None, f"name ({name!r}) must be a text that is not empty"
+    )
   return str(name)
 
 

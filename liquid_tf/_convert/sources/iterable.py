@@ -1,4 +1,4 @@
-"""Samples that the user's Python code gives, one item each.
+"""Samples that come as items: of the user's Python code, or of a file's reader.
 
 An iterable is run once, into a spool in the output's journal: its images in one file,
 and what is told of each in a table. A sequence is read by position whenever it is
@@ -7,6 +7,7 @@ compared with the table, so that a dataset is of one state of them.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import sqlite3
@@ -20,7 +21,7 @@ from liquid_tf._convert.journal import changed_source
 from liquid_tf._convert.sources import alike, items
 from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._convert.sources.file_table import FileTable
-from liquid_tf._convert.sources.items import WHAT, Item
+from liquid_tf._convert.sources.items import Item, Origin
 from liquid_tf._convert.sources.samples import (
   DEFAULT_SPLIT,
   SPLITS,
@@ -74,9 +75,11 @@ class _Spool:
 
   Args:
     folder: where both are; made if it is not there.
+    origin: of the items.
   """
 
-  def __init__(self, folder: str):
+  def __init__(self, folder: str, origin: Origin):
+    self._origin = origin
     os.makedirs(folder, exist_ok=True)
     self.images = os.path.join(folder, "images")
     self._db = sqlite3.connect(os.path.join(folder, "items.db"), isolation_level=None)
@@ -120,10 +123,14 @@ class _Spool:
       raise changed_source(directory, "it was a sequence, and is none now")
     if os.fsencode(item.name) != name:
       before = os.fsdecode(name)
-      raise changed_source(directory, f"item {number} is {item.name}, and was {before}")
+      one = self._origin.one
+      raise changed_source(
+        directory, f"{one} {number} is {item.name}, and was {before}"
+      )
     if item.crc != crc:
+      which = f"{self._origin.one} {number} ({item.name})"
       what = "has another image, label, split or column"
-      raise changed_source(directory, f"item {number} ({item.name}) {what}")
+      raise changed_source(directory, f"{which} {what}")
 
   def add(self, number: int, item: Item, keeps: bool) -> None:
     """Adds an item, and its image if that is to be kept."""
@@ -141,8 +148,9 @@ class _Spool:
     except sqlite3.IntegrityError as error:
       query = "SELECT number FROM items WHERE name = ?"
       other = self._db.execute(query, (name,)).fetchone()[0]
-      problem = f"item {other} has this name too, and each must have its own"
-      raise items.wrong(number, item.name, problem) from error
+      which = f"{self._origin.one} {other}"
+      problem = f"{which} has this name too, and each must have its own"
+      raise self._origin.wrong(number, item.name, problem) from error
     if time.monotonic() - self._last > _SECONDS:
       self._commit()
       self._db.execute("BEGIN")
@@ -156,17 +164,18 @@ class _Spool:
 
 
 class ItemSource(RecordSource):
-  """Samples of a user's items, in their order.
+  """Samples of items, in their order.
 
   Args:
     spool: of all items.
-    given: the sequence, where images are read from it; or None.
+    unlisted: where they come from.
   """
 
   has_names = True
 
-  def __init__(self, spool: _Spool, given: Sequence[Any] | None):
-    self._given = given
+  def __init__(self, spool: _Spool, unlisted: "Unlisted"):
+    self._given, self._origin = unlisted.given, unlisted.origin
+    named = self._origin.named
     self._images = spool.images
     files = FileTable()
     self._paths: list[bytes | None] = []
@@ -183,31 +192,31 @@ class ItemSource(RecordSource):
     self._offsets = np.array(offsets, np.int64)
     self._crcs = np.array(crcs, np.uint32)
     names = [os.fsdecode(files.path(number)) for number in range(len(files))]
-    classes, self._labels = _labels([label for label, _, _ in told])
-    splits, split_of = _splits(names, [split for _, split, _ in told])
-    columns, notes = _columns(names, [some for _, _, some in told])
-    self._more = Annotations(WHAT, names, [0] * len(names), {}, scalars=columns)
+    classes, self._labels = _labels([label for label, _, _ in told], named)
+    splits, split_of = _splits(names, [split for _, split, _ in told], self._origin)
+    columns, notes = _columns(names, [some for _, _, some in told], self._origin)
+    self._more = Annotations(named, names, [0] * len(names), {}, scalars=columns)
     if spool.bytes:
       notes.append(
-        f"{WHAT}: the images took {spool.bytes:,} bytes more beside the shards while "
+        f"{named}: the images took {spool.bytes:,} bytes more beside the shards while "
         "they were converted"
       )
     super().__init__(
       "",
-      "items",
+      unlisted.kind,
       files,
       np.arange(len(files)),
       split_of,
       files.sizes,
       splits=splits,
-      classes=classes,
+      classes=classes or unlisted.classes,
       features=self._more.features,
       notes=notes,
-      named=WHAT,
+      named=named,
     )
 
   def path(self, position: int) -> str:
-    return f"item {position} ({self.name(position)})"
+    return f"{self._origin.one} {position} ({self.name(position)})"
 
   def name(self, position: int) -> str:
     return self.files[position].path
@@ -226,7 +235,7 @@ class ItemSource(RecordSource):
     if offset >= 0:
       return read_range(self._images, offset, self.files[position].size)
     try:
-      item = items.check(position, self._given[position])
+      item = items.check(position, self._given[position], self._origin)
     except ConvertError as error:
       raise SampleError(str(error)) from error
     except Exception as error:  # Whatever the user's code raises.
@@ -244,7 +253,7 @@ def _stat(path: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def _labels(given: list[Any]) -> tuple[list[str] | None, list[np.ndarray]]:
+def _labels(given: list[Any], named: str) -> tuple[list[str] | None, list[np.ndarray]]:
   """Names of the classes, sorted, or None; and the labels of each item, float32 [k].
 
   Raises:
@@ -259,7 +268,7 @@ def _labels(given: list[Any]) -> tuple[list[str] | None, list[np.ndarray]]:
   both = alike.first_alike(names)
   if both is not None:
     raise ConvertError(
-      f"{WHAT} has the labels {alike.differ_only(both)}: give both one name if they "
+      f"{named} has the labels {alike.differ_only(both)}: give both one name if they "
       "are one class, or clearly different ones"
     )
   classes = sorted(names, key=os.fsencode)
@@ -270,7 +279,7 @@ def _labels(given: list[Any]) -> tuple[list[str] | None, list[np.ndarray]]:
 
 
 def _splits(
-  names: Sequence[str], given: Sequence[str | None]
+  names: Sequence[str], given: Sequence[str | None], origin: Origin
 ) -> tuple[list[str], np.ndarray]:
   """Names of the splits, and the position of each item's."""
   found = set(given)
@@ -278,19 +287,21 @@ def _splits(
     return [DEFAULT_SPLIT], np.zeros(len(given), np.uint8)
   if None in found:
     number = given.index(None)
-    raise items.wrong(
+    raise origin.wrong(
       number, names[number], "has no split, which others have: give all items one"
     )
   splits = [name for name in SPLITS if name in found]
   splits += sorted(found.difference(splits))
   if len(splits) > 256:
-    raise ConvertError(f"{WHAT} has {len(splits)} splits, and must have at most 256")
+    raise ConvertError(
+      f"{origin.named} has {len(splits)} splits, and must have at most 256"
+    )
   numbers = {name: number for number, name in enumerate(splits)}
   return splits, np.array([numbers[name] for name in given], np.uint8)
 
 
 def _columns(
-  names: Sequence[str], given: Sequence[Mapping[str, Any]]
+  names: Sequence[str], given: Sequence[Mapping[str, Any]], origin: Origin
 ) -> tuple[dict[str, np.ndarray], list[str]]:
   """All columns, int64, float32 or bytes; and sentences on what they lack.
 
@@ -305,7 +316,7 @@ def _columns(
     if any(are_texts) and not all(are_texts):
       number = there[are_texts.index(not are_texts[0])]
       before = "texts" if are_texts[0] else "numbers"
-      raise items.wrong(
+      raise origin.wrong(
         number,
         names[number],
         f"column {name} has {values[number]!r}, and {before} before: give numbers "
@@ -314,8 +325,8 @@ def _columns(
     if len(there) < len(values):
       nothing = "empty texts" if any(are_texts) else "zeros"
       notes.append(
-        f"{WHAT}: {len(values) - len(there)} of {len(values)} items have no {name}, "
-        f"and {nothing} for it"
+        f"{origin.named}: {len(values) - len(there)} of {len(values)} {origin.one}s "
+        f"have no {name}, and {nothing} for it"
       )
     if any(are_texts):
       result[name] = np.array([(value or "").encode() for value in values], object)
@@ -324,7 +335,7 @@ def _columns(
       changed = np.flatnonzero(arrays.changed(numbers, np.float32) & ~_is_nan(numbers))
       if len(changed):
         number = int(changed[0])
-        raise items.wrong(
+        raise origin.wrong(
           number,
           names[number],
           f"column {name} has {numbers[number]}, which float32 does not hold: have "
@@ -344,76 +355,93 @@ def _raised(error: Exception) -> str:
   return f"it cannot be had: {type(error).__name__}: {error}"
 
 
-def _every(given: Items, length: int | None) -> tuple[Iterator[Any], int | None]:
-  """An iterator over all items, and how many there are, where that is known."""
-  if is_sequence(given):
-    return (given[number] for number in range(len(given))), len(given)
-  return iter(given() if callable(given) else given), length
+@dataclasses.dataclass(frozen=True)
+class Unlisted:
+  """Items that are listed, and copied if they come once, when there is an output.
 
-
-def _list(
-  given: Items,
-  length: int | None,
-  spool: _Spool,
-  directory: str,
-  progress: Progress,
-) -> None:
-  """Goes through all items, and adds those that are not in the spool."""
-  number, kind, keeps = 0, None, not is_sequence(given)
-  try:
-    every, total = _every(given, length)
-  except Exception as error:  # Whatever the user's code raises.
-    raise ConvertError(f"{WHAT}: {_raised(error)}") from error
-  progress.start("spool" if keeps else "list", total)
-  while True:
-    try:
-      found = next(every)
-    except StopIteration:
-      break
-    except Exception as error:  # Whatever the user's code raises.
-      raise items.wrong(number, None, _raised(error)) from error
-    item = items.check(number, found)
-    kind = kind or item.label_kind
-    if item.label_kind not in (None, kind):
-      raise items.wrong(
-        number,
-        item.name,
-        f"label is {item.label_kind}, and {kind} before: give all items labels of one "
-        "kind",
-      )
-    if number < spool.known:
-      spool.check(number, item, keeps, directory)
-    else:
-      spool.add(number, item, keeps)
-    number += 1
-    progress.step()
-  if number < spool.known:
-    raise changed_source(directory, f"it has {number} items, and had {spool.known}")
-  if total not in (None, number):
-    raise ConvertError(f"{WHAT} gave {number} items, and not length={total}")
-  if not number:
-    raise ConvertError(f"{WHAT} gave no items")
-
-
-def open_items(
-  given: Items, length: int | None, directory: str, progress: Progress
-) -> ItemSource:
-  """Makes a source of items, or goes on with that.
-
-  Args:
-    given: the sequence; or the iterable, or a function that returns it, run once.
-    length: how many items the iterable has, where that is known.
-    directory: the output, which is held and has a journal.
-    progress: is told of each item.
-
-  Raises:
-    ConvertError: an item is none, or is not what it was when the conversion began; or
-      the user's code raised an error.
-    OSError: the spool cannot be written.
+  Attributes:
+    given: a sequence; or an iterable, or a function that returns one, run once.
+    length: how many items an iterable has, where that is known.
+    origin: of the items.
+    kind: what the manifest calls the source.
+    classes: names of the classes that labels are positions in; None where labels are
+      names themselves, or nothing names them.
   """
-  with contextlib.closing(_Spool(os.path.join(directory, _FOLDER))) as spool:
+
+  given: Items
+  length: int | None
+  _: dataclasses.KW_ONLY
+  origin: Origin = Origin()
+  kind: str = "items"
+  classes: list[str] | None = None
+
+  def list(self, directory: str, progress: Progress) -> ItemSource:
+    """Goes through all items, or goes on with that.
+
+    Args:
+      directory: the output, which is held and has a journal.
+      progress: is told of each item.
+
+    Raises:
+      ConvertError: an item is none, or is not what it was when the conversion began;
+        or the user's code raised an error.
+      OSError: the spool cannot be written.
+    """
+    folder = os.path.join(directory, _FOLDER)
+    with contextlib.closing(_Spool(folder, self.origin)) as spool:
+      try:
+        self._go_through(spool, directory, progress)
+      finally:
+        progress.close()
+      return ItemSource(spool, self)
+
+  def _every(self) -> tuple[Iterator[Any], int | None]:
+    """An iterator over all items, and how many there are, where that is known."""
+    given = self.given
+    if is_sequence(given):
+      return (given[number] for number in range(len(given))), len(given)
+    return iter(given() if callable(given) else given), self.length
+
+  def _go_through(self, spool: _Spool, directory: str, progress: Progress) -> None:
+    """Goes through all items, and adds those that are not in the spool."""
+    number, kind, keeps = 0, None, not is_sequence(self.given)
+    named, origin = self.origin.named, self.origin
     try:
-      _list(given, length, spool, directory, progress)
-    finally:
-      progress.close()
-    return ItemSource(spool, given if is_sequence(given) else None)
+      every, total = self._every()
+    except ConvertError:
+      raise
+    except Exception as error:  # Whatever the user's code raises.
+      raise ConvertError(f"{named}: {_raised(error)}") from error
+    progress.start("spool" if keeps else "list", total)
+    while True:
+      try:
+        found = next(every)
+      except StopIteration:
+        break
+      except ConvertError:
+        raise
+      except Exception as error:  # Whatever the user's code raises.
+        raise origin.wrong(number, None, _raised(error)) from error
+      item = items.check(number, found, origin)
+      kind = kind or item.label_kind
+      if item.label_kind not in (None, kind):
+        raise origin.wrong(
+          number,
+          item.name,
+          f"label is {item.label_kind}, and {kind} before: give all {origin.one}s "
+          "labels of one kind",
+        )
+      if number < spool.known:
+        spool.check(number, item, keeps, directory)
+      else:
+        spool.add(number, item, keeps)
+      number += 1
+      progress.step()
+    if number < spool.known:
+      raise changed_source(
+        directory, f"it has {number} {origin.one}s, and had {spool.known}"
+      )
+    if total not in (None, number):
+      raise ConvertError(f"{named} gave {number} {origin.one}s, and not length={total}")
+    if not number:
+      raise ConvertError(f"{named} gave no {origin.one}s")

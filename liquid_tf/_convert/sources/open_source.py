@@ -14,7 +14,7 @@ from liquid_tf._convert.sources import (
 )
 from liquid_tf._convert.sources.annotations.annotated import annotate
 from liquid_tf._convert.sources.examples import ExampleNames
-from liquid_tf._convert.sources.items import WHAT
+from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.left_out import missing_parts
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._recordio import uri
@@ -186,8 +186,8 @@ def open_source(
   *outputs: str,
   skips: bool = True,
   progress: Progress = HIDDEN,
-) -> SampleSource:
-  """Lists a source of any kind.
+) -> SampleSource | Unlisted:
+  """Lists a source of any kind, but for those that an output must be there for.
 
   Args:
     given: what the user named.
@@ -200,9 +200,7 @@ def open_source(
     ConvertError: the source is none, or cannot be read.
   """
   if given.items is not None:
-    raise ConvertError(
-      f"{WHAT} is a source of convert alone: convert it, and give the dataset"
-    )
+    return Unlisted(given.items, given.length)
   source, names, tfds_dir = given.path, given.names, given.tfds_dir
   places = [_whole(output) for output in outputs]
   masks = None if given.masks is None else _whole(given.masks)
@@ -255,4 +253,19 @@ def open_source(
   # Who names one part alone means it.
   if paths != [_whole(source)]:
     found.skipped += missing_parts(paths, -(-len(found) // len(paths)))
+  return found
+
+
+def open_listed(given: Source, *outputs: str, **more) -> SampleSource:
+  """Lists a source as `open_source`, where there is no place to copy items to.
+
+  Raises:
+    ConvertError: as `open_source`; or the source comes as items.
+  """
+  found = open_source(given, *outputs, **more)
+  if isinstance(found, Unlisted):
+    raise ConvertError(
+      f"{found.origin.named} is a source of convert alone: convert it, and give the "
+      "dataset"
+    )
   return found
