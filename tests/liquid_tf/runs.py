@@ -1,6 +1,9 @@
 """Datasets to train from, what a run of one delivered, and runs in new processes."""
 
+import contextlib
+import functools
 import hashlib
+import importlib
 import inspect
 import json
 import os
@@ -9,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -108,7 +112,9 @@ def restored_digests(dataset: tf.data.Dataset, prefix: str) -> list[str]:
 def in_new_process(
   function: Callable, exit_code: int = 0, **arguments
 ) -> tuple[Any, str]:
-  """Calls a function of a test file in a fresh Python.
+  """Calls a function of a test file in a process that has run nothing of TensorFlow.
+
+  It is a child of one that has imported TensorFlow, which takes seconds.
 
   Args:
     function: at the top level of its module; arguments and result are JSON.
@@ -118,24 +124,81 @@ def in_new_process(
   Returns:
     The result, or None where the exit code is not 0, and what it wrote to stderr.
   """
-  module = pathlib.Path(inspect.getfile(function)).stem
+  call = {
+    "module": pathlib.Path(inspect.getfile(function)).stem,
+    "function": function.__name__,
+    "arguments": arguments,
+    "environment": dict(os.environ),
+    "directory": os.getcwd(),
+  }
   with tempfile.TemporaryDirectory() as folder:
-    output = os.path.join(folder, "result.json")
-    code = (
-      f"import json, sys, {module} as m\n"
-      f"result = m.{function.__name__}(**json.loads(sys.argv[1]))\n"
-      "open(sys.argv[2], 'w').write(json.dumps(result))"
-    )
-    done = subprocess.run(
-      [sys.executable, "-c", code, json.dumps(arguments), output],
-      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-      capture_output=True,
-      text=True,
-    )
-    if done.returncode != exit_code:
-      raise AssertionError(
-        f"exit code {done.returncode} instead of {exit_code}\n{done.stderr}"
-      )
+    status = os.path.join(folder, "status")
+    os.mkfifo(status)
+    with _LOCK:
+      _parent().stdin.write(json.dumps(call | {"folder": folder}) + "\n")
+      _parent().stdin.flush()
+    found = int(pathlib.Path(status).read_text())
+    log = pathlib.Path(folder, "stderr").read_text(errors="replace")
+    if found != exit_code:
+      raise AssertionError(f"exit code {found} instead of {exit_code}\n{log}")
     if exit_code != 0:
-      return None, done.stderr
-    return json.loads(pathlib.Path(output).read_text()), done.stderr
+      return None, log
+    return json.loads(pathlib.Path(folder, "result").read_text()), log
+
+
+_LOCK = threading.Lock()
+
+
+@functools.cache
+def _parent() -> subprocess.Popen:
+  """The process whose children make the calls of `in_new_process`."""
+  return subprocess.Popen(
+    [sys.executable, __file__],
+    # Children read the level of their environment no more, as it is imported.
+    env={
+      **os.environ,
+      "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+      "TF_CPP_MIN_LOG_LEVEL": "0",
+    },
+    stdin=subprocess.PIPE,
+    text=True,
+  )
+
+
+def _serve() -> None:
+  """Makes a child for each line of stdin, which makes the call of that line."""
+  for line in sys.stdin:
+    call = json.loads(line)
+    if not os.fork():
+      # This one waits for the other, and says how it ended.
+      child = os.fork()
+      if not child:
+        return _call(**call)
+      ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+      pathlib.Path(call["folder"], "status").write_text(str(ended))
+      os._exit(0)
+    with contextlib.suppress(ChildProcessError):
+      while os.waitpid(-1, os.WNOHANG)[0]:
+        pass
+
+
+def _call(
+  module: str,
+  function: str,
+  arguments: dict[str, Any],
+  environment: dict[str, str],
+  directory: str,
+  folder: str,
+) -> None:
+  """Makes a call, in a child: stderr and the result go to files in a folder."""
+  os.environ.clear()
+  os.environ.update(environment)
+  os.chdir(directory)
+  for number, name in ((0, os.devnull), (1, os.devnull), (2, f"{folder}/stderr")):
+    os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
+  result = getattr(importlib.import_module(module), function)(**arguments)
+  pathlib.Path(folder, "result").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+  _serve()
