@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import commands
 import photos
 from absl.testing import absltest
 
@@ -22,8 +23,7 @@ with steady.Machine({}).timed():
 _RESTLESS = "waves={'load': steady.RESTLESS}"
 
 
-def run(tool: str, *arguments: str) -> subprocess.CompletedProcess:
-  return _run("-m", f"tools.{tool}", *arguments)
+run = commands.run
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess:
