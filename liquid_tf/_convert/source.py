@@ -48,10 +48,16 @@ class Source:
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
     lossy_masks: whether masks are taken from JPEG, or another format that may have
       changed their numbers, as they are. Else these are no masks.
-    annotations: boxes and other things that belong to the images of a folder: a COCO
-      file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines, Parquet)
-      with a column `file_name`; docs/convert.md tells what becomes of each. Or the .lst
-      of im2rec, whose images alone are samples then, with its labels.
+    annotations: labels, boxes and other things that belong to the images of a folder: a
+      COCO file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines,
+      Parquet) with a column of the images' names; docs/convert.md tells what becomes of
+      each. Or the .lst of im2rec, whose images alone are samples then, with its labels.
+      Or a list of these, no two of which give the same. Files may be of S3.
+    name_column: the column of tables that names images. None: the first one there of
+      `file_name`, `filename`, `path`, `image`, `image_id`, `name` and `id`.
+    label_column: the column of a table of images that is their label, or a list of
+      columns, whose numbers are a vector; "" for none. None: the first one there of
+      `label`, `target` and `class`.
     image_feature: Example feature that holds an encoded image. None: "image/encoded",
       or the one that TFDS names.
     label_feature: Example feature that holds a class number, or numbers; "" for none.
@@ -71,7 +77,9 @@ class Source:
   masks: str | os.PathLike | None = None
   mask_suffix: str | None = None
   lossy_masks: bool = False
-  annotations: str | os.PathLike | None = None
+  annotations: str | os.PathLike | Sequence[str | os.PathLike] = ()
+  name_column: str | None = None
+  label_column: str | Sequence[str] | None = None
   image_feature: str | None = None
   label_feature: str | None = None
   features: Sequence[str] = ()
@@ -84,7 +92,7 @@ class Source:
     if isinstance(self.path, View):
       self.path.check_no_weights("a source")
       for name in ("masks", "annotations"):
-        if getattr(self, name) is not None:
+        if getattr(self, name):
           raise WrongArgument(
             name,
             getattr(self, name),
@@ -96,10 +104,10 @@ class Source:
     object.__setattr__(self, "path", path_of("source", self.path))
     if self.masks is not None:
       object.__setattr__(self, "masks", _masks_path(self.masks))
-    for name in ("annotations", "tfds_dir"):
-      value = getattr(self, name)
-      if value is not None:
-        object.__setattr__(self, name, local_path_of(name, value))
+    object.__setattr__(self, "annotations", _annotations_paths(self.annotations))
+    if self.tfds_dir is not None:
+      object.__setattr__(self, "tfds_dir", local_path_of("tfds_dir", self.tfds_dir))
+    _check_columns(self)
     if self.mask_suffix is not None and self.masks is None:
       raise WrongArgument("mask_suffix", self.mask_suffix, "needs masks")
     if self.lossy_masks and self.masks is None:
@@ -152,7 +160,9 @@ class Source:
       "masks": self.masks is not None,
       "mask_suffix": self.mask_suffix,
       "lossy_masks": self.lossy_masks,
-      "annotations": self.annotations is not None,
+      "annotations": len(self.annotations),
+      "name_column": self.name_column,
+      "label_column": self.label_column,
       "view": None if self.view is None else self.view.fingerprint,
       "examples": dataclasses.asdict(self.names),
     }
@@ -174,6 +184,39 @@ def _masks_path(path: str | os.PathLike) -> str:
   """A folder of masks, local or of S3; raises ValueError if it is neither."""
   text = path_of("masks", path)
   return text if schemes.is_s3(text) else local_path_of("masks", text)
+
+
+def _annotations_paths(
+  given: str | os.PathLike | Sequence[str | os.PathLike] | None,
+) -> tuple[str, ...]:
+  """Paths of annotations; raises ValueError if one is neither local nor of S3."""
+  if given is None:
+    return ()
+  every = [given] if isinstance(given, (str, os.PathLike)) else list(given)
+  paths = [path_of("annotations", one) for one in every]
+  for i, path in enumerate(paths):
+    if not schemes.is_s3(path):
+      local_path_of("annotations", path)
+    if path in paths[:i]:
+      raise WrongArgument("annotations", path, "must be given once")
+  return tuple(paths)
+
+
+def _check_columns(source: Source) -> None:
+  """Checks the columns of tables that are named; lists become tuples."""
+  label = source.label_column
+  if label is not None and not isinstance(label, str):
+    label = tuple(label)
+    if not label or not all(isinstance(name, str) and name for name in label):
+      raise WrongArgument("label_column", list(label), "must be names of columns")
+    if len(set(label)) < len(label):
+      raise WrongArgument("label_column", list(label), "must be different names")
+    object.__setattr__(source, "label_column", label)
+  for name, value in (("name_column", source.name_column), ("label_column", label)):
+    if value is not None and not source.annotations:
+      raise WrongArgument(name, value, "needs annotations")
+  if source.name_column == "":
+    raise WrongArgument("name_column", "", "must name a column")
 
 
 def source_of(source: str | os.PathLike | View | Source) -> Source:

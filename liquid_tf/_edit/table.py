@@ -63,7 +63,9 @@ def _read(table: str | os.PathLike | Mapping[str, Any]) -> TableFile:
     raise ConvertError(
       f'table ("{path}") must end with one of {", ".join(table_file.EXTENSIONS)}'
     )
-  return table_file.read(path, dict.fromkeys(_NAMES, table_file.as_texts), _typed)
+  return table_file.read(
+    path, lambda _: dict.fromkeys(_NAMES, table_file.as_texts), _typed
+  )
 
 
 def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:

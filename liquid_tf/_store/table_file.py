@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from liquid_tf._native import ops
@@ -22,6 +22,10 @@ _OTHER_SEPARATORS = re.compile(r"[;\t|]")
 
 # What the texts of a CSV's column are, of cells that are not empty.
 Typing = Callable[[list[str]], list[Any]]
+Typings = Callable[[Sequence[str]], Mapping[str, Typing]]
+# Columns that may say which image or sample a row is of, by its name: the first one
+# that a table has.
+NAME_COLUMNS = ("file_name", "filename", "path", "image", "image_id", "name", "id")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +95,12 @@ def as_number(text: str) -> int | float | str:
   return text
 
 
-def _csv(path: str, typings: Mapping[str, Typing], other: Typing) -> TableFile:
+def name_column(names: Iterable[str]) -> str | None:
+  """The column among some that says by a name what a row is of; None without one."""
+  return next((name for name in NAME_COLUMNS if name in names), None)
+
+
+def _csv(path: str, typings: Typings, other: Typing) -> TableFile:
   reader = csv.reader(io.StringIO(text_file.read(path)), strict=True)
   names: list[str] = []
   rows: list[list[str]] = []
@@ -117,10 +126,10 @@ def _csv(path: str, typings: Mapping[str, Typing], other: Typing) -> TableFile:
     rows.append(row)
     lines.append(line)
   _check_names(names)
-  columns = {}
+  columns, special = {}, typings(names)
   for i, name in enumerate(names):
     texts = [row[i] for row in rows]
-    typed = iter(typings.get(name, other)([text for text in texts if text]))
+    typed = iter(special.get(name, other)([text for text in texts if text]))
     columns[name] = [next(typed) if text else None for text in texts]
   return TableFile(path, columns, lines)
 
@@ -175,16 +184,14 @@ def _parquet(path: str) -> TableFile:
 EXTENSIONS = (".csv", ".jsonl", ".parquet")
 
 
-def read(
-  path: str, typings: Mapping[str, Typing], other: Typing = as_numbers
-) -> TableFile:
+def read(path: str, typings: Typings, other: Typing = as_numbers) -> TableFile:
   """Reads a table.
 
   Columns of JSON Lines and Parquet have types. Those of CSV get them here.
 
   Args:
     path: of the table, with one of `EXTENSIONS`.
-    typings: of columns of a CSV, by name.
+    typings: gives those of a CSV's columns, by name; is told the names of all.
     other: of all other columns.
 
   Raises:

@@ -106,7 +106,6 @@ def _main(arguments: list[str]) -> int:
     "input",
     "output",
     "masks",
-    "annotations",
     "staging",
     "tfds_dir",
     "profile",

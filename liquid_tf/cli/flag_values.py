@@ -11,7 +11,8 @@ class Flags(flags.FlagValues):
   """The flags of one command, each defined by a method named for its type.
 
   Every method takes the flag's name, its default and what --help says of it. Numbers
-  also take their least and most value; `choice` takes its words before the help. With
+  also take their least and most value; `choice` takes its words before the help; one of
+  `strings` may be given several times. With
   `required=True` a command does not run without the flag.
   """
 
@@ -42,5 +43,6 @@ class Flags(flags.FlagValues):
   string = functools.partialmethod(_define, flags.DEFINE_string)
   integer = functools.partialmethod(_define, flags.DEFINE_integer)
   number = functools.partialmethod(_define, flags.DEFINE_float)
+  strings = functools.partialmethod(_define, flags.DEFINE_multi_string)
   words = functools.partialmethod(_define, flags.DEFINE_list)
   choice = functools.partialmethod(_define, flags.DEFINE_enum)

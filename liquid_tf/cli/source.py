@@ -12,11 +12,12 @@ _MORE = (
   "mask_suffix",
   "lossy_masks",
   "annotations",
+  "name_column",
   "label_feature",
   "features",
 )
 # Flags that `define_added` defines.
-ADDED = ("image_feature", "tfds_dir", *_MORE)
+ADDED = ("image_feature", "tfds_dir", "label_column", *_MORE)
 
 
 def define(values: Flags, *, whole: bool) -> None:
@@ -73,11 +74,24 @@ def _define_more(values: Flags) -> None:
     "take the numbers of masks as they are in JPEG and other formats that may have "
     "changed them",
   )
-  values.string(
+  values.strings(
     "annotations",
+    [],
+    "labels, boxes and more of the images: a table, .csv, .jsonl or .parquet, COCO's "
+    ".json, a folder of VOC's .xml or YOLO's .txt files, or a .lst of im2rec; may be "
+    "given several times",
+  )
+  values.string(
+    "name_column",
     None,
-    "boxes of the images: COCO's .json, a folder of VOC's .xml or YOLO's .txt files, "
-    "or a table, .csv, .jsonl or .parquet; or their labels: a .lst of im2rec",
+    "column of tables that names images (default: file_name, filename, path, image, "
+    "image_id, name or id)",
+  )
+  values.string(
+    "label_column",
+    None,
+    "column of a table that is the label, or several, as a,b (default: label, target "
+    "or class); empty for none",
   )
   values.string(
     "label_feature",
@@ -100,6 +114,9 @@ def read(values: Flags, path: str | None = None) -> Any:
   from liquid_tf._convert.source import Source
 
   more = {name: values[name].value for name in _MORE if name in values}
+  if "label_column" in values:
+    label = values.label_column
+    more["label_column"] = label.split(",") if label and "," in label else label
   return Source(
     common_flags.selection(values, values.input) if path is None else path,
     image_feature=values.image_feature,

@@ -33,6 +33,7 @@ from liquid_tf._convert.copy import copy
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.stores.open import staging_folder
 from liquid_tf._store import s3
+from liquid_tf._view import view as views
 from liquid_tf.errors import ConvertError
 
 try:
@@ -204,6 +205,23 @@ class ConvertS3Test(absltest.TestCase):
     _, status = os.waitpid(child, 0)
     self.assertIn(status, (0, signal.SIGKILL))
     return status != 0, most
+
+  def test_a_table_of_labels(self):
+    """Beside the images in S3, or on the local disk."""
+    local = f"{self.root}/few"
+    for name in "xy":
+      photos.save(f"{local}/{name}.png", np.full((4, 4, 3), ord(name), np.uint8))
+    self._upload(local, "few")
+    table = f"{self.root}/few.csv"
+    pathlib.Path(table).write_text("id,label\nx,owl\ny,bat\n")
+    self._put("few.csv", pathlib.Path(table).read_bytes())
+    for i, path in enumerate(("s3://bucket/few.csv", table)):
+      source = Source("s3://bucket/few", annotations=path)
+      output = f"{self.root}/few{i}.liquid"
+      self._in_child(lambda: convert(source, output, "png", progress=False))  # noqa: B023
+      samples = [one["label"].tolist() for one in views.open(output)]
+      self.assertEqual(samples, [1, 0])
+      self.assertEqual(views.open(output).classes, ["bat", "owl"])
 
   def test_the_log_knows_what_was_acknowledged(self):
     """Not what came from a client that was killed before it had an answer."""

@@ -1,7 +1,10 @@
 """Names that people take for one, since they differ only in how they are spelled."""
 
+import os
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+
+from liquid_tf.errors import ConvertError
 
 
 def spelling(name: str) -> str:
@@ -37,3 +40,22 @@ def differ_only(both: tuple[str, str], places: Mapping[str, str] | None = None) 
     f"{one} and {other}, which differ only in the case of letters, in Unicode form or "
     "in blanks"
   )
+
+
+def sorted_classes(what: str, names: Collection[str]) -> list[str]:
+  """The names of labels as classes, sorted.
+
+  Args:
+    what: has the labels, for people.
+    names: of the labels.
+
+  Raises:
+    ConvertError: two are hardly different.
+  """
+  both = first_alike(names)
+  if both is not None:
+    raise ConvertError(
+      f"{what} has the labels {differ_only(both)}: give both one name if they are one "
+      "class, or clearly different ones"
+    )
+  return sorted(names, key=os.fsencode)

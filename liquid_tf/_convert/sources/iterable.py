@@ -265,13 +265,7 @@ def _labels(given: list[Any], named: str) -> tuple[list[str] | None, list[np.nda
     return None, [
       none if label is None else np.array(label[1], np.float32) for label in given
     ]
-  both = alike.first_alike(names)
-  if both is not None:
-    raise ConvertError(
-      f"{named} has the labels {alike.differ_only(both)}: give both one name if they "
-      "are one class, or clearly different ones"
-    )
-  classes = sorted(names, key=os.fsencode)
+  classes = alike.sorted_classes(named, names)
   numbers = {
     name: np.array([number], np.float32) for number, name in enumerate(classes)
   }

@@ -31,6 +31,9 @@ class ListedSource(FolderSource):
     split: of all.
     classes: names, or None.
     skipped: what is in no sample.
+
+  Attributes:
+    list: path of the list.
   """
 
   def __init__(
@@ -46,7 +49,7 @@ class ListedSource(FolderSource):
     none = np.zeros(len(files), np.uint8)
     super().__init__(root, None, files, none, none, classes, [split], skipped)
     self.kind = "list"
-    self._list = path
+    self.list = path
     # The list is exact, and float32, which a sample has, may not be.
     self._labels = [np.array(entry.labels, "<f8").tobytes() for entry in entries]
 
@@ -58,7 +61,7 @@ class ListedSource(FolderSource):
 
   def _fault(self, given: list[float]) -> bytes:
     fault = labels.fault(given)
-    return os.fsencode(f"{self._list}: {fault}") if fault else b""
+    return os.fsencode(f"{self.list}: {fault}") if fault else b""
 
   def load(
     self, path: tf.Tensor, mask: tf.Tensor, label: tf.Tensor, fault: tf.Tensor

@@ -13,6 +13,7 @@ from liquid_tf._convert.sources import (
   tfrecords,
 )
 from liquid_tf._convert.sources.annotations.annotated import annotate
+from liquid_tf._convert.sources.annotations.tables import Named
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.left_out import missing_parts
@@ -71,32 +72,37 @@ def _open_folder(
     return tfds.list_tfds(source, names, skips)
   _only_for_examples(source, names)
   _refuse_records(source)
-  by_list = given.annotations is not None and _is_list(given.annotations)
-  if by_list and masks is not None:
+  lists = [path for path in given.annotations if _is_list(path)]
+  others = [_whole(path) for path in given.annotations if path not in lists]
+  if lists and masks is not None:
     raise ConvertError(
       f"{argument('masks', given.masks)} do not go with "
-      f"{argument('annotations', given.annotations)}, which give labels: give one of "
-      "both"
+      f"{argument('annotations', lists[0])}, which give labels: give one of both"
+    )
+  if len(lists) > 1:
+    raise ConvertError(
+      f"annotations {lists[0]} and {lists[1]} both give labels: convert with one list, "
+      "and append with the other"
     )
   progress.start("list", None, unit="file")
   try:
-    if by_list:
-      path = os.path.abspath(given.annotations)
-      return listed.list_listed(source, path, skips, progress.step)
-    folder = folders.list_folder(
-      source,
-      masks,
-      given.mask_names,
-      given.lossy_masks,
-      annotated=given.annotations is not None,
-      skips=skips,
-      step=progress.step,
-    )
+    if lists:
+      folder = listed.list_listed(source, _whole(lists[0]), skips, progress.step)
+    else:
+      folder = folders.list_folder(
+        source,
+        masks,
+        given.mask_names,
+        given.lossy_masks,
+        annotated=bool(others),
+        skips=skips,
+        step=progress.step,
+      )
   finally:
     progress.close()
-  if given.annotations is None:
+  if not others:
     return folder
-  return annotate(folder, os.path.abspath(given.annotations), skips)
+  return annotate(folder, others, skips, Named(given.name_column, given.label_column))
 
 
 def _is_list(path: str) -> bool:
@@ -207,9 +213,9 @@ def open_source(
   is_tfds = source.startswith(tfds.PREFIX)
   is_folder = not is_tfds and _is_folder(source)
   plain = is_folder and not _is_dataset(source)
-  if given.annotations is not None and not plain:
+  if given.annotations and not plain:
     raise ConvertError(
-      f"{argument('annotations', given.annotations)} are of a folder of images, and "
+      f"{argument('annotations', given.annotations[0])} are of a folder of images, and "
       f"{argument('source', source)} is none"
     )
   if is_tfds:

@@ -58,7 +58,7 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_a_list_of_windows(self):
     source = self._list("1\tdog\\a.png", "0\tcat\\b.png")
-    path = pathlib.Path(source.annotations)
+    path = pathlib.Path(*source.annotations)
     path.write_bytes(path.read_text().replace("\n", "\r\n").encode("utf-16"))
     self._convert(source)
     self.assertEqual(self._found(), [("dog/a.png", [1.0]), ("cat/b.png", [0.0])])
@@ -102,9 +102,9 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
     report = self._convert(source, on_error="skip:40%", existing="resume")
     self.assertEqual(report.samples, 2)
     found = {one["path"]: one["reason"] for one in report.skipped}
-    self.assertEqual(list(found), [source.annotations, "dog/none.png"])
+    self.assertEqual(list(found), [*source.annotations, "dog/none.png"])
     self.assertRegex(
-      found[source.annotations], r"does not list \d files below .*, as cat/"
+      found[source.annotations[0]], r"does not list \d files below .*, as cat/"
     )
 
   def test_other_labels_are_another_source(self):
@@ -134,7 +134,7 @@ class ConvertListedTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_masks_have_no_labels(self):
     os.mkdir(f"{self.root}/masks")
-    path = self._list("1\tdog/a.png").annotations
+    path = self._list("1\tdog/a.png").annotations[0]
     source = liquid_tf.Source(
       f"{self.root}/photos", masks=f"{self.root}/masks", annotations=path
     )

@@ -143,15 +143,15 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ("file_name|xmin\na.png|4", r"has one column, 'file_name\|xmin': separate col"),
     ("file_name\txmin\na.png\t4,5", r"has one column, 'file_name\\txmin': separate"),
-    ("image,xmin\na.png,4", "must have a column file_name.* the columns image, xmin"),
-    ("", "must have a column file_name.* it is empty"),
+    ("photo,xmin\na.png,4", "must have a column that names .* columns photo, xmin"),
+    ("", "must have a column that names the image of each row, file_name.* is empty"),
     ("file_name,XMax\na.png,4", "ymin, xmin, ymax, xmax, written so.* file_name, XMax"),
     ("file_name, xmin\na.png,4", "xmax, written so, or none"),
-    ("file_name,x1,y1,label\na,1,2,3", "of boxes, whose columns are ymin.* x1, y1, la"),
+    ("file_name,x1,y1,label\na,1,2,3\na,4,5,6", "rows of a: .* it has a box, .* ymin"),
     ("file_name,x,x\na,1,2", "two columns have the name x"),
     (",file_name,x\n0,a,1", "column 1 has no name; pandas"),
     ('file_name,x\n"a\n\nb",1\n\nc', "line 6 has 1 values, but there are 2 columns"),
-    (_BOX.replace("label", "class") + "a,1,1,5,5,x", "a column label, .*, xmax, class"),
+    (_BOX.replace("label", "kind") + "a,1,1,5,5,x", "a column label, .*, xmax, kind"),
     ("file_name,x\na,\udc80", "is no text in UTF-8: .* at byte 14"),
   )
   def test_tables_that_say_something_else(self, text, message):

@@ -30,7 +30,7 @@ class TableFileTest(parameterized.TestCase):
   def test_rows_have_the_lines_where_they_begin(self):
     path = self.create_tempfile(content='a,b\n\n"1\n2",x\n,\ny,\n').full_path
     os.rename(path, path + ".csv")
-    table = table_file.read(path + ".csv", {})
+    table = table_file.read(path + ".csv", lambda _: {})
     self.assertEqual(table.columns, {"a": ["1\n2", "y"], "b": ["x", None]})
     self.assertEqual([table.place(row) for row in range(2)], ["line 3", "line 6"])
     self.assertEqual(table.kinds("b"), {str: 0})
@@ -43,13 +43,13 @@ class TableFileTest(parameterized.TestCase):
       self.skipTest("pyarrow is not installed")
     path = pathlib.Path(self.create_tempdir().full_path, "t.parquet")
     parquet.write_table(pyarrow.table({"a": ["7", None], "b": [1.0, 2.0]}), path)
-    table = table_file.read(os.fspath(path), {})
+    table = table_file.read(os.fspath(path), lambda _: {})
     self.assertEqual(table.columns, {"a": ["7", None], "b": [1.0, 2.0]})
     self.assertEqual(table.place(1), "row 2")
     columns = [pyarrow.array([1]), pyarrow.array([2])]
     parquet.write_table(pyarrow.Table.from_arrays(columns, names=["a", "a"]), path)
     with self.assertRaisesRegex(ConvertError, "two columns have the name a"):
-      table_file.read(os.fspath(path), {})
+      table_file.read(os.fspath(path), lambda _: {})
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import posixpath
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,23 +13,36 @@ from PIL import Image
 
 from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
-from liquid_tf._convert.sources.annotations.read import read
+from liquid_tf._convert.sources.annotations.read import is_table, read
+from liquid_tf._convert.sources.annotations.tables import UNNAMED, Named
 from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._convert.sources.listed import ListedSource
 from liquid_tf._convert.sources.samples import PassedSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
-from liquid_tf._words import argument
+from liquid_tf._words import argument, few
 from liquid_tf.errors import ConvertError
 
 
+class Matched(NamedTuple):
+  """Annotations of a folder's images.
+
+  Attributes:
+    annotations: of images that the folder may have.
+    row_of: shape [images], positions in the annotations, -1 for none.
+  """
+
+  annotations: Annotations
+  row_of: np.ndarray
+
+
 class AnnotatedSource(PassedSource):
-  """The samples of a folder, whose examples hold what annotations say of them.
+  """The samples of a folder, with all that annotations say of them.
 
   Args:
     folder: the images.
-    annotations: of them.
-    row_of: shape [samples], positions in the annotations, -1 for none.
+    given: annotations, no two of which give the same.
     skipped: files among the annotations that are none, and images that are annotated
       and not there.
     notes: sentences on the annotations.
@@ -37,40 +51,55 @@ class AnnotatedSource(PassedSource):
   def __init__(
     self,
     folder: FolderSource,
-    annotations: Annotations,
-    row_of: np.ndarray,
+    given: Sequence[Matched],
     skipped: Sequence[LeftOut],
     notes: Sequence[str],
   ):
     super().__init__(folder)
     self.skipped += skipped
     self.notes += notes
-    self.features = annotations.features
-    self._annotations = annotations
-    self._row_of = row_of
+    self._given = list(given)
+    for one in given:
+      self.features |= one.annotations.features
+    self._labelled = next((m for m in given if m.annotations.labels is not None), None)
+    if self._labelled is not None:
+      self.classes = self._labelled.annotations.labels.classes
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
-    rows = self._row_of[np.asarray(positions, np.int64)]
-    return *super().columns(positions, targets), rows
+    positions = np.asarray(positions, np.int64)
+    rows = np.stack([one.row_of[positions] for one in self._given], axis=-1)
+    labels = [b""] * len(positions)
+    if self._labelled is not None:
+      values = self._labelled.annotations.labels.values
+      found = self._labelled.row_of[positions].tolist()
+      labels = [b"" if row < 0 else values[row] for row in found]
+    more = super().columns(positions, targets)
+    return *more, rows, np.array(labels, object)
 
   def load(self, *columns: tf.Tensor) -> dict[str, tf.Tensor]:
-    *given, row = columns
+    *given, rows, label = columns
     loaded = super().load(*given)
     example, error = by_python(
-      self._example, [row, loaded["image"]], tf.string, tf.string
+      self._example, [rows, loaded["image"]], tf.string, tf.string
     )
+    crc = ops.lib().liquid_crc32c(example, loaded["crc32c"])
+    if self._labelled is not None:
+      crc = ops.lib().liquid_crc32c(label, crc)
+      loaded["labels"] = tf.cast(tf.io.decode_raw(label, tf.float64), tf.float32)
     return loaded | {
       "example": example,
-      "crc32c": ops.lib().liquid_crc32c(example, loaded["crc32c"]),
+      "crc32c": crc,
       "error": first_error(loaded["error"], error),
     }
 
-  def _example(self, row: np.int64, image: bytes) -> tuple[bytes, bytes]:
-    size = _size(image)
-    fault = self._annotations.fault(int(row), size)
-    if fault:
-      return b"", fault.encode()
-    return self._annotations.example(int(row), size), b""
+  def _example(self, rows: np.ndarray, image: bytes) -> tuple[bytes, bytes]:
+    kept, size = tf.train.Example(), _size(image)
+    for one, row in zip(self._given, rows.tolist()):
+      fault = one.annotations.fault(row, size)
+      if fault:
+        return b"", fault.encode()
+      one.annotations.put_into(kept, row, size)
+    return kept.SerializeToString(deterministic=True), b""
 
 
 def _size(image: bytes) -> tuple[int, int] | None:
@@ -169,8 +198,14 @@ def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> lis
       f"{annotations.what}: names of {len(pairs.alike)} images are written otherwise "
       f"than those of their files, as {key} for {image}"
     )
+  if annotations.labels is not None and folder.classes is not None:
+    result.append(
+      f"{annotations.what} gives the labels, and folders below {folder.root} "
+      f"({few(folder.classes)}) are no classes"
+    )
   without = np.flatnonzero(pairs.row_of < 0)
-  if len(without):
+  # Images without a label are lost samples, or all have none.
+  if len(without) and annotations.features:
     have = "no boxes" if BOXES in annotations.features else "zeros and empty texts"
     result.append(
       f"{annotations.what}: {len(without)} of {len(folder)} images have no annotations "
@@ -179,7 +214,12 @@ def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> lis
   return result
 
 
-def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
+def annotate(
+  folder: FolderSource,
+  paths: Sequence[str],
+  skips: bool,
+  named: Named = UNNAMED,
+) -> AnnotatedSource:
   """Adds annotations to a folder of images.
 
   An image has the annotations of its path below the folder, of an end of it, or of its
@@ -189,23 +229,70 @@ def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
 
   Args:
     folder: the images.
-    path: of the annotations.
+    paths: of the annotations.
     skips: whether files among them that cannot be looked at are passed over.
+    named: columns of tables that the user names.
 
   Raises:
-    ConvertError: the annotations cannot be read, or belong to two images, or to none.
+    ConvertError: annotations cannot be read, belong to two images or to none, or two of
+      them give the same.
   """
-  annotations = read(path, skips)
-  pairs = _Pairs(folder, annotations)
-  if not pairs.image_of:
-    key = next(iter(annotations.keys), None)
-    raise ConvertError(
-      f"{argument('annotations', path)} are of no image below {folder.root}"
-      + ("" if key is None else f": the first is of {key}, and the first image is ")
-      + ("" if key is None else folder.path(0))
-    )
+  found: set[str] = set()
+  every = [read(path, skips, named, found) for path in paths]
+  _check_named(paths, named, found)
+  _check_apart(folder, every)
   # Images and annotations may be in one folder.
   told = {storage.join(folder.root, one.path) for one in folder.skipped}
+  skipped: list[LeftOut] = []
+  notes: list[str] = []
+  given = []
+  for path, annotations in zip(paths, every):
+    pairs = _Pairs(folder, annotations)
+    if not pairs.image_of:
+      key = next(iter(annotations.keys), None)
+      raise ConvertError(
+        f"{argument('annotations', path)} are of no image below {folder.root}"
+        + ("" if key is None else f": the first is of {key}, and the first image is ")
+        + ("" if key is None else folder.path(0))
+      )
+    skipped += _left_out(folder, annotations, pairs, told)
+    notes += _notes(pairs, folder, annotations)
+    given.append(Matched(annotations, pairs.row_of))
+  return AnnotatedSource(folder, given, skipped, notes)
+
+
+def _check_named(paths: Sequence[str], named: Named, found: set[str]) -> None:
+  """Raises ConvertError where no table has a column that the user names."""
+  labels = (named.label,) if isinstance(named.label, str) else named.label or ()
+  for name, wanted in (("name_column", (named.name,)), ("label_column", labels)):
+    lacking = [column for column in wanted if column and column not in found]
+    if lacking:
+      tables = [path for path in paths if is_table(path)]
+      raise ConvertError(
+        f"{argument(name, lacking[0])} must be a column of "
+        + (" or ".join(tables) if tables else f"a table ({few(paths)} is none)")
+      )
+
+
+def _check_apart(folder: FolderSource, every: Sequence[Annotations]) -> None:
+  """Raises ConvertError where two annotations give the same."""
+  first: dict[str, str] = {}
+  if isinstance(folder, ListedSource):
+    first["label"] = folder.list
+  for annotations in every:
+    for name in annotations.given:
+      other = first.setdefault(name, annotations.what)
+      if other != annotations.what:
+        raise ConvertError(
+          f"{other} and {annotations.what} both give {name}: leave it out of one, or "
+          "give it another name there"
+        )
+
+
+def _left_out(
+  folder: FolderSource, annotations: Annotations, pairs: _Pairs, told: set[str]
+) -> list[LeftOut]:
+  """Files among annotations that are none, and annotations of no image."""
   skipped = [one for one in annotations.skipped if one.path not in told]
   for key, row in annotations.keys.items():
     if row in pairs.image_of:
@@ -215,5 +302,4 @@ def annotate(folder: FolderSource, path: str, skips: bool) -> AnnotatedSource:
       skipped.append(LeftOut(key, f"{reason} {folder.root}", 1))
     elif annotations.file(row) not in told:
       skipped.append(LeftOut(annotations.file(row), annotations.faults[row]))
-  notes = _notes(pairs, folder, annotations)
-  return AnnotatedSource(folder, annotations, pairs.row_of, skipped, notes)
+  return skipped

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -22,6 +22,18 @@ _LARGEST = float(np.finfo(np.float32).max)
 _Parsed = TypeVar("_Parsed")
 
 
+class Labels(NamedTuple):
+  """Labels of images.
+
+  Attributes:
+    values: of each, float64 [k] as bytes; of one without a label, no bytes.
+    classes: names that they are positions in, or None.
+  """
+
+  values: Sequence[bytes]
+  classes: list[str] | None = None
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class Annotations:
   """Annotations of images, each found by a key, the name of its file.
@@ -35,6 +47,7 @@ class Annotations:
     counts: shape [images], boxes of each.
     columns: of all boxes, one image's after the other's: float32, int64 or object.
     scalars: shape [images], likewise, of images.
+    labels: of images, or None.
     sizes: shape [images, 2], height and width, 0 where they are not said; or None.
     classes: names that `box_labels` are positions in, or None.
     faults: why an image cannot be used, by its position.
@@ -54,6 +67,7 @@ class Annotations:
   columns: Mapping[str, np.ndarray]
   _: dataclasses.KW_ONLY
   scalars: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  labels: Labels | None = None
   sizes: np.ndarray | None = None
   classes: list[str] | None = None
   faults: dict[int, str] = dataclasses.field(default_factory=dict)
@@ -98,6 +112,11 @@ class Annotations:
   def file(self, image: int) -> str:
     """The file that has an image's annotations, for people."""
     return self.what if self.files is None else self.files[image]
+
+  @property
+  def given(self) -> list[str]:
+    """Names of all that they give of an image."""
+    return [*self.features, *([] if self.labels is None else ["label"])]
 
   def fault(self, image: int, size: tuple[int, int] | None) -> str:
     """Why an image cannot be used, or "".
@@ -157,12 +176,19 @@ class Annotations:
     return slice(*self._begins[image : image + 2]) if image >= 0 else slice(0)
 
   def example(self, image: int, size: tuple[int, int] | None) -> bytes:
-    """The tf.train.Example of an image that has no fault, serialized.
+    """The tf.train.Example of an image without a fault, serialized; see `put_into`."""
+    kept = tf.train.Example()
+    self.put_into(kept, image, size)
+    return kept.SerializeToString(deterministic=True)
+
+  def put_into(
+    self, kept: tf.train.Example, image: int, size: tuple[int, int] | None
+  ) -> None:
+    """Puts the features of an image that has no fault into an example.
 
     An image without annotations has no boxes, and zeros and empty texts for the rest.
     """
     part = self._part(image)
-    kept = tf.train.Example()
     for name, values in self.columns.items():
       values = values[part]
       if name == BOXES and self.relative and len(values):
@@ -174,7 +200,6 @@ class Annotations:
       nothing = [b"" if dtype == "string" else 0]
       found = values[image : image + 1].tolist() if image >= 0 else nothing
       put(kept, name, dtype, found)
-    return kept.SerializeToString(deterministic=True)
 
 
 def wrong_box(box: Sequence[float]) -> str:

@@ -40,22 +40,33 @@ def _read_folder(root: str, skips: bool) -> Annotations:
   return yolo.read(root, texts, lists, skipped)
 
 
-def read(path: str, skips: bool) -> Annotations:
+def is_table(path: str) -> bool:
+  """Whether a path is that of a table, by its name."""
+  return os.path.splitext(path)[1].lower() in table_file.EXTENSIONS
+
+
+def read(
+  path: str,
+  skips: bool,
+  named: tables.Named = tables.UNNAMED,
+  found: set[str] | None = None,
+) -> Annotations:
   """Reads a COCO file, a table, or a folder of VOC's or YOLO's files.
 
   Args:
-    path: from the root on.
+    path: from the root on; of a file also a URL.
     skips: whether files and folders that cannot be looked at are passed over.
+    named: columns of tables that the user names.
+    found: gets those of them that a table has.
 
   Raises:
     ConvertError: it is none of these, or cannot be read.
   """
   if os.path.isdir(path):
     return _read_folder(path, skips)
-  extension = os.path.splitext(path)[1].lower()
-  if extension in table_file.EXTENSIONS:
-    return tables.read(path)
-  if extension == ".json":
+  if is_table(path):
+    return tables.read(path, named, found)
+  if path.lower().endswith(".json"):
     return coco.read(path)
   raise ConvertError(
     f"{argument('annotations', path)} must be a .json file of COCO, a table "

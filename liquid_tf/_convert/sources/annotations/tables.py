@@ -3,27 +3,48 @@
 import collections
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from liquid_tf._convert import labels as _labels
+from liquid_tf._convert.sources import alike
 from liquid_tf._convert.sources.annotations.annotations import (
   BOXES,
   LABELS,
   Annotations,
+  Labels,
   wrong_box,
 )
 from liquid_tf._convert.sources.examples import TAKEN
 from liquid_tf._store import arrays, table_file
 from liquid_tf._store.table_file import TableFile
+from liquid_tf._words import argument, few, said
 from liquid_tf.errors import ConvertError
 
-KEY = "file_name"
 SIDES = ("ymin", "xmin", "ymax", "xmax")
-_LABEL = "label"
+# Columns that are the label where none is named: the first one that a table has.
+LABEL_COLUMNS = ("label", "target", "class")
+_TRUTHS = {"true": True, "false": False}
+
+
+class Named(NamedTuple):
+  """Columns that the user names; see `Source`.
+
+  Attributes:
+    name: of images; None for one of `NAME_COLUMNS`.
+    label: one, or several in a tuple; "" for none, None for one of `LABEL_COLUMNS`.
+  """
+
+  name: str | None = None
+  label: str | tuple[str, ...] | None = None
+
 
 # With ".0" behind it a class number is one of a column with gaps, as pandas has it.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(\.0)?")
+
+
+UNNAMED = Named()
 
 
 def _classes(texts: list[str]) -> list[Any]:
@@ -39,7 +60,56 @@ def _sides(texts: list[str]) -> list[Any]:
   return [table_file.as_number(text.strip()) for text in texts]
 
 
-_TYPINGS = {KEY: table_file.as_texts, _LABEL: _classes} | dict.fromkeys(SIDES, _sides)
+def _truths(texts: list[str]) -> list[Any]:
+  """True and false where all cells are such; else numbers, or texts."""
+  if all(text.lower() in _TRUTHS for text in texts):
+    return [_TRUTHS[text.lower()] for text in texts]
+  return table_file.as_numbers(texts)
+
+
+class _Roles(NamedTuple):
+  """Roles of the columns of a table.
+
+  Attributes:
+    key: names the image of each row; None where no column does.
+    labels: the label's column, or columns.
+    has_boxes: whether a row is a box.
+  """
+
+  key: str | None
+  labels: tuple[str, ...]
+  has_boxes: bool
+
+  @classmethod
+  def of(cls, names: Sequence[str], named: Named) -> "_Roles":
+    """The roles of columns of these names."""
+    key = named.name if named.name in names else table_file.name_column(names)
+    left = [name for name in names if name != key]
+    has_boxes = any(side in names for side in SIDES)
+    if named.label == "" and not has_boxes:
+      return cls(key, (), False)
+    several = named.label if isinstance(named.label, tuple) else ()
+    if several and not has_boxes:
+      there = set(several) <= set(left)
+      return cls(key, several if there else (), False)
+    if named.label in left and isinstance(named.label, str):
+      return cls(key, (named.label,), has_boxes)
+    if named.label and not has_boxes:
+      # Of another table.
+      return cls(key, (), False)
+    one = next((name for name in LABEL_COLUMNS if name in left), None)
+    return cls(key, () if one is None else (one,), has_boxes)
+
+  @property
+  def typings(self) -> dict[str, table_file.Typing]:
+    """Types of the cells of a CSV, by column."""
+    found = {} if self.key is None else {self.key: table_file.as_texts}
+    if self.has_boxes:
+      found |= dict.fromkeys(self.labels, _classes)
+      return found | dict.fromkeys(SIDES, _sides)
+    if len(self.labels) > 1:
+      found |= dict.fromkeys(self.labels, _truths)
+    return found
 
 
 def _column(table: TableFile, name: str, rows: Sequence[int]) -> np.ndarray:
@@ -74,86 +144,158 @@ def _column(table: TableFile, name: str, rows: Sequence[int]) -> np.ndarray:
   return np.array(numbers, np.float32)
 
 
-def read(path: str) -> Annotations:
-  """Reads a table with a column `file_name`.
+def read(
+  path: str, named: Named = UNNAMED, found: set[str] | None = None
+) -> Annotations:
+  """Reads a table with a column that names images.
 
   With the columns ymin, xmin, ymax and xmax, in pixels, a row is a box, and all other
   columns are of boxes; a row without these four is an image without boxes. `label` is
-  a class, a number or a name. Without these columns a row is an image.
+  a class, a number or a name. Without these columns a row is an image, with a label if
+  there is a column of these.
+
+  Args:
+    path: of the table.
+    named: columns that the user names.
+    found: gets those of them that the table has.
 
   Raises:
     ConvertError: the file cannot be read, or lacks a column.
   """
-  table = table_file.read(path, _TYPINGS)
-  _check_columns(table)
-  for row, key in enumerate(table.columns[KEY]):
+  table = table_file.read(path, lambda names: _Roles.of(names, named).typings)
+  roles = _Roles.of(list(table.columns), named)
+  _check_columns(table, roles, named)
+  if found is not None:
+    found |= {roles.key, *roles.labels}
+  for row, key in enumerate(table.columns[roles.key]):
     if not isinstance(key, str) or not key:
       has = "has none" if key is None else f"has {key!r}"
       raise ConvertError(
-        f"{path}, {table.place(row)}: {KEY} must be the name of an image, but it {has}"
+        f"{path}, {table.place(row)}: {roles.key} must be the name of an image, but it "
+        f"{has}"
       )
-  return _of_boxes(table) if SIDES[0] in table.columns else _of_images(table)
+  return _of_boxes(table, roles) if roles.has_boxes else _of_images(table, roles)
 
 
-def _check_columns(table: TableFile) -> None:
+def _check_columns(table: TableFile, roles: _Roles, named: Named) -> None:
   """Raises ConvertError unless the columns are those of a table of boxes or images."""
   has = f"it has the columns {', '.join(table.columns)}"
-  if KEY not in table.columns:
+  if roles.key is None and named.name is not None:
+    must = f"must be a column of {table.what}; {has}"
+    raise ConvertError(f"{argument('name_column', named.name)} {must}")
+  if roles.key is None:
     raise ConvertError(
-      f"{table.what} must have a column {KEY}, the name of the image of each row; "
+      f"{table.what} must have a column that names the image of each row, "
+      f"{', '.join(table_file.NAME_COLUMNS)}, or {said('name_column=…')}; "
       + (has if table.columns else "it is empty")
     )
   for name in table.columns:
-    if name in TAKEN and name != _LABEL:
+    if name in TAKEN and name not in (roles.key, *roles.labels):
       raise ConvertError(
         f"{table.what}: column {name} must have a name that no other feature has"
       )
   sides = [side for side in SIDES if side in table.columns]
   if len(sides) == len(SIDES):
-    if _LABEL not in table.columns:
+    if not roles.labels:
       raise ConvertError(
-        f"{table.what} must have a column {_LABEL}, the class of each box; {has}"
+        f"{table.what} must have a column {LABEL_COLUMNS[0]}, the class of each box, "
+        f"or {said('label_column=…')}; {has}"
       )
     return
-  alike = [n for n in table.columns if re.sub("[^a-z]", "", n.lower()) in SIDES]
-  if alike:
+  others = [name for name in table.columns if name not in (roles.key, *roles.labels)]
+  alike_names = [n for n in others if re.sub("[^a-z]", "", n.lower()) in SIDES]
+  if alike_names:
     raise ConvertError(
       f"{table.what} must have the columns {', '.join(SIDES)}, written so, or none of "
       f"them; {has}"
     )
-  if _LABEL in table.columns:
-    raise ConvertError(
-      f"{table.what}: column {_LABEL} is of boxes, whose columns are "
-      f"{', '.join(SIDES)}, and there are none; {has}: name it otherwise to keep it as "
-      "a feature; for classes of images write a .lst, a line of number, class number "
-      f"and {KEY} with tabs between them for each, and give that instead"
-    )
 
 
-def _of_images(table: TableFile) -> Annotations:
-  keys = table.columns[KEY]
+def _of_images(table: TableFile, roles: _Roles) -> Annotations:
+  keys = table.columns[roles.key]
   if len(set(keys)) < len(keys):
     twice = collections.Counter(keys).most_common(1)[0][0]
-    raise ConvertError(f"{table.what} has two rows of {twice}")
+    raise ConvertError(
+      f"{table.what} has two rows of {twice}: a row is an image, unless it has a box, "
+      f"whose columns are {', '.join(SIDES)}"
+    )
   every = range(len(keys))
+  faults: dict[int, str] = {}
+  labels = None
+  if roles.labels:
+    labels = _image_labels(table, roles.labels, faults)
+  others = [name for name in table.columns if name not in (roles.key, *roles.labels)]
   return Annotations(
     table.what,
     keys,
     [0] * len(keys),
     {},
-    scalars={
-      name: _column(table, name, every) for name in table.columns if name != KEY
-    },
+    scalars={name: _column(table, name, every) for name in others},
+    labels=labels,
+    faults=faults,
   )
 
 
-def _of_boxes(table: TableFile) -> Annotations:
+def _image_labels(
+  table: TableFile, names: Sequence[str], faults: dict[int, str]
+) -> Labels:
+  """The labels of all rows.
+
+  Args:
+    table: of images.
+    names: of one column, of classes, numbers or lists of numbers; or of several, whose
+      numbers are a vector.
+    faults: gets why a row has none that can be stored.
+  """
+  if len(names) == 1 and str in table.kinds(names[0]):
+    return _class_labels(table, names[0])
+  for name in names:
+    kinds = table.kinds(name).keys()
+    numbers = kinds <= {int, float} or kinds == {bool}
+    if not numbers and not (len(names) == 1 and kinds == {list}):
+      must = "numbers only" if len(names) > 1 else "numbers only, or names only"
+      raise table.wrong_kinds(name, must)
+  result = []
+  for row, cells in enumerate(zip(*(table.columns[name] for name in names))):
+    if isinstance(cells[0], list):
+      cells = cells[0]
+    lacking = [name for name, cell in zip(names, cells) if cell is None]
+    if lacking or None in cells:
+      cells = []
+      if 0 < len(lacking) < len(names) or (not lacking):
+        faults[row] = f"{table.place(row)} has no {few(lacking or names)}"
+    elif not all(isinstance(cell, (bool, int, float)) for cell in cells):
+      raise ConvertError(
+        f"{table.what}: {names[0]} of {table.place(row)} must be a list of numbers"
+      )
+    elif fault := _labels.fault(cells):
+      faults[row], cells = f"{table.place(row)}: {fault}", []
+    result.append(np.array(cells, "<f8").tobytes())
+  return Labels(result)
+
+
+def _class_labels(table: TableFile, name: str) -> Labels:
+  """The labels of rows whose column has names of classes."""
+  if table.kinds(name).keys() != {str}:
+    raise table.wrong_kinds(name, "numbers only, or names only")
+  cells = table.columns[name]
+  for row, cell in enumerate(cells):
+    wrong = _wrong_label(cell) if cell else ""
+    if wrong:
+      raise ConvertError(f"{table.what}: {table.place(row)} {wrong}")
+  classes = alike.sorted_classes(table.what, {cell for cell in cells if cell})
+  numbers = {one: np.array([i], "<f8").tobytes() for i, one in enumerate(classes)}
+  return Labels([numbers[cell] if cell else b"" for cell in cells], classes)
+
+
+def _of_boxes(table: TableFile, roles: _Roles) -> Annotations:
+  key_name, (label_name, *_) = roles.key, roles.labels
   images: dict[str, list[int]] = {}
   faults: dict[str, str] = {}
   boxes: dict[int, list[float]] = {}
-  labels = table.columns[_LABEL]
-  _check_labels(table)
-  for row, key in enumerate(table.columns[KEY]):
+  labels = table.columns[label_name]
+  _check_labels(table, label_name)
+  for row, key in enumerate(table.columns[key_name]):
     some = images.setdefault(key, [])
     box = [table.columns[side][row] for side in SIDES]
     if box == [None] * len(SIDES) and labels[row] is None:
@@ -169,14 +311,14 @@ def _of_boxes(table: TableFile) -> Annotations:
     boxes[row] = [0.0] * len(SIDES) if wrong else box
   rows = [row for some in images.values() for row in some]
   classes = None
-  if str in table.kinds(_LABEL):
+  if str in table.kinds(label_name):
     classes = sorted({labels[row] for row in rows if labels[row]})
     numbers = {name: i for i, name in enumerate(classes)}
     ordered = [numbers.get(labels[row], 0) for row in rows]
   else:
     ordered = [0 if _wrong_label(labels[row]) else int(labels[row]) for row in rows]
   keys = list(images)
-  more = [name for name in table.columns if name not in (KEY, _LABEL, *SIDES)]
+  more = [name for name in table.columns if name not in (key_name, label_name, *SIDES)]
   return Annotations(
     table.what,
     keys,
@@ -198,25 +340,25 @@ def _wrong_sides(box: Sequence[Any]) -> str:
   return wrong_box(box)
 
 
-def _check_labels(table: TableFile) -> None:
+def _check_labels(table: TableFile, name: str) -> None:
   """Raises ConvertError where some labels are names, and others are not."""
-  kinds = table.kinds(_LABEL).keys()
+  kinds = table.kinds(name).keys()
   if not (kinds <= {int, float} or kinds <= {str}):
-    raise table.wrong_kinds(_LABEL, "class numbers only, or names only")
+    raise table.wrong_kinds(name, "class numbers only, or names only")
 
 
 def _wrong_label(label: Any) -> str:
   """Problem of the label of a box, or ""."""
   if label is None or label == "":
-    return f"has no {_LABEL}"
+    return "has no label"
   if isinstance(label, str):
     try:
       label.encode()
     except UnicodeEncodeError as error:
-      return f"has a {_LABEL} that is no Unicode: {error}"
+      return f"has a label that is no Unicode: {error}"
     return ""
   # Above 2^53, a float is no longer one whole number.
   most = 2**53 if isinstance(label, float) else 2**63 - 1
   if not 0 <= label <= most or label % 1:
-    return f"has the {_LABEL} {label}, which is no class number: these count from 0"
+    return f"has the label {label}, which is no class number: these count from 0"
   return ""
