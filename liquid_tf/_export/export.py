@@ -25,11 +25,16 @@ from liquid_tf._convert.sources.datasets import DatasetSource
 from liquid_tf._convert.sources.examples import DEFAULT_NAMES, ExampleNames
 from liquid_tf._convert.sources.folders import check_places
 from liquid_tf._export import writers
+from liquid_tf._export.columns import Columns
+from liquid_tf._export.folder import FolderWriter
 from liquid_tf._export.output import new_folder
+from liquid_tf._export.rec import RecWriter
+from liquid_tf._export.tfrecord import TFRecordWriter
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
 from liquid_tf._native.encoders import Encoders, resolve
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import labels
 from liquid_tf._store.progress import Progress
 from liquid_tf._version import __version__
 from liquid_tf._view.mixture import refuse_mixture
@@ -40,7 +45,11 @@ from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["ExportReport", "export"]
 
-KINDS = ("rec", "folder", "tfrecord")
+KINDS: dict[str, type[writers.Writer]] = {
+  "rec": RecWriter,
+  "folder": FolderWriter,
+  "tfrecord": TFRecordWriter,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +63,9 @@ class ExportReport:
     bytes: of the encoded images.
     seconds: time that it took.
     skipped: `path` and `reason` of every sample that could not be read.
-    orientations_lost: images of a folder whose format has no room for their EXIF
-      orientation.
+    orientations_lost: images whose format has no room for their EXIF orientation,
+      where no record has it either.
+    notes: sentences on what was not written, or not as it is.
   """
 
   output: str
@@ -65,6 +75,7 @@ class ExportReport:
   seconds: float
   skipped: list[dict[str, str]]
   orientations_lost: int = 0
+  notes: list[str] = dataclasses.field(default_factory=list)
 
   def to_dict(self) -> dict[str, Any]:
     """The report as plain values, for JSON."""
@@ -84,6 +95,7 @@ def _read(
   image_format: str | None,
   encoding: Encoding,
   workers: int,
+  columns: Columns,
   mask: str | None,
 ) -> Iterator[tuple[writers.Item, str, str]]:
   """Yields each sample, where it is, and why it cannot be read ("" if it can).
@@ -94,6 +106,7 @@ def _read(
     image_format: of the images; None keeps each one's.
     encoding: what encoders are given.
     workers: images at a time.
+    columns: of the samples.
     mask: name of the feature that is one, or None.
   """
   data = pipelines.export(source, positions, image_format, encoding, workers)
@@ -102,10 +115,14 @@ def _read(
     positions.tolist(), numbers, data.as_numpy_iterator()
   ):
     example, error = element["example"], element["error"].decode(errors="replace")
-    if mask is not None and not error:
-      example, error = masks.example_with_png(example, mask, source.limits)
+    png, values = None, {}
+    if not error:
+      example, png, values, error = _opened(
+        number, element["labels"], example, columns, mask, source.limits
+      )
     item = writers.Item(
       sample=number,
+      name=source.name(place),
       split=source.splits[source.split_of[place]],
       format=element["format"].decode(),
       image=element["image"],
@@ -114,8 +131,48 @@ def _read(
       labels=element["labels"],
       example=example + _stated(int(element["orientation"])),
       orientation=int(element["orientation"]),
+      mask=png,
+      values=values,
     )
     yield item, source.path(place), error
+
+
+def _opened(
+  number: int,
+  labels: np.ndarray,
+  example: bytes,
+  columns: Columns,
+  mask: str | None,
+  limits: Limits,
+) -> tuple[bytes, bytes | None, dict[str, Any], str]:
+  """Opens the tf.train.Example of a sample.
+
+  Returns:
+    The Example, with its mask as PNG; that file, or None; values of the columns; and
+    why it cannot be opened, or "".
+  """
+  png = None
+  if mask is not None:
+    example, error = masks.example_with_png(example, mask, limits)
+    if error:
+      return example, None, {}, error
+    features = tf.train.Example.FromString(example).features.feature
+    png = features[mask].bytes_list.value[0]
+  try:
+    return example, png, columns.of(number, labels, example), ""
+  except ValueError as error:
+    return example, png, {}, str(error)
+
+
+def _listed(source: DatasetSource, view: View) -> Iterator[writers.Listed]:
+  """Yields every sample, ascending by numbers."""
+  classes = None
+  if view.manifest["features"].get("label", {}).get("dtype") == "int64":
+    classes = labels.load(view.manifest)
+  for place, number in enumerate(source.numbers.tolist()):
+    label = None if classes is None else int(classes[number])
+    split = source.splits[source.split_of[place]]
+    yield writers.Listed(source.name(place), split, label)
 
 
 @functools.cache
@@ -183,8 +240,9 @@ def export(
     path: a local dataset directory, or a view of one without weights.
     output: a folder; made if it does not exist.
     to: "rec" for SPLIT.rec, .idx and .lst, which MXNet's ImageRecordIter and DALI's
-      MXNet reader take; "folder" for class folders of files named by sample number, or
-      folders `images` and `masks`; "tfrecord" for files of tf.train.Examples.
+      MXNet reader take; "folder" for class folders of files named as in the source, or
+      folders `images` and `masks`, with a metadata.jsonl; "tfrecord" for files of
+      tf.train.Examples.
     split: as `View.split` takes it; None for all.
     image_format: of every image: one that other programs read, such as png or jpeg;
       webp is written without loss. None as above.
@@ -227,6 +285,11 @@ def export(
   source = DatasetSource(view)
   source.limits = _limits.check(limits)
   positions = _positions(source, manifest["seed"], view.bound)
+  kind = KINDS[to]
+  taken = kind.taken
+  if to == "tfrecord":
+    taken |= {image_feature, label_feature}
+  columns = Columns(manifest, taken, kind.takes_records)
   counts = {
     name: int((source.split_of == i).sum()) for i, name in enumerate(source.splits)
   }
@@ -240,18 +303,23 @@ def export(
   size = lost = 0
   try:
     with new_folder(output, replaces, about) as folder:
-      if to == "rec":
-        writer = writers.RecWriter(folder, manifest, counts)
-      elif to == "folder":
-        writer = writers.FolderWriter(folder, manifest, counts)
-      else:
-        files = _file_counts(source, positions, counts, shard_size)
-        writer = writers.TFRecordWriter(folder, manifest, counts, files, names)
+      files = _file_counts(source, positions, counts, shard_size)
+      target = writers.Target(
+        folder,
+        manifest,
+        counts,
+        files,
+        shard_size,
+        names,
+        columns,
+        _listed(source, view),
+      )
+      writer = kind(target)
       bar.start("export", len(positions))
       workers = workers or os.cpu_count()
       mask = manifest["features"].get("mask", {}).get("example")
       for item, place, error in _read(
-        source, positions, image_format, encoding, workers, mask
+        source, positions, image_format, encoding, workers, columns, mask
       ):
         if error:
           report.skipped.append({"path": place, "reason": error})
@@ -263,7 +331,7 @@ def export(
           report.formats[item.format] = report.formats.get(item.format, 0) + 1
           size += len(item.image)
           # Records have it beside the image.
-          lost += to == "folder" and item.loses_orientation
+          lost += kind.takes_records and item.loses_orientation
         bar.step()
       writer.close()
   except OSError as error:
@@ -275,8 +343,16 @@ def export(
   finally:
     bar.close()
   seconds = round(time.monotonic() - begin, 3)
+  notes = [
+    f'the column "{name}" is left out: {to} has that name for something else'
+    for name in columns.left_out
+  ]
   return dataclasses.replace(
-    report, bytes=size, seconds=seconds, orientations_lost=lost
+    report,
+    bytes=size,
+    seconds=seconds,
+    orientations_lost=lost,
+    notes=notes + writer.notes,
   )
 
 

@@ -1,22 +1,62 @@
-"""The writers of an export: of RecordIO, folders and TFRecords; and their samples."""
+"""Samples on their way out, and what the writers of all exports have in common."""
 
-import os
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from liquid_tf import recordio
 from liquid_tf._convert import exif
 from liquid_tf._convert.sources.examples import ExampleNames, put
-from liquid_tf._convert.sources.tfrecords import LABELS
+from liquid_tf._export import names
+from liquid_tf._export.columns import Columns, Kind
 from liquid_tf._store import formats, texts
-from liquid_tf._store.files import write_file
 from liquid_tf._store.manifest import Manifest
-from liquid_tf.errors import ConvertError
 
 # Those that other programs read.
 FORMATS = tuple(sorted(row.name for row in formats.ROWS if row.exported))
+# What a record's tf.train.Example has of its own.
+IN_RECORDS = frozenset(["mask", "orientation"])
+
+
+class Listed(NamedTuple):
+  """A sample that will come.
+
+  Attributes:
+    name: as the source called it.
+    split: name of its split.
+    label: its class; None where it has none.
+  """
+
+  name: str
+  split: str
+  label: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+  """An export: what comes, and where it goes.
+
+  Attributes:
+    folder: where to write.
+    manifest: of the dataset.
+    samples: how many each split has, by name.
+    files: how many files each split has, where these are counted before.
+    shard_size: bytes that a file should have, roughly.
+    names: of the image's and the label's feature in a tf.train.Example.
+    columns: of the samples.
+    listed: gives every sample, in any order.
+  """
+
+  folder: str
+  manifest: Manifest
+  samples: dict[str, int]
+  files: dict[str, int]
+  shard_size: int
+  names: ExampleNames
+  columns: Columns
+  listed: Iterable[Listed]
 
 
 class Item(NamedTuple):
@@ -24,6 +64,7 @@ class Item(NamedTuple):
 
   Attributes:
     sample: its number.
+    name: as the source called it.
     split: name of its split.
     format: of the image: one of those that other programs read.
     image: the encoded image.
@@ -32,9 +73,12 @@ class Item(NamedTuple):
     labels: shape [k], float32.
     example: a serialized tf.train.Example of other features, or empty.
     orientation: as EXIF numbers them, 1 to 8.
+    mask: a PNG file; None where there are no masks.
+    values: of its columns, by name.
   """
 
   sample: int
+  name: str
   split: str
   format: str
   image: bytes
@@ -43,16 +87,46 @@ class Item(NamedTuple):
   labels: np.ndarray
   example: bytes
   orientation: int
+  mask: bytes | None
+  values: Mapping[str, Any]
 
   @property
-  def file_name(self) -> str:
-    """A name that depends on number and format only."""
-    return f"{self.sample:08}{formats.BY_NAME[self.format].extensions[0]}"
+  def extension(self) -> str:
+    """Extension of the image's file, with its dot."""
+    return formats.BY_NAME[self.format].extensions[0]
 
   @property
   def loses_orientation(self) -> bool:
     """Whether the image's format has no room for its orientation."""
     return self.orientation != 1 and self.format not in exif.FORMATS
+
+
+class Writer(Protocol):
+  """Writes an export.
+
+  Args:
+    target: of the export.
+
+  Attributes:
+    taken: names that it has for something else: no column can have one.
+    takes_records: whether it takes label and features as values of items; else it
+      copies labels and Examples.
+  """
+
+  taken: frozenset[str]
+  takes_records: bool
+
+  def __init__(self, target: Target): ...
+
+  def add(self, item: Item) -> None:
+    """Writes a sample."""
+
+  def close(self) -> None:
+    """Finishes the files."""
+
+  @property
+  def notes(self) -> list[str]:
+    """Sentences on what was not written as it is; complete after `close`."""
 
 
 class ClassFolders:
@@ -73,203 +147,82 @@ class ClassFolders:
   @property
   def all(self) -> list[str]:
     """The folders of all classes that have names."""
-    return [_folder(name) for name in self.names or []]
+    return [names.safe(name) for name in self.names or []]
+
+  def number(self, item: Item) -> int | None:
+    """A sample's class, or None."""
+    return int(item.labels[0]) if self.is_class else None
 
   def name(self, item: Item) -> str | None:
     """Name of a sample's class, or None."""
-    if not self.is_class or self.names is None:
-      return None
-    return self.names[int(item.labels[0])]
+    number = self.number(item)
+    return None if number is None or self.names is None else self.names[number]
 
-  def path(self, item: Item) -> str:
-    """A sample's path: in the folder of its class, if it has one."""
-    if not self.is_class:
-      return item.file_name
-    name = self.name(item)
-    folder = str(int(item.labels[0])) if name is None else _folder(name)
-    return f"{folder}/{item.file_name}"
+  def stem(self, name: str, split: str, label: int | None) -> str:
+    """Where a sample's file lies, without extension: in the folder of its class."""
+    if label is None:
+      return names.below(name, split)
+    called = str(label) if self.names is None else self.names[label]
+    return f"{names.safe(called)}/{names.below(name, split, called)}"
 
 
-def _folder(name: str) -> str:
-  """The name of a class as that of a folder: what a name cannot hold is %-encoded."""
-  # Hidden files are no samples.
-  unsafe = ["/", "%", *map(chr, range(32)), *(["."] if name.startswith(".") else [])]
-  return "".join(f"%{ord(c):02X}" if c in unsafe else c for c in name) or "%"
-
-
-class RecWriter:
-  """Writes SPLIT.rec, SPLIT.idx and SPLIT.lst for each split.
-
-  A key is a sample's number. Other features stand after the image, which readers that
-  do not know them ignore; id2 says where (docs/formats/liquid.md).
+class Files:
+  """Deals the samples of each split to its files, in order.
 
   Args:
-    folder: where to write.
-    manifest: of the dataset.
-    splits: samples of each split, by name.
+    samples: of each split, by name.
+    files: of each split.
   """
 
-  def __init__(self, folder: str, manifest: Manifest, splits: dict[str, int]):
-    self._folder = folder
-    self._classes = ClassFolders(manifest["features"].get("label"))
-    self._writers = {
-      split: recordio.Writer(os.path.join(folder, f"{split}.rec")) for split in splits
-    }
-    self._lists: dict[str, list[recordio.ListEntry]] = {split: [] for split in splits}
-
-  def add(self, item: Item) -> None:
-    """Writes a sample."""
-    labels = tuple(item.labels.tolist()) or (float("nan"),)
-    header = recordio.Header(
-      label=labels[0] if len(labels) == 1 else labels,
-      id=item.sample,
-      id2=len(item.image) if item.example else 0,
-    )
-    record = recordio.pack(header, item.image + item.example)
-    self._writers[item.split].write(record, key=item.sample)
-    path = self._classes.path(item)
-    self._lists[item.split].append(recordio.ListEntry(item.sample, labels, path))
-
-  def close(self) -> None:
-    """Finishes the files."""
-    for split, writer in self._writers.items():
-      writer.close()
-      path = os.path.join(self._folder, f"{split}.lst")
-      recordio.write_list(path, self._lists[split])
-
-
-class FolderWriter:
-  """Writes each image to a file; masks, where there are, to a folder beside theirs.
-
-  Args:
-    folder: where to write.
-    manifest: of the dataset.
-    splits: names of the splits, in folders of their own where there are several.
-
-  Raises:
-    ConvertError: the labels are no classes.
-  """
-
-  def __init__(self, folder: str, manifest: Manifest, splits: dict[str, int]):
-    features = manifest["features"]
-    self._classes = ClassFolders(features.get("label"))
-    if "label" in features and not self._classes.is_class:
-      raise ConvertError(
-        f"{manifest.directory} has labels that are no classes, and folders have room "
-        "for one class a sample: export rec or tfrecord"
-      )
-    self._mask = features.get("mask", {}).get("example")
-    self._folder = folder
-    self._splits = {
-      split: split if len(splits) > 1 else "" for split, count in splits.items()
-    }
-    # Also of classes without samples, so that numbers stay.
-    for below in self._splits.values():
-      for name in self._classes.all:
-        os.makedirs(os.path.join(self._root("images"), below, name), exist_ok=True)
-    self._made: set[str] = set()
-
-  def _root(self, kind: str) -> str:
-    return self._folder if self._mask is None else os.path.join(self._folder, kind)
-
-  def add(self, item: Item) -> None:
-    """Writes a sample."""
-    path = os.path.join(self._splits[item.split], self._classes.path(item))
-    self._write(os.path.join(self._root("images"), path), item.image)
-    if self._mask is not None:
-      features = tf.train.Example.FromString(item.example).features.feature
-      mask = os.path.splitext(path)[0] + ".png"
-      value = features[self._mask].bytes_list.value[0]
-      self._write(os.path.join(self._root("masks"), mask), value)
-
-  def _write(self, path: str, data: bytes) -> None:
-    folder = os.path.dirname(path)
-    if folder not in self._made:
-      os.makedirs(folder, exist_ok=True)
-      self._made.add(folder)
-    with open(path, "wb") as file:
-      file.write(data)
-
-  def close(self) -> None:
-    """Nothing is left to write."""
-
-
-class TFRecordWriter:
-  """Writes SPLIT-00000-of-00008.tfrecord and so on.
-
-  Each Example has the image, its format, height and width, the label or labels, the
-  name of the class, and the dataset's other features.
-
-  Args:
-    folder: where to write.
-    manifest: of the dataset.
-    splits: samples of each split, by name.
-    files: number of files of each split.
-    names: of the image's and the label's feature.
-  """
-
-  def __init__(
-    self,
-    folder: str,
-    manifest: Manifest,
-    splits: dict[str, int],
-    files: dict[str, int],
-    names: ExampleNames,
-  ):
-    self._folder = folder
-    self._classes = ClassFolders(manifest["features"].get("label"))
-    self._names = names
-    self._splits = splits
+  def __init__(self, samples: dict[str, int], files: dict[str, int]):
+    self._samples = samples
     self._files = files
-    self._written = dict.fromkeys(splits, 0)
-    self._open: dict[str, tuple[int, tf.io.TFRecordWriter]] = {}
+    self._dealt = dict.fromkeys(samples, 0)
 
-  def add(self, item: Item) -> None:
-    """Writes a sample."""
-    number = self._written[item.split] * self._files[item.split]
-    self._writer(item.split, number // self._splits[item.split]).write(
-      self._example(item).SerializeToString(deterministic=True)
-    )
-    self._written[item.split] += 1
+  def deal(self, split: str) -> int:
+    """The file that the next sample goes to."""
+    number = self._dealt[split] * self._files[split] // self._samples[split]
+    self._dealt[split] += 1
+    return number
 
-  def _writer(self, split: str, number: int) -> tf.io.TFRecordWriter:
-    found = self._open.get(split)
-    if found is not None and found[0] == number:
-      return found[1]
-    if found is not None:
-      found[1].close()
-    writer = tf.io.TFRecordWriter(self._path(split, number))
-    self._open[split] = number, writer
-    return writer
 
-  def _path(self, split: str, number: int) -> str:
-    name = f"{split}-{number:05}-of-{self._files[split]:05}.tfrecord"
-    return os.path.join(self._folder, name)
+class Beside:
+  """Makes a tf.train.Example of values that are not in the record.
 
-  def _example(self, item: Item) -> tf.train.Example:
-    example = tf.train.Example.FromString(item.example)
-    put(example, self._names.image, "string", [item.image])
-    put(example, "image/format", "string", [item.format.encode()])
-    put(example, "image/height", "int64", [item.height])
-    put(example, "image/width", "int64", [item.width])
-    if self._names.label and self._classes.is_class:
-      put(example, self._names.label, "int64", [int(item.labels[0])])
-    elif self._names.label and len(item.labels):
-      put(example, self._names.label, "float32", item.labels.tolist())
-    name = self._classes.name(item)
-    if name is not None:
-      put(example, "image/class/text", "string", [texts.encode(name)])
-    return example
+  Args:
+    kinds: of the columns.
+  """
 
-  def close(self) -> None:
-    """Finishes the files."""
-    for _, writer in self._open.values():
-      writer.close()
-    # Where samples were left out there are fewer to write, but as many files.
-    for split, count in self._files.items():
-      for number in range(count):
-        open(self._path(split, number), "ab").close()
-    if self._classes.names:
-      lines = (f"{i}:{name}\n" for i, name in enumerate(self._classes.names))
-      path = os.path.join(self._folder, LABELS)
-      write_file(path, "".join(lines).encode(errors="surrogateescape"))
+  def __init__(self, kinds: Mapping[str, Kind]):
+    self._kinds = kinds
+    self._rounded: dict[str, int] = {}
+
+  def example(self, values: Mapping[str, Any]) -> bytes:
+    """A serialized tf.train.Example; behind another one it is their union."""
+    if not values:
+      return b""
+    example = tf.train.Example()
+    for name, value in values.items():
+      dtype = {"bool": "int64", "float64": "float32"}.get(
+        self._kinds[name].dtype, self._kinds[name].dtype
+      )
+      if dtype == "float32":
+        exact = float(np.float32(value)) == value or value != value
+        self._rounded[name] = self._rounded.get(name, 0) + (not exact)
+      put(example, name, dtype, [_stored(value)])
+    return example.SerializeToString(deterministic=True)
+
+  @property
+  def notes(self) -> list[str]:
+    """Sentences on what was rounded."""
+    return [
+      f'the column "{name}" has numbers ({count}) that are rounded to 32 bits, as a '
+      "tf.train.Example has them"
+      for name, count in sorted(self._rounded.items())
+      if count
+    ]
+
+
+def _stored(value: Any) -> Any:
+  """A value as an Example takes it."""
+  return texts.encode(value) if isinstance(value, str) else value

@@ -94,7 +94,7 @@ class SampleFeatures:
     if self._mask is not None:
       result["mask"] = self._decode_mask(row, found)
     for name, feature in self._others.items():
-      result[name] = _of_list(name, feature, found)
+      result[name] = of_list(name, feature, found)
     return result
 
   def _decode_mask(self, row: Row, found: records.Example) -> np.ndarray:
@@ -106,7 +106,7 @@ class SampleFeatures:
       raise ValueError(f"its mask: {error}") from error
 
 
-def _of_list(name: str, feature: dict[str, Any], found: records.Example) -> Any:
+def of_list(name: str, feature: dict[str, Any], found: records.Example) -> Any:
   """A feature of an example: one value, or an array of them in the feature's shape."""
   key, dtype = feature["example"], _DTYPES[feature["dtype"]]
   values = records.values_of(name, feature, found)

@@ -77,6 +77,8 @@ def _main(arguments: list[str]) -> int:
       f"{report.orientations_lost} images have an EXIF orientation, for which their "
       "format has no room: their pixels are as stored, not turned"
     )
+  for note in report.notes:
+    tool.say(note)
   tool.say_skipped(report.skipped, sum(report.samples.values()), "samples")
   return 0
 

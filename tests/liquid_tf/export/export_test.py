@@ -2,8 +2,11 @@
 
 import hashlib
 import io
+import json
 import os
 import pathlib
+import shutil
+import tempfile
 
 import numpy as np
 import photos
@@ -25,10 +28,12 @@ def images(folder: str) -> list[tuple]:
   """(split, class, pixels) of every image of class folders, sorted."""
   result = []
   for path, data in photos.tree(folder).items():
-    if not path.startswith("."):
+    if not path.endswith(("json", "jsonl")):
       pixels = np.asarray(Image.open(io.BytesIO(data)))
       digest = hashlib.sha256(pixels.tobytes()).hexdigest()
-      result.append((os.path.dirname(path), pixels.shape, digest))
+      # A name may be that of a file of records, and a number.
+      folders = [part for part in path.split("/")[:-1] if ".tfrecord" not in part]
+      result.append(("/".join(folders), pixels.shape, digest))
   return sorted(result)
 
 
@@ -73,7 +78,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
     for row in index:
       classes = ("astronaut", "chelsea", "coffee")
       sample = int(row["sample"])
-      stem = f"{classes[sample // 4]}/{sample:08}"
+      stem = f"{classes[sample // 4]}/{sample % 4:04}"
       lossy = manifest.FORMATS[row["format"]] in ("jpeg", "pcr")
       data = files[stem + (".jpg" if lossy else ".png")]
       if manifest.FORMATS[row["format"]] == "pcr":
@@ -158,8 +163,6 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
         header = recordio.Header(label=(i + 0.5, -1.0), id=i)
         writer.write(recordio.pack(header, png.getvalue()), i)
     convert(f"{self.root}/a.rec", self.dataset, "raw:1", progress=False)
-    with self.assertRaisesRegex(ConvertError, "labels that are no classes"):
-      self._export("folder")
     self._export(to)
     back = f"{self.root}/back"
     convert(f"{self.output}/{_PATTERNS[to]}", back, "png", progress=False)
@@ -181,7 +184,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
     self._export("folder")
     for i in range(5):
       for kind, folder in (("images", self.source), ("masks", f"{self.root}/masks")):
-        found = Image.open(f"{self.output}/{kind}/{i:08}.png")
+        found = Image.open(f"{self.output}/{kind}/{i}.png")
         self.assertAllEqual(
           np.asarray(found), np.asarray(Image.open(f"{folder}/{i}.png"))
         )
@@ -204,9 +207,10 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
     path.write_text(path.read_text().replace('"astronaut"', '"../a/%b"'))
     self._export("folder")
     self.assertCountEqual(
-      os.listdir(self.output), ["%2E%2E%2Fa%2F%25b", "empty", ".liquid_export.json"]
+      os.listdir(self.output),
+      ["%2E%2E%2Fa%2F%25b", "empty", "metadata.jsonl", ".liquid_export.json"],
     )
-    self.assertIn("%2E%2E%2Fa%2F%25b/00000000.png", photos.tree(self.output))
+    self.assertIn("%2E%2E%2Fa%2F%25b/astronaut/0000.png", photos.tree(self.output))
 
   def test_bytes_depend_on_the_dataset_only(self):
     self._make()
@@ -269,6 +273,174 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(ValueError, message):
         self._export(to, **options)
     self.assertFalse(os.path.exists(self.output))
+
+
+# Names as sources have them, and where their files lie in the folder of class "owl".
+_NAMES = {
+  "train/owl/1.png": "1",
+  "owl/2.JPG": "2",
+  "owl": "owl",
+  "../../etc/x.png": "%2E%2E/%2E%2E/etc/x",
+  "/abs//3.5.tiff": "abs/3.5",
+  ".hidden": "%2Ehidden",
+  "a\\b\t%.png": "a%5Cb%09%25",
+  "x.png/4": "x%2Epng/4",
+  "\udcff é.gif": "%FF é",
+  "n" * 300: "n" * 200,
+  "owl/same.png": "same-{:08}",
+  "owl/same.jpg": "same-{:08}",
+}
+
+
+class ColumnsTest(tf.test.TestCase):
+  """Names, labels and columns go out, each to where its readers look."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.folder = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.folder)
+    cls.dataset = f"{cls.folder}/dataset"
+    items = [
+      {
+        "image": np.full((8, 9, 3), i, np.uint8),
+        "label": "owl",
+        "name": name,
+        "text": f"é {i}",
+        "share": 0.1,
+        "split": "val" if i == 2 else "train",
+      }
+      for i, name in enumerate(_NAMES)
+    ]
+    source = liquid_tf.Source.from_iterable(items)
+    convert(source, cls.dataset, "raw:1", progress=False)
+    count = len(items)
+    cls.table = {
+      "number": range(count),
+      "weight": [i / 10 for i in range(count)],
+      "far": [float("inf"), float("nan"), *[1.0] * (count - 2)],
+      "good": [i % 2 == 0 for i in range(count)],
+      "file_name": ["a"] * count,
+      "old_file_name": ["b"] * count,
+      "image": [7] * count,
+    }
+    liquid_tf.annotate(cls.dataset, cls.table)
+    view = liquid_tf.open(cls.dataset)
+    cls.numbers = dict(zip(view.names(view.numbers), view.numbers.tolist()))
+
+  def _export(self, to, dataset=None, **options):
+    output = os.path.join(self.create_tempdir().full_path, "output")
+    self.report = liquid_tf.export(
+      dataset or self.dataset, output, to, progress=False, **options
+    )
+    return output
+
+  def _values(self, name: str, named: bool) -> dict:
+    """The columns of a sample, by its name, but for those that some exports leave."""
+    number = self.numbers[name]
+    (i,) = np.unique(liquid_tf.open(self.dataset)[number]["image"]).tolist()
+    return {
+      "label": "owl" if named else 0,
+      "text": f"é {i}",
+      "share": 0.1,
+      "weight": self.table["weight"][number],
+      "good": number % 2 == 0,
+      "old_file_name": "b",
+    }
+
+  def test_a_folder_has_names_and_every_column(self):
+    output = self._export("folder")
+    files = photos.tree(output)
+    for name, stem in _NAMES.items():
+      number, split = self.numbers[name], "val" if name == "owl" else "train"
+      path = f"owl/{stem.format(number)}.png"
+      self.assertIn(f"{split}/{path}", files)
+      lines = files[f"{split}/metadata.jsonl"].decode().splitlines()
+      (line,) = [one for one in map(json.loads, lines) if one["file_name"] == path]
+      far = line.pop("far")
+      self.assertEqual(far, None if number < 2 else 1.0)
+      self.assertEqual(line, {"file_name": path, **self._values(name, named=True)})
+      pixels = np.asarray(Image.open(f"{output}/{split}/{path}"))
+      self.assertEqual(line["text"], f"é {pixels[0, 0, 0]}")
+    self.assertLen(files, len(_NAMES) + 3)
+    self.assertEqual(
+      self.report.notes,
+      [
+        'the column "file_name" is left out: folder has that name for something else',
+        'the column "image" is left out: folder has that name for something else',
+        "names that two samples would have (2), as a.jpg and a.png in one format, end "
+        "with the samples' numbers",
+        'the column "far" has infinite numbers (1), which JSON cannot hold: they are '
+        "null",
+        'Hugging Face takes the column "old_file_name" of metadata.jsonl for the path '
+        "of a file",
+      ],
+    )
+
+  def test_labels_that_are_no_classes_are_in_the_lines_of_a_folder(self):
+    image = np.zeros((8, 9, 3), np.uint8)
+    for kind, labels, wanted in (
+      ("one", [0.5, 1.5], [0.5, 1.5]),
+      ("tags", [[0.1, 1], [1, 0]], [[0.1, 1], [1, 0]]),
+      ("none", [None, None], [None, None]),
+    ):
+      items = [
+        {"image": image, "label": one, "name": f"a/{i}"} for i, one in enumerate(labels)
+      ]
+      dataset = f"{self.create_tempdir().full_path}/dataset"
+      convert(liquid_tf.Source.from_iterable(items), dataset, "raw", progress=False)
+      output = self._export("folder", dataset)
+      text = pathlib.Path(output, "metadata.jsonl").read_text()
+      lines = sorted(map(json.loads, text.splitlines()), key=lambda x: x["file_name"])
+      self.assertEqual([line["file_name"] for line in lines], ["a/0.png", "a/1.png"])
+      self.assertEqual([line.get("label") for line in lines], wanted, kind)
+      self.assertEqual(self.report.notes, [])
+
+  def test_boxes_have_names_of_classes(self):
+    folder = self.create_tempdir().full_path
+    for name in "ab":
+      photos.save(f"{folder}/in/{name}.png", np.zeros((8, 9, 3), np.uint8))
+    table = pathlib.Path(folder, "boxes.csv")
+    table.write_text(
+      "file_name,ymin,xmin,ymax,xmax,label\na.png,1,2,3,4.5,owl\na.png,1,2,3,4,elk\n"
+      "b.png,,,,,\n"
+    )
+    source = liquid_tf.Source(f"{folder}/in", annotations=str(table))
+    convert(source, f"{folder}/dataset", "raw", progress=False)
+    boxes, names = [[1.0, 2.0, 3.0, 4.5], [1.0, 2.0, 3.0, 4.0]], ["owl", "elk"]
+    wanted = [
+      {"file_name": "a.png", "boxes": boxes, "box_labels": names},
+      {"file_name": "b.png", "boxes": [], "box_labels": []},
+    ]
+    output = self._export("folder", f"{folder}/dataset")
+    text = pathlib.Path(output, "metadata.jsonl").read_text()
+    self.assertCountEqual(map(json.loads, text.splitlines()), wanted)
+
+  def test_records_have_columns_beside_features(self):
+    output = self._export("tfrecord", split="train")
+    (path,) = pathlib.Path(output).glob("*.tfrecord")
+    names = []
+    for serialized in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+      features = tf.train.Example.FromString(serialized).features.feature
+      name = os.fsdecode(features["image/filename"].bytes_list.value[0])
+      wanted = self._values(name, named=True)
+      names.append(name)
+      self.assertEqual(features["text"].bytes_list.value[0].decode(), wanted["text"])
+      self.assertAllClose(features["weight"].float_list.value, [wanted["weight"]])
+      self.assertEqual(features["good"].int64_list.value, [wanted["good"]])
+      self.assertEqual(features["file_name"].bytes_list.value, [b"a"])
+    self.assertCountEqual(names, [name for name in _NAMES if name != "owl"])
+    (note,) = self.report.notes
+    self.assertRegex(note, r'"weight" has numbers \(\d+\) that are rounded to 32 bits')
+
+    output = self._export("rec", split="train")
+    entries = {e.index: e.path for e in recordio.read_list(f"{output}/train.lst")}
+    self.assertEqual(entries[self.numbers["owl/2.JPG"]], "owl/2.png")
+    reader = recordio.Reader(f"{output}/train.rec", index=True)
+    header, data = recordio.unpack(reader.read(self.numbers["owl/2.JPG"]))
+    features = tf.train.Example.FromString(data[header.id2 :]).features.feature
+    self.assertEqual(features["old_file_name"].bytes_list.value, [b"b"])
+    self.assertEqual(Image.open(io.BytesIO(data[: header.id2])).size, (9, 8))
 
 
 if __name__ == "__main__":

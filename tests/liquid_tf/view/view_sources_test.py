@@ -83,8 +83,8 @@ class ViewSourcesTest(parameterized.TestCase, tf.test.TestCase):
     if to != "folder":
       return
     files = pathlib.Path(self.output).rglob("*.png")
-    numbers = sorted(int(file.stem) for file in files)
-    self.assertEqual(numbers, self.view.numbers.tolist())
+    found = [f"{file.parent.name}/{file.name}" for file in files]
+    self.assertCountEqual(found, self.view.names(self.view.numbers))
 
   def test_exported_order_is_that_of_the_whole(self):
     whole, some = self.output + "/whole", self.output + "/some"
@@ -104,8 +104,10 @@ class ViewSourcesTest(parameterized.TestCase, tf.test.TestCase):
     folder = self.output + "/files"
     report = liquid_tf.export(path, folder, "folder", progress=False)
     self.assertEqual(sum(report.samples.values()), 98)
+    texts = names.load(manifests.load(self.path))
+    numbers = {texts[number]: number for number in self.records}
     for file in pathlib.Path(folder).rglob("*.png"):
-      record = self.records[int(file.stem)]
+      record = self.records[numbers[f"{file.parent.name}/{file.name}"]]
       self.assertNotIn(record["id"], (3, 50))
       image = tf.io.decode_png(file.read_bytes()).numpy()
       np.testing.assert_array_equal(image, record["image"])
