@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from liquid_tf import _extras
 from liquid_tf._convert import pipelines, plan
 from liquid_tf._convert.arguments import (
   in_range,
@@ -28,8 +30,10 @@ from liquid_tf._export import writers
 from liquid_tf._export.columns import Columns
 from liquid_tf._export.folder import FolderWriter
 from liquid_tf._export.output import new_folder
+from liquid_tf._export.parquet import ParquetWriter
 from liquid_tf._export.rec import RecWriter
 from liquid_tf._export.tfrecord import TFRecordWriter
+from liquid_tf._export.webdataset import WebdatasetWriter
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import ops
 from liquid_tf._native.encoders import Encoders, resolve
@@ -49,6 +53,8 @@ KINDS: dict[str, type[writers.Writer]] = {
   "rec": RecWriter,
   "folder": FolderWriter,
   "tfrecord": TFRecordWriter,
+  "webdataset": WebdatasetWriter,
+  "parquet": ParquetWriter,
 }
 
 
@@ -204,6 +210,9 @@ def _view_of(path: str | os.PathLike | View, split: str | None) -> View:
 def _check(to: str, image_format: str | None) -> None:
   if to not in KINDS:
     raise WrongArgument("to", to, f"must be one of {', '.join(KINDS)}")
+  if to == "parquet":
+    with _extras.explained():
+      importlib.import_module("pyarrow.parquet")
   if image_format is not None and image_format not in writers.FORMATS:
     raise WrongArgument(
       "image_format",
@@ -242,13 +251,15 @@ def export(
     to: "rec" for SPLIT.rec, .idx and .lst, which MXNet's ImageRecordIter and DALI's
       MXNet reader take; "folder" for class folders of files named as in the source, or
       folders `images` and `masks`, with a metadata.jsonl; "tfrecord" for files of
-      tf.train.Examples.
+      tf.train.Examples; "webdataset" for tar files; "parquet" as Hugging Face reads it,
+      with pyarrow.
     split: as `View.split` takes it; None for all.
     image_format: of every image: one that other programs read, such as png or jpeg;
       webp is written without loss. None as above.
     image_feature: the feature of an Example that holds the image.
     label_feature: the one that holds the label or labels; "" for none.
-    shard_size: bytes that a TFRecord file should have, roughly.
+    shard_size: bytes that a file of tfrecord, webdataset or parquet should have,
+      roughly.
     encoders: options of "jpeg" and "png", as `convert` takes them, for images that are
       not copied.
     workers: images at a time; None for one a processor.
@@ -267,6 +278,7 @@ def export(
     ConvertError: a sample cannot be read, or there is no room for labels of its kind,
       or the output cannot be written.
     ValueError: an argument is wrong.
+    ImportError: Parquet is wanted, and pyarrow is not installed.
   """
   begin = time.monotonic()
   output = os.path.abspath(local_path_of("output", output))

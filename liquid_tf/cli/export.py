@@ -1,4 +1,4 @@
-"""Makes other files of a dataset: RecordIO, class folders or TFRecords.
+"""Makes other files of a dataset: RecordIO, folders, TFRecords, tar files, Parquet.
 
 liquid-tf export --input=photos.liquid --output=photos --to=rec
 liquid-tf export --input=photos.liquid --output=photos --to=folder --format=png
@@ -15,8 +15,9 @@ _FLAGS.string("output", None, "folder to make", required=True)
 _FLAGS.choice(
   "to",
   None,
-  ["rec", "folder", "tfrecord"],
-  "what to make: RecordIO for MXNet and DALI, class folders, or TFRecords",
+  ["rec", "folder", "tfrecord", "webdataset", "parquet"],
+  "what to make: RecordIO for MXNet and DALI, class folders with a metadata.jsonl, "
+  "TFRecords, tar files for webdataset, or Parquet for Hugging Face",
   required=True,
 )
 _FLAGS.string(
@@ -35,7 +36,9 @@ _FLAGS.string(
   "Example feature that gets the label (default: image/class/label)",
 )
 _FLAGS.integer("workers", None, "images at a time; by default one a processor")
-_FLAGS.integer("shard_size", 64 << 20, "bytes of a file of records, roughly")
+_FLAGS.integer(
+  "shard_size", 64 << 20, "bytes of a file of tfrecord, webdataset or parquet, roughly"
+)
 _FLAGS.switch("json", "one JSON object on stdout")
 common_flags.define_encoders(_FLAGS, ("jpeg", "png"))
 tool.define_existing(_FLAGS, "an export", can_resume=False)

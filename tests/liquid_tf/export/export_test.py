@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import tarfile
 import tempfile
 
 import numpy as np
@@ -22,6 +23,7 @@ from liquid_tf._store import manifest
 from liquid_tf.errors import ConvertError
 
 _PATTERNS = {"rec": "*.rec", "folder": "", "tfrecord": "*.tfrecord"}
+_KINDS = (*_PATTERNS, "webdataset")
 
 
 def images(folder: str) -> list[tuple]:
@@ -214,7 +216,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_bytes_depend_on_the_dataset_only(self):
     self._make()
-    for to in _PATTERNS:
+    for to in _KINDS:
       made = []
       for workers in (1, 3):
         output = f"{self.root}/{to}{workers}"
@@ -260,7 +262,7 @@ class ExportTest(parameterized.TestCase, tf.test.TestCase):
   def test_wrong_arguments_are_named(self):
     self._make()
     for to, options, message in (
-      ("zip", {}, r'to \("zip"\) must be one of rec, folder, tfrecord'),
+      ("zip", {}, r'to \("zip"\) must be one of rec, folder, tfrecord, webdataset'),
       ("rec", {"image_format": "raw"}, r'image_format \("raw"\) must be one of bmp'),
       ("rec", {"image_format": "l3"}, r'image_format \("l3"\)'),
       ("rec", {"split": "test"}, r'split \("test"\): "test" must be one of "train"'),
@@ -415,6 +417,96 @@ class ColumnsTest(tf.test.TestCase):
     output = self._export("folder", f"{folder}/dataset")
     text = pathlib.Path(output, "metadata.jsonl").read_text()
     self.assertCountEqual(map(json.loads, text.splitlines()), wanted)
+
+  def test_webdataset_is_tar_files_of_bounded_size(self):
+    output = self._export("webdataset", shard_size=12_000)
+    found = {}
+    paths = sorted(pathlib.Path(output).glob("*.tar"))
+    self.assertEqual(paths[0].name, "train-000000.tar")
+    self.assertEqual(paths[-1].name, "val-000000.tar")
+    self.assertGreater(len(paths), 3)
+    for path in paths:
+      with tarfile.open(path) as file:
+        members = file.getmembers()
+        self.assertLessEqual(members[-1].offset_data, 12_000)
+        for one in members:
+          self.assertEqual((one.mtime, one.uid, one.uname, one.mode), (0, 0, "", 0o644))
+          extension = one.name.rpartition(".")[2]
+          stem = one.name[: -len(extension) - 1]
+          found.setdefault(stem, {})[extension] = file.extractfile(one).read()
+        # The files of a sample lie together.
+        stems = [one.name.rpartition(".")[0] for one in members]
+        self.assertLen(
+          dict.fromkeys(stems), sum(a != b for a, b in zip(stems, [None, *stems]))
+        )
+    self.assertLen(found, len(_NAMES))
+    for stem, files in found.items():
+      self.assertCountEqual(files, ["png", "cls", "json"])
+      values = json.loads(files["json"])
+      name = values.pop("name")
+      self.assertNotIn(".", stem.rpartition("/")[2])
+      self.assertEqual(files["cls"], b"0")
+      self.assertEqual(values.pop("image"), 7)
+      self.assertEqual(values.pop("file_name"), "a")
+      del values["far"]
+      self.assertEqual(values, self._values(name, named=True))
+      pixels = np.asarray(Image.open(io.BytesIO(files["png"])))
+      self.assertEqual(values["text"], f"é {pixels[0, 0, 0]}")
+    self.assertIn("train/owl/1", found)
+    self.assertIn("abs/3_5", found)
+    self.assertLen(self.report.notes, 2)
+
+  def test_parquet_has_types_and_names_of_classes(self):
+    try:
+      from pyarrow import parquet
+    except ImportError:
+      with self.assertRaisesRegex(ImportError, "needs pyarrow: pip install"):
+        self._export("parquet")
+      self.skipTest("pyarrow is not installed")
+    output = self._export("parquet", shard_size=1000)
+    paths = sorted(pathlib.Path(output).glob("*.parquet"))
+    self.assertEqual(paths[-1].name, "val-00000-of-00001.parquet")
+    self.assertEqual(paths[0].name, f"train-00000-of-{len(paths) - 1:05}.parquet")
+    self.assertGreater(len(paths), 3)
+    schema = parquet.read_schema(paths[0])
+    types = {name: str(schema.field(name).type) for name in schema.names}
+    self.assertEqual(
+      types,
+      {
+        "image": "struct<bytes: binary, path: string>",
+        "label": "int64",
+        "text": "string",
+        "share": "float",
+        "weight": "double",
+        "far": "double",
+        "good": "bool",
+        "file_name": "string",
+        "old_file_name": "string",
+      },
+    )
+    self.assertEqual(
+      json.loads(schema.metadata[b"huggingface"])["info"]["features"],
+      {
+        "image": {"_type": "Image"},
+        "label": {"names": ["owl"], "_type": "ClassLabel"},
+      },
+    )
+    rows = [row for path in paths for row in parquet.read_table(path).to_pylist()]
+    self.assertLen(rows, len(_NAMES))
+    by_text = {row["text"]: row for row in rows}
+    for name in _NAMES:
+      wanted = self._values(name, named=False)
+      row = by_text[wanted["text"]]
+      image, far = row.pop("image"), row.pop("far")
+      self.assertEqual(row.pop("file_name"), "a")
+      self.assertAllClose(row.pop("share"), wanted.pop("share"))
+      self.assertEqual(row, wanted)
+      number = self.numbers[name]
+      self.assertTrue(np.isinf(far) if number == 0 else number > 1 or np.isnan(far))
+      pixels = np.asarray(Image.open(io.BytesIO(image["bytes"])))
+      self.assertEqual(row["text"], f"é {pixels[0, 0, 0]}")
+      self.assertEndsWith(image["path"], ".png")
+    self.assertLen(self.report.notes, 1)
 
   def test_records_have_columns_beside_features(self):
     output = self._export("tfrecord", split="train")
