@@ -1,7 +1,7 @@
 """The tf.data pipelines of a conversion: many samples at once, in order."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,22 @@ from liquid_tf._convert.sources import masks, reading
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
+from liquid_tf._store.manifest import FORMATS
 from liquid_tf.transforms import Bits, Channels, Step
 
 # Samples whose paths, or places, go into a pipeline at a time.
 _CHUNK = 1024
+
+# Samples that leave a pipeline together, at most, since to ask for each takes longer
+# than to copy its file; and the bytes that they may take.
+_TOGETHER = 32
+_TOGETHER_BYTES = 128 << 20
+# Of a file's bytes, those of its pixels, roughly.
+_DECODED = 16
+
+# Formats of which a file may have to become another one of the same format: a WebP may
+# be lossy, and a pcr has scan groups of its own.
+_REMADE = ("webp", "pcr")
 
 # Fields of an `Encoding`, and the format and option of each.
 _OPTIONS = (
@@ -128,6 +140,27 @@ def _parallel(
   return data.prefetch(1).with_options(options)
 
 
+def _together(largest: int) -> int:
+  """How many samples leave a pipeline together.
+
+  Args:
+    largest: bytes that one takes, at most.
+  """
+  return max(1, min(_TOGETHER, _TOGETHER_BYTES // max(largest, 1)))
+
+
+def _each(data: tf.data.Dataset, together: int) -> Iterator[dict[str, Any]]:
+  """Runs a pipeline, and yields its samples one by one, as NumPy has them.
+
+  Args:
+    data: of dicts.
+    together: how many leave it together.
+  """
+  for batch in data.ragged_batch(together).as_numpy_iterator():
+    for i in range(len(batch["error"])):
+      yield {name: values[i] for name, values in batch.items()}
+
+
 def _samples(
   source: SampleSource, positions: Sequence[int], targets: Sequence[str] | None, *more
 ) -> tf.data.Dataset:
@@ -139,7 +172,8 @@ def _samples(
   def chunk(begin: int, count: int = _CHUNK) -> tuple:
     part = slice(begin, begin + count)
     given = None if targets is None else targets[part]
-    return source.columns(positions[part], given), *(one[part] for one in more)
+    rest = tf.nest.map_structure(lambda one: one[part], more)
+    return source.columns(positions[part], given), *rest
 
   # What the columns are is seen by those of one sample.
   like = tf.data.Dataset.from_tensor_slices(chunk(0, 1)).element_spec
@@ -159,20 +193,24 @@ def _samples(
   return chunks.map(tensors).prefetch(1).unbatch()
 
 
+def _with_orientation(loaded: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+  """A loaded sample, and its `orientation`, 1 to 8, inside a tf.data graph."""
+  if "orientation" in loaded:
+    return loaded
+  orientation, example = ops.lib().liquid_orientation(
+    contents=loaded["image"], example=loaded["example"]
+  )
+  return loaded | {"orientation": orientation, "example": example}
+
+
 def _decodable(
   source: SampleSource, loaded: dict[str, tf.Tensor], encoding: Encoding
 ) -> dict[str, tf.Tensor]:
   """A sample as codecs and records take it, inside a tf.data graph.
 
-  What `source.load` gives, and `orientation`, 1 to 8; and where the source does not
-  know its pixels, an image that the codecs do not decode is a raw
-  encoding of Pillow's pixels, and `by_pillow`.
+  What `source.load` gives; and where the source does not know its pixels, an image that
+  the codecs do not decode is a raw encoding of Pillow's pixels, and `by_pillow`.
   """
-  if "orientation" not in loaded:
-    orientation, example = ops.lib().liquid_orientation(
-      contents=loaded["image"], example=loaded["example"]
-    )
-    loaded = loaded | {"orientation": orientation, "example": example}
   if _knows_pixels(source, encoding):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
@@ -182,7 +220,7 @@ def _decodable(
 
 def scan(
   source: SampleSource, positions: Sequence[int], encoding: Encoding, workers: int
-) -> tf.data.Dataset:
+) -> Iterator[dict[str, Any]]:
   """Reads, identifies and decodes samples.
 
   Args:
@@ -192,7 +230,7 @@ def scan(
     workers: samples at a time.
 
   Returns:
-    A dataset of dicts, in the order of `positions`: `format` string, `shape` int64[3]
+    Dicts, in the order of `positions`: `format` string, `shape` int64[3]
     and `bits` of the source's image, `changed_shape` int64[3] and `pixels_hash` of what
     becomes of it, `orientation` of the source's, `by_pillow`, `labels` float32[k],
     `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
@@ -203,7 +241,7 @@ def scan(
   geometry = encoding.geometry
 
   def scan_one(loaded):
-    loaded = _decodable(source, loaded, encoding)
+    loaded = _decodable(source, _with_orientation(loaded), encoding)
     names = ("labels", "crc32c", "orientation", "by_pillow", "error")
     result = {key: loaded[key] for key in names}
     if _knows_pixels(source, encoding):
@@ -235,7 +273,9 @@ def scan(
       }
     return result
 
-  return _parallel(source, _samples(source, positions, None), scan_one, workers)
+  data = _parallel(source, _samples(source, positions, None), scan_one, workers)
+  # As few that an interrupted scan loses little.
+  return _each(data, _together(_DECODED * int(source.sizes[positions].mean())))
 
 
 def first_bytes(
@@ -296,11 +336,38 @@ def _stored_as(
     known = ("image", "shape", "bits", "pixels_hash", "error")
     return tuple(loaded[key] for key in known)
 
-  # A WebP may be lossy, and a pcr has scan groups of its own.
   same = tf.equal(loaded["format"], target) & tf.reduce_all(
-    tf.not_equal(target, ["webp", "pcr"])
+    tf.not_equal(target, _REMADE)
   )
   return tf.cond(same, copy, transcode)
+
+
+def _copies(
+  scanned: np.ndarray, targets: Sequence[str], encoding: Encoding
+) -> dict[str, np.ndarray]:
+  """Says which files are copied while they are what was scanned, and what they are.
+
+  Args:
+    scanned: shape [n], SCAN_DTYPE.
+    targets: name of each record's format.
+    encoding: with what happens to images before they are stored.
+
+  Returns:
+    Arrays of n: `may` be copied, and `crc32c`, `shape`, `bits` and `pixels_hash`.
+  """
+  may = ~scanned["by_pillow"] & (not encoding.geometry.moves)
+  may &= np.array(FORMATS)[scanned["format"]] == np.array(targets)
+  may &= ~np.isin(targets, _REMADE)
+  for field in ("channels", "bits"):
+    may &= scanned[field] == scanned[f"source_{field}"]
+  sides = [scanned[side].astype(np.int64) for side in ("height", "width", "channels")]
+  return {
+    "may": may,
+    "crc32c": scanned["crc32c"].astype(np.int64),
+    "shape": np.stack(sides, axis=-1),
+    "bits": scanned["bits"].astype(np.int32),
+    "pixels_hash": scanned["pixels_hash"].astype(np.int64),
+  }
 
 
 def encode(
@@ -310,8 +377,12 @@ def encode(
   ids: np.ndarray,
   encoding: Encoding,
   workers: int,
-) -> tf.data.Dataset:
+  scanned: np.ndarray | None = None,
+) -> Iterator[dict[str, Any]]:
   """Reads samples and makes records of them.
+
+  A file that is in its format already is copied: its bytes have the checksum of those
+  that were scanned, so they decode to the same pixels.
 
   Args:
     source: where they are.
@@ -320,9 +391,10 @@ def encode(
     ids: shape [n], sample numbers.
     encoding: what the encoders are given.
     workers: samples at a time.
+    scanned: shape [n], SCAN_DTYPE, what the scan found; None where there was none.
 
   Returns:
-    A dataset of dicts, in the order of `positions`: `stored` string, a framed record,
+    Dicts, in the order of `positions`: `stored` string, a framed record,
     or for pcr a progressive JPEG file whose `example` goes elsewhere, and
     `stored_crc32c`; `labels` float32[k]; `shape` int64[3], `bits` and `pixels_hash` of
     what the encoding decodes to; `crc32c` and `mask_crc32c` of what was read,
@@ -332,11 +404,26 @@ def encode(
   known = _knows_pixels(source, encoding)
   geometry = encoding.geometry
 
-  def encode_one(loaded, target, sample):
-    loaded = _decodable(source, loaded, encoding)
-    encoded, shape, bits, pixels_hash, error = _stored_as(
-      loaded, target, encoding, source.limits, known
-    )
+  def transcoded(loaded, target):
+    *made, error = _stored_as(loaded, target, encoding, source.limits, known)
+    return *made, first_error(loaded["error"], error)
+
+  def copied(loaded, copy):
+    seen = (copy[name] for name in ("shape", "bits", "pixels_hash"))
+    return loaded["image"], *seen, loaded["error"]
+
+  def encode_one(loaded, target, sample, copy=None):
+    loaded = _with_orientation(loaded)
+    if copy is None:
+      loaded = _decodable(source, loaded, encoding)
+      made = transcoded(loaded, target)
+    else:
+      made = tf.cond(
+        copy["may"] & tf.equal(loaded["crc32c"], copy["crc32c"]),
+        lambda: copied(loaded, copy),
+        lambda: transcoded(_decodable(source, loaded, encoding), target),
+      )
+    encoded, shape, bits, pixels_hash, error = made
     example, example_error = geometry.moved(
       loaded["example"], loaded["image"], loaded["orientation"], source.limits
     )
@@ -346,7 +433,7 @@ def encode(
       "bits": bits,
       "pixels_hash": pixels_hash,
       "crc32c": loaded["crc32c"],
-      "error": first_error(loaded["error"], error, example_error),
+      "error": first_error(error, example_error),
     }
     if source.has_masks:
       # Class numbers are flat: mostly the first one is smaller, and it is faster.
@@ -383,8 +470,18 @@ def encode(
     result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
     return result
 
-  data = _samples(source, positions, targets, np.array(targets, object), ids)
-  return _parallel(source, data, encode_one, workers)
+  more = [np.array(targets, object), ids]
+  # One that is too long for a record ends a pipeline: it is alone, so that it is known.
+  largest = _TOGETHER_BYTES
+  if scanned is not None:
+    copies = _copies(scanned, targets, encoding)
+    pixel_bytes = copies["shape"].prod(axis=-1) * copies["bits"] // 8
+    largest = int((source.sizes[positions] + pixel_bytes).max())
+    if copies["may"].any() and not known:
+      more.append(copies)
+  data = _samples(source, positions, targets, *more)
+  data = _parallel(source, data, encode_one, workers)
+  return _each(data, _together(largest))
 
 
 def _oriented(image: tf.Tensor, name: tf.Tensor, orientation: tf.Tensor) -> tf.Tensor:
@@ -428,7 +525,7 @@ def export(
   """
 
   def export_one(loaded):
-    loaded = _decodable(source, loaded, encoding)
+    loaded = _decodable(source, _with_orientation(loaded), encoding)
     if image_format is None:
       stored = loaded["format"]
       kept = tf.reduce_any(tf.equal(stored, ["png", "jpeg"]))

@@ -72,7 +72,7 @@ def scan_samples(
     Position, row of SCAN_DTYPE, and why it cannot be a sample ("" if it can).
   """
   data = pipelines.scan(source, positions, encoding, workers)
-  for position, element in zip(positions, data.as_numpy_iterator()):
+  for position, element in zip(positions, data):
     yield int(position), *_row(element, encoding, source.has_masks)
 
 

@@ -66,15 +66,15 @@ def write_some(
   plans = [job.plans[number] for number in numbers]
   samples = np.concatenate([plan.samples for plan in plans])
   targets = [plan.target for plan in plans for _ in plan.samples]
-  data = pipelines.encode(
+  elements = pipelines.encode(
     job.source,
     job.good[samples],
     targets,
     job.first + samples.astype(np.int64),
     job.encoding,
     workers,
+    job.scan[job.good[samples]],
   )
-  elements = data.as_numpy_iterator()
   for number, plan in zip(numbers, plans):
     with AtomicFile(os.path.join(job.directory, plan.name)) as file:
       is_pcr = plan.target == "pcr"

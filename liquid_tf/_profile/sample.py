@@ -151,7 +151,7 @@ def look(
   subset = Subset(source, order[:_LOOKED_AT])
   formats: list[str] = []
   data = pipelines.scan(subset, range(len(subset)), encoding, workers)
-  for i, element in enumerate(data.as_numpy_iterator()):
+  for i, element in enumerate(data):
     if element["error"]:
       continue
     formats.append(element["format"].decode())
@@ -231,7 +231,7 @@ def _encode(subset: Subset, name: str, encoding: pipelines.Encoding, workers: in
   data = pipelines.encode(
     subset, everything, [name] * len(subset), np.arange(len(subset)), encoding, workers
   )
-  for i, element in enumerate(data.as_numpy_iterator()):
+  for i, element in enumerate(data):
     shape = (*element["shape"].tolist(), int(element["bits"]))
     yield i, len(element["stored"]), shape, element["error"].decode(errors="replace")
 

@@ -174,7 +174,8 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
 
     def encode(*unused):
       data = tf.data.Dataset.from_tensors(b"0")
-      return data.map(lambda image: ops.lib().liquid_peek_image(image))
+      data = data.map(lambda image: ops.lib().liquid_peek_image(image))
+      return data.as_numpy_iterator()
 
     with mock.patch.object(pipelines, "encode", encode):
       with self.assertRaisesRegex(ConvertError, "a/0.png cannot be stored as png: .*"):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+from unittest import mock
 
 import numpy as np
 import photos
@@ -13,11 +14,16 @@ import tensorflow as tf
 from absl.testing import parameterized
 from PIL import Image
 
+from liquid_tf._convert import pipelines, plan, scan
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.geometry import Geometry
+from liquid_tf._convert.source import source_of
+from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._native.encoders import resolve
 from liquid_tf._store import manifest
 from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError
-from liquid_tf.transforms import Mirror
+from liquid_tf.transforms import Mirror, Orient
 
 
 def _sources(root: str) -> list[pathlib.Path]:
@@ -260,6 +266,47 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       self.assertFalse(formats[name]["lossless"])
       self.assertTrue(formats["raw"]["lossless"])
       self.assertEqual(inspection.verify(output)["problems"], [])
+
+  def test_what_was_scanned_is_copied_and_not_decoded_again(self):
+    """A hash that is not the pixels' tells which files are decoded."""
+    photos.class_folders(self.source, per_class=3, classes=1, extension="jpg")
+    source = open_source(source_of(self.source), self.output)
+    options = resolve(None)
+    keeps = pipelines.Encoding.of({}, options)
+    turns = pipelines.Encoding.of({"orient": Orient()}, options, Geometry(orient=True))
+    found = scan.scan_samples(source, range(3), keeps, 1)
+    table = np.array([row for _, row, _ in found])
+    self.assertTrue(table["pixels_hash"].all())
+    told = table.copy()
+    told["pixels_hash"] = 1
+    told["crc32c"][1] += 1
+
+    def hashes(target, encoding, scanned):
+      targets, ids = [target] * 3, np.arange(3)
+      made = pipelines.encode(source, ids, targets, ids, encoding, 1, scanned)
+      return [int(np.uint64(np.int64(one["pixels_hash"]))) for one in made]
+
+    right = table["pixels_hash"].tolist()
+    self.assertEqual(hashes("jpeg", keeps, told), [1, right[1], 1])
+    self.assertEqual(hashes("jpeg", keeps, None), right)
+    self.assertEqual(hashes("jpeg", turns, told), right)
+    self.assertEqual(hashes("png", keeps, told), right)
+    told["by_pillow"] = True
+    self.assertEqual(hashes("jpeg", keeps, told), right)
+
+  @parameterized.parameters(b"", b"\0")
+  def test_a_file_that_changes_after_the_scan_is_named(self, more):
+    photos.class_folders(self.source, per_class=3, classes=1, extension="jpg")
+    [_, second, _] = _sources(self.source)
+    plan_shards = plan.plan_shards
+
+    def change(*arguments):
+      second.write_bytes(second.read_bytes()[:-200] + more)
+      return plan_shards(*arguments)
+
+    with mock.patch.object(plan, "plan_shards", change):
+      with self.assertRaisesRegex(ConvertError, f"{second.name} has changed since"):
+        self._convert("jpeg")
 
   def test_split_folders_are_splits(self):
     for split, count in (("train", 6), ("val", 3), ("test", 2)):
