@@ -16,6 +16,9 @@ _SENTENCES = {
   "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
   "nvidia-cuda-nvrtc-cu12",
   "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
+  "pyarrow": 'tables of Parquet and Arrow need pyarrow: pip install "pyarrow>=14"',
+  "tifffile": "TIFF of 16 bits and several channels needs tifffile: pip install "
+  '"tifffile>=2023.1"',
   "apache_beam": '{workers} needs Apache Beam: pip install "apache-beam>=2.61", '
   "which TensorFlow 2.16 goes together with and newer ones may not",
 }

@@ -33,6 +33,7 @@ class Source:
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
+      - Parquet files of rows with images, as "data/*.parquet"; splits likewise.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
       - a dataset directory. Labels, splits, features and sample numbers stay; where
@@ -58,11 +59,12 @@ class Source:
     label_column: the column of a table of images that is their label, or a list of
       columns, whose numbers are a vector; "" for none. None: the first one there of
       `label`, `target` and `class`.
-    image_feature: Example feature that holds an encoded image. None: "image/encoded",
-      or the one that TFDS names.
-    label_feature: Example feature that holds a class number, or numbers; "" for none.
-      None: "image/class/label", or the one that TFDS names.
-    features: other Example features to keep, for `dataset(features=[…])`.
+    image_feature: feature of Examples that holds an encoded image, or column of rows
+      with images. None: "image/encoded", or the one that TFDS or Hugging Face names.
+    label_feature: feature that holds a class number, or numbers; of rows also texts; ""
+      for none. None: "image/class/label", or the one that TFDS or Hugging Face names.
+    features: other features to keep, for `dataset(features=[…])`; of rows, none means
+      all.
     tfds_dir: the folder of TFDS datasets. None: TFDS_DATA_DIR or ~/tensorflow_datasets.
 
     view: the view that was given as `path`, which is then its dataset's; or None.

@@ -25,8 +25,8 @@ def define(values: Flags, *, whole: bool) -> None:
   values.string(
     "input",
     None,
-    "folder of images, files of records as data/*.rec or 'a.rec;b.rec', tfds:NAME, or "
-    "a dataset",
+    "folder of images, files as data/*.rec, data/*.parquet or 'a.rec;b.rec', "
+    "tfds:NAME, or a dataset",
     required=True,
   )
   values.integer("channels", None, "1 to 4, of every image, if the images differ")
@@ -47,7 +47,8 @@ def _define_places(values: Flags) -> None:
   values.string(
     "image_feature",
     None,
-    "Example feature that holds the image (default: image/encoded)",
+    "feature of Examples, or column of Parquet, that holds the image (default: "
+    "image/encoded)",
   )
   values.string(
     "tfds_dir", None, "folder of TFDS datasets (default: ~/tensorflow_datasets)"
@@ -96,9 +97,10 @@ def _define_more(values: Flags) -> None:
   values.string(
     "label_feature",
     None,
-    "Example feature that holds the label (default: image/class/label); empty for none",
+    "feature or column that holds the label (default: image/class/label); empty for "
+    "none",
   )
-  values.words("features", [], "other Example features to keep")
+  values.words("features", [], "other features or columns to keep")
 
 
 def read(values: Flags, path: str | None = None) -> Any:

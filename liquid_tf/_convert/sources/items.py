@@ -4,7 +4,7 @@ import json
 import numbers
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ from liquid_tf._store import mix
 from liquid_tf.errors import ConvertError
 
 WHAT = "Source.from_iterable"
+# In place of an image that a file should have, and has not: a sample that is damaged.
+NO_IMAGE = object()
 
 _IMAGES = (
   "must be the bytes of an image file, a path, a NumPy array of uint8 or uint16, or an "
@@ -24,6 +26,8 @@ _IMAGES = (
 _LABELS = "must be a class name, a number, or a vector of numbers"
 _OURS = ("image", "label", "name", "split")
 _ANNOTATIONS = ("mask", "boxes", "box_labels", "keypoints")
+# What a key may mean, beside a column.
+KEYS = (*_OURS, *_ANNOTATIONS)
 _ORIENTATION = 0x0112  # of EXIF
 _WHOLE = 2**63
 
@@ -33,7 +37,7 @@ class Item(NamedTuple):
 
   Attributes:
     name: the sample's.
-    image: an encoded image, or the path of one.
+    image: an encoded image, or the path of one; empty where a file has none.
     label: a class name; or numbers, and how they were given; or None.
     split: its name, or None.
     columns: all else, numbers and texts by name.
@@ -71,15 +75,22 @@ class Origin(NamedTuple):
   Attributes:
     named: the source.
     one: word for one of its items.
+    place: says where the item of a number is; None where its number does.
   """
 
   named: str = WHAT
   one: str = "item"
+  place: Callable[[int], str] | None = None
+
+  def at(self, number: int) -> str:
+    """Where an item is, by its number from 0."""
+    return f"{self.one} {number}" if self.place is None else self.place(number)
 
   def wrong(self, number: int, name: str | None, problem: str) -> ConvertError:
     """The error for an item: its number from 0, its name where it has one, and why."""
     shown = "" if name is None else f" ({name})"
-    return ConvertError(f"{self.named}: {self.one} {number}{shown}: {problem}")
+    begin = f"{self.named}: " if self.place is None else ""
+    return ConvertError(f"{begin}{self.at(number)}{shown}: {problem}")
 
 
 def check(number: int, given: Any, origin: Origin) -> Item:
@@ -151,6 +162,8 @@ def _check_key(key: Any) -> None:
 
 
 def _image(image: Any) -> bytes | str:
+  if image is NO_IMAGE:
+    return b""
   if image is None:
     raise ValueError(f"has no image, which {_IMAGES}")
   if isinstance(image, (bytes, bytearray, memoryview)):

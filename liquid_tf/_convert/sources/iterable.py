@@ -22,6 +22,7 @@ from liquid_tf._convert.sources import alike, items
 from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.items import Item, Origin
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import (
   DEFAULT_SPLIT,
   SPLITS,
@@ -123,12 +124,10 @@ class _Spool:
       raise changed_source(directory, "it was a sequence, and is none now")
     if os.fsencode(item.name) != name:
       before = os.fsdecode(name)
-      one = self._origin.one
-      raise changed_source(
-        directory, f"{one} {number} is {item.name}, and was {before}"
-      )
+      which = self._origin.at(number)
+      raise changed_source(directory, f"{which} is {item.name}, and was {before}")
     if item.crc != crc:
-      which = f"{self._origin.one} {number} ({item.name})"
+      which = f"{self._origin.at(number)} ({item.name})"
       what = "has another image, label, split or column"
       raise changed_source(directory, f"{which} {what}")
 
@@ -148,7 +147,7 @@ class _Spool:
     except sqlite3.IntegrityError as error:
       query = "SELECT number FROM items WHERE name = ?"
       other = self._db.execute(query, (name,)).fetchone()[0]
-      which = f"{self._origin.one} {other}"
+      which = self._origin.at(other)
       problem = f"{which} has this name too, and each must have its own"
       raise self._origin.wrong(number, item.name, problem) from error
     if time.monotonic() - self._last > _SECONDS:
@@ -211,19 +210,23 @@ class ItemSource(RecordSource):
       splits=splits,
       classes=classes or unlisted.classes,
       features=self._more.features,
-      notes=notes,
+      skipped=unlisted.skipped,
+      notes=[*unlisted.notes, *notes],
       named=named,
     )
 
   def path(self, position: int) -> str:
-    return f"{self._origin.one} {position} ({self.name(position)})"
+    return f"{self._origin.at(position)} ({self.name(position)})"
 
   def name(self, position: int) -> str:
     return self.files[position].path
 
   def read(self, position: int) -> Sample:
+    image = self._image(position)
+    if not image:
+      raise SampleError("has no image")
     example = self._more.example(position, None) if self.features else b""
-    return Sample(self._image(position), self._labels[position], example)
+    return Sample(image, self._labels[position], example)
 
   def _image(self, position: int) -> bytes:
     path, offset = self._paths[position], int(self._offsets[position])
@@ -360,6 +363,8 @@ class Unlisted:
     kind: what the manifest calls the source.
     classes: names of the classes that labels are positions in; None where labels are
       names themselves, or nothing names them.
+    skipped: what is in no item.
+    notes: sentences on what is not kept.
   """
 
   given: Items
@@ -368,6 +373,8 @@ class Unlisted:
   origin: Origin = Origin()
   kind: str = "items"
   classes: list[str] | None = None
+  skipped: list[LeftOut] = dataclasses.field(default_factory=list)
+  notes: Sequence[str] = ()
 
   def list(self, directory: str, progress: Progress) -> ItemSource:
     """Goes through all items, or goes on with that.

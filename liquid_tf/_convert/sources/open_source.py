@@ -7,6 +7,7 @@ from liquid_tf._convert.sources import (
   datasets,
   folders,
   listed,
+  parquet,
   records,
   s3_walk,
   tfds,
@@ -29,12 +30,15 @@ _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 # What may lie beside RecordIO files.
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
+_RECORDS, _PARQUET = "RecordIO files", "files of Parquet"
+_KINDS = {_RECORDS: (records.EXTENSION,), _PARQUET: parquet.EXTENSIONS}
+
 
 def _only_for_examples(source: str, names: ExampleNames) -> None:
   if names != ExampleNames():
     raise ConvertError(
       f"{argument('source', source)}: image_feature, label_feature and features are "
-      "of sources of tf.train.Examples"
+      "of sources of tf.train.Examples and of tables with images"
     )
 
 
@@ -123,6 +127,13 @@ def _refuse_records(folder: str) -> None:
       f"{argument('source', folder)} is a folder of RecordIO files, and not of "
       f'images: give the files, as "{files}"'
     )
+
+
+def _kind_of_file(path: str) -> str:
+  """The kind of a file by its name, as messages have it; else it is of TFRecords."""
+  name = schemes.shown(path).lower()
+  kinds = (kind for kind, extensions in _KINDS.items() if name.endswith(extensions))
+  return next(kinds, "files of TFRecords")
 
 
 def _check_scheme(source: str) -> None:
@@ -245,20 +256,23 @@ def open_source(
         f"{setting('annotations', path)}, or the {records.EXTENSION} files that were "
         "made of it"
       )
-  kinds = {schemes.shown(path).endswith(records.EXTENSION) for path in paths}
+  kinds = dict.fromkeys(map(_kind_of_file, paths))
   if len(kinds) > 1:
     raise ConvertError(
-      f"{argument('source', source)} matches {records.EXTENSION} files and others: "
-      "name one kind"
+      f"{argument('source', source)} matches {' and '.join(kinds)}: name one kind"
     )
-  if kinds == {True}:
+  kind = next(iter(kinds))
+  if kind == _RECORDS:
     _only_for_examples(source, names)
     found = records.list_records(paths, skips)
+  elif kind == _PARQUET:
+    found = parquet.list_parquet(paths, names)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.
   if paths != [_whole(source)]:
-    found.skipped += missing_parts(paths, -(-len(found) // len(paths)))
+    count = found.length if isinstance(found, Unlisted) else len(found)
+    found.skipped.extend(missing_parts(paths, -(-count // len(paths))))
   return found
 
 

@@ -48,7 +48,12 @@ _KINDS = (
   Kind("a ZIP archive", _UNPACK, (".zip",), (b"PK\3\4", b"PK\5\6")),
   Kind("a 7z archive", _UNPACK, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
   Kind("a RAR archive", _UNPACK, (".rar",), (b"Rar!",)),
-  Kind("a table of Parquet", _AS_FILES, (".parquet", ".pq"), (b"PAR1",)),
+  Kind(
+    "a table of Parquet",
+    'give the files, named so: "FOLDER/*.parquet"',
+    (".parquet", ".pq"),
+    (b"PAR1",),
+  ),
   Kind("a table of Arrow", _AS_FILES, (".arrow", ".feather"), (b"ARROW1",)),
   Kind("a file of HDF5", _AS_FILES, (".h5", ".hdf5", ".he5"), (b"\x89HDF\r\n\x1a\n",)),
   Kind("an array of NumPy", _AS_FILES, (".npy",), (b"\x93NUMPY",)),

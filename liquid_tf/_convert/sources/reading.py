@@ -1,5 +1,6 @@
 """Files of a source, wherever they are."""
 
+import io
 import os
 import posixpath
 
@@ -9,6 +10,8 @@ from liquid_tf._store import schemes, storage
 # Samples of a store that are read at once, and what they may take together, in bytes.
 _READS = 32
 _BYTES = 256 << 20
+# Bytes of one read of an opened remote file.
+_STRETCH = 8 << 20
 
 
 def reads_at_once(largest: int) -> int:
@@ -35,6 +38,47 @@ def read(path: str, offset: int, length: int) -> bytes:
       offset += len(part)
       length -= len(part)
   return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _Remote(io.RawIOBase):
+  """A file of a store or a server."""
+
+  def __init__(self, path: str):
+    self._file = HttpFile(path)
+    self._size, self._offset = self._file.size(), 0
+
+  def readable(self) -> bool:
+    return True
+
+  def seekable(self) -> bool:
+    return True
+
+  def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+    begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._size}
+    self._offset = begin[whence] + offset
+    return self._offset
+
+  def readinto(self, buffer: memoryview) -> int:
+    length = min(len(buffer), max(0, self._size - self._offset))
+    data = self._file.read(self._offset, length) if length else b""
+    buffer[: len(data)] = data
+    self._offset += len(data)
+    return len(data)
+
+
+def opened(path: str, stretch: int = _STRETCH) -> io.BufferedIOBase:
+  """Opens a file, to seek and to read in it.
+
+  Args:
+    path: of the file, or its URL.
+    stretch: bytes that a read of a remote file takes at least.
+
+  Raises:
+    OSError: it cannot be opened.
+  """
+  if storage.is_remote(path):
+    return io.BufferedReader(_Remote(path), stretch)
+  return open(path, "rb", opener=storage.regular)
 
 
 def beside(path: str, extension: str) -> str | None:

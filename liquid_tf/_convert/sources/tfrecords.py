@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from liquid_tf._convert.sources import other_files
+from liquid_tf._convert.sources import other_files, reading
 from liquid_tf._convert.sources.examples import (
   DEFAULT_NAMES,
   ExampleNames,
@@ -30,7 +30,6 @@ from liquid_tf._convert.sources.samples import (
   stat_files,
 )
 from liquid_tf._native import ops
-from liquid_tf._native.http_file import HttpFile
 from liquid_tf._store import foreign, schemes, storage, text_file
 from liquid_tf.errors import ConvertError
 
@@ -40,8 +39,6 @@ _NAMED = re.compile("([0-9]{1,18}):(.+)")
 
 _HEADER = struct.Struct("<QI")
 _FOOTER = 4
-# Bytes of a read of a remote file, in which most headers lie.
-_STRETCH = 8 << 20
 # A longer record could not be a tf.train.Example: messages are shorter than 2^31 bytes.
 _LONGEST = (1 << 31) - 1
 
@@ -65,7 +62,7 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
     SampleError: it is damaged from some offset on, or is none of TFRecords.
     OSError: it cannot be read.
   """
-  with _opened(path) as file:
+  with reading.opened(path) as file:
     size = file.seek(0, io.SEEK_END)
     offset = before = 0
     while offset < size:
@@ -90,38 +87,6 @@ def walk(path: str) -> Iterator[tuple[int, int]]:
         )
       yield offset, framed
       before, offset = offset, offset + framed
-
-
-class _Remote(io.RawIOBase):
-  """A file of a store or a server."""
-
-  def __init__(self, path: str):
-    self._file = HttpFile(path)
-    self._size, self._offset = self._file.size(), 0
-
-  def readable(self) -> bool:
-    return True
-
-  def seekable(self) -> bool:
-    return True
-
-  def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-    begin = {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._size}
-    self._offset = begin[whence] + offset
-    return self._offset
-
-  def readinto(self, buffer: memoryview) -> int:
-    data = self._file.read(self._offset, min(len(buffer), self._size - self._offset))
-    buffer[: len(data)] = data
-    self._offset += len(data)
-    return len(data)
-
-
-def _opened(path: str) -> io.BufferedIOBase:
-  """A file to look for headers in."""
-  if storage.is_remote(path):
-    return io.BufferedReader(_Remote(path), _STRETCH)
-  return open(path, "rb", opener=storage.regular)
 
 
 class TFRecordSource(ExampleSource):

@@ -268,7 +268,7 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
       self.assertNotIn("checksum", str(caught.exception))
 
   @parameterized.parameters(
-    "7z rar parquet arrow h5 hdf5 mds mdb beton csv json jsonl xml pkl mp4 avi sqlite "
+    "7z rar arrow h5 hdf5 mds mdb beton csv json jsonl xml pkl mp4 avi sqlite "
     "tgz dcm".split()
   )
   def test_other_files_are_named(self, extension):

@@ -333,7 +333,9 @@ class ConvertRecordsTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ConvertError, "holds no records: .* no RecordIO magic"):
       self._convert(on_error="skip:100%")
     pathlib.Path(self.root, "other.rec.txt").write_text("x")
-    with self.assertRaisesRegex(ConvertError, "matches .rec files and others"):
+    with self.assertRaisesRegex(
+      ConvertError, "matches files of TFRecords and RecordIO files"
+    ):
       self._convert("*.rec*")
     with self.assertRaisesRegex(ConvertError, "are of sources of tf.train.Examples"):
       self._convert(about={"label_feature": "x"})
