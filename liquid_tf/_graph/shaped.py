@@ -49,19 +49,19 @@ def _parsing(
   found = {}
   for name, spec in features.items():
     dtype = tf.as_dtype(spec.dtype)
-    if spec.shape:
+    if None in spec.shape:
       found[name] = tf.io.RaggedFeature(dtype)
     else:
-      found[name] = tf.io.FixedLenFeature([], dtype)
+      found[name] = tf.io.FixedLenFeature(spec.shape, dtype)
   return found
 
 
 def _in_shape(
   spec: Spec, value: tf.Tensor | tf.RaggedTensor
 ) -> tf.Tensor | tf.RaggedTensor:
-  """A parsed feature of a batch: [n], or ragged [n, None, sides...]."""
+  """A parsed feature of a batch: [n, sides...], or ragged [n, None, sides...]."""
   sides = spec.shape[1:]
-  if not sides:
+  if not sides or None not in spec.shape:
     return value
   return tf.RaggedTensor.from_row_splits(
     tf.reshape(value.flat_values, [-1, *sides]),

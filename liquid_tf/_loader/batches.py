@@ -97,7 +97,7 @@ class Batches:
     return value
 
   def _parsed(self, name: str, spec: Spec, examples: Strings) -> Value:
-    """A feature of examples: [n], or a row of [None, sides...] of each."""
+    """A feature of examples: [n, sides...], or a row of [None, sides...] of each."""
     key = self._columns.manifest["features"][name]["example"]
     wanted = LISTS[spec.dtype]
     try:
@@ -116,14 +116,15 @@ class Batches:
       values = np.empty(len(found.places), object)
       for i, (begin, size) in enumerate(found.places.tolist()):
         values[i] = examples.data[begin : begin + size].tobytes()
-    if not spec.shape:
-      wrong = np.flatnonzero(found.counts != 1)
+    if None not in spec.shape:
+      each = math.prod(spec.shape)
+      wrong = np.flatnonzero(found.counts != each)
       if len(wrong):
         raise RecordError(
           f"sample {wrong[0]} of the batch has {found.counts[wrong[0]]} values of "
-          f'"{key}" in its tf.train.Example, not one'
+          f'"{key}" in its tf.train.Example, not {each}'
         )
-      return values
+      return values.reshape(-1, *spec.shape)
     each = math.prod(spec.shape[1:])
     rows = found.counts // each
     return RaggedArray.of_lengths(values.reshape(-1, *spec.shape[1:]), rows)

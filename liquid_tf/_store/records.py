@@ -1,5 +1,6 @@
 """Whether records hold what the features of their manifest say."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,9 +151,19 @@ class Example:
 
 
 def values_of(name: str, feature: dict[str, Any], found: Example) -> Sequence[Any]:
-  """Values of a feature of the manifest, none where the Example lacks it."""
+  """Values of a feature of the manifest, as many as its shape says.
+
+  None are there where the Example lacks a feature of any number of them.
+  """
   where = f"the dtype of features.{name} is {feature['dtype']}"
-  return found.values(feature["example"], LISTS[feature["dtype"]], where)
+  values = found.values(feature["example"], LISTS[feature["dtype"]], where)
+  shape = feature["shape"]
+  if None not in shape and len(values) != math.prod(shape):
+    raise ValueError(
+      f'its tf.train.Example has {len(values)} values of "{feature["example"]}", not '
+      f"{math.prod(shape)}"
+    )
+  return values
 
 
 def mask_of(feature: dict[str, Any], found: Example) -> bytes:

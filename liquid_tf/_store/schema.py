@@ -16,7 +16,7 @@ LARGEST_LABEL = (1 << 24) - 1
 # The list of a tf.train.Feature that holds a type.
 LISTS = {"int64": "int64_list", "float32": "float_list", "string": "bytes_list"}
 
-# Of one box's value, such as its keypoints.
+# Of a vector, or of one box's value, such as its keypoints.
 _MOST_SIDE = 1 << 20
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
@@ -61,11 +61,13 @@ _CHECKS = {
   "[] or [a number or null]": lambda v: (
     v == [] or (isinstance(v, list) and len(v) == 1 and _is_side(v[0]))
   ),
-  "[], [null] or [null, sides]": lambda v: (
+  "[], [null], [sides] or [null, sides]": lambda v: (
     isinstance(v, list)
     and len(v) <= 3
-    and v[:1] in ([], [None])
-    and all(type(side) is int and 0 < side <= _MOST_SIDE for side in v[1:])
+    and all(
+      type(side) is int and 0 < side <= _MOST_SIDE
+      for side in (v[1:] if v[:1] == [None] else v)
+    )
   ),
   "[height or null, width or null, channels]": lambda v: (
     isinstance(v, list)
@@ -105,7 +107,7 @@ _MANIFEST = {
     "mask?": {"dtype": "uint8 or uint16", "shape": _SHAPE, "example": "text"},
     "*": {
       "dtype": "int64, float32 or string",
-      "shape": "[], [null] or [null, sides]",
+      "shape": "[], [null], [sides] or [null, sides]",
       "example": "text",
       "classes?": ["text"],
     },

@@ -110,15 +110,14 @@ def of_list(name: str, feature: dict[str, Any], found: records.Example) -> Any:
   """A feature of an example: one value, or an array of them in the feature's shape."""
   key, dtype = feature["example"], _DTYPES[feature["dtype"]]
   values = records.values_of(name, feature, found)
-  if not feature["shape"]:
-    if len(values) != 1:
-      raise ValueError(
-        f'its tf.train.Example has {len(values)} values of "{key}", not one'
-      )
+  shape = feature["shape"]
+  if not shape:
     return values[0] if dtype is object else dtype(values[0])
   array = np.empty(len(values), dtype)
   array[:] = values
-  sides = feature["shape"][1:]
+  if None not in shape:
+    return array.reshape(shape)
+  sides = shape[1:]
   if len(array) % math.prod(sides):
     raise ValueError(
       f'its tf.train.Example has {len(values)} values of "{key}", which are no whole '

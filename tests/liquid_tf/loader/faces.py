@@ -59,6 +59,7 @@ def _with_boxes(root: str) -> str:
   random = np.random.default_rng(3)
   source, output = os.path.join(root, "a.tfrecord"), os.path.join(root, "dataset")
   shapes = {"boxes": [None, 4], "box_labels": [None], "name": [None], "depth": []}
+  shapes |= {"vector": [3], "counts": [2]}
   with tf.io.TFRecordWriter(source) as writer:
     for _ in range(30):
       height, width = (int(side) for side in random.integers(24, 60, 2))
@@ -75,6 +76,8 @@ def _with_boxes(root: str) -> str:
         "box_labels": random.integers(0, 90, count),
         "name": np.array(words, object),
         "depth": random.uniform(0, 9, 1).astype(np.float32),
+        "vector": np.array([height, width, count / 3], np.float32),
+        "counts": np.array([count, -height]),
       }
       example = tf.train.Features(feature={k: _example(v) for k, v in features.items()})
       writer.write(tf.train.Example(features=example).SerializeToString())

@@ -171,9 +171,12 @@ _CASES = {
   ),
   "boxes_of_samples": _Case("boxes", None, {"features": ["id", transforms.Boxes()]}),
   "parsed": _Case(
-    "boxes", options={"features": ["id", "boxes", "box_labels", "name", "depth"]}
+    "boxes",
+    options={
+      "features": ["id", "boxes", "box_labels", "name", "depth", "vector", "counts"]
+    },
   ),
-  "parsed_samples": _Case("boxes", None, {"features": ["name", "depth"]}),
+  "parsed_samples": _Case("boxes", None, {"features": ["name", "depth", "vector"]}),
 }
 
 
