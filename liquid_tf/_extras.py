@@ -12,11 +12,10 @@ _SENTENCES = {
   'or "tensorflow[and-cuda]>=2.16,<2.22" for a GPU',
   "ml_dtypes": 'arrays of bfloat16 need ml_dtypes: pip install "ml_dtypes>=0.3"',
   "matplotlib": 'plots and reports need matplotlib: pip install "matplotlib>=3.6"',
-  "pyarrow": 'Parquet needs pyarrow: pip install "pyarrow>=16"',
   "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
   "nvidia-cuda-nvrtc-cu12",
   "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
-  "pyarrow": 'tables of Parquet and Arrow need pyarrow: pip install "pyarrow>=14"',
+  "pyarrow": 'Parquet and Arrow need pyarrow: pip install "pyarrow>=16"',
   "tifffile": "TIFF of 16 bits and several channels needs tifffile: pip install "
   '"tifffile>=2023.1"',
   "apache_beam": '{workers} needs Apache Beam: pip install "apache-beam>=2.61", '

@@ -53,7 +53,12 @@ class ConvertWaysTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("export", ["--to=rec", "--mix=png"], 2, "--mix is a flag of `liquid-tf convert`"),
-    ("export", ["--to=zip"], 2, "should be one of <rec|folder|tfrecord|webdataset|parquet>"),
+    (
+      "export",
+      ["--to=zip"],
+      2,
+      "should be one of <rec|folder|tfrecord|webdataset|parquet>",
+    ),
     ("export", [], 2, "--to must be given"),
     ("export", ["--to=rec", "--shard_size=0"], 2, "--shard_size (0) must be"),
     ("export", ["--to=rec", "--format=gif"], 2, "--format"),
