@@ -136,7 +136,8 @@ class Source:
     - `name`: a text that no other item has, and that is the same in another run. By
       default the path, or else the item's number.
     - `split`: the name of its split, as "train"; in all items or in none.
-    - every other key is a column, of numbers or of texts, for `dataset(features=[…])`.
+    - every other key is a metadata column, of numbers, true and false, texts, or lists
+      of equally many numbers.
 
     Args:
       items: a sequence (`__len__`, `__getitem__`), whose items are read by position,

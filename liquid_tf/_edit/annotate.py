@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
-from liquid_tf._edit.table import Table, check_floats, read
+from liquid_tf._edit.table import Table, read
 from liquid_tf._store import columns, names, schema, texts
 from liquid_tf._store import manifest as manifests
-from liquid_tf._store.columns import TEXT, Column
+from liquid_tf._store.columns import TEXT, VECTOR, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
+from liquid_tf._store.table_columns import Cells, check_floats
 from liquid_tf._words import Shown
 from liquid_tf.errors import ConvertError, WrongArgument
 
@@ -26,10 +27,12 @@ def annotate(
 ) -> EditReport:
   """Adds metadata columns to a dataset, in a new version; no shard is written.
 
-  A row of the table is of the sample that its column `number` (or `sample`) or `name`
-  (or `path`) says; a name is what the source called the sample, such as its path. All
-  other columns become metadata, whose type is that of all their values: int64,
-  float64, bool or text. Where a column is there already, the rows change it.
+  A row of the table is of the sample that its column `number` (or `sample`) says; or
+  one that names it as the source did, by its path or an end of that, with or without
+  the extension: `file_name`, `filename`, `path`, `image`, `image_id`, `name` or `id`.
+  All other columns become metadata, whose type is that of all their values: int64,
+  float64, bool, text, or lists of equally many numbers, float32. Where a column is
+  there already, the rows change it.
 
   Args:
     path: a local dataset directory.
@@ -58,8 +61,8 @@ def annotate(
     living = np.zeros(edit.manifest["next_sample"], bool)
     living[index["sample"]] = True
     entries = {}
-    for i, (name, (dtype, values)) in enumerate(rows.columns.items()):
-      column = _merged(edit, name, dtype, given.get(name), numbers, values, living)
+    for i, (name, cells) in enumerate(rows.columns.items()):
+      column = _merged(edit, name, cells, given.get(name), numbers, living)
       stem = f"column-{i}-{edit.version}"
       entries[name] = columns.write(edit.directory, stem, column, len(living))
     data = edit.manifest.data
@@ -102,10 +105,9 @@ def _numbers(edit: Edit, table: Table, living: np.ndarray) -> np.ndarray:
 def _merged(
   edit: Edit,
   name: str,
-  dtype: str,
+  cells: Cells,
   default: Any,
   numbers: np.ndarray,
-  values: list[Any],
   living: np.ndarray,
 ) -> Column:
   """A column of all samples: the rows' values, those that were there, and defaults.
@@ -113,14 +115,15 @@ def _merged(
   Args:
     edit: of the dataset.
     name: of the column.
-    dtype: of the rows' values.
+    cells: of the rows.
     default: that is given, or None.
     numbers: shape [rows], sample numbers.
-    values: of the rows, or None.
     living: shape [next_sample], whether a sample has the number.
   """
+  if name in edit.manifest["features"]:
+    raise ConvertError(f'column ("{name}") must have a name that no feature has')
   entry = edit.manifest["columns"].get(name)
-  old = None
+  old, dtype = None, cells.dtype
   if entry is not None:
     if entry["dtype"] == "float64" and dtype == "int64":
       dtype = "float64"
@@ -129,10 +132,15 @@ def _merged(
         f'column ("{name}") is {entry["dtype"]}, but the table has {dtype}'
       )
     old = columns.load(edit.manifest, name)
+    if dtype == VECTOR and old.shape[1:] != cells.values.shape[1:]:
+      raise ConvertError(
+        f'column ("{name}") has lists of {old.shape[1]} numbers, but the table of '
+        f"{cells.values.shape[1]}"
+      )
     default = entry.get("default") if default is None else default
   default = _checked_default(name, dtype, default)
   filler = columns.missing(dtype, default)
-  there = np.array([value is not None for value in values], bool)
+  there = cells.there
   has = np.zeros(len(living), bool) if old is None else np.ones(len(living), bool)
   has[numbers[there]] = True
   lacking = np.flatnonzero(living & ~has)
@@ -141,12 +149,13 @@ def _merged(
       f'column ("{name}", {dtype}) has no value for {len(lacking)} samples, as '
       f'{lacking[0]}: give defaults={{"{name}": …}}'
     )
-  new = [value for value in values if value is not None]
-  if dtype == "float64":
-    check_floats(f'column ("{name}")', new)
   if dtype == TEXT:
-    return Column(dtype, _texts(name, filler, old, numbers[there], new, has), default)
-  result = np.zeros(len(living), COLUMN_DTYPES[dtype])
+    new = [text for text, is_there in zip(cells.values, there) if is_there]
+    return Column(dtype, _texts(filler, old, numbers[there], new, has), default)
+  new = cells.values[there]
+  if dtype == "float64":
+    check_floats(f'column ("{name}")', new.tolist())
+  result = np.zeros((len(living), *new.shape[1:]), COLUMN_DTYPES[dtype])
   if old is not None:
     result[:] = old
   elif filler is not None:
@@ -156,18 +165,14 @@ def _merged(
 
 
 def _texts(
-  name: str,
   filler: bytes,
   old: texts.Texts | None,
   numbers: np.ndarray,
-  values: list[str],
+  values: list[bytes],
   has: np.ndarray,
 ) -> Iterator[bytes]:
   """Yields the text of each sample number, as it is stored."""
-  try:
-    changed = {n: text.encode() for n, text in zip(numbers.tolist(), values)}
-  except UnicodeEncodeError as error:
-    raise ConvertError(f'column ("{name}") must be valid Unicode: {error}') from error
+  changed = dict(zip(numbers.tolist(), values))
   for number in range(len(has)):
     text = changed.get(number)
     if text is None:

@@ -231,8 +231,23 @@ class Growing(Base):
     self._check_columns(source)
 
   def _check_columns(self, source: SampleSource) -> None:
-    """Raises ConvertError where new samples would have no value of a column."""
+    """Raises ConvertError where columns do not go together.
+
+    That is where new samples would have no value of one, or one of another type. A
+    column that the dataset lacks is told in the source's notes.
+    """
+    for name in source.metadata([]):
+      if name not in self.manifest["columns"]:
+        source.notes.append(
+          f"column {name} is not kept: {self.manifest.directory} has none of that name"
+        )
     given = given_columns(self.manifest, source, [])
+    for name, column in given.items():
+      entry, has = self.manifest["columns"][name], f"column {name}"
+      shape = list(np.shape(column.values)[1:])
+      if (column.dtype, shape) != (entry["dtype"], columns.shape_of(entry)):
+        kinds = f"of {column.dtype}{shape or ''}, and not of {entry['dtype']}"
+        raise self._other(source, f"the {has} {kinds}{columns.shape_of(entry) or ''}")
     for name, entry in self.manifest["columns"].items():
       filler = columns.missing(entry["dtype"], entry.get("default"))
       if filler is None and name not in given:
@@ -252,10 +267,10 @@ class Growing(Base):
       )
 
   def _other(self, source: SampleSource, what: str) -> ConvertError:
-    has = ", ".join(self.manifest["features"])
+    has = Shown(", ".join([*self.manifest["features"], *self.manifest["columns"]]))
     return ConvertError(
       f"{argument('source', Shown(source.named))} has {what}, but "
-      f"{self.manifest.directory} has other {argument('features', Shown(has))}: both "
+      f"{self.manifest.directory} has other {argument('features', has)}: both "
       "must have the same"
     )
 
@@ -297,13 +312,16 @@ def _kinds(features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 def given_columns(
   manifest: Manifest, source: SampleSource, positions: Sequence[int]
 ) -> dict[str, Column]:
-  """The dataset's columns that a source, a dataset as well, has of its samples."""
+  """The dataset's columns that a source has of its samples, of the dataset's types."""
   known = manifest["columns"]
-  return {
-    name: column
-    for name, column in source.metadata(positions).items()
-    if name in known and column.dtype == known[name]["dtype"]
+  found = {
+    name: column for name, column in source.metadata(positions).items() if name in known
   }
+  for name, column in found.items():
+    if (column.dtype, known[name]["dtype"]) == ("int64", "float64"):
+      values = np.asarray(column.values, np.float64)
+      found[name] = dataclasses.replace(column, dtype="float64", values=values)
+  return found
 
 
 def joined_sides(one: list[int | None], other: list[int | None]) -> list[int | None]:

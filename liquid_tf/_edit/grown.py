@@ -130,12 +130,16 @@ def _columns(edit: Edit, given: dict[str, Column], count: int) -> dict[str, Any]
     default, stem = entry.get("default"), f"column-{i}-{edit.version}"
     filler = columns.missing(entry["dtype"], default)
     old = columns.load(edit.manifest, name)
+    shape = columns.shape_of(entry)
     new = given[name].values if name in given else [filler] * count
     if entry["dtype"] == TEXT:
       more = texts.write(edit.directory, stem, new, count, old)
       entries[name] = entry | more
       continue
-    values = np.concatenate([old, np.array(new, COLUMN_DTYPES[entry["dtype"]])])
+    new = np.array(new, COLUMN_DTYPES[entry["dtype"]])
+    if name not in given:
+      new = np.broadcast_to(new.reshape(-1, *[1] * len(shape)), (count, *shape))
+    values = np.concatenate([old, new])
     column = Column(entry["dtype"], values, default)
     entries[name] = columns.write(edit.directory, stem, column, len(values))
   return entries

@@ -67,7 +67,9 @@ class Columns:
       )
     self.kinds |= {name: _kind(one) for name, one in self._features.items()}
     # What was annotated later counts.
-    self.kinds |= {name: Kind(metadata[name]["dtype"]) for name in self._metadata}
+    for name in self._metadata:
+      many = columns.shape_of(metadata[name])
+      self.kinds[name] = Kind(metadata[name]["dtype"], () if many else None)
 
   def of(self, number: int, labels: np.ndarray, example: bytes) -> dict[str, Any]:
     """The values of a sample, by name.

@@ -18,6 +18,8 @@ from liquid_tf._store.manifest import Manifest
 FORMATS = tuple(sorted(row.name for row in formats.ROWS if row.exported))
 # What a record's tf.train.Example has of its own.
 IN_RECORDS = frozenset(["mask", "orientation"])
+# Types of a tf.train.Example, for those of columns that it has not.
+_IN_EXAMPLES = {"bool": "int64", "float64": "float32"}
 
 
 class Listed(NamedTuple):
@@ -203,13 +205,12 @@ class Beside:
       return b""
     example = tf.train.Example()
     for name, value in values.items():
-      dtype = {"bool": "int64", "float64": "float32"}.get(
-        self._kinds[name].dtype, self._kinds[name].dtype
-      )
-      if dtype == "float32":
-        exact = float(np.float32(value)) == value or value != value
+      kind = self._kinds[name]
+      every = value if isinstance(value, list) else [value]
+      if kind.dtype == "float64":
+        exact = all(float(np.float32(one)) == one or one != one for one in every)
         self._rounded[name] = self._rounded.get(name, 0) + (not exact)
-      put(example, name, dtype, [_stored(value)])
+      put(example, name, _IN_EXAMPLES.get(kind.dtype, kind.dtype), map(_stored, every))
     return example.SerializeToString(deterministic=True)
 
   @property

@@ -7,6 +7,7 @@ import tensorflow as tf
 from liquid_tf._graph import gpu
 from liquid_tf._graph.format_dataset import FormatDataset
 from liquid_tf._graph.interleave import InterleaveDataset
+from liquid_tf._graph.join import Join
 from liquid_tf._graph.shaped import Shape
 from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
@@ -82,8 +83,9 @@ def decode_and_batch(
       string [n], the image as stored; "orientation" int64 [n], 1 to 8, as the source's
       EXIF states it: pixels are not turned; "example" string [n], a serialized
       tf.train.Example of the other features; each of these by its own name, a
-      tf.RaggedTensor [n, None], as stored. `Boxes` among the names gives several, which
-      follow the image.
+      tf.RaggedTensor [n, None], as stored; each metadata column by its name, [n] int64,
+      float64, bool or string, or [n, k] float32. `Boxes` among the names gives several,
+      which follow the image.
     transforms: what happens to images while they are decoded: steps of
       `liquid_tf.transforms`. Random ones need shuffled blocks.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
@@ -130,6 +132,7 @@ def decode_and_batch(
       made.columns.wanted,
       made.columns.as_dict,
       made.columns.recipe,
+      Join(made.columns.joined),
       tf.as_dtype(image.dtype),
       [made.samples, *(made.columns.sizes.one or (0, 0)), image.channels],
       limits.pixels,

@@ -14,6 +14,7 @@ import tensorflow as tf
 # There is no public way to run a function of a dataset on a GPU.
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
+from liquid_tf._graph.join import Join
 from liquid_tf._native import ops
 from liquid_tf._pipeline.columns import STORED
 from liquid_tf._pipeline.features import in_structure
@@ -161,6 +162,8 @@ def check(
       f'must have "image" with {setting("decode", "gpu")}',
     )
   numbers = {"image", "label", "mask", "id", "window"}
+  columns = manifest["columns"].items()
+  numbers |= {name for name, column in columns if column["dtype"] != "string"}
   strings = [name for name in features if name not in numbers]
   if strings:
     raise WrongArgument(
@@ -195,6 +198,7 @@ def decoded(
   features: Sequence[str],
   as_dict: bool,
   recipe: Recipe,
+  join: Join,
   stored: tf.DType,
   shape: Sequence[int | None],
   max_pixels: int,
@@ -209,6 +213,7 @@ def decoded(
     features: those that are given out, with "image" for what is made of the bytes.
     as_dict: whether they are a dict, or a tuple, of one without it.
     recipe: of the images.
+    join: of features that samples' numbers tell.
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
@@ -228,6 +233,7 @@ def decoded(
       planar=planar,
       max_pixels=max_pixels,
     )
+    values |= join.of(values.get("id"))
     return {name: values[name] for name in features}
 
   def end(values: dict[str, tf.Tensor]) -> Any:

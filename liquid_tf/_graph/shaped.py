@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from liquid_tf._graph.join import Join
 from liquid_tf._pipeline.columns import Columns
 from liquid_tf._pipeline.features import in_structure
 from liquid_tf._pipeline.spec import Spec
@@ -21,6 +22,7 @@ class Shape:
   def __init__(self, columns: Columns):
     self._columns = columns
     self._parsing = _parsing(columns.parsed)
+    self._join = Join(columns.joined)
 
   def shaped(self, *tensors: tf.Tensor) -> Any:
     """A batch in the structure that was asked for."""
@@ -39,6 +41,7 @@ class Shape:
       parsed = tf.io.parse_example(values["example"], self._parsing)
       for name, value in parsed.items():
         values[name] = _in_shape(columns.parsed[name], value)
+    values |= self._join.of(values.get("id"))
     return in_structure(values, columns.wanted, columns.as_dict)
 
 

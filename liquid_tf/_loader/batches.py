@@ -75,6 +75,8 @@ class Batches:
     values = {n: self._value(n, given) for n in columns.wanted if n in given}
     for name, spec in columns.parsed.items():
       values[name] = self._parsed(name, spec, given["example"])
+    for name, joined in columns.joined.items():
+      values[name] = joined.of(given["id"])
     return {name: values[name] for name in columns.wanted}
 
   def _value(self, name: str, given: dict[str, Any]) -> Value:

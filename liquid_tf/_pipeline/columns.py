@@ -5,6 +5,7 @@ import functools
 
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline.boxes import BoxColumns
+from liquid_tf._pipeline.joined import Joined
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.spec import Spec, value_bytes
@@ -26,6 +27,7 @@ class Columns:
     recipe: of the images.
     sizes: that it gives them.
     boxes: that follow the images.
+    joined: features that samples' numbers tell, by name.
   """
 
   manifest: Manifest
@@ -35,16 +37,18 @@ class Columns:
   recipe: Recipe
   sizes: Sizes
   boxes: BoxColumns
+  joined: dict[str, Joined]
 
   @functools.cached_property
   def names(self) -> list[str]:
     """Names of the arrays."""
-    elsewhere = {"image", *self.parsed} - self.pixels.keys()
+    elsewhere = {"image", *self.parsed, *self.joined} - self.pixels.keys()
     names = [name for name in self.wanted if name not in elsewhere]
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self.parsed)
     needed += list(STORED) if self.decode == "gpu" else []
-    return names + [name for name in needed if name not in names]
+    needed += ["id"] * bool(self.joined)
+    return list(dict.fromkeys([*names, *needed]))
 
   @functools.cached_property
   def pixels(self) -> dict[str, _features.Pixels]:

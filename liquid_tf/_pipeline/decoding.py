@@ -8,6 +8,7 @@ from liquid_tf._native import limits as _limits
 from liquid_tf._native import messages
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
+from liquid_tf._pipeline import joined as _joined
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.boxes import BoxColumns
@@ -203,7 +204,8 @@ def _columns(
       )
     )
   as_dict = features is not None
-  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes)
+  joined = _joined.find(manifests_of(sources), wanted)
+  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes, joined)
 
 
 def _check_kept_pixels(columns: Columns) -> None:

@@ -70,7 +70,7 @@ def check_names(
       "features", features, f"must be a list of names: give features=[{features!r}]"
     )
   names = []
-  known = sorted({*PLAIN, *manifest["features"]})
+  known = sorted({*PLAIN, *manifest["features"], *manifest["columns"]})
   for name in manifest["supervised"] if features is None else features:
     if isinstance(name, Boxes):
       names += boxes.names
@@ -109,7 +109,7 @@ def in_examples(manifest: Manifest, names: Sequence[str]) -> dict[str, Spec]:
   """Those features that the records' examples hold, with the shape that each has."""
   found = {}
   for name in names:
-    if name not in (*PLAIN, "image", "label", "mask"):
+    if name not in (*PLAIN, "image", "label", "mask", *manifest["columns"]):
       feature = manifest["features"][name]
       found[name] = Spec(feature["dtype"], feature["shape"])
   return found

@@ -13,6 +13,7 @@ ENDS = np.dtype("<u8")
 COLUMN_DTYPES = {
   "int64": np.dtype("<i8"),
   "float64": np.dtype("<f8"),
+  "float32": np.dtype("<f4"),
   "bool": np.dtype("?"),
 }
 
@@ -84,7 +85,8 @@ def beside(data: dict[str, Any]) -> Iterator[File]:
       yield from _texts(column, count, f'columns["{name}"]')
     else:
       dtype = COLUMN_DTYPES[column["dtype"]]
-      yield _array(column["values"], dtype, (count,), "next_sample")
+      shape = (count, *column.get("shape", ()))
+      yield _array(column["values"], dtype, shape, "next_sample")
 
 
 def _array(

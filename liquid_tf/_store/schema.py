@@ -54,8 +54,11 @@ _CHECKS = {
   "fast, default or best": lambda v: v in ("fast", "default", "best"),
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
   "int64 or float32": lambda v: v in ("int64", "float32"),
-  "int64, float64, bool or string": lambda v: (
-    v in ("int64", "float64", "bool", "string")
+  "int64, float64, float32, bool or string": lambda v: (
+    v in ("int64", "float64", "float32", "bool", "string")
+  ),
+  "[a number]": lambda v: (
+    isinstance(v, list) and len(v) == 1 and type(v[0]) is int and 0 < v[0] <= _MOST_SIDE
   ),
   "int64, float32 or string": lambda v: v in ("int64", "float32", "string"),
   "[] or [a number or null]": lambda v: (
@@ -163,7 +166,8 @@ _MANIFEST = {
   "names": {"ends": _ARRAY, "text": _TEXT},
   "columns": {
     "*": {
-      "dtype": "int64, float64, bool or string",
+      "dtype": "int64, float64, float32, bool or string",
+      "shape?": "[a number]",
       "default?": _VALUE,
       "values?": _ARRAY,
       "ends?": _ARRAY,
@@ -270,7 +274,7 @@ def _check_consistency(data: dict[str, Any]) -> None:
 def is_of(dtype: str, value: Any) -> bool:
   """Whether a plain value is of the type of a column."""
   kinds = {"int64": int, "float64": (int, float), "bool": bool, "string": str}
-  return isinstance(value, kinds[dtype]) and isinstance(value, bool) == (
+  return isinstance(value, kinds.get(dtype, ())) and isinstance(value, bool) == (
     dtype == "bool"
   )
 
@@ -289,6 +293,12 @@ def _check_beside(data: dict[str, Any]) -> None:
         f'columns["{name}"].default ({json.dumps(default)[:80]}) must be of '
         f"{column['dtype']}"
       )
+    if ("shape" in column) != (column["dtype"] == "float32"):
+      raise ManifestError(
+        f'columns["{name}"].shape must be there where, and only where, dtype is float32'
+      )
+    if name in data["features"]:
+      raise ManifestError(f'columns["{name}"] must not have the name of a feature')
     wanted = {"ends", "text"} if column["dtype"] == "string" else {"values"}
     if {"ends", "text", "values"} & column.keys() != wanted:
       raise ManifestError(

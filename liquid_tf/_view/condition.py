@@ -154,7 +154,8 @@ class _Evaluation:
       b = self._labels(b)
     if _is_label(right):
       a = self._labels(a)
-    if isinstance(a, list) or _is(a, "U") != _is(b, "U"):
+    # Long texts are objects.
+    if isinstance(a, list) or _is(a, "UO") != _is(b, "UO"):
       raise ValueError(f"{_said(left)} cannot be compared with {_said(right)}")
     if isinstance(operation, (ast.In, ast.NotIn)):
       if not isinstance(b, list):
@@ -170,8 +171,11 @@ class _Evaluation:
     if not known or len(given) != 1 or node.keywords:
       raise ValueError(f'{_said(node)} must be as name.startswith("a/")')
     column, text = self.value(function.value), self.value(given[0])
-    if not _is(column, "U") or not isinstance(text, str):
+    if not _is(column, "UO") or not isinstance(text, str):
       raise ValueError(f"{_said(node)} must be of texts")
+    if _is(column, "O"):
+      found = [getattr(one, function.attr)(text) for one in column.tolist()]
+      return np.array(found, bool)
     return _OF_TEXT[function.attr](column, text)
 
   def _labels(self, value: Any) -> Any:

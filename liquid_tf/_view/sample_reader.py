@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._native.limits import Limits
+from liquid_tf._store import columns as _columns
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import names as _names
 from liquid_tf._store.manifest import FORMATS, Manifest
+from liquid_tf._store.texts import Texts
 from liquid_tf._view import stored_record
 from liquid_tf._view.sample_features import SampleFeatures
 from liquid_tf._view.stored_record import PCR, Row, StoredRecords
@@ -52,6 +54,7 @@ class SampleReader:
     self._features = SampleFeatures(manifest, limits)
     # Read where the first one is asked for.
     self._names: _names.Names | None = None
+    self._columns: dict[str, np.ndarray | Texts] | None = None
     # Rows that are damaged -> those that are read instead.
     self._settled: dict[int, int] = {}
 
@@ -77,6 +80,19 @@ class SampleReader:
       self._names = _names.load(self._manifest)
     return self._names
 
+  @property
+  def columns(self) -> dict[str, np.ndarray | Texts]:
+    """Metadata columns by name.
+
+    Raises:
+      ManifestError: a file of them is missing or damaged.
+    """
+    if self._columns is None:
+      self._columns = {
+        name: _columns.load(self._manifest, name) for name in self._manifest["columns"]
+      }
+    return self._columns
+
   def row(self, number: int) -> Row:
     """A row of the index."""
     return stored_record.unpack_row(self._bytes, number)
@@ -88,12 +104,12 @@ class SampleReader:
       number: of a row of the index.
 
     Returns:
-      As `SampleFeatures.values`, and "name", what the source called it, where the
-      dataset has no feature of that name.
+      As `SampleFeatures.values`; each metadata column, a NumPy value, a str or [k]; and
+      "name", what the source called it, where the dataset has no feature of that name.
 
     Raises:
       RecordError: it is damaged; the message has file, record, sample and offset.
-      ManifestError: the names are missing or damaged.
+      ManifestError: the names or columns are missing or damaged.
       OSError: the process has no more memory or file handles.
     """
     row = self.row(number)
@@ -108,6 +124,9 @@ class SampleReader:
         raise
       reason = error.strerror or error
       raise RecordError(f"{self.where(number)}: cannot be read: {reason}") from error
+    for name, column in self.columns.items():
+      value = column[row.sample]
+      values[name] = value.copy() if isinstance(value, np.ndarray) else value
     values.setdefault("name", self.names[row.sample])
     return values
 

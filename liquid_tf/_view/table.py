@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from liquid_tf._store import columns, labels, names
+from liquid_tf._store.columns import OF_IMAGE
+from liquid_tf._store.texts import Texts
 from liquid_tf._view.selected import Selected
 
-_OF_IMAGE = ("height", "width", "channels", "bits")
+# Bytes of texts of one width, as NumPy's functions take them.
+_MOST_TEXT = 1 << 30
 
 
 class Table(Mapping):
@@ -18,8 +21,8 @@ class Table(Mapping):
 
   Columns: `number`, int64; `name`, that of the source; `height`, `width` (before any
   turning), `channels` and `bits`; `split`, the name; and where each sample has equally
-  many of them, `label`, int64 or [samples, k] of float32. Then those that `annotate`
-  added: int64, float64, bool or text.
+  many of them, `label`, int64 or [samples, k] of float32. Then the metadata columns:
+  int64, float64, bool or text, or [samples, k] of float32.
   """
 
   def __init__(self, samples: Selected):
@@ -30,7 +33,7 @@ class Table(Mapping):
   def names(self) -> tuple[str, ...]:
     label = ("label",) if "labels" in self._samples.manifest.data else ()
     more = self._samples.manifest["columns"]
-    return ("number", "name", *_OF_IMAGE, "split", *label, *more)
+    return ("number", "name", *OF_IMAGE, "split", *label, *more)
 
   def has_given(self, name: str) -> bool:
     """Whether a column was asked for."""
@@ -56,8 +59,7 @@ class Table(Mapping):
     if name == "number":
       return samples.numbers
     if name == "name":
-      texts = names.load(samples.manifest)
-      return np.array([texts[i] for i in samples.numbers.tolist()])
+      return self._texts(names.load(samples.manifest))
     if name == "label":
       return labels.load(samples.manifest)[samples.numbers]
     if name == "split":
@@ -68,8 +70,14 @@ class Table(Mapping):
       values = columns.load(samples.manifest, name)
       if isinstance(values, np.ndarray):
         return values[samples.numbers]
-      return np.array([values[i] for i in samples.numbers.tolist()])
+      return self._texts(values)
     return self._of_rows(name)
+
+  def _texts(self, texts: Texts) -> np.ndarray:
+    """The samples' texts: of one width, or as objects where that would take much."""
+    values = [texts[i] for i in self._samples.numbers.tolist()]
+    size = 4 * len(values) * max(map(len, values), default=0)
+    return np.array(values, object if size > _MOST_TEXT else np.str_)
 
   def _of_rows(self, field: str) -> np.ndarray:
     """A field of the index by sample; the same in all rows of a sample."""

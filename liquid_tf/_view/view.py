@@ -73,30 +73,37 @@ class View(Selected):
   @overload
   def __getitem__(self, key: slice) -> "View": ...
 
+  @overload
+  def __getitem__(self, key: str) -> np.ndarray: ...
+
   def __getitem__(self, key):
-    """Reads one sample, or gives the view of some.
+    """Reads one sample, gives the view of some, or a column of all.
 
     The calling thread alone reads and decodes. Threads may call it at once, and so may
     a forked child. Orders of training do not count here.
 
     Args:
-      key: position in this view, whose samples ascend by their numbers; negative ones
+      key: name of a column of `Table`, such as "height" or a metadata column. Or the
+        position in this view, whose samples ascend by their numbers; negative ones
         count from the end. It is a sample's number where the view has all that the
         dataset ever had: `view[0]["id"]` of a part is `view.numbers[0]`. A slice gives
         a view, in the same order.
 
     Returns:
-      A dict of NumPy values, named as in `dataset(features=…)`, for one sample:
-      "image" [height, width, channels], uint8 or uint16, not turned; "label", where the
-      dataset has one, int64, or float32 [k]; "mask" [height, width, 1]; every other
-      feature of the dataset, such as "boxes", [n, 4]; "id", int64, the sample's number;
+      Of a name, an array of one value a sample, in the order of `numbers`: [samples],
+      or [samples, k]; texts as str. Of a position, a dict of NumPy values, named as in
+      `dataset(features=…)`, for one sample: "image" [height, width, channels], uint8 or
+      uint16, not turned; "label", where the dataset has one, int64, or float32 [k];
+      "mask" [height, width, 1]; every other feature of the dataset, such as "boxes",
+      [n, 4]; every metadata column, texts as str; "id", int64, the sample's number;
       "orientation", int64, 1 to 8, as EXIF numbers them; "name", a str, what the source
       called it, such as the path of a file below its folder, where the dataset has no
       feature of that name. The arrays are the caller's own.
 
     Raises:
       IndexError: there is no such sample.
-      TypeError: the key is neither a whole number nor a slice.
+      KeyError: there is no such column.
+      TypeError: the key is neither a whole number nor a slice, nor a text.
       ValueError: a slice goes backwards, or chooses no sample; or the view has weights.
       RecordError: the sample is damaged, in every format that it is stored in.
       ManifestError: the dataset's names cannot be read; or it was replaced since this
@@ -104,6 +111,8 @@ class View(Selected):
     """
     if isinstance(key, slice):
       return self._slice(key)
+    if isinstance(key, str):
+      return self._column(key)
     if self.weights is not None:
       raise ValueError(
         f"view[i] takes no account of the weights of {self!r}, which are for "
@@ -114,7 +123,7 @@ class View(Selected):
       position = operator.index(key)
     except TypeError:
       raise TypeError(
-        f"index ({key!r:.80}) must be a whole number or a slice"
+        f"index ({key!r:.80}) must be a whole number, a slice, or a column's name"
       ) from None
     places = self.places
     count = len(places)
@@ -131,6 +140,11 @@ class View(Selected):
     except (ManifestError, RecordError):
       self.check_there()
       raise
+
+  def _column(self, name: str) -> np.ndarray:
+    """A column of the samples; see `Table`."""
+    with self._explained():
+      return Table(self)[name]
 
   def _samples(self) -> SampleReader:
     """Reads samples."""
@@ -299,7 +313,11 @@ class View(Selected):
 
   def weighted(
     self,
-    weights: Sequence[float] | np.ndarray | Mapping[str, float] | Mapping[int, float],
+    weights: str
+    | Sequence[float]
+    | np.ndarray
+    | Mapping[str, float]
+    | Mapping[int, float],
     samples_per_epoch: int | None = None,
   ) -> "View":
     """The same samples, drawn as often as their weights say.
@@ -308,9 +326,9 @@ class View(Selected):
     all epochs so far (docs/selection.md). Samples of weight 0 are left out.
 
     Args:
-      weights: of each sample, shape [samples], in the order of `numbers`; or a dict of
-        classes, by name or number, with the weight of each of their samples, which is 1
-        for those of other classes.
+      weights: of each sample, shape [samples], in the order of `numbers`; or the name
+        of a column of numbers; or a dict of classes, by name or number, with the weight
+        of each of their samples, which is 1 for those of other classes.
       samples_per_epoch: how many draws an epoch has, of all workers; by default as many
         as there are samples of a weight above 0.
 
@@ -324,8 +342,20 @@ class View(Selected):
         self.manifest, labels, self.numbers, weights, samples_per_epoch
       )
     else:
+      if isinstance(weights, str):
+        weights = self._weights_of(weights)
       found = _weights.of_samples(self.bound, self.numbers, weights, samples_per_epoch)
     return self._weigh(*found)
+
+  def _weights_of(self, name: str) -> np.ndarray:
+    """The column that has weights; raises ValueError if it can have none."""
+    try:
+      found = self._column(name)
+    except KeyError as error:
+      raise ValueError(f"weights: {error.args[0]}") from None
+    if found.ndim != 1 or found.dtype.kind not in "biuf":
+      raise WrongArgument("weights", name, "must be a column of one number a sample")
+    return found.astype(np.float64)
 
   def balanced(self, samples_per_epoch: int | None = None) -> "View":
     """The same samples, drawn so that each class has an equal share of an epoch.

@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from liquid_tf._convert import labels, pillow
-from liquid_tf._convert.sources.examples import TAKEN
 from liquid_tf._store import mix
+from liquid_tf._store.columns import OF_IMAGE, name_problem
 from liquid_tf.errors import ConvertError
 
 WHAT = "Source.from_iterable"
@@ -157,8 +157,9 @@ def _check_key(key: Any) -> None:
       "of numbers or texts; write the images as files, and give Source(folder, masks=, "
       "annotations=)"
     )
-  if key in TAKEN:
-    raise ValueError(f"column {key} must have a name that no other feature has")
+  problem = "" if key in OF_IMAGE else name_problem(key)
+  if problem:
+    raise ValueError(f"column {key} {problem}")
 
 
 def _image(image: Any) -> bytes | str:
@@ -240,20 +241,27 @@ def _split(split: Any) -> str | None:
   return str(split)
 
 
-def _value(name: str, value: Any) -> str | int | float:
+def _value(name: str, value: Any) -> str | bool | int | float | list:
   if isinstance(value, np.ndarray) and value.ndim == 0:
     value = value[()]
+  if isinstance(value, (np.ndarray, list, tuple)):
+    if np.ndim(value) != 1 or not all(map(_is_number, value)):
+      raise ValueError(f"column {name} must have one number, text or list of numbers")
+    return [float(one) for one in value]
   if isinstance(value, bytes):
     value = value.decode()
   if isinstance(value, str):
     value.encode()
     return str(value)
   if isinstance(value, (bool, np.bool_)):
-    return int(value)
+    return bool(value)
   if isinstance(value, numbers.Integral):
     if not -_WHOLE <= int(value) < _WHOLE:
       raise ValueError(f"column {name} has {value}, which does not fit 64 bits")
     return int(value)
   if isinstance(value, numbers.Real):
     return float(value)
-  raise ValueError(f"column {name} must be a number or a text, but is {_kind(value)}")
+  raise ValueError(
+    f"column {name} must be a number, a text or a list of numbers, but is "
+    f"{_kind(value)}"
+  )

@@ -19,7 +19,6 @@ import numpy as np
 
 from liquid_tf._convert.journal import changed_source
 from liquid_tf._convert.sources import alike, items
-from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.items import Item, Origin
 from liquid_tf._convert.sources.left_out import LeftOut
@@ -32,10 +31,13 @@ from liquid_tf._convert.sources.samples import (
   read_range,
   stat_file,
 )
-from liquid_tf._store import arrays
+from liquid_tf._store import columns, table_columns
+from liquid_tf._store.columns import Column
 from liquid_tf._store.files import sync_directory
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf._store.progress import Progress
+from liquid_tf._store.table_columns import Cells
+from liquid_tf._store.table_file import TableFile
 from liquid_tf.errors import ConvertError, WrongArgument
 
 # Part of the journal, and so removed with it.
@@ -193,8 +195,7 @@ class ItemSource(RecordSource):
     names = [os.fsdecode(files.path(number)) for number in range(len(files))]
     classes, self._labels = _labels([label for label, _, _ in told], named)
     splits, split_of = _splits(names, [split for _, split, _ in told], self._origin)
-    columns, notes = _columns(names, [some for _, _, some in told], self._origin)
-    self._more = Annotations(named, names, [0] * len(names), {}, scalars=columns)
+    self._columns, notes = _columns(names, [some for _, _, some in told], self._origin)
     if spool.bytes:
       notes.append(
         f"{named}: the images took {spool.bytes:,} bytes more beside the shards while "
@@ -209,7 +210,6 @@ class ItemSource(RecordSource):
       files.sizes,
       splits=splits,
       classes=classes or unlisted.classes,
-      features=self._more.features,
       skipped=unlisted.skipped,
       notes=[*unlisted.notes, *notes],
       named=named,
@@ -225,8 +225,11 @@ class ItemSource(RecordSource):
     image = self._image(position)
     if not image:
       raise SampleError("has no image")
-    example = self._more.example(position, None) if self.features else b""
-    return Sample(image, self._labels[position], example)
+    return Sample(image, self._labels[position])
+
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    rows = np.asarray(positions, np.int64)
+    return {name: cells.column(rows) for name, cells in self._columns.items()}
 
   def _image(self, position: int) -> bytes:
     path, offset = self._paths[position], int(self._offsets[position])
@@ -297,55 +300,42 @@ def _splits(
   return splits, np.array([numbers[name] for name in given], np.uint8)
 
 
+@dataclasses.dataclass(frozen=True)
+class _ItemTable(TableFile):
+  """Columns of items.
+
+  Attributes:
+    origin: of the items.
+    names: of these.
+  """
+
+  origin: Origin = Origin()
+  names: Sequence[str] = ()
+
+  def place(self, row: int) -> str:
+    return f"{self.origin.one} {row} ({self.names[row]})"
+
+
 def _columns(
   names: Sequence[str], given: Sequence[Mapping[str, Any]], origin: Origin
-) -> tuple[dict[str, np.ndarray], list[str]]:
-  """All columns, int64, float32 or bytes; and sentences on what they lack.
+) -> tuple[dict[str, Cells], list[str]]:
+  """All columns, and sentences on what they lack.
 
   Raises:
-    ConvertError: one has texts and numbers, or a number that float32 does not hold.
+    ConvertError: values of one do not go together.
   """
   result, notes = {}, []
   for name in sorted({name for some in given for name in some}):
-    values = [some.get(name) for some in given]
-    there = [number for number, value in enumerate(values) if value is not None]
-    are_texts = [isinstance(values[number], str) for number in there]
-    if any(are_texts) and not all(are_texts):
-      number = there[are_texts.index(not are_texts[0])]
-      before = "texts" if are_texts[0] else "numbers"
-      raise origin.wrong(
-        number,
-        names[number],
-        f"column {name} has {values[number]!r}, and {before} before: give numbers "
-        "only, or texts only",
-      )
-    if len(there) < len(values):
-      nothing = "empty texts" if any(are_texts) else "zeros"
+    if name in columns.OF_IMAGE:
       notes.append(
-        f"{origin.named}: {len(values) - len(there)} of {len(values)} {origin.one}s "
-        f"have no {name}, and {nothing} for it"
+        f"{origin.named}: {name} is not kept, since a dataset has it of its images"
       )
-    if any(are_texts):
-      result[name] = np.array([(value or "").encode() for value in values], object)
-    elif any(isinstance(value, float) for value in values):
-      numbers = [value or 0 for value in values]
-      changed = np.flatnonzero(arrays.changed(numbers, np.float32) & ~_is_nan(numbers))
-      if len(changed):
-        number = int(changed[0])
-        raise origin.wrong(
-          number,
-          names[number],
-          f"column {name} has {numbers[number]}, which float32 does not hold: have "
-          "whole numbers only, or texts",
-        )
-      result[name] = np.array(numbers, np.float32)
-    else:
-      result[name] = np.array([value or 0 for value in values], np.int64)
+      continue
+    values = {name: [some.get(name) for some in given]}
+    table = _ItemTable(origin.named, values, origin=origin, names=names)
+    result[name] = found = table_columns.of(table, name)
+    notes += found.lacking(origin.named, name, f"{origin.one}s")
   return result, notes
-
-
-def _is_nan(values: Sequence[float]) -> np.ndarray:
-  return np.array([value != value for value in values])
 
 
 def _raised(error: Exception) -> str:

@@ -17,6 +17,8 @@ from liquid_tf.errors import RecordError
 # Drawn over one picture at most; a caption says where there are more.
 _MOST_BOXES = 50
 _MOST_POINTS = 200
+# Of a text and of a list of numbers, in a caption.
+_MOST_LETTERS, _MOST_NUMBERS = 200, 8
 # Of a picture without pixels.
 _EMPTY = 100
 # Images up to this side are drawn with the pixels that they have.
@@ -47,6 +49,7 @@ class Figures:
     self._reader = reader
     self._folder = manifest.path("")
     self._splits = {split["index"]: name for name, split in manifest["splits"].items()}
+    self._columns = manifest["columns"]
     self._box_classes = manifest["features"].get("box_labels", {}).get("classes")
 
   def make(self, number: int) -> Figure:
@@ -98,6 +101,10 @@ class Figures:
       lines.append(boxes + (f": {', '.join(kinds)}" if kinds else ""))
       if count > _MOST_BOXES:
         lines.append(f"{_MOST_BOXES} of them are drawn")
+    if sample is not None:
+      label = sample.get("label")
+      lines += _said("label", label) if isinstance(label, np.ndarray) else []
+      lines += [line for name in self._columns for line in _said(name, sample[name])]
     return lines
 
   def _box_name(self, number: int) -> str:
@@ -105,6 +112,20 @@ class Figures:
     if classes is not None and 0 <= number < len(classes):
       return classes[number]
     return f"class {number}"
+
+
+def _said(name: str, value: Any) -> list[str]:
+  """A line with a value; none for a text that is empty, and for NaN."""
+  if isinstance(value, str):
+    cut = value if len(value) <= _MOST_LETTERS else f"{value[:_MOST_LETTERS]}…"
+    return [f"{name}: {cut}"] if value else []
+  if not isinstance(value, np.ndarray):
+    return [f"{name}: {value}"] if value == value else []
+  if np.isnan(value).all():
+    return []
+  numbers = ", ".join(f"{one:g}" for one in value[:_MOST_NUMBERS].tolist())
+  more = f", … ({len(value)} numbers)" if len(value) > _MOST_NUMBERS else ""
+  return [f"{name}: {numbers}{more}"]
 
 
 def _picture(row: Row, sample: dict[str, Any] | None) -> str:

@@ -111,7 +111,7 @@ def render(
 
 def _summary(result: dict[str, Any]) -> str:
   splits = ", ".join(f"{name} {count:,}" for name, count in result["splits"].items())
-  features = ", ".join(result["features"])
+  features = ", ".join([*result["features"], *result["columns"]])
   return (
     f"<p>{result['samples']:,} samples ({text(splits)}), "
     f"{amounts.size(result['bytes'])} on disk. "

@@ -113,7 +113,7 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(features["boxes"]["shape"], [None, 4])
     self.assertEqual(features["box_labels"]["classes"], ["dog", "cat"])
     self.assertEqual(features["keypoints"]["shape"], [None, 2, 3])
-    self.assertEqual(features["image_id"]["shape"], [])
+    self.assertEqual(manifest.load(path)["columns"]["image_id"]["dtype"], "int64")
     names = ["boxes", "box_labels", "area", "iscrowd", "keypoints", "image_id"]
     a, b, c = self._read(path, *names)
     self.assertAllEqual(a["boxes"], [[2, 1.5, 22.25, 11.5], [6, 5, 14, 12]])
@@ -475,7 +475,9 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(given, [0, 1, 2, -1])
     alike, without = found.notes
     self.assertRegex(alike, r"3 images are written otherwise .* as cafe.* for Caf.")
-    self.assertRegex(without, "1 of 4 images have no annotations and zeros and empty")
+    self.assertRegex(
+      without, "1 of 4 images have no annotations and no values of its col"
+    )
 
   def test_names_that_are_alike_in_two_ways(self):
     def given(*rows):
@@ -638,7 +640,8 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
     )
     a, b, c = self._read(path, "camera", "heat", "place")
     self.assertEqual((a["camera"], a["heat"], a["place"]), (3, 0.5, b"north"))
-    self.assertEqual((b["camera"], b["heat"], b["place"]), (0, 0, b""))
+    self.assertEqual((b["camera"], b["place"]), (0, b""))
+    self.assertTrue(np.isnan(b["heat"]))
     self.assertEqual(c["place"].decode(), "süd")
 
   @parameterized.parameters(
@@ -649,7 +652,7 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
       "line 2: file_name must be the name of an image, but it has no",
     ),
     ("file_name,x\na.png,3\na.png,4", "has two rows of a.png"),
-    ("file_name,id\na.png,3", "column id must have a name that no other feature has"),
+    ("file_name,id\na.png,3", "column id must have a name that nothing else of"),
     ("file_name,ymin,xmin,ymax,xmax\na.png,1,2,3,4", "column label, the class"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,1,2,3,4,", "line 2 has no label"),
     ("file_name,ymin,xmin,ymax,xmax,label\na.png,5,2,3,4,1", "ends before it begins"),

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 
+import numpy as np
 import photos
 import tensorflow as tf
 from absl.testing import parameterized
@@ -92,16 +93,17 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     (["5", "7", ""], "int64", [5, 7, 0]),
-    (["5", "7.5"], "float32", [5, 7.5]),
+    (["5", "7.5", ""], "float64", [5, 7.5, np.nan]),
+    (["true", "FALSE", ""], "bool", [True, False, False]),
     (["16777217", "2"], "int64", [16777217, 2]),
     (["007", "7", ""], "string", [b"007", b"7", b""]),
     (["1.50", "x"], "string", [b"1.50", b"x"]),
     (["1e400", "2"], "string", [b"1e400", b"2"]),
     (["nan", "inf"], "string", [b"nan", b"inf"]),
     (['"a\nb"', "\tc "], "string", [b"a\nb", b"\tc "]),
-    (["16777217", "0.5"], "t.csv: column x has 16777217 .line 2., which float32", None),
-    (["0.5", "1e39"], "column x has 1e.39 .line 3., which float32 does not", None),
-    (["9223372036854775808"], "9223372036854775808 .line 2., which does not fit", None),
+    (["16777217", "0.5"], "float64", [16777217, 0.5]),
+    (["9007199254740993", "0.5"], "column x has 9007199254740993, which float64", None),
+    (["9223372036854775808"], "9223372036854775808, line 2. must fit 64 bits", None),
   )
   def test_other_columns(self, cells, dtype, wanted):
     text = "file_name,x\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
@@ -109,28 +111,28 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(ConvertError, dtype):
         self._read(text)
       return
-    found = self._read(text)
-    self.assertEqual(found.features["x"]["dtype"], dtype)
-    values = []
-    for i in range(len(cells)):
-      feature = tf.train.Example.FromString(found.example(i, None)).features.feature[
-        "x"
-      ]
-      values += getattr(feature, feature.WhichOneof("kind")).value
-    self.assertEqual(values, wanted)
+    read = self._read(text)
+    lacking = sum(not cell for cell in cells)
+    self.assertEqual(bool(read.notes), bool(lacking))
+    if lacking:
+      self.assertIn(f"{lacking} of {len(cells)} rows have no x, and", read.notes[0])
+    found = read.scalars["x"].column(np.arange(len(cells)))
+    self.assertEqual(found.dtype, dtype)
+    self.assertAllEqual(list(found.values), wanted)
+    self.assertEqual(found.default, 0 if wanted[-1] in (0, False) else None)
 
   def test_a_number_that_is_none_is_kept(self):
     rows = [{"file_name": "a", "x": float("nan")}, {"file_name": "b", "x": -0.5}]
-    values = [
-      tf.train.Example.FromString(found.example(i, None)).features.feature["x"]
-      for found in (
-        self._read(rows, "t.jsonl"),
-        self._read("file_name,x\na,nan\nb,-.5"),
-      )
-      for i in range(2)
-    ]
-    found = [one.float_list.value[0] for one in values]
-    self.assertAllEqual(found, [float("nan"), -0.5] * 2)
+    for found in (
+      self._read(rows, "t.jsonl"),
+      self._read("file_name,x\na,nan\nb,-.5"),
+    ):
+      self.assertAllEqual(found.scalars["x"].values, [float("nan"), -0.5])
+
+  def test_sides_of_images_are_said_and_not_kept(self):
+    found = self._read("file_name,width,x\na.png,7,1\n")
+    self.assertEqual(list(found.scalars), ["x"])
+    self.assertRegex(found.notes[0], "t.csv: column width is not kept, since a dataset")
 
   @parameterized.parameters("utf-8", "utf-8-sig", "utf-16")
   def test_files_of_windows(self, encoding):

@@ -214,10 +214,10 @@ class IterableTest(parameterized.TestCase):
       ]
     )
     view = liquid_tf.open(self.output)
-    self.assertEqual([float(view[i]["k"]) for i in range(3)], [1, 0, 3.5])
-    self.assertEqual([view[i]["t"] for i in range(3)], [b"x", b"", b"y"])
+    np.testing.assert_array_equal(view["k"], [1, np.nan, 3.5])
+    self.assertEqual([view[i]["t"] for i in range(3)], ["x", "", "y"])
     self.assertLen(report.notes, 2)
-    self.assertIn("1 of 3 items have no k, and zeros for it", report.notes[0])
+    self.assertIn("1 of 3 items have no k, and NaN for it", report.notes[0])
 
   def test_tf_data(self):
     crops = np.stack([one[:16, :16] for one in _crops(6)])
@@ -265,10 +265,12 @@ class IterableTest(parameterized.TestCase):
     ("no_split", {"split": None}, "has no split, which others have"),
     ("split", {"split": "a b"}, "split .* must be of letters"),
     ("mask", {"mask": b"x"}, "mask cannot be given here: an item has image, label"),
-    ("taken", {"size": 3}, "column size must have a name that no other feature has"),
+    ("taken", {"size": 3}, "column size must have a name that nothing else of a sa"),
     ("key", {3: 4}, "key 3 must be a text"),
-    ("list", {"k": [1]}, "column k must be a number or a text, but is list"),
-    ("mixed", {"k": "text"}, r"item 1 \(1\): column k has 'text', and numbers before"),
+    ("set", {"k": {1}}, "column k must be a number, a text or a list .* but is set"),
+    ("list", {"k": [1]}, r"has 1 \(int, item 0 \(0\)\) and \[1.0\] \(list, item 1"),
+    ("texts", {"k": ["x"]}, "column k must have one number, text or list of numbers"),
+    ("mixed", {"k": "text"}, r"and 'text' \(str, item 1 \(1\)\)"),
     ("large", {"k": 2**63}, "does not fit 64 bits"),
   )
   def test_wrong_items(self, change, message):

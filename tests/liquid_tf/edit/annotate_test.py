@@ -98,6 +98,31 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(view.numbers.tolist(), [2, 3])
     self.assertIn("q", liquid_tf.inspect(self.path)["columns"])
 
+  def test_lists_of_numbers(self):
+    vectors = np.arange(10.0).reshape(5, 2)
+    liquid_tf.annotate(self.path, {"name": self.names, "v": vectors})
+    self.assertAllEqual(self._column("v"), vectors)
+    self.assertEqual(self._column("v").dtype, np.float32)
+    liquid_tf.annotate(self.path, {"sample": [3], "v": [[7, 0.5]]})
+    self.assertAllEqual(self._column("v")[3], [7, 0.5])
+    with self.assertRaisesRegex(ConvertError, "lists of 2 numbers, but the table of 1"):
+      liquid_tf.annotate(self.path, {"sample": [3], "v": [[7]]})
+    found = liquid_tf.dataset(self.path, 5, features=["v", "id"]).take(1)
+    for batch in found.as_numpy_iterator():
+      self.assertAllEqual(batch["v"], self._column("v")[batch["id"]])
+    source = f"{self.folder}/more"
+    living.images(source, np.random.default_rng(2), {"cat": 1})
+    liquid_tf.append(self.path, source, progress=False)
+    self.assertAllEqual(self._column("v")[-1], [np.nan, np.nan])
+    self.assertEqual(liquid_tf.verify(self.path)["problems"], [])
+
+  def test_names_as_convert_takes_them(self):
+    stems = [name.split(".")[0] for name in self.names]
+    liquid_tf.annotate(self.path, {"image_id": stems, "n": range(5)})
+    self.assertAllEqual(self._column("n"), range(5))
+    liquid_tf.annotate(self.path, {"number": range(5), "image_id": list("vwxyz")})
+    self.assertEqual(self._column("image_id"), list("vwxyz"))
+
   def test_rows_change_a_column_that_is_there(self):
     liquid_tf.annotate(
       self.path, {"sample": range(5), "n": range(5), "t": list("abcde")}
@@ -161,7 +186,15 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     ({"number": [0], "label": [1]}, r"column \('label'\) must have a name"),
     ({"number": [0], "": [1]}, r"column \(''\) must have a name"),
     ({"number": [0], "x": [2**63]}, r"x \(9223372036854775808, row 1\) must fit 64"),
-    ({"number": [0], "x": [[1, 2]]}, "column x must have one value a row"),
+    (
+      {"number": [0, 1], "x": [[1, 2], [3]]},
+      r"of one length, but has 2 .* and 1 .row 2",
+    ),
+    ({"number": [0], "x": [["a"]]}, r"lists of 1 to 1048576 numbers, but has \['a'\]"),
+    (
+      {"number": [0], "x": [[1e39]]},
+      "of row 1 has a number that float32 does not hold",
+    ),
     ({"number": [0], "x": [None]}, "column x has no values"),
     ({"number": [0], "x": ["\ud800"]}, "must be valid Unicode"),
     (
@@ -183,7 +216,7 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     ("t.csv", "number,x\n0,1,2\n", "line 2 has 3 values, but there are 2 columns"),
     ("t.csv", 'number,x\n0,"1\n', "cannot be read"),
     ("t.jsonl", "[1]\n", "line 1 is no object"),
-    ("t.jsonl", '{"number": 0, "x": [1]}\n', "column x must have numbers, or"),
+    ("t.jsonl", '{"number": 0, "x": {}}\n', "column x must have numbers, or"),
     ("t.parquet", "no", "cannot be read|needs pyarrow"),
     ("t.txt", "number,x\n", "must end with one of .csv, .jsonl, .parquet"),
   )

@@ -259,7 +259,9 @@ class AccessTest(parameterized.TestCase, tf.test.TestCase):
         IndexError, rf"index \({i}\) must be in \[-100, 100\) of <View of .*: 100 samp"
       ):
         self.view[i]
-    for key in ("3", 1.0, None, [1, 2], np.array([True, False])):
+    with self.assertRaisesRegex(KeyError, r"column .*3.* must be one of number, name"):
+      self.view["3"]
+    for key in (1.0, None, [1, 2], np.array([True, False])):
       with self.assertRaisesRegex(TypeError, r"index \(.*\) must be a whole number"):
         self.view[key]
 

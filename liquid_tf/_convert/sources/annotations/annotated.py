@@ -1,7 +1,6 @@
 """A folder of images with annotations beside it."""
 
 import io
-import os
 import posixpath
 import unicodedata
 from collections.abc import Sequence
@@ -21,6 +20,8 @@ from liquid_tf._convert.sources.listed import ListedSource
 from liquid_tf._convert.sources.samples import PassedSource
 from liquid_tf._native import image_ops, ops
 from liquid_tf._store import storage
+from liquid_tf._store.columns import Column
+from liquid_tf._store.names import candidates
 from liquid_tf._words import argument, few
 from liquid_tf.errors import ConvertError
 
@@ -61,17 +62,26 @@ class AnnotatedSource(PassedSource):
     self._given = list(given)
     for one in given:
       self.features |= one.annotations.features
+    self._with_boxes = [one for one in given if one.annotations.columns]
     self._labelled = next((m for m in given if m.annotations.labels is not None), None)
     if self._labelled is not None:
       self.classes = self._labelled.annotations.labels.classes
 
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    places = np.asarray(positions, np.int64)
+    return {
+      name: cells.column(one.row_of[places])
+      for one in self._given
+      for name, cells in one.annotations.scalars.items()
+    }
+
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
-    positions = np.asarray(positions, np.int64)
-    rows = np.stack([one.row_of[positions] for one in self._given], axis=-1)
-    labels = [b""] * len(positions)
+    places = np.asarray(positions, np.int64)
+    rows = np.stack([one.row_of[places] for one in self._given], axis=-1)
+    labels = [b""] * len(places)
     if self._labelled is not None:
       values = self._labelled.annotations.labels.values
-      found = self._labelled.row_of[positions].tolist()
+      found = self._labelled.row_of[places].tolist()
       labels = [b"" if row < 0 else values[row] for row in found]
     more = super().columns(positions, targets)
     return *more, rows, np.array(labels, object)
@@ -93,13 +103,16 @@ class AnnotatedSource(PassedSource):
     }
 
   def _example(self, rows: np.ndarray, image: bytes) -> tuple[bytes, bytes]:
-    kept, size = tf.train.Example(), _size(image)
+    size = _size(image) if self._with_boxes else None
+    example = b""
     for one, row in zip(self._given, rows.tolist()):
       fault = one.annotations.fault(row, size)
       if fault:
         return b"", fault.encode()
-      one.annotations.put_into(kept, row, size)
-    return kept.SerializeToString(deterministic=True), b""
+      if one.annotations.columns:
+        # No two have boxes.
+        example = one.annotations.example(row, size)
+    return example, b""
 
 
 def _size(image: bytes) -> tuple[int, int] | None:
@@ -114,13 +127,6 @@ def _size(image: bytes) -> tuple[int, int] | None:
       return opened.height, opened.width
   except Exception:  # Whether the image is sound is for the codecs to say.
     return None
-
-
-def _candidates(path: str) -> list[str]:
-  """Keys that an image may have, the longest first."""
-  parts = path.split("/")
-  tails = ["/".join(parts[i:]) for i in range(len(parts))]
-  return [key for tail in tails for key in (tail, os.path.splitext(tail)[0])]
 
 
 def _folded(path: str) -> str:
@@ -152,7 +158,7 @@ class _Pairs:
     self.image_of: dict[int, int] = {}
     self.alike: list[tuple[str, str]] = []
     for i in range(len(folder)):
-      keys = _candidates(folder.path(i))
+      keys = candidates(folder.path(i))
       key = next((key for key in keys if key in annotations.keys), None)
       if key is not None:
         self._pair(i, key)
@@ -177,7 +183,7 @@ class _Pairs:
         left.setdefault(_folded(key), []).append(key)
     for i in np.flatnonzero(self.row_of < 0).tolist() if left else ():
       image = self._folder.path(i)
-      folded = _candidates(_folded(image))
+      folded = candidates(_folded(image))
       keys = next((left[key] for key in folded if key in left), ())
       if len(keys) > 1:
         raise ConvertError(
@@ -205,8 +211,8 @@ def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> lis
     )
   without = np.flatnonzero(pairs.row_of < 0)
   # Images without a label are lost samples, or all have none.
-  if len(without) and annotations.features:
-    have = "no boxes" if BOXES in annotations.features else "zeros and empty texts"
+  if len(without) and (annotations.features or annotations.scalars):
+    have = "no boxes" if BOXES in annotations.features else "no values of its columns"
     result.append(
       f"{annotations.what}: {len(without)} of {len(folder)} images have no annotations "
       f"and {have}, as {folder.path(without[0])}"

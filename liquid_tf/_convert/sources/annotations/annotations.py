@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from liquid_tf._convert.sources.examples import put
 from liquid_tf._convert.sources.left_out import LeftOut
+from liquid_tf._store.table_columns import Cells
 from liquid_tf.errors import ConvertError
 
 BOXES, LABELS, KEYPOINTS = "boxes", "box_labels", "keypoints"
@@ -46,7 +47,7 @@ class Annotations:
     images: keys of the images; paths, with or without an extension.
     counts: shape [images], boxes of each.
     columns: of all boxes, one image's after the other's: float32, int64 or object.
-    scalars: shape [images], likewise, of images.
+    scalars: metadata columns of images.
     labels: of images, or None.
     sizes: shape [images, 2], height and width, 0 where they are not said; or None.
     classes: names that `box_labels` are positions in, or None.
@@ -66,7 +67,7 @@ class Annotations:
   counts: Sequence[int]
   columns: Mapping[str, np.ndarray]
   _: dataclasses.KW_ONLY
-  scalars: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  scalars: Mapping[str, Cells] = dataclasses.field(default_factory=dict)
   labels: Labels | None = None
   sizes: np.ndarray | None = None
   classes: list[str] | None = None
@@ -82,16 +83,12 @@ class Annotations:
     self._begins = np.append(0, np.cumsum(np.asarray(self.counts, np.int64)))
     self.features: dict[str, dict[str, Any]] = {}
     for name, values in self.columns.items():
-      self._describe(name, values, [None, *values.shape[1:]])
-    for name, values in self.scalars.items():
-      self._describe(name, values, [])
+      shape = [None, *values.shape[1:]]
+      dtype = _DTYPES[values.dtype.kind]
+      self.features[name] = {"dtype": dtype, "shape": shape, "example": name}
     if self.classes is not None:
       self.features[LABELS]["classes"] = self.classes
     self._note_flat_boxes()
-
-  def _describe(self, name: str, values: np.ndarray, shape: list[int | None]) -> None:
-    dtype = _DTYPES[values.dtype.kind]
-    self.features[name] = {"dtype": dtype, "shape": shape, "example": name}
 
   def _note_flat_boxes(self) -> None:
     boxes = self.columns.get(BOXES, np.zeros((0, 4)))
@@ -116,7 +113,8 @@ class Annotations:
   @property
   def given(self) -> list[str]:
     """Names of all that they give of an image."""
-    return [*self.features, *([] if self.labels is None else ["label"])]
+    label = [] if self.labels is None else ["label"]
+    return [*self.features, *self.scalars, *label]
 
   def fault(self, image: int, size: tuple[int, int] | None) -> str:
     """Why an image cannot be used, or "".
@@ -176,18 +174,11 @@ class Annotations:
     return slice(*self._begins[image : image + 2]) if image >= 0 else slice(0)
 
   def example(self, image: int, size: tuple[int, int] | None) -> bytes:
-    """The tf.train.Example of an image without a fault, serialized; see `put_into`."""
-    kept = tf.train.Example()
-    self.put_into(kept, image, size)
-    return kept.SerializeToString(deterministic=True)
+    """The tf.train.Example of an image without a fault, serialized.
 
-  def put_into(
-    self, kept: tf.train.Example, image: int, size: tuple[int, int] | None
-  ) -> None:
-    """Puts the features of an image that has no fault into an example.
-
-    An image without annotations has no boxes, and zeros and empty texts for the rest.
+    An image without annotations has no boxes.
     """
+    kept = tf.train.Example()
     part = self._part(image)
     for name, values in self.columns.items():
       values = values[part]
@@ -195,11 +186,7 @@ class Annotations:
         values = (values.astype(np.float64) * (*size, *size)).astype(np.float32)
       dtype = self.features[name]["dtype"]
       put(kept, name, dtype, values.reshape(-1).tolist())
-    for name, values in self.scalars.items():
-      dtype = self.features[name]["dtype"]
-      nothing = [b"" if dtype == "string" else 0]
-      found = values[image : image + 1].tolist() if image >= 0 else nothing
-      put(kept, name, dtype, found)
+    return kept.SerializeToString(deterministic=True)
 
 
 def wrong_box(box: Sequence[float]) -> str:

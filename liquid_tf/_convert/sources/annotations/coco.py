@@ -15,6 +15,8 @@ from liquid_tf._convert.sources.annotations.annotations import (
   wrong_box,
 )
 from liquid_tf._store import text_file
+from liquid_tf._store.columns import TEXT
+from liquid_tf._store.table_columns import Cells
 from liquid_tf.errors import ConvertError
 
 # Keys of an annotation that are read, and those that say nothing more.
@@ -274,10 +276,9 @@ def read(path: str) -> Annotations:
   )
 
 
-def _image_ids(values: list[int | str]) -> np.ndarray:
-  """Ids as int64, or as bytes where they are texts."""
+def _image_ids(values: list[int | str]) -> Cells:
+  """Ids as a column, of numbers or of texts."""
+  there = np.ones(len(values), bool)
   if not values or isinstance(values[0], int):
-    return np.array(values, np.int64)
-  result = np.empty(len(values), object)
-  result[:] = [value.encode(errors="surrogatepass") for value in values]
-  return result
+    return Cells("int64", np.array(values, np.int64), there)
+  return Cells(TEXT, [one.encode(errors="surrogatepass") for one in values], there)

@@ -16,8 +16,8 @@ from liquid_tf._convert.sources.annotations.annotations import (
   Labels,
   wrong_box,
 )
-from liquid_tf._convert.sources.examples import TAKEN
-from liquid_tf._store import arrays, table_file
+from liquid_tf._store import arrays, table_columns, table_file
+from liquid_tf._store.columns import OF_IMAGE, name_problem
 from liquid_tf._store.table_file import TableFile
 from liquid_tf._words import argument, few, said
 from liquid_tf.errors import ConvertError
@@ -25,7 +25,6 @@ from liquid_tf.errors import ConvertError
 SIDES = ("ymin", "xmin", "ymax", "xmax")
 # Columns that are the label where none is named: the first one that a table has.
 LABEL_COLUMNS = ("label", "target", "class")
-_TRUTHS = {"true": True, "false": False}
 
 
 class Named(NamedTuple):
@@ -58,13 +57,6 @@ def _classes(texts: list[str]) -> list[Any]:
 def _sides(texts: list[str]) -> list[Any]:
   """Numbers where cells are such; blanks around one say nothing."""
   return [table_file.as_number(text.strip()) for text in texts]
-
-
-def _truths(texts: list[str]) -> list[Any]:
-  """True and false where all cells are such; else numbers, or texts."""
-  if all(text.lower() in _TRUTHS for text in texts):
-    return [_TRUTHS[text.lower()] for text in texts]
-  return table_file.as_numbers(texts)
 
 
 class _Roles(NamedTuple):
@@ -107,13 +99,14 @@ class _Roles(NamedTuple):
     if self.has_boxes:
       found |= dict.fromkeys(self.labels, _classes)
       return found | dict.fromkeys(SIDES, _sides)
-    if len(self.labels) > 1:
-      found |= dict.fromkeys(self.labels, _truths)
+    # True and false of one column are names, and of several numbers.
+    if len(self.labels) == 1:
+      found |= dict.fromkeys(self.labels, table_file.as_numbers)
     return found
 
 
 def _column(table: TableFile, name: str, rows: Sequence[int]) -> np.ndarray:
-  """A feature of some rows: int64, float32 or bytes; None is 0 or empty."""
+  """A feature of boxes, of some rows: int64, float32 or bytes; None is 0 or empty."""
   kinds = table.kinds(name).keys()
   values = [table.columns[name][row] for row in rows]
   if kinds <= {bytes} or kinds <= {str}:
@@ -162,7 +155,9 @@ def read(
   Raises:
     ConvertError: the file cannot be read, or lacks a column.
   """
-  table = table_file.read(path, lambda names: _Roles.of(names, named).typings)
+  table = table_file.read(
+    path, lambda names: _Roles.of(names, named).typings, table_columns.typed
+  )
   roles = _Roles.of(list(table.columns), named)
   _check_columns(table, roles, named)
   if found is not None:
@@ -190,10 +185,11 @@ def _check_columns(table: TableFile, roles: _Roles, named: Named) -> None:
       + (has if table.columns else "it is empty")
     )
   for name in table.columns:
-    if name in TAKEN and name not in (roles.key, *roles.labels):
-      raise ConvertError(
-        f"{table.what}: column {name} must have a name that no other feature has"
-      )
+    if name in (roles.key, *roles.labels) or (not roles.has_boxes and name in OF_IMAGE):
+      continue
+    problem = name_problem(name)
+    if problem:
+      raise ConvertError(f"{table.what}: column {name} {problem}")
   sides = [side for side in SIDES if side in table.columns]
   if len(sides) == len(SIDES):
     if not roles.labels:
@@ -219,20 +215,30 @@ def _of_images(table: TableFile, roles: _Roles) -> Annotations:
       f"{table.what} has two rows of {twice}: a row is an image, unless it has a box, "
       f"whose columns are {', '.join(SIDES)}"
     )
-  every = range(len(keys))
   faults: dict[int, str] = {}
   labels = None
   if roles.labels:
     labels = _image_labels(table, roles.labels, faults)
   others = [name for name in table.columns if name not in (roles.key, *roles.labels)]
+  notes = [
+    f"{table.what}: column {name} is not kept, since a dataset has it of its images"
+    for name in others
+    if name in OF_IMAGE
+  ]
+  scalars = {
+    name: table_columns.of(table, name) for name in others if name not in OF_IMAGE
+  }
+  for name, cells in scalars.items():
+    notes += cells.lacking(table.what, name, "rows")
   return Annotations(
     table.what,
     keys,
     [0] * len(keys),
     {},
-    scalars={name: _column(table, name, every) for name in others},
+    scalars=scalars,
     labels=labels,
     faults=faults,
+    notes=notes,
   )
 
 
