@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
-from liquid_tf._edit.table import Table, read
+from liquid_tf._edit.relabel import relabelled
+from liquid_tf._edit.table import Table, read, read_labels
 from liquid_tf._store import columns, names, schema, texts
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import TEXT, VECTOR, Column
 from liquid_tf._store.contents import COLUMN_DTYPES
 from liquid_tf._store.table_columns import Cells, check_floats
-from liquid_tf._words import Shown
+from liquid_tf._words import Shown, said
 from liquid_tf.errors import ConvertError, WrongArgument
 
 __all__ = ["annotate"]
@@ -21,11 +22,12 @@ __all__ = ["annotate"]
 
 def annotate(
   path: str | os.PathLike,
-  table: str | os.PathLike | Mapping[str, Sequence[object] | np.ndarray],
+  table: str | os.PathLike | Mapping[str, Sequence[object] | np.ndarray] | None = None,
   *,
+  labels: str | os.PathLike | Mapping[str, Sequence[object] | np.ndarray] | None = None,
   defaults: Mapping[str, int | float | bool | str] | None = None,
 ) -> EditReport:
-  """Adds metadata columns to a dataset, in a new version; no shard is written.
+  """Adds metadata columns and corrects labels, in a new version; writes no shard.
 
   A row of the table is of the sample that its column `number` (or `sample`) says; or
   one that names it as the source did, by its path or an end of that, with or without
@@ -36,7 +38,11 @@ def annotate(
 
   Args:
     path: a local dataset directory.
-    table: a CSV, JSON Lines or Parquet file; or columns by name.
+    table: a CSV, JSON Lines or Parquet file; or columns by name. None for none.
+    labels: a table of right labels: rows as above, and a column `label` (or `target`,
+      `class`) of class names, which may be new ones, or of numbers, or of lists of
+      them, as the dataset's labels are. Where it has none, all samples must get one.
+      Views, batches, weights and exports then have these; records keep theirs.
     defaults: by column, the value of samples that have none, now or when they are
       appended. Else that is NaN or "" where a column has such values, and an error for
       whole numbers and bools.
@@ -51,23 +57,43 @@ def annotate(
     ValueError: an argument is wrong.
   """
   given = dict(defaults or {})
-  rows = read(table)
+  if table is None and labels is None:
+    raise WrongArgument("table", None, f"or {said('labels=…')} must be given")
+  rows = None if table is None else read(table)
+  right = None if labels is None else read_labels(labels)
   for name in given:
-    if name not in rows.columns:
+    if rows is None or name not in rows.columns:
       raise WrongArgument("defaults", name, "must be of a column of the table")
   with editing(path) as edit:
     index = manifests.load_index(edit.manifest)
-    numbers = _numbers(edit, rows, np.unique(index["sample"]).astype(np.int64))
     living = np.zeros(edit.manifest["next_sample"], bool)
     living[index["sample"]] = True
-    entries = {}
-    for i, (name, cells) in enumerate(rows.columns.items()):
-      column = _merged(edit, name, cells, given.get(name), numbers, living)
-      stem = f"column-{i}-{edit.version}"
-      entries[name] = columns.write(edit.directory, stem, column, len(living))
-    data = edit.manifest.data
-    made = edit.publish("annotate", data | {"columns": data["columns"] | entries})
-  return report(made, len(numbers))
+    changes, changed = {}, np.zeros(0, np.int64)
+    if rows is not None:
+      changed = _numbers(edit, rows, np.flatnonzero(living))
+      changes["columns"] = _columns(edit, rows, given, changed, living)
+    if right is not None:
+      numbers = _numbers(edit, right, np.flatnonzero(living))
+      changes |= relabelled(edit, right, numbers, living)
+      changed = np.union1d(changed, numbers)
+    made = edit.publish("annotate", edit.manifest.data | changes)
+  return report(made, len(changed))
+
+
+def _columns(
+  edit: Edit,
+  rows: Table,
+  defaults: Mapping[str, Any],
+  numbers: np.ndarray,
+  living: np.ndarray,
+) -> dict[str, Any]:
+  """Writes the columns of a table; returns the manifest's entries of all columns."""
+  entries = {}
+  for i, (name, cells) in enumerate(rows.columns.items()):
+    column = _merged(edit, name, cells, defaults.get(name), numbers, living)
+    stem = f"column-{i}-{edit.version}"
+    entries[name] = columns.write(edit.directory, stem, column, len(living))
+  return edit.manifest["columns"] | entries
 
 
 def _numbers(edit: Edit, table: Table, living: np.ndarray) -> np.ndarray:

@@ -62,7 +62,7 @@ def grown(edit: Edit, made: Made, arguments: dict[str, Any]) -> dict[str, Any]:
     values[: made.first] = labels.load(old)
     finish.put_labels(values, made)
     name = edit.name(manifests.LABELS)
-    data["labels"] = arrays.write(edit.directory, name, values)
+    data["labels"] = old["labels"] | arrays.write(edit.directory, name, values)
   data["columns"] = _columns(edit, given, len(made.good))
   data["source"] = _source(old["source"], made)
   skipped = [{"path": path, "reason": reason} for path, reason in made.skipped]

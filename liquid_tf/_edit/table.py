@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf._convert.sources.annotations.tables import LABEL_COLUMNS
 from liquid_tf._store import columns, table_columns, table_file
 from liquid_tf._store.table_columns import Cells
 from liquid_tf._store.table_file import TableFile
@@ -17,6 +18,8 @@ from liquid_tf.errors import ConvertError
 _NUMBERS = ("number", "sample")
 # Beside a number, other ones may be columns.
 _SURELY_NAMES = ("file_name", "filename", "path", "name")
+
+Given = str | os.PathLike | Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +52,7 @@ def _values(name: str, given: Any) -> list[Any]:
   return [v.item() if isinstance(v, np.generic) else v for v in array.tolist()]
 
 
-def _read(table: str | os.PathLike | Mapping[str, Any]) -> TableFile:
+def _read(table: Given, typing: table_file.Typing = table_columns.typed) -> TableFile:
   if isinstance(table, Mapping):
     given = {name: _values(name, values) for name, values in table.items()}
     if len({len(values) for values in given.values()}) > 1:
@@ -60,7 +63,7 @@ def _read(table: str | os.PathLike | Mapping[str, Any]) -> TableFile:
     raise ConvertError(
       f'table ("{path}") must end with one of {", ".join(table_file.EXTENSIONS)}'
     )
-  return table_file.read(path, _typings, table_columns.typed)
+  return table_file.read(path, _typings, typing)
 
 
 def _typings(names: Sequence[str]) -> dict[str, table_file.Typing]:
@@ -68,7 +71,7 @@ def _typings(names: Sequence[str]) -> dict[str, table_file.Typing]:
   return {} if key is None else {key: table_file.as_texts}
 
 
-def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:
+def read(table: Given) -> Table:
   """Reads a table with a column of sample numbers, or of names.
 
   Those are `number` or `sample`, or else the first one there of `NAME_COLUMNS`.
@@ -77,6 +80,50 @@ def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:
     ConvertError: it cannot be read, or a column is none.
   """
   found = _read(table)
+  what, key = found.what, _key(found)
+  result = {}
+  for name in found.columns:
+    if name == key:
+      continue
+    problem = columns.name_problem(name)
+    if problem:
+      advice = f"; {said('labels=…')} corrects labels" if name == "label" else ""
+      raise ConvertError(f"{what}: column ({name!r}) {problem}{advice}")
+    result[name] = table_columns.of(found, name)
+    if not result[name].there.any():
+      raise ConvertError(f"{what}: column {name} has no values")
+  return _keyed(found, key, result)
+
+
+def read_labels(table: Given) -> Table:
+  """Reads a table of a column as `read` takes it, and of one of labels.
+
+  That is the first one there of `LABEL_COLUMNS`.
+
+  Raises:
+    ConvertError: it cannot be read, or has other columns.
+  """
+  # True and false are names.
+  found = _read(table, table_file.as_numbers)
+  key = _key(found)
+  others = [name for name in found.columns if name != key]
+  if len(others) != 1 or others[0] not in LABEL_COLUMNS:
+    raise ConvertError(
+      f"{found.what} of labels must have {key} and one column more, "
+      f"{' or '.join(LABEL_COLUMNS)}: it has {', '.join(map(str, others))}"
+    )
+  return _keyed(found, key, {others[0]: table_columns.of(found, others[0])})
+
+
+def _keyed(found: TableFile, key: str, result: dict[str, Cells]) -> Table:
+  by_name, keys = key not in _NUMBERS, found.columns[key]
+  return Table(
+    found.what, by_name, list(map(str, keys)) if by_name else keys, result, found.place
+  )
+
+
+def _key(found: TableFile) -> str:
+  """The column that says which sample a row is of."""
   what = found.what
   keys = [name for name in _NUMBERS if name in found.columns]
   other = table_file.name_column(found.columns)
@@ -95,20 +142,7 @@ def read(table: str | os.PathLike | Mapping[str, Any]) -> Table:
   key = found.columns[keys[0]]
   if len(found.columns) == 1 or not key:
     raise ConvertError(f"{what} must have a row, and a column beside {keys[0]}")
-  result = {}
-  for name in found.columns:
-    if name == keys[0]:
-      continue
-    problem = columns.name_problem(name)
-    if problem:
-      advice = f"; {said('labels=…')} corrects labels" if name == "label" else ""
-      raise ConvertError(f"{what}: column ({name!r}) {problem}{advice}")
-    result[name] = table_columns.of(found, name)
-    if not result[name].there.any():
-      raise ConvertError(f"{what}: column {name} has no values")
-  return Table(
-    what, by_name, list(map(str, key)) if by_name else key, result, found.place
-  )
+  return keys[0]
 
 
 def _check_keys(table: TableFile, name: str, by_name: bool) -> None:

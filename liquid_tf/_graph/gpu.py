@@ -233,7 +233,7 @@ def decoded(
       planar=planar,
       max_pixels=max_pixels,
     )
-    values |= join.of(values.get("id"))
+    values |= join.of(values)
     return {name: values[name] for name in features}
 
   def end(values: dict[str, tf.Tensor]) -> Any:

@@ -22,7 +22,7 @@ class Shape:
   def __init__(self, columns: Columns):
     self._columns = columns
     self._parsing = _parsing(columns.parsed)
-    self._join = Join(columns.joined)
+    self._join = Join(columns)
 
   def shaped(self, *tensors: tf.Tensor) -> Any:
     """A batch in the structure that was asked for."""
@@ -41,7 +41,7 @@ class Shape:
       parsed = tf.io.parse_example(values["example"], self._parsing)
       for name, value in parsed.items():
         values[name] = _in_shape(columns.parsed[name], value)
-    values |= self._join.of(values.get("id"))
+    values |= self._join.of(values)
     return in_structure(values, columns.wanted, columns.as_dict)
 
 

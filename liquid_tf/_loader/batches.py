@@ -75,8 +75,11 @@ class Batches:
     values = {n: self._value(n, given) for n in columns.wanted if n in given}
     for name, spec in columns.parsed.items():
       values[name] = self._parsed(name, spec, given["example"])
-    for name, joined in columns.joined.items():
-      values[name] = joined.of(given["id"])
+    if columns.joined:
+      places = given["id"]
+      if "source" in columns.places.needed:
+        places = places + columns.places.begins[given["source"]]
+      values |= {name: joined.of(places) for name, joined in columns.joined.items()}
     return {name: values[name] for name in columns.wanted}
 
   def _value(self, name: str, given: dict[str, Any]) -> Value:

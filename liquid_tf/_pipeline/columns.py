@@ -5,7 +5,7 @@ import functools
 
 from liquid_tf._pipeline import features as _features
 from liquid_tf._pipeline.boxes import BoxColumns
-from liquid_tf._pipeline.joined import Joined
+from liquid_tf._pipeline.joined import Joined, Places
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.spec import Spec, value_bytes
@@ -28,6 +28,7 @@ class Columns:
     sizes: that it gives them.
     boxes: that follow the images.
     joined: features that samples' numbers tell, by name.
+    places: these numbers.
   """
 
   manifest: Manifest
@@ -38,6 +39,7 @@ class Columns:
   sizes: Sizes
   boxes: BoxColumns
   joined: dict[str, Joined]
+  places: Places
 
   @functools.cached_property
   def names(self) -> list[str]:
@@ -47,7 +49,7 @@ class Columns:
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self.parsed)
     needed += list(STORED) if self.decode == "gpu" else []
-    needed += ["id"] * bool(self.joined)
+    needed += self.places.needed if self.joined else []
     return list(dict.fromkeys([*names, *needed]))
 
   @functools.cached_property
@@ -89,6 +91,8 @@ class Columns:
       return _features.label_spec(self.manifest, samples)
     if name in self.boxes.names:
       return self.boxes.spec(name, samples)
+    if name == "source":
+      return Spec("int32", [samples])
     dtype, shape = _features.PLAIN[name]
     return Spec(dtype, [samples, *shape])
 

@@ -204,8 +204,13 @@ def _columns(
       )
     )
   as_dict = features is not None
-  joined = _joined.find(manifests_of(sources), wanted)
-  return Columns(manifest, wanted, as_dict, decode, recipe, sizes, boxes, joined)
+  every = [source.manifest for source in sources]
+  manifests = list({id(one): one for one in every}.values())
+  joined = _joined.find(manifests, wanted)
+  places = _joined.Places.among(manifests, every)
+  return Columns(
+    manifest, wanted, as_dict, decode, recipe, sizes, boxes, joined, places
+  )
 
 
 def _check_kept_pixels(columns: Columns) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from liquid_tf._native import messages
 from liquid_tf._pipeline.format_rows import FormatRows
+from liquid_tf._store.labels import are_corrected
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._store.records import RecordCheck
 from liquid_tf._view.mixture import Mixture, as_source
@@ -125,7 +126,8 @@ def _check_features(manifest: Manifest, rows: Rows) -> None:
   except (OSError, ValueError):
     return  # The batch reports the error unless the sample is skipped.
   labels = np.array(read.labels, np.float32)
-  problem = RecordCheck(manifest["features"]).problem(row, labels, read.example)
+  check = RecordCheck(manifest["features"], corrected=are_corrected(manifest))
+  problem = check.problem(row, labels, read.example)
   if problem:
     raise ManifestError(
       f"{manifest.path(manifest.file)} does not fit {path}: of sample "

@@ -29,6 +29,11 @@ def empty(label: dict[str, Any] | None, count: int) -> np.ndarray | None:
   return np.full(shape, NONE if dtype.kind == "i" else np.nan, dtype)
 
 
+def are_corrected(manifest: Manifest) -> bool:
+  """Whether labels beside the index are others than those of records, and count."""
+  return manifest.data.get("labels", {}).get("corrected", False)
+
+
 def load(manifest: Manifest) -> np.ndarray | None:
   """Reads the labels of a dataset and checks every byte of them.
 

@@ -20,10 +20,17 @@ class RecordCheck:
   Args:
     features: `features` of a checked manifest.
     labels: those beside the index, by sample number; None: not to be compared.
+    corrected: whether these count, and records may have others.
   """
 
-  def __init__(self, features: dict[str, Any], labels: np.ndarray | None = None):
+  def __init__(
+    self,
+    features: dict[str, Any],
+    labels: np.ndarray | None = None,
+    corrected: bool = False,
+  ):
     self._features = features
+    self._corrected = corrected
     self._beside = labels
     self._label = features.get("label")
     classes = (self._label or {}).get("classes")
@@ -40,11 +47,21 @@ class RecordCheck:
     Returns:
       A sentence about the record, or "".
     """
+    if self._corrected:
+      self._count(row)
+      return self._example_problem(row, example)
     return (
       self._label_problem(labels)
       or self._other_label(row, labels)
       or self._example_problem(row, example)
     )
+
+  def _count(self, row: np.ndarray) -> None:
+    """Counts the class that the index says of a record."""
+    if self._counts is not None and self._beside is not None:
+      number = int(self._beside[row["sample"]])
+      if 0 <= number < len(self._counts):
+        self._counts[number] += 1
 
   def counts_problem(self, copies: int) -> str:
     """Says whether the records checked were not all records of the manifest's classes.

@@ -162,7 +162,7 @@ _MANIFEST = {
   "source": {"kind": "text", "fingerprint": "text", "by_pillow": _COUNT},
   "skipped": [{"path": "text", "reason": "text"}],
   "index": {"path": _FILE, "rows": _COUNT, "crc32c": _CRC},
-  "labels?": _ARRAY,
+  "labels?": _ARRAY | {"corrected?": "true or false"},
   "names": {"ends": _ARRAY, "text": _TEXT},
   "columns": {
     "*": {

@@ -364,7 +364,8 @@ def verify(
     for name in manifest["columns"]:
       _loaded(lambda m, name=name: columns.load(m, name), manifest, problems)
     entries = _loaded(manifests.load_pcr_index, manifest, problems) or {}
-    check = RecordCheck(manifest["features"], values)
+    corrected = labels.are_corrected(manifest)
+    check = RecordCheck(manifest["features"], values, corrected)
     bar = Progress(progress)
     bar.start("verify", len(index))
     for number, shard in enumerate(manifest.shards):

@@ -10,6 +10,7 @@ from liquid_tf._native import direct
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import records
 from liquid_tf._store.formats import BY_NAME
+from liquid_tf._store.labels import are_corrected
 from liquid_tf._store.manifest import FORMATS, Manifest
 from liquid_tf._view.stored_record import PCR, Row, Stored
 
@@ -34,7 +35,8 @@ class SampleFeatures:
     features = manifest["features"]
     self._limits = limits
     self._image_dtype = np.dtype(features["image"]["dtype"])
-    self._label = features.get("label")
+    # Where labels were corrected, the record's does not count.
+    self._label = None if are_corrected(manifest) else features.get("label")
     self._mask = features.get("mask")
     self._others = {
       name: feature
@@ -50,8 +52,8 @@ class SampleFeatures:
       stored: its record.
 
     Returns:
-      "image", [height, width, channels]; "label", where the dataset has one, a
-      np.int64 or [k] of float32; "mask", [height, width, 1]; every other feature of
+      "image", [height, width, channels]; "label", where the record's counts, a np.int64
+      or [k] of float32; "mask", [height, width, 1]; every other feature of
       the dataset; "id" and "orientation", np.int64.
 
     Raises:

@@ -10,6 +10,7 @@ import numpy as np
 
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import columns as _columns
+from liquid_tf._store import labels as _labels
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store import names as _names
 from liquid_tf._store.manifest import FORMATS, Manifest
@@ -82,7 +83,7 @@ class SampleReader:
 
   @property
   def columns(self) -> dict[str, np.ndarray | Texts]:
-    """Metadata columns by name.
+    """Metadata columns by name, and "label" where labels were corrected.
 
     Raises:
       ManifestError: a file of them is missing or damaged.
@@ -91,6 +92,8 @@ class SampleReader:
       self._columns = {
         name: _columns.load(self._manifest, name) for name in self._manifest["columns"]
       }
+      if _labels.are_corrected(self._manifest):
+        self._columns["label"] = _labels.load(self._manifest)
     return self._columns
 
   def row(self, number: int) -> Row:

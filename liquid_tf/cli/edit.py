@@ -2,15 +2,17 @@
 
   liquid-tf edit photos.liquid --append=more_photos
   liquid-tf edit photos.liquid --annotate=scores.csv --defaults=age:-1
+  liquid-tf edit photos.liquid --labels=right.csv
   liquid-tf edit photos.liquid --remove=3,17,20-29
   liquid-tf edit photos.liquid --remove='width < 64'
   liquid-tf edit photos.liquid --compact --forget=older
 
 Readers keep the version that they opened. --append stores the images as the dataset was
 converted. --annotate adds the columns of a table, whose column number or name says
-which sample a row is of. --remove leaves the records of samples in their shards;
---compact writes these shards anew, and --forget removes older versions after it. A
-change that was killed leaves the dataset as it was: run the same command again.
+which sample a row is of; --labels gives samples the labels of one. --remove leaves the
+records of samples in their shards; --compact writes these shards anew, and --forget
+removes older versions after it. A change that was killed leaves the dataset as it was:
+run the same command again.
 """
 
 import re
@@ -29,6 +31,9 @@ _FLAGS.string(
 )
 _FLAGS.string(
   "annotate", None, "add the columns of this table, .csv, .jsonl or .parquet"
+)
+_FLAGS.string(
+  "labels", None, "correct labels by this table, with a column label beside the name"
 )
 _FLAGS.words(
   "defaults", [], "values of samples that the table lacks, by column, as age:-1"
@@ -123,6 +128,12 @@ def _annotate(path: str):
   return annotate(path, _FLAGS.annotate, defaults=_defaults())
 
 
+def _relabel(path: str):
+  from liquid_tf._edit.annotate import annotate
+
+  return annotate(path, labels=_FLAGS.labels)
+
+
 def _remove(path: str):
   from liquid_tf._edit.remove import remove
   from liquid_tf._view.view import open as open_view
@@ -174,6 +185,7 @@ _CHANGES = {
     ),
   ),
   "annotate": _Change(_annotate, "samples annotated", ("defaults",)),
+  "labels": _Change(_relabel, "labels corrected"),
   "remove": _Change(_remove, "samples removed"),
   "compact": _Change(_compact, "removed records dropped", ("forget",)),
 }

@@ -170,6 +170,8 @@ void WriteNumbers(const std::string& name, const Slot& slot, size_t i,
     out.as<int64_t>()[i] = record.row.orientation;
   } else if (name == "mirrored") {
     out.as<bool>()[i] = slot.plan.mirrored;
+  } else if (name == "source") {
+    out.as<int32_t>()[i] = static_cast<int32_t>(slot.item->format);
   } else if (name == "num_boxes") {
     out.as<int32_t>()[i] = static_cast<int32_t>(slot.boxes.count);
   } else if (name == "size") {

@@ -17,6 +17,7 @@ namespace liquid {
 //   label    int64 [n], or float32 [n, k]
 //   id       int64 [n], sample number in the dataset
 //   format   string [n]
+//   source   int32 [n], position in the plan of what it was read from
 //   orientation  int64 [n], of the stored image's EXIF, 1 to 8
 //   window   int32 [n, 4]: y, x, height, width of the crop, in the turned image
 //   mirrored bool [n]: left to right, after that

@@ -215,7 +215,8 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
       }
     } else if (feature.name == "id" || feature.name == "orientation") {
       types = {DType::kInt64};
-    } else if (feature.name == "window" || feature.name == "size") {
+    } else if (feature.name == "window" || feature.name == "size" ||
+               feature.name == "source") {
       types = {DType::kInt32};
     } else if (feature.name == "affine") {
       types = {DType::kFloat64};

@@ -17,7 +17,7 @@ from liquid_tf._convert.sources.samples import (
   stat_file,
 )
 from liquid_tf._native import direct, ops
-from liquid_tf._store import columns, names, storage
+from liquid_tf._store import columns, labels, names, storage
 from liquid_tf._store import manifest as manifests
 from liquid_tf._store.columns import Column
 from liquid_tf._store.manifest import FORMATS
@@ -97,6 +97,8 @@ class DatasetSource(SampleSource):
     self.channels = manifest["features"]["image"]["shape"][2]
     self._bits = 16 if manifest["features"]["image"]["dtype"] == "uint16" else 8
     self._pcr = _PcrImages(manifest)
+    # By sample number, where they count more than those of records.
+    self._labels = labels.load(manifest) if labels.are_corrected(manifest) else None
     # Read when one is asked for; most readers ask for none.
     self._names: names.Names | None = None
 
@@ -147,6 +149,14 @@ class DatasetSource(SampleSource):
     }
     for name in ("offset", "length", "crc32c", "format"):
       values[name] = rows[name]
+    right = None
+    if self._labels is not None:
+      right = self._labels[rows["sample"].astype(np.int64)].astype("<f4")
+      right = right.reshape(len(rows), -1)
+      # So that another correction is seen as a change.
+      values["best_crc32c"] = np.array(
+        [manifests.crc32c(one.tobytes(), crc) for one, crc in zip(right, best.tolist())]
+      )
     result = {name: value.astype(np.int64) for name, value in values.items()}
     result["bits"] = rows["bits"].astype(np.int32)
     result["pixels_hash"] = rows["pixels_hash"].astype(np.int64)
@@ -154,6 +164,8 @@ class DatasetSource(SampleSource):
     shards = [self._manifest.shards[shard].path for shard in rows["shard"].tolist()]
     paths = [os.fsencode(self._manifest.path(path)) for path in shards]
     result["path"] = np.array(paths, object)
+    if right is not None:
+      result["labels"] = right
     return (result,)
 
   def _choose(self, positions: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -204,6 +216,8 @@ class DatasetSource(SampleSource):
     result = tf.cond(tf.equal(row["format"], _PCR), by_hand, directly)
     # The same whichever encoding it is.
     same = {"crc32c": row["best_crc32c"], "orientation": row["orientation"]}
+    if self._labels is not None:
+      same["labels"] = row["labels"]
     return result | same
 
   def _load_by_hand(self, position: tf.Tensor, wanted: tf.Tensor) -> dict:

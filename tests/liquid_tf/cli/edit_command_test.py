@@ -72,6 +72,15 @@ class EditCommandTest(parameterized.TestCase):
     )
     self.assertEqual(found["versions"][0]["own_bytes"], total)
 
+  def test_labels(self):
+    table = f"{self.root}/right.csv"
+    pathlib.Path(table).write_text("name,label\na/0.png,b\n")
+    report = self._run("edit", self.path, f"--labels={table}")
+    self.assertEqual((report["version"], report["changed"]), (2, 1))
+    self.assertIn("1 labels corrected: version 2", self.said)
+    found = self._run("inspect", self.path, "--verify")
+    self.assertEqual(found["features"]["label"]["class_counts"], [2, 3])
+
   def test_images_that_are_there_already(self):
     source = _images(f"{self.root}/source", {"b": 4})
     done = commands.run("edit", self.path, f"--append={source}")
@@ -84,7 +93,7 @@ class EditCommandTest(parameterized.TestCase):
     self.assertIn("5 images left out: the dataset knows their names", self.said)
 
   @parameterized.parameters(
-    ([], 2, "one of --append, --annotate, --remove, --compact must be given"),
+    ([], 2, "one of --append, --annotate, --labels, --remove, --compact must be given"),
     (["--compact", "--remove=1"], 2, "must be given, and no other"),
     (["--remove=1", "--masks=m"], 2, "--masks is of --append"),
     (["--remove=1", "--forget=1"], 2, "--forget is of --compact"),

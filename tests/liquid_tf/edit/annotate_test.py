@@ -8,6 +8,7 @@ import tempfile
 
 import living
 import numpy as np
+import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
@@ -243,6 +244,150 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
         liquid_tf.annotate(self.path, table)
     liquid_tf.annotate(self.path, {"number": [0, 2, 3, 4], "n": [1, 2, 3, 4]})
     self.assertEqual(liquid_tf.verify(self.path)["problems"], [])
+
+  def _check_labels(self, path, wanted) -> None:
+    """Compares labels, by number, in all ways of reading them."""
+    view = liquid_tf.open(path)
+    self.assertAllEqual(view["label"], wanted)
+    self.assertAllEqual([sample["label"] for sample in view], wanted)
+    features = ["image", "label", "id"]
+    with liquid_tf.loader(path, 2, features=features) as loader:
+      for batches in (liquid_tf.dataset(path, 2, features=features), loader):
+        for batch in batches:
+          self.assertAllEqual(batch["label"], np.asarray(wanted)[batch["id"]])
+    found = [label.numpy() for _, label in liquid_tf.dataset(path, 5)]
+    self.assertCountEqual(np.concatenate(found).tolist(), np.array(wanted).tolist())
+    found = liquid_tf.inspect(path)["features"]["label"]
+    if "class_counts" in found:
+      counts = np.bincount(wanted, minlength=len(found["classes"]))
+      self.assertEqual(found["class_counts"], counts.tolist())
+    self.assertEqual(liquid_tf.verify(path)["problems"], [])
+
+  def test_labels_are_corrected(self):
+    self.assertEqual(
+      [name.split("/")[0] for name in self.names], ["cat"] * 3 + ["dog"] * 2
+    )
+    before = liquid_tf.open(self.path)
+    report = liquid_tf.annotate(
+      self.path, labels={"name": self.names[2:4], "label": ["owl", "cat"]}
+    )
+    self.assertEqual((report.version, report.changed), (2, 2))
+    wanted = [0, 0, 2, 0, 1]
+    self._check_labels(self.path, wanted)
+    view = liquid_tf.open(self.path)
+    self.assertEqual(view.classes, ["cat", "dog", "owl"])
+    self.assertEqual(view.where('label == "owl"').numbers.tolist(), [2])
+    self.assertLen(view.weighted({"owl": 0}).numbers, 4)
+    # The version before has the labels that it had.
+    self.assertAllEqual(before["label"], [0, 0, 0, 1, 1])
+    self.assertAllEqual([one["label"] for one in before], [0, 0, 0, 1, 1])
+    # Again, by numbers, beside a column.
+    table = self._file("right.csv", "number,target\n0,1\n")
+    report = liquid_tf.annotate(self.path, {"number": [3], "w": [2.0]}, labels=table)
+    self.assertEqual(report.changed, 2)
+    wanted[0] = 1
+    self._check_labels(self.path, wanted)
+    # All that is made of it has them in its records.
+    again, out = f"{self.folder}/again", f"{self.folder}/out"
+    liquid_tf.convert(self.path, again, "pcr", progress=False)
+    self.assertNotIn("corrected", manifests.load(again)["labels"])
+    self._check_labels(again, wanted)
+    liquid_tf.export(self.path, out, to="folder", progress=False)
+    folders = [
+      sorted(p.name for p in pathlib.Path(out, c).iterdir()) for c in view.classes
+    ]
+    self.assertEqual(list(map(len, folders)), [2, 2, 1])
+    # Those that come are beside them, and those that go are not counted.
+    source = f"{self.folder}/more"
+    living.images(source, np.random.default_rng(2), {"owl": 1, "ant": 1})
+    liquid_tf.append(self.path, source, progress=False)
+    wanted = [*wanted, *liquid_tf.open(self.path)["label"][5:].tolist()]
+    self.assertCountEqual(wanted[5:], [2, 3])
+    self._check_labels(self.path, wanted)
+    liquid_tf.remove(liquid_tf.open(self.path).take([1]))
+    liquid_tf.compact(self.path)
+    found = liquid_tf.inspect(self.path)
+    self.assertEqual(found["features"]["label"]["class_counts"], [1, 2, 2, 1])
+    self.assertEqual(liquid_tf.verify(self.path)["problems"], [])
+    copied = f"{self.folder}/copied"
+    liquid_tf.copy(self.path, copied)
+    self.assertAllEqual(liquid_tf.open(copied)["label"], np.delete(wanted, 1))
+
+  def test_labels_and_columns_of_a_mixture(self):
+    other = shutil.copytree(self.path, f"{self.folder}/other")
+    for path, scale in ((self.path, 1), (other, 10)):
+      table = {"number": range(5), "n": np.arange(5) * scale, "t": list("abcde")}
+      liquid_tf.annotate(path, table)
+    liquid_tf.annotate(other, labels={"number": range(5), "label": [1] * 5})
+    members = [(liquid_tf.open(path), 1) for path in (self.path, other)]
+    features = ["label", "n", "t", "id", "format"]
+    mixed = liquid_tf.mixture(members)
+    right = {(n, b"abcde"[n : n + 1], int(n > 2)) for n in range(5)}
+    right |= {(10 * n, b"abcde"[n : n + 1], 1) for n in range(5)}
+    with liquid_tf.loader(mixed, 4, features=features) as loader:
+      for batches in (liquid_tf.dataset(mixed, 4, features=features), loader):
+        seen = set()
+        for batch in batches:
+          values = [np.asarray(batch[name]).tolist() for name in ("n", "t", "label")]
+          seen |= set(zip(*values))
+        self.assertEqual(seen, right)
+    liquid_tf.annotate(other, {"number": range(5), "m": range(5)})
+    members = [(liquid_tf.open(path), 1) for path in (other, self.path)]
+    with self.assertRaisesRegex(ValueError, '"m".* in all members, and .* has none'):
+      liquid_tf.dataset(liquid_tf.mixture(members), 4, features=["m"])
+
+  def test_labels_of_a_dataset_that_has_none(self):
+    for i, labels in enumerate((list("babba"), range(5), [0.5, 1, 2, 3, -1])):
+      source, path = f"{self.folder}/plain{i}", f"{self.folder}/plain{i}.liquid"
+      for n in range(5):
+        photos.save(f"{source}/{n}.png", np.full((4, 4, 3), n, np.uint8))
+      liquid_tf.convert(source, path, "png:1,l3:1", progress=False)
+      with self.assertRaisesRegex(
+        ConvertError, "all of its .* 4 have no row, as sample 0"
+      ):
+        liquid_tf.annotate(path, labels={"number": [3], "label": [labels[3]]})
+      liquid_tf.annotate(path, labels={"id": list("01234"), "label": labels})
+      if i < 2:
+        self._check_labels(path, [1, 0, 1, 1, 0] if i == 0 else list(range(5)))
+      else:
+        self._check_labels(path, np.array(labels, np.float32)[:, np.newaxis])
+      again = f"{self.folder}/again{i}"
+      liquid_tf.convert(path, again, "raw", progress=False)
+      self.assertAllEqual(liquid_tf.open(again)["label"], liquid_tf.open(path)["label"])
+
+  @parameterized.parameters(
+    (
+      {"number": [0], "label": ["Cat"]},
+      "have classes .*cat.* and .*Cat.*, which differ",
+    ),
+    (
+      {"number": [0], "label": [2]},
+      r"label \(2, row 1\) must be a class number in .0, 1",
+    ),
+    ({"number": [0], "label": [-1]}, "must be a class number in .0, 1., or the name"),
+    ({"number": [0], "label": [0.5]}, "must be a class number"),
+    ({"number": [0], "label": [[1]]}, "must be a class number"),
+    ({"number": [0], "label": [True]}, "must be numbers, or names of classes"),
+    ({"number": [0, 1], "label": [None, "cat"]}, "row 1 has no label"),
+    ({"number": [0], "label": [""]}, "row 1 has no label"),
+    ({"number": [0], "label": [float("nan")]}, "must be a finite number"),
+    (
+      {"number": [0], "kind": [1]},
+      "of labels must have number and one column more, lab",
+    ),
+    ({"number": [0], "label": [1], "x": [1]}, "one column more, .*: it has label, x"),
+    ({"number": [7], "label": [1]}, "1 rows are of no sample"),
+  )
+  def test_labels_that_do_not_fit(self, table, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      liquid_tf.annotate(self.path, labels=table)
+    with self.assertRaisesRegex(
+      ConvertError, "column .*label.*; labels=… corrects labels"
+    ):
+      liquid_tf.annotate(self.path, {"number": [0], "label": [1]})
+    with self.assertRaisesRegex(ValueError, "table .None. or labels=… must be given"):
+      liquid_tf.annotate(self.path)
+    self.assertEqual(liquid_tf.open(self.path).version, 1)
 
   @parameterized.parameters("column-0-2.npy", "column-1-2.npy", "column-1-2.bin")
   def test_damage_is_found(self, name):
