@@ -9,7 +9,8 @@ by one of the rules `OnPlateau`, `ByGradient` and `ByMssim`, or another `Rule`:
   resume = liquid_tf.keras.Resume(train, "run")
   model.fit(train, epochs=30, shuffle=False, callbacks=[resume, scheduler])
 
-`order` has the sample numbers of what `predict` gives.
+`predictions` gives what a model predicts with the name of each sample; `order` has the
+sample numbers of what `predict` itself gives.
 """
 
 from liquid_tf._keras.fidelity import (
@@ -21,6 +22,7 @@ from liquid_tf._keras.fidelity import (
   gradient,
 )
 from liquid_tf._keras.order import order
+from liquid_tf._keras.predictions import predictions
 from liquid_tf._keras.resume import Resume
 from liquid_tf._keras.tensorboard import TensorBoardStats
 
@@ -34,4 +36,5 @@ __all__ = [
   "TensorBoardStats",
   "gradient",
   "order",
+  "predictions",
 ]

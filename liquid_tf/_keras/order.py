@@ -16,8 +16,8 @@ def order(dataset: tf.data.Dataset) -> np.ndarray:
   """Gives sample numbers in the order of a dataset with shuffle=False.
 
   It is the stored order, in which every batch has samples of each format, and not that
-  of the numbers, which `View.numbers` has. So these are the files that predictions are
-  of:
+  of the numbers, which `View.numbers` has. So these are the files that the rows of
+  `model.predict` are of, as `predictions` gives them too:
 
       test = liquid_tf.dataset(view, 64, shuffle=False)
       scores = model.predict(test)

@@ -123,6 +123,8 @@ def train(
   place = liquid_tf.position(taken, 3, 162)
   numbers: np.ndarray = liquid_tf.keras.order(taken)
   liquid_tf.open(path).names(numbers)
+  table = liquid_tf.keras.predictions(model, taken, verbose=0)
+  assert_type(table, dict[str, Any])
   assert_type(place, dict[str, Any])
   liquid_tf.dataset(path, 64, start=place)
   liquid_tf.dataset(path, 64, start=3)  # type: ignore[arg-type]

@@ -86,6 +86,44 @@ class OrderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertGreater(sum(abs(wrong[name] - truth[name]) > 0.1 for name in truth), 5)
 
   @parameterized.parameters(
+    ("shards", "all"), ("replicated", "a split"), ("pcr", "some")
+  )
+  def test_predictions_are_sorted_and_named(self, kind, view):
+    view = _VIEWS[view](liquid_tf.open(self.paths[kind]))
+    image = tf.keras.Input([None, None, 3])
+    mean = tf.keras.layers.GlobalAveragePooling2D()(tf.keras.ops.cast(image, "float32"))
+    model = tf.keras.Model(image, {"mean": mean, "first": mean[:, 0]})
+    wanted = np.array([sample["image"].mean(axis=(0, 1)) for sample in view])
+    for last_batch in ("short", "repeat"):
+      test = liquid_tf.dataset(view, 5, shuffle=False, last_batch=last_batch)
+      self.assertNotEqual(len(view) % 5, 0)
+      table = liquid_tf.keras.predictions(model, test, verbose=0)
+      self.assertEqual(list(table), ["number", "name", "prediction"])
+      self.assertAllEqual(table["number"], view.numbers)
+      self.assertEqual(table["name"].tolist(), [sample["name"] for sample in view])
+      self.assertAllClose(table["prediction"]["mean"], wanted, rtol=1e-4)
+      self.assertAllClose(table["prediction"]["first"], wanted[:, 0], rtol=1e-4)
+
+  def test_predictions_are_one_a_sample(self):
+    test = liquid_tf.dataset(self.paths["shards"], 5, shuffle=False)
+    model = tf.keras.Sequential([tf.keras.layers.GlobalAveragePooling2D()])
+    twice = test.map(lambda x, y: tf.cast(tf.repeat(x, 2, axis=0), tf.float32))
+    with self.assertRaisesRegex(ValueError, "gives 68 rows for 34 samples"):
+      liquid_tf.keras.predictions(model, twice, verbose=0)
+    sources = [
+      liquid_tf.graph.format_dataset(self.paths[kind], "raw")
+      for kind in ("shards", "pcr")
+    ]
+    both = liquid_tf.graph.interleave(sources, shuffle=False)
+    for wrong, message in (
+      (test.repeat(), "repeat\\(\\) after it may change"),
+      (liquid_tf.dataset(self.paths["shards"], 5), "must have shuffle=False"),
+      (both, "must be of one dataset directory, but is of 2"),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        liquid_tf.keras.predictions(model, wrong)
+
+  @parameterized.parameters(
     ({"shuffle": True}, lambda d: d, "must have shuffle=False"),
     ({"on_error": "skip"}, lambda d: d, 'must have on_error="raise"'),
     ({"start": (0, 2), "cache": 0}, lambda d: d, "must begin with an epoch"),
