@@ -67,9 +67,7 @@ class Columns:
       )
     self.kinds |= {name: _kind(one) for name, one in self._features.items()}
     # What was annotated later counts.
-    for name in self._metadata:
-      many = columns.shape_of(metadata[name])
-      self.kinds[name] = Kind(metadata[name]["dtype"], () if many else None)
+    self.kinds |= {name: _kind(metadata[name]) for name in self._metadata}
 
   def of(self, number: int, labels: np.ndarray, example: bytes) -> dict[str, Any]:
     """The values of a sample, by name.
@@ -106,9 +104,10 @@ def _label(kind: Kind, labels: np.ndarray) -> Any:
   return int(labels[0]) if kind.dtype == "int64" else _plain(labels[0])
 
 
-def _kind(feature: Mapping[str, Any]) -> Kind:
-  sides = tuple(feature["shape"][1:]) if feature["shape"] else None
-  return Kind(feature["dtype"], sides, feature.get("classes"))
+def _kind(entry: Mapping[str, Any]) -> Kind:
+  """The kind of a column, by the manifest's entry of it."""
+  shape = entry.get("shape")
+  return Kind(entry["dtype"], tuple(shape[1:]) if shape else None, entry.get("classes"))
 
 
 def _plain(value: Any) -> Any:

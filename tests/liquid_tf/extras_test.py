@@ -125,6 +125,11 @@ class WithoutExtrasTest(tf.test.TestCase):
         with self.assertRaisesRegex(ImportError, 'pip install "matplotlib>='):
           draw()
 
+  def test_parquet(self):
+    with mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.parquet": None}):
+      with self.assertRaisesRegex(ImportError, 'pip install "pyarrow>='):
+        liquid_tf.export("/nowhere", "/nowhere/out", "parquet")
+
   def test_other_missing_modules_keep_their_error(self):
     with self.assertRaisesRegex(ModuleNotFoundError, "No module named 'no_such'"):
       with _extras.explained():
