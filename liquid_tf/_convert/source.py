@@ -33,16 +33,19 @@ class Source:
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
-      - Parquet files of rows with images, as "data/*.parquet"; splits likewise.
+      - Parquet files of rows with images, as "data/*.parquet"; splits likewise; or
+        Arrow files on a local disk.
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
+      - "hf:NAME", "hf:ORG/NAME" or either with "/CONFIG": a dataset in a cache of
+        Hugging Face's libraries, where HF_HOME or their other variables say that it is.
       - a dataset directory. Labels, splits, features and sample numbers stay; where
         samples were removed, the others are numbered anew in their order.
       - a view, of whose samples that holds likewise; it must have no weights.
 
-      All but TFDS's may be of S3, as "s3://bucket/photos"; files of records and
-      datasets of "https://server/…" as well. Images come from there when they are
-      needed, several at once.
+      All but "tfds:", "hf:" and Arrow files may be of S3, as "s3://bucket/photos";
+      datasets and files of records or rows of "https://server/…" as well. Images come
+      from there when they are needed, several at once.
     masks: a folder, local or of S3, with a mask for each image at the same path, any
       extension: gray, or with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from liquid_tf import _extras
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
-from liquid_tf._convert.sources import tfds
+from liquid_tf._convert.sources import hugging_face, tfds
 from liquid_tf._convert.sources.open_source import find_files, open_listed
 from liquid_tf._graph import gpu
 from liquid_tf._measure import evidence
@@ -194,9 +194,9 @@ def profile(
       some of its scan groups: all those that `encoders` names, or else 1, 2, 5 and the
       last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
-      `source`, of a pattern its first file. "tfds:NAME" has none, so there it must be
-      given. What is written there, 1 GB at most, is removed; what a killed profile left
-      there is removed by the next one.
+      `source`, of a pattern its first file. "tfds:NAME" and "hf:NAME" have none,
+      so there it must be given. What is written there, 1 GB at most, is removed; what a
+      killed profile left there is removed by the next one.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
       that goes best with it. The search models no cache, no `reserve`, `space` or
       `resources`: `cache="auto"` means none, and other values are refused.
@@ -328,7 +328,7 @@ def profile(
 
 def _beside(source: str) -> str:
   """The folder that holds a source, or the first file of a pattern."""
-  if source.startswith(tfds.PREFIX) or storage.is_remote(source):
+  if source.startswith((tfds.PREFIX, hugging_face.PREFIX)) or storage.is_remote(source):
     raise WrongArgument(
       "directory",
       None,

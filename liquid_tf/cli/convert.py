@@ -7,9 +7,10 @@
   liquid-tf convert --input=s3://a/photos --output=s3://b/photos.liquid --mix=png
 
 The input is a folder of class folders, of images, or with --masks of images with masks;
-files of RecordIO (*.rec); files of TFRecords of tf.train.Examples; tfds:NAME, a dataset
-that TFDS prepared; or another dataset. All but TFDS's may be of s3://, and files and
-datasets of https://. An output of s3:// or gs:// gets each shard as soon as it is made.
+files of RecordIO (*.rec), of Parquet (*.parquet), or of TFRecords of tf.train.Examples;
+tfds:NAME or hf:NAME, a dataset that TFDS prepared, or that is in a cache of Hugging
+Face; or another dataset. All but these two may be of s3://, and files and datasets of
+https://. An output of s3:// or gs:// gets each shard as soon as it is made.
 A conversion that was killed goes on with
 --existing=resume, and ends in the same bytes.
 """

@@ -27,7 +27,7 @@ _FLAGS = Flags()
 _FLAGS.string(
   "append",
   None,
-  "add these images: a folder, files of records as data/*.rec, tfds:NAME, or a dataset",
+  "add these images: a folder, files as data/*.rec, tfds:NAME, hf:NAME, or a dataset",
 )
 _FLAGS.string(
   "annotate", None, "add the columns of this table, .csv, .jsonl or .parquet"

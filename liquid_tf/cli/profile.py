@@ -34,7 +34,8 @@ _FLAGS.number(
 _FLAGS.string(
   "directory",
   None,
-  "where the dataset will lie; by default beside the input; needed for tfds:NAME",
+  "where the dataset will lie; by default beside the input; needed for tfds:NAME and "
+  "hf:NAME",
 )
 _FLAGS.choice(
   "strategy",

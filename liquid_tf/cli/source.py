@@ -26,7 +26,7 @@ def define(values: Flags, *, whole: bool) -> None:
     "input",
     None,
     "folder of images, files as data/*.rec, data/*.parquet or 'a.rec;b.rec', "
-    "tfds:NAME, or a dataset",
+    "tfds:NAME, hf:NAME, or a dataset",
     required=True,
   )
   values.integer("channels", None, "1 to 4, of every image, if the images differ")

@@ -17,7 +17,7 @@ from liquid_tf._convert.sources import items, reading
 from liquid_tf._convert.sources.examples import TAKEN, ExampleNames
 from liquid_tf._convert.sources.items import Origin
 from liquid_tf._convert.sources.iterable import Unlisted
-from liquid_tf._convert.sources.samples import DEFAULT_SPLIT
+from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, stat_files
 from liquid_tf._store import schemes, storage
 from liquid_tf._words import few, said
 from liquid_tf.errors import ConvertError
@@ -349,6 +349,7 @@ class Rows:
 
   Attributes:
     columns: what columns are.
+    begins: number of the first row of each file, and of all rows.
     count: how many rows the files say they have.
 
   Raises:
@@ -363,13 +364,15 @@ class Rows:
     what: str,
   ):
     self.files, self._what = files, what
+    _, told = stat_files([file.path for file in files])
+    self._paths = [file.path for file in told]
     self.columns = _choose(files, names, what)
     self._splits = splits
     self._is_split = set(splits) != {DEFAULT_SPLIT}
     if self._is_split:
       self.columns = self.columns._replace(split=None)
-    self._begins = np.append(0, np.cumsum([file.rows for file in files]))
-    self.count = int(self._begins[-1])
+    self.begins = np.append(0, np.cumsum([file.rows for file in files]))
+    self.count = int(self.begins[-1])
     chooser = _Chooser(files[0].schema, what)
     self._naming = self._choose_names(chooser.names(self.columns.image))
     column = self._naming.column
@@ -414,9 +417,9 @@ class Rows:
   def place(self, number: int) -> str:
     """The file of a row, and its number there."""
     file = min(
-      int(np.searchsorted(self._begins, number, "right")) - 1, len(self.files) - 1
+      int(np.searchsorted(self.begins, number, "right")) - 1, len(self.files) - 1
     )
-    row = number - int(self._begins[file])
+    row = number - int(self.begins[file])
     return f"{_shown(self.files[file])}, row {row}"
 
   def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -470,7 +473,7 @@ class Rows:
       whole, _, part = column.rpartition(".")
       value = values[column] if column in values else (values[whole] or {}).get(part)
     if not value:
-      return f"{os.path.basename(_shown(self.files[number]))}/{row}"
+      return f"{self._paths[number]}/{row}"
     return f"{self._splits[number]}/{value}" if by_split else value
 
   def _label(self, value: Any) -> Any:

@@ -4,8 +4,10 @@ import os
 
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import (
+  arrow,
   datasets,
   folders,
+  hugging_face,
   listed,
   parquet,
   records,
@@ -30,8 +32,13 @@ _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 # What may lie beside RecordIO files.
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
-_RECORDS, _PARQUET = "RecordIO files", "files of Parquet"
-_KINDS = {_RECORDS: (records.EXTENSION,), _PARQUET: parquet.EXTENSIONS}
+_RECORDS = "RecordIO files"
+_PARQUET, _ARROW = "files of Parquet", "files of Arrow"
+_KINDS = {
+  _RECORDS: (records.EXTENSION,),
+  _PARQUET: parquet.EXTENSIONS,
+  _ARROW: arrow.EXTENSIONS,
+}
 
 
 def _only_for_examples(source: str, names: ExampleNames) -> None:
@@ -190,7 +197,7 @@ def find_files(source: str) -> list[str]:
   except ValueError as error:
     raise ConvertError(
       "source must be an existing folder, files of records that exist (several with "
-      f'";" between them), or {tfds.PREFIX}NAME: {error}'
+      f'";" between them), {tfds.PREFIX}NAME, or {hugging_face.PREFIX}NAME: {error}'
     ) from error
   if len(set(paths)) < len(paths):
     twice = schemes.shown(next(path for path in paths if paths.count(path) > 1))
@@ -240,6 +247,13 @@ def open_source(
     )
   else:
     folder = _whole(source).rstrip("/") or "/"
+  if source.startswith(hugging_face.PREFIX):
+    if masks is not None:
+      raise ConvertError(f"{argument('masks', masks)} are of a folder of images")
+    cached = hugging_face.find(source[len(hugging_face.PREFIX) :])
+    for path in cached.paths:
+      folders.check_apart(path, *places)
+    return hugging_face.list_hugging_face(cached, source, names)
   if is_tfds or is_folder:
     folders.check_places(folder, masks, *places)
     return _open_folder(folder, masks, given, skips, progress)
@@ -267,6 +281,8 @@ def open_source(
     found = records.list_records(paths, skips)
   elif kind == _PARQUET:
     found = parquet.list_parquet(paths, names)
+  elif kind == _ARROW:
+    found = arrow.list_arrow(paths, names)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.

@@ -54,7 +54,12 @@ _KINDS = (
     (".parquet", ".pq"),
     (b"PAR1",),
   ),
-  Kind("a table of Arrow", _AS_FILES, (".arrow", ".feather"), (b"ARROW1",)),
+  Kind(
+    "a table of Arrow",
+    'give the files, named so: "FOLDER/*.arrow"',
+    (".arrow", ".feather"),
+    (b"ARROW1",),
+  ),
   Kind("a file of HDF5", _AS_FILES, (".h5", ".hdf5", ".he5"), (b"\x89HDF\r\n\x1a\n",)),
   Kind("an array of NumPy", _AS_FILES, (".npy",), (b"\x93NUMPY",)),
   Kind("a shard of MosaicML's MDS", _AS_FILES, (".mds",)),

@@ -17,11 +17,12 @@ from PIL import Image
 import liquid_tf
 from liquid_tf import Source, _extras
 from liquid_tf._convert.convert import convert
-from liquid_tf._convert.sources import parquet
+from liquid_tf._convert.sources import arrow, parquet
 from liquid_tf.errors import ConvertError
 
 try:
   import pyarrow
+  import pyarrow.ipc
   from pyarrow import parquet as pyarrow_parquet
 except ImportError:
   pyarrow = None
@@ -55,7 +56,7 @@ def _pixels(file: bytes) -> np.ndarray:
 
 
 @unittest.skipIf(pyarrow is None, "needs pyarrow")
-class ParquetTest(parameterized.TestCase):
+class RowsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.root = self.create_tempdir().full_path
@@ -81,6 +82,8 @@ class ParquetTest(parameterized.TestCase):
       np.testing.assert_array_equal(view[number]["image"], _pixels(file))
     return view
 
+
+class ParquetTest(RowsTest):
   def _splits(self) -> list[bytes]:
     """Writes two splits as Hugging Face writes them; returns the images."""
     files = _files(13)
@@ -422,6 +425,173 @@ class ParquetTest(parameterized.TestCase):
     with mock.patch.dict(sys.modules, {"pyarrow": None}):
       with self.assertRaisesRegex(ImportError, _extras.sentence("pyarrow")[:40]):
         self._convert(path)
+
+
+class ArrowTest(RowsTest):
+  def setUp(self):
+    super().setUp()
+    home = {"HF_HOME": f"{self.root}/home", "HF_DATASETS_CACHE": "", "HF_HUB_CACHE": ""}
+    self.enter_context(mock.patch.dict(os.environ, home))
+
+  def _write_arrow(self, columns, name, metadata=None, rows=3, **options) -> str:
+    """Writes a stream of batches, as `datasets` does."""
+    table = pyarrow.table(columns).replace_schema_metadata(metadata)
+    path = pathlib.Path(self.root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    options = pyarrow.ipc.IpcWriteOptions(**options)
+    make = pyarrow.ipc.new_file if path.suffix == ".feather" else pyarrow.ipc.new_stream
+    with make(os.fspath(path), table.schema, options=options) as writer:
+      writer.write_table(table, max_chunksize=rows)
+    return os.fspath(path)
+
+  def _prepare(self, config="default", version="1.2.0", **told) -> list[bytes]:
+    """Writes what `datasets` prepares of org/Some_Name; returns the images."""
+    files = _files(9)
+    folder = f"home/datasets/org___some_name/{config}/{version}/abc"
+    info = {"dataset_name": "some_name", "splits": {}}
+    for split, part, rows in (
+      ("train", "-00000-of-00002", range(0, 4)),
+      ("train", "-00001-of-00002", range(4, 7)),
+      ("unlabelled", "", range(7, 9)),
+    ):
+      images = [{"bytes": files[i], "path": f"{i}.png"} for i in rows]
+      columns = {"image": images, "label": [i % 3 for i in rows]}
+      self._write_arrow(
+        columns, f"{folder}/some_name-{split}{part}.arrow", _HUGGING_FACE
+      )
+      one = info["splits"].setdefault(split, {"num_examples": 0})
+      one["num_examples"] += len(rows)
+    info["splits"] |= told
+    pathlib.Path(self.root, folder, "dataset_info.json").write_text(json.dumps(info))
+    # What `map` and others leave there.
+    self._write_arrow({"a": [1]}, f"{folder}/cache-0123.arrow")
+    return files
+
+  def test_prepared(self):
+    files = self._prepare()
+    report = self._convert("hf:org/Some_Name")
+    self.assertEqual(report.splits, {"train": 7, "unlabelled": 2})
+    self.assertEqual(report.classes, {"owl": 3, "cat": 3, "dog": 3})
+    self.assertEqual(report.notes, [])
+    view = self._check(files, [f"{i}.png" for i in range(9)])
+    self.assertEqual([view[i]["label"] for i in range(9)], [i % 3 for i in range(9)])
+
+  def test_versions_and_configurations(self):
+    self._prepare(version="1.10.0")
+    self._prepare("other", "1.9.0", train={"num_examples": 8})
+    self._prepare("default", "1.9.0", train={"num_examples": 8})
+    self.assertEqual(self._convert("hf:org/Some_Name").samples, 9)
+    with self.assertRaisesRegex(ConvertError, "has 7 rows of train, and its .* says 8"):
+      self._convert("hf:org/Some_Name/other", existing="replace")
+    with self.assertRaisesRegex(ConvertError, "configurations default, other: choose"):
+      self._convert("hf:org/Some_Name/third", existing="replace")
+
+  def test_downloaded(self):
+    files = _files(4)
+    folder = "home/hub/datasets--org--Name/snapshots"
+    blob = self._write({"image": files[:1]}, "home/hub/datasets--org--Name/blobs/0a")
+    for name, rows in (
+      ("new/data/train-00000-of-00001.parquet", None),
+      ("new/data/extra-00000-of-00001.parquet", [1]),
+      ("new/wide/test/0000.parquet", [2]),
+      ("new/wide/train/0000.parquet", [3]),
+      ("old/data/train-00000-of-00001.parquet", [3, 3, 3]),
+    ):
+      if rows is None:
+        os.makedirs(f"{self.root}/{folder}/new/data")
+        os.symlink(blob, f"{self.root}/{folder}/{name}")
+      else:
+        self._write({"image": [files[row] for row in rows]}, f"{folder}/{name}")
+    refs = pathlib.Path(self.root, folder).parent / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("new")
+    report = self._convert("hf:org/Name")
+    self.assertEqual(report.splits, {"train": 1, "extra": 1})
+    names = ["extra-00000-of-00001.parquet/0", "train-00000-of-00001.parquet/0"]
+    self._check([files[1], files[0]], names)
+    report = self._convert("hf:org/Name/wide", existing="replace")
+    self.assertEqual(report.splits, {"train": 1, "test": 1})
+    self._check([files[2], files[3]], ["test/0000.parquet/0", "train/0000.parquet/0"])
+    for path in pathlib.Path(self.root, folder, "new").rglob("*.parquet"):
+      path.unlink()
+    with self.assertRaisesRegex(
+      ConvertError, "no Parquet files; datasets.load_dataset"
+    ):
+      self._convert("hf:org/Name", existing="replace")
+
+  @parameterized.parameters(
+    ("hf:some", "neither in .*home/datasets nor in .*home/hub: prepare it with"),
+    ("hf:", "must be hf:NAME or hf:ORG/NAME"),
+    ("hf:../x", "must be hf:NAME or hf:ORG/NAME"),
+    ("hf:a/b/c/d", "must be hf:NAME or hf:ORG/NAME"),
+  )
+  def test_what_no_cache_has(self, source, message):
+    with self.assertRaisesRegex(ConvertError, message):
+      self._convert(source)
+
+  def test_a_cache_that_lacks_something(self):
+    self._prepare(test={"num_examples": 2})
+    with self.assertRaisesRegex(
+      ConvertError, "no file some_name-test.arrow, which data"
+    ):
+      self._convert("hf:org/Some_Name")
+    [info] = pathlib.Path(self.root).rglob("dataset_info.json")
+    info.write_text("{}")
+    with self.assertRaisesRegex(
+      ConvertError, "dataset_info.json cannot be read .KeyErr"
+    ):
+      self._convert("hf:org/Some_Name")
+
+  @parameterized.parameters("x.arrow", "x.feather")
+  def test_files_by_their_names(self, name):
+    files = _files(7)
+    images = [{"bytes": None, "path": f"{i}.x"} for i in range(7)]
+    for i, file in enumerate(files):
+      pathlib.Path(self.root, f"{i}.x").write_bytes(file)
+    path = self._write_arrow({"image": images}, name)
+    self.assertEqual(self._convert(path).notes, [])
+    self._check(files, [f"{i}.x" for i in range(7)])
+    # Compressed rows are not mapped, and come once.
+    path = self._write_arrow({"image": files}, name, compression="zstd")
+    report = self._convert(path, existing="replace")
+    self.assertIn(f"took {sum(map(len, files)):,} bytes", report.notes[0])
+    self._check(files, [f"{name}/{i}" for i in range(7)])
+
+  @parameterized.parameters("x.arrow", "x.feather")
+  def test_damaged_files(self, name):
+    path = self._write_arrow({"image": _files(7), "name": list("abcdefg")}, name)
+    contents = pathlib.Path(path).read_bytes()
+    file, names = pathlib.Path(path), Source(path).names
+    for size in (0, 3, 100, len(contents) // 2):
+      file.write_bytes(contents[:size])
+      with self.assertRaisesRegex(ConvertError, f"{name} (cannot be read|is empty)"):
+        arrow.list_arrow([path], names)
+    random = np.random.default_rng(0)
+    for offset in [*range(0, 40, 3), *random.integers(len(contents), size=60)]:
+      damaged = bytearray(contents)
+      damaged[offset] ^= 1 << int(random.integers(8))
+      file.write_bytes(damaged)
+      try:
+        rows = arrow.list_arrow([path], names).given
+        self.assertLessEqual(len(list(rows)), 7)
+      except ConvertError as error:
+        self.assertIn(name, str(error))
+
+  def test_offsets_that_lie(self):
+    array = pyarrow.array([b"x" * 9, b"y" * 9])
+    _, offsets, data = array.buffers()
+    wrong = np.frombuffer(offsets, np.int32).copy()
+    wrong[1] = 1 << 30
+    array = pyarrow.Array.from_buffers(
+      array.type, 2, [None, pyarrow.py_buffer(wrong), data]
+    )
+    path = self._write_arrow({"image": array}, "x.arrow")
+    with self.assertRaisesRegex(ConvertError, "x.arrow cannot be read as Arrow"):
+      self._convert(path)
+
+  def test_a_file_of_a_server(self):
+    with self.assertRaisesRegex(ConvertError, "must be on a local disk: copy it, or"):
+      self._convert("http://127.0.0.1:9/x.arrow")
 
 
 if __name__ == "__main__":
