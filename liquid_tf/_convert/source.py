@@ -35,6 +35,7 @@ class Source:
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
       - Parquet files of rows with images, as "data/*.parquet"; splits likewise; or
         Arrow files on a local disk.
+      - files of NumPy, with arrays of images and of labels: "images.npy", "mnist.npz".
       - "tfds:NAME", "tfds:NAME/CONFIG" or either with ":VERSION": a dataset that TFDS
         prepared, with its splits and class names; or the path of its folder.
       - "hf:NAME", "hf:ORG/NAME" or either with "/CONFIG": a dataset in a cache of
@@ -62,10 +63,11 @@ class Source:
     label_column: the column of a table of images that is their label, or a list of
       columns, whose numbers are a vector; "" for none. None: the first one there of
       `label`, `target` and `class`.
-    image_feature: feature of Examples that holds an encoded image, or column of rows
-      with images. None: "image/encoded", or the one that TFDS or Hugging Face names.
-    label_feature: feature that holds a class number, or numbers; of rows also texts; ""
-      for none. None: "image/class/label", or the one that TFDS or Hugging Face names.
+    image_feature: the feature of Examples that holds an encoded image, the column of
+      rows with images, or the array of images. None: "image/encoded", the one that TFDS
+      or Hugging Face names, or the one whose name says so.
+    label_feature: likewise that of labels, class numbers or other numbers, of rows and
+      arrays also texts; "" for none.
     features: other features to keep, for `dataset(features=[…])`; of rows, none means
       all.
     tfds_dir: the folder of TFDS datasets. None: TFDS_DATA_DIR or ~/tensorflow_datasets.

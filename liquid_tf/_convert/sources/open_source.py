@@ -12,6 +12,7 @@ from liquid_tf._convert.sources import (
   parquet,
   records,
   s3_walk,
+  stacks,
   tfds,
   tfrecords,
 )
@@ -33,11 +34,12 @@ _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
 _RECORDS = "RecordIO files"
-_PARQUET, _ARROW = "files of Parquet", "files of Arrow"
+_PARQUET, _ARROW, _NUMPY = "files of Parquet", "files of Arrow", "files of NumPy"
 _KINDS = {
   _RECORDS: (records.EXTENSION,),
   _PARQUET: parquet.EXTENSIONS,
   _ARROW: arrow.EXTENSIONS,
+  _NUMPY: stacks.EXTENSIONS,
 }
 
 
@@ -283,6 +285,8 @@ def open_source(
     found = parquet.list_parquet(paths, names)
   elif kind == _ARROW:
     found = arrow.list_arrow(paths, names)
+  elif kind == _NUMPY:
+    found = stacks.list_stacks(paths, names)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.
