@@ -1,4 +1,4 @@
-"""Images of kinds that the codecs do not decode, through Pillow, as raw files."""
+"""Images that the codecs do not decode, by Pillow or tifffile, as raw files."""
 
 import io
 import struct
@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image, UnidentifiedImageError
 
+from liquid_tf._convert import tiff
 from liquid_tf._convert.graph import by_python
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
@@ -45,13 +46,17 @@ def _stored_bits(image: Image.Image) -> int:
   return 8
 
 
+def _deep(image: Image.Image) -> bool:
+  return _stored_bits(image) > 8
+
+
 def pixels(image: Image.Image) -> np.ndarray:
   """The first frame's pixels, uint8 or uint16.
 
   Raises:
     ValueError: they cannot be had without loss.
   """
-  deep = _stored_bits(image) > 8
+  deep = _deep(image)
   if image.mode.startswith("I"):
     found = np.asarray(image)
     if found.min() < 0 or found.max() > 0xFFFF:
@@ -90,11 +95,18 @@ def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes
           f"{said('limits=Limits(pixels=N)')}"
         )
         return b"", why.encode()
-      return raw_file(pixels(image)), b""
+      if not tiff.begins_so(contents) or image.mode not in _MODES or not _deep(image):
+        return raw_file(pixels(image)), b""
   except UnidentifiedImageError:
-    return b"", f"{why}, nor is it one that Pillow reads".encode()
+    if not tiff.begins_so(contents):
+      return b"", f"{why}, nor is it one that Pillow reads".encode()
   except Exception as error:  # Pillow raises whatever its decoders meet.
     why = f"{why}; nor can Pillow read it ({error}): convert it to PNG"
+    return b"", why.encode(errors="replace")
+  try:
+    return raw_file(tiff.pixels(contents, limits)), b""
+  except Exception as error:  # So does tifffile.
+    why = f"{why}; nor can tifffile read it ({error}): convert it to PNG"
     return b"", why.encode(errors="replace")
 
 

@@ -3,22 +3,34 @@
 import io
 import os
 import pathlib
+import sys
+import unittest
+import zlib
+from unittest import mock
 
 import numpy as np
 import photos
 import stored
 import tensorflow as tf
+from absl.testing import parameterized
 from PIL import Image
 
 import liquid_tf
-from liquid_tf import codecs
+from liquid_tf import _extras, codecs
+from liquid_tf._convert import pillow, tiff
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.single import convert_image
 from liquid_tf._convert.source import Source
+from liquid_tf._native.limits import Limits
 from liquid_tf._store import manifest
 from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Channels
+
+try:
+  import tifffile
+except ImportError:
+  tifffile = None
 
 
 def _encode(image: Image.Image, name: str, **options) -> bytes:
@@ -58,7 +70,7 @@ def _pixels(file: bytes) -> np.ndarray:
     return np.asarray(image.convert("RGB"))
 
 
-class ConvertPillowTest(tf.test.TestCase):
+class ConvertPillowTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
     self.root = self.create_tempdir().full_path
@@ -167,6 +179,79 @@ class ConvertPillowTest(tf.test.TestCase):
     self.assertEqual([one["path"][2:] for one in report.skipped], sorted(wrong))
     for one in report.skipped:
       self.assertRegex(one["reason"], wrong[one["path"][2:]][1])
+
+  @parameterized.parameters(
+    {"photometric": "rgb"},
+    {"photometric": "rgb", "compression": "zlib", "predictor": True, "rowsperstrip": 7},
+    {"photometric": "rgb", "compression": "lzw", "tile": (16, 32), "byteorder": ">"},
+    {"photometric": "rgb", "planarconfig": "separate", "compression": "packbits"},
+    {"photometric": "rgb", "extrasamples": ["unassalpha"]},
+    {"photometric": "minisblack", "planarconfig": "contig", "extrasamples": [2]},
+  )
+  @unittest.skipIf(tifffile is None, "needs tifffile")
+  def test_deep_tiff_keeps_its_pixels(self, photometric, extrasamples=(), **options):
+    channels = (3 if photometric == "rgb" else 1) + len(extrasamples)
+    random = np.random.default_rng(channels)
+    image = random.integers(0, 1 << 16, (30, 40, channels)).astype(np.uint16)
+    file = io.BytesIO()
+    given = np.moveaxis(image, -1, 0) if "separate" in options.values() else image
+    tifffile.imwrite(
+      file, given, photometric=photometric, extrasamples=extrasamples, **options
+    )
+    self._write({"deep.tif": file.getvalue()})
+    report = self._convert("raw")
+    self.assertEqual(report.by_pillow, 1)
+    [record] = stored.records(self.output)
+    self.assertEqual(record["image"].dtype, np.uint16)
+    self.assertAllEqual(record["image"], image)
+
+  @unittest.skipIf(tifffile is None, "needs tifffile")
+  def test_deep_tiff_that_is_turned(self):
+    random = np.random.default_rng(0)
+    image = random.integers(0, 256, (5, 7, 3)).astype(np.uint8)
+    for orientation in range(1, 9):
+      plain = _encode(Image.fromarray(image), "TIFF", tiffinfo={274: orientation})
+      wanted = _pixels(plain).astype(np.uint16) * 256 + 1
+      file = io.BytesIO()
+      tag = [(274, 3, 1, orientation, True)]
+      deep = image.astype(np.uint16) * 256 + 1
+      tifffile.imwrite(file, deep, photometric="rgb", extratags=tag)
+      self.assertAllEqual(tiff.pixels(file.getvalue(), Limits()), wanted)
+
+  @unittest.skipIf(tifffile is None, "needs tifffile")
+  def test_deep_tiff_that_cannot_be_read(self):
+    random = np.random.default_rng(0)
+    image = random.integers(0, 1 << 16, (30, 40, 4)).astype(np.uint16)
+
+    def made(given=image[..., :3], **options):
+      file = io.BytesIO()
+      tifffile.imwrite(file, given, **{"photometric": "rgb"} | options)
+      return file.getvalue()
+
+    good, packed = made(), made(compression="zlib")
+    begin = packed.index(b"\x78")
+    bomb = packed.replace(packed[begin:], zlib.compress(bytes(1 << 20)))
+    wrong = {
+      "alpha.tif": (made(image, extrasamples=[1]), "multiplied by its alpha, or its"),
+      "bomb.tif": (bomb.ljust(len(packed), b"\0"), "takes more than 7200 bytes"),
+      "broken.tif": (packed[: begin + 9] + b"\1" + packed[begin + 10 :], "is damaged"),
+      "cut.tif": (good[:-1], "it is cut off: part 0 is at offset"),
+      "cmyk.tif": (made(image, photometric="separated"), "4 channels are SEPARATED"),
+      "empty.tif": (b"II*\0", "nor can tifffile read it"),
+      "floats.tif": (made(image[..., :3].astype(np.float32)), "numbers are float32"),
+    }
+    self._write({name: file for name, (file, _) in wrong.items()})
+    self._write({"good.tif": good})
+    report = self._convert(on_error="skip:100%")
+    self.assertEqual([one["path"][2:] for one in report.skipped], sorted(wrong))
+    for one in report.skipped:
+      self.assertRegex(one["reason"], wrong[one["path"][2:]][1])
+    limits = codecs.Limits(pixels=30 * 40 - 1)
+    with self.assertRaisesRegex(ValueError, "takes 1200 pixels, over the limit of"):
+      tiff.pixels(good, limits)
+    with mock.patch.dict(sys.modules, {"tifffile": None}):
+      _, error = pillow.as_raw(good, b"no codec", Limits())
+      self.assertIn(_extras.sentence("tifffile"), error.decode())
 
   def test_limits_are_in_force_before_it_decodes(self):
     files = _files()
