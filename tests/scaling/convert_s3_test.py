@@ -42,6 +42,12 @@ try:
 except ImportError:
   moto = None
 
+try:
+  import pyarrow
+  from pyarrow import parquet
+except ImportError:
+  parquet = None
+
 _SECRET = "a-very-secret-key"
 # Of a shard: a few parts of 8 MiB.
 _SHARD = 20 << 20
@@ -392,10 +398,12 @@ class ConvertS3Test(absltest.TestCase):
       photos.save(folder / f"masked/images/{i}.png", image)
       photos.save(folder / f"masked/masks/{i}.png", image[..., 0] // 64)
     self._in_child(lambda: _make_kinds(folder))
-    for name in ("images", "masked", "records", "examples", "dataset"):
+    names = ("images", "masked", "records", "examples", "dataset", "arrays", "rows")
+    for name in names:
       self._upload(str(folder / name), f"kinds/{name}")
     kinds = ["images", "dataset", "examples/train*", "records/*.rec"]
-    kinds.append("records/val.rec;{}/records/train.rec")
+    kinds += ["records/val.rec;{}/records/train.rec", "arrays/a.npz"]
+    kinds += ["rows/*.parquet"] * (parquet is not None)
     for kind in kinds:
       self._compare(kind, str(folder), "s3://bucket/kinds")
     masks = [f"{place}/masked/masks" for place in (folder, "s3://bucket/kinds")]
@@ -469,6 +477,19 @@ def _make_kinds(folder: pathlib.Path) -> None:
   )
   for kind, name in (("rec", "records"), ("tfrecord", "examples")):
     liquid_tf.export(folder / "dataset", folder / name, kind, progress=False)
+  for name in ("arrays", "rows"):
+    (folder / name).mkdir()
+  images = np.stack([photos.photo("coffee")[i : i + 32, :48] for i in range(6)])
+  arrays = {"x_train": images[:4], "x_val": images[4:]}
+  arrays |= {"y_train": np.arange(4), "y_val": np.arange(2)}
+  np.savez_compressed(folder / "arrays/a.npz", **arrays)
+  paths = sorted((folder / "images").glob("*/*"))
+  for split, some in (("train", paths[:8]), ("val", paths[8:])) if parquet else ():
+    files = [path.read_bytes() for path in some]
+    table = pyarrow.table(
+      {"image": files, "label": [path.parent.name for path in some]}
+    )
+    parquet.write_table(table, folder / f"rows/{split}.parquet", row_group_size=3)
 
 
 def _bytes_in(folder: str) -> int:

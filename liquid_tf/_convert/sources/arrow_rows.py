@@ -415,12 +415,12 @@ class Rows:
     )
 
   def place(self, number: int) -> str:
-    """The file of a row, and its number there."""
+    """The file of a row, below the folder of all, and its number there."""
     file = min(
       int(np.searchsorted(self.begins, number, "right")) - 1, len(self.files) - 1
     )
     row = number - int(self.begins[file])
-    return f"{_shown(self.files[file])}, row {row}"
+    return f"{self._paths[file]}, row {row}"
 
   def __iter__(self) -> Iterator[dict[str, Any]]:
     """Yields an item of each row.

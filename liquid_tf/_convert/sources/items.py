@@ -89,8 +89,7 @@ class Origin(NamedTuple):
   def wrong(self, number: int, name: str | None, problem: str) -> ConvertError:
     """The error for an item: its number from 0, its name where it has one, and why."""
     shown = "" if name is None else f" ({name})"
-    begin = f"{self.named}: " if self.place is None else ""
-    return ConvertError(f"{begin}{self.at(number)}{shown}: {problem}")
+    return ConvertError(f"{self.named}: {self.at(number)}{shown}: {problem}")
 
 
 def check(number: int, given: Any, origin: Origin) -> Item:

@@ -364,7 +364,7 @@ class Stacks:
   def place(self, number: int) -> str:
     """The array of an image, and its number there."""
     array, position = self._where(number)
-    return f"{self._images[array]}, image {position}"
+    return f"{self._named[array]}, image {position}"
 
   def _item(self, array: int, position: int, data: bytes) -> dict[str, Any]:
     images, labels = self._images[array], self._labels[array]

@@ -337,7 +337,7 @@ class ParquetTest(RowsTest):
       (4, "4.png", r"its label \(3\) is no class: there are names of 3"),
       (5, "5.png", "has no label"),
     ):
-      where = f"{self.root}/rows.parquet, row {row} ({name})"
+      where = f"rows.parquet, row {row} ({name})"
       self.assertIn(where, reasons)
       if reason != "codec":
         self.assertRegex(reasons[where], reason)
