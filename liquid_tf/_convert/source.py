@@ -28,7 +28,8 @@ class Source:
 
       - a folder of class folders; or of images without labels; or with `masks`, of
         images with masks. If all folders in it are named train, val, valid, validation
-        or test, these are its splits; folders named only like splits are an error.
+        or test, these are its splits; folders named only like splits are an error. A
+        `metadata.csv`, .jsonl or .parquet of Hugging Face's imagefolder is found there.
       - RecordIO files, as "train.rec", "data/*.rec" or "a.rec;b.rec", with their
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.

@@ -396,13 +396,17 @@ class ConvertS3Test(absltest.TestCase):
     for i in range(4):
       image = photos.photo("coffee")[: 40 + i, : 50 + i]
       photos.save(folder / f"masked/images/{i}.png", image)
+      photos.save(folder / f"told/{i}.png", image)
       photos.save(folder / f"masked/masks/{i}.png", image[..., 0] // 64)
+    rows = "".join(f"{i}.png,{i % 2},caption {i}\n" for i in range(4))
+    (folder / "told/metadata.csv").write_text("file_name,label,text\n" + rows)
     self._in_child(lambda: _make_kinds(folder))
     names = ("images", "masked", "records", "examples", "dataset", "arrays", "rows")
-    for name in names:
+    for name in (*names, "told"):
       self._upload(str(folder / name), f"kinds/{name}")
     kinds = ["images", "dataset", "examples/train*", "records/*.rec"]
     kinds += ["records/val.rec;{}/records/train.rec", "arrays/a.npz"]
+    kinds.append("told")
     kinds += ["rows/*.parquet"] * (parquet is not None)
     for kind in kinds:
       self._compare(kind, str(folder), "s3://bucket/kinds")

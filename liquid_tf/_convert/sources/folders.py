@@ -231,7 +231,7 @@ def _folders(path: str) -> list[str]:
   return sorted(names, key=os.fsencode)
 
 
-def _split_names(root: str) -> list[str]:
+def split_names(root: str) -> list[str]:
   """The splits, which are all folders of the source; or none.
 
   Raises:
@@ -292,7 +292,7 @@ def list_folder(
   Raises:
     ConvertError: a folder cannot be read, or its layout is ambiguous.
   """
-  splits = _split_names(root)
+  splits = split_names(root)
   below = {name: name for name in splits} or {DEFAULT_SPLIT: ""}
   classes = None
   if masks is None:

@@ -16,7 +16,8 @@ from liquid_tf._convert.sources import (
   tfds,
   tfrecords,
 )
-from liquid_tf._convert.sources.annotations.annotated import annotate
+from liquid_tf._convert.sources.annotations import image_folder
+from liquid_tf._convert.sources.annotations.annotated import annotate, join
 from liquid_tf._convert.sources.annotations.tables import Named
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.iterable import Unlisted
@@ -97,6 +98,10 @@ def _open_folder(
       f"annotations {lists[0]} and {lists[1]} both give labels: convert with one list, "
       "and append with the other"
     )
+  beside, notes = [], []
+  if masks is None and not given.annotations:
+    beside = image_folder.find(source, folders.split_names(source))
+  told = image_folder.read(source, beside, notes)
   progress.start("list", None, unit="file")
   try:
     if lists:
@@ -107,12 +112,19 @@ def _open_folder(
         masks,
         given.mask_names,
         given.lossy_masks,
-        annotated=bool(others),
+        annotated=bool(others or told),
         skips=skips,
         step=progress.step,
       )
   finally:
     progress.close()
+  if told:
+    used = {one.path for one in beside}
+    folder.skipped = [one for one in folder.skipped if one.path not in used]
+    found = join(folder, told)
+    found.notes += notes
+    return found
+  folder.notes += notes
   if not others:
     return folder
   return annotate(folder, others, skips, Named(given.name_column, given.label_column))

@@ -246,25 +246,33 @@ def annotate(
   found: set[str] = set()
   every = [read(path, skips, named, found) for path in paths]
   _check_named(paths, named, found)
+  return join(folder, every)
+
+
+def join(folder: FolderSource, every: Sequence[Annotations]) -> AnnotatedSource:
+  """Adds annotations that were read to a folder of images; see `annotate`."""
   _check_apart(folder, every)
   # Images and annotations may be in one folder.
   told = {storage.join(folder.root, one.path) for one in folder.skipped}
   skipped: list[LeftOut] = []
   notes: list[str] = []
   given = []
-  for path, annotations in zip(paths, every):
+  for annotations in every:
     pairs = _Pairs(folder, annotations)
     if not pairs.image_of:
       key = next(iter(annotations.keys), None)
+      given_as = argument("annotations", annotations.what)
       raise ConvertError(
-        f"{argument('annotations', path)} are of no image below {folder.root}"
+        f"{given_as} are of no image below {folder.root}"
         + ("" if key is None else f": the first is of {key}, and the first image is ")
         + ("" if key is None else folder.path(0))
       )
     skipped += _left_out(folder, annotations, pairs, told)
     notes += _notes(pairs, folder, annotations)
     given.append(Matched(annotations, pairs.row_of))
-  return AnnotatedSource(folder, given, skipped, notes)
+  # An image that is not there is lost once, whatever is said of it.
+  once = {one.path: one for one in reversed(skipped)}
+  return AnnotatedSource(folder, given, list(once.values())[::-1], notes)
 
 
 def _check_named(paths: Sequence[str], named: Named, found: set[str]) -> None:

@@ -155,9 +155,20 @@ def read(
   Raises:
     ConvertError: the file cannot be read, or lacks a column.
   """
-  table = table_file.read(
+  return parsed(opened(path, named), named, found)
+
+
+def opened(path: str, named: Named) -> TableFile:
+  """Reads the cells of a table; see `read`."""
+  return table_file.read(
     path, lambda names: _Roles.of(names, named).typings, table_columns.typed
   )
+
+
+def parsed(
+  table: TableFile, named: Named, found: set[str] | None = None
+) -> Annotations:
+  """Finds what the rows of a table say; see `read`."""
   roles = _Roles.of(list(table.columns), named)
   _check_columns(table, roles, named)
   if found is not None:
@@ -166,8 +177,8 @@ def read(
     if not isinstance(key, str) or not key:
       has = "has none" if key is None else f"has {key!r}"
       raise ConvertError(
-        f"{path}, {table.place(row)}: {roles.key} must be the name of an image, but it "
-        f"{has}"
+        f"{table.what}, {table.place(row)}: {roles.key} must be the name of an image, "
+        f"but it {has}"
       )
   return _of_boxes(table, roles) if roles.has_boxes else _of_images(table, roles)
 
