@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from liquid_tf import _extras
 from liquid_tf._native import ops
 from liquid_tf._store import storage, text_file
 from liquid_tf.errors import ConvertError
@@ -172,7 +173,7 @@ def _parquet(path: str) -> TableFile:
     import pyarrow
     from pyarrow import parquet
   except ImportError as error:
-    raise ConvertError(f"{path} needs pyarrow: pip install pyarrow") from error
+    raise ConvertError(f"{path}: {_extras.sentence('pyarrow')}") from error
   try:
     file = parquet.ParquetFile(pyarrow.BufferReader(storage.read_file(path)))
     _check_names(file.schema_arrow.names)

@@ -30,9 +30,9 @@ class Kind(NamedTuple):
 
 
 _UNPACK = "unpack it, and give the folder"
-_AS_FILES = (
-  "write its images as files into a folder, one folder a class, or as records with "
-  "liquid_tf.recordio or as TFRecords of tf.train.Examples"
+_FROM_PYTHON = (
+  "read it in Python by its own library, and give its images by "
+  "liquid_tf.Source.from_iterable"
 )
 _BESIDE = "give the folder of the images, and this file as {annotations}"
 # The first that fits counts, as several kinds are ZIP archives, too; and in a folder
@@ -44,7 +44,7 @@ _KINDS = (
     (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"),
   ),
   Kind("an archive of NumPy arrays", 'give the files, as "FOLDER/*.npz"', (".npz",)),
-  Kind("a file of PyTorch", _AS_FILES, (".pt", ".pth")),
+  Kind("a file of PyTorch", _FROM_PYTHON, (".pt", ".pth")),
   Kind("a ZIP archive", _UNPACK, (".zip",), (b"PK\3\4", b"PK\5\6")),
   Kind("a 7z archive", _UNPACK, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
   Kind("a RAR archive", _UNPACK, (".rar",), (b"Rar!",)),
@@ -60,19 +60,23 @@ _KINDS = (
     (".arrow", ".feather"),
     (b"ARROW1",),
   ),
-  Kind("a file of HDF5", _AS_FILES, (".h5", ".hdf5", ".he5"), (b"\x89HDF\r\n\x1a\n",)),
+  Kind(
+    "a file of HDF5", _FROM_PYTHON, (".h5", ".hdf5", ".he5"), (b"\x89HDF\r\n\x1a\n",)
+  ),
   Kind(
     "an array of NumPy",
     'give the files, named so: "FOLDER/*.npy"',
     (".npy",),
     (b"\x93NUMPY",),
   ),
-  Kind("a shard of MosaicML's MDS", _AS_FILES, (".mds",)),
-  Kind("a database of LMDB", _AS_FILES, (".mdb", ".lmdb")),
-  Kind("a database of SQLite", _AS_FILES, (".db", ".sqlite"), (b"SQLite format 3\0",)),
-  Kind("a file of FFCV", _AS_FILES, (".beton",)),
-  Kind("a pickle of Python", _AS_FILES, (".pkl", ".pickle")),
-  Kind("a file of MATLAB", _AS_FILES, (".mat",), (b"MATLAB ",)),
+  Kind("a shard of MosaicML's MDS", _FROM_PYTHON, (".mds",)),
+  Kind("a database of LMDB", _FROM_PYTHON, (".mdb", ".lmdb")),
+  Kind(
+    "a database of SQLite", _FROM_PYTHON, (".db", ".sqlite"), (b"SQLite format 3\0",)
+  ),
+  Kind("a file of FFCV", _FROM_PYTHON, (".beton",)),
+  Kind("a pickle of Python", _FROM_PYTHON, (".pkl", ".pickle")),
+  Kind("a file of MATLAB", _FROM_PYTHON, (".mat",), (b"MATLAB ",)),
   Kind("a file of ArrayRecord", "give the folder of TFDS", (".array_record",)),
   Kind("a file of DICOM", "save its images as PNG of 16 bits", (".dcm", ".dicom")),
   Kind(

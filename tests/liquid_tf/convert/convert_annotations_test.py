@@ -629,7 +629,7 @@ class AnnotationsTest(tf.test.TestCase, parameterized.TestCase):
   def test_parquet_without_its_reader(self):
     if parquet is not None:
       self.skipTest("pyarrow is there")
-    with self.assertRaisesRegex(ConvertError, "needs pyarrow: pip install pyarrow"):
+    with self.assertRaisesRegex(ConvertError, 'need pyarrow: pip install "pyarrow'):
       self._convert(self._write("table.parquet", "x"))
 
   @parameterized.parameters("csv", "jsonl", "parquet")

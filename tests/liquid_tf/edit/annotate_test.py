@@ -218,13 +218,13 @@ class AnnotateTest(parameterized.TestCase, tf.test.TestCase):
     ("t.csv", 'number,x\n0,"1\n', "cannot be read"),
     ("t.jsonl", "[1]\n", "line 1 is no object"),
     ("t.jsonl", '{"number": 0, "x": {}}\n', "column x must have numbers, or"),
-    ("t.parquet", "no", "cannot be read|needs pyarrow"),
+    ("t.parquet", "no", "cannot be read|need pyarrow"),
     ("t.txt", "number,x\n", "must end with one of .csv, .jsonl, .parquet"),
   )
   def test_files_that_are_no_tables(self, name, text, message):
     with self.assertRaisesRegex(ConvertError, message):
       liquid_tf.annotate(self.path, self._file(name, text))
-    with self.assertRaisesRegex(ConvertError, "cannot read|must end|needs pyarrow"):
+    with self.assertRaisesRegex(ConvertError, "cannot read|must end|need pyarrow"):
       liquid_tf.annotate(self.path, f"{self.folder}/none-{name}")
 
   @parameterized.parameters(
