@@ -2,8 +2,12 @@
 
 import os
 import re
+from collections.abc import Mapping, Sized
 from fractions import Fraction
 
+from liquid_tf._store.manifest import PIXELS
+from liquid_tf._store.mix import REMADE
+from liquid_tf._words import said
 from liquid_tf.errors import WrongArgument
 
 # The share of samples that on_error="skip" may leave out.
@@ -60,6 +64,40 @@ def most_skipped(on_error: str) -> Fraction | None:
       '"skip:10%"',
     )
   return share
+
+
+def check_check(
+  check: str, mix: Mapping[str, float], *, replicate: bool, transforms: Sized
+) -> None:
+  """Checks `check=`, with which each sample must be a copy of its file.
+
+  Args:
+    check: "pixels" or "headers".
+    mix: weights of formats.
+    replicate: whether every sample is stored in every format.
+    transforms: what happens to images before they are stored.
+
+  Raises:
+    ValueError: it is neither, or the other arguments ask for more than copies.
+  """
+  if check not in PIXELS:
+    known = ", ".join(f'"{name}"' for name in PIXELS)
+    raise WrongArgument("check", check, f"must be one of {known}")
+  if check == "pixels":
+    return
+  more = [
+    (said("replicate=True"), replicate),
+    ("transforms", bool(transforms)),
+    *((f'"{name}" in the mix', name in mix) for name in (*REMADE, "webp-lossy")),
+  ]
+  for what, is_given in more:
+    if is_given:
+      raise WrongArgument(
+        "check",
+        check,
+        f'must be "pixels" with {what}: with "headers" files are copied, and nothing '
+        "is decoded",
+      )
 
 
 def resumes_replaces(existing: str, *, can_resume: bool = True) -> tuple[bool, bool]:

@@ -17,7 +17,7 @@ from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._store.files import write_file
 from liquid_tf._store.formats import BY_NAME
-from liquid_tf._store.manifest import PROBLEMS
+from liquid_tf._store.manifest import FORMATS, PROBLEMS
 from liquid_tf._store.mix import TARGETS
 from liquid_tf._words import argument, few, said, setting
 from liquid_tf.errors import ConvertError
@@ -76,6 +76,7 @@ def choose(
   mix: Mapping[str, float],
   *,
   skip_bits: bool,
+  copies: bool,
   most_skipped: Fraction | None,
   output: str | None,
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
@@ -87,6 +88,7 @@ def choose(
     errors: why samples cannot be read, by position.
     mix: of the dataset, whose every format must hold each sample.
     skip_bits: whether samples of another depth than most are left out.
+    copies: whether files are only copied, so that each must be of the mix.
     most_skipped: the share of samples that may be left out since they cannot be stored;
       None where none may.
     output: the dataset's directory, where the list of problems goes; None for no list.
@@ -111,6 +113,10 @@ def choose(
   problems["too large for the mix"] = {
     int(good[i]): reason for i, reason in too_large(mix, table[good]).items()
   }
+  if copies:
+    problems["of no format of the mix"] = {
+      int(good[i]): reason for i, reason in _of_other_formats(mix, table[good]).items()
+    }
   skipped = {p: why for found in problems.values() for p, why in found.items()}
   good = good[~np.isin(good, list(skipped))]
 
@@ -134,6 +140,16 @@ def choose(
       f"{source.path(position)}: {reason}"
     )
   return good, [(source.path(p), reason) for p, reason in skipped.items()]
+
+
+def _of_other_formats(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
+  """Why files cannot be copied into a format of the mix, by position in `samples`."""
+  names = np.array(FORMATS)[samples["format"]]
+  given = setting("check", "headers")
+  return {
+    i: f"is in the format {names[i]}, and {given} copies files of {_list(tuple(mix))}"
+    for i in np.flatnonzero(~np.isin(names, list(mix))).tolist()
+  }
 
 
 def _uncommon_depths(table: np.ndarray, good: np.ndarray) -> dict[int, str]:
@@ -294,5 +310,5 @@ def check_holds(mix: Mapping[str, float], channels: int, bits: int) -> None:
       )
 
 
-def _list(numbers: tuple[int, ...]) -> str:
-  return " or ".join(str(number) for number in numbers)
+def _list(choices: tuple[int | str, ...]) -> str:
+  return " or ".join(str(choice) for choice in choices)

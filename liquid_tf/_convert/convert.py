@@ -16,6 +16,7 @@ from liquid_tf._convert import output as outputs
 from liquid_tf._convert import run as runs
 from liquid_tf._convert import workers as _workers
 from liquid_tf._convert.arguments import (
+  check_check,
   in_range,
   most_skipped,
   path_of,
@@ -189,6 +190,7 @@ def convert(
   replicate: bool = False,
   existing: str = "refuse",
   on_error: str = "raise",
+  check: str = "pixels",
   workers: _workers.Workers = None,
   staging: str | os.PathLike | None = None,
   shard_size: int = 64 << 20,
@@ -234,6 +236,12 @@ def convert(
       or without a mask. "raise" ends the conversion before anything is written, with a
       list of all such samples; "skip" leaves them out and reports them, if they are at
       most 1 % of all; "skip:10%" sets that share.
+    check: what is checked of every image: "pixels", which decodes it; or "headers", for
+      files that are only copied, each in its own format, whatever the weights of the
+      mix. Then nothing of pixels is known: damage shows when an image is decoded, in
+      training, where `on_error` of `dataset` meets it, or in `verify`. A file of a
+      format that is not in the mix cannot be stored. Not with `replicate`,
+      `transforms`, "webp", "webp-lossy" and "pcr".
     workers: images at a time; None for one a processor. Or the options of an Apache
       Beam pipeline, as ["--runner=FlinkRunner", "--parallelism=8"], which converts on a
       cluster, to the same bytes: Beam's documentation lists them, and docs/scaling.md
@@ -265,8 +273,9 @@ def convert(
   _workers.check(workers)
   steps = by_slot(_in_order(transforms), (Orient, Resize, Channels, Bits), "convert")
   options = resolve(encoders)
-  encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps))
   shares = mixes.parse_mix(mix)
+  check_check(check, shares, replicate=replicate, transforms=steps)
+  encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps), check)
   arguments = runs.arguments_of(
     source.record,
     encoding,

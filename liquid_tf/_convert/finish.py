@@ -232,6 +232,7 @@ def write_beside(
     "replicated": arguments["replicate"],
     "encoding": arguments["encoding"],
     "geometry": arguments["geometry"],
+    "pixels": manifest.PIXELS[arguments["check"]],
     "samples": count,
     "next_sample": count,
     "formats": formats_of(made, mix),

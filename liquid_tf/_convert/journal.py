@@ -59,6 +59,7 @@ _OF_SCAN = (
   "examples",
   "limits",
   "geometry",
+  "check",
   "duplicates",
 )
 

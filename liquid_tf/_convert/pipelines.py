@@ -15,6 +15,7 @@ from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store.manifest import FORMATS
+from liquid_tf._store.mix import REMADE
 from liquid_tf.transforms import Bits, Channels, Step
 
 # Samples whose paths, or places, go into a pipeline at a time.
@@ -26,10 +27,6 @@ _TOGETHER = 32
 _TOGETHER_BYTES = 128 << 20
 # Of a file's bytes, those of its pixels, roughly.
 _DECODED = 16
-
-# Formats of which a file may have to become another one of the same format: a WebP may
-# be lossy, and a pcr has scan groups of its own.
-_REMADE = ("webp", "pcr")
 
 # Fields of an `Encoding`, and the format and option of each.
 _OPTIONS = (
@@ -52,6 +49,8 @@ class Encoding:
     webp_quality: 0 to 100, of lossy WebP.
     l3_effort: "fast", "default" or "best", of L3's compact profile.
     geometry: where pixels are moved to before that.
+    check: "pixels" where all images are decoded; "headers" where files are copied, of
+      which only headers are read.
   """
 
   channels: int | None
@@ -61,6 +60,7 @@ class Encoding:
   webp_quality: int
   l3_effort: str
   geometry: Geometry = Geometry()
+  check: str = "pixels"
 
   @classmethod
   def of(
@@ -68,6 +68,7 @@ class Encoding:
     steps: Mapping[str, Step],
     options: Mapping[str, Mapping[str, Any]],
     geometry: Geometry | None = None,
+    check: str = "pixels",
   ) -> "Encoding":
     """Takes what `transforms.by_slot` and `encoders.resolve` found."""
     channels, bits = steps.get("channels"), steps.get("bits")
@@ -75,14 +76,15 @@ class Encoding:
       channels=channels and channels.count,
       bits=None if bits is None or bits.depth == "skip" else bits.depth,
       geometry=geometry or Geometry(),
+      check=check,
       **{field: options[name][option] for field, name, option in _OPTIONS},
     )
 
   @property
   def record(self) -> dict[str, int | str | None]:
-    """All but the geometry, as manifests and profiles say it."""
+    """The encoders' arguments, as manifests and profiles say them."""
     result = dataclasses.asdict(self)
-    del result["geometry"]
+    del result["geometry"], result["check"]
     return result
 
   @property
@@ -100,7 +102,7 @@ class Encoding:
 def _knows_pixels(source: SampleSource, encoding: Encoding) -> bool:
   """Whether the source says what images are after all that happens to them."""
   known = source.knows_pixels(encoding.channels, encoding.bits)
-  return known and not encoding.geometry.moves
+  return known and not encoding.geometry.moves and encoding.check == "pixels"
 
 
 def _parallel(
@@ -208,10 +210,11 @@ def _decodable(
 ) -> dict[str, tf.Tensor]:
   """A sample as codecs and records take it, inside a tf.data graph.
 
-  What `source.load` gives; and where the source does not know its pixels, an image that
-  the codecs do not decode is a raw encoding of Pillow's pixels, and `by_pillow`.
+  What `source.load` gives; and where pixels are asked for, and the source does not know
+  them, an image that the codecs do not decode is a raw encoding of Pillow's pixels, and
+  `by_pillow`.
   """
-  if _knows_pixels(source, encoding):
+  if encoding.check == "headers" or _knows_pixels(source, encoding):
     return loaded | {"by_pillow": tf.constant(False)}
   image, by_pillow, error = pillow.decodable(loaded["image"], source.limits)
   error = first_error(loaded["error"], error)
@@ -221,7 +224,7 @@ def _decodable(
 def scan(
   source: SampleSource, positions: Sequence[int], encoding: Encoding, workers: int
 ) -> Iterator[dict[str, Any]]:
-  """Reads, identifies and decodes samples.
+  """Reads, identifies and decodes samples, or reads the headers alone.
 
   Args:
     source: where they are.
@@ -230,10 +233,10 @@ def scan(
     workers: samples at a time.
 
   Returns:
-    Dicts, in the order of `positions`: `format` string, `shape` int64[3]
-    and `bits` of the source's image, `changed_shape` int64[3] and `pixels_hash` of what
-    becomes of it, `orientation` of the source's, `by_pillow`, `labels` float32[k],
-    `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
+    Dicts, in the order of `positions`: `format` string, `shape` int64[3] and `bits` of
+    the source's image, `changed_shape` int64[3] and `pixels_hash` of what becomes of
+    it, 0 if it was not decoded, `orientation` of the source's, `by_pillow`, `labels`
+    float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
     `mask_crc32c`, and `error`, which is empty where the rest is right.
   """
   lib = ops.lib()
@@ -254,6 +257,7 @@ def scan(
         **geometry.inputs(loaded["orientation"]),
         channels=encoding.channels or 0,
         target_bits=encoding.bits or 0,
+        decode=encoding.check == "pixels",
         **limits,
       )
       error = first_error(loaded["error"], found.error)
@@ -337,7 +341,7 @@ def _stored_as(
     return tuple(loaded[key] for key in known)
 
   same = tf.equal(loaded["format"], target) & tf.reduce_all(
-    tf.not_equal(target, _REMADE)
+    tf.not_equal(target, REMADE)
   )
   return tf.cond(same, copy, transcode)
 
@@ -357,7 +361,7 @@ def _copies(
   """
   may = ~scanned["by_pillow"] & (not encoding.geometry.moves)
   may &= np.array(FORMATS)[scanned["format"]] == np.array(targets)
-  may &= ~np.isin(targets, _REMADE)
+  may &= ~np.isin(targets, REMADE)
   for field in ("channels", "bits"):
     may &= scanned[field] == scanned[f"source_{field}"]
   sides = [scanned[side].astype(np.int64) for side in ("height", "width", "channels")]
@@ -394,11 +398,10 @@ def encode(
     scanned: shape [n], SCAN_DTYPE, what the scan found; None where there was none.
 
   Returns:
-    Dicts, in the order of `positions`: `stored` string, a framed record,
-    or for pcr a progressive JPEG file whose `example` goes elsewhere, and
-    `stored_crc32c`; `labels` float32[k]; `shape` int64[3], `bits` and `pixels_hash` of
-    what the encoding decodes to; `crc32c` and `mask_crc32c` of what was read,
-    `mask_hash`; and `error`.
+    Dicts, in the order of `positions`: `stored` string, a framed record, or for pcr a
+    progressive JPEG file whose `example` goes elsewhere, and `stored_crc32c`; `labels`
+    float32[k]; `shape` int64[3], `bits` and `pixels_hash` of what the encoding decodes
+    to; `crc32c` and `mask_crc32c` of what was read, `mask_hash`; and `error`.
   """
   lib = ops.lib()
   known = _knows_pixels(source, encoding)

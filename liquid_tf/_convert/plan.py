@@ -209,6 +209,13 @@ def assign_formats(
   return formats
 
 
+def positions_of(names: np.ndarray, mix: Mapping[str, float]) -> np.ndarray:
+  """Positions of formats in a mix, which has all of them."""
+  order = np.array(list(mix))
+  ascending = order.argsort()
+  return ascending[np.searchsorted(order, names, sorter=ascending)]
+
+
 def estimate_bytes(
   target: str, source_format: np.ndarray, sizes: np.ndarray, pixel_bytes: np.ndarray
 ) -> np.ndarray:

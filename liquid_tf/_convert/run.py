@@ -68,6 +68,7 @@ def arguments_of(
     "encoding": encoding.record,
     "geometry": encoding.geometry.record,
     "skip_bits": skip_bits,
+    "check": encoding.check,
     "pcr": pcr,
     "limits": dataclasses.asdict(limits),
   }
@@ -83,6 +84,7 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
     ("pcr", pcr, arguments["pcr"]),
     ("mix", data["mix"], mix),
     *((key, data[key], arguments[key]) for key in ("seed", "encoding", "geometry")),
+    ("pixels", data["pixels"], manifest.PIXELS[arguments["check"]]),
     ("replicated", data["replicated"], arguments["replicate"]),
   ):
     if has != given:
@@ -146,6 +148,7 @@ def run(
       errors,
       arguments["mix"],
       skip_bits=arguments["skip_bits"],
+      copies=encoding.check == "headers",
       most_skipped=most_skipped,
       output=listed,
     )
@@ -191,11 +194,14 @@ def _plan(
   sizes = source.sizes[good]
   pixels = samples["height"].astype(np.int64) * samples["width"]
   splits, split_of = _splits(source, good, strata, arguments, base)
+  names = np.array(manifest.FORMATS)[samples["format"]]
   formats = None
-  if not arguments["replicate"]:
+  if encoding.check == "headers":
+    # Files are copied, so they keep their formats.
+    formats = plan.positions_of(names, mix)
+  elif not arguments["replicate"]:
     dealt = None if base is None else base.dealt
     formats = plan.assign_formats(split_of, strata, pixels, sizes, mix, seed, dealt)
-  names = np.array(manifest.FORMATS)[samples["format"]]
   if encoding.geometry.moves:
     # The files' sizes say little of what becomes of them.
     names[:] = ""

@@ -184,9 +184,9 @@ def _goes_on(work: str, arguments: dict[str, Any], samples: SampleSource) -> boo
 
 def _encoding(manifest: manifests.Manifest) -> Encoding:
   """Arguments of a dataset's encoders."""
-  fields = {field.name for field in dataclasses.fields(Encoding)} - {"geometry"}
-  given = {name: manifest["encoding"][name] for name in fields}
-  return Encoding(**given, geometry=Geometry.recorded(manifest["geometry"]))
+  geometry = Geometry.recorded(manifest["geometry"])
+  [check] = (name for name, of in manifests.PIXELS.items() if of == manifest["pixels"])
+  return Encoding(**manifest["encoding"], geometry=geometry, check=check)
 
 
 def _pcr(manifest: manifests.Manifest) -> dict[str, Any] | None:

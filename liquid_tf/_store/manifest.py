@@ -28,6 +28,7 @@ from liquid_tf._store.formats import BY_NAME
 from liquid_tf._store.formats import FORMATS as FORMATS
 from liquid_tf._store.index_rows import INDEX_DTYPE as INDEX_DTYPE
 from liquid_tf._store.pcr_index import DamagedIndex, PcrEntry, decode_index
+from liquid_tf._store.schema import PIXELS as PIXELS
 from liquid_tf._store.storage import (
   absolute,
   file_size,

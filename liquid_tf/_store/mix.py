@@ -18,6 +18,10 @@ TARGETS = {
   if name is not None
 }
 
+# Formats of which a file may have to become another one of the same format: a WebP may
+# be lossy, and a pcr has scan groups of its own.
+REMADE = ("webp", "pcr")
+
 _SPLIT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*\Z")
 
 

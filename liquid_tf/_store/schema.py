@@ -53,6 +53,7 @@ _CHECKS = {
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "fast, default or best": lambda v: v in ("fast", "default", "best"),
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
+  "checked or unchecked": lambda v: v in PIXELS.values(),
   "int64 or float32": lambda v: v in ("int64", "float32"),
   "int64, float64, float32, bool or string": lambda v: (
     v in ("int64", "float64", "float32", "bool", "string")
@@ -88,6 +89,9 @@ _CHECKS = {
   ),
   _FILE: lambda v: isinstance(v, str) and bool(_FILE_NAME.match(v)),
 }
+# By what a conversion checks: `pixels` of the manifest.
+PIXELS = {"pixels": "checked", "headers": "unchecked"}
+
 _FORMAT = "one of " + ", ".join(FORMATS)
 _SHAPE = "[height or null, width or null, channels]"
 _ARRAY = {"path": _FILE, "crc32c": _CRC}
@@ -139,6 +143,7 @@ _MANIFEST = {
       "antialias": "true or false",
     },
   },
+  "pixels": "checked or unchecked",
   "samples": _COUNT,
   "next_sample": _COUNT,
   "formats": {
@@ -262,6 +267,8 @@ def _check_consistency(data: dict[str, Any]) -> None:
         f"formats.{name} ({entry['samples']} samples, {entry['bytes']} bytes) must be "
         f"at most the sum over its shards, {records} and {size}"
       )
+  if data["replicated"] and data["pixels"] == PIXELS["headers"]:
+    raise ManifestError("replicated must be false where pixels are unchecked")
   if ("pcr" in data["formats"]) != ("pcr" in data):
     raise ManifestError("pcr must be there where, and only where, formats has it")
   rows = sum(entry["samples"] for entry in data["formats"].values())

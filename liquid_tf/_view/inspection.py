@@ -52,6 +52,7 @@ def _summary(
     "mix": manifest["mix"],
     "seed": manifest["seed"],
     "replicated": manifest["replicated"],
+    "pixels": manifest["pixels"],
     "shards": len(manifest.shards),
     "skipped": manifest["skipped"],
     "pcr": manifest.data.get("pcr"),
@@ -168,6 +169,14 @@ def _index_problems(manifest: Manifest, index: np.ndarray) -> list[str]:
       f"{path} has {stored[wrong[0]]} rows of sample {samples[wrong[0]]}, not {copies} "
       f"({len(wrong)} such samples)"
     )
+  unchecked = manifest["pixels"] == manifests.PIXELS["headers"]
+  wrong = np.flatnonzero((index["pixels_hash"] == 0) != unchecked)
+  if len(wrong):
+    problems.append(
+      f"{path} has {'a' if unchecked else 'no'} hash of the pixels of sample "
+      f"{index['sample'][wrong[0]]}, but pixels of {manifest.file} says "
+      f"{manifest['pixels']}"
+    )
   lossless = [
     FORMATS.index(name)
     for name, entry in manifest["formats"].items()
@@ -204,7 +213,8 @@ def inspect(path: str | os.PathLike | View) -> dict[str, Any]:
 
   Returns:
     A dict of plain values: `path`, `samples`, `bytes` on disk, `features`,
-    `supervised`, `splits` (samples by name), `formats` (`samples`, `bytes`,
+    `supervised`, `pixels` ("checked", or "unchecked" by `convert(check="headers")`),
+    `splits` (samples by name), `formats` (`samples`, `bytes`,
     `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
     `skipped`, `pcr` (its key of the manifest, or None), `labels` (how many samples have
     one beside the index), `columns` (type of each metadata column), `version` and

@@ -65,6 +65,12 @@ source.define(_FLAGS, whole=True)
 common_flags.define_encoders(_FLAGS, ("jpeg", "png", "webp-lossy", "l3-compact", "pcr"))
 tool.define_existing(_FLAGS, "a dataset", can_resume=True)
 tool.define_on_error(_FLAGS, "an image that cannot be stored")
+_FLAGS.choice(
+  "check",
+  "pixels",
+  ["pixels", "headers"],
+  "what is checked of every image; headers is for copies of files, and decodes none",
+)
 common_flags.define_limits(_FLAGS)
 
 
@@ -197,6 +203,7 @@ def _convert():
     replicate=_FLAGS.replicate,
     existing=_FLAGS.existing,
     on_error=tool.on_error(_FLAGS),
+    check=_FLAGS.check,
     workers=_workers(),
     staging=_FLAGS.staging,
     shard_size=_FLAGS.shard_size,

@@ -48,6 +48,8 @@ def _print(result: dict) -> None:
       f"{result['samples']} samples ({splits}), {amounts.size(result['bytes'])} in "
       f"{result['shards']} shards"
     )
+  if result.get("pixels") == "unchecked":
+    tool.say("its images were copied, and not decoded: --verify decodes them")
   if "classes" in result.get("features", {}).get("label", {}):
     _print_classes(result["features"]["label"])
   if result.get("pcr"):

@@ -57,7 +57,8 @@ Status DecodeWhole(Format format, ByteSpan file, const DecodeLimits& limits,
                    Image* image);
 
 // Checks that a file holds an image like `info`, and decodes it to `*pixels`,
-// whose hash must be `hash`. Errors: DataLoss, those of Peek and Decode.
+// whose hash must be `hash`, unless that is 0: then it is not known. Errors:
+// DataLoss, those of Peek and Decode.
 Status CheckPixels(Format format, ByteSpan file, const DecodeLimits& limits,
                    const ImageInfo& info, uint64_t hash,
                    std::vector<uint8_t>* pixels);

@@ -73,6 +73,14 @@ Status ScanImage(ByteSpan file, const DecodeLimits& limits,
   return OkStatus();
 }
 
+Status ScanHeader(ByteSpan file, const DecodeLimits& limits, Scan* scan) {
+  LIQUID_RETURN_IF_ERROR(SniffFormat(file, &scan->format));
+  LIQUID_RETURN_IF_ERROR(Peek(scan->format, file, limits, &scan->info));
+  scan->changed = scan->info;
+  scan->pixels_hash = 0;
+  return OkStatus();
+}
+
 Status Transcode(ByteSpan file, const DecodeLimits& limits,
                  const Changes& changes, Format target,
                  const EncodeOptions& options, std::string* encoded,

@@ -17,13 +17,17 @@ struct Scan {
   Format format = Format::kRaw;  // of the bytes that were scanned
   ImageInfo info;                // ScanImage: as decoded; Transcode: as stored
   ImageInfo changed;             // after the changes
-  uint64_t pixels_hash = 0;      // PixelHash after them
+  uint64_t pixels_hash = 0;      // PixelHash after them; 0: nothing was decoded
 };
 
 // Identifies `file` by its first bytes, decodes all of it, changes it, and
 // hashes. Errors: those of SniffFormat, Peek, Decode and ApplyChanges.
 Status ScanImage(ByteSpan file, const DecodeLimits& limits,
                  const Changes& changes, Scan* scan);
+
+// Likewise, of its header alone, and without changes. Errors: those of
+// SniffFormat and Peek.
+Status ScanHeader(ByteSpan file, const DecodeLimits& limits, Scan* scan);
 
 // Replaces `*encoded` by `file` in the `target` format. The bytes are copied
 // where the file already is in that format, nothing of it changes, and it is as

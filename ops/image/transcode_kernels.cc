@@ -82,6 +82,7 @@ class ScanImageOp : public OpKernel {
   explicit ScanImageOp(OpKernelConstruction* context) : OpKernel(context) {
     OP_REQUIRES_OK(context, GetChanges(context, &changes_));
     OP_REQUIRES_OK(context, GetLimits(context, &limits_));
+    OP_REQUIRES_OK(context, context->GetAttr("decode", &decode_));
   }
 
   void Compute(OpKernelContext* context) override {
@@ -90,7 +91,8 @@ class ScanImageOp : public OpKernel {
     Changes changes = changes_;
     OP_REQUIRES_OK(context, GetOrientation(context, 1, &changes));
     Scan scan;
-    const Status status = ScanImage(file, limits_, changes, &scan);
+    const Status status = decode_ ? ScanImage(file, limits_, changes, &scan)
+                                  : ScanHeader(file, limits_, &scan);
     OP_REQUIRES_OK(context,
                    SetScalar<tstring>(
                        context, 0, status.ok() ? FormatName(scan.format) : ""));
@@ -102,6 +104,7 @@ class ScanImageOp : public OpKernel {
  private:
   Changes changes_;
   DecodeLimits limits_;
+  bool decode_;
 };
 
 class TranscodeImageOp : public OpKernel {

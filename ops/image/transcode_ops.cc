@@ -52,6 +52,7 @@ REGISTER_OP("Liquid>ScanImage")
     .Attr("resize_width: int >= 0 = 0")
     .Attr(kInterpolation)
     .Attr("antialias: bool = true")
+    .Attr("decode: bool = true")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
     .SetShapeFn(ScanImageShape)
@@ -74,6 +75,7 @@ resize: none; exact, to `resize_height` and `resize_width`; or shorter or longer
   side to `resize_height`, and the other one in proportion.
 interpolation: of that; nearest for masks.
 antialias: of that; true gives Pillow's pixels.
+decode: false reads the header alone: `pixels_hash` is 0, and nothing changes.
 )doc");
 
 REGISTER_OP("Liquid>TranscodeImage")

@@ -130,7 +130,8 @@ class DatasetSource(SampleSource):
     )
 
   def knows_pixels(self, channels: int | None, bits: int | None) -> bool:
-    return channels in (None, self.channels) and bits in (None, self._bits)
+    same = channels in (None, self.channels) and bits in (None, self._bits)
+    return same and self._manifest["pixels"] == manifests.PIXELS["pixels"]
 
   def columns(self, positions: Sequence[int], targets: Sequence[str] | None) -> tuple:
     positions = np.asarray(positions, np.int64)
