@@ -9,9 +9,9 @@ import liquid_tf
 
 # Modules count, since each is one more place to look.
 _MOST_NAMES = 26
-_MOST_PARAMETERS = 135
+_MOST_PARAMETERS = 136
 # Of one function; these are what most of the pages are about.
-_MOST_OF_ONE = {"convert": 16, "dataset": 19, "loader": 19, "profile": 18}
+_MOST_OF_ONE = {"convert": 17, "dataset": 19, "loader": 19, "profile": 18}
 _MOST_OF_OTHERS = 15
 
 

@@ -110,13 +110,11 @@ def choose(
     int(labelled[i]): reason
     for i, reason in labels.of_no_class(source, table[labelled]).items()
   }
-  problems["too large for the mix"] = {
-    int(good[i]): reason for i, reason in too_large(mix, table[good]).items()
-  }
+  unfit = {"too large for the mix": too_large(mix, table[good])}
   if copies:
-    problems["of no format of the mix"] = {
-      int(good[i]): reason for i, reason in _of_other_formats(mix, table[good]).items()
-    }
+    unfit["of no format of the mix"] = of_other_formats(mix, table[good])
+  for what, found in unfit.items():
+    problems[what] = {int(good[i]): reason for i, reason in found.items()}
   skipped = {p: why for found in problems.values() for p, why in found.items()}
   good = good[~np.isin(good, list(skipped))]
 
@@ -142,7 +140,7 @@ def choose(
   return good, [(source.path(p), reason) for p, reason in skipped.items()]
 
 
-def _of_other_formats(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
+def of_other_formats(mix: Mapping[str, float], samples: np.ndarray) -> dict[int, str]:
   """Why files cannot be copied into a format of the mix, by position in `samples`."""
   names = np.array(FORMATS)[samples["format"]]
   given = setting("check", "headers")

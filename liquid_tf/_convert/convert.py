@@ -22,6 +22,7 @@ from liquid_tf._convert.arguments import (
   path_of,
   resumes_replaces,
 )
+from liquid_tf._convert.dry_run import DryRun, look
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.outlet import Destination
 from liquid_tf._convert.source import Source, source_of
@@ -171,6 +172,33 @@ def _send_beside(
   publish.end(store, (file.name for file in every), manifest.MANIFEST, text)
 
 
+def _dry_run(
+  source: Source,
+  output: str,
+  target: str,
+  arguments: Mapping[str, Any],
+  encoding: pipelines.Encoding,
+  workers: _workers.Workers,
+  progress: bool,
+) -> DryRun:
+  """Lists a source and looks at it, and at nothing else.
+
+  Raises:
+    ConvertError: it cannot be read.
+    ValueError: it is known only when it is read as a whole.
+  """
+  samples = open_source(source, output, target, progress=Progress(progress))
+  if isinstance(samples, Unlisted):
+    raise WrongArgument(
+      "dry_run", True, f"must be False: {source.path} is listed where it is stored"
+    )
+  samples.check_splits(arguments["splits"], source.path)
+  samples.limits = Limits(**arguments["limits"])
+  at_once = workers if isinstance(workers, int) else os.cpu_count() or 1
+  with _clear_errors(target):
+    return look(samples, arguments, encoding, at_once)
+
+
 def _in_order(transforms: Any) -> Any:
   """A list of steps with `Channels` and `Bits`, which may stand anywhere, in front."""
   if not isinstance(transforms, Iterable):
@@ -196,7 +224,8 @@ def convert(
   shard_size: int = 64 << 20,
   limits: Limits = Limits(),
   progress: bool = True,
-) -> ConvertReport:
+  dry_run: bool = False,
+) -> ConvertReport | DryRun:
   """Converts images into a dataset that keeps several formats.
 
   The seed decides which samples go to which format, stratified by class and size
@@ -253,9 +282,15 @@ def convert(
     limits: the largest image, and most scans of a JPEG, that are decoded; others cannot
       be read. `dataset` has limits of its own.
     progress: whether a progress bar with rate and time left appears on stderr.
+    dry_run: lists the source and encodes at most 400 of its images, and writes nothing,
+      whatever is at `output`. Bytes of copies are exact: their sizes are known. Others
+      are estimates, with the interval that holds 95 % of the time.
 
   Returns:
-    What was made, and what was skipped.
+    What was made, and what was skipped: a `ConvertReport`. With `dry_run`, what would
+    be: a `DryRun`, with the counts of `samples`, `splits` and `classes`, the `bad` ones
+    among the `checked`, `formats` and `total` with their `bytes`, `low` and `high`, and
+    the `seconds` that it takes.
 
   Raises:
     ConvertError: the conversion cannot go on; the message says what, where and what to
@@ -288,6 +323,8 @@ def convert(
     pcr=options["pcr"] if "pcr" in shares else None,
     skip_bits=steps.get("bits") == Bits("skip"),
   )
+  if dry_run:
+    return _dry_run(source, output, target, arguments, encoding, workers, progress)
   store = None
   if storage.is_remote(target):
     with _clear_errors(target):

@@ -346,7 +346,7 @@ def _stored_as(
   return tf.cond(same, copy, transcode)
 
 
-def _copies(
+def copies(
   scanned: np.ndarray, targets: Sequence[str], encoding: Encoding
 ) -> dict[str, np.ndarray]:
   """Says which files are copied while they are what was scanned, and what they are.
@@ -477,11 +477,11 @@ def encode(
   # One that is too long for a record ends a pipeline: it is alone, so that it is known.
   largest = _TOGETHER_BYTES
   if scanned is not None:
-    copies = _copies(scanned, targets, encoding)
-    pixel_bytes = copies["shape"].prod(axis=-1) * copies["bits"] // 8
+    may_copy = copies(scanned, targets, encoding)
+    pixel_bytes = may_copy["shape"].prod(axis=-1) * may_copy["bits"] // 8
     largest = int((source.sizes[positions] + pixel_bytes).max())
-    if copies["may"].any() and not known:
-      more.append(copies)
+    if may_copy["may"].any() and not known:
+      more.append(may_copy)
   data = _samples(source, positions, targets, *more)
   data = _parallel(source, data, encode_one, workers)
   return _each(data, _together(largest))

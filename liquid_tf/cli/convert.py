@@ -59,6 +59,11 @@ _FLAGS.string(
 )
 _FLAGS.integer("shard_size", 64 << 20, "bytes of a shard, roughly")
 _FLAGS.switch("verify", "read and check everything at the end")
+_FLAGS.switch(
+  "dry_run",
+  "write nothing: say what the dataset would hold, its bytes, and the time, from "
+  "encodings of a sample",
+)
 _FLAGS.switch("replicate", "store every sample in every format")
 _FLAGS.switch("json", "one JSON object on stdout")
 source.define(_FLAGS, whole=True)
@@ -107,6 +112,35 @@ def _print(report) -> None:
   )
 
 
+def _size(estimate) -> str:
+  if estimate.low == estimate.high:
+    return amounts.size(estimate.bytes)
+  ends = " to ".join(map(amounts.size, (estimate.low, estimate.high)))
+  return f"{amounts.size(estimate.bytes)} ({ends})"
+
+
+def _print_dry(report) -> None:
+  rows = [["format", "samples", "on disk"]]
+  rows += [[name, str(one.samples), _size(one)] for name, one in report.formats.items()]
+  rows.append(["all", str(report.total.samples), _size(report.total)])
+  tool.say(tool.table(rows))
+  tool.say(
+    f"{report.samples} samples, some {report.seconds:.0f} s; {report.checked} were "
+    "encoded, and nothing was written"
+  )
+  tool.say(f"splits: {_counts(report.splits)}")
+  if report.classes:
+    known = None not in report.classes.values()
+    names = _counts(report.classes) if known else few(list(report.classes), _NAMED)
+    tool.say(f"{len(report.classes)} classes: {names}")
+  tool.say(f"kinds among the encoded: {_counts(report.kinds)}")
+  for one in report.bad[:_NAMED]:
+    tool.say(f"cannot be stored: {one['path']}: {one['reason']}")
+  if report.bad_count:
+    tool.say(f"{report.bad_count} of {report.checked} cannot be stored")
+  tool.say_skipped(report.skipped, report.samples, "files or records")
+
+
 def _main(arguments: list[str]) -> int:
   tool.no_arguments(arguments)
   for name in (
@@ -132,7 +166,14 @@ def _main(arguments: list[str]) -> int:
       f"--profile ({_FLAGS.profile}) does not exist: `liquid-tf profile "
       f"--input={_FLAGS.input} --output={_FLAGS.profile}` makes it"
     )
+  if _FLAGS.dry_run and _FLAGS.verify:
+    raise tool.FlagsError("--dry_run makes nothing that --verify could read")
   report = _convert()
+  if _FLAGS.dry_run:
+    if _FLAGS.json:
+      tool.print_json(report.to_dict())
+    _print_dry(report)
+    return 0
   if _FLAGS.verify:
     _verify(report.output)
   if _FLAGS.json:
@@ -208,6 +249,7 @@ def _convert():
     staging=_FLAGS.staging,
     shard_size=_FLAGS.shard_size,
     limits=common_flags.limits(_FLAGS),
+    dry_run=_FLAGS.dry_run,
   )
 
 

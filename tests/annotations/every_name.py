@@ -16,6 +16,7 @@ import liquid_tf
 import liquid_tf.pil
 from liquid_tf import codecs, errors, gpu, keras, pcr, recordio, transforms
 from liquid_tf._convert.convert import ConvertReport
+from liquid_tf._convert.dry_run import DryRun
 from liquid_tf._edit.edit import EditReport
 from liquid_tf._export.export import ExportReport
 from liquid_tf._loader.loader import Loader
@@ -40,7 +41,7 @@ def make(folder: str) -> str:
     workers=["--runner=DirectRunner"],
     limits=liquid_tf.codecs.Limits(pixels=1 << 20),
   )
-  assert_type(converted, ConvertReport)
+  assert_type(converted, ConvertReport | DryRun)
   assert_type(converted.to_dict(), dict[str, Any])
   liquid_tf.convert(folder, path, mix=3)  # type: ignore[arg-type]
   exported = liquid_tf.export(path, folder, "rec", encoders={"png": {"level": 9}})

@@ -108,6 +108,20 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertIn("already holds a dataset: --existing=replace", again.stderr)
     self.assertNotIn("Traceback", again.stderr)
 
+  def test_a_dry_run_writes_nothing_and_says_what_would_be(self):
+    arguments = [f"--input={make_source(self.root)}", f"--output={self.output}"]
+    arguments += ["--mix=png:1,raw:1", "--check=pixels", "--dry_run"]
+    done = run("convert", *arguments, "--json")
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertFalse(os.path.exists(self.output))
+    report = json.loads(done.stdout)
+    self.assertEqual((report["samples"], report["checked"]), (6, 6))
+    self.assertEqual(report["formats"]["png"]["samples"], 3)
+    self.assertIn("\nsplits: train 6\n2 classes: a 3, b 3\n", done.stderr)
+    self.assertIn("6 were encoded, and nothing was written\n", done.stderr)
+    done = run("convert", *arguments, "--verify")
+    self.assertEqual(done.returncode, 2)
+
   def test_says_the_first_of_many_classes(self):
     for i in range(10):
       path = pathlib.Path(self.root, "source", f"c{i}", "0.png")
