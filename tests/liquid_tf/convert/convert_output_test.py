@@ -14,10 +14,11 @@ import stored
 import tensorflow as tf
 
 import liquid_tf
-from liquid_tf._convert import finish
+from liquid_tf._convert import finish, write
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.convert import convert
 from liquid_tf._store import manifest
+from liquid_tf._store.progress import Progress
 from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError, ManifestError
 
@@ -246,6 +247,39 @@ class OutputTest(tf.test.TestCase):
       self._convert(existing="replace")
     self.assertEqual(path.read_text(), "precious")
     manifest.load(self.output)
+
+  def test_time_left_of_what_is_resumed(self):
+    """Images of an earlier run are done, and tell nothing of this run's rate."""
+    source = photos.class_folders(
+      f"{self.root}/few", per_class=4, classes=1, sides=(40, 40)
+    )
+    write_some, passes, bars = write.write_some, [], []
+
+    def interrupted(*arguments):
+      yield next(write_some(*arguments))
+      raise KeyboardInterrupt
+
+    made = (source, self.output, "raw")
+    options = {"shard_size": 4096, "workers": 1}
+    with mock.patch.object(write, "write_some", interrupted):
+      with self.assertRaises(KeyboardInterrupt):
+        convert(*made, progress=False, **options)
+    start = Progress.start
+
+    def spy(progress, name, total, done=0, unit="img"):
+      passes.append((name, total, done))
+      start(progress, name, total, done, unit)
+      if name == "write":
+        progress._bar.start_t -= 30
+        progress.step(1)
+        bars.append(str(progress._bar))
+        progress._bar.n -= 1
+
+    with mock.patch.object(Progress, "start", spy):
+      convert(*made, existing="resume", **options)
+    self.assertContainsSubset([("scan", 4, 4), ("write", 4, 1)], passes)
+    # One image took 30 seconds, and two are left.
+    self.assertRegex(bars[0], r"2/4 \[00:30<01:00, 30\.")
 
   def test_resume_of_a_finished_dataset_changes_nothing(self):
     self._convert()
