@@ -67,6 +67,7 @@ _FLAGS: dict[str, tuple] = {
     None,
     "keep here what is made, and use it again; by default it is removed",
   ),
+  "webdataset_python": (None, "Python that has webdataset; else left out"),
   "workers": (1024, "workers that train side by side", 1),
 }
 _READERS = ["auto", "io_uring", "threads", "buffered"]
@@ -140,6 +141,13 @@ _BENCHMARKS = [
       images=2000,
       side=224,
       cache=("30%", "share of the dataset"),
+    ),
+  ),
+  Benchmark(
+    "ingest",
+    "files into a dataset, beside other writers",
+    _flags(
+      "rounds", "threads", "workdir", "input", "webdataset_python", "ffcv_python",
     ),
   ),
   Benchmark(

@@ -19,6 +19,7 @@ from tools.bench import (
   constancy,
   efficiency,
   formats,
+  ingest,
   mix,
   page,
   recipe,
@@ -136,6 +137,7 @@ def _benchmarks() -> str:
     "scale": scale.section(_read("scale")),
     "mix": mix.section(_read("mix"), "mix.png"),
     "formats": formats.section(_read("formats")),
+    "ingest": ingest.section(_read("ingest")),
     "remote": remote.section(_read("remote")),
     "remote_5gbit": remote.section(_read("remote_5gbit")),
   }
