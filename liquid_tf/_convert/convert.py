@@ -336,11 +336,9 @@ def convert(
     source, output, target, skips=most is not None, progress=Progress(progress)
   )
   unlisted = isinstance(samples, Unlisted)
-  if unlisted and isinstance(workers, (list, tuple)):
-    raise WrongArgument(
-      "workers", workers, f"must be a number: {source.path} is read by this process"
-    )
-  if not unlisted:
+  if unlisted:
+    samples.check_workers(workers)
+  else:
     samples.check_splits(splits, source.path)
   remote = store is not None
   if remote and versions.in_directory(output):

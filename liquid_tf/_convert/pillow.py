@@ -9,7 +9,7 @@ from PIL import Image, UnidentifiedImageError
 
 from liquid_tf._convert import tiff
 from liquid_tf._convert.graph import by_python
-from liquid_tf._native import ops
+from liquid_tf._native import image_ops, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._words import said
 
@@ -139,6 +139,20 @@ def decodable(
     lambda: (contents, tf.constant(False), tf.constant("")),
     by_pillow,
   )
+
+
+def size_of(image: bytes) -> tuple[int, int] | None:
+  """Height and width by the header; None where nothing knows the format."""
+  try:
+    height, width, _ = image_ops.peek(image).shape.numpy().tolist()
+    return height, width
+  except tf.errors.OpError:
+    pass  # It may be one that Pillow reads.
+  try:
+    with Image.open(io.BytesIO(image)) as opened:
+      return opened.height, opened.width
+  except Exception:  # Whether the image is sound is for the codecs to say.
+    return None
 
 
 def raw_file(pixels: np.ndarray) -> bytes:

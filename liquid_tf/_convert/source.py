@@ -142,6 +142,14 @@ class Source:
     - `name`: a text that no other item has, and that is the same in another run. By
       default the path, or else the item's number.
     - `split`: the name of its split, as "train"; in all items or in none.
+    - `mask`: the bytes of a mask's file, or its path; class numbers as a NumPy array
+      [height, width] of uint8 or uint16, or as an image of Pillow. In all items or in
+      none.
+    - `boxes`: numbers [n, 4], y0, x0, y1, x1 of each in pixels of the image, of a file
+      before its EXIF turns it. Items without it have no boxes.
+    - `box_labels`: names of the boxes' classes, or class numbers, [n].
+    - `keypoints`: numbers [n, k, 3], y, x and v of each; v is 0 for one that is not
+      there.
     - every other key is a metadata column, of numbers, true and false, texts, or lists
       of equally many numbers.
 

@@ -35,6 +35,11 @@ _TIFF_LOSSLESS = (
   "zstd",
 )
 _AMBIGUOUS = "save it as PNG, so that it is clear which number is which"
+_AS_FILE = (
+  "give the file's path or bytes, or its numpy.asarray if these numbers are right"
+)
+# What is left of samples of 4 and of 2 bits that were made to reach 255: multiples.
+_WIDENED = 255 // 15
 # Where files say how many bits a sample has: offsets, and tags of TIFF.
 _PNG_DEPTH, _BMP_DEPTH, _BMP_DEPTH_OS2 = 24, 28, 24
 _BITS_PER_SAMPLE, _PHOTOMETRIC = 258, 262
@@ -44,7 +49,9 @@ class _NoMask(Exception):
   """The reason why a file holds no class numbers."""
 
 
-def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
+def decode_mask(
+  data: bytes, lossy: bool = False, advice: str | None = None
+) -> tuple[bytes, str]:
   """Decodes a mask file to the raw encoding of a gray image.
 
   Class numbers are the samples that the file stores. A palette's colours are for
@@ -55,13 +62,14 @@ def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
     data: a file of one of the formats that Pillow reads for images, with one channel or
       a palette.
     lossy: whether a format is taken that may have changed the numbers.
+    advice: how to have it taken; None for an argument of `Source`.
 
   Returns:
     (raw encoding, ""), or (b"", why it is not a mask).
   """
   try:
     with Image.open(io.BytesIO(data), formats=_formats()) as image:
-      return raw_file(_numbers(image, data, lossy)), ""
+      return raw_file(_numbers(image, data, lossy, advice)), ""
   except _NoMask as error:
     return b"", f"mask {error}"
   except UnidentifiedImageError:
@@ -73,6 +81,28 @@ def decode_mask(data: bytes, lossy: bool = False) -> tuple[bytes, str]:
     return b"", f"mask cannot be decoded: {error}"
 
 
+def numbers_of(image: Image.Image) -> np.ndarray:
+  """The class numbers of an image of Pillow, uint8 or uint16 [height, width].
+
+  Those that it has; of one that Pillow opened, they must be those of its file.
+
+  Raises:
+    ValueError: it has none, or its file may have others.
+    OSError: its file cannot be read.
+  """
+  try:
+    if image.format not in (None, "PNG"):
+      raise _NoMask(f"was opened from a file of {image.format}: {_AS_FILE}")
+    found = _samples(image, None)
+  except _NoMask as error:
+    raise ValueError(error) from error
+  # Pillow makes 255 of the largest number of 2 or 4 bits.
+  is_sure = (found % _WIDENED).any() or not found.any()
+  if image.format is not None and image.mode == "L" and not is_sure:
+    raise ValueError(f"may have other numbers than its file: {_AS_FILE}")
+  return found
+
+
 @functools.cache
 def _formats() -> list[str]:
   """The formats that this Pillow has been built with."""
@@ -80,22 +110,36 @@ def _formats() -> list[str]:
   return [name for name in (*_LOSSLESS, *_LOSSY) if name in Image.OPEN]
 
 
-def _numbers(image: Image.Image, data: bytes, lossy: bool) -> np.ndarray:
+def _numbers(
+  image: Image.Image, data: bytes, lossy: bool, advice: str | None
+) -> np.ndarray:
   """The samples that a file stores, uint8 or uint16 [height, width].
 
   Raises:
     _NoMask: it stores none, or does not say which.
   """
-  if image.mode not in ("1", "P", "L") and not image.mode.startswith("I"):
-    raise _NoMask(f"must be gray or have a palette, but is {image.mode}")
+  _check_mode(image)
   changed_by = _lossy(image)
   if changed_by and not lossy:
     raise _NoMask(
       f"is of {changed_by}, which may have changed its class numbers: save masks as "
-      "PNG when they are made, or take the numbers as they are with "
-      f"{said('lossy_masks=True')}"
+      f"PNG when they are made, or {advice or _take_as_they_are()}"
     )
-  largest = _largest(image, data)
+  return _samples(image, _largest(image, data))
+
+
+def _take_as_they_are() -> str:
+  return f"take the numbers as they are with {said('lossy_masks=True')}"
+
+
+def _check_mode(image: Image.Image) -> None:
+  if image.mode not in ("1", "P", "L") and not image.mode.startswith("I"):
+    raise _NoMask(f"must be gray or have a palette, but is {image.mode}")
+
+
+def _samples(image: Image.Image, largest: int | None) -> np.ndarray:
+  """The samples of an image whose largest number Pillow made white; see `_largest`."""
+  _check_mode(image)
   shown = np.asarray(image)
   if image.mode in ("1", "P"):
     return shown.astype(np.uint8)

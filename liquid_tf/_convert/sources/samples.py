@@ -58,11 +58,13 @@ class Sample(NamedTuple):
     image: an encoded image.
     labels: shape [k], float32.
     example: a serialized tf.train.Example of other features, or empty.
+    mask: a raw encoding, where the source has masks.
   """
 
   image: bytes
   labels: np.ndarray
   example: bytes = b""
+  mask: bytes = b""
 
 
 class SampleError(Exception):
@@ -219,14 +221,17 @@ class RecordSource(SampleSource):
       try:
         return *self.read(int(position)), b""
       except (SampleError, OSError) as error:
-        return b"", np.zeros(0, np.float32), b"", str(error).encode(errors="replace")
+        text = str(error).encode(errors="replace")
+        return b"", np.zeros(0, np.float32), b"", b"", text
 
     labels = tf.TensorSpec([None], tf.float32)
-    image, labels, example, error = by_python(
-      read, [position], tf.string, labels, tf.string, tf.string
+    image, labels, example, mask, error = by_python(
+      read, [position], tf.string, labels, *[tf.string] * 3
     )
     crc = ops.lib().liquid_crc32c(image, 0)
+    masks = {"mask": mask, "mask_crc32c": ops.lib().liquid_crc32c(mask, 0)}
     return {
+      **(masks if self.has_masks else {}),
       "image": image,
       "labels": labels,
       "example": example,

@@ -16,7 +16,7 @@ from absl.testing import absltest
 
 from liquid_tf import Source
 from liquid_tf._convert.convert import convert
-from liquid_tf._convert.sources import items, iterable
+from liquid_tf._convert.sources import item_spool, items
 
 # `make nightly` takes more.
 _ITEMS = int(os.environ.get("LIQUID_TEST_ITEMS", "300"))
@@ -53,7 +53,7 @@ class IterableKillTest(absltest.TestCase):
   @staticmethod
   def _convert(output: str, bright: int = 0) -> None:
     # Items are journaled often, so that kills find some of them.
-    iterable._SECONDS = 0.01
+    item_spool._SECONDS = 0.01
     convert(
       Source.from_iterable(lambda: _items(bright), _ITEMS),
       output,
@@ -92,7 +92,7 @@ class IterableKillTest(absltest.TestCase):
       # A rollback journal that a kill left is used when the table is opened.
       probe = f"{self.root}/probe"
       shutil.copytree(os.path.dirname(database), probe)
-      spool = iterable._Spool(probe, items.Origin())
+      spool = item_spool.Spool(probe, items.Origin())
       spool.close()
       shutil.rmtree(probe)
       return spool.known > 3 and not os.path.exists(f"{output}/dataset.json")

@@ -47,7 +47,7 @@ class Sequence:
     return self.items[number]
 
 
-class IterableTest(parameterized.TestCase):
+class _Case(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.root = self.create_tempdir().full_path
@@ -67,6 +67,8 @@ class IterableTest(parameterized.TestCase):
       self.assertEqual(found.dtype, pixels.dtype)
       np.testing.assert_array_equal(found, shaped)
 
+
+class IterableTest(_Case):
   @parameterized.parameters("raw", "png", "l3", "l3-compact", "webp")
   def test_arrays_keep_their_pixels(self, mix):
     crops = _crops(9)
@@ -264,7 +266,38 @@ class IterableTest(parameterized.TestCase):
     ),
     ("no_split", {"split": None}, "has no split, which others have"),
     ("split", {"split": "a b"}, "split .* must be of letters"),
-    ("mask", {"mask": b"x"}, "mask cannot be given here: an item has image, label"),
+    ("one_mask", {"mask": b"x"}, r"item 0 \(0\): has no mask, which others have"),
+    ("mask_bytes", {"mask": b""}, "mask has no bytes"),
+    ("mask_type", {"mask": 3}, "mask must be the bytes of a mask's file.* but is int"),
+    ("mask_floats", {"mask": np.zeros((2, 2))}, "mask must be uint8 .* is float64"),
+    ("mask_rgb", {"mask": np.zeros((2, 2, 3), np.uint8)}, r"mask must .* \[2, 2, 3\]"),
+    ("mask_mode", {"mask": Image.new("RGB", (2, 2))}, "mask of Pillow must be gray or"),
+    ("flat_boxes", {"boxes": [1, 2, 3, 4]}, r"boxes must be numbers \[n, 4\] .*\[4\]"),
+    ("short_boxes", {"boxes": [[1, 2, 3]]}, r"boxes must be .* of shape \[1, 3\]"),
+    ("unequal_boxes", {"boxes": [[1, 2, 3], [1]]}, r"boxes must be numbers \[n, 4\]"),
+    ("text_boxes", {"boxes": [["a"] * 4]}, "boxes must be numbers"),
+    ("no_boxes", {"box_labels": [1]}, "has box_labels and no boxes"),
+    ("no_boxes_2", {"keypoints": [[[1, 2, 2]]]}, "has keypoints and no boxes"),
+    (
+      "few_labels",
+      {"boxes": [[1, 2, 3, 4]], "box_labels": []},
+      "has 0 box_labels, and 1 boxes: give each box one",
+    ),
+    (
+      "negative_label",
+      {"boxes": [[1, 2, 3, 4]], "box_labels": [-1]},
+      "box_labels must be class names, or class numbers from 0 on, but has -1",
+    ),
+    (
+      "mixed_labels",
+      {"boxes": [[1, 2, 3, 4]] * 2, "box_labels": ["a", 1]},
+      "box_labels must be class names, or .* but has 'a'",
+    ),
+    (
+      "points",
+      {"boxes": [[1, 2, 3, 4]], "keypoints": [[1, 2, 2]]},
+      r"keypoints must be numbers \[n, k, 3\] \(y, x, v\), but is .* \[1, 3\]",
+    ),
     ("taken", {"size": 3}, "column size must have a name that nothing else of a sa"),
     ("key", {3: 4}, "key 3 must be a text"),
     ("set", {"k": {1}}, "column k must be a number, a text or a list .* but is set"),
@@ -363,6 +396,187 @@ class IterableTest(parameterized.TestCase):
       self._convert(wrong, existing="replace")
     with self.assertRaisesRegex(ConvertError, "it was a sequence, and is none now"):
       self._convert(iter(good), existing="resume")
+
+
+def _png(numbers: np.ndarray, bits: int = 8) -> bytes:
+  """A PNG of class numbers, of few bits where that is said."""
+  image = Image.fromarray(numbers)
+  if bits < 8:
+    image.putpalette(np.repeat(np.arange(1 << bits), 3).astype(np.uint8).tobytes())
+  file = io.BytesIO()
+  image.save(file, "PNG", bits=bits)
+  return file.getvalue()
+
+
+class BoxesAndMasksTest(_Case):
+  def _masks(self, count: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Images, and masks of numbers below 16."""
+    crops = [one[:16, :16] for one in _crops(count)]
+    random = np.random.default_rng(1)
+    return crops, [random.integers(0, 16, (16, 16), np.uint8) for _ in crops]
+
+  def _check_masks(self, wanted: list[np.ndarray]) -> None:
+    view = liquid_tf.open(self.output)
+    for number, mask in enumerate(wanted):
+      found = view[number]["mask"]
+      self.assertEqual(found.dtype, mask.dtype)
+      np.testing.assert_array_equal(found[..., 0], mask)
+
+  def test_masks_of_every_kind(self):
+    crops, masks = self._masks(9)
+    path = f"{self.root}/mask.png"
+    with open(path, "wb") as file:
+      file.write(_png(masks[1]))
+    opened = Image.open(io.BytesIO(_png(masks[6])))
+    masks[8][:] = 0
+    empty = Image.open(io.BytesIO(_png(masks[8])))
+    given = [
+      masks[0],
+      path,
+      _png(masks[2]),
+      masks[3][..., np.newaxis],
+      _png(masks[4], 4),
+      Image.fromarray(masks[5]),
+      opened,
+      Image.open(io.BytesIO(_png(masks[7], 4))),
+      empty,
+    ]
+    items = [{"image": i, "mask": m} for i, m in zip(crops, given)]
+    report = self._convert(iter(items), "png:1,l3:1")
+    self.assertEqual(report.samples, 9)
+    self._check_masks(masks)
+    first = photos.files(self.output)
+    self._convert(Sequence(items), "png:1,l3:1", f"{self.root}/other")
+    self.assertEqual(photos.files(f"{self.root}/other"), first)
+
+  def test_masks_of_16_bits(self):
+    crops, masks = self._masks(2)
+    masks = [one.astype(np.uint16) * 4000 for one in masks]
+    items = [{"image": i, "mask": m} for i, m in zip(crops, masks)]
+    items[1]["mask"] = Image.fromarray(masks[1])
+    self._convert(items)
+    self._check_masks(masks)
+
+  def test_masks_whose_numbers_may_be_others(self):
+    crops, masks = self._masks(1)
+    gray = io.BytesIO()
+    Image.fromarray(masks[0] * 17).save(gray, "PNG")
+    wide = Image.open(io.BytesIO(gray.getvalue()))
+    with self.assertRaisesRegex(ConvertError, "may have other numbers than its file"):
+      self._convert([{"image": crops[0], "mask": wide}])
+    file = io.BytesIO()
+    Image.fromarray(masks[0]).save(file, "JPEG")
+    with self.assertRaisesRegex(ConvertError, "opened from a file of JPEG: give the"):
+      mask = Image.open(io.BytesIO(file.getvalue()))
+      self._convert([{"image": crops[0], "mask": mask}], existing="replace")
+    with self.assertRaisesRegex(ConvertError, "or give its numbers as a NumPy array"):
+      items = [{"image": crops[0], "mask": file.getvalue()}]
+      self._convert(items, existing="replace")
+    with self.assertRaisesRegex(ConvertError, "mask is 8 x 16 pixels, the image 16 x"):
+      self._convert([{"image": crops[0], "mask": masks[0][:8]}], existing="replace")
+    items = [{"image": crops[0], "mask": np.asarray(wide)}]
+    self._convert(items, existing="replace")
+    self._check_masks([masks[0] * 17])
+
+  def test_boxes_labels_and_keypoints(self):
+    crops = [one[:16, :16] for one in _crops(4)]
+    boxes = [[[0, 0, 8, 8], [1, 2.5, 3, 4]], [], np.zeros((0, 4)), [[4, 4, 16, 16]]]
+    labels = [["tea", "coffee"], [], np.array([], str), ("tea",)]
+    random = np.random.default_rng(2)
+    points = [random.uniform(0, 16, (len(some), 5, 3)) for some in boxes]
+    items = [
+      {
+        "image": image,
+        "boxes": boxes[i],
+        "box_labels": labels[i],
+        "keypoints": points[i] if i != 1 else [],
+      }
+      for i, image in enumerate(crops)
+    ]
+    report = self._convert(iter(items), "png:1,raw:1")
+    self.assertLen(report.notes, 1)
+    features = liquid_tf.inspect(self.output)["features"]
+    self.assertEqual(features["box_labels"]["classes"], ["coffee", "tea"])
+    shapes = {name: (one["dtype"], one["shape"]) for name, one in features.items()}
+    self.assertEqual(shapes["boxes"], ("float32", [None, 4]))
+    self.assertEqual(shapes["keypoints"], ("float32", [None, 5, 3]))
+    view = liquid_tf.open(self.output)
+    for i in range(4):
+      found = view[i]
+      wanted = np.reshape(boxes[i], (-1, 4)).astype(np.float32)
+      np.testing.assert_array_equal(found["boxes"], wanted)
+      names = [features["box_labels"]["classes"][n] for n in found["box_labels"]]
+      self.assertEqual(names, list(labels[i]))
+      np.testing.assert_array_equal(found["keypoints"], points[i].astype(np.float32))
+    liquid_tf.verify(self.output)
+    first = photos.files(self.output)
+    self._convert(Sequence(items), "png:1,raw:1", f"{self.root}/other")
+    self.assertEqual(photos.files(f"{self.root}/other"), first)
+
+  def test_boxes_that_do_not_fit_go_by_on_error(self):
+    crops = [one[:16, :16] for one in _crops(5)]
+    wrong = [
+      ([[1, 1, 2, 2]], ""),
+      ([[3, 1, 2, 2]], r"boxes\[0\], \[3.0, 1.0, 2.0, 2.0\], ends before it begins"),
+      ([[1, 1, 2, 2], [20, 0, 30, 4]], "1 of 2 boxes do not lie in the image"),
+      ([[0.1, 0.1, 0.5, 0.9]], "look like shares of the sides, and must be pixels"),
+      ([[1, 1, 2, float("inf")]], r"boxes\[0\], .* is not of finite numbers"),
+    ]
+    items = [{"image": i, "boxes": boxes} for i, (boxes, _) in zip(crops, wrong)]
+    report = self._convert(items, on_error="skip:90%")
+    self.assertEqual(report.samples, 1)
+    self.assertLen(report.skipped, 4)
+    for one, (_, message) in zip(report.skipped, wrong[1:]):
+      self.assertRegex(one["reason"], message)
+
+  @parameterized.named_parameters(
+    ("labels", {"box_labels": None}, "has no box_labels, which others have"),
+    ("kinds", {"box_labels": [3]}, "box_labels has 3, and names before"),
+    ("points", {"keypoints": None}, "has no keypoints, which others have"),
+    ("count", {"keypoints": [[[1, 1, 1]] * 2]}, "has 2 keypoints a box, and 1 before"),
+    ("alike", {"box_labels": ["Tea"]}, "has the labels .*, which differ only"),
+  )
+  def test_items_that_do_not_go_together(self, change, message):
+    good = {
+      "image": _crops(1)[0],
+      "boxes": [[1, 1, 2, 2]],
+      "box_labels": ["tea"],
+      "keypoints": [[[1, 1, 2]]],
+    }
+    with self.assertRaisesRegex(ConvertError, message):
+      self._convert([good, good | change])
+
+  def test_what_changes_before_a_resume(self):
+    crops, masks = self._masks(3)
+    good = [
+      {"image": image, "mask": mask, "boxes": [[0, 0, i + 1, 2]]}
+      for i, (image, mask) in enumerate(zip(crops, masks))
+    ]
+    for key, value in (("mask", masks[0]), ("boxes", [])):
+      changed = [good[0], good[1] | {key: value}, good[2]]
+      for given in (good, iter(good)):
+        with (
+          mock.patch.object(write, "write_shards", side_effect=OSError(5, "broken")),
+          self.assertRaisesRegex(ConvertError, "broken"),
+        ):
+          self._convert(given, existing="replace")
+        with self.assertRaisesRegex(ConvertError, r"item 1 \(1\) has another image"):
+          self._convert(changed, existing="resume")
+    self._convert(good, existing="resume")
+    self._check_masks(masks)
+
+  def test_a_mask_that_changes_between_the_passes(self):
+    crops, masks = self._masks(3)
+    items = [{"image": image, "mask": mask} for image, mask in zip(crops, masks)]
+    write_shards = write.write_shards
+
+    def changed(*arguments):
+      items[1]["mask"] = masks[0]
+      return write_shards(*arguments)
+
+    with mock.patch.object(write, "write_shards", changed):
+      with self.assertRaisesRegex(ConvertError, r"item 1 \(1\) has changed since"):
+        self._convert(items)
 
 
 if __name__ == "__main__":

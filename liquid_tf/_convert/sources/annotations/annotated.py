@@ -1,6 +1,5 @@
 """A folder of images with annotations beside it."""
 
-import io
 import posixpath
 import unicodedata
 from collections.abc import Sequence
@@ -8,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from PIL import Image
 
+from liquid_tf._convert import pillow
 from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
 from liquid_tf._convert.sources.annotations.read import is_table, read
@@ -18,7 +17,7 @@ from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.listed import ListedSource
 from liquid_tf._convert.sources.samples import PassedSource
-from liquid_tf._native import image_ops, ops
+from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf._store.columns import Column
 from liquid_tf._store.names import candidates
@@ -103,7 +102,7 @@ class AnnotatedSource(PassedSource):
     }
 
   def _example(self, rows: np.ndarray, image: bytes) -> tuple[bytes, bytes]:
-    size = _size(image) if self._with_boxes else None
+    size = pillow.size_of(image) if self._with_boxes else None
     example = b""
     for one, row in zip(self._given, rows.tolist()):
       fault = one.annotations.fault(row, size)
@@ -113,20 +112,6 @@ class AnnotatedSource(PassedSource):
         # No two have boxes.
         example = one.annotations.example(row, size)
     return example, b""
-
-
-def _size(image: bytes) -> tuple[int, int] | None:
-  """Height and width by the header; None where nothing knows the format."""
-  try:
-    height, width, _ = image_ops.peek(image).shape.numpy().tolist()
-    return height, width
-  except tf.errors.OpError:
-    pass  # It may be one that Pillow reads.
-  try:
-    with Image.open(io.BytesIO(image)) as opened:
-      return opened.height, opened.width
-  except Exception:  # Whether the image is sound is for the codecs to say.
-    return None
 
 
 def _folded(path: str) -> str:
