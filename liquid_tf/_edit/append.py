@@ -16,7 +16,8 @@ from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.journal import Journal
 from liquid_tf._convert.pipelines import Encoding
 from liquid_tf._convert.source import Source, source_of
-from liquid_tf._convert.sources.open_source import open_listed
+from liquid_tf._convert.sources.iterable import Unlisted
+from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._edit.edit import (
   WORK,
@@ -75,7 +76,8 @@ def append(
       source; images of RecordIO, TFRecords and TFDS have none.
     existing: what happens to an unfinished append: "resume" it, if it is of the same
       source; "replace" it by this one; or "refuse" to append. One of another source
-      that has written no shard is replaced by "resume" too.
+      that has written no shard is replaced by "resume" too. Items of
+      `Source.from_iterable` are gone through again, from the first.
     on_error: as `convert` takes it.
     workers: images at a time, or options of Beam, as `convert` takes them.
     shard_size: bytes of a shard, at most roughly.
@@ -105,22 +107,31 @@ def append(
     manifest = edit.manifest
     base = Growing.of(manifest, manifests.load_index(manifest))
     begun = begun_append(manifest)
-    if begun and not (resume or replace):
+    if begun is not None and not (resume or replace):
       raise ConvertError(
         f"{edit.path(WORK)} is an unfinished append: {setting('existing', 'resume')} "
         f"finishes it, {setting('existing', 'replace')} starts over"
       )
     if replace:
       remove_work(edit.directory)
-      begun = {}
-    bar = Progress(progress)
-    samples = open_listed(given, edit.directory, skips=most is not None, progress=bar)
+      begun = None
+    bar, work = Progress(progress), edit.path(WORK)
+    found = open_source(given, edit.directory, skips=most is not None, progress=bar)
+    if isinstance(found, Unlisted):
+      found.check_workers(workers)
+      os.makedirs(work, exist_ok=True)
+      # Of one that has no shards yet, nothing else is lost.
+      samples = found.list(work, bar, replaces=not (begun and _has_shards(work)))
+    else:
+      samples = found
     samples.limits = limits
     choose.check_lost(samples, most, None)
     given_samples = len(samples)
     samples = without_duplicates(samples, manifest, duplicates)
     left_out = given_samples - len(samples)
     if not len(samples):
+      if not begun:
+        remove_work(edit.directory)
       return report(manifest, 0, samples.reasons, left_out, samples.notes)
     base.check_source(samples)
     samples = with_classes(samples, manifest)
@@ -138,12 +149,12 @@ def append(
       pcr=_pcr(manifest),
     )
     arguments |= {"duplicates": duplicates, "next_sample": base.first}
-    work = edit.path(WORK)
     if begun and not _goes_on(work, arguments, samples):
-      remove_work(edit.directory)
-      begun = {}
+      remove_work(edit.directory, but_items=isinstance(found, Unlisted))
+      begun = None
     # As when it was begun, whatever was removed meanwhile.
-    dealt = {int(split): n for split, n in begun.get("dealt", base.dealt).items()}
+    given_dealt = (begun or {}).get("dealt", base.dealt)
+    dealt = {int(split): n for split, n in given_dealt.items()}
     base = dataclasses.replace(base, dealt=dealt)
     arguments["dealt"] = {str(split): counts for split, counts in dealt.items()}
     os.makedirs(work, exist_ok=True)
@@ -159,6 +170,14 @@ def append(
     published = edit.publish("append", grown(edit, made, arguments))
     remove_work(edit.directory)
   return report(published, len(made.good), made.skipped, left_out, samples.notes)
+
+
+def _has_shards(work: str) -> bool:
+  with contextlib.closing(Journal(work)) as journal:
+    try:
+      return bool(journal.shards())
+    except sqlite3.Error:
+      return True  # Going on with it says so.
 
 
 def _goes_on(work: str, arguments: dict[str, Any], samples: SampleSource) -> bool:

@@ -20,6 +20,7 @@ import tensorflow as tf
 from liquid_tf._convert import finish
 from liquid_tf._convert import output as outputs
 from liquid_tf._convert.journal import Journal
+from liquid_tf._convert.sources import iterable
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import contents, pcr_index, schema, storage, versions
@@ -272,30 +273,44 @@ def _used(directory: str, kept: list[int]) -> set[str]:
   return used
 
 
-def begun_append(manifest: Manifest) -> dict[str, Any]:
-  """Arguments of an unfinished append; empty where there is none.
+def begun_append(manifest: Manifest) -> dict[str, Any] | None:
+  """Arguments of an unfinished append; None where there is none.
 
-  One that was finished, or cannot be gone on with, is removed.
+  They are empty where it has listed items at most. One that was finished, or cannot be
+  gone on with, is removed.
 
   Raises:
     OSError: it cannot be removed.
   """
   work = os.path.join(manifest.directory, WORK)
-  begun = {}
+  has_items = iterable.is_listed(work)
+  begun = {} if has_items else None
   if os.path.exists(os.path.join(work, JOURNAL)):
+    begun = None
     # Nothing that a damaged journal knows can be used.
     with contextlib.suppress(sqlite3.Error), contextlib.closing(Journal(work)) as found:
       begun = found.arguments()
+  if begun == {} and has_items:
+    return begun
   # Its first sample has the number that is next, unless it was appended already.
-  if begun.get("next_sample") == manifest["next_sample"]:
+  if begun and begun.get("next_sample") == manifest["next_sample"]:
     return begun
   remove_work(manifest.directory)
-  return {}
+  return None
 
 
-def remove_work(directory: str) -> None:
-  """Removes what an append began."""
+def remove_work(directory: str, but_items: bool = False) -> None:
+  """Removes what an append began; all, or all but the items that it listed."""
   path = os.path.join(directory, WORK)
-  if os.path.lexists(path):
-    shutil.rmtree(path)
-    sync_directory(directory)
+  if not os.path.lexists(path):
+    return
+  if but_items:
+    for entry in list(os.scandir(path)):
+      if not entry.is_dir(follow_symlinks=False):
+        os.unlink(entry.path)
+      elif entry.name != iterable.FOLDER:
+        shutil.rmtree(entry.path)
+    sync_directory(path)
+    return
+  shutil.rmtree(path)
+  sync_directory(directory)

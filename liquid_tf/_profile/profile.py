@@ -1,24 +1,28 @@
 """`liquid_tf.profile`: finds the mix of formats for a machine and a set of images."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from liquid_tf import _extras
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source, source_of
 from liquid_tf._convert.sources import hugging_face, tfds
-from liquid_tf._convert.sources.open_source import find_files, open_listed
+from liquid_tf._convert.sources.iterable import Unlisted
+from liquid_tf._convert.sources.open_source import find_files, open_source
+from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._graph import gpu
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
 from liquid_tf._native.encoders import Encoders, Option, resolve
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
-from liquid_tf._profile import arguments, names, run, sample, schema, training
+from liquid_tf._profile import arguments, names, run, sample, schema, scratch, training
 from liquid_tf._store import storage
+from liquid_tf._store.progress import HIDDEN
 from liquid_tf._view.view import View
 from liquid_tf._words import said, setting
 from liquid_tf.errors import WrongArgument
@@ -187,16 +191,18 @@ def profile(
   That takes a minute or two, on a busy machine up to five; stderr says what goes on.
 
   Args:
-    source: images, as `convert` takes them, such as a view; without masks.
+    source: images, as `convert` takes them, such as a view; without masks. Of an
+      iterable, all images are kept in `directory` meanwhile.
     formats: names, as in a mix, to choose from. By default png, l3-compact, l3 and raw,
       or if nearly all images are JPEG, by the first bytes of some, jpeg, l3 and raw. So
       a source without loss gets a lossy format only if it is named. Pcr is measured at
       some of its scan groups: all those that `encoders` names, or else 1, 2, 5 and the
       last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
-      `source`, of a pattern its first file. "tfds:NAME" and "hf:NAME" have none,
-      so there it must be given. What is written there, 1 GB at most, is removed; what a
-      killed profile left there is removed by the next one.
+      `source`, of a pattern its first file. "tfds:NAME", "hf:NAME" and
+      `Source.from_iterable` have none, so there it must be given. What is written
+      there, 1 GB at most beside images of an iterable, is removed; what a killed
+      profile left there is removed by the next one.
     strategy: "lp", or "search" for mixes in tenths of the largest format and the one
       that goes best with it. The search models no cache, no `reserve`, `space` or
       `resources`: `cache="auto"` means none, and other values are refused.
@@ -284,51 +290,73 @@ def profile(
   )
   if decode == "gpu":
     gpu.check_steps(Recipe.parse(measured))
-  folder = os.path.abspath(directory or _beside(source.path))
+  folder = os.path.abspath(directory or _beside(source))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
     raise WrongArgument(
       "directory",
       folder,
       "must be a folder that can be written, on the disk where the dataset will lie",
     )
-  samples = open_listed(source, os.path.join(folder, ".liquid_profile"))
-  if rows is not None:
-    say("timing the training's step")
-    step = training.step_ms(*step) * batch_size / rows
   threads = threads or len(os.sched_getaffinity(0))
-  if formats is None:
-    lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
-    formats = _LOSSY if lossy else LOSSLESS
-  chosen = arguments.formats_of(formats)
-  if least_mssim is not None:
-    arguments.check_mssim(least_mssim, chosen)
-  options = arguments.Options(
-    formats=chosen,
-    strategy=strategy,
-    trials=trials,
-    seconds=seconds,
-    batch_size=batch_size,
-    threads=threads,
-    cache=cache,
-    reserve=reserve,
-    space=space,
-    step_ms=step,
-    transforms=measured,
-    decode=decode,
-    resources=arguments.resources_of(resources, chosen, decode, step, batch_size),
-    encoding=encoding,
-    seed=seed,
-    pcr=options_of[names.PCR] if names.PCR in chosen else None,
-    least_mssim=least_mssim,
-  )
-  return Profile(
-    evidence.with_evidence(folder, lambda: run.run(samples, folder, options, say))
-  )
+  with _listed(source, folder, say) as samples:
+    if rows is not None:
+      say("timing the training's step")
+      step = training.step_ms(*step) * batch_size / rows
+    if formats is None:
+      lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
+      formats = _LOSSY if lossy else LOSSLESS
+    chosen = arguments.formats_of(formats)
+    if least_mssim is not None:
+      arguments.check_mssim(least_mssim, chosen)
+    options = arguments.Options(
+      formats=chosen,
+      strategy=strategy,
+      trials=trials,
+      seconds=seconds,
+      batch_size=batch_size,
+      threads=threads,
+      cache=cache,
+      reserve=reserve,
+      space=space,
+      step_ms=step,
+      transforms=measured,
+      decode=decode,
+      resources=arguments.resources_of(resources, chosen, decode, step, batch_size),
+      encoding=encoding,
+      seed=seed,
+      pcr=options_of[names.PCR] if names.PCR in chosen else None,
+      least_mssim=least_mssim,
+    )
+    return Profile(
+      evidence.with_evidence(folder, lambda: run.run(samples, folder, options, say))
+    )
 
 
-def _beside(source: str) -> str:
+@contextlib.contextmanager
+def _listed(
+  source: Source, folder: str, say: Callable[[str], None]
+) -> Iterator[SampleSource]:
+  """The samples of a source; what is kept of items is gone afterwards.
+
+  Args:
+    source: the images.
+    folder: where that is kept.
+    say: receives a line of progress.
+  """
+  found = open_source(source, os.path.join(folder, ".liquid_profile"))
+  if not isinstance(found, Unlisted):
+    yield found
+    return
+  with scratch.folder(folder) as place:
+    say(f"listing {found.origin.named}; images that come once are kept below {place}")
+    yield found.list(place, HIDDEN)
+
+
+def _beside(given: Source) -> str:
   """The folder that holds a source, or the first file of a pattern."""
-  if source.startswith((tfds.PREFIX, hugging_face.PREFIX)) or storage.is_remote(source):
+  source = given.path
+  is_named = source.startswith((tfds.PREFIX, hugging_face.PREFIX))
+  if given.items is not None or is_named or storage.is_remote(source):
     raise WrongArgument(
       "directory",
       None,

@@ -116,7 +116,7 @@ def run(
       say=say,
     ).measure(begin + MOST_SECONDS - _LEFT_SECONDS)
   return found | {
-    "source": source.root,
+    "source": source.named,
     "source_format": own_format,
     "directory": folder,
     "seconds": time.monotonic() - begin,

@@ -306,18 +306,3 @@ def open_source(
     count = found.length if isinstance(found, Unlisted) else len(found)
     found.skipped.extend(missing_parts(paths, -(-count // len(paths))))
   return found
-
-
-def open_listed(given: Source, *outputs: str, **more) -> SampleSource:
-  """Lists a source as `open_source`, where there is no place to copy items to.
-
-  Raises:
-    ConvertError: as `open_source`; or the source comes as items.
-  """
-  found = open_source(given, *outputs, **more)
-  if isinstance(found, Unlisted):
-    raise ConvertError(
-      f"{found.origin.named} is a source of convert alone: convert it, and give the "
-      "dataset"
-    )
-  return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from liquid_tf._convert import pipelines
 from liquid_tf._convert.source import Source
-from liquid_tf._convert.sources.open_source import open_listed
+from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf._cost import budget
 from liquid_tf._measure import repeated, throttle
 from liquid_tf._native import encoders
@@ -41,7 +41,7 @@ def prepare(
     batch_size: images in a batch.
   """
   short, long = folder / "short", folder / "long"
-  source = open_listed(Source(photos), os.fspath(short))
+  source = open_source(Source(photos), os.fspath(short))
   threads = len(os.sched_getaffinity(0))
   order = sample.draw(source, 0)[:_IMAGES]
   manifest = sample.write(source, order, formats, _ENCODING, threads, os.fspath(short))

@@ -342,8 +342,6 @@ class IterableTest(_Case):
       source = Source.from_iterable([1])
       with mock.patch.object(liquid_tf._convert.workers, "require_beam"):
         convert(source, self.output, "raw", workers=["--runner=DirectRunner"])
-    with self.assertRaisesRegex(ConvertError, "is a source of convert alone"):
-      liquid_tf.profile(Source.from_iterable([1]), directory=self.root)
 
   def test_a_sequence_that_changes_between_the_passes(self):
     items = [{"image": one, "name": f"n{i}"} for i, one in enumerate(_crops(6))]

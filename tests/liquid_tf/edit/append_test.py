@@ -14,8 +14,9 @@ import tensorflow as tf
 from absl.testing import parameterized
 
 import liquid_tf
-from liquid_tf import recordio
+from liquid_tf import Source, recordio
 from liquid_tf._convert import output as outputs
+from liquid_tf._convert import run as runs
 from liquid_tf._convert.workers import LocalEngine
 from liquid_tf._edit import grown
 from liquid_tf._edit.edit import WORK
@@ -393,6 +394,79 @@ class AppendTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn(WORK, os.listdir(self.path))
     held = photos.tree(self.path)
     self.assertEqual({name: held[name] for name in before}, before)
+
+  def _items(self, count: int, first: int = 0):
+    """Items of two classes."""
+    image = photos.photo("coffee")
+    for i in range(first, first + count):
+      pixels = photos.crop(image, (16, 16), np.random.default_rng(i))
+      yield {"image": pixels, "label": ("cat", "ape")[i % 2], "name": f"item-{i}"}
+
+  def test_items_of_python(self):
+    self._convert()
+    before = self._items(5)
+    self.assertEqual(self._append(Source.from_iterable(before, 5)).samples, 15)
+    sequence = list(self._items(7))
+    with self.assertRaisesRegex(ConvertError, "5 of 7 images have names.* as item-0"):
+      self._append(Source.from_iterable(sequence))
+    report = self._append(Source.from_iterable(sequence), duplicates="skip")
+    self.assertEqual((report.samples, report.duplicates, report.version), (17, 5, 3))
+    view = liquid_tf.open(self.path)
+    self.assertEqual(list(view.names([15, 16])), ["item-5", "item-6"])
+    np.testing.assert_array_equal(view[16]["image"], sequence[6]["image"])
+    classes = manifests.load(self.path)["features"]["label"]["classes"]
+    self.assertEqual([classes[view[i]["label"]] for i in (15, 16)], ["ape", "cat"])
+    # There is nothing to add, and nothing is left.
+    again = self._append(Source.from_iterable(self._items(5)), duplicates="skip")
+    self.assertEqual((again.samples, again.version), (17, 3))
+    self.assertNotIn(WORK, os.listdir(self.path))
+    with self.assertRaisesRegex(
+      ValueError, "must be a number: Source.from_iterable is"
+    ):
+      with mock.patch.object(liquid_tf._convert.workers, "require_beam"):
+        source = Source.from_iterable(sequence)
+        self._append(source, workers=["--runner=DirectRunner"])
+
+  def test_items_that_were_interrupted(self):
+    self._convert()
+
+    def ends_early():
+      yield from self._items(4)
+      raise OSError("the server is gone")
+
+    def appended(given, **options):
+      return self._append(Source.from_iterable(given), **options)
+
+    spool = f"{self.path}/{WORK}/_journal.db-items"
+    with self.assertRaisesRegex(ConvertError, "item 4: .* the server is gone"):
+      appended(ends_early)
+    self.assertTrue(os.path.isdir(spool))
+    # Other changes leave it alone.
+    liquid_tf.remove(liquid_tf.open(self.path).take([0]))
+    self.assertTrue(os.path.isdir(spool))
+    with self.assertRaisesRegex(ConvertError, "is an unfinished append: existing="):
+      appended(self._items(6), existing="refuse")
+    # Without a shard, others take its place: at once, or from some item on.
+    with self.assertRaisesRegex(ConvertError, "item 2 .*item-2.: has no image"):
+      appended([*self._items(2), {"name": "item-2"}])
+    changed = [*self._items(1), *self._items(6, first=7)]
+    with mock.patch.object(runs, "_plan", side_effect=OSError(28, "full")):
+      with self.assertRaisesRegex(ConvertError, "full; the versions"):
+        appended(iter(changed))
+    self._interrupt(Source.from_iterable(self._items(3)))
+    # With shards, it is no other's.
+    with self.assertRaisesRegex(ConvertError, "it has 2 items, and had 3"):
+      appended(self._items(2))
+    with self.assertRaisesRegex(ConvertError, "item 0 is item-1, and was item-0"):
+      appended(self._items(3, first=1))
+    with mock.patch("liquid_tf._convert.write.write_some") as written:
+      report = appended(self._items(3))
+    written.assert_not_called()
+    self.assertEqual((report.version, report.samples), (3, 12))
+    view = liquid_tf.open(self.path)
+    for i, item in enumerate(self._items(3)):
+      np.testing.assert_array_equal(view[9 + i]["image"], item["image"])
+    self.assertNotIn(WORK, os.listdir(self.path))
 
   def test_an_unfinished_append_can_be_replaced(self):
     self._convert()

@@ -268,6 +268,40 @@ class ProfileTest(parameterized.TestCase):
         self.assertNotEqual(living, other)
     self.assertEmpty(os.listdir(self.root))
 
+  def test_items_of_python(self):
+    folder = photos.class_folders(self.root / "photos", per_class=8, sides=(96, 96))
+    paths = sorted(pathlib.Path(folder).rglob("*.png"))
+
+    def items():
+      for path in paths:
+        yield {"image": path.read_bytes(), "label": path.parent.name}
+
+    output = self.root / "output"
+    output.mkdir()
+    written = []
+
+    def say(line):
+      kept = [name for name in os.listdir(output) if os.path.isdir(output / name)]
+      written.append((line, len(kept)))
+
+    for given in (items, list(items())):
+      with steady.Machine().timed():
+        source = Source.from_iterable(given)
+        found = profile(source, ["png", "raw"], directory=output, say=say, **_FAST)
+      self.assertEqual(found.data["samples"], 24)
+      self.assertEqual(found.data["source"], "Source.from_iterable")
+      self.assertEmpty(os.listdir(output))
+    self.assertIn(f"are kept below {output}/.liquid_profile_", written[0][0])
+    # The items' folder, and that of the measurement.
+    self.assertEqual(max(count for _, count in written), 2)
+    # As by Ctrl-C.
+    with mock.patch.object(run, "run", side_effect=KeyboardInterrupt):
+      with self.assertRaises(KeyboardInterrupt):
+        profile(Source.from_iterable(items), ["png"], directory=output, say=None)
+    self.assertEmpty(os.listdir(output))
+    with self.assertRaisesRegex(ValueError, 'must be given for "Source.from_iterable"'):
+      profile(Source.from_iterable(items))
+
   def test_lossy_formats_come_by_name_only(self):
     with mock.patch.object(run, "run", return_value={}) as profiled:
       for extension, formats in (
