@@ -77,6 +77,7 @@ LANE_VENV := build/wheel-venv-$(TF_VERSION)
 LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
 APART_VENV := build/apart-venv-$(TF_VERSION)
 BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
+RECIPES_VENV := build/recipes-venv-$(TF_VERSION)
 SITE_VENV := build/site-venv
 AARCH64 := build/aarch64
 # What needs no TensorFlow is the same with every one, and tested with the default.
@@ -89,7 +90,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/engine/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test aarch64-test tutorials format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test recipes-test aarch64-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -102,6 +103,7 @@ help:
 	@echo 'make loaders-test  try a view in the loaders of Grain and PyTorch, and ours in PyTorch'
 	@echo '              and JAX, where no TensorFlow is installed'
 	@echo 'make backends-test  train by Keras with JAX and with PyTorch, and run their tutorials'
+	@echo '              and, as make recipes-test does, recipes for data of other libraries'
 	@echo 'make aarch64-test  go on, on an emulated AArch64, where runs stand here (CASES=24 SEED=1)'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
@@ -274,6 +276,15 @@ backends-test: setup
 	  TutorialsTest.test_runs_as_shown_pytorch TutorialsTest.test_runs_as_shown_jax \
 	  TutorialsTest.test_runs_as_shown_libraries \
 	  GuidesTest.test_runs_as_shown_from_pytorch
+
+# Recipes for data of other libraries. mosaicml-streaming does not take the NumPy of other TensorFlows.
+ifeq ($(TF_VERSION),$(DEFAULT_TF_VERSION))
+backends-test: recipes-test
+endif
+
+recipes-test: setup
+	$(call BESIDE,$(RECIPES_VENV),requirements/recipes.txt)
+	$(TRY):tests TF_CPP_MIN_LOG_LEVEL=2 $(RECIPES_VENV)/bin/python tests/recipes_test.py
 
 # The engine for AArch64, in an emulator: it goes on where runs stand here.
 aarch64-test: setup
