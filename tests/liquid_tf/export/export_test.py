@@ -322,9 +322,8 @@ class ColumnsTest(tf.test.TestCase):
       "weight": [i / 10 for i in range(count)],
       "far": [float("inf"), float("nan"), *[1.0] * (count - 2)],
       "good": [i % 2 == 0 for i in range(count)],
-      "file_name": ["a"] * count,
+      "file_names": ["a"] * count,
       "old_file_name": ["b"] * count,
-      "image": [7] * count,
     }
     liquid_tf.annotate(cls.dataset, cls.table)
     view = liquid_tf.open(cls.dataset)
@@ -368,8 +367,7 @@ class ColumnsTest(tf.test.TestCase):
     self.assertEqual(
       self.report.notes,
       [
-        'the column "file_name" is left out: folder has that name for something else',
-        'the column "image" is left out: folder has that name for something else',
+        'the column "file_names" is left out: folder has that name for something else',
         "names that two samples would have (2), as a.jpg and a.png in one format, end "
         "with the samples' numbers",
         'the column "far" has infinite numbers (1), which JSON cannot hold: they are '
